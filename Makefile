@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. CMake builds (see CMakePresets.json); these targets install what is missing,
+# build, and run. Nothing is downloaded twice.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTHON ?= python3
+VENV := .venv
+FUZZ_SECONDS ?= 60
+
+export CTEST_OUTPUT_ON_FAILURE = 1
+
+.PHONY: help demo check check-long bench install fuzz tidy format docs clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## record a small PyTorch training; show its report and flame graph
+	@tools/need build venv
+	@tools/venv $(PYTHON) $(VENV) examples/attention/requirements.txt
+	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=OFF
+	@tools/demo build/release/stepscope $(VENV)/bin/python
+
+check: ## build with warnings as errors and run every test
+	@tools/need build test venv
+	@tools/need --optional more-tests
+	@tests/run --python $(PYTHON) --venv $(VENV) --jobs $(JOBS)
+
+check-long: ## every test, also those that take hours: kill tests, ten minutes of each fuzz target
+	@tools/need build test venv fuzz
+	@tools/need --optional more-tests
+	@tests/run --long --python $(PYTHON) --venv $(VENV) --jobs $(JOBS)
+
+bench: ## measure against the budgets, beside py-spy where it is installed
+	@tools/need build test venv
+	@tools/venv $(PYTHON) $(VENV) tests/requirements.txt examples/attention/requirements.txt
+	@tools/venv --optional $(PYTHON) $(VENV) tests/requirements-optional.txt
+	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=ON
+	@tests/bench/run --stepscope build/release/stepscope --python $(VENV)/bin/python
+
+install: ## build a release and install it: make install PREFIX=DIR
+	@tools/need build
+	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=OFF
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(abspath $(PREFIX))" --strip
+	@echo "installed: $(DESTDIR)$(abspath $(PREFIX))/bin/stepscope"
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS (default 60)
+	@tools/need build test fuzz
+	@tools/fuzz $(FUZZ_SECONDS) $(JOBS)
+
+tidy: ## clang-tidy over everything
+	@tools/need build test tidy
+	@tools/build tidy $(JOBS)
+
+format: ## clang-format over everything
+	@tools/need format
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+docs: ## write docs/reference.md anew from the command tables
+	@tools/need build
+	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=OFF
+	@build/release/stepscope help --format markdown > docs/reference.md
+
+clean: ## remove what was built, the test environment included
+	rm -rf build $(VENV)
