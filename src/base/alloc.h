@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Heap memory. The only place outside libraries that calls malloc.
+ *
+ * These functions never return NULL: when memory is out they print one line and end the process
+ * (abort), since no caller could do better. Sizes that come from a file, the network or another
+ * process are checked against a cap before they get here. Thread-safe.
+ */
+#ifndef SS_BASE_ALLOC_H
+#define SS_BASE_ALLOC_H
+
+#include <stddef.h>
+
+#define SS_NEVER_NULL __attribute__((returns_nonnull))
+
+SS_NEVER_NULL void *ss_alloc(size_t size_bytes);                    /* uninitialised */
+SS_NEVER_NULL void *ss_alloc_zero(size_t count, size_t size_bytes); /* zeroed, overflow-checked */
+/* Overflow-checked. */
+SS_NEVER_NULL void *ss_realloc(void *memory, size_t count, size_t size_bytes);
+SS_NEVER_NULL char *ss_strdup(const char *text);
+SS_NEVER_NULL char *ss_strndup(const char *text, size_t length);
+void ss_free(void *memory); /* NULL is fine */
+
+#endif

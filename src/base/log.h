@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages for people, on stderr, prefix "stepscope:". The domain is the folder that speaks.
+ * Levels come from -q/-v and STEPSCOPE_LOG ("python:debug,record:info" or just "debug").
+ * Never called on the sample path. Thread-safe: one write per line.
+ */
+#ifndef SS_BASE_LOG_H
+#define SS_BASE_LOG_H
+
+#include "base/error.h"
+
+enum ss_log_level { SS_ERROR, SS_WARN, SS_INFO, SS_DEBUG };
+
+void ss_log(enum ss_log_level level, const char *domain, const char *format, ...) SS_PRINTF(3, 4);
+/* The level for all domains that STEPSCOPE_LOG does not name. Default: SS_WARN. */
+void ss_log_set_level(enum ss_log_level level);
+/* A line that is wiped before the next message and rewritten after it never: the status line of
+ * `record` registers its erasing sequence here so that messages do not land behind it. NULL: none.
+ */
+void ss_log_set_line_prefix(const char *prefix);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is asked of an ELF file: where a section or symbol is, and bytes of its data. Files come
+ * from other people's processes: libelf checks the structure, sizes are capped here. */
+#ifndef SS_PLATFORM_ELF_H
+#define SS_PLATFORM_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct ss_elf;
+
+/* Takes the descriptor in every case. SS_E_FORMAT: not an ELF file of this machine. */
+enum ss_status ss_elf_open(int fd, struct ss_elf **elf, struct ss_error *err);
+void ss_elf_close(struct ss_elf *elf);
+
+struct ss_elf_place {
+    uint64_t address; /* as linked: add the load bias */
+    uint64_t size;
+};
+
+bool ss_elf_section(struct ss_elf *elf, const char *name, struct ss_elf_place *place);
+/* Defined symbols of .dynsym, then of .symtab. */
+bool ss_elf_symbol(struct ss_elf *elf, const char *name, struct ss_elf_place *place);
+/* File content at a linked address; false when it is not in the file. */
+bool ss_elf_read(struct ss_elf *elf, uint64_t address, void *buffer, size_t length);
+/* Content of a section, at most `maximum` bytes; the caller frees with ss_free. NULL: none. */
+void *ss_elf_section_content(struct ss_elf *elf, const char *name, size_t maximum, size_t *length);
+
+/* A segment as the loader maps it; the load bias of a mapping of the file at `offset` is
+ * mapping start - segment address. false behind the last one. */
+struct ss_elf_segment {
+    uint64_t offset, address; /* rounded down to pages */
+    uint64_t data_address, data_size;
+    bool is_writable;
+};
+bool ss_elf_segment(struct ss_elf *elf, size_t index, struct ss_elf_segment *segment);
+
+#endif

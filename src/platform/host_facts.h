@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this machine offers to a profiler: kernel, clock, perf events, confinement, file systems.
+ * Facts only; src/cli/doctor_findings judges them. Stateless; thread-safe. */
+#ifndef SS_PLATFORM_HOST_FACTS_H
+#define SS_PLATFORM_HOST_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/proc_status.h"
+
+struct ss_host_facts {
+    char kernel[72];       /* "Linux 6.1.0-18-amd64 x86_64" */
+    int cores;             /* that this process may run on */
+    char clock_source[32]; /* "tsc", "kvm-clock", …; "" unknown */
+    int perf_paranoid;     /* kernel.perf_event_paranoid */
+    bool perf_known;       /* false: this kernel has no perf events */
+    int perf_errno;        /* of opening the event that reports new processes; 0: it worked */
+    bool in_container;
+    struct ss_proc_status self;
+    bool proc_hidepid; /* other users' processes are not visible */
+};
+
+void ss_host_facts_collect(struct ss_host_facts *facts);
+
+struct ss_folder_facts {
+    char path[512];
+    char file_system[24]; /* "ext4", "nfs", … */
+    uint64_t free_bytes;  /* for this user */
+    uint64_t free_inodes; /* UINT64_MAX where the file system does not count them */
+    bool writable;
+    int error; /* errno of looking at it; 0: the rest is known */
+};
+
+void ss_folder_facts_collect(const char *path, struct ss_folder_facts *facts);
+/* Network and cluster file systems: locks and small writes are slow there. */
+bool ss_file_system_is_remote(const char *file_system);
+
+#endif

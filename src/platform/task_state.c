@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/task_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "platform/procfs.h"
+
+/* Files kept open at most, over all threads: half the limit, the rest is for everything else. */
+static int kept_open_limit(void)
+{
+    static int limit = -1;
+    if (limit < 0) {
+        struct rlimit files;
+        limit = 400;
+        if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+            limit = (int)(files.rlim_cur / 2 > 65536 ? 65536 : files.rlim_cur / 2);
+        }
+    }
+    return limit;
+}
+
+static int kept_open;
+
+static int open_kept(pid_t pid, pid_t tid, const char *name)
+{
+    char path[96];
+    if (kept_open >= kept_open_limit()) {
+        return -1;
+    }
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    kept_open += fd >= 0;
+    return fd;
+}
+
+static void close_kept(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        kept_open--;
+        *fd = -1;
+    }
+}
+
+void ss_task_state_open(struct ss_task_state *task, pid_t pid, pid_t tid)
+{
+    *task = (struct ss_task_state){.pid = pid, .tid = tid, .syscall_number = -1};
+    task->schedstat_fd = open_kept(pid, tid, "schedstat");
+    task->syscall_fd = task->stat_fd = -1;
+}
+
+void ss_task_state_close(struct ss_task_state *task)
+{
+    close_kept(&task->schedstat_fd);
+    close_kept(&task->syscall_fd);
+    close_kept(&task->stat_fd);
+}
+
+static ssize_t read_task_file(struct ss_task_state *task, int fd, const char *name, char *text,
+                              size_t size)
+{
+    ssize_t length;
+    if (fd >= 0) {
+        length = pread(fd, text, size - 1, 0);
+    } else {
+        char path[96];
+        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)task->pid, (int)task->tid, name);
+        length = ss_procfs_read(path, text, size);
+    }
+    if (length < 0) {
+        task->gone = errno == ESRCH || errno == ENOENT;
+        return -1;
+    }
+    text[length] = '\0';
+    return length;
+}
+
+static enum ss_task_activity sleeping_kind(char state)
+{
+    switch (state) {
+    case 'S':
+    case 'I':
+        return SS_TASK_SLEEPING;
+    case 'D':
+        return SS_TASK_UNINTERRUPTIBLE;
+    case 'T':
+    case 't':
+        return SS_TASK_STOPPED;
+    default:
+        return SS_TASK_UNKNOWN;
+    }
+}
+
+static char read_state(struct ss_task_state *task)
+{
+    char text[1024];
+    if (task->stat_fd < 0) {
+        task->stat_fd = open_kept(task->pid, task->tid, "stat");
+    }
+    if (read_task_file(task, task->stat_fd, "stat", text, sizeof text) <= 0) {
+        return '?';
+    }
+    const char *close_at = strrchr(text, ')');
+    char state = close_at != NULL && close_at[1] == ' ' ? close_at[2] : '?';
+    task->gone = task->gone || state == 'Z' || state == 'X';
+    return state;
+}
+
+/* Calls that sleep interruptibly: no need to ask for the kind of sleep. */
+static bool is_plain_wait(int64_t number)
+{
+    switch (number) {
+    case SYS_futex:
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_accept4:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_rt_sigtimedwait:
+    case SYS_restart_syscall:
+#ifdef SYS_poll
+    case SYS_poll:
+    case SYS_select:
+    case SYS_epoll_wait:
+    case SYS_pause:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* /proc/…/syscall says "running", or the call the thread sleeps in with its arguments: cheaper
+ * than stat and more telling. Returns 'R', 'S', or '?' when only stat can tell. */
+static char read_syscall(struct ss_task_state *task)
+{
+    char text[256];
+    task->syscall_number = -1;
+    if (task->no_syscall_file) {
+        return '?';
+    }
+    if (task->syscall_fd < 0) {
+        task->syscall_fd = open_kept(task->pid, task->tid, "syscall");
+    }
+    ssize_t length = read_task_file(task, task->syscall_fd, "syscall", text, sizeof text);
+    if (length <= 0) {
+        task->no_syscall_file = !task->gone;
+        return '?';
+    }
+    if (text[0] == 'r') {
+        return 'R';
+    }
+    char *end;
+    long number = strtol(text, &end, 10);
+    if (end == text || number < 0) {
+        return '?';
+    }
+    task->syscall_number = number;
+    task->syscall_argument = strtoull(end, NULL, 16);
+    return is_plain_wait(number) ? 'S' : '?';
+}
+
+static bool read_schedstat(struct ss_task_state *task, uint64_t values[3])
+{
+    char text[128];
+    if (read_task_file(task, task->schedstat_fd, "schedstat", text, sizeof text) <= 0) {
+        return false;
+    }
+    const char *at = text;
+    for (int i = 0; i < 3; i++) {
+        uint64_t value = 0;
+        if (*at < '0' || *at > '9') {
+            return false;
+        }
+        while (*at >= '0' && *at <= '9') {
+            value = value * 10 + (uint64_t)(*at++ - '0');
+        }
+        values[i] = value;
+        at += *at == ' ';
+    }
+    return true;
+}
+
+uint64_t ss_task_state_peek_run_ns(struct ss_task_state *task, uint64_t now_ns)
+{
+    if (!read_schedstat(task, task->peeked)) {
+        task->peeked_ns = 0;
+        return 0;
+    }
+    task->peeked_ns = now_ns;
+    return task->peeked[0];
+}
+
+bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
+{
+    uint64_t values[3] = {0, 0, 0};
+    bool known = true;
+    if (task->peeked_ns == now_ns && now_ns != 0) {
+        memcpy(values, task->peeked, sizeof values);
+    } else {
+        known = read_schedstat(task, values);
+    }
+    bool slept = task->activity >= SS_TASK_SLEEPING;
+    if (known && slept && values[2] == task->timeslices && values[0] == task->run_ns) {
+        return false;
+    }
+    uint64_t ran_ns = values[0] - task->run_ns;
+    uint64_t waited_ns = values[1] - task->wait_ns;
+    char state = read_syscall(task);
+    if (state == '?') {
+        state = read_state(task);
+    }
+    if (state == 'R') {
+        /* The kernel says R for both; what it did most of since the last look decides. The
+         * counters move at scheduler ticks only: without news a thread that ran still runs. */
+        bool news = ran_ns + waited_ns > 0;
+        bool runs = news ? ran_ns >= waited_ns : task->activity != SS_TASK_RUNNABLE;
+        task->activity = runs ? SS_TASK_ON_CPU : SS_TASK_RUNNABLE;
+    } else {
+        task->activity = sleeping_kind(state);
+    }
+    /* Without schedstat (kernels built without it) every look counts as movement. */
+    task->run_ns = values[0];
+    task->wait_ns = values[1];
+    task->timeslices = known ? values[2] : task->timeslices + 1;
+    task->checked_ns = now_ns;
+    return true;
+}
+
+void ss_task_state_refine_sleep(struct ss_task_state *task)
+{
+    enum ss_task_activity kind = sleeping_kind(read_state(task));
+    if (kind != SS_TASK_UNKNOWN) {
+        task->activity = kind;
+    }
+}
+
+bool ss_task_state_waits_on(const struct ss_task_state *task, uint64_t address, uint64_t length)
+{
+    return task->syscall_number == SYS_futex && task->syscall_argument >= address &&
+           task->syscall_argument - address < length;
+}
+
+uint64_t ss_task_process_run_ns(pid_t pid)
+{
+    /* The CPU clock of another process, as clock_getcpuclockid makes it. */
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) {
+        return 0;
+    }
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}

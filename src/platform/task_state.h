@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one thread of another process does: on a CPU, waiting for one, asleep, and in which call.
+ * Keeps the thread's /proc files open: three preads cost less than one open. One per watched
+ * thread; owned by the sampling thread.
+ *
+ * A sleeping thread whose timeslice count has not moved has not run: nothing about it changed.
+ */
+#ifndef SS_PLATFORM_TASK_STATE_H
+#define SS_PLATFORM_TASK_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The values are those of enum ss_thread_state of trace/records.h (checked where they meet). */
+enum ss_task_activity {
+    SS_TASK_UNKNOWN,
+    SS_TASK_ON_CPU,
+    SS_TASK_RUNNABLE,
+    SS_TASK_SLEEPING,
+    SS_TASK_UNINTERRUPTIBLE,
+    SS_TASK_STOPPED
+};
+
+struct ss_task_state {
+    pid_t pid, tid;
+    int schedstat_fd, syscall_fd, stat_fd; /* -1: not kept open, opened for each read */
+    uint64_t run_ns, wait_ns, timeslices;  /* as of the last update */
+    uint64_t peeked[3];                    /* the same, read ahead of the update… */
+    uint64_t peeked_ns;                    /* …at this time; 0: never */
+    uint64_t checked_ns;                   /* when `activity` was determined */
+    enum ss_task_activity activity;
+    int64_t syscall_number; /* it sleeps in; -1: none known */
+    uint64_t syscall_argument;
+    bool no_syscall_file; /* may not be read */
+    bool gone;
+};
+
+void ss_task_state_open(struct ss_task_state *task, pid_t pid, pid_t tid);
+void ss_task_state_close(struct ss_task_state *task);
+/* Determines the activity. Returns false when the thread cannot have moved since the last call: it
+ * slept then and has had no timeslice since. */
+bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns);
+/* Reads the thread's run time (ns) only; an update with the same `now_ns` uses what was read. */
+uint64_t ss_task_state_peek_run_ns(struct ss_task_state *task, uint64_t now_ns);
+/* For a thread that sleeps longer: asks the kernel for the kind of sleep (disk, stopped). */
+void ss_task_state_refine_sleep(struct ss_task_state *task);
+/* True when the thread sleeps in a futex call on an address in [address, address + length). */
+bool ss_task_state_waits_on(const struct ss_task_state *task, uint64_t address, uint64_t length);
+
+/* Run time of all threads of a process, ended ones included, in ns; 0 when unknown. */
+uint64_t ss_task_process_run_ns(pid_t pid);
+
+#endif
