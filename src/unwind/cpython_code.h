@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known about code objects of the target, by address, and the frames made from them.
+ *
+ * A code object is read once; afterwards (code address, instruction) → frame id is one probe of a
+ * hash table. Addresses get reused: each entry keeps a fingerprint of pointers that are re-checked
+ * in batches, and an entry that changed is dropped (its frame ids stay valid, they are never
+ * reused). Owned by one ss_python.
+ */
+#ifndef SS_UNWIND_CPYTHON_CODE_H
+#define SS_UNWIND_CPYTHON_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+#include "base/memory_reader.h"
+#include "base/vec.h"
+#include "unwind/cpython_layout.h"
+#include "unwind/cpython_lines.h"
+#include "unwind/python.h"
+
+enum {
+    SS_FRAME_NONE = 0,          /* not a frame: the code object or the instruction is not valid */
+    SS_FRAME_SHIM = UINT32_MAX, /* an entry from C that no program wrote */
+};
+
+struct ss_code_fingerprint {
+    uint64_t name, qualname, filename, linetable;
+    uint64_t code_size; /* ob_size, or the address of the bytes object up to 3.10 */
+    int64_t first_line;
+};
+
+struct ss_code {
+    uint64_t address;
+    struct ss_code_fingerprint fingerprint;
+    uint64_t bytecode;             /* address of the first instruction; 0 up to 3.10 */
+    uint32_t bytecode_bytes;       /* UINT32_MAX: not known */
+    uint32_t function, name, file; /* interned */
+    int32_t first_line;
+    bool is_shim;
+    bool is_dead;    /* the address was reused */
+    uint32_t doubts; /* instructions that were not in it */
+    struct ss_line_entry *lines;
+    uint32_t line_count;
+};
+
+struct ss_code_frame {
+    uint32_t code; /* index */
+    int32_t line;
+};
+
+struct ss_code_lookup {
+    uint64_t code, instruction;
+    uint32_t frame;
+};
+
+struct ss_code_cache {
+    struct ss_memory_reader *reader;        /* borrowed */
+    const struct ss_cpython_layout *layout; /* borrowed */
+    struct ss_intern texts;
+    struct ss_vec_of(struct ss_code) codes;
+    struct ss_vec_of(struct ss_code_frame) frames; /* by id - 1 */
+    struct ss_code_lookup *lookups;                /* open addressing; code 0 = free */
+    uint32_t lookup_count, lookup_slots;
+    uint32_t *by_address; /* open addressing; index + 1 */
+    uint32_t by_address_slots;
+    uint32_t *by_line; /* (code, line) → frame id; 0 = free */
+    uint32_t by_line_slots;
+    uint64_t code_type;  /* address of PyCode_Type, once learnt */
+    uint32_t check_next; /* where the next ss_code_cache_check goes on */
+    bool no_lines;
+    size_t line_bytes;
+};
+
+void ss_code_cache_init(struct ss_code_cache *cache, struct ss_memory_reader *reader,
+                        const struct ss_cpython_layout *layout, bool no_lines);
+void ss_code_cache_fini(struct ss_code_cache *cache);
+
+/* The id of the frame that executes `instruction` (an address from 3.11, f_lasti before) of the
+ * code object at `code`: SS_FRAME_NONE when there is no such thing, SS_FRAME_SHIM, or an id. */
+uint32_t ss_code_frame_slow(struct ss_code_cache *cache, uint64_t code, uint64_t instruction);
+
+static inline uint32_t ss_code_lookup_hash(uint64_t code, uint64_t instruction)
+{
+    uint64_t key = (code >> 4) * UINT64_C(0x9e3779b97f4a7c15) ^
+                   (instruction >> 1) * UINT64_C(0xd6e8feb86659fd93);
+    return (uint32_t)(key >> 32);
+}
+
+static inline uint32_t ss_code_frame(struct ss_code_cache *cache, uint64_t code,
+                                     uint64_t instruction)
+{
+    uint32_t mask = cache->lookup_slots - 1;
+    for (uint32_t slot = ss_code_lookup_hash(code, instruction) & mask;; slot = (slot + 1) & mask) {
+        const struct ss_code_lookup *entry = &cache->lookups[slot];
+        if (entry->code == code && entry->instruction == instruction && code != 0) {
+            return entry->frame;
+        }
+        if (entry->code == 0) {
+            return ss_code_frame_slow(cache, code, instruction);
+        }
+    }
+}
+
+/* Re-reads the fingerprints of up to `maximum` code objects and drops those that changed;
+ * how many. */
+uint32_t ss_code_cache_check(struct ss_code_cache *cache, uint32_t maximum);
+
+size_t ss_code_cache_bytes(const struct ss_code_cache *cache);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One walk over the Python frames of a thread that keeps running.
+ *
+ * The ranges that the walk will need are predicted from the last one and fetched with one call
+ * (walk_plan.h). Right before and right behind the pointer to the innermost frame stands the same
+ * part of the stack, its top. A frame that is the same in both copies was in place when the pointer
+ * was read, and so was everything that called it: callers cannot move before it returns. Functions
+ * that last less than the read are taken as they stood behind the pointer, as long as each is a
+ * valid frame and their chain leads to one that was in place. What lies below the top is read
+ * earlier, and before that the outermost frame of the top, the anchor: when that one is the same
+ * still in the top, the two parts belong together in the same way.
+ *
+ * When a chain leads nowhere, or a frame was not where it was predicted, the walk is planned anew
+ * at once, a few times; in the end the part on the root's side that held still is the result.
+ */
+#include <string.h>
+
+#include "unwind/walk_plan.h"
+
+enum {
+    MAX_RETRIES = 12,
+    OWNED_BY_C = 3,    /* this owner and above: an entry from C, 3.12 on */
+    CODE_TAG_BITS = 7, /* low bits of a _PyStackRef that are not address, 3.14 on */
+    MAX_FRAME_BYTES = 512,
+};
+
+/* --- what arrived --- */
+
+/* A cursor over the pieces: chains go through them nearly in order. */
+struct finder {
+    const struct ss_walk_piece *pieces;
+    size_t count;
+    size_t hint;
+    size_t frame_bytes;
+};
+
+static bool holds(const struct finder *finder, size_t index, uint64_t address)
+{
+    const struct ss_walk_piece *piece = &finder->pieces[index];
+    return address >= piece->start && address < piece->end &&
+           piece->end - address >= finder->frame_bytes;
+}
+
+static const struct ss_walk_piece *find_piece(struct finder *finder, uint64_t address)
+{
+    for (size_t i = 0; i < finder->count; i++) {
+        size_t index =
+            finder->hint + i < finder->count ? finder->hint + i : finder->hint + i - finder->count;
+        if (holds(finder, index, address)) {
+            finder->hint = index;
+            return &finder->pieces[index];
+        }
+    }
+    return NULL;
+}
+
+struct frame {
+    uint64_t address, code, previous, instruction;
+    uint8_t owner;
+    bool is_stale; /* up to 3.10: it does not run (any more) */
+};
+
+static void decode_frame(const struct ss_cpython_layout *layout, const uint8_t *bytes,
+                         struct frame *frame)
+{
+    frame->code = ss_word(bytes, layout->frame_code);
+    frame->previous = ss_word(bytes, layout->frame_previous);
+    if (layout->frame_instr != SS_ABSENT) {
+        frame->instruction = ss_word(bytes, layout->frame_instr);
+    } else {
+        int32_t lasti;
+        memcpy(&lasti, bytes + layout->frame_lasti, sizeof lasti);
+        frame->instruction = (uint32_t)lasti;
+    }
+    frame->owner = layout->frame_owner != SS_ABSENT ? bytes[layout->frame_owner] : 0;
+    frame->is_stale = layout->frame_state != SS_ABSENT &&
+                      (int8_t)bytes[layout->frame_state] != layout->frame_executing;
+    if (layout->version >= 0x030e) {
+        frame->code &= ~(uint64_t)CODE_TAG_BITS;
+    }
+}
+
+/* Is the frame the same in another copy? One that is busy may have run on. */
+static bool is_same(const struct ss_python *python, const struct frame *frame, const uint8_t *copy,
+                    bool is_busy)
+{
+    struct frame other;
+    decode_frame(&python->layout, copy, &other);
+    return frame->code == other.code && frame->previous == other.previous &&
+           frame->owner == other.owner && (is_busy || frame->instruction == other.instruction);
+}
+
+/* --- one chain --- */
+
+/* What one attempt saw. */
+struct attempt {
+    uint32_t count;    /* frames in the ring, all told */
+    uint32_t unstable; /* the innermost so many are not to be trusted */
+    bool is_hurried;   /* the innermost frames need not hold still: see is_bad_in_top */
+    bool is_settled;   /* a frame was met that held still */
+    bool reached_base;
+    bool is_torn;    /* something moved */
+    bool was_missed; /* something was not where it was predicted */
+    struct ss_walk_lesson lesson;
+};
+
+/* Reads a frame that no range covered, so that the next plan can. */
+static bool discover(struct ss_python *python, struct frame *frame)
+{
+    uint8_t bytes[MAX_FRAME_BYTES];
+    struct ss_walk_scratch *scratch = python->scratch;
+    if ((frame->address & 7) != 0 || scratch->missed.count >= SS_PYTHON_MAX_DEPTH ||
+        !ss_memory_read(python->reader, frame->address, bytes, (size_t)python->layout.frame_size)) {
+        return false;
+    }
+    decode_frame(&python->layout, bytes, frame);
+    ss_vec_push(&scratch->missed, frame->address);
+    return true;
+}
+
+/* One frame into the ring; false when it is no valid frame. */
+static bool put_frame(struct ss_python *python, const struct frame *frame, struct attempt *attempt)
+{
+    if (frame->owner >= OWNED_BY_C && python->layout.version >= 0x030c) {
+        return true;
+    }
+    uint32_t id = ss_code_frame(&python->codes, frame->code, frame->instruction);
+    if (id == SS_FRAME_NONE) {
+        return false;
+    }
+    if (id != SS_FRAME_SHIM) {
+        python->scratch->reversed[attempt->count++ % SS_PYTHON_MAX_DEPTH] = id;
+    }
+    return true;
+}
+
+/* Did a frame of the top move while the pointer was read? In a hurry, the innermost ones may have:
+ * they are taken as they stood behind the pointer, down to the first that was there before. */
+static bool is_bad_in_top(const struct ss_python *python, const struct ss_walk_piece *piece,
+                          const struct frame *frame, uint32_t step, struct attempt *attempt)
+{
+    const uint8_t *ahead = piece->ahead + (frame->address - piece->start);
+    bool is_busy = step == 0 || (attempt->is_hurried && !attempt->is_settled);
+    bool held = is_same(python, frame, ahead, is_busy);
+    bool is_bad = !held && (!attempt->is_hurried || attempt->is_settled);
+    attempt->is_settled |= held;
+    return is_bad;
+}
+
+/* The frames from `leaf` on. Fills the ring, scratch->chain and scratch->missed. */
+static void follow_chain(struct ss_python *python, const struct ss_python_walk *walk,
+                         struct finder *finder, uint64_t leaf, struct attempt *attempt)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    const struct ss_memory_range *anchor =
+        scratch->plan.anchor != SIZE_MAX ? &scratch->ranges.data[scratch->plan.anchor] : NULL;
+    /* Up to 3.10 the frames lie all over the heap, and reading them takes longer than a short
+     * function lasts. But each tells by itself whether it runs, and who called it. */
+    bool is_loose = attempt->is_hurried && !ss_walk_has_datastack(python);
+    bool is_tied = false;
+    size_t steps_left = scratch->plan.total_bytes / finder->frame_bytes + SS_PYTHON_MAX_DEPTH;
+    uint64_t circle_mark = 0; /* an address met before, renewed ever less often */
+    struct frame frame = {.address = leaf};
+    for (uint32_t step = 0; frame.address != 0; step++, frame.address = frame.previous) {
+        const struct ss_walk_piece *piece = find_piece(finder, frame.address);
+        if (piece != NULL) {
+            decode_frame(&python->layout, piece->bytes + (frame.address - piece->start), &frame);
+        }
+        bool is_circle = frame.address == circle_mark;
+        circle_mark = (step & (step - 1)) == 0 ? frame.address : circle_mark;
+        /* Behind a frame that moved the chain may lead anywhere. */
+        if (is_circle || steps_left-- == 0 ||
+            (piece == NULL && (attempt->is_torn || !discover(python, &frame)))) {
+            attempt->was_missed = true;
+            return;
+        }
+        bool in_top = piece != NULL && piece->ahead != NULL;
+        if (in_top && is_loose && frame.is_stale) { /* it may have ended right behind the pointer */
+            decode_frame(&python->layout, piece->ahead + (frame.address - piece->start), &frame);
+        }
+        bool is_bad = frame.is_stale || !put_frame(python, &frame, attempt);
+        attempt->lesson.is_torn |= is_bad;
+        if (in_top && !is_loose) {
+            is_bad |= is_bad_in_top(python, piece, &frame, step, attempt);
+        }
+        if (frame.address == walk->anchor && anchor != NULL && anchor->got == anchor->length) {
+            is_tied = is_same(python, &frame, anchor->buffer, false);
+        }
+        attempt->was_missed |= (piece == NULL || (!in_top && !is_tied)) && !is_loose;
+        if (!ss_walk_in_current_chunk(walk, frame.address)) {
+            ss_vec_push(&scratch->chain, (struct ss_walk_external){frame.address, 0});
+        }
+        ss_walk_note_frame(walk, frame.address, &attempt->lesson);
+        /* In one chunk a caller lies below what it called. */
+        is_bad |= frame.previous >= frame.address && in_top &&
+                  ss_walk_in_current_chunk(walk, frame.address) &&
+                  ss_walk_in_current_chunk(walk, frame.previous);
+        if (is_bad) {
+            attempt->unstable = attempt->count;
+            attempt->is_torn = true;
+        }
+    }
+    attempt->reached_base = true;
+}
+
+/* --- one plan --- */
+
+/* Which of the candidate pointers counts; false: none, the walk must be planned again. */
+static bool choose_pointer(const struct ss_python *python, struct ss_python_walk *walk,
+                           const uint8_t *window, size_t *which)
+{
+    *which = 0;
+    if (python->layout.tstate_cframe == SS_ABSENT) {
+        return true;
+    }
+    size_t known = python->scratch->plan.pointer_count;
+    uint64_t cframe = ss_word(window, python->layout.tstate_cframe - python->window_start);
+    python->scratch->plan.cframe = cframe;
+    while (*which < known && walk->cframes[*which] != cframe) {
+        (*which)++;
+    }
+    if (*which > 0 || known == 0) {
+        ss_walk_remember_cframe(walk, cframe);
+    }
+    return *which < known;
+}
+
+/* 3.11 and 3.12 put a new _PyCFrame into the thread state before they fill it: no frame is true
+ * only of the first one, which is part of the thread state. */
+static bool is_half_made(const struct ss_python *python, const struct ss_python_thread *thread,
+                         uint64_t leaf)
+{
+    uint64_t offset = python->scratch->plan.cframe - thread->tstate_address;
+    return leaf == 0 && python->layout.tstate_cframe != SS_ABSENT &&
+           offset >= (uint64_t)python->layout.tstate_size;
+}
+
+static bool is_verified(const struct attempt *attempt)
+{
+    return attempt->reached_base && !attempt->is_torn && !attempt->was_missed;
+}
+
+/* Looks at what arrived from each pointer between two copies of the top, until one is right. */
+static void decode(struct ss_python *python, const struct ss_python_thread *thread, size_t which,
+                   bool is_hurried, struct attempt *attempt)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    const struct ss_walk_plan *plan = &scratch->plan;
+    for (size_t i = 0; i + 1 < plan->copies; i++) {
+        const struct ss_memory_range *pointer = &scratch->ranges.data[plan->pointer[i] + which];
+        if (pointer->got < pointer->length) {
+            continue;
+        }
+        uint64_t leaf = ss_word(pointer->buffer, (int32_t)plan->pointer_at);
+        if (is_half_made(python, thread, leaf)) {
+            continue;
+        }
+        *attempt = (struct attempt){.is_hurried = is_hurried};
+        ss_vec_clear(&scratch->chain);
+        ss_vec_clear(&scratch->missed);
+        ss_walk_collect(scratch, i);
+        struct finder finder = {scratch->pieces.data, scratch->pieces.count, 0,
+                                (size_t)python->layout.frame_size};
+        follow_chain(python, thread->walk, &finder, leaf, attempt);
+        if (is_verified(attempt)) {
+            return;
+        }
+    }
+}
+
+/* false: the thread state is not that of this thread any more, or unreadable. */
+static bool is_same_thread(const struct ss_python *python, const struct ss_python_thread *thread,
+                           const struct ss_memory_range *window)
+{
+    return window->got == window->length &&
+           ss_word(window->buffer, python->layout.tstate_thread_id - python->window_start) ==
+               thread->pthread;
+}
+
+static bool holds_gil(const struct ss_python *python, const struct ss_python_thread *thread)
+{
+    const struct ss_walk_scratch *scratch = python->scratch;
+    if (scratch->plan.gil == SIZE_MAX) {
+        return false;
+    }
+    const struct ss_memory_range *range = &scratch->ranges.data[scratch->plan.gil];
+    const struct ss_cpython_layout *layout = &python->layout;
+    int32_t locked, enabled = 1;
+    if (range->got < range->length) {
+        return false;
+    }
+    memcpy(&locked, (const uint8_t *)range->buffer + layout->gil_locked, sizeof locked);
+    if (layout->gil_enabled != SS_ABSENT) {
+        memcpy(&enabled, (const uint8_t *)range->buffer + layout->gil_enabled, sizeof enabled);
+    }
+    return enabled != 0 && locked == 1 &&
+           ss_word(range->buffer, layout->gil_last_holder) == thread->tstate_address;
+}
+
+/* One plan, one read. false: the thread is gone. */
+static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
+                     struct attempt *attempt, struct ss_python_stack *stack)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    struct ss_python_walk *walk = thread->walk;
+    *attempt = (struct attempt){.was_missed = true};
+    /* A second pair of copies costs less than another call. */
+    ss_walk_make_plan(python, thread, stack->retries == 0 ? 2 : SS_WALK_MAX_COPIES);
+    if (!ss_walk_fetch(python)) {
+        return false;
+    }
+    const struct ss_memory_range *window = &scratch->ranges.data[scratch->plan.window];
+    if (!is_same_thread(python, thread, window)) {
+        python->threads_stale = true;
+        return false;
+    }
+    stack->holds_gil = holds_gil(python, thread);
+    ss_vec_clear(&scratch->chain);
+    ss_vec_clear(&scratch->missed);
+    size_t which;
+    if (choose_pointer(python, walk, window->buffer, &which)) {
+        /* To wait until the innermost frame holds still would favour functions that last. Where
+         * frames lie apart, the first try is worth it: they tell less when taken as they are. */
+        bool is_hurried = ss_walk_has_datastack(python);
+        decode(python, thread, which, is_hurried, attempt);
+        if (!is_verified(attempt) && !is_hurried && stack->retries > 0) {
+            decode(python, thread, which, true, attempt);
+        }
+    }
+    attempt->lesson.is_torn |= !attempt->reached_base;
+    ss_walk_learn(python, walk, window->buffer, &attempt->lesson);
+    return true;
+}
+
+/* Turns the ring round: frames outermost first, without the unstable innermost ones. */
+static void put_result(struct ss_python *python, const struct attempt *attempt,
+                       struct ss_python_stack *stack)
+{
+    uint32_t kept = attempt->count < SS_PYTHON_MAX_DEPTH ? attempt->count : SS_PYTHON_MAX_DEPTH;
+    uint32_t stable = attempt->count - attempt->unstable;
+    kept = kept < stable ? kept : stable;
+    for (uint32_t i = 0; i < kept; i++) {
+        python->frames[i] =
+            python->scratch->reversed[(attempt->count - 1 - i) % SS_PYTHON_MAX_DEPTH];
+    }
+    stack->depth = kept;
+}
+
+enum ss_python_result ss_python_walk_thread(struct ss_python *python,
+                                            struct ss_python_thread *thread,
+                                            struct ss_python_stack *stack)
+{
+    memset(stack, 0, sizeof *stack);
+    stack->frames = python->frames;
+    thread->walk->number++;
+    for (; stack->retries <= MAX_RETRIES; stack->retries++) {
+        struct attempt attempt;
+        if (!try_once(python, thread, &attempt, stack)) {
+            stack->depth = 0;
+            return SS_PYTHON_LOST;
+        }
+        if (is_verified(&attempt)) {
+            put_result(python, &attempt, stack);
+            return attempt.count == 0                    ? SS_PYTHON_EMPTY
+                   : attempt.count > SS_PYTHON_MAX_DEPTH ? SS_PYTHON_PARTIAL
+                                                         : SS_PYTHON_OK;
+        }
+        /* The longest verified part of all attempts, in case that none succeeds. */
+        if (attempt.reached_base && !attempt.was_missed &&
+            attempt.count - attempt.unstable > stack->depth) {
+            put_result(python, &attempt, stack);
+        }
+    }
+    stack->retries = MAX_RETRIES;
+    return stack->depth > 0 ? SS_PYTHON_PARTIAL : SS_PYTHON_LOST;
+}

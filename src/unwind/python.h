@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Python stacks of a running CPython, read from outside over a memory reader.
+ *
+ * Layouts are data (cpython_*.inc, `_Py_DebugOffsets` from 3.13). A walk plans address ranges from
+ * what it saw last, fetches them in one call, decodes the bytes, and re-validates; it retries,
+ * then repairs (the root-side part that was verified, flagged partial). Code objects, names and
+ * line tables are cached by address and dropped when the address is reused.
+ *
+ * One ss_python per interpreter process, owned by one thread. Target memory is hostile: every
+ * size and pointer is checked, loops are bounded, strings are capped.
+ */
+#ifndef SS_UNWIND_PYTHON_H
+#define SS_UNWIND_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/memory_reader.h"
+#include "base/strview.h"
+
+enum { SS_PYTHON_MAX_DEPTH = 8192 };
+
+/* Where the runtime is: found by platform/ (ELF symbols, sections, maps). */
+struct ss_python_location {
+    uint64_t runtime_address; /* of _PyRuntime */
+    uint32_t version_hex;     /* PY_VERSION_HEX (0x030b07f0); 0: unknown, then tables are tried */
+    bool is_debug;            /* Py_DEBUG build, as far as known */
+    bool is_free_threaded;    /* Py_GIL_DISABLED build, as far as known */
+};
+
+struct ss_python_options {
+    size_t size;
+    /* Maps a pthread_t of the target to its kernel tid (3.8–3.10 have no tid in the thread
+     * state); 0 when unknown. May be NULL. */
+    int32_t (*tid_of_pthread)(void *context, uint64_t pthread);
+    void *context;
+    bool no_lines; /* line tables are not needed */
+    /* The pid that the target has in its own pid namespace; 0: the same as ours. Tells where
+     * 3.8–3.10 keep kernel tids. */
+    int32_t pid_in_namespace;
+};
+
+struct ss_python;
+
+/* SS_E_AGAIN: the interpreter is not initialised yet, try later. SS_E_UNSUPPORTED: this version
+ * cannot be read (message says why). SS_E_GONE, SS_E_PERMISSION as they say. */
+enum ss_status ss_python_open(struct ss_memory_reader *reader,
+                              const struct ss_python_location *location,
+                              const struct ss_python_options *options, struct ss_python **python,
+                              struct ss_error *err);
+void ss_python_close(struct ss_python *python);
+const char *ss_python_version(const struct ss_python *python); /* "3.13.0t", "3.11.7 debug" */
+
+struct ss_python_thread {
+    uint64_t tstate_address;
+    uint64_t interpreter_id;
+    int32_t tid;                 /* kernel tid in the target's innermost pid namespace; 0 unknown */
+    uint64_t pthread;            /* thread_id of the thread state */
+    bool is_main;                /* the main thread of the main interpreter */
+    void *user;                  /* for the caller; NULL for a thread that is new */
+    struct ss_python_walk *walk; /* private: predictions of the last walk */
+    uint32_t seen;               /* private */
+};
+
+/* Brings the list of thread states (all interpreters) up to date; cheap (one small read) when
+ * nothing changed. `force` walks the whole list. `*removed` is called for threads that went,
+ * before their memory is freed. SS_E_GONE when the process went. */
+enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
+                                        void (*removed)(void *context,
+                                                        struct ss_python_thread *thread),
+                                        void *context, struct ss_error *err);
+size_t ss_python_thread_count(const struct ss_python *python);
+struct ss_python_thread *ss_python_thread_at(struct ss_python *python, size_t index);
+
+/* The GIL of the thread's interpreter, to tell waiting from sleeping: a futex in
+ * [address, address + length) is the GIL's. false in free-threaded builds. */
+bool ss_python_gil_range(const struct ss_python *python, const struct ss_python_thread *thread,
+                         uint64_t *address, size_t *length);
+
+enum ss_python_result {
+    SS_PYTHON_OK,      /* verified, whole */
+    SS_PYTHON_PARTIAL, /* the root-side part is verified; the rest kept moving or is unreadable */
+    SS_PYTHON_EMPTY,   /* no Python frames (a thread between calls) */
+    SS_PYTHON_LOST     /* nothing could be verified, or the thread state went */
+};
+
+struct ss_python_stack {
+    const uint32_t *frames; /* frame ids, outermost first; valid until the next walk */
+    uint32_t depth;
+    bool holds_gil; /* at the time of the walk; false in free-threaded builds */
+    uint32_t retries;
+};
+
+enum ss_python_result ss_python_walk_thread(struct ss_python *python,
+                                            struct ss_python_thread *thread,
+                                            struct ss_python_stack *stack);
+
+/* Frame ids are dense from 1 and never reused: (code object, line). Text is valid until close. */
+struct ss_python_frame {
+    struct ss_strview function; /* co_qualname from 3.11, else co_name */
+    struct ss_strview name;     /* co_name */
+    struct ss_strview file;     /* co_filename */
+    int32_t line;               /* 0: unknown */
+    int32_t first_line;
+};
+uint32_t ss_python_frame_count(const struct ss_python *python); /* ids are 1 … count */
+void ss_python_frame_get(const struct ss_python *python, uint32_t id,
+                         struct ss_python_frame *frame);
+
+/* Re-checks cached code objects against the target (reused addresses), a bounded number a call:
+ * call often while it finds any (true), else about twice a second. */
+bool ss_python_check_cache(struct ss_python *python);
+
+/* threading.Thread names by pthread id (`threading._active`), bounded and best effort: calls
+ * `name` for each it finds. For new threads only: it costs several reads per thread. */
+void ss_python_thread_names(struct ss_python *python,
+                            void (*name)(void *context, uint64_t pthread, struct ss_strview text),
+                            void *context);
+
+size_t ss_python_memory_bytes(const struct ss_python *python);
+
+#endif

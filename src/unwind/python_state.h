@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of struct ss_python, shared by the files of this folder that implement python.h. */
+#ifndef SS_UNWIND_PYTHON_STATE_H
+#define SS_UNWIND_PYTHON_STATE_H
+
+#include "base/vec.h"
+#include "unwind/cpython_code.h"
+#include "unwind/cpython_layout.h"
+#include "unwind/python.h"
+
+enum { SS_MAX_INTERPRETERS = 1024, SS_MAX_THREADS = 65536 };
+
+struct ss_python_interpreter {
+    uint64_t address, next, threads_head;
+    uint64_t gil; /* 0: none */
+    int64_t id;
+    bool is_main;
+};
+
+struct ss_python {
+    struct ss_memory_reader *reader;
+    struct ss_cpython_layout layout;
+    struct ss_python_options options;
+    uint64_t runtime;
+    uint64_t interpreters_head;
+    char version[48];
+    struct ss_code_cache codes;
+    struct ss_vec_of(struct ss_python_interpreter) interpreters;
+    struct ss_vec_of(struct ss_python_thread *) threads;
+    bool threads_stale; /* a walk met a thread state that changed: walk the list again */
+    uint32_t thread_round;
+    int32_t tid_position; /* of the kernel tid in struct pthread; 0: not known */
+
+    int32_t window_start; /* the part of a thread state that every walk reads */
+    uint32_t window_bytes;
+
+    struct ss_walk_scratch *scratch; /* cpython_walk.c */
+    uint32_t *frames;                /* the last result, outermost first */
+};
+
+/* An unsigned word out of bytes that were fetched; 0 for an absent field. */
+static inline uint64_t ss_word(const uint8_t *bytes, int32_t offset)
+{
+    uint64_t value = 0;
+    if (offset >= 0) {
+        __builtin_memcpy(&value, bytes + offset, sizeof value);
+    }
+    return value;
+}
+
+struct ss_python_walk *ss_python_walk_new(void);
+void ss_python_walk_free(struct ss_python_walk *walk);
+struct ss_walk_scratch *ss_walk_scratch_new(void);
+void ss_walk_scratch_free(struct ss_walk_scratch *scratch);
+size_t ss_walk_scratch_bytes(const struct ss_walk_scratch *scratch);
+
+#endif

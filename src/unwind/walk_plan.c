@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/walk_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum {
+    TOP_BYTES = 2048,      /* of the data stack: about 15 frames */
+    HEADROOM_BYTES = 512,  /* above the highest frame seen lately */
+    MAX_TOP_BYTES = 65536, /* while nothing is known */
+    MAX_CHUNK_BYTES = 16 << 20,
+    MAX_CHUNKS = 512,
+    MAX_READ_BYTES = 16 << 20, /* one walk, all ranges */
+    TOP_EXTERNALS = 6,         /* externals that are read several times */
+    SPARE_EXTERNALS = 16,      /* remembered although the last walk did not meet them */
+    PAGE_BYTES = 4096,
+    JOIN_GAP_BYTES = 512, /* read for nothing rather than as a range of its own */
+    MEMORY_WALKS = 128,   /* how long a high stack or a spare external is remembered */
+};
+
+struct ss_python_walk *ss_python_walk_new(void)
+{
+    return ss_alloc_zero(1, sizeof(struct ss_python_walk));
+}
+
+void ss_python_walk_free(struct ss_python_walk *walk)
+{
+    if (walk != NULL) {
+        ss_vec_fini(&walk->chunks);
+        ss_vec_fini(&walk->externals);
+        ss_vec_fini(&walk->spans);
+        ss_free(walk);
+    }
+}
+
+struct ss_walk_scratch *ss_walk_scratch_new(void)
+{
+    struct ss_walk_scratch *scratch = ss_alloc_zero(1, sizeof *scratch);
+    scratch->reversed = ss_alloc_zero(SS_PYTHON_MAX_DEPTH, sizeof *scratch->reversed);
+    return scratch;
+}
+
+void ss_walk_scratch_free(struct ss_walk_scratch *scratch)
+{
+    if (scratch != NULL) {
+        ss_vec_fini(&scratch->ranges);
+        ss_vec_fini(&scratch->pieces);
+        ss_vec_fini(&scratch->chain);
+        ss_vec_fini(&scratch->missed);
+        ss_free(scratch->buffer);
+        ss_free(scratch->reversed);
+        ss_free(scratch);
+    }
+}
+
+size_t ss_walk_scratch_bytes(const struct ss_walk_scratch *scratch)
+{
+    return scratch->buffer_bytes + SS_PYTHON_MAX_DEPTH * sizeof *scratch->reversed +
+           scratch->ranges.capacity * sizeof *scratch->ranges.data +
+           scratch->pieces.capacity * sizeof *scratch->pieces.data;
+}
+
+/* --- the ranges --- */
+
+static size_t add_range(struct ss_walk_scratch *scratch, uint64_t address, uint64_t length)
+{
+    ss_vec_push(&scratch->ranges, (struct ss_memory_range){address, NULL, (size_t)length, 0});
+    scratch->plan.total_bytes += (size_t)length;
+    return scratch->ranges.count - 1;
+}
+
+static size_t add_window(const struct ss_python *python, const struct ss_python_thread *thread)
+{
+    return add_range(python->scratch, thread->tstate_address + (uint64_t)python->window_start,
+                     python->window_bytes);
+}
+
+/* The pointer to the innermost frame: in the thread state, or in a _PyCFrame on the C stack (3.11,
+ * 3.12) of which there may be several candidates. */
+static size_t add_pointers(const struct ss_python *python, const struct ss_python_thread *thread)
+{
+    const struct ss_cpython_layout *layout = &python->layout;
+    const struct ss_python_walk *walk = thread->walk;
+    struct ss_walk_plan *plan = &python->scratch->plan;
+    size_t first = python->scratch->ranges.count;
+    if (layout->tstate_cframe == SS_ABSENT) {
+        add_window(python, thread);
+        plan->pointer_count = 1;
+        plan->pointer_at =
+            (size_t)((layout->tstate_current_frame != SS_ABSENT ? layout->tstate_current_frame
+                                                                : layout->tstate_frame) -
+                     python->window_start);
+        return first;
+    }
+    for (uint32_t i = 0; i < walk->cframe_count; i++) {
+        add_range(python->scratch, walk->cframes[i] + (uint64_t)layout->cframe_current_frame, 8);
+    }
+    plan->pointer_count = walk->cframe_count;
+    return first;
+}
+
+static void add_external(const struct ss_python *python, const struct ss_python_walk *walk,
+                         size_t index)
+{
+    add_range(python->scratch, walk->externals.data[index].address,
+              (uint64_t)python->layout.frame_size);
+}
+
+static struct ss_walk_span top_span(const struct ss_python *python,
+                                    const struct ss_python_walk *walk)
+{
+    if (walk->chunks.count == 0) {
+        return (struct ss_walk_span){0, 0};
+    }
+    const struct ss_walk_chunk *chunk = &walk->chunks.data[0];
+    uint64_t first = chunk->address + (uint64_t)python->layout.chunk_data;
+    uint64_t end = walk->high_water + HEADROOM_BYTES;
+    end = walk->high_water != 0 && end < chunk->used_end ? end : chunk->used_end;
+    uint64_t start = walk->top_start > first && walk->top_start < end ? walk->top_start : first;
+    return (struct ss_walk_span){start, end - start < MAX_TOP_BYTES ? end : start + MAX_TOP_BYTES};
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct ss_walk_span *left = a, *right = b;
+    return (left->start > right->start) - (left->start < right->start);
+}
+
+/* Allocators put things that are made one after the other side by side: neighbours are read as one
+ * range, as long as no page is touched that holds none of them (it might not be mapped). */
+static void join_externals(const struct ss_python *python, struct ss_python_walk *walk)
+{
+    size_t kept = 0;
+    ss_vec_clear(&walk->spans);
+    for (size_t i = walk->top_externals; i < walk->externals.count; i++) {
+        uint64_t start = walk->externals.data[i].address;
+        ss_vec_push(&walk->spans,
+                    (struct ss_walk_span){start, start + (uint64_t)python->layout.frame_size});
+    }
+    if (walk->spans.count > 1) {
+        qsort(walk->spans.data, walk->spans.count, sizeof *walk->spans.data, by_start);
+    }
+    for (size_t i = 0; i < walk->spans.count; i++) {
+        struct ss_walk_span next = walk->spans.data[i];
+        struct ss_walk_span *last = kept > 0 ? &walk->spans.data[kept - 1] : NULL;
+        bool is_neighbour = last != NULL && next.start < last->end + JOIN_GAP_BYTES &&
+                            next.start / PAGE_BYTES <= (last->end - 1) / PAGE_BYTES + 1;
+        if (is_neighbour) {
+            last->end = next.end > last->end ? next.end : last->end;
+        } else {
+            walk->spans.data[kept++] = next;
+        }
+    }
+    walk->spans.count = kept;
+    walk->spans_known = true;
+}
+
+/* The rest of the current chunk, the chunks before it, and the externals that are not in the top.
+ */
+static void add_below(const struct ss_python *python, const struct ss_python_walk *walk,
+                      struct ss_walk_span top)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    struct ss_walk_plan *plan = &scratch->plan;
+    plan->below = scratch->ranges.count;
+    for (size_t i = 0; i < walk->chunks.count && plan->total_bytes < MAX_READ_BYTES; i++) {
+        const struct ss_walk_chunk *chunk = &walk->chunks.data[i];
+        uint64_t start = chunk->address + (uint64_t)python->layout.chunk_data;
+        uint64_t end = i == 0 ? top.start : chunk->used_end;
+        if (start < end) {
+            add_range(scratch, start, end - start);
+        }
+    }
+    for (size_t i = 0; i < walk->spans.count; i++) {
+        add_range(scratch, walk->spans.data[i].start,
+                  walk->spans.data[i].end - walk->spans.data[i].start);
+    }
+    plan->below_count = scratch->ranges.count - plan->below;
+}
+
+/* One copy of the top. Frames that lie apart are read outermost first ahead of the pointer and
+ * innermost first behind it, so that the innermost ones are the closest to it on both sides. */
+static void add_top(const struct ss_python *python, const struct ss_python_walk *walk,
+                    struct ss_walk_span top)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    struct ss_walk_plan *plan = &scratch->plan;
+    bool is_ahead = plan->copies % 2 == 0;
+    plan->top[plan->copies++] = scratch->ranges.count;
+    for (size_t i = 0; i < walk->top_externals; i++) {
+        add_external(python, walk, is_ahead ? walk->top_externals - 1 - i : i);
+    }
+    if (top.start < top.end) {
+        add_range(scratch, top.start, top.end - top.start);
+    }
+    plan->top_count = scratch->ranges.count - plan->top[plan->copies - 1];
+}
+
+static uint64_t gil_of(const struct ss_python *python, const struct ss_python_thread *thread)
+{
+    for (size_t i = 0; i < python->interpreters.count; i++) {
+        if ((uint64_t)python->interpreters.data[i].id == thread->interpreter_id) {
+            return python->interpreters.data[i].gil;
+        }
+    }
+    return 0;
+}
+
+void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_thread *thread,
+                       size_t copies)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    struct ss_walk_plan *plan = &scratch->plan;
+    struct ss_python_walk *walk = thread->walk;
+    memset(plan, 0, sizeof *plan);
+    if (!walk->spans_known) {
+        join_externals(python, walk);
+    }
+    plan->anchor = plan->gil = SIZE_MAX;
+    plan->top_externals = walk->top_externals;
+    ss_vec_clear(&scratch->ranges);
+    struct ss_walk_span top = top_span(python, walk);
+    bool has_cframe = python->layout.tstate_cframe != SS_ABSENT;
+    if (has_cframe) {
+        plan->window = add_window(python, thread);
+    }
+    if (walk->anchor != 0) {
+        plan->anchor = add_range(scratch, walk->anchor, (uint64_t)python->layout.frame_size);
+    }
+    add_below(python, walk, top);
+    if (plan->below_count == 0 && plan->anchor != SIZE_MAX) {
+        scratch->ranges.count--; /* nothing to tie to the top */
+        plan->anchor = SIZE_MAX;
+    }
+    add_top(python, walk, top);
+    for (size_t i = 0; i + 1 < copies; i++) {
+        plan->pointer[i] = add_pointers(python, thread);
+        add_top(python, walk, top);
+    }
+    if (!has_cframe) {
+        plan->window = plan->pointer[0];
+    }
+    uint64_t gil = gil_of(python, thread);
+    if (gil != 0) {
+        plan->gil = add_range(scratch, gil, (uint64_t)python->layout.gil_locked + 4);
+    }
+}
+
+bool ss_walk_fetch(struct ss_python *python)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    if (scratch->plan.total_bytes > scratch->buffer_bytes) {
+        ss_free(scratch->buffer);
+        scratch->buffer_bytes = scratch->plan.total_bytes * 2;
+        scratch->buffer = ss_alloc(scratch->buffer_bytes);
+    }
+    uint8_t *next = scratch->buffer;
+    for (size_t i = 0; i < scratch->ranges.count; i++) {
+        scratch->ranges.data[i].buffer = next;
+        next += scratch->ranges.data[i].length;
+    }
+    return python->reader->read(python->reader, scratch->ranges.data, scratch->ranges.count) == 0;
+}
+
+/* Range of the i-th part of the top in a copy; externals are turned round in every other one. */
+static const struct ss_memory_range *top_range(const struct ss_walk_scratch *scratch, size_t copy,
+                                               size_t i, size_t externals)
+{
+    size_t place = i < externals && copy % 2 == 0 ? externals - 1 - i : i;
+    return &scratch->ranges.data[scratch->plan.top[copy] + place];
+}
+
+void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window)
+{
+    const struct ss_walk_plan *plan = &scratch->plan;
+    size_t externals = plan->top_externals;
+    ss_vec_clear(&scratch->pieces);
+    for (size_t k = 0; k < plan->top_count; k++) {
+        /* The data stack, which is last in the ranges, is asked first. */
+        size_t i = plan->top_count > externals ? (k + externals) % plan->top_count : k;
+        const struct ss_memory_range *ahead = top_range(scratch, window, i, externals);
+        const struct ss_memory_range *behind = top_range(scratch, window + 1, i, externals);
+        size_t got = behind->got < ahead->got ? behind->got : ahead->got;
+        ss_vec_push(&scratch->pieces, (struct ss_walk_piece){behind->address, behind->address + got,
+                                                             behind->buffer, ahead->buffer});
+    }
+    for (size_t i = 0; i < plan->below_count; i++) {
+        const struct ss_memory_range *range = &scratch->ranges.data[plan->below + i];
+        ss_vec_push(&scratch->pieces,
+                    (struct ss_walk_piece){range->address, range->address + range->got,
+                                           range->buffer, NULL});
+    }
+}
+
+/* --- predictions --- */
+
+void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe)
+{
+    uint32_t place = 0;
+    while (place < walk->cframe_count && walk->cframes[place] != cframe) {
+        place++;
+    }
+    if (place == walk->cframe_count) {
+        if (walk->cframe_count < SS_WALK_MAX_CFRAMES) {
+            walk->cframe_count++;
+        } else {
+            place--;
+        }
+    }
+    memmove(walk->cframes + 1, walk->cframes, place * sizeof walk->cframes[0]);
+    walk->cframes[0] = cframe;
+}
+
+bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t address)
+{
+    return walk->chunks.count > 0 && address >= walk->chunks.data[0].address &&
+           address < walk->chunks.data[0].used_end;
+}
+
+void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
+                        struct ss_walk_lesson *lesson)
+{
+    bool on_stack = ss_walk_in_current_chunk(walk, address);
+    lesson->externals += !on_stack;
+    if (on_stack && lesson->highest == 0) {
+        lesson->highest = address;
+    }
+    lesson->is_beyond_top |=
+        (on_stack && address + TOP_BYTES < lesson->highest) || lesson->externals > TOP_EXTERNALS;
+    if (!lesson->is_beyond_top) {
+        lesson->anchor = address;
+        lesson->top_externals = lesson->externals;
+        lesson->lowest = on_stack ? address : lesson->lowest;
+    }
+    if (address == walk->anchor) {
+        lesson->is_anchor_met = true;
+        lesson->anchor_externals = lesson->externals;
+    }
+}
+
+static bool is_in_chunks(const struct ss_python_walk *walk, uint64_t address)
+{
+    for (size_t i = 0; i < walk->chunks.count; i++) {
+        if (address >= walk->chunks.data[i].address && address < walk->chunks.data[i].used_end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Walks the list of chunks: their addresses and how much of each is in use. */
+static void update_chunks(struct ss_python *python, struct ss_python_walk *walk, uint64_t newest)
+{
+    const struct ss_cpython_layout *layout = &python->layout;
+    ss_vec_clear(&walk->chunks);
+    for (uint64_t address = newest; address != 0 && walk->chunks.count < MAX_CHUNKS;) {
+        uint8_t header[24]; /* previous, size in bytes, top in words */
+        if (!ss_memory_read(python->reader, address, header, sizeof header)) {
+            break;
+        }
+        uint64_t size = ss_word(header, layout->chunk_size);
+        uint64_t top = ss_word(header, layout->chunk_size + 8);
+        if (size < (uint64_t)layout->chunk_data || size > MAX_CHUNK_BYTES) {
+            break;
+        }
+        /* `top` is written when a newer chunk is begun, so that the newest has none yet. */
+        uint64_t used = size;
+        if (walk->chunks.count > 0 && top < size / 8) {
+            used = (uint64_t)layout->chunk_data + top * 8;
+            used = used < size ? used : size;
+        }
+        ss_vec_push(&walk->chunks, (struct ss_walk_chunk){address, address + used});
+        address = ss_word(header, layout->chunk_previous);
+    }
+    walk->high_water = walk->next_high_water = walk->anchor = walk->top_start = 0;
+    walk->top_externals = 0;
+    walk->spans_known = false;
+}
+
+static void note_high_water(const struct ss_python *python, struct ss_python_walk *walk,
+                            uint64_t address)
+{
+    uint64_t end = address + (uint64_t)python->layout.frame_size;
+    walk->high_water = end > walk->high_water ? end : walk->high_water;
+    walk->next_high_water = end > walk->next_high_water ? end : walk->next_high_water;
+}
+
+static void learn_stack(struct ss_python *python, struct ss_python_walk *walk,
+                        const uint8_t *window, const struct ss_walk_lesson *lesson)
+{
+    const struct ss_walk_scratch *scratch = python->scratch;
+    uint64_t chunk = ss_word(window, python->layout.tstate_datastack_chunk - python->window_start);
+    bool is_missing = walk->chunks.count == 0 || chunk != walk->chunks.data[0].address;
+    for (size_t i = 0; i < scratch->missed.count && !is_missing; i++) {
+        is_missing = !is_in_chunks(walk, scratch->missed.data[i]);
+    }
+    if (is_missing) {
+        update_chunks(python, walk, chunk);
+    }
+    for (size_t i = 0; i < scratch->missed.count; i++) {
+        if (ss_walk_in_current_chunk(walk, scratch->missed.data[i])) {
+            note_high_water(python, walk, scratch->missed.data[i]);
+        }
+    }
+    if (ss_walk_in_current_chunk(walk, lesson->highest)) {
+        note_high_water(python, walk, lesson->highest);
+    }
+    if (walk->number % MEMORY_WALKS == 0) {
+        walk->high_water = walk->next_high_water;
+        walk->next_high_water = 0;
+    }
+}
+
+static bool is_same_chain(const struct ss_walk_scratch *scratch, const struct ss_python_walk *walk)
+{
+    if (scratch->missed.count > 0 || scratch->chain.count > walk->externals.count) {
+        return false;
+    }
+    for (size_t i = 0; i < scratch->chain.count; i++) {
+        if (scratch->chain.data[i].address != walk->externals.data[i].address) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The chain's externals first, in its order; then some that were met lately. */
+static void learn_externals(struct ss_python *python, struct ss_python_walk *walk)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    size_t met = 0;
+    if (is_same_chain(scratch, walk)) {
+        for (size_t i = 0; i < scratch->chain.count; i++) {
+            walk->externals.data[i].last_walk = walk->number;
+        }
+        return;
+    }
+    for (size_t i = 0; i < scratch->chain.count; i++) {
+        /* What was discovered may turn out to lie in a chunk. */
+        if (scratch->missed.count == 0 || !is_in_chunks(walk, scratch->chain.data[i].address)) {
+            scratch->chain.data[met] = scratch->chain.data[i];
+            scratch->chain.data[met++].last_walk = walk->number;
+        }
+    }
+    scratch->chain.count = met;
+    size_t spare = 0;
+    for (size_t i = 0; i < walk->externals.count && spare < SPARE_EXTERNALS; i++) {
+        const struct ss_walk_external *old = &walk->externals.data[i];
+        bool is_useless = walk->number - old->last_walk > MEMORY_WALKS;
+        for (size_t k = 0; k < met && !is_useless; k++) {
+            is_useless = scratch->chain.data[k].address == old->address;
+        }
+        if (!is_useless) {
+            ss_vec_push(&scratch->chain, *old);
+            spare++;
+        }
+    }
+    walk->spans_known = false;
+    ss_vec_resize(&walk->externals, scratch->chain.count);
+    if (scratch->chain.count > 0) {
+        memcpy(walk->externals.data, scratch->chain.data,
+               scratch->chain.count * sizeof *scratch->chain.data);
+    }
+}
+
+/* The anchor stays where it is as long as it fits: it ties the rest to the top, and a frame far out
+ * changes seldom. */
+static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_lesson *lesson)
+{
+    size_t before = walk->top_externals;
+    bool fits = lesson->is_anchor_met && lesson->anchor_externals <= TOP_EXTERNALS &&
+                lesson->highest > walk->top_start + TOP_BYTES / 2 &&
+                lesson->highest < walk->top_start + UINT64_C(2) * TOP_BYTES;
+    if (fits) {
+        walk->top_externals = lesson->anchor_externals;
+    } else {
+        walk->anchor = lesson->anchor;
+        walk->top_start = lesson->lowest;
+        walk->top_externals = lesson->top_externals;
+    }
+    if (walk->top_externals > walk->externals.count) {
+        walk->top_externals = walk->externals.count;
+    }
+    walk->spans_known &= walk->top_externals == before;
+}
+
+void ss_walk_learn(struct ss_python *python, struct ss_python_walk *walk, const uint8_t *window,
+                   const struct ss_walk_lesson *lesson)
+{
+    if (ss_walk_has_datastack(python)) {
+        learn_stack(python, walk, window, lesson);
+    }
+    if (!lesson->is_torn) {
+        learn_externals(python, walk);
+        learn_anchor(walk, lesson);
+    }
+}
