@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the packets of whole units to records: interning, clocks, dense refs. Private to trace/.
+ * One owner.
+ */
+#ifndef SS_TRACE_DECODE_H
+#define SS_TRACE_DECODE_H
+
+#include "trace/reader.h"
+#include "trace/scan.h"
+#include "trace/tables.h"
+#include "wire/deflate.h"
+
+struct ss_id_map ss_vec_of(uint32_t); /* by iid: ref or string + 1; 0: not defined */
+
+struct ss_decoder {
+    const struct ss_trace_visitor *visitor;
+    void *context;
+    struct ss_trace_summary *summary;
+    struct ss_tables tables;
+    /* Of the current restart period. */
+    uint32_t period;
+    struct ss_id_map functions, paths, frames, stacks, tasks;
+    struct ss_inflater *inflater;
+    struct ss_wire_buffer plain;
+    uint64_t sequence_ns; /* the incremental clock */
+    struct ss_vec_of(uint32_t) scratch;
+};
+
+void ss_decoder_init(struct ss_decoder *decoder, const struct ss_trace_visitor *visitor,
+                     void *context, struct ss_trace_summary *summary);
+void ss_decoder_fini(struct ss_decoder *decoder);
+/* Calls the visitor for what is in the unit. `*malformed` (a reason) is set when the content is
+ * not as it should be although the checksum is right; the rest of the unit is then left out. */
+enum ss_status ss_decoder_unit(struct ss_decoder *decoder, const struct ss_scan_unit *unit,
+                               const char **malformed, struct ss_error *err);
+size_t ss_decoder_memory(const struct ss_decoder *decoder);
+
+#endif

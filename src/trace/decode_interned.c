@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/decode_step.h"
+#include "wire/perfetto.h"
+
+static enum ss_outcome put_string(struct ss_step *step, struct ss_wire_cursor body,
+                                  struct ss_id_map *map)
+{
+    uint64_t iid = 0;
+    struct ss_strview text = {"", 0};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_IID) {
+            iid = field.value;
+        } else if (field.number == SS_PF_STRING_BYTES && field.type == SS_WIRE_BYTES) {
+            text = ss_wire_view(field.body);
+        }
+    }
+    uint32_t string = ss_intern_put(&step->decoder->tables.strings, text.data, text.length);
+    return ss_id_map_put(map, iid, string + 1)
+               ? SS_STEP_GOOD
+               : ss_step_malformed(step, "an interning id is too large");
+}
+
+/* What our payload says of a frame. */
+struct frame_extra {
+    uint64_t name_tail, short_offset;
+    int64_t above_line; /* the first line stands this much above the frame's */
+    struct ss_strview name;
+    bool has_name, has_first_line;
+};
+
+static enum ss_outcome read_extra(struct ss_step *step, struct ss_wire_cursor body,
+                                  struct frame_extra *extra)
+{
+    *extra = (struct frame_extra){0};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        switch (field.number) {
+        case SS_FRAME_NAME_TAIL:
+            extra->name_tail = field.value;
+            break;
+        case SS_FRAME_NAME:
+            extra->has_name = field.type == SS_WIRE_BYTES;
+            extra->name = extra->has_name ? ss_wire_view(field.body) : extra->name;
+            break;
+        case SS_FRAME_SHORT_OFFSET:
+            extra->short_offset = field.value;
+            break;
+        case SS_FRAME_FIRST_LINE:
+            extra->has_first_line = true;
+            extra->above_line = ss_wire_unzigzag(field.value);
+            break;
+        default:
+            break;
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+/* They stand in the order of the frames: the next one is the frame's. */
+static enum ss_outcome next_extra(struct ss_step *step, struct ss_wire_cursor *extras,
+                                  struct frame_extra *extra)
+{
+    *extra = (struct frame_extra){0};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, *extras, field)
+    {
+        if (field.number == SS_PAYLOAD_FRAME && field.type == SS_WIRE_BYTES) {
+            return read_extra(step, field.body, extra);
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+static int32_t to_line(uint64_t value)
+{
+    return value <= INT32_MAX ? (int32_t)value : 0;
+}
+
+static void apply_extra(struct ss_intern *strings, const struct frame_extra *extra,
+                        struct ss_frame_row *row)
+{
+    struct ss_strview function = ss_intern_get(strings, row->function);
+    struct ss_strview file = ss_intern_get(strings, row->file);
+    row->name = row->function;
+    if (extra->has_name) {
+        row->name = ss_intern_put(strings, extra->name.data, extra->name.length);
+    } else if (extra->name_tail > 0 && extra->name_tail < function.length) {
+        row->name = ss_intern_put(strings, function.data + function.length - extra->name_tail,
+                                  extra->name_tail);
+    }
+    row->short_file_offset = extra->short_offset <= file.length ? (uint32_t)extra->short_offset : 0;
+    if (extra->has_first_line && extra->above_line > -INT32_MAX && extra->above_line < INT32_MAX) {
+        row->first_line = to_line((uint64_t)((int64_t)row->line - extra->above_line));
+    }
+}
+
+static enum ss_outcome tell_frame(struct ss_step *step, uint32_t ref)
+{
+    const struct ss_tables *tables = &step->decoder->tables;
+    const struct ss_frame_row *row = &tables->frames.data[ref];
+    struct ss_trace_frame frame = {.ref = ref,
+                                   .function = ss_intern_get(&tables->strings, row->function),
+                                   .name = ss_intern_get(&tables->strings, row->name),
+                                   .file = ss_intern_get(&tables->strings, row->file),
+                                   .short_file_offset = row->short_file_offset,
+                                   .line = row->line,
+                                   .first_line = row->first_line,
+                                   .kind = (enum ss_frame_kind)row->kind};
+    SS_STEP_TELL(step, frame, &frame);
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome put_frame(struct ss_step *step, struct ss_wire_cursor body,
+                                 struct ss_wire_cursor *extras)
+{
+    struct ss_decoder *decoder = step->decoder;
+    struct ss_frame_row row = {0};
+    uint64_t iid = 0, function_iid = 0, path_iid = 0;
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        switch (field.number) {
+        case SS_PF_IID:
+            iid = field.value;
+            break;
+        case SS_PF_FRAME_FUNCTION:
+            function_iid = field.value;
+            break;
+        case SS_PF_FRAME_SOURCE_PATH:
+            path_iid = field.value;
+            break;
+        case SS_PF_FRAME_LINE:
+            row.line = to_line(field.value);
+            break;
+        case SS_PF_FRAME_KIND:
+            row.kind = field.value <= SS_FRAME_GC ? (uint32_t)field.value : SS_FRAME_UNKNOWN;
+            break;
+        default:
+            break;
+        }
+    }
+    struct frame_extra extra;
+    SS_STEP_TRY(next_extra(step, extras, &extra));
+    uint32_t function = ss_id_map_get(&decoder->functions, function_iid);
+    uint32_t path = ss_id_map_get(&decoder->paths, path_iid);
+    if (function == 0 || path == 0) {
+        return SS_STEP_GOOD; /* lost with a damaged unit; samples that need it will tell */
+    }
+    row.function = function - 1;
+    row.file = path - 1;
+    apply_extra(&decoder->tables.strings, &extra, &row);
+    bool is_new;
+    uint32_t ref = ss_tables_put_frame(&decoder->tables, &row, &is_new);
+    if (!ss_id_map_put(&decoder->frames, iid, ref)) {
+        return ss_step_malformed(step, "an interning id is too large");
+    }
+    return is_new ? tell_frame(step, ref) : SS_STEP_GOOD;
+}
+
+/* Appends the frame iids of a Callstack field: one, or a packed run of them. */
+static enum ss_outcome push_frame_iids(struct ss_step *step, const struct ss_wire_field *field)
+{
+    struct ss_decoder *decoder = step->decoder;
+    struct ss_wire_cursor packed = field->body;
+    bool is_packed = field->type == SS_WIRE_BYTES;
+    while (!is_packed || packed.at < packed.end) {
+        uint64_t iid = field->value;
+        if (is_packed && !ss_wire_get_varint(&packed, &iid)) {
+            return ss_step_malformed(step, "a callstack is cut");
+        }
+        if (decoder->scratch.count >= SS_MAX_STACK_DEPTH) {
+            return ss_step_malformed(step, "a callstack is too deep");
+        }
+        ss_vec_push(&decoder->scratch, ss_id_map_get(&decoder->frames, iid));
+        if (!is_packed) {
+            break;
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome put_stack(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_decoder *decoder = step->decoder;
+    uint64_t iid = 0;
+    ss_vec_clear(&decoder->scratch);
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_IID) {
+            iid = field.value;
+        } else if (field.number == SS_PF_CALLSTACK_FRAMES) {
+            SS_STEP_TRY(push_frame_iids(step, &field));
+        }
+    }
+    uint32_t stack = 0;
+    for (size_t i = 0; i < decoder->scratch.count; i++) {
+        uint32_t frame = decoder->scratch.data[i];
+        if (frame == 0) {
+            return SS_STEP_GOOD; /* as in put_frame */
+        }
+        bool is_new;
+        uint32_t parent = stack;
+        stack = ss_tables_put_stack(&decoder->tables, parent, frame, &is_new);
+        if (is_new) {
+            struct ss_trace_stack record = {stack, parent, frame};
+            SS_STEP_TELL(step, stack, &record);
+        }
+    }
+    return ss_id_map_put(&decoder->stacks, iid, stack)
+               ? SS_STEP_GOOD
+               : ss_step_malformed(step, "an interning id is too large");
+}
+
+enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor body,
+                                   struct ss_wire_cursor extras)
+{
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.type != SS_WIRE_BYTES) {
+            continue;
+        }
+        switch (field.number) {
+        case SS_PF_FUNCTION_NAMES:
+            SS_STEP_TRY(put_string(step, field.body, &step->decoder->functions));
+            break;
+        case SS_PF_SOURCE_PATHS:
+            SS_STEP_TRY(put_string(step, field.body, &step->decoder->paths));
+            break;
+        case SS_PF_FRAMES:
+            SS_STEP_TRY(put_frame(step, field.body, &extras));
+            break;
+        case SS_PF_CALLSTACKS:
+            SS_STEP_TRY(put_stack(step, field.body));
+            break;
+        default:
+            break;
+        }
+    }
+    return SS_STEP_GOOD;
+}

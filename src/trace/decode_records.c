@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/decode_step.h"
+#include "wire/perfetto.h"
+
+static uint64_t digest_of(struct ss_wire_cursor body)
+{
+    size_t length = (size_t)(body.end - body.at);
+    return (uint64_t)ss_hash_bytes(body.at, length) << 32 | (uint32_t)length;
+}
+
+static enum ss_outcome put_process(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_known *known = &step->decoder->tables.processes;
+    struct ss_trace_process process = {0};
+    uint64_t uuid = 0, parent_uuid = 0, digest = digest_of(body);
+    struct ss_strview *texts[] = {&process.cmdline, &process.name, &process.runtime,
+                                  &process.executable, &process.label};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        *texts[i] = (struct ss_strview){"", 0};
+    }
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number >= SS_PROCESS_CMDLINE && field.number <= SS_PROCESS_LABEL) {
+            if (field.type == SS_WIRE_BYTES) {
+                *texts[field.number - SS_PROCESS_CMDLINE] = ss_wire_view(field.body);
+            }
+            continue;
+        }
+        switch (field.number) {
+        case SS_PROCESS_UUID:
+            uuid = field.value;
+            break;
+        case SS_PROCESS_PARENT_UUID:
+            parent_uuid = field.value;
+            break;
+        case SS_PROCESS_PID:
+            process.pid = (int32_t)ss_wire_unzigzag(field.value);
+            break;
+        case SS_PROCESS_PARENT_PID:
+            process.parent_pid = (int32_t)ss_wire_unzigzag(field.value);
+            break;
+        case SS_PROCESS_NAMESPACE:
+            process.pid_namespace = field.value;
+            break;
+        case SS_PROCESS_START:
+            process.start_time_ticks = field.value;
+            break;
+        case SS_PROCESS_FIRST_SEEN:
+            process.first_seen_ns = field.value;
+            break;
+        default:
+            break;
+        }
+    }
+    bool is_news;
+    process.ref = ss_known_put(known, uuid, digest, &is_news);
+    process.parent_ref = parent_uuid != 0 ? ss_known_find(known, parent_uuid) : 0;
+    if (is_news) {
+        SS_STEP_TELL(step, process, &process);
+    }
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_decoder *decoder = step->decoder;
+    struct ss_trace_thread thread = {.name = {"", 0}};
+    uint64_t uuid = 0, process_uuid = 0, iid = 0;
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        switch (field.number) {
+        case SS_THREAD_UUID:
+            uuid = field.value;
+            break;
+        case SS_THREAD_PROCESS_UUID:
+            process_uuid = field.value;
+            break;
+        case SS_THREAD_TID:
+            thread.tid = (int32_t)ss_wire_unzigzag(field.value);
+            break;
+        case SS_THREAD_IS_MAIN:
+            thread.is_main = field.value != 0;
+            break;
+        case SS_THREAD_NAME:
+            thread.name = field.type == SS_WIRE_BYTES ? ss_wire_view(field.body) : thread.name;
+            break;
+        case SS_THREAD_IID:
+            iid = field.value;
+            break;
+        default:
+            break;
+        }
+    }
+    thread.process_ref = ss_known_find(&decoder->tables.processes, process_uuid);
+    if (thread.process_ref == 0) {
+        return SS_STEP_GOOD; /* its process was lost; its samples will be counted as lost */
+    }
+    /* Without the iid, which changes from period to period. */
+    uint64_t digest = (uint64_t)ss_hash_bytes(thread.name.data, thread.name.length) << 32 |
+                      (uint32_t)ss_hash_u64(process_uuid ^ (uint32_t)thread.tid) << 1 |
+                      thread.is_main;
+    bool is_news;
+    thread.ref = ss_known_put(&decoder->tables.threads, uuid, digest, &is_news);
+    if (!ss_id_map_put(&decoder->tasks, iid, thread.ref)) {
+        return ss_step_malformed(step, "an interning id is too large");
+    }
+    if (is_news) {
+        SS_STEP_TELL(step, thread, &thread);
+    }
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome put_source(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_trace_source source = {.name = {"", 0}, .reason = {"", 0}};
+    uint64_t id = 0, digest = digest_of(body);
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_SOURCE_ID) {
+            id = field.value;
+        } else if (field.number == SS_SOURCE_STATUS && field.value <= SS_SOURCE_FAILED) {
+            source.status = (enum ss_source_status)field.value;
+        } else if (field.number == SS_SOURCE_NAME && field.type == SS_WIRE_BYTES) {
+            source.name = ss_wire_view(field.body);
+        } else if (field.number == SS_SOURCE_REASON && field.type == SS_WIRE_BYTES) {
+            source.reason = ss_wire_view(field.body);
+        }
+    }
+    bool is_news;
+    source.ref = ss_known_put(&step->decoder->tables.sources, id, digest, &is_news);
+    if (is_news) {
+        SS_STEP_TELL(step, source, &source);
+    }
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome put_counts(struct ss_step *step, struct ss_wire_cursor body)
+{
+    const struct ss_tables *tables = &step->decoder->tables;
+    struct ss_trace_counts counts = {0};
+    uint64_t *const values[SS_COUNTS_FIELDS] = {&counts.due,
+                                                &counts.done,
+                                                &counts.skipped,
+                                                &counts.late,
+                                                &counts.seen,
+                                                &counts.ok,
+                                                &counts.partial,
+                                                &counts.lost,
+                                                &counts.unchanged,
+                                                &counts.dropped,
+                                                &counts.retries,
+                                                &counts.read_syscalls,
+                                                &counts.processes_short};
+    uint64_t process_uuid = 0, source = 0;
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_COUNTS_SOURCE) {
+            source = field.value;
+        } else if (field.number == SS_COUNTS_PROCESS_UUID) {
+            process_uuid = field.value;
+        } else if (field.number == SS_COUNTS_TIME) {
+            counts.time_ns = field.value;
+        } else if (field.number >= SS_COUNTS_FIRST &&
+                   field.number < SS_COUNTS_FIRST + SS_COUNTS_FIELDS) {
+            *values[field.number - SS_COUNTS_FIRST] = field.value;
+        }
+    }
+    counts.source_ref = ss_known_find(&tables->sources, source);
+    counts.process_ref = ss_known_find(&tables->processes, process_uuid);
+    if (process_uuid != 0 && counts.process_ref == 0) {
+        return SS_STEP_GOOD; /* not to be taken for the source's own row */
+    }
+    SS_STEP_TELL(step, counts, &counts);
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome put_note(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_trace_note note = {.kind = {"", 0}, .text = {"", 0}};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_NOTE_TIME) {
+            note.time_ns = field.value;
+        } else if (field.number == SS_NOTE_PROCESS_UUID) {
+            note.process_ref = ss_known_find(&step->decoder->tables.processes, field.value);
+        } else if (field.number == SS_NOTE_VALUE) {
+            note.value = ss_wire_unzigzag(field.value);
+        } else if (field.number == SS_NOTE_KIND && field.type == SS_WIRE_BYTES) {
+            note.kind = ss_wire_view(field.body);
+        } else if (field.number == SS_NOTE_TEXT && field.type == SS_WIRE_BYTES) {
+            note.text = ss_wire_view(field.body);
+        }
+    }
+    SS_STEP_TELL(step, note, &note);
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome tell_attribute(struct ss_step *step,
+                                      const struct ss_trace_attribute *attribute)
+{
+    struct ss_tables *tables = &step->decoder->tables;
+    uint32_t key = ss_intern_put(&tables->strings, attribute->key.data, attribute->key.length);
+    uint32_t text = ss_intern_put(&tables->strings, attribute->text.data, attribute->text.length);
+    uint64_t digest = attribute->is_integer ? ss_hash_u64((uint64_t)attribute->integer) : text;
+    bool is_news;
+    ss_known_put(&tables->attributes, key, digest, &is_news);
+    if (is_news) {
+        SS_STEP_TELL(step, attribute, attribute);
+    }
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome put_raw_attribute(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_trace_attribute attribute = {.key = {"", 0}, .text = {"", 0}};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.type == SS_WIRE_BYTES && field.number == SS_ATTRIBUTE_KEY) {
+            attribute.key = ss_wire_view(field.body);
+        } else if (field.type == SS_WIRE_BYTES && field.number == SS_ATTRIBUTE_TEXT) {
+            attribute.text = ss_wire_view(field.body);
+        }
+    }
+    return tell_attribute(step, &attribute);
+}
+
+static enum ss_outcome put_attribute(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_trace_attribute attribute = {.key = {"", 0}, .text = {"", 0}};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_ATTRIBUTE_KEY && field.type == SS_WIRE_BYTES) {
+            attribute.key = ss_wire_view(field.body);
+        } else if (field.number == SS_PF_ATTRIBUTE_STRING && field.type == SS_WIRE_BYTES) {
+            attribute.text = ss_wire_view(field.body);
+        } else if (field.number == SS_PF_ATTRIBUTE_LONG) {
+            attribute.is_integer = true;
+            attribute.integer = (int64_t)field.value;
+        }
+    }
+    return tell_attribute(step, &attribute);
+}
+
+enum ss_outcome ss_decode_attributes(struct ss_step *step, struct ss_wire_cursor list)
+{
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, list, field)
+    {
+        if (field.number == SS_PF_ATTRIBUTE && field.type == SS_WIRE_BYTES) {
+            SS_STEP_TRY(put_attribute(step, field.body));
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome read_clock(struct ss_step *step, struct ss_wire_cursor body,
+                                  struct ss_trace_clock *clock)
+{
+    uint64_t id = 0, time_ns = 0;
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_CLOCK_ID) {
+            id = field.value;
+        } else if (field.number == SS_PF_CLOCK_TIME) {
+            time_ns = field.value;
+        }
+    }
+    switch (id) {
+    case SS_PF_SEQUENCE_CLOCK:
+        step->decoder->sequence_ns = time_ns;
+        break;
+    case SS_PF_MONOTONIC:
+        clock->monotonic_ns = time_ns;
+        break;
+    case SS_PF_BOOTTIME:
+        clock->boottime_ns = time_ns;
+        break;
+    case SS_PF_MONOTONIC_RAW:
+        clock->monotonic_raw_ns = time_ns;
+        break;
+    case SS_PF_REALTIME:
+        clock->realtime_ns = time_ns;
+        break;
+    default:
+        break;
+    }
+    return SS_STEP_GOOD;
+}
+
+enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor body,
+                                 uint64_t width_ns)
+{
+    struct ss_trace_clock clock = {.width_ns = width_ns};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_CLOCKS && field.type == SS_WIRE_BYTES) {
+            SS_STEP_TRY(read_clock(step, field.body, &clock));
+        }
+    }
+    if (clock.realtime_ns != 0) { /* else it only sets the sequence's clock */
+        SS_STEP_TELL(step, clock, &clock);
+    }
+    return SS_STEP_GOOD;
+}
+
+enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_field *field)
+{
+    if (field->type != SS_WIRE_BYTES) {
+        return SS_STEP_GOOD;
+    }
+    switch (field->number) {
+    case SS_PAYLOAD_PROCESS:
+        return put_process(step, field->body);
+    case SS_PAYLOAD_THREAD:
+        return put_thread(step, field->body);
+    case SS_PAYLOAD_SOURCE:
+        return put_source(step, field->body);
+    case SS_PAYLOAD_COUNTS:
+        return put_counts(step, field->body);
+    case SS_PAYLOAD_NOTE:
+        return put_note(step, field->body);
+    case SS_PAYLOAD_ATTRIBUTE:
+        return put_raw_attribute(step, field->body);
+    default:
+        return SS_STEP_GOOD; /* of a later version, or read elsewhere */
+    }
+}

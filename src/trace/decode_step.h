@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of the decoder share: how a step ends, and the loops over fields. Private to
+ * decode*.c.
+ */
+#ifndef SS_TRACE_DECODE_STEP_H
+#define SS_TRACE_DECODE_STEP_H
+
+#include "trace/decode.h"
+#include "trace/profile.h"
+
+/* How a step of decoding ends: a visitor's status other than SS_OK, or a malformed packet. */
+enum ss_outcome { SS_STEP_GOOD, SS_STEP_MALFORMED, SS_STEP_STOPPED };
+
+struct ss_step {
+    struct ss_decoder *decoder;
+    const char *reason;    /* of SS_STEP_MALFORMED */
+    enum ss_status status; /* of SS_STEP_STOPPED */
+};
+static inline enum ss_outcome ss_step_malformed(struct ss_step *step, const char *reason)
+{
+    step->reason = reason;
+    return SS_STEP_MALFORMED;
+}
+
+#define SS_STEP_TRY(expression)                                                                    \
+    do {                                                                                           \
+        enum ss_outcome try_outcome_ = (expression);                                               \
+        if (try_outcome_ != SS_STEP_GOOD) {                                                        \
+            return try_outcome_;                                                                   \
+        }                                                                                          \
+    } while (0)
+
+/* Tells the visitor, when it listens. */
+#define SS_STEP_TELL(step, member, record)                                                         \
+    do {                                                                                           \
+        const struct ss_trace_visitor *visitor_ = (step)->decoder->visitor;                        \
+        if (visitor_->member != NULL) {                                                            \
+            (step)->status = visitor_->member((step)->decoder->context, (record));                 \
+            if ((step)->status != SS_OK) {                                                         \
+                return SS_STEP_STOPPED;                                                            \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+#define SS_EACH_FIELD(step, cursor, field)                                                         \
+    for (enum ss_wire_next next_; (next_ = ss_wire_next(&(cursor), &(field))) != SS_WIRE_END;)     \
+        if (next_ == SS_WIRE_MALFORMED) {                                                          \
+            return ss_step_malformed((step), "a message is cut or not protocol-buffer data");      \
+        } else
+
+static inline bool ss_id_map_put(struct ss_id_map *map, uint64_t iid, uint32_t value)
+{
+    if (iid == 0 || iid > SS_MAX_IID) {
+        return false;
+    }
+    if (iid >= map->count) {
+        ss_vec_resize(map, (size_t)iid + 1);
+    }
+    map->data[iid] = value;
+    return true;
+}
+
+static inline uint32_t ss_id_map_get(const struct ss_id_map *map, uint64_t iid)
+{
+    return iid < map->count ? map->data[iid] : 0;
+}
+
+/* decode_interned.c: the strings, frames and stacks of an InternedData; `payload` is ours of the
+ * same packet. */
+enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor body,
+                                   struct ss_wire_cursor payload);
+
+/* decode_records.c: a field of our payload that is a record of its own, else nothing. */
+enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_field *field);
+enum ss_outcome ss_decode_attributes(struct ss_step *step, struct ss_wire_cursor list);
+enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor body,
+                                 uint64_t width_ns);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a writer remembers of frames and stacks, and which of it the current restart period has
+ * already defined. Interning ids (iids) are dense from 1 in order of first use within a period.
+ * One owner.
+ */
+#ifndef SS_TRACE_DEFINITIONS_H
+#define SS_TRACE_DEFINITIONS_H
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/vec.h"
+#include "trace/records.h"
+#include "wire/proto.h"
+
+/* An iid that holds in `period` only. */
+struct ss_period_iid {
+    uint32_t iid;
+    uint32_t period;
+};
+
+struct ss_frame_definition {
+    uint32_t function, name, file; /* strings */
+    uint32_t short_file_offset;
+    int32_t line, first_line;
+    struct ss_period_iid iid;
+    uint8_t kind;
+    bool known;
+};
+
+struct ss_stack_definition {
+    uint32_t parent;
+    uint32_t frame;
+    uint32_t depth; /* 0: not known */
+    struct ss_period_iid iid;
+};
+
+enum ss_string_role { SS_ROLE_FUNCTION, SS_ROLE_PATH, SS_ROLE_COUNT };
+
+struct ss_definitions {
+    struct ss_intern strings;
+    struct ss_vec_of(struct ss_frame_definition) frames; /* by ref */
+    struct ss_vec_of(struct ss_stack_definition) stacks; /* by ref */
+    struct ss_vec_of(struct ss_period_iid) string_iids[SS_ROLE_COUNT];
+    struct ss_vec_of(uint32_t) path; /* scratch: frames of one stack, innermost first */
+    uint32_t period;
+    uint32_t next_string[SS_ROLE_COUNT], next_frame, next_stack;
+    uint32_t mappings_defined; /* bit per frame kind */
+    /* What the current unit defines: the content of InternedData, and our frame payloads. */
+    struct ss_wire_buffer interned;
+    struct ss_wire_buffer extras;
+    /* Called between frames when the two hold more than `flush_at`: a stack of many long names
+     * must not make one huge unit. Writes and empties them. */
+    void (*flush)(void *context);
+    void *flush_context;
+    size_t flush_at;
+};
+
+void ss_definitions_init(struct ss_definitions *definitions);
+void ss_definitions_fini(struct ss_definitions *definitions);
+/* Forgets all iids: everything is defined again when used again. */
+void ss_definitions_restart(struct ss_definitions *definitions);
+size_t ss_definitions_memory(const struct ss_definitions *definitions);
+/* True when the period has handed out so many iids that a restart must come first. */
+bool ss_definitions_exhausted(const struct ss_definitions *definitions);
+
+enum ss_status ss_definitions_put_frame(struct ss_definitions *definitions,
+                                        const struct ss_trace_frame *frame, struct ss_error *err);
+enum ss_status ss_definitions_put_stack(struct ss_definitions *definitions,
+                                        const struct ss_trace_stack *stack, struct ss_error *err);
+
+/* The callstack iid of a stack, defining what the period lacks. `*cut` is set when the stack is
+ * deeper than the format allows and only its root side is kept. 0: no such stack. */
+uint32_t ss_definitions_use_stack(struct ss_definitions *definitions, uint32_t ref, bool *cut);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/encode.h"
+
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "trace/profile.h"
+#include "wire/perfetto.h"
+
+size_t ss_encode_packet_begin(struct ss_wire_buffer *out)
+{
+    size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
+    ss_wire_put_uint(out, SS_PF_SEQUENCE_ID, SS_SEQUENCE);
+    ss_wire_put_uint(out, SS_PF_SEQUENCE_FLAGS, SS_PF_NEEDS_STATE);
+    return packet;
+}
+
+size_t ss_encode_payload_begin(struct ss_wire_buffer *out)
+{
+    size_t payload = ss_wire_begin(out, SS_EXTENSION);
+    ss_wire_put_uint(out, SS_PAYLOAD_FORMAT, ss_format_word(SS_FORMAT_VERSION));
+    return payload;
+}
+
+void ss_encode_display_text(struct ss_wire_buffer *out, uint32_t number, struct ss_strview text)
+{
+    if (ss_utf8_valid(text.data, text.length)) {
+        ss_wire_put_view(out, number, text);
+        return;
+    }
+    struct ss_strbuf valid;
+    ss_strbuf_init(&valid, (size_t)SS_MAX_TEXT_BYTES * 3);
+    ss_utf8_append_valid(&valid, text.data, text.length);
+    ss_wire_put_bytes(out, number, valid.data, valid.length);
+    ss_strbuf_fini(&valid);
+}
+
+void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process *process,
+                       uint64_t uuid, uint64_t parent_uuid)
+{
+    size_t packet = ss_encode_packet_begin(out);
+    size_t track = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
+    ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
+    size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_PROCESS);
+    ss_wire_put_uint(out, SS_PF_PROCESS_PID, (uint64_t)(int64_t)process->pid);
+    ss_encode_display_text(out, SS_PF_PROCESS_CMDLINE, process->cmdline);
+    ss_encode_display_text(out, SS_PF_PROCESS_NAME, process->name);
+    ss_encode_display_text(out, SS_PF_PROCESS_LABELS, process->label);
+    ss_wire_end(out, descriptor);
+    ss_wire_end(out, track);
+
+    size_t payload = ss_encode_payload_begin(out);
+    size_t own = ss_wire_begin(out, SS_PAYLOAD_PROCESS);
+    ss_wire_put_uint(out, SS_PROCESS_UUID, uuid);
+    ss_wire_put_nonzero(out, SS_PROCESS_PARENT_UUID, parent_uuid);
+    ss_wire_put_uint(out, SS_PROCESS_PID, ss_wire_zigzag(process->pid));
+    ss_wire_put_nonzero(out, SS_PROCESS_PARENT_PID, ss_wire_zigzag(process->parent_pid));
+    ss_wire_put_nonzero(out, SS_PROCESS_NAMESPACE, process->pid_namespace);
+    ss_wire_put_nonzero(out, SS_PROCESS_START, process->start_time_ticks);
+    ss_wire_put_view(out, SS_PROCESS_CMDLINE, process->cmdline);
+    ss_wire_put_view(out, SS_PROCESS_NAME, process->name);
+    ss_wire_put_view(out, SS_PROCESS_RUNTIME, process->runtime);
+    ss_wire_put_view(out, SS_PROCESS_EXECUTABLE, process->executable);
+    ss_wire_put_view(out, SS_PROCESS_LABEL, process->label);
+    ss_wire_put_nonzero(out, SS_PROCESS_FIRST_SEEN, process->first_seen_ns);
+    ss_wire_end(out, own);
+    ss_wire_end(out, payload);
+    ss_wire_end(out, packet);
+}
+
+void ss_encode_thread(struct ss_wire_buffer *out, const struct ss_trace_thread *thread,
+                      uint64_t uuid, uint64_t process_uuid, int32_t pid, uint32_t iid)
+{
+    size_t packet = ss_encode_packet_begin(out);
+    size_t track = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
+    ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
+    ss_wire_put_nonzero(out, SS_PF_TRACK_PARENT, process_uuid);
+    size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_THREAD);
+    ss_wire_put_uint(out, SS_PF_THREAD_PID, (uint64_t)(int64_t)pid);
+    ss_wire_put_uint(out, SS_PF_THREAD_TID, (uint64_t)(int64_t)thread->tid);
+    ss_encode_display_text(out, SS_PF_THREAD_NAME, thread->name);
+    ss_wire_end(out, descriptor);
+    ss_wire_end(out, track);
+
+    size_t payload = ss_encode_payload_begin(out);
+    size_t own = ss_wire_begin(out, SS_PAYLOAD_THREAD);
+    ss_wire_put_uint(out, SS_THREAD_UUID, uuid);
+    ss_wire_put_nonzero(out, SS_THREAD_PROCESS_UUID, process_uuid);
+    ss_wire_put_uint(out, SS_THREAD_TID, ss_wire_zigzag(thread->tid));
+    ss_wire_put_nonzero(out, SS_THREAD_IS_MAIN, thread->is_main);
+    ss_wire_put_view(out, SS_THREAD_NAME, thread->name);
+    ss_wire_put_uint(out, SS_THREAD_IID, iid);
+    ss_wire_end(out, own);
+    ss_wire_end(out, payload);
+    ss_wire_end(out, packet);
+}
+
+void ss_encode_source(struct ss_wire_buffer *out, const struct ss_trace_source *source)
+{
+    size_t packet = ss_encode_packet_begin(out);
+    size_t payload = ss_encode_payload_begin(out);
+    size_t own = ss_wire_begin(out, SS_PAYLOAD_SOURCE);
+    ss_wire_put_uint(out, SS_SOURCE_ID, source->ref);
+    ss_wire_put_view(out, SS_SOURCE_NAME, source->name);
+    ss_wire_put_nonzero(out, SS_SOURCE_STATUS, source->status);
+    ss_wire_put_view(out, SS_SOURCE_REASON, source->reason);
+    ss_wire_end(out, own);
+    ss_wire_end(out, payload);
+    ss_wire_end(out, packet);
+}
+
+void ss_encode_counts(struct ss_wire_buffer *out, const struct ss_trace_counts *counts,
+                      uint64_t process_uuid)
+{
+    const uint64_t values[SS_COUNTS_FIELDS] = {counts->due,
+                                               counts->done,
+                                               counts->skipped,
+                                               counts->late,
+                                               counts->seen,
+                                               counts->ok,
+                                               counts->partial,
+                                               counts->lost,
+                                               counts->unchanged,
+                                               counts->dropped,
+                                               counts->retries,
+                                               counts->read_syscalls,
+                                               counts->processes_short};
+    size_t packet = ss_encode_packet_begin(out);
+    size_t payload = ss_encode_payload_begin(out);
+    size_t own = ss_wire_begin(out, SS_PAYLOAD_COUNTS);
+    ss_wire_put_uint(out, SS_COUNTS_SOURCE, counts->source_ref);
+    ss_wire_put_nonzero(out, SS_COUNTS_PROCESS_UUID, process_uuid);
+    ss_wire_put_nonzero(out, SS_COUNTS_TIME, counts->time_ns);
+    for (uint32_t i = 0; i < SS_COUNTS_FIELDS; i++) {
+        ss_wire_put_nonzero(out, SS_COUNTS_FIRST + i, values[i]);
+    }
+    ss_wire_end(out, own);
+    ss_wire_end(out, payload);
+    ss_wire_end(out, packet);
+}
+
+void ss_encode_attribute(struct ss_wire_buffer *out, const struct ss_trace_attribute *attribute)
+{
+    size_t packet = ss_encode_packet_begin(out);
+    size_t list = ss_wire_begin(out, SS_PF_TRACE_ATTRIBUTES);
+    size_t one = ss_wire_begin(out, SS_PF_ATTRIBUTE);
+    ss_encode_display_text(out, SS_PF_ATTRIBUTE_KEY, attribute->key);
+    if (attribute->is_integer) {
+        ss_wire_put_uint(out, SS_PF_ATTRIBUTE_LONG, (uint64_t)attribute->integer);
+    } else if (attribute->text.length == 0) {
+        ss_wire_put_bytes(out, SS_PF_ATTRIBUTE_STRING, "", 0);
+    } else {
+        ss_encode_display_text(out, SS_PF_ATTRIBUTE_STRING, attribute->text);
+    }
+    ss_wire_end(out, one);
+    ss_wire_end(out, list);
+    bool valid = ss_utf8_valid(attribute->key.data, attribute->key.length) &&
+                 ss_utf8_valid(attribute->text.data, attribute->text.length);
+    if (!valid && !attribute->is_integer) {
+        size_t payload = ss_encode_payload_begin(out);
+        size_t own = ss_wire_begin(out, SS_PAYLOAD_ATTRIBUTE);
+        ss_wire_put_view(out, SS_ATTRIBUTE_KEY, attribute->key);
+        ss_wire_put_view(out, SS_ATTRIBUTE_TEXT, attribute->text);
+        ss_wire_end(out, own);
+        ss_wire_end(out, payload);
+    }
+    ss_wire_end(out, packet);
+}
+
+void ss_encode_trace_uuid(struct ss_wire_buffer *out, const uint64_t uuid[2])
+{
+    size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
+    size_t message = ss_wire_begin(out, SS_PF_TRACE_UUID);
+    ss_wire_put_uint(out, SS_PF_UUID_MSB, uuid[0]);
+    ss_wire_put_uint(out, SS_PF_UUID_LSB, uuid[1]);
+    ss_wire_end(out, message);
+    ss_wire_end(out, packet);
+}
+
+void ss_encode_track(struct ss_wire_buffer *out, uint64_t uuid, const char *name, bool is_counter)
+{
+    size_t packet = ss_encode_packet_begin(out);
+    size_t track = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
+    ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
+    ss_wire_put_text(out, SS_PF_TRACK_NAME, name);
+    if (is_counter) {
+        size_t counter = ss_wire_begin(out, SS_PF_TRACK_COUNTER);
+        ss_wire_put_uint(out, SS_PF_TRACK_COUNTER_UNIT, SS_PF_TRACK_UNIT_COUNT);
+        ss_wire_end(out, counter);
+    }
+    ss_wire_end(out, track);
+    ss_wire_end(out, packet);
+}
+
+static void put_annotation(struct ss_wire_buffer *out, const char *name, struct ss_strview text,
+                           int64_t value)
+{
+    size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
+    ss_wire_put_text(out, SS_PF_ANNOTATION_NAME, name);
+    if (text.length > 0) {
+        ss_encode_display_text(out, SS_PF_ANNOTATION_STRING, text);
+    } else {
+        ss_wire_put_uint(out, SS_PF_ANNOTATION_INT, (uint64_t)value);
+    }
+    ss_wire_end(out, annotation);
+}
+
+void ss_encode_note_event(struct ss_wire_buffer *out, const struct ss_trace_note *note,
+                          uint64_t track_uuid, uint64_t process_uuid)
+{
+    size_t event = ss_wire_begin(out, SS_PF_TRACK_EVENT);
+    ss_wire_put_uint(out, SS_PF_EVENT_TYPE, SS_PF_EVENT_INSTANT);
+    ss_wire_put_uint(out, SS_PF_EVENT_TRACK, track_uuid);
+    ss_encode_display_text(out, SS_PF_EVENT_NAME, note->kind);
+    if (note->text.length > 0) {
+        put_annotation(out, "text", note->text, 0);
+    }
+    put_annotation(out, "value", (struct ss_strview){NULL, 0}, note->value);
+    ss_wire_end(out, event);
+
+    size_t payload = ss_encode_payload_begin(out);
+    size_t own = ss_wire_begin(out, SS_PAYLOAD_NOTE);
+    ss_wire_put_nonzero(out, SS_NOTE_TIME, note->time_ns);
+    ss_wire_put_nonzero(out, SS_NOTE_PROCESS_UUID, process_uuid);
+    ss_wire_put_view(out, SS_NOTE_KIND, note->kind);
+    ss_wire_put_view(out, SS_NOTE_TEXT, note->text);
+    ss_wire_put_nonzero(out, SS_NOTE_VALUE, ss_wire_zigzag(note->value));
+    ss_wire_end(out, own);
+    ss_wire_end(out, payload);
+}
+
+void ss_encode_counter_event(struct ss_wire_buffer *out, uint64_t track_uuid, uint64_t value)
+{
+    size_t event = ss_wire_begin(out, SS_PF_TRACK_EVENT);
+    ss_wire_put_uint(out, SS_PF_EVENT_TYPE, SS_PF_EVENT_COUNTER);
+    ss_wire_put_uint(out, SS_PF_EVENT_TRACK, track_uuid);
+    ss_wire_put_uint(out, SS_PF_EVENT_COUNTER_VALUE, value);
+    ss_wire_end(out, event);
+}

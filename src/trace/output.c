@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+/* An open-file-description lock: it goes with this open file alone, so closing an unrelated
+ * descriptor of the same file (a reader in this process) does not drop it, and it dies with us. */
+static enum ss_status lock_file(const struct ss_output *output, struct ss_error *err)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(output->fd, F_OFD_SETLK, &lock) == 0) {
+        return SS_OK;
+    }
+    if (errno == EAGAIN || errno == EACCES) {
+        return ss_fail(err, SS_E_BUSY,
+                       "%s is being written by another recording; choose another -o", output->path);
+    }
+    return SS_OK; /* file systems without locks (some network ones): go without */
+}
+
+static enum ss_status open_folder(struct ss_output *output, struct ss_error *err)
+{
+    char *slash = strrchr(output->path, '/');
+    output->name = slash != NULL ? slash + 1 : output->path;
+    const char *folder = slash == NULL ? "." : slash == output->path ? "/" : output->path;
+    if (slash != NULL && slash != output->path) {
+        *slash = '\0';
+    }
+    output->folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int error = errno;
+    if (slash != NULL) {
+        *slash = '/';
+    }
+    if (output->folder_fd < 0) {
+        return ss_fail_errno(err, error, "cannot open the folder of %s", output->path);
+    }
+    return SS_OK;
+}
+
+static enum ss_status open_file(struct ss_output *output, struct ss_error *err)
+{
+    /* O_NONBLOCK: a FIFO without reader is an error, not a hang. It means nothing for files. */
+    output->fd = openat(output->folder_fd, output->name,
+                        O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    if (output->fd < 0 && errno == ELOOP) {
+        return ss_fail(err, SS_E_PERMISSION,
+                       "%s is a symbolic link; name the file it stands for, or remove the link",
+                       output->path);
+    }
+    if (output->fd < 0) {
+        return ss_fail_errno(err, errno, "cannot create %s", output->path);
+    }
+    struct stat status;
+    if (fstat(output->fd, &status) != 0) {
+        return ss_fail_errno(err, errno, "cannot inspect %s", output->path);
+    }
+    if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode)) {
+        return ss_fail(err, SS_E_UNSUPPORTED, "%s is not a regular file; choose another name",
+                       output->path);
+    }
+    output->regular = S_ISREG(status.st_mode);
+    output->device = status.st_dev;
+    output->inode = status.st_ino;
+    return SS_OK;
+}
+
+static bool still_there(const struct ss_output *output)
+{
+    struct stat status;
+    return fstatat(output->folder_fd, output->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           status.st_dev == output->device && status.st_ino == output->inode;
+}
+
+static enum ss_status open_locked(struct ss_output *output, struct ss_error *err)
+{
+    /* Between open and lock another process may have replaced the file: then lock the new one. */
+    for (int try = 0; try < 3; try++) {
+        SS_TRY(open_file(output, err));
+        if (!output->regular) {
+            return SS_OK;
+        }
+        SS_TRY(lock_file(output, err));
+        if (still_there(output)) {
+            if (ftruncate(output->fd, 0) != 0 || fchmod(output->fd, 0600) != 0) {
+                return ss_fail_errno(err, errno, "cannot replace %s", output->path);
+            }
+            return SS_OK;
+        }
+        close(output->fd);
+        output->fd = -1;
+    }
+    return ss_fail(err, SS_E_BUSY, "%s keeps being replaced by another process", output->path);
+}
+
+enum ss_status ss_output_open(const char *path, struct ss_output *output, struct ss_error *err)
+{
+    *output = (struct ss_output){.fd = -1, .folder_fd = -1, .path = ss_strdup(path)};
+    enum ss_status status = open_folder(output, err);
+    if (status == SS_OK) {
+        status = open_locked(output, err);
+    }
+    if (status != SS_OK) {
+        ss_output_close(output);
+    }
+    return status;
+}
+
+/* Writing beyond a limit on file sizes also sends SIGXFSZ, whose default ends the process. It is
+ * blocked around the write and taken back, rather than ignored for all: a program that is started
+ * later would inherit that. */
+struct size_signal {
+    sigset_t blocked, before;
+};
+
+static void hold_size_signal(struct size_signal *held)
+{
+    sigemptyset(&held->blocked);
+    sigaddset(&held->blocked, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &held->blocked, &held->before);
+}
+
+static void release_size_signal(const struct size_signal *held, bool may_be_pending)
+{
+    if (may_be_pending && sigismember(&held->before, SIGXFSZ) == 0) {
+        sigtimedwait(&held->blocked, NULL, &(struct timespec){0});
+    }
+    pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+static enum ss_status write_all(struct ss_output *output, const uint8_t *bytes, size_t length,
+                                struct ss_error *err)
+{
+    size_t done = 0;
+    while (done < length) {
+        ssize_t count = write(output->fd, bytes + done, length - done);
+        if (count > 0) {
+            done += (size_t)count;
+            continue;
+        }
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        int error = count < 0 ? errno : EIO;
+        return ss_fail_errno(err, error, "cannot write %s", output->path);
+    }
+    return SS_OK;
+}
+
+enum ss_status ss_output_append(struct ss_output *output, const void *bytes, size_t length,
+                                struct ss_error *err)
+{
+    if (output->regular && !still_there(output)) {
+        return ss_fail(err, SS_E_NOTFOUND,
+                       "%s was removed or replaced while it was being written; the recording ends",
+                       output->path);
+    }
+    struct size_signal held;
+    hold_size_signal(&held);
+    enum ss_status status = write_all(output, bytes, length, err);
+    release_size_signal(&held, status != SS_OK);
+    if (status == SS_OK) {
+        output->length += length;
+    } else if (output->regular && ftruncate(output->fd, (off_t)output->length) != 0) {
+        return status; /* the reader copes with half a unit at the end */
+    }
+    return status;
+}
+
+void ss_output_close(struct ss_output *output)
+{
+    if (output->fd >= 0) {
+        close(output->fd);
+    }
+    if (output->folder_fd >= 0) {
+        close(output->folder_fd);
+    }
+    ss_free(output->path);
+    *output = (struct ss_output){.fd = -1, .folder_fd = -1};
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The vocabulary of a trace: what the record side hands to the writer and the read side gets from
+ * the reader. Plain values; strings are borrowed for the duration of the call. Times are
+ * CLOCK_MONOTONIC in ns. `ref`s are handles: dense u32 from 1, given by the caller when writing
+ * and by the reader (per file, never reused) when reading; 0 means "none".
+ */
+#ifndef SS_TRACE_RECORDS_H
+#define SS_TRACE_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strview.h"
+
+enum ss_thread_state {
+    SS_STATE_UNKNOWN,
+    SS_STATE_ON_CPU,
+    SS_STATE_RUNNABLE, /* waits for a CPU */
+    SS_STATE_SLEEPING,
+    SS_STATE_UNINTERRUPTIBLE, /* disk sleep, 'D' */
+    SS_STATE_STOPPED,         /* job control or a debugger */
+    SS_STATE_COUNT
+};
+
+enum ss_gil_state {
+    SS_GIL_UNKNOWN,
+    SS_GIL_NONE, /* neither holds nor waits; also free-threaded builds */
+    SS_GIL_HELD,
+    SS_GIL_WAITED,
+    SS_GIL_COUNT
+};
+
+/* Values of perfetto.protos.Frame.kind. */
+enum ss_frame_kind {
+    SS_FRAME_UNKNOWN = 0,
+    SS_FRAME_NATIVE = 1,
+    SS_FRAME_KERNEL = 2,
+    SS_FRAME_INTERPRETED = 3,
+    SS_FRAME_JIT = 4,
+    SS_FRAME_GC = 5
+};
+
+/* Identity of a process: (boot id, pid namespace, pid, start time), never the pid alone. The boot
+ * id is an attribute of the file. */
+struct ss_trace_process {
+    uint32_t ref;
+    uint32_t parent_ref; /* 0: not recorded */
+    int32_t pid;         /* in the recorder's pid namespace */
+    int32_t parent_pid;
+    uint64_t pid_namespace;    /* inode of /proc/PID/ns/pid; 0 unknown */
+    uint64_t start_time_ticks; /* field 22 of /proc/PID/stat */
+    struct ss_strview cmdline; /* argv joined by single blanks */
+    struct ss_strview name;    /* short: program or script name */
+    struct ss_strview runtime; /* "CPython 3.11.7", "" when not Python */
+    struct ss_strview executable;
+    struct ss_strview label; /* "rank 3", "DataLoader worker"…; may be empty */
+    uint64_t first_seen_ns;
+};
+
+/* Sent once more, with the same ref, when something in it becomes known later. */
+struct ss_trace_thread {
+    uint32_t ref;
+    uint32_t process_ref;
+    int32_t tid;
+    bool is_main;
+    struct ss_strview name; /* Python's thread name, else the kernel's comm */
+};
+
+struct ss_trace_frame {
+    uint32_t ref;
+    struct ss_strview function; /* qualified name where the runtime has one */
+    struct ss_strview name;     /* the plain co_name; equals `function` before 3.11 */
+    struct ss_strview file;     /* as the code object has it */
+    uint32_t short_file_offset; /* file + this = path inside its package, as py-spy shows it */
+    int32_t line;               /* 1-based; 0 or less: unknown */
+    int32_t first_line;         /* of the function; 0: unknown */
+    enum ss_frame_kind kind;
+};
+
+/* A node of the stack tree: `frame_ref` called from `parent_ref` (0: outermost). */
+struct ss_trace_stack {
+    uint32_t ref;
+    uint32_t parent_ref;
+    uint32_t frame_ref;
+};
+
+/* `weight` ticks, the last of which was at `time_ns`, found the thread with this stack and state.
+ * A sample of weight > 1 continues an earlier sample of the thread that had not moved since. */
+struct ss_trace_sample {
+    uint64_t time_ns;
+    uint32_t thread_ref;
+    uint32_t stack_ref; /* 0: no frames known */
+    uint32_t weight;    /* ≥ 1 */
+    enum ss_thread_state state;
+    enum ss_gil_state gil;
+    bool partial;        /* only the root-side part of the stack was verified */
+    uint32_t window;     /* 0: none */
+    int64_t step;        /* -1: none */
+    uint32_t phase_name; /* string refs of the annotation source; 0: none */
+    uint32_t range_name;
+};
+
+/* Totals of one sampling source since its start, for one process (or 0: for the source itself).
+ * Per tick due = done + skipped; per done tick seen = ok + partial + lost + unchanged; late = done
+ * more than half a period after due. `unchanged` threads are those not read again because they
+ * cannot have moved. */
+struct ss_trace_counts {
+    uint32_t source_ref;
+    uint32_t process_ref;
+    uint64_t time_ns;
+    uint64_t due, done, skipped, late;
+    uint64_t seen, ok, partial, lost, unchanged;
+    uint64_t dropped;         /* produced but not stored */
+    uint64_t retries;         /* reads repeated because validation failed */
+    uint64_t read_syscalls;   /* calls that read the target's memory */
+    uint64_t processes_short; /* ended before they could be sampled */
+};
+
+enum ss_source_status { SS_SOURCE_OFF, SS_SOURCE_RAN, SS_SOURCE_UNAVAILABLE, SS_SOURCE_FAILED };
+
+struct ss_trace_source {
+    uint32_t ref;
+    struct ss_strview name; /* "python", "host", … */
+    enum ss_source_status status;
+    struct ss_strview reason; /* why not, or what it used */
+};
+
+/* A fact of the whole recording; `text` is used when it is not an integer. Keys: "command",
+ * "hostname", "boot_id", "rate_hz", "rank", … (docs/trace-format.md lists them). */
+struct ss_trace_attribute {
+    struct ss_strview key;
+    struct ss_strview text;
+    bool is_integer;
+    int64_t integer;
+};
+
+/* Something that happened once: "process-exit", "rate-lowered", "disk-full", … */
+struct ss_trace_note {
+    uint64_t time_ns;
+    uint32_t process_ref; /* 0: the recording */
+    struct ss_strview kind;
+    struct ss_strview text;
+    int64_t value; /* the exit status of "process-exit" (as waitpid gives it), else free */
+};
+
+struct ss_trace_clock {
+    uint64_t monotonic_ns, boottime_ns, monotonic_raw_ns, realtime_ns, width_ns;
+};
+
+#endif

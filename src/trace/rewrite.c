@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/rewrite.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+enum {
+    MAX_DAMAGE_NOTES = 100,
+    MAX_TICKS = 1000 * 1000 /* of one record: over half a minute at 30 kHz; more is no recording */
+};
+
+struct rewrite {
+    struct ss_trace_writer *writer;
+    struct ss_error *err;
+    bool split_weights;
+    struct ss_vec_of(uint64_t) last_ns; /* split_weights: newest sample of each thread */
+    uint64_t newest_ns;
+    bool gap; /* damage since the last record: the next one needs a restart point */
+    bool any;
+    unsigned damages;
+};
+
+/* Damage counts where something follows it; behind the end there is nothing to restart for. */
+static enum ss_status before_record(struct rewrite *rewrite)
+{
+    if (rewrite->gap) {
+        rewrite->gap = false;
+        SS_TRY(ss_trace_writer_gap(rewrite->writer, rewrite->err));
+    }
+    rewrite->any = true;
+    return SS_OK;
+}
+
+static enum ss_status on_attribute(void *context, const struct ss_trace_attribute *attribute)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_attribute(rewrite->writer, attribute, rewrite->err);
+}
+
+static enum ss_status on_source(void *context, const struct ss_trace_source *source)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_source(rewrite->writer, source, rewrite->err);
+}
+
+static enum ss_status on_process(void *context, const struct ss_trace_process *process)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_process(rewrite->writer, process, rewrite->err);
+}
+
+static enum ss_status on_thread(void *context, const struct ss_trace_thread *thread)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_thread(rewrite->writer, thread, rewrite->err);
+}
+
+static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_frame(rewrite->writer, frame, rewrite->err);
+}
+
+static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_stack(rewrite->writer, stack, rewrite->err);
+}
+
+/* A viewer that knows no weights gets the ticks themselves, evenly over the time since the
+ * thread's last sample. */
+static enum ss_status split_sample(struct rewrite *rewrite, const struct ss_trace_sample *sample)
+{
+    if (sample->weight > MAX_TICKS) {
+        return ss_fail(rewrite->err, SS_E_LIMIT, "a record stands for %u samples, more than %d",
+                       sample->weight, MAX_TICKS);
+    }
+    if (sample->thread_ref >= rewrite->last_ns.count) {
+        ss_vec_resize(&rewrite->last_ns, (size_t)sample->thread_ref + 1);
+    }
+    uint64_t *last_ns = &rewrite->last_ns.data[sample->thread_ref];
+    uint64_t since_ns =
+        *last_ns != 0 && sample->time_ns > *last_ns ? sample->time_ns - *last_ns : 0;
+    struct ss_trace_sample tick = *sample;
+    tick.weight = 1;
+    for (uint32_t i = 1; i <= sample->weight; i++) {
+        uint64_t behind = sample->weight - i;
+        tick.time_ns = sample->time_ns - since_ns / sample->weight * behind;
+        SS_TRY(ss_trace_writer_sample(rewrite->writer, &tick, rewrite->err));
+    }
+    *last_ns = sample->time_ns;
+    return SS_OK;
+}
+
+static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
+{
+    struct rewrite *rewrite = context;
+    SS_TRY(before_record(rewrite));
+    rewrite->newest_ns =
+        sample->time_ns > rewrite->newest_ns ? sample->time_ns : rewrite->newest_ns;
+    return rewrite->split_weights ? split_sample(rewrite, sample)
+                                  : ss_trace_writer_sample(rewrite->writer, sample, rewrite->err);
+}
+
+static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_counts(rewrite->writer, counts, rewrite->err);
+}
+
+static enum ss_status on_note(void *context, const struct ss_trace_note *note)
+{
+    struct rewrite *rewrite = context;
+    SS_TRY(before_record(rewrite));
+    return ss_trace_writer_note(rewrite->writer, note, rewrite->err);
+}
+
+static enum ss_status on_clock(void *context, const struct ss_trace_clock *clock)
+{
+    struct rewrite *rewrite = context;
+    SS_TRY(before_record(rewrite));
+    rewrite->newest_ns =
+        clock->monotonic_ns > rewrite->newest_ns ? clock->monotonic_ns : rewrite->newest_ns;
+    return ss_trace_writer_clock(rewrite->writer, clock, rewrite->err);
+}
+
+static enum ss_status on_damage(void *context, const struct ss_trace_damage *damage)
+{
+    struct rewrite *rewrite = context;
+    rewrite->gap = rewrite->any;
+    if (rewrite->damages++ >= MAX_DAMAGE_NOTES) {
+        return SS_OK;
+    }
+    char text[200];
+    snprintf(text, sizeof text, "%s; left out by repair from byte %" PRIu64 " on", damage->reason,
+             damage->offset);
+    struct ss_trace_note note = {.time_ns = rewrite->newest_ns,
+                                 .kind = ss_strview_of("file-damage"),
+                                 .text = ss_strview_of(text),
+                                 .value = (int64_t)damage->length};
+    return ss_trace_writer_note(rewrite->writer, &note, rewrite->err);
+}
+
+static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
+                                                .source = on_source,
+                                                .process = on_process,
+                                                .thread = on_thread,
+                                                .frame = on_frame,
+                                                .stack = on_stack,
+                                                .sample = on_sample,
+                                                .counts = on_counts,
+                                                .note = on_note,
+                                                .clock = on_clock,
+                                                .damage = on_damage};
+
+bool ss_trace_is_being_written(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return false;
+    }
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    bool locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return locked;
+}
+
+static enum ss_status check_paths(const char *in, const char *out, struct ss_error *err)
+{
+    struct stat in_status, out_status;
+    if (stat(in, &in_status) == 0 && stat(out, &out_status) == 0 &&
+        in_status.st_dev == out_status.st_dev && in_status.st_ino == out_status.st_ino) {
+        return ss_fail(err, SS_E_USAGE, "%s is the input itself; choose another output", out);
+    }
+    if (ss_trace_is_being_written(in)) {
+        return ss_fail(err, SS_E_BUSY, "%s is still being written; wait until the recording ends",
+                       in);
+    }
+    return SS_OK;
+}
+
+/* A device that was named as output stays. */
+static void remove_begun(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        unlink(path);
+    }
+}
+
+static enum ss_status rewrite_file(const char *in, const struct ss_trace_writer_options *options,
+                                   bool split_weights, struct ss_trace_summary *summary,
+                                   struct ss_error *err)
+{
+    SS_TRY(check_paths(in, options->path, err));
+    /* Three things can fail; the cause is in the innermost: a record that could not be taken, the
+     * file that could not be written, then the reading that stopped because of it. */
+    struct ss_error record_error = {0}, read_error = {0}, close_error = {0};
+    struct rewrite rewrite = {.err = &record_error, .split_weights = split_weights};
+    SS_TRY(ss_trace_writer_open(options, &rewrite.writer, err));
+    enum ss_status status = ss_trace_read(in, &visitor, &rewrite, summary, &read_error);
+    enum ss_status closed = ss_trace_writer_close(rewrite.writer, &close_error);
+    ss_vec_fini(&rewrite.last_ns);
+    status = status != SS_OK ? status : closed;
+    if (status == SS_OK) {
+        return SS_OK;
+    }
+    remove_begun(options->path);
+    const struct ss_error *cause = record_error.status != SS_OK  ? &record_error
+                                   : close_error.status != SS_OK ? &close_error
+                                                                 : &read_error;
+    if (err != NULL) {
+        *err = *cause;
+    }
+    return cause->status;
+}
+
+enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_summary *summary,
+                               struct ss_error *err)
+{
+    const struct ss_trace_writer_options options = {
+        .size = sizeof options, .path = out, .replay = true};
+    return rewrite_file(in, &options, false, summary, err);
+}
+
+enum ss_status ss_trace_export_compat(const char *in, const char *out, struct ss_error *err)
+{
+    const struct ss_trace_writer_options options = {
+        .size = sizeof options, .path = out, .replay = true, .perf_samples = true};
+    return rewrite_file(in, &options, true, NULL, err);
+}

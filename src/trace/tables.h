@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader's memory of a file: equal frames, stacks, processes and threads of all restart
+ * periods under one dense ref each. Bounded: ss_tables_memory is compared with a cap by the
+ * reader. One owner.
+ */
+#ifndef SS_TRACE_TABLES_H
+#define SS_TRACE_TABLES_H
+
+#include "base/intern.h"
+#include "base/vec.h"
+#include "trace/records.h"
+
+struct ss_frame_row {
+    uint32_t function, name, file; /* strings */
+    uint32_t short_file_offset;
+    int32_t line, first_line;
+    uint32_t kind;
+};
+
+struct ss_stack_row {
+    uint32_t parent, frame;
+};
+
+/* An open-addressing set of row numbers (from 1; 0: free). */
+struct ss_row_set {
+    uint32_t *slots;
+    uint32_t slot_count; /* a power of two */
+    uint32_t used;
+};
+
+/* What is remembered of a process, thread, source or attribute: its key and a digest of what was
+ * told, to see whether it comes again with news. */
+struct ss_known_row {
+    uint64_t key;
+    uint64_t digest;
+};
+
+struct ss_known {
+    struct ss_vec_of(struct ss_known_row) rows; /* row 0 is unused */
+    struct ss_row_set set;
+};
+
+struct ss_tables {
+    struct ss_intern strings;
+    struct ss_vec_of(struct ss_frame_row) frames; /* row 0 is unused */
+    struct ss_row_set frame_set;
+    struct ss_vec_of(struct ss_stack_row) stacks; /* row 0 is unused */
+    struct ss_row_set stack_set;
+    struct ss_known processes, threads, sources, attributes;
+};
+
+void ss_tables_init(struct ss_tables *tables);
+void ss_tables_fini(struct ss_tables *tables);
+size_t ss_tables_memory(const struct ss_tables *tables);
+
+/* The ref of an equal row; `*is_new` when it had to be added. */
+uint32_t ss_tables_put_frame(struct ss_tables *tables, const struct ss_frame_row *row,
+                             bool *is_new);
+uint32_t ss_tables_put_stack(struct ss_tables *tables, uint32_t parent, uint32_t frame,
+                             bool *is_new);
+/* The ref of a key, added when unknown; `*is_news` when it is new or its digest is another. */
+uint32_t ss_known_put(struct ss_known *known, uint64_t key, uint64_t digest, bool *is_news);
+uint32_t ss_known_find(const struct ss_known *known, uint64_t key); /* 0: unknown */
+
+#endif

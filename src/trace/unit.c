@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/unit.h"
+
+#include <stdlib.h>
+
+#include "trace/encode.h"
+#include "trace/profile.h"
+#include "wire/crc32c.h"
+#include "wire/perfetto.h"
+
+enum {
+    SAMPLE_BYTES = 34,            /* usual size of a sample's packet */
+    FAST_ABOVE_BYTES = 96 * 1024, /* a busy recording compresses with less effort */
+    LEVEL_FAST = 1,
+    LEVEL_SMALL = 6
+};
+
+void ss_unit_fini(struct ss_unit *unit)
+{
+    ss_vec_fini(&unit->events);
+    ss_vec_fini(&unit->tasks);
+    ss_wire_fini(&unit->blobs);
+    ss_wire_fini(&unit->descriptors);
+    ss_wire_fini(&unit->plain);
+    ss_wire_fini(&unit->stored);
+}
+
+void ss_unit_clear(struct ss_unit *unit)
+{
+    ss_vec_clear(&unit->events);
+    unit->blobs.length = 0;
+    unit->descriptors.length = 0;
+    unit->plain.length = 0;
+    unit->stored.length = 0;
+    unit->samples = 0;
+}
+
+size_t ss_unit_estimate(const struct ss_unit *unit)
+{
+    return unit->events.count * SAMPLE_BYTES + unit->blobs.length + unit->descriptors.length;
+}
+
+static int compare_events(const void *left, const void *right)
+{
+    const struct ss_unit_event *a = left;
+    const struct ss_unit_event *b = right;
+    if (a->time_ns != b->time_ns) {
+        return a->time_ns < b->time_ns ? -1 : 1;
+    }
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void sort_events(struct ss_unit *unit)
+{
+    const struct ss_unit_event *events = unit->events.data;
+    for (size_t i = 1; i < unit->events.count; i++) {
+        if (events[i].time_ns < events[i - 1].time_ns) {
+            qsort(unit->events.data, unit->events.count, sizeof *events, compare_events);
+            return;
+        }
+    }
+}
+
+static void put_blob(struct ss_unit *unit, const struct ss_unit_event *event)
+{
+    if (event->blob_length > 0) { /* there may be no buffer yet */
+        ss_wire_put_raw(&unit->plain, unit->blobs.data + event->blob_at, event->blob_length);
+    }
+}
+
+/* What varies from sample to sample stands together at the end, and the stamp behind it: that
+ * leaves deflate one long match for the rest. */
+static void encode_sample(struct ss_unit *unit, const struct ss_unit_event *event)
+{
+    struct ss_wire_buffer *out = &unit->plain;
+    size_t payload = ss_encode_payload_begin(out);
+    ss_wire_put_uint(out, SS_PAYLOAD_SAMPLE_FLAGS, event->flags);
+    put_blob(unit, event);
+    ss_wire_end(out, payload);
+    size_t sample = ss_wire_begin(out, SS_PF_STACK_SAMPLE);
+    ss_wire_put_uint(out, SS_PF_SAMPLE_WEIGHT, event->weight);
+    ss_wire_put_uint(out, SS_PF_SAMPLE_TASK_IID, event->task_iid);
+    ss_wire_put_nonzero(out, SS_PF_SAMPLE_CALLSTACK_IID, event->stack_iid);
+    ss_wire_end(out, sample);
+}
+
+static void encode_perf_sample(struct ss_unit *unit, const struct ss_unit_event *event)
+{
+    struct ss_wire_buffer *out = &unit->plain;
+    const struct ss_unit_task *task = &unit->tasks.data[event->task_iid];
+    size_t sample = ss_wire_begin(out, SS_PF_PERF_SAMPLE);
+    ss_wire_put_uint(out, SS_PF_PERF_PID, task->pid);
+    ss_wire_put_uint(out, SS_PF_PERF_TID, task->tid);
+    ss_wire_put_uint(out, SS_PF_PERF_CPU_MODE, SS_PF_PERF_MODE_USER);
+    ss_wire_put_nonzero(out, SS_PF_PERF_CALLSTACK_IID, event->stack_iid);
+    ss_wire_end(out, sample);
+}
+
+void ss_unit_encode_events(struct ss_unit *unit, uint64_t base_ns)
+{
+    sort_events(unit);
+    uint64_t previous_ns = base_ns;
+    struct ss_wire_buffer *out = &unit->plain;
+    for (size_t i = 0; i < unit->events.count; i++) {
+        const struct ss_unit_event *event = &unit->events.data[i];
+        size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
+        ss_wire_put_uint(out, SS_PF_SEQUENCE_ID, SS_SEQUENCE);
+        ss_wire_put_uint(out, SS_PF_SEQUENCE_FLAGS, SS_PF_NEEDS_STATE);
+        if (event->is_sample && unit->perf_samples) {
+            encode_perf_sample(unit, event);
+        } else if (event->is_sample) {
+            encode_sample(unit, event);
+        } else {
+            put_blob(unit, event);
+        }
+        if (event->time_ns < base_ns) {
+            ss_wire_put_uint(out, SS_PF_TIMESTAMP_CLOCK_ID, SS_PF_MONOTONIC);
+            ss_wire_put_uint(out, SS_PF_TIMESTAMP, event->time_ns);
+        } else {
+            ss_wire_put_uint(out, SS_PF_TIMESTAMP, event->time_ns - previous_ns);
+            previous_ns = event->time_ns;
+        }
+        ss_wire_end(out, packet);
+    }
+}
+
+static void put_start(struct ss_wire_buffer *out, const struct ss_unit_seal *seal)
+{
+    size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
+    ss_wire_put_raw(out, ss_marker, sizeof ss_marker);
+    size_t payload = ss_encode_payload_begin(out);
+    size_t start = ss_wire_begin(out, SS_PAYLOAD_UNIT);
+    ss_wire_put_uint(out, SS_UNIT_NUMBER, seal->number);
+    ss_wire_put_uint(out, SS_UNIT_PERIOD, seal->period);
+    ss_wire_put_nonzero(out, SS_UNIT_RESTART, seal->restart);
+    ss_wire_put_nonzero(out, SS_UNIT_GAP, seal->gap);
+    ss_wire_end(out, start);
+    ss_wire_end(out, payload);
+    ss_wire_end(out, packet);
+}
+
+static void put_body(struct ss_unit *unit, struct ss_deflater *deflater)
+{
+    struct ss_wire_buffer *out = &unit->stored;
+    if (deflater != NULL) {
+        int level = unit->plain.length > FAST_ABOVE_BYTES ? LEVEL_FAST : LEVEL_SMALL;
+        size_t before = out->length;
+        size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
+        size_t content = ss_wire_begin(out, SS_PF_COMPRESSED_PACKETS);
+        if (ss_deflate(deflater, level, unit->plain.data, unit->plain.length, out)) {
+            ss_wire_end(out, content);
+            ss_wire_end(out, packet);
+            return;
+        }
+        out->length = before;
+    }
+    ss_wire_put_raw(out, unit->plain.data, unit->plain.length);
+}
+
+static void put_trailer(struct ss_unit *unit, const struct ss_unit_seal *seal)
+{
+    struct ss_wire_buffer *out = &unit->stored;
+    size_t count = unit->events.count;
+    uint64_t first = count > 0 ? unit->events.data[0].time_ns : seal->fallback_time_ns;
+    uint64_t last = count > 0 ? unit->events.data[count - 1].time_ns : seal->fallback_time_ns;
+    size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
+    size_t payload = ss_encode_payload_begin(out);
+    size_t trailer = ss_wire_begin(out, SS_PAYLOAD_TRAILER);
+    ss_wire_put_uint(out, SS_TRAILER_NUMBER, seal->number);
+    ss_wire_put_uint(out, SS_TRAILER_FIRST, first);
+    ss_wire_put_uint(out, SS_TRAILER_LAST, last - first);
+    ss_wire_put_uint(out, SS_TRAILER_EVENTS, count);
+    ss_wire_put_uint(out, SS_TRAILER_SAMPLES, unit->samples);
+    ss_wire_put_uint(out, SS_TRAILER_PLAIN_BYTES, unit->plain.length);
+    ss_wire_put_nonzero(out, SS_TRAILER_SEALED, seal->sealed);
+    /* The checksum covers the trailer too, lengths included, so they must be final: reserve the
+     * checksum first, fill it last. */
+    ss_wire_put_fixed32(out, SS_TRAILER_CRC, 0);
+    ss_wire_end(out, trailer);
+    ss_wire_end(out, payload);
+    ss_wire_end(out, packet);
+    uint32_t crc = ss_crc32c(0, out->data, out->length - sizeof crc);
+    memcpy(out->data + out->length - sizeof crc, &crc, sizeof crc);
+}
+
+void ss_unit_frame(struct ss_unit *unit, const struct ss_unit_seal *seal,
+                   struct ss_deflater *deflater)
+{
+    unit->stored.length = 0;
+    put_start(&unit->stored, seal);
+    put_body(unit, deflater);
+    put_trailer(unit, seal);
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/writer.h"
+
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "base/intern.h"
+#include "trace/encode.h"
+#include "trace/profile.h"
+#include "trace/writer_state.h"
+#include "wire/perfetto.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+enum {
+    DEFAULT_UNIT_BYTES = 256 * 1024,
+    DEFAULT_RESTART_BYTES = 4 * 1024 * 1024,
+    DEFAULT_RESTART_S = 30,
+    /* A restart waits for the next tick, which tells the caller; only far beyond it does not. */
+    FORCED_RESTART_FACTOR = 4
+};
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static struct ss_trace_writer_options complete_options(const struct ss_trace_writer_options *given)
+{
+    struct ss_trace_writer_options options = {0};
+    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    options.unit_ns = options.unit_ns != 0 ? options.unit_ns : SECOND_NS;
+    options.unit_bytes = options.unit_bytes != 0 ? options.unit_bytes : DEFAULT_UNIT_BYTES;
+    /* Perfetto wants a compressed packet below 512 KiB, whatever is asked for. */
+    if (options.unit_bytes > DEFAULT_UNIT_BYTES) {
+        options.unit_bytes = DEFAULT_UNIT_BYTES;
+    }
+    options.restart_ns =
+        options.restart_ns != 0 ? options.restart_ns : DEFAULT_RESTART_S * SECOND_NS;
+    options.restart_bytes =
+        options.restart_bytes != 0 ? options.restart_bytes : DEFAULT_RESTART_BYTES;
+    return options;
+}
+
+static void begin_unit(struct ss_trace_writer *writer)
+{
+    ss_unit_clear(&writer->unit);
+    if (!writer->options.replay) {
+        ss_clock_read(&writer->clock);
+        writer->has_clock = true;
+    }
+}
+
+/* From here on nothing that was defined before counts. */
+static void begin_period(struct ss_trace_writer *writer)
+{
+    ss_definitions_restart(&writer->definitions);
+    writer->next_thread_iid = 1;
+    writer->period_bytes = 0;
+    writer->period_began_ns = writer->clock.monotonic_ns;
+    writer->unit_restarts = true;
+    for (size_t i = 0; i < writer->counts.count; i++) {
+        struct ss_writer_counts *entry = &writer->counts.data[i];
+        entry->pending = entry->pending || entry->record.process_ref == 0;
+    }
+}
+
+static void flush_definitions(void *context);
+
+enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *options,
+                                    struct ss_trace_writer **result, struct ss_error *err)
+{
+    struct ss_output output;
+    SS_TRY(ss_output_open(options->path, &output, err));
+    struct ss_trace_writer *writer = ss_alloc_zero(1, sizeof *writer);
+    writer->output = output;
+    writer->options = complete_options(options);
+    writer->options.path = output.path;
+    writer->unit.perf_samples = writer->options.perf_samples;
+    writer->deflater = writer->options.compression < 0 ? NULL : ss_deflater_new();
+    ss_definitions_init(&writer->definitions);
+    writer->definitions.flush = flush_definitions;
+    writer->definitions.flush_context = writer;
+    writer->definitions.flush_at = writer->options.unit_bytes;
+    if (getrandom(writer->trace_uuid, sizeof writer->trace_uuid, 0) !=
+        (ssize_t)sizeof writer->trace_uuid) {
+        writer->trace_uuid[0] = ss_hash_u64(ss_clock_monotonic_ns());
+    }
+    begin_unit(writer);
+    begin_period(writer);
+    *result = writer;
+    return SS_OK;
+}
+
+enum ss_status ss_writer_failed(const struct ss_trace_writer *writer, struct ss_error *err)
+{
+    if (writer->failure.status != SS_OK && err != NULL) {
+        *err = writer->failure;
+    }
+    return writer->failure.status;
+}
+
+/* --- closing a unit ------------------------------------------------------------------------- */
+
+static void put_clock(struct ss_wire_buffer *out, uint32_t id, uint64_t time_ns, bool incremental)
+{
+    size_t clock = ss_wire_begin(out, SS_PF_CLOCKS);
+    ss_wire_put_uint(out, SS_PF_CLOCK_ID, id);
+    ss_wire_put_uint(out, SS_PF_CLOCK_TIME, time_ns);
+    ss_wire_put_nonzero(out, SS_PF_CLOCK_INCREMENTAL, incremental);
+    ss_wire_end(out, clock);
+}
+
+static void put_perf_defaults(struct ss_wire_buffer *out)
+{
+    size_t samples = ss_wire_begin(out, SS_PF_DEFAULT_PERF_SAMPLE);
+    size_t timebase = ss_wire_begin(out, SS_PF_PERF_DEFAULT_TIMEBASE);
+    ss_wire_put_uint(out, SS_PF_TIMEBASE_COUNTER, SS_PF_COUNTER_CPU_CLOCK);
+    ss_wire_put_text(out, SS_PF_TIMEBASE_NAME, "stepscope.python");
+    ss_wire_end(out, timebase);
+    ss_wire_end(out, samples);
+}
+
+static void put_stack_defaults(struct ss_wire_buffer *out)
+{
+    size_t samples = ss_wire_begin(out, SS_PF_DEFAULT_STACK_SAMPLE);
+    ss_wire_put_text(out, SS_PF_SAMPLE_DEFAULT_SOURCE, "stepscope.python");
+    size_t primary = ss_wire_begin(out, SS_PF_SAMPLE_DEFAULT_PRIMARY);
+    ss_wire_put_text(out, SS_PF_COUNTER_NAME, "samples");
+    ss_wire_put_uint(out, SS_PF_COUNTER_UNIT, SS_PF_SAMPLE_UNIT_COUNT);
+    ss_wire_end(out, primary);
+    ss_wire_end(out, samples);
+}
+
+/* The first packet of a unit sets the sequence's clock, so that no unit needs another for its
+ * times; at a restart point it clears the state too. */
+static void put_head(struct ss_trace_writer *writer, struct ss_wire_buffer *out, uint64_t base_ns)
+{
+    size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
+    ss_wire_put_uint(out, SS_PF_SEQUENCE_ID, SS_SEQUENCE);
+    if (writer->unit_restarts) {
+        ss_wire_put_uint(out, SS_PF_SEQUENCE_FLAGS, SS_PF_STATE_CLEARED);
+        size_t defaults = ss_wire_begin(out, SS_PF_PACKET_DEFAULTS);
+        ss_wire_put_uint(out, SS_PF_DEFAULT_CLOCK_ID, SS_PF_SEQUENCE_CLOCK);
+        if (writer->options.perf_samples) {
+            put_perf_defaults(out);
+        } else {
+            put_stack_defaults(out);
+        }
+        ss_wire_end(out, defaults);
+        ss_wire_put_nonzero(out, SS_PF_PREVIOUS_PACKET_DROPPED, writer->unit_has_gap);
+        ss_wire_put_nonzero(out, SS_PF_FIRST_PACKET_ON_SEQUENCE, writer->unit_number == 0);
+    }
+    size_t snapshot = ss_wire_begin(out, SS_PF_CLOCK_SNAPSHOT);
+    put_clock(out, SS_PF_SEQUENCE_CLOCK, base_ns, true);
+    put_clock(out, SS_PF_MONOTONIC, base_ns, false);
+    if (writer->has_clock) {
+        put_clock(out, SS_PF_BOOTTIME, writer->clock.boottime_ns, false);
+        put_clock(out, SS_PF_MONOTONIC_RAW, writer->clock.monotonic_raw_ns, false);
+        put_clock(out, SS_PF_REALTIME, writer->clock.realtime_ns, false);
+    }
+    ss_wire_put_uint(out, SS_PF_PRIMARY_TRACE_CLOCK, SS_PF_MONOTONIC);
+    ss_wire_end(out, snapshot);
+    if (writer->has_clock) {
+        size_t payload = ss_encode_payload_begin(out);
+        ss_wire_put_uint(out, SS_PAYLOAD_CLOCK_WIDTH, writer->clock.width_ns);
+        ss_wire_end(out, payload);
+    }
+    ss_wire_end(out, packet);
+}
+
+uint64_t ss_writer_track_uuid(const struct ss_trace_writer *writer, uint64_t which)
+{
+    return ss_hash_u64(writer->trace_uuid[0] ^ which) | 1;
+}
+
+/* What holds for the whole recording stands at each restart point, so that any part of the file
+ * from one on is complete. */
+static void put_recording(struct ss_trace_writer *writer, struct ss_wire_buffer *out)
+{
+    ss_encode_trace_uuid(out, writer->trace_uuid);
+    for (size_t i = 0; i < writer->attributes.count; i++) {
+        ss_encode_attribute(out, &writer->attributes.data[i]);
+    }
+    for (size_t i = 0; i < writer->sources.count; i++) {
+        ss_encode_source(out, &writer->sources.data[i]);
+    }
+    ss_encode_track(out, ss_writer_track_uuid(writer, SS_LOST_TRACK), "lost samples", true);
+    ss_encode_track(out, ss_writer_track_uuid(writer, SS_NOTES_TRACK), "stepscope notes", false);
+}
+
+uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t ref)
+{
+    return ref < writer->processes.count ? writer->processes.data[ref].uuid : 0;
+}
+
+void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_process *entry)
+{
+    ss_encode_process(&writer->unit.descriptors, &entry->record, entry->uuid,
+                      ss_writer_process_uuid(writer, entry->record.parent_ref));
+    entry->period = writer->definitions.period;
+}
+
+void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref)
+{
+    if (ref != 0 && ref < writer->processes.count && writer->processes.data[ref].record.ref != 0 &&
+        writer->processes.data[ref].period != writer->definitions.period) {
+        ss_writer_put_process(writer, &writer->processes.data[ref]);
+    }
+}
+
+/* The counter track shows what is missing: rows of processes add up, the row of a source itself
+ * holds the same or more. */
+static uint64_t count_lost(const struct ss_trace_writer *writer)
+{
+    uint64_t own = 0, processes = 0;
+    for (size_t i = 0; i < writer->counts.count; i++) {
+        const struct ss_trace_counts *counts = &writer->counts.data[i].record;
+        *(counts->process_ref == 0 ? &own : &processes) += counts->lost + counts->dropped;
+    }
+    return own > processes ? own : processes;
+}
+
+static void put_counts(struct ss_trace_writer *writer)
+{
+    struct ss_wire_buffer *out = &writer->unit.descriptors;
+    uint64_t newest_ns = 0;
+    for (size_t i = 0; i < writer->counts.count; i++) {
+        struct ss_writer_counts *entry = &writer->counts.data[i];
+        if (entry->pending) {
+            ss_writer_use_process(writer, entry->record.process_ref);
+            ss_encode_counts(out, &entry->record,
+                             ss_writer_process_uuid(writer, entry->record.process_ref));
+            entry->pending = false;
+        }
+        newest_ns = entry->record.time_ns > newest_ns ? entry->record.time_ns : newest_ns;
+    }
+    uint64_t lost = count_lost(writer);
+    if (writer->counts.count == 0 || writer->lost_shown == lost + 1) {
+        return;
+    }
+    writer->lost_shown = lost + 1;
+    uint32_t at = (uint32_t)writer->unit.blobs.length;
+    ss_encode_counter_event(&writer->unit.blobs, ss_writer_track_uuid(writer, SS_LOST_TRACK), lost);
+    ss_vec_push(&writer->unit.events,
+                (struct ss_unit_event){.time_ns = newest_ns,
+                                       .order = (uint32_t)writer->unit.events.count,
+                                       .blob_at = at,
+                                       .blob_length = (uint32_t)writer->unit.blobs.length - at});
+}
+
+static void put_interned(struct ss_trace_writer *writer, struct ss_wire_buffer *out)
+{
+    struct ss_wire_buffer *interned = &writer->definitions.interned;
+    struct ss_wire_buffer *extras = &writer->definitions.extras;
+    if (interned->length == 0) {
+        return;
+    }
+    size_t packet = ss_encode_packet_begin(out);
+    ss_wire_put_bytes(out, SS_PF_INTERNED_DATA, interned->data, interned->length);
+    if (extras->length > 0) {
+        size_t payload = ss_encode_payload_begin(out);
+        ss_wire_put_raw(out, extras->data, extras->length);
+        ss_wire_end(out, payload);
+    }
+    ss_wire_end(out, packet);
+    interned->length = 0;
+    extras->length = 0;
+}
+
+static uint64_t unit_base(const struct ss_trace_writer *writer)
+{
+    if (writer->has_clock || writer->unit.events.count == 0) {
+        return writer->clock.monotonic_ns;
+    }
+    uint64_t base = UINT64_MAX;
+    for (size_t i = 0; i < writer->unit.events.count; i++) {
+        uint64_t time_ns = writer->unit.events.data[i].time_ns;
+        base = time_ns < base ? time_ns : base;
+    }
+    return base;
+}
+
+/* Writes the unit and begins the next one. */
+static enum ss_status close_unit(struct ss_trace_writer *writer, bool sealed, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    struct ss_unit *unit = &writer->unit;
+    struct ss_wire_buffer *out = &unit->plain;
+    out->length = 0;
+    uint64_t base_ns = unit_base(writer);
+    put_head(writer, out, base_ns);
+    if (writer->unit_restarts) {
+        put_recording(writer, out);
+    }
+    put_counts(writer);
+    ss_wire_put_raw(out, unit->descriptors.data, unit->descriptors.length);
+    put_interned(writer, out);
+    ss_unit_encode_events(unit, base_ns);
+
+    struct ss_unit_seal seal = {
+        .number = writer->unit_number++,
+        .period = (uint32_t)ss_hash_u64(writer->trace_uuid[1] + writer->definitions.period),
+        .fallback_time_ns = base_ns,
+        .restart = writer->unit_restarts,
+        .gap = writer->unit_has_gap,
+        .sealed = sealed};
+    ss_unit_frame(unit, &seal, writer->deflater);
+    if (ss_output_append(&writer->output, unit->stored.data, unit->stored.length,
+                         &writer->failure) != SS_OK) {
+        return ss_writer_failed(writer, err);
+    }
+    writer->stats.bytes_written += unit->stored.length;
+    writer->stats.plain_bytes += unit->plain.length;
+    writer->stats.units++;
+    writer->period_bytes += unit->plain.length;
+    writer->unit_restarts = false;
+    writer->unit_has_gap = false;
+    writer->has_clock = false;
+    begin_unit(writer);
+    return SS_OK;
+}
+
+/* A failure is kept and told by the call that led here. */
+static void flush_definitions(void *context)
+{
+    struct ss_trace_writer *writer = context;
+    if (close_unit(writer, false, NULL) != SS_OK) {
+        writer->definitions.interned.length = 0;
+        writer->definitions.extras.length = 0;
+    }
+}
+
+static bool unit_has_content(const struct ss_trace_writer *writer)
+{
+    return writer->unit.events.count > 0 || writer->unit.descriptors.length > 0 ||
+           writer->definitions.interned.length > 0;
+}
+
+static enum ss_status restart(struct ss_trace_writer *writer, struct ss_error *err)
+{
+    if (unit_has_content(writer)) {
+        SS_TRY(close_unit(writer, false, err));
+    }
+    begin_period(writer);
+    writer->restarted_untold = true;
+    return SS_OK;
+}
+
+enum ss_status ss_writer_make_room(struct ss_trace_writer *writer, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    const struct ss_definitions *definitions = &writer->definitions;
+    if (writer->period_bytes > (uint64_t)writer->options.restart_bytes * FORCED_RESTART_FACTOR ||
+        ss_definitions_exhausted(definitions) || writer->next_thread_iid >= SS_MAX_IID) {
+        SS_TRY(restart(writer, err));
+    }
+    size_t plain =
+        ss_unit_estimate(&writer->unit) + definitions->interned.length + definitions->extras.length;
+    return plain > writer->options.unit_bytes ? close_unit(writer, false, err) : SS_OK;
+}
+
+/* --- time ----------------------------------------------------------------------------------- */
+
+enum ss_status ss_trace_writer_tick(struct ss_trace_writer *writer, uint64_t now_ns,
+                                    bool *restarted, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    bool due = now_ns >= writer->clock.monotonic_ns + writer->options.unit_ns;
+    /* The first unit goes out at once: from then on the file is a readable trace. */
+    if (due || writer->unit_number == 0) {
+        SS_TRY(close_unit(writer, false, err));
+    }
+    if (now_ns >= writer->period_began_ns + writer->options.restart_ns ||
+        writer->period_bytes >= writer->options.restart_bytes) {
+        SS_TRY(restart(writer, err));
+    }
+    if (restarted != NULL) {
+        *restarted = writer->restarted_untold;
+        writer->restarted_untold = false;
+    }
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_clock(struct ss_trace_writer *writer,
+                                     const struct ss_trace_clock *clock, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    if (writer->unit_number > 0 || unit_has_content(writer) || writer->has_clock) {
+        SS_TRY(close_unit(writer, false, err));
+    }
+    writer->clock = (struct ss_clock_reading){.monotonic_ns = clock->monotonic_ns,
+                                              .boottime_ns = clock->boottime_ns,
+                                              .monotonic_raw_ns = clock->monotonic_raw_ns,
+                                              .realtime_ns = clock->realtime_ns,
+                                              .width_ns = clock->width_ns};
+    writer->has_clock = true;
+    if (writer->period_began_ns == 0) {
+        writer->period_began_ns = clock->monotonic_ns;
+    }
+    if (clock->monotonic_ns >= writer->period_began_ns + writer->options.restart_ns ||
+        writer->period_bytes >= writer->options.restart_bytes) {
+        begin_period(writer);
+    }
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_gap(struct ss_trace_writer *writer, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    SS_TRY(restart(writer, err));
+    writer->unit_has_gap = true;
+    return SS_OK;
+}
+
+void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
+                               struct ss_trace_writer_stats *stats)
+{
+    *stats = writer->stats;
+    const struct ss_unit *unit = &writer->unit;
+    stats->memory_bytes = sizeof *writer + ss_definitions_memory(&writer->definitions) +
+                          writer->processes.capacity * sizeof *writer->processes.data +
+                          writer->threads.capacity * sizeof *writer->threads.data +
+                          writer->counts.capacity * sizeof *writer->counts.data +
+                          unit->events.capacity * sizeof *unit->events.data + unit->blobs.capacity +
+                          unit->descriptors.capacity + unit->plain.capacity + unit->stored.capacity;
+}
+
+enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_error *err)
+{
+    enum ss_status status = close_unit(writer, true, err);
+    ss_output_close(&writer->output);
+    ss_deflater_free(writer->deflater);
+    ss_definitions_fini(&writer->definitions);
+    ss_unit_fini(&writer->unit);
+    ss_vec_fini(&writer->processes);
+    ss_vec_fini(&writer->threads);
+    ss_vec_fini(&writer->sources);
+    ss_vec_fini(&writer->attributes);
+    ss_vec_fini(&writer->counts);
+    ss_free(writer);
+    return status;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/encode.h"
+#include "trace/profile.h"
+#include "trace/writer_state.h"
+#include "wire/perfetto.h"
+
+enum { MAX_REF = 1 << 24 };
+
+static struct ss_strview keep(struct ss_trace_writer *writer, struct ss_strview text)
+{
+    size_t length = text.length < SS_MAX_TEXT_BYTES ? text.length : SS_MAX_TEXT_BYTES;
+    struct ss_intern *strings = &writer->definitions.strings;
+    return ss_intern_get(strings, length > 0 ? ss_intern_put(strings, text.data, length) : 0);
+}
+
+static const struct ss_trace_attribute *find_attribute(const struct ss_trace_writer *writer,
+                                                       struct ss_strview key)
+{
+    for (size_t i = 0; i < writer->attributes.count; i++) {
+        if (ss_strview_equal(writer->attributes.data[i].key, key)) {
+            return &writer->attributes.data[i];
+        }
+    }
+    return NULL;
+}
+
+enum ss_status ss_trace_writer_attribute(struct ss_trace_writer *writer,
+                                         const struct ss_trace_attribute *attribute,
+                                         struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    struct ss_trace_attribute copy = {.key = keep(writer, attribute->key),
+                                      .text = keep(writer, attribute->text),
+                                      .is_integer = attribute->is_integer,
+                                      .integer = attribute->integer};
+    const struct ss_trace_attribute *known = find_attribute(writer, copy.key);
+    if (known != NULL) {
+        writer->attributes.data[known - writer->attributes.data] = copy;
+    } else {
+        ss_vec_push(&writer->attributes, copy);
+    }
+    if (!writer->unit_restarts) { /* else it stands in the unit's head anyway */
+        ss_encode_attribute(&writer->unit.descriptors, &copy);
+    }
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_source(struct ss_trace_writer *writer,
+                                      const struct ss_trace_source *source, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    struct ss_trace_source copy = *source;
+    copy.name = keep(writer, source->name);
+    copy.reason = keep(writer, source->reason);
+    size_t at = 0;
+    while (at < writer->sources.count && writer->sources.data[at].ref != source->ref) {
+        at++;
+    }
+    if (at < writer->sources.count) {
+        writer->sources.data[at] = copy;
+    } else {
+        ss_vec_push(&writer->sources, copy);
+    }
+    if (!writer->unit_restarts) {
+        ss_encode_source(&writer->unit.descriptors, &copy);
+    }
+    return SS_OK;
+}
+
+/* Rank in the high bits: traces of several ranks put one behind the other never share a uuid. */
+static uint64_t make_process_uuid(const struct ss_trace_writer *writer,
+                                  const struct ss_trace_process *process)
+{
+    const struct ss_trace_attribute *boot = find_attribute(writer, ss_strview_of("boot_id"));
+    const struct ss_trace_attribute *rank = find_attribute(writer, ss_strview_of("rank"));
+    uint64_t hash = boot != NULL ? ss_hash_bytes(boot->text.data, boot->text.length) : 0;
+    hash = ss_hash_u64(hash << 32 ^ process->pid_namespace);
+    hash = ss_hash_u64(hash ^ (uint64_t)(uint32_t)process->pid);
+    hash = ss_hash_u64(hash ^ process->start_time_ticks);
+    uint64_t high = rank != NULL && rank->is_integer ? (uint64_t)rank->integer + 1 : 0;
+    return (high & 0xffff) << 48 | (hash & UINT64_C(0xffffffffffff)) | 1;
+}
+
+enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
+                                       const struct ss_trace_process *process, struct ss_error *err)
+{
+    SS_TRY(ss_writer_make_room(writer, err));
+    if (process->ref == 0 || process->ref > MAX_REF) {
+        return ss_fail(err, SS_E_BUG, "process %u is out of range", process->ref);
+    }
+    if (process->ref >= writer->processes.count) {
+        ss_vec_resize(&writer->processes, (size_t)process->ref + 1);
+    }
+    struct ss_writer_process *entry = &writer->processes.data[process->ref];
+    entry->uuid = entry->record.ref != 0 ? entry->uuid : make_process_uuid(writer, process);
+    entry->record = *process;
+    entry->record.cmdline = keep(writer, process->cmdline);
+    entry->record.name = keep(writer, process->name);
+    entry->record.runtime = keep(writer, process->runtime);
+    entry->record.executable = keep(writer, process->executable);
+    entry->record.label = keep(writer, process->label);
+    ss_writer_put_process(writer, entry);
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_thread(struct ss_trace_writer *writer,
+                                      const struct ss_trace_thread *thread, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    if (thread->ref == 0 || thread->ref > MAX_REF) {
+        return ss_fail(err, SS_E_BUG, "thread %u is out of range", thread->ref);
+    }
+    if (thread->process_ref >= writer->processes.count ||
+        writer->processes.data[thread->process_ref].record.ref == 0) {
+        return ss_fail(err, SS_E_BUG, "thread %u has no process %u", thread->ref,
+                       thread->process_ref);
+    }
+    if (thread->ref >= writer->threads.count) {
+        ss_vec_resize(&writer->threads, (size_t)thread->ref + 1);
+    }
+    struct ss_writer_thread *entry = &writer->threads.data[thread->ref];
+    uint64_t process = ss_writer_process_uuid(writer, thread->process_ref);
+    /* The ref is in it because the kernel hands out thread ids again. */
+    uint64_t mixed = ss_hash_u64(process ^ (uint64_t)(uint32_t)thread->tid << 32 ^ thread->ref);
+    entry->uuid = (process & UINT64_C(0xffff000000000000)) | (mixed & UINT64_C(0xffffffffffff)) | 1;
+    entry->record = *thread;
+    entry->record.name = keep(writer, thread->name);
+    entry->changed = true;
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_frame(struct ss_trace_writer *writer,
+                                     const struct ss_trace_frame *frame, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    return ss_definitions_put_frame(&writer->definitions, frame, err);
+}
+
+enum ss_status ss_trace_writer_stack(struct ss_trace_writer *writer,
+                                     const struct ss_trace_stack *stack, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    return ss_definitions_put_stack(&writer->definitions, stack, err);
+}
+
+static uint32_t use_thread(struct ss_trace_writer *writer, uint32_t ref)
+{
+    if (ref == 0 || ref >= writer->threads.count || writer->threads.data[ref].record.ref == 0) {
+        return 0;
+    }
+    struct ss_writer_thread *entry = &writer->threads.data[ref];
+    bool is_new = entry->iid.period != writer->definitions.period;
+    if (!is_new && !entry->changed) {
+        return entry->iid.iid;
+    }
+    struct ss_writer_process *process = &writer->processes.data[entry->record.process_ref];
+    ss_writer_use_process(writer, entry->record.process_ref);
+    if (is_new) {
+        entry->iid = (struct ss_period_iid){writer->next_thread_iid++, writer->definitions.period};
+        ss_vec_resize(&writer->unit.tasks, (size_t)entry->iid.iid + 1);
+        writer->unit.tasks.data[entry->iid.iid] =
+            (struct ss_unit_task){(uint32_t)process->record.pid, (uint32_t)entry->record.tid};
+        struct ss_wire_buffer *out = &writer->definitions.interned;
+        size_t context = ss_wire_begin(out, SS_PF_TASK_CONTEXTS);
+        ss_wire_put_uint(out, SS_PF_IID, entry->iid.iid);
+        ss_wire_put_uint(out, SS_PF_TASK_PID, (uint32_t)process->record.pid);
+        ss_wire_put_uint(out, SS_PF_TASK_TID, (uint32_t)entry->record.tid);
+        ss_wire_end(out, context);
+    }
+    entry->changed = false;
+    ss_encode_thread(&writer->unit.descriptors, &entry->record, entry->uuid, process->uuid,
+                     process->record.pid, entry->iid.iid);
+    return entry->iid.iid;
+}
+
+/* The fields reserved for annotations are rare: they wait, encoded, in the unit's blobs. */
+static void put_sample_rest(struct ss_wire_buffer *out, const struct ss_trace_sample *sample)
+{
+    ss_wire_put_nonzero(out, SS_PAYLOAD_WINDOW, sample->window);
+    if (sample->step >= 0) {
+        ss_wire_put_uint(out, SS_PAYLOAD_STEP, (uint64_t)sample->step + 1);
+    }
+    ss_wire_put_nonzero(out, SS_PAYLOAD_PHASE, sample->phase_name);
+    ss_wire_put_nonzero(out, SS_PAYLOAD_RANGE, sample->range_name);
+}
+
+enum ss_status ss_trace_writer_sample(struct ss_trace_writer *writer,
+                                      const struct ss_trace_sample *sample, struct ss_error *err)
+{
+    SS_TRY(ss_writer_make_room(writer, err));
+    bool cut = false;
+    /* The stack first: it may close the unit, and the thread's descriptor must stand in this one
+     * or an earlier one of the period. */
+    uint32_t stack_iid = ss_definitions_use_stack(&writer->definitions, sample->stack_ref, &cut);
+    SS_TRY(ss_writer_failed(writer, err));
+    if (sample->stack_ref != 0 && stack_iid == 0) {
+        return ss_fail(err, SS_E_BUG, "sample of unknown stack %u", sample->stack_ref);
+    }
+    uint32_t task_iid = use_thread(writer, sample->thread_ref);
+    if (task_iid == 0) {
+        return ss_fail(err, SS_E_BUG, "sample of unknown thread %u", sample->thread_ref);
+    }
+    uint32_t at = (uint32_t)writer->unit.blobs.length;
+    put_sample_rest(&writer->unit.blobs, sample);
+    ss_vec_push(&writer->unit.events,
+                (struct ss_unit_event){.time_ns = sample->time_ns,
+                                       .order = (uint32_t)writer->unit.events.count,
+                                       .task_iid = task_iid,
+                                       .stack_iid = stack_iid,
+                                       .weight = sample->weight > 0 ? sample->weight : 1,
+                                       .blob_at = at,
+                                       .blob_length = (uint32_t)writer->unit.blobs.length - at,
+                                       .flags = (uint8_t)((unsigned)sample->state |
+                                                          (unsigned)sample->gil << 3 |
+                                                          (unsigned)(sample->partial || cut) << 5),
+                                       .is_sample = true});
+    writer->unit.samples++;
+    writer->stats.samples++;
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_counts(struct ss_trace_writer *writer,
+                                      const struct ss_trace_counts *counts, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    for (size_t i = 0; i < writer->counts.count; i++) {
+        struct ss_writer_counts *entry = &writer->counts.data[i];
+        if (entry->record.source_ref == counts->source_ref &&
+            entry->record.process_ref == counts->process_ref) {
+            entry->record = *counts;
+            entry->pending = true;
+            return SS_OK;
+        }
+    }
+    ss_vec_push(&writer->counts, (struct ss_writer_counts){*counts, true});
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_note(struct ss_trace_writer *writer,
+                                    const struct ss_trace_note *note, struct ss_error *err)
+{
+    SS_TRY(ss_writer_make_room(writer, err));
+    struct ss_trace_note copy = *note;
+    copy.kind = keep(writer, note->kind);
+    copy.text = keep(writer, note->text);
+    ss_writer_use_process(writer, note->process_ref);
+    uint64_t process = ss_writer_process_uuid(writer, note->process_ref);
+    uint64_t track = process != 0 ? process : ss_writer_track_uuid(writer, SS_NOTES_TRACK);
+    uint32_t at = (uint32_t)writer->unit.blobs.length;
+    ss_encode_note_event(&writer->unit.blobs, &copy, track, process);
+    ss_vec_push(&writer->unit.events,
+                (struct ss_unit_event){.time_ns = note->time_ns,
+                                       .order = (uint32_t)writer->unit.events.count,
+                                       .blob_at = at,
+                                       .blob_length = (uint32_t)writer->unit.blobs.length - at});
+    return SS_OK;
+}
