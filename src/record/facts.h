@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recording says about itself: attributes of the trace and the sources that ran. */
+#ifndef SS_RECORD_FACTS_H
+#define SS_RECORD_FACTS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "record/options.h"
+#include "trace/writer.h"
+
+enum ss_status ss_record_facts_write(struct ss_trace_writer *writer,
+                                     const struct ss_record_options *options, struct ss_error *err);
+
+/* "rank 3" for a process that a launcher gave a rank, else "". */
+void ss_record_process_label(pid_t pid, char *label, size_t size);
+
+#endif

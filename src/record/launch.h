@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts the program as a child of the recorder, held back until the recorder is ready. The
+ * program gets the signal mask and dispositions that stepscope was started with, no file
+ * descriptors of ours, and only the environment of child_env.def in addition.
+ */
+#ifndef SS_RECORD_LAUNCH_H
+#define SS_RECORD_LAUNCH_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "record/options.h"
+#include "record/shared.h"
+
+struct ss_launch {
+    pid_t pid;
+    int go_fd; /* write a byte: the program execs; close without: it exits with 125 */
+};
+
+/* What stepscope was started with and the program is to have. We ourselves want SIGCHLD's default
+ * (ignored, there would be no statuses to wait for) and no death by SIGPIPE. */
+struct ss_program_signals {
+    sigset_t mask;
+    struct sigaction child, pipe;
+};
+
+/* Exit statuses of a program that could not be run, as shells have them. */
+enum { SS_EXIT_OURS = 125, SS_EXIT_NOT_EXECUTABLE = 126, SS_EXIT_NOT_FOUND = 127 };
+
+enum ss_status ss_launch_prepare(const struct ss_record_options *options,
+                                 const struct ss_program_signals *signals,
+                                 struct ss_record_shared *shared, struct ss_launch *launch,
+                                 struct ss_error *err);
+void ss_launch_go(struct ss_launch *launch);
+
+/* One row of child_env.def. */
+struct ss_child_env {
+    const char *name, *value, *help;
+};
+extern const struct ss_child_env ss_child_env_table[];
+extern const size_t ss_child_env_count;
+
+#endif

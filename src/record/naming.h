@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of output files. `%p` pid, `%h` host, `%t` local time (20261120-143000), `%q{VAR}` an
+ * environment variable, `%%` a percent sign; anything else behind a `%` is an error, so that more
+ * can be added. Pure but for the environment, the clock and the host name.
+ */
+#ifndef SS_RECORD_NAMING_H
+#define SS_RECORD_NAMING_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+enum ss_status ss_name_expand(const char *template, pid_t pid, struct ss_strbuf *out,
+                              struct ss_error *err);
+/* "train-20261120-143000-4242" for `python -u train.py`: the script, module or program. */
+void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out);
+/* Creates missing folders (0777 & umask) and proves that a file can be written there: creates it
+ * when missing (and removes it again). An existing file stays as it is. */
+enum ss_status ss_name_check_writable(const char *path, struct ss_error *err);
+
+#endif

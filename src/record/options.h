@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one recording is asked to do. Immutable once recording; strings are borrowed. */
+#ifndef SS_RECORD_OPTIONS_H
+#define SS_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ss_record_options {
+    char *const *program; /* argv of the program, NULL-terminated; NULL when attaching */
+    pid_t attach_pid;     /* 0: launch `program` */
+    const char *path;     /* of the native trace */
+    const char *output;   /* what the user gets in the end (== path for native) */
+    double rate_hz;
+    uint64_t duration_ns; /* 0: until the program ends */
+    bool follow_children;
+    bool inject;              /* hand the environment of child_env.def to the program */
+    bool show_status;         /* a status line on stderr */
+    const char *command_line; /* of the program, for people */
+};
+
+#endif

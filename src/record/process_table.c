@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/process_table.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "platform/procfs.h"
+#include "source/children.h"
+
+enum { MAX_SHORT_NAMES = 256, ROOT_REF = 1 };
+
+struct member {
+    pid_t pid;
+    struct ss_recorded_process *process;
+    bool ended;
+    UT_hash_handle hh;
+};
+
+/* Processes that were too short to be sampled, by name. */
+struct short_name {
+    char name[16];
+    uint64_t count, told;
+    UT_hash_handle hh;
+};
+
+struct ss_process_table {
+    struct ss_record_context *context;
+    struct ss_children *children;
+    struct member *by_pid;
+    struct short_name *short_names;
+    pid_t root;
+    uint32_t next_ref;
+    uint64_t seen, short_count;
+    uint64_t now_ns;
+};
+
+static struct member *find(struct ss_process_table *table, pid_t pid)
+{
+    struct member *member = NULL;
+    HASH_FIND_INT(table->by_pid, &pid, member);
+    return member;
+}
+
+static void add_member(struct ss_process_table *table, pid_t pid, pid_t parent)
+{
+    struct member *known = find(table, pid);
+    if (known != NULL) {
+        return;
+    }
+    struct member *parent_member = find(table, parent);
+    uint32_t parent_ref = 0;
+    if (parent_member != NULL) {
+        parent_ref = ss_recorded_process_tell(parent_member->process);
+    }
+    struct member *member = ss_alloc_zero(1, sizeof *member);
+    member->pid = pid;
+    member->process =
+        ss_recorded_process_new(table->context, table->next_ref++, parent_ref, pid, table->now_ns);
+    HASH_ADD_INT(table->by_pid, pid, member);
+    table->seen++;
+}
+
+static void count_short(struct ss_process_table *table, const char *name)
+{
+    table->short_count++;
+    struct short_name *row = NULL;
+    char key[16] = "";
+    snprintf(key, sizeof key, "%s", name);
+    HASH_FIND(hh, table->short_names, key, sizeof key, row);
+    if (row == NULL) {
+        if (HASH_COUNT(table->short_names) >= MAX_SHORT_NAMES) {
+            return;
+        }
+        row = ss_alloc_zero(1, sizeof *row);
+        memcpy(row->name, key, sizeof key);
+        HASH_ADD(hh, table->short_names, name, sizeof row->name, row);
+    }
+    row->count++;
+}
+
+static void remove_member(struct ss_process_table *table, struct member *member, const char *name)
+{
+    if (!ss_recorded_process_was_seen(member->process) && member->pid != table->root) {
+        count_short(table, name);
+    }
+    HASH_DEL(table->by_pid, member);
+    ss_recorded_process_free(member->process, table->now_ns);
+    ss_free(member);
+}
+
+static void tell_note(struct ss_process_table *table, const char *kind, const char *text,
+                      uint32_t process_ref, int64_t value)
+{
+    struct ss_trace_note note = {.time_ns = table->now_ns,
+                                 .process_ref = process_ref,
+                                 .kind = ss_strview_of(kind),
+                                 .text = ss_strview_of(text),
+                                 .value = value};
+    struct ss_error err = {0};
+    if (ss_trace_writer_note(table->context->writer, &note, &err) != SS_OK &&
+        table->context->error.status == SS_OK) {
+        table->context->error = err;
+    }
+}
+
+/* --- news of children ------------------------------------------------------------------------ */
+
+static void on_appeared(void *context, pid_t pid, pid_t parent)
+{
+    add_member(context, pid, parent);
+}
+
+static void on_execed(void *context, pid_t pid, const char *name)
+{
+    (void)name;
+    struct ss_process_table *table = context;
+    struct member *member = find(table, pid);
+    if (member != NULL) {
+        member->ended = false;
+        ss_recorded_process_execed(member->process, table->now_ns);
+    }
+}
+
+static void on_threads_changed(void *context, pid_t pid)
+{
+    struct member *member = find(context, pid);
+    if (member != NULL) {
+        ss_recorded_process_threads_changed(member->process);
+    }
+}
+
+static void on_ended(void *context, pid_t pid, const char *name)
+{
+    struct ss_process_table *table = context;
+    struct member *member = find(table, pid);
+    if (member != NULL) {
+        remove_member(table, member, name);
+    }
+}
+
+struct ss_process_table *ss_process_table_open(struct ss_record_context *context, pid_t root,
+                                               bool follow, bool use_events, pid_t adopt,
+                                               char *reason)
+{
+    struct ss_process_table *table = ss_alloc_zero(1, sizeof *table);
+    table->context = context;
+    table->root = root;
+    table->next_ref = ROOT_REF;
+    table->now_ns = ss_clock_monotonic_ns();
+    add_member(table, root, 0);
+    struct ss_children_sink sink = {table, on_appeared, on_execed, on_threads_changed, on_ended};
+    table->children = ss_children_open(root, follow, use_events, adopt, &sink, reason);
+    return table;
+}
+
+enum ss_status ss_process_table_check(struct ss_process_table *table, struct ss_error *err)
+{
+    struct member *member = find(table, table->root);
+    if (member == NULL || !ss_recorded_process_tick(member->process, table->now_ns)) {
+        return ss_fail(err, SS_E_GONE, "there is no process %d; \"ps\" lists those there are",
+                       (int)table->root);
+    }
+    const struct ss_error *refused = ss_recorded_process_error(member->process);
+    if (refused->status != SS_OK) {
+        if (err != NULL) {
+            *err = *refused;
+        }
+        return refused->status;
+    }
+    return SS_OK;
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+void ss_process_table_poll(struct ss_process_table *table, uint64_t now_ns)
+{
+    table->now_ns = now_ns;
+    ss_children_poll(table->children, now_ns);
+}
+
+void ss_process_table_tick(struct ss_process_table *table, uint64_t now_ns)
+{
+    ss_process_table_poll(table, now_ns);
+    struct member *member, *next;
+    HASH_ITER(hh, table->by_pid, member, next)
+    {
+        if (!member->ended && !ss_recorded_process_tick(member->process, now_ns)) {
+            /* Its memory is gone; its end will be told by the children source as well. */
+            member->ended = true;
+        }
+    }
+}
+
+static void tell_short_names(struct ss_process_table *table)
+{
+    struct short_name *row, *next;
+    HASH_ITER(hh, table->short_names, row, next)
+    {
+        if (row->told != row->count) {
+            row->told = row->count;
+            tell_note(table, "short-processes", row->name, 0, (int64_t)row->count);
+        }
+    }
+}
+
+void ss_process_table_flush(struct ss_process_table *table, uint64_t now_ns, bool weights)
+{
+    struct member *member, *next;
+    HASH_ITER(hh, table->by_pid, member, next)
+    {
+        ss_recorded_process_flush(member->process, now_ns, weights);
+    }
+    if (weights) {
+        tell_short_names(table);
+    }
+}
+
+void ss_process_table_exit_status(struct ss_process_table *table, pid_t pid, int status)
+{
+    struct member *member = find(table, pid);
+    if (member != NULL) {
+        tell_note(table, "process-exit", "", ss_recorded_process_tell(member->process), status);
+    } else if (pid == table->root) {
+        tell_note(table, "process-exit", "", ROOT_REF, status); /* the kernel told of it first */
+    }
+}
+
+void ss_process_table_add_counts(const struct ss_process_table *table,
+                                 struct ss_sampler_counts *counts)
+{
+    struct member *member, *next;
+    HASH_ITER(hh, table->by_pid, member, next)
+    {
+        ss_recorded_process_add_counts(member->process, counts);
+    }
+}
+
+uint64_t ss_process_table_seen(const struct ss_process_table *table)
+{
+    return table->seen;
+}
+
+uint64_t ss_process_table_short(const struct ss_process_table *table)
+{
+    return table->short_count;
+}
+
+void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns)
+{
+    table->now_ns = now_ns;
+    struct member *member, *next;
+    HASH_ITER(hh, table->by_pid, member, next)
+    {
+        ss_recorded_process_flush(member->process, now_ns, true);
+        struct ss_procfs_stat stat = {0};
+        bool gone = !ss_procfs_stat(member->pid, 0, &stat) || stat.state == 'Z';
+        if (gone && member->pid != table->root && !ss_recorded_process_was_seen(member->process)) {
+            count_short(table, stat.comm);
+        }
+    }
+    tell_short_names(table);
+}
+
+void ss_process_table_close(struct ss_process_table *table)
+{
+    struct member *member, *next;
+    HASH_ITER(hh, table->by_pid, member, next)
+    {
+        HASH_DEL(table->by_pid, member);
+        ss_recorded_process_free(member->process, table->now_ns);
+        ss_free(member);
+    }
+    struct short_name *row, *next_row;
+    HASH_ITER(hh, table->short_names, row, next_row)
+    {
+        HASH_DEL(table->short_names, row);
+        ss_free(row);
+    }
+    ss_children_close(table->children);
+    ss_free(table);
+}

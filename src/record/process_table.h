@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All processes of a recording, by pid: who belongs to it, who came and went unseen. Owned by the
+ * recorder's thread. */
+#ifndef SS_RECORD_PROCESS_TABLE_H
+#define SS_RECORD_PROCESS_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "record/recorded_process.h"
+
+struct ss_process_table;
+
+/* `adopt`: the pid that orphans go to (0: none). `reason` (512 bytes) says why children are polled
+ * for, "" when the kernel tells of them. */
+struct ss_process_table *ss_process_table_open(struct ss_record_context *context, pid_t root,
+                                               bool follow, bool use_events, pid_t adopt,
+                                               char *reason);
+/* Can the root be read at all? Tells why not; for attaching, before the recording begins. */
+enum ss_status ss_process_table_check(struct ss_process_table *table, struct ss_error *err);
+void ss_process_table_tick(struct ss_process_table *table, uint64_t now_ns);
+void ss_process_table_poll(struct ss_process_table *table, uint64_t now_ns); /* news only */
+void ss_process_table_flush(struct ss_process_table *table, uint64_t now_ns, bool weights);
+void ss_process_table_exit_status(struct ss_process_table *table, pid_t pid, int status);
+void ss_process_table_add_counts(const struct ss_process_table *table,
+                                 struct ss_sampler_counts *counts);
+uint64_t ss_process_table_seen(const struct ss_process_table *table);  /* so far, root included */
+uint64_t ss_process_table_short(const struct ss_process_table *table); /* ended unsampled */
+/* The recording is over: writes everything that is pending. */
+void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns);
+void ss_process_table_close(struct ss_process_table *table);
+
+#endif

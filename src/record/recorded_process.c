@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/recorded_process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "platform/procfs.h"
+#include "record/facts.h"
+
+_Static_assert((int)SS_TASK_ON_CPU == (int)SS_STATE_ON_CPU &&
+                   (int)SS_TASK_STOPPED == (int)SS_STATE_STOPPED &&
+                   (int)SS_SAMPLER_GIL_WAITED == (int)SS_GIL_WAITED,
+               "the sampler's values are those of the trace");
+
+/* How often a process that is not Python (yet) is looked at again. */
+static const uint64_t eager_ns = UINT64_C(300000000); /* after start or exec: every tick */
+static const uint64_t slow_retry_ns = UINT64_C(50000000);
+static const uint64_t slowest_retry_ns = UINT64_C(1000000000);
+
+struct thread_row {
+    uint32_t ref;
+    uint32_t stack_ref;                /* of the last sample */
+    bool truncated;                    /* the stack table was full */
+    struct ss_vec_of(uint32_t) frames; /* of the last sample: sampler ids… */
+    struct ss_vec_of(uint32_t) nodes;  /* …and their stack refs */
+};
+
+struct ss_recorded_process {
+    struct ss_record_context *context;
+    uint32_t ref, parent_ref;
+    pid_t pid;
+    bool told;
+    bool seen;
+    uint64_t first_seen_ns, image_since_ns, next_try_ns, retry_ns;
+    struct ss_python_sampler *sampler;
+    struct ss_vec_of(uint32_t) frame_refs;       /* by frame id of the sampler */
+    struct ss_vec_of(struct thread_row) threads; /* by thread id of the sampler */
+    struct ss_sampler_counts base;               /* of samplers before an exec */
+    struct ss_error error;
+};
+
+static void keep_error(struct ss_record_context *context, enum ss_status status,
+                       const struct ss_error *err)
+{
+    if (status != SS_OK && context->error.status == SS_OK) {
+        context->error = *err;
+    }
+}
+
+/* --- telling the writer who it is ------------------------------------------------------------ */
+
+static struct ss_strview last_path_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return ss_strview_of(slash != NULL ? slash + 1 : path);
+}
+
+static void tell_process(struct ss_recorded_process *process)
+{
+    struct ss_strbuf cmdline, executable, runtime;
+    ss_strbuf_init(&cmdline, 4096);
+    ss_strbuf_init(&executable, 4096);
+    ss_strbuf_init(&runtime, 64);
+    ss_procfs_cmdline(process->pid, &cmdline);
+    ss_procfs_link(process->pid, "exe", &executable);
+    if (process->sampler != NULL) {
+        ss_strbuf_append_format(&runtime, "CPython %s",
+                                ss_python_version(ss_python_sampler_python(process->sampler)));
+    }
+    struct ss_procfs_stat stat = {0};
+    char label[48];
+    ss_procfs_stat(process->pid, 0, &stat);
+    ss_record_process_label(process->pid, label, sizeof label);
+    struct ss_trace_process told = {.ref = process->ref,
+                                    .parent_ref = process->parent_ref,
+                                    .pid = process->pid,
+                                    .parent_pid = stat.parent_pid,
+                                    .pid_namespace = ss_procfs_pid_namespace(process->pid),
+                                    .start_time_ticks = stat.start_time_ticks,
+                                    .cmdline = {cmdline.data, cmdline.length},
+                                    .name = stat.comm[0] != '\0' ? ss_strview_of(stat.comm)
+                                                                 : last_path_part(executable.data),
+                                    .runtime = {runtime.data, runtime.length},
+                                    .executable = {executable.data, executable.length},
+                                    .label = ss_strview_of(label),
+                                    .first_seen_ns = process->first_seen_ns};
+    struct ss_error err = {0};
+    if (stat.start_time_ticks != 0) { /* else it is gone: nothing about it can be told */
+        keep_error(process->context, ss_trace_writer_process(process->context->writer, &told, &err),
+                   &err);
+        process->told = true;
+    }
+    ss_strbuf_fini(&cmdline);
+    ss_strbuf_fini(&executable);
+    ss_strbuf_fini(&runtime);
+}
+
+static struct thread_row *row_of(struct ss_recorded_process *process, uint32_t id)
+{
+    if (id >= process->threads.count) {
+        ss_vec_resize(&process->threads, (size_t)id + 1);
+    }
+    struct thread_row *row = &process->threads.data[id];
+    if (row->ref == 0) {
+        row->ref = process->context->next_thread_ref++;
+    }
+    return row;
+}
+
+static void on_thread(void *context, const struct ss_sampler_thread *thread)
+{
+    struct ss_recorded_process *process = context;
+    struct ss_trace_thread told = {.ref = row_of(process, thread->id)->ref,
+                                   .process_ref = process->ref,
+                                   .tid = thread->tid,
+                                   .is_main = thread->is_main,
+                                   .name = ss_strview_of(thread->name)};
+    struct ss_error err = {0};
+    keep_error(process->context, ss_trace_writer_thread(process->context->writer, &told, &err),
+               &err);
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+static uint32_t frame_ref_of(struct ss_recorded_process *process, uint32_t id)
+{
+    if (id >= process->frame_refs.count) {
+        const struct ss_python *python = ss_python_sampler_python(process->sampler);
+        ss_vec_resize(&process->frame_refs, (size_t)ss_python_frame_count(python) + 1);
+    }
+    uint32_t *ref = &process->frame_refs.data[id];
+    if (*ref == 0) {
+        struct ss_python_frame frame;
+        struct ss_error err = {0};
+        ss_python_frame_get(ss_python_sampler_python(process->sampler), id, &frame);
+        keep_error(process->context,
+                   ss_frame_table_frame(process->context->frames, process->pid, &frame, ref, &err),
+                   &err);
+    }
+    return *ref;
+}
+
+/* Most of a stack is that of the thread's sample before: only the part that differs is looked up.
+ */
+static void remember_stack(struct ss_recorded_process *process, struct thread_row *row,
+                           const struct ss_sampler_sample *sample)
+{
+    size_t common = 0;
+    while (common < row->frames.count && common < sample->depth &&
+           row->frames.data[common] == sample->frames[common]) {
+        common++;
+    }
+    ss_vec_resize(&row->frames, sample->depth);
+    ss_vec_resize(&row->nodes, sample->depth);
+    uint32_t node = common > 0 ? row->nodes.data[common - 1] : 0;
+    row->truncated = false;
+    for (size_t i = common; i < sample->depth; i++) {
+        uint32_t next = 0;
+        struct ss_error err = {0};
+        row->frames.data[i] = sample->frames[i];
+        uint32_t frame_ref = frame_ref_of(process, sample->frames[i]);
+        keep_error(process->context,
+                   ss_frame_table_stack(process->context->frames, node, frame_ref, &next, &err),
+                   &err);
+        if (next == 0) {
+            row->truncated = true;
+            ss_vec_resize(&row->frames, i);
+            ss_vec_resize(&row->nodes, i);
+            break;
+        }
+        row->nodes.data[i] = node = next;
+    }
+    row->stack_ref = node;
+}
+
+static void on_sample(void *context, const struct ss_sampler_sample *sample)
+{
+    struct ss_recorded_process *process = context;
+    struct thread_row *row = row_of(process, sample->thread->id);
+    process->seen = true;
+    if (!sample->same_stack) {
+        remember_stack(process, row, sample);
+    }
+    struct ss_trace_sample told = {.time_ns = sample->time_ns,
+                                   .thread_ref = row->ref,
+                                   .stack_ref = row->stack_ref,
+                                   .weight = sample->weight,
+                                   .state = (enum ss_thread_state)sample->activity,
+                                   .gil = (enum ss_gil_state)sample->gil,
+                                   .partial = sample->partial || row->truncated,
+                                   .step = -1};
+    struct ss_error err = {0};
+    keep_error(process->context, ss_trace_writer_sample(process->context->writer, &told, &err),
+               &err);
+    process->context->samples++;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct ss_recorded_process *ss_recorded_process_new(struct ss_record_context *context, uint32_t ref,
+                                                    uint32_t parent_ref, pid_t pid, uint64_t now_ns)
+{
+    struct ss_recorded_process *process = ss_alloc_zero(1, sizeof *process);
+    *process = (struct ss_recorded_process){.context = context,
+                                            .ref = ref,
+                                            .parent_ref = parent_ref,
+                                            .pid = pid,
+                                            .first_seen_ns = now_ns,
+                                            .image_since_ns = now_ns};
+    return process;
+}
+
+static void add_counts(struct ss_sampler_counts *sum, const struct ss_sampler_counts *more)
+{
+    sum->seen += more->seen;
+    sum->ok += more->ok;
+    sum->partial += more->partial;
+    sum->lost += more->lost;
+    sum->unchanged += more->unchanged;
+    sum->retries += more->retries;
+    sum->read_syscalls += more->read_syscalls;
+}
+
+void ss_recorded_process_add_counts(const struct ss_recorded_process *process,
+                                    struct ss_sampler_counts *counts)
+{
+    add_counts(counts, &process->base);
+    if (process->sampler != NULL) {
+        struct ss_sampler_counts now;
+        ss_python_sampler_get_counts(process->sampler, &now);
+        add_counts(counts, &now);
+    }
+}
+
+static void write_counts(struct ss_recorded_process *process, uint64_t now_ns)
+{
+    struct ss_sampler_counts sum = {0};
+    ss_recorded_process_add_counts(process, &sum);
+    if (sum.seen == 0) {
+        return;
+    }
+    struct ss_trace_counts counts = {.source_ref = process->context->python_source_ref,
+                                     .process_ref = process->ref,
+                                     .time_ns = now_ns,
+                                     .seen = sum.seen,
+                                     .ok = sum.ok,
+                                     .partial = sum.partial,
+                                     .lost = sum.lost,
+                                     .unchanged = sum.unchanged,
+                                     .retries = sum.retries,
+                                     .read_syscalls = sum.read_syscalls};
+    struct ss_error err = {0};
+    keep_error(process->context, ss_trace_writer_counts(process->context->writer, &counts, &err),
+               &err);
+}
+
+static void close_sampler(struct ss_recorded_process *process)
+{
+    if (process->sampler == NULL) {
+        return;
+    }
+    ss_python_sampler_flush(process->sampler);
+    struct ss_sampler_counts counts;
+    ss_python_sampler_get_counts(process->sampler, &counts);
+    add_counts(&process->base, &counts);
+    ss_python_sampler_close(process->sampler);
+    process->sampler = NULL;
+    for (size_t i = 0; i < process->threads.count; i++) {
+        ss_vec_fini(&process->threads.data[i].frames);
+        ss_vec_fini(&process->threads.data[i].nodes);
+    }
+    ss_vec_fini(&process->threads);
+    ss_vec_fini(&process->frame_refs);
+}
+
+void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_ns)
+{
+    close_sampler(process);
+    write_counts(process, now_ns);
+    add_counts(&process->context->ended_counts, &process->base);
+    ss_free(process);
+}
+
+static bool is_alive(pid_t pid)
+{
+    struct ss_procfs_stat stat;
+    return ss_procfs_stat(pid, 0, &stat) && stat.state != 'Z' && stat.state != 'X';
+}
+
+/* A process that never gets to Python (a shell, a tool) is tried less and less often; one that
+ * refuses or cannot be read says so once, in the trace. */
+static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
+{
+    struct ss_sampler_sink sink = {process, on_thread, on_sample};
+    struct ss_error err = {0};
+    enum ss_status status = ss_python_sampler_open(process->pid, &sink, &process->sampler, &err);
+    if (status == SS_OK) {
+        process->error.status = SS_OK;
+        process->context->python_processes++;
+        tell_process(process);
+        return true;
+    }
+    process->sampler = NULL;
+    if (status == SS_E_GONE && !is_alive(process->pid)) {
+        return false;
+    }
+    bool eager = now_ns - process->image_since_ns < eager_ns;
+    if (!eager) {
+        process->retry_ns = process->retry_ns == 0 ? slow_retry_ns : process->retry_ns * 2;
+        if (process->retry_ns > slowest_retry_ns) {
+            process->retry_ns = slowest_retry_ns;
+        }
+        process->next_try_ns = now_ns + process->retry_ns;
+    }
+    bool waits = status == SS_E_NOTFOUND || status == SS_E_AGAIN || status == SS_E_GONE;
+    if (!waits && process->error.status != status) {
+        process->error = err;
+        struct ss_trace_note note = {.time_ns = now_ns,
+                                     .process_ref = process->ref,
+                                     .kind = ss_strview_of("python-unreadable"),
+                                     .text = ss_strview_of(err.message)};
+        struct ss_error write_err = {0};
+        tell_process(process);
+        keep_error(process->context,
+                   ss_trace_writer_note(process->context->writer, &note, &write_err), &write_err);
+        ss_log(SS_INFO, "record", "process %d: %s", (int)process->pid, err.message);
+    }
+    return true;
+}
+
+bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_ns)
+{
+    if (process->sampler == NULL) {
+        if (now_ns < process->next_try_ns) {
+            return true;
+        }
+        if (!try_open(process, now_ns)) {
+            return false;
+        }
+        if (!process->seen && now_ns - process->image_since_ns >= eager_ns) {
+            process->seen = true; /* long enough to know that it is not Python */
+            tell_process(process);
+        }
+        if (process->sampler == NULL) {
+            return true;
+        }
+    }
+    struct ss_error err = {0};
+    enum ss_status status = ss_python_sampler_tick(process->sampler, now_ns, &err);
+    if (status == SS_OK) {
+        return true;
+    }
+    /* Memory that is gone under a process that is not: it has called exec since we heard of it. */
+    if (status == SS_E_GONE && !is_alive(process->pid)) {
+        return false;
+    }
+    ss_log(SS_DEBUG, "record", "process %d: %s", (int)process->pid, err.message);
+    ss_recorded_process_execed(process, now_ns);
+    return true;
+}
+
+void ss_recorded_process_execed(struct ss_recorded_process *process, uint64_t now_ns)
+{
+    close_sampler(process);
+    process->image_since_ns = now_ns;
+    process->next_try_ns = 0;
+    process->retry_ns = 0;
+}
+
+void ss_recorded_process_threads_changed(struct ss_recorded_process *process)
+{
+    if (process->sampler != NULL) {
+        ss_python_sampler_threads_changed(process->sampler);
+    }
+}
+
+void ss_recorded_process_flush(struct ss_recorded_process *process, uint64_t now_ns, bool weights)
+{
+    if (process->sampler != NULL && weights) {
+        ss_python_sampler_flush(process->sampler);
+    }
+    write_counts(process, now_ns);
+}
+
+uint32_t ss_recorded_process_tell(struct ss_recorded_process *process)
+{
+    if (!process->told) {
+        tell_process(process);
+    }
+    return process->told ? process->ref : process->parent_ref;
+}
+
+bool ss_recorded_process_is_python(const struct ss_recorded_process *process)
+{
+    return process->sampler != NULL;
+}
+
+bool ss_recorded_process_was_seen(const struct ss_recorded_process *process)
+{
+    return process->seen;
+}
+
+uint32_t ss_recorded_process_ref(const struct ss_recorded_process *process)
+{
+    return process->ref;
+}
+
+pid_t ss_recorded_process_pid(const struct ss_recorded_process *process)
+{
+    return process->pid;
+}
+
+const struct ss_error *ss_recorded_process_error(const struct ss_recorded_process *process)
+{
+    return &process->error;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One process of the recording: finds out whether it is Python, samples it, and tells the trace
+ * writer. Errors of the writer are kept in the shared context and end the recording; trouble with
+ * one process never does. Owned by the recorder's thread.
+ */
+#ifndef SS_RECORD_RECORDED_PROCESS_H
+#define SS_RECORD_RECORDED_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "record/frame_table.h"
+#include "source/python_sampler.h"
+#include "trace/writer.h"
+
+/* What all processes of a recording share. */
+struct ss_record_context {
+    struct ss_trace_writer *writer;
+    struct ss_frame_table *frames;
+    uint32_t python_source_ref;
+    uint32_t next_thread_ref;
+    uint64_t samples;                      /* written: rows, not ticks */
+    struct ss_sampler_counts ended_counts; /* of processes that are gone */
+    uint64_t python_processes;
+    struct ss_error error; /* the writer's first; SS_OK: none */
+};
+
+struct ss_recorded_process;
+
+struct ss_recorded_process *ss_recorded_process_new(struct ss_record_context *context, uint32_t ref,
+                                                    uint32_t parent_ref, pid_t pid,
+                                                    uint64_t now_ns);
+/* Writes what is pending and the counts; frees. */
+void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_ns);
+
+/* Puts it into the trace if it is not there yet (a parent, before its child). Returns its ref, or
+ * its parent's when it is gone already. */
+uint32_t ss_recorded_process_tell(struct ss_recorded_process *process);
+
+/* One tick. false: the process has ended. */
+bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_ns);
+void ss_recorded_process_execed(struct ss_recorded_process *process, uint64_t now_ns);
+void ss_recorded_process_threads_changed(struct ss_recorded_process *process);
+/* Hands out growing weights and writes the counts: once a second and at restart points. */
+void ss_recorded_process_flush(struct ss_recorded_process *process, uint64_t now_ns, bool weights);
+
+bool ss_recorded_process_is_python(const struct ss_recorded_process *process);
+/* Was it looked at long enough to be sampled, or found not to be Python? */
+bool ss_recorded_process_was_seen(const struct ss_recorded_process *process);
+uint32_t ss_recorded_process_ref(const struct ss_recorded_process *process);
+pid_t ss_recorded_process_pid(const struct ss_recorded_process *process);
+/* Why it could not be opened the last time it was tried; SS_OK when it was not refused. */
+const struct ss_error *ss_recorded_process_error(const struct ss_recorded_process *process);
+void ss_recorded_process_add_counts(const struct ss_recorded_process *process,
+                                    struct ss_sampler_counts *counts);
+
+#endif

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "platform/priority.h"
+#include "platform/procfs.h"
+#include "record/facts.h"
+#include "record/launch.h"
+#include "record/process_table.h"
+#include "record/status_line.h"
+#include "record/ticker.h"
+
+static const uint64_t second_ns = UINT64_C(1000000000);
+static const uint64_t wake_ns = UINT64_C(10000000);      /* a stopping supervisor is looked at */
+static const uint64_t weights_ns = UINT64_C(5000000000); /* idle weights are written this often */
+/* Below this, waiting for the next tick by asking the clock beats a sleep and its wake-up. */
+static const uint64_t spin_ns = UINT64_C(20000);
+static const uint64_t poll_ns = UINT64_C(1000000); /* events wait no longer than this */
+
+struct session {
+    const struct ss_record_options *options;
+    struct ss_record_shared *shared;
+    int news_fd;
+    int epoll_fd, signal_fd, target_fd; /* target_fd: a pidfd when attached */
+    pid_t program, supervisor;
+    bool told_stop;         /* the supervisor: it stops too… */
+    uint64_t wake_until_ns; /* …and is to be woken, when it has stopped */
+    struct ss_record_context context;
+    struct ss_process_table *processes;
+    struct ss_ticker ticker;
+    uint64_t flushed_ns, weights_flushed_ns, polled_ns, end_ns;
+    enum ss_record_end end;
+};
+
+static void note(struct session *session, const char *kind, const char *text, int64_t value)
+{
+    struct ss_trace_note told = {.time_ns = ss_clock_monotonic_ns(),
+                                 .kind = ss_strview_of(kind),
+                                 .text = ss_strview_of(text),
+                                 .value = value};
+    struct ss_error err = {0};
+    if (ss_trace_writer_note(session->context.writer, &told, &err) != SS_OK &&
+        session->context.error.status == SS_OK) {
+        session->context.error = err;
+    }
+}
+
+/* --- the program's life ---------------------------------------------------------------------- */
+
+/* The supervisor stops like the program, for the shell to see. It cannot know when the program goes
+ * on or ends unless something continues it as well: the shell continues both, but whoever continued
+ * or killed the program alone does not. */
+static void wake_supervisor(struct session *session)
+{
+    struct ss_procfs_stat stat;
+    if (getppid() == session->supervisor && ss_procfs_stat(session->supervisor, 0, &stat) &&
+        stat.state == 'T') {
+        kill(session->supervisor, SIGCONT);
+        session->told_stop = false;
+    }
+}
+
+static void tell_supervisor(struct session *session, char news)
+{
+    if (news == 'S') {
+        session->told_stop = true;
+        session->wake_until_ns = 0;
+    } else if (session->told_stop) {
+        session->wake_until_ns = ss_clock_monotonic_ns() + second_ns;
+    }
+    ssize_t written = write(session->news_fd, &news, 1);
+    (void)written; /* the supervisor may be gone: the recording goes on */
+}
+
+/* The status goes to the shared page while the program is still a zombie: when we are killed
+ * between the two, the supervisor inherits the zombie and reads the status itself. */
+static void program_ended(struct session *session, const siginfo_t *info)
+{
+    int status = info->si_code == CLD_EXITED ? (info->si_status & 0xff) << 8 : info->si_status;
+    if (info->si_code == CLD_DUMPED) {
+        status |= 0x80;
+    }
+    atomic_store(&session->shared->program_status, status);
+    atomic_store(&session->shared->program_ended, true);
+    ss_process_table_exit_status(session->processes, session->program, status);
+    session->end = SS_RECORD_PROGRAM_ENDED;
+}
+
+static void reap_children(struct session *session)
+{
+    for (;;) {
+        siginfo_t info = {0};
+        int options = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT;
+        if (waitid(P_ALL, 0, &info, options) != 0 || info.si_pid == 0) {
+            return;
+        }
+        bool is_program = info.si_pid == session->program;
+        if (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ||
+            info.si_code == CLD_CONTINUED) {
+            if (is_program) {
+                tell_supervisor(session, info.si_code == CLD_CONTINUED ? 'C' : 'S');
+            }
+            waitid(P_PID, (id_t)info.si_pid, &info, WSTOPPED | WCONTINUED | WNOHANG);
+            continue;
+        }
+        if (is_program) {
+            program_ended(session, &info);
+        } else {
+            int status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status;
+            ss_process_table_exit_status(session->processes, info.si_pid, status);
+        }
+        waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+    }
+}
+
+/* nohup: blocked signals arrive though they are ignored. */
+static bool is_ignored_hangup(uint32_t number)
+{
+    struct sigaction action;
+    return number == SIGHUP && sigaction(SIGHUP, NULL, &action) == 0 &&
+           action.sa_handler == SIG_IGN;
+}
+
+static void handle_signal(struct session *session, const struct signalfd_siginfo *info)
+{
+    if (info->ssi_signo == SIGCHLD) {
+        if (session->options->attach_pid == 0) {
+            reap_children(session);
+        }
+        return;
+    }
+    /* Stamped before anything else: the supervisor compares, to tell a signal that went to the
+     * whole process group from one that was meant for it alone. */
+    if (info->ssi_signo < SS_SIGNAL_COUNT) {
+        atomic_store(&session->shared->signal_ns[info->ssi_signo], ss_clock_monotonic_ns());
+    }
+    bool ends = info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM ||
+                info->ssi_signo == SIGHUP || info->ssi_signo == SIGQUIT;
+    if (session->options->attach_pid != 0 && ends && !is_ignored_hangup(info->ssi_signo)) {
+        session->end = SS_RECORD_STOPPED;
+    }
+}
+
+static void handle_signals(struct session *session)
+{
+    struct signalfd_siginfo info[8];
+    ssize_t got = read(session->signal_fd, info, sizeof info);
+    for (ssize_t i = 0; i < got / (ssize_t)sizeof info[0]; i++) {
+        handle_signal(session, &info[i]);
+    }
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static enum ss_status watch(struct session *session, int fd, struct ss_error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    if (epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
+        return ss_fail_errno(err, errno, "cannot watch a file descriptor");
+    }
+    return SS_OK;
+}
+
+static enum ss_status open_loop(struct session *session, struct ss_error *err)
+{
+    sigset_t all;
+    sigfillset(&all);
+    session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    session->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (session->epoll_fd < 0 || session->signal_fd < 0) {
+        return ss_fail_errno(err, errno, "cannot make the event loop");
+    }
+    SS_TRY(watch(session, session->signal_fd, err));
+    if (session->options->attach_pid != 0) {
+        session->target_fd = (int)syscall(SYS_pidfd_open, session->options->attach_pid, 0);
+        if (session->target_fd < 0) {
+            return ss_fail_errno(err, errno, "cannot watch process %d",
+                                 (int)session->options->attach_pid);
+        }
+        SS_TRY(watch(session, session->target_fd, err));
+    }
+    return SS_OK;
+}
+
+static enum ss_status open_trace(struct session *session, struct ss_error *err)
+{
+    struct ss_trace_writer_options options = {.size = sizeof options,
+                                              .path = session->options->path};
+    SS_TRY(ss_trace_writer_open(&options, &session->context.writer, err));
+    session->context.frames = ss_frame_table_new(session->context.writer);
+    session->context.python_source_ref = 1;
+    session->context.next_thread_ref = 1;
+    return ss_record_facts_write(session->context.writer, session->options, err);
+}
+
+static enum ss_status start_target(struct session *session,
+                                   const struct ss_program_signals *signals, struct ss_error *err)
+{
+    const struct ss_record_options *options = session->options;
+    char reason[512] = "";
+    if (options->attach_pid != 0) {
+        session->program = options->attach_pid;
+        session->processes = ss_process_table_open(&session->context, session->program,
+                                                   options->follow_children, false, 0, reason);
+        return ss_process_table_check(session->processes, err);
+    }
+    struct ss_launch launch;
+    SS_TRY(ss_launch_prepare(options, signals, session->shared, &launch, err));
+    session->program = launch.pid;
+    session->processes = ss_process_table_open(&session->context, launch.pid,
+                                               options->follow_children, true, getpid(), reason);
+    if (reason[0] != '\0') {
+        ss_log(SS_INFO, "record", "children are found by polling: %s", reason);
+        note(session, "children-polled", reason, 0);
+    }
+    ss_launch_go(&launch);
+    return SS_OK;
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+static void publish_figures(struct session *session)
+{
+    struct ss_record_figures *figures = &session->shared->figures;
+    struct ss_sampler_counts counts = session->context.ended_counts;
+    ss_process_table_add_counts(session->processes, &counts);
+    struct ss_trace_writer_stats stats;
+    ss_trace_writer_get_stats(session->context.writer, &stats);
+    figures->samples = counts.ok + counts.partial + counts.unchanged;
+    figures->due = session->ticker.due;
+    figures->done = session->ticker.done;
+    figures->skipped = session->ticker.skipped;
+    figures->late = session->ticker.late;
+    figures->ok = counts.ok;
+    figures->partial = counts.partial;
+    figures->lost = counts.lost;
+    figures->unchanged = counts.unchanged;
+    figures->bytes_written = stats.bytes_written;
+    figures->processes = ss_process_table_seen(session->processes);
+    figures->python_processes = session->context.python_processes;
+    figures->short_processes = ss_process_table_short(session->processes);
+    figures->memory_bytes =
+        stats.memory_bytes + ss_frame_table_memory_bytes(session->context.frames);
+}
+
+static void write_tick_counts(struct session *session, uint64_t now_ns)
+{
+    struct ss_sampler_counts sum = session->context.ended_counts;
+    ss_process_table_add_counts(session->processes, &sum);
+    struct ss_trace_counts counts = {.source_ref = session->context.python_source_ref,
+                                     .time_ns = now_ns,
+                                     .due = session->ticker.due,
+                                     .done = session->ticker.done,
+                                     .skipped = session->ticker.skipped,
+                                     .late = session->ticker.late,
+                                     .seen = sum.seen,
+                                     .ok = sum.ok,
+                                     .partial = sum.partial,
+                                     .lost = sum.lost,
+                                     .unchanged = sum.unchanged,
+                                     .retries = sum.retries,
+                                     .read_syscalls = sum.read_syscalls,
+                                     .processes_short = ss_process_table_short(session->processes)};
+    struct ss_error err = {0};
+    if (ss_trace_writer_counts(session->context.writer, &counts, &err) != SS_OK &&
+        session->context.error.status == SS_OK) {
+        session->context.error = err;
+    }
+}
+
+static void flush(struct session *session, uint64_t now_ns, bool weights)
+{
+    ss_process_table_flush(session->processes, now_ns, weights);
+    write_tick_counts(session, now_ns);
+    publish_figures(session);
+}
+
+static void once_a_second(struct session *session, uint64_t now_ns)
+{
+    if (now_ns - session->flushed_ns < second_ns) {
+        return;
+    }
+    session->flushed_ns = now_ns;
+    bool weights = now_ns - session->weights_flushed_ns >= weights_ns;
+    if (weights) {
+        session->weights_flushed_ns = now_ns;
+    }
+    flush(session, now_ns, weights);
+    bool restarted = false;
+    struct ss_error err = {0};
+    if (ss_trace_writer_tick(session->context.writer, now_ns, &restarted, &err) != SS_OK &&
+        session->context.error.status == SS_OK) {
+        session->context.error = err;
+    }
+    if (restarted) {
+        ss_process_table_flush(session->processes, now_ns, true);
+    }
+}
+
+static void tick(struct session *session, uint64_t now_ns)
+{
+    ss_ticker_begin(&session->ticker, now_ns);
+    ss_process_table_tick(session->processes, now_ns);
+    uint64_t after_ns = ss_clock_monotonic_ns();
+    enum ss_ticker_change change = ss_ticker_end(&session->ticker, now_ns, after_ns);
+    if (change != SS_TICKER_SAME) {
+        char text[128];
+        bool lowered = change == SS_TICKER_LOWERED;
+        double rate_hz = ss_ticker_rate_hz(&session->ticker);
+        snprintf(text, sizeof text, "sampling %s to %.4g Hz (%.4g Hz asked)",
+                 lowered ? "fell behind: lowered" : "raised again", rate_hz,
+                 session->options->rate_hz);
+        note(session, lowered ? "rate-lowered" : "rate-raised", text, (int64_t)rate_hz);
+        ss_log(SS_INFO, "record", "%s", text);
+    }
+    once_a_second(session, after_ns);
+    if (session->options->show_status) {
+        ss_status_line_draw(&session->shared->figures, after_ns);
+    }
+}
+
+static void wait_for_events(struct session *session, uint64_t until_ns)
+{
+    uint64_t now_ns = ss_clock_monotonic_ns();
+    struct epoll_event events[4];
+    struct timespec timeout = {0, 0};
+    uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    if (left_ns >= spin_ns) {
+        timeout.tv_sec = (time_t)(left_ns / second_ns);
+        timeout.tv_nsec = (long)(left_ns % second_ns);
+    } else {
+        while (ss_clock_monotonic_ns() < until_ns) {
+        }
+        if (now_ns - session->polled_ns < poll_ns) {
+            return; /* ticks in quick succession: events can wait for one of the next */
+        }
+    }
+    session->polled_ns = now_ns;
+    int count = epoll_pwait2(session->epoll_fd, events, 4, &timeout, NULL);
+    if (count < 0 && errno == ENOSYS) {
+        int ms = (int)(timeout.tv_sec * 1000 + timeout.tv_nsec / 1000000);
+        count = epoll_wait(session->epoll_fd, events, 4, ms);
+    }
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.fd == session->signal_fd) {
+            handle_signals(session);
+        } else if (events[i].data.fd == session->target_fd) {
+            session->end = SS_RECORD_PROGRAM_ENDED;
+        }
+    }
+}
+
+/* What does not wait for a tick, which may be a hundred seconds away. */
+static void keep_house(struct session *session, uint64_t now_ns)
+{
+    if (session->told_stop && now_ns < session->wake_until_ns) {
+        wake_supervisor(session);
+    }
+    if (now_ns - session->flushed_ns >= second_ns) {
+        ss_process_table_poll(session->processes, now_ns);
+        once_a_second(session, now_ns);
+    }
+}
+
+static uint64_t next_wake_ns(const struct session *session, uint64_t stop_ns)
+{
+    uint64_t until_ns = session->ticker.next_due_ns;
+    uint64_t house_ns = session->flushed_ns + second_ns;
+    if (session->told_stop && session->wake_until_ns != 0) {
+        house_ns = ss_clock_monotonic_ns() + wake_ns;
+    }
+    until_ns = until_ns < house_ns ? until_ns : house_ns;
+    return until_ns < stop_ns ? until_ns : stop_ns;
+}
+
+static void loop(struct session *session)
+{
+    const struct ss_record_options *options = session->options;
+    uint64_t start_ns = ss_clock_monotonic_ns();
+    uint64_t stop_ns = options->duration_ns > 0 ? start_ns + options->duration_ns : UINT64_MAX;
+    uint64_t period_ns = (uint64_t)(1e9 / options->rate_hz);
+    ss_ticker_init(&session->ticker, start_ns, period_ns, start_ns ^ (uint64_t)getpid() << 32);
+    session->shared->figures.start_ns = start_ns;
+    session->flushed_ns = session->weights_flushed_ns = start_ns;
+    while (session->end == SS_RECORD_RUNNING && session->context.error.status == SS_OK) {
+        wait_for_events(session, next_wake_ns(session, stop_ns));
+        uint64_t now_ns = ss_clock_monotonic_ns();
+        if (session->end == SS_RECORD_RUNNING && now_ns >= stop_ns) {
+            session->end = SS_RECORD_DURATION;
+        } else if (session->end == SS_RECORD_RUNNING && now_ns >= session->ticker.next_due_ns) {
+            tick(session, now_ns);
+        }
+        if (session->end == SS_RECORD_RUNNING) {
+            keep_house(session, now_ns);
+        }
+    }
+    session->end_ns = ss_clock_monotonic_ns();
+    ss_ticker_finish(&session->ticker, session->end_ns);
+}
+
+/* --- end ------------------------------------------------------------------------------------- */
+
+static const char *end_text(enum ss_record_end end)
+{
+    switch (end) {
+    case SS_RECORD_PROGRAM_ENDED:
+        return "the program ended";
+    case SS_RECORD_DURATION:
+        return "the asked duration was over";
+    case SS_RECORD_STOPPED:
+        return "stopped by a signal";
+    default:
+        return "failed";
+    }
+}
+
+/* What the recording itself cost: rows of the trace, like everything that is claimed. */
+static void note_own_cost(struct session *session)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0) {
+        note(session, "recorder-cpu", "CPU time of the recorder in ns",
+             (int64_t)ss_clock_thread_cpu_ns());
+        note(session, "recorder-memory", "peak resident memory of the recorder in bytes",
+             (int64_t)usage.ru_maxrss * 1024);
+    }
+}
+
+/* Nothing was recorded: no file is better than an empty one. Only one that we opened: a writer that
+ * was refused may have been refused because the file is somebody else's. */
+static void remove_trace(struct session *session)
+{
+    bool never_ran = atomic_load(&session->shared->exec_errno) != 0;
+    if (session->context.writer != NULL &&
+        (session->processes == NULL || never_ran || session->shared->figures.start_ns == 0)) {
+        unlink(session->options->path);
+    }
+}
+
+static void finish(struct session *session)
+{
+    if (session->processes != NULL) {
+        ss_process_table_poll(session->processes, session->end_ns);
+        ss_process_table_end(session->processes, session->end_ns);
+        note(session, "recording-ended", end_text(session->end), session->end);
+        note_own_cost(session);
+        write_tick_counts(session, session->end_ns);
+        publish_figures(session);
+        ss_process_table_close(session->processes);
+    }
+    session->shared->figures.end_ns = session->end_ns;
+    session->shared->figures.cpu_ns = ss_clock_thread_cpu_ns();
+    if (session->context.writer != NULL) {
+        struct ss_error err = {0};
+        if (ss_trace_writer_close(session->context.writer, &err) != SS_OK &&
+            session->context.error.status == SS_OK) {
+            session->context.error = err;
+        }
+    }
+    remove_trace(session);
+    if (session->told_stop) {
+        wake_supervisor(session);
+    }
+    ss_frame_table_free(session->context.frames);
+}
+
+enum ss_record_end ss_session_run(const struct ss_record_options *options,
+                                  const struct ss_program_signals *signals,
+                                  struct ss_record_shared *shared, int news_fd)
+{
+    struct session session = {.options = options,
+                              .shared = shared,
+                              .news_fd = news_fd,
+                              .epoll_fd = -1,
+                              .signal_fd = -1,
+                              .supervisor = getppid(),
+                              .target_fd = -1};
+    struct ss_error err = {0};
+    prctl(PR_SET_NAME, "sscope-recorder");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    enum ss_status status = open_loop(&session, &err);
+    if (status == SS_OK) {
+        status = open_trace(&session, &err);
+    }
+    if (status == SS_OK) {
+        status = start_target(&session, signals, &err);
+    }
+    if (status == SS_OK) {
+        ss_priority_wake_promptly(); /* after the program was made: it must not inherit this */
+        loop(&session);
+    } else {
+        session.context.error = err;
+        session.end_ns = ss_clock_monotonic_ns();
+    }
+    if (options->show_status) {
+        ss_status_line_clear();
+    }
+    struct ss_error first = session.context.error;
+    finish(&session);
+    if (first.status == SS_OK) {
+        first = session.context.error;
+    }
+    if (first.status != SS_OK) {
+        shared->error = first;
+        session.end = SS_RECORD_FAILED;
+    }
+    atomic_store(&shared->end, (int)session.end);
+    return session.end;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The page that supervisor, recorder and (until it calls exec) program share. It is what lets the
+ * supervisor return the program's status although the recorder, its parent, was killed.
+ *
+ * Each field says who writes it. Atomics are sequentially consistent: none is on a hot path.
+ */
+#ifndef SS_RECORD_SHARED_H
+#define SS_RECORD_SHARED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+enum ss_record_end {
+    SS_RECORD_RUNNING,
+    SS_RECORD_PROGRAM_ENDED,
+    SS_RECORD_DURATION, /* -d is over; the program runs on */
+    SS_RECORD_STOPPED,  /* by a signal, when attached */
+    SS_RECORD_FAILED    /* `error` says why; the program, if started, runs on */
+};
+
+struct ss_record_figures {
+    uint64_t samples, due, done, skipped, late, ok, partial, lost, unchanged;
+    uint64_t processes, python_processes, short_processes;
+    uint64_t bytes_written;
+    uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; of the sampling */
+    uint64_t memory_bytes;
+    uint64_t cpu_ns; /* of the recorder, at the end */
+};
+
+enum { SS_SIGNAL_COUNT = 65 };
+
+struct ss_record_shared {
+    atomic_int program_pid;    /* written by the program's own process before exec */
+    atomic_int exec_errno;     /* by the same when exec failed */
+    atomic_bool program_ended; /* by the recorder, after program_status */
+    atomic_int program_status; /* as waitpid gives it */
+    /* By the recorder: when (CLOCK_MONOTONIC) it last got each signal itself. */
+    atomic_ullong signal_ns[SS_SIGNAL_COUNT];
+    atomic_int end;                   /* enum ss_record_end; by the recorder */
+    struct ss_error error;            /* by the recorder, before `end` is FAILED */
+    struct ss_record_figures figures; /* by the recorder, now and then and at the end */
+};
+
+#endif

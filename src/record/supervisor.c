@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "platform/procfs.h"
+#include "record/launch.h"
+#include "record/session.h"
+
+/* How long the recorder may take to see a signal that went to the whole process group. */
+enum { GROUP_WAIT_MS = 25, BUSY_WAIT_MS = 1000 };
+
+struct supervisor {
+    const struct ss_record_options *options;
+    struct ss_record_shared *shared;
+    ss_record_finished *finished;
+    void *context;
+    struct ss_record_result *result;
+    struct ss_program_signals original;
+    int signal_fd, news_fd;
+    pid_t recorder; /* 0: ended */
+    pid_t finisher; /* a child that runs `finished`; 0: none */
+    uint64_t matched_ns[SS_SIGNAL_COUNT];
+    uint64_t drained_ns; /* no signal was waiting then */
+    bool program_ended;
+    int program_status;
+    bool reported;
+};
+
+static bool launched(const struct supervisor *supervisor)
+{
+    return supervisor->options->attach_pid == 0;
+}
+
+/* --- the end of the recorder ----------------------------------------------------------------- */
+
+static void fill_result(struct supervisor *supervisor, int recorder_status)
+{
+    struct ss_record_result *result = supervisor->result;
+    struct ss_record_shared *shared = supervisor->shared;
+    result->end = (enum ss_record_end)atomic_load(&shared->end);
+    result->recorder_died = result->end == SS_RECORD_RUNNING;
+    result->recorder_status = recorder_status;
+    result->error = shared->error;
+    result->figures = shared->figures;
+    result->exec_errno = atomic_load(&shared->exec_errno);
+    pid_t program = atomic_load(&shared->program_pid);
+    result->started = launched(supervisor)
+                          ? program > 0 || atomic_load(&shared->program_ended)
+                          : result->end != SS_RECORD_FAILED || shared->figures.start_ns != 0;
+}
+
+/* In a child, which a Ctrl-C meant for the program does not reach: its signals stay blocked. */
+static void report(struct supervisor *supervisor)
+{
+    supervisor->reported = true;
+    fflush(NULL);
+    supervisor->finisher = fork();
+    if (supervisor->finisher == 0) {
+        bool failed = supervisor->finished(supervisor->context, supervisor->result);
+        fflush(NULL);
+        _exit(failed ? 1 : 0);
+    }
+    if (supervisor->finisher < 0) {
+        supervisor->finisher = 0;
+        supervisor->result->output_failed =
+            supervisor->finished(supervisor->context, supervisor->result);
+    }
+}
+
+static void finisher_ended(struct supervisor *supervisor, int status)
+{
+    supervisor->finisher = 0;
+    supervisor->result->output_killed = WIFSIGNALED(status);
+    supervisor->result->output_failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+static void recorder_ended(struct supervisor *supervisor, int status)
+{
+    supervisor->recorder = 0;
+    fill_result(supervisor, status);
+    if (atomic_load(&supervisor->shared->program_ended)) {
+        supervisor->program_ended = true;
+        supervisor->program_status = atomic_load(&supervisor->shared->program_status);
+    }
+}
+
+static void stop_like_program(struct supervisor *supervisor)
+{
+    /* The program was stopped (Ctrl-Z, or a signal to it alone): the shell must see its job stop.
+     * SIGSTOP is not blockable; we go on here when the job is continued, or when the recorder
+     * wakes us because the program has gone on or ended. */
+    if (!atomic_load(&supervisor->shared->program_ended)) {
+        raise(SIGSTOP);
+    }
+}
+
+static void reap(struct supervisor *supervisor)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (WIFSTOPPED(status)) {
+            /* Without the recorder nobody would wake us when the program alone is continued: then
+             * only the terminal's stop signals count, after which the shell continues us too. */
+            if (pid == atomic_load(&supervisor->shared->program_pid) &&
+                WSTOPSIG(status) != SIGSTOP) {
+                stop_like_program(supervisor);
+            }
+            continue;
+        }
+        if (pid == supervisor->recorder) {
+            recorder_ended(supervisor, status);
+        } else if (pid == supervisor->finisher) {
+            finisher_ended(supervisor, status);
+        } else if (launched(supervisor) && pid == atomic_load(&supervisor->shared->program_pid)) {
+            /* Ours only after the recorder has ended: we are the subreaper. */
+            supervisor->program_ended = true;
+            supervisor->program_status = status;
+        }
+    }
+    if (pid < 0 && errno == ECHILD && supervisor->recorder == 0 && launched(supervisor) &&
+        !supervisor->program_ended) {
+        /* No children left and no status: the program was never started. */
+        supervisor->program_ended = true;
+        supervisor->program_status = 125 << 8;
+    }
+}
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+/* Has the recorder a signal waiting that it has not come to read yet? */
+static bool recorder_has_waiting(const struct supervisor *supervisor, unsigned number)
+{
+    char path[64], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)supervisor->recorder);
+    if (ss_procfs_read(path, text, sizeof text) <= 0) {
+        return false;
+    }
+    const char *at = strstr(text, "\nShdPnd:");
+    return at != NULL && (strtoull(at + 8, NULL, 16) >> (number - 1) & 1) != 0;
+}
+
+/* Did the recorder, which shares our process group, get this signal too? Then so did the program.
+ * Ours arrived after we last found none waiting, and so must the recorder's: one that it got
+ * earlier belongs to another event. */
+static bool went_to_group(struct supervisor *supervisor, unsigned number)
+{
+    const uint64_t slack_ns = GROUP_WAIT_MS * UINT64_C(1000000);
+    if (supervisor->recorder == 0) {
+        return false;
+    }
+    for (int waited_ms = 0; waited_ms < BUSY_WAIT_MS; waited_ms++) {
+        uint64_t seen_ns = atomic_load(&supervisor->shared->signal_ns[number]);
+        if (seen_ns > supervisor->matched_ns[number] &&
+            seen_ns + slack_ns >= supervisor->drained_ns) {
+            supervisor->matched_ns[number] = seen_ns;
+            return true;
+        }
+        if (waited_ms >= GROUP_WAIT_MS && !recorder_has_waiting(supervisor, number)) {
+            return false;
+        }
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    return true;
+}
+
+static bool is_request_to_end(unsigned number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+/* The kernel's signals go to the whole foreground group; a hang-up to the session's leader first,
+ * alone. Without a recorder to compare with, that is all that can be told. */
+static bool is_meant_for_us(struct supervisor *supervisor, const struct signalfd_siginfo *info)
+{
+    unsigned number = info->ssi_signo;
+    if (number == SIGCONT && info->ssi_code <= 0 && (pid_t)info->ssi_pid == supervisor->recorder) {
+        return false; /* it woke us; the program goes on already */
+    }
+    if (supervisor->recorder == 0 && info->ssi_code > 0) {
+        return number == SIGHUP && getsid(0) == getpid();
+    }
+    return !went_to_group(supervisor, number);
+}
+
+/* While attached, Ctrl-Z stops the recording, not the process that is recorded. */
+static void stop_recording(struct supervisor *supervisor)
+{
+    if (supervisor->recorder > 0) {
+        kill(supervisor->recorder, SIGSTOP);
+        raise(SIGSTOP);
+        kill(supervisor->recorder, SIGCONT);
+    }
+}
+
+static void forward(struct supervisor *supervisor, const struct signalfd_siginfo *info)
+{
+    unsigned number = info->ssi_signo;
+    bool program_over = !launched(supervisor) || supervisor->program_ended;
+    if (number == 0 || number >= SS_SIGNAL_COUNT) {
+        return;
+    }
+    if (supervisor->finisher > 0 && program_over && is_request_to_end(number)) {
+        kill(supervisor->finisher, SIGKILL); /* nobody waits for its output any more */
+        return;
+    }
+    if (!launched(supervisor) && number == SIGTSTP) {
+        stop_recording(supervisor);
+        return;
+    }
+    if (!is_meant_for_us(supervisor, info)) {
+        return;
+    }
+    pid_t target =
+        launched(supervisor) ? atomic_load(&supervisor->shared->program_pid) : supervisor->recorder;
+    if (target > 0 && !supervisor->program_ended) {
+        kill(target, (int)number);
+    }
+}
+
+static void handle_signals(struct supervisor *supervisor)
+{
+    struct signalfd_siginfo info;
+    uint64_t asked_ns = ss_clock_monotonic_ns();
+    while (read(supervisor->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD) {
+            reap(supervisor);
+        } else if (info.ssi_signo != SIGPIPE) {
+            forward(supervisor, &info);
+        }
+        asked_ns = ss_clock_monotonic_ns();
+    }
+    supervisor->drained_ns = asked_ns;
+}
+
+static void handle_news(struct supervisor *supervisor)
+{
+    char news;
+    ssize_t got = read(supervisor->news_fd, &news, 1);
+    if (got == 0) {
+        close(supervisor->news_fd);
+        supervisor->news_fd = -1;
+    } else if (got == 1 && news == 'S') {
+        stop_like_program(supervisor);
+    }
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+static bool is_over(const struct supervisor *supervisor)
+{
+    if (supervisor->recorder != 0 || supervisor->finisher != 0) {
+        return false;
+    }
+    return supervisor->reported && (!launched(supervisor) || supervisor->program_ended);
+}
+
+static void run_loop(struct supervisor *supervisor)
+{
+    while (!is_over(supervisor)) {
+        struct pollfd files[2] = {{.fd = supervisor->signal_fd, .events = POLLIN},
+                                  {.fd = supervisor->news_fd, .events = POLLIN}};
+        /* The time-out is a safety net: SIGCHLDs merge, and reap() is idempotent. */
+        poll(files, 2, 1000);
+        if ((files[1].revents & (POLLIN | POLLHUP)) != 0) {
+            handle_news(supervisor);
+        }
+        handle_signals(supervisor);
+        reap(supervisor);
+        if (supervisor->recorder == 0 && !supervisor->reported) {
+            report(supervisor);
+        }
+    }
+}
+
+static enum ss_status start_recorder(struct supervisor *supervisor, int news_write_fd,
+                                     struct ss_error *err)
+{
+    supervisor->recorder = fork();
+    if (supervisor->recorder < 0) {
+        return ss_fail_errno(err, errno, "cannot start the recorder");
+    }
+    if (supervisor->recorder == 0) {
+        close(supervisor->signal_fd);
+        close(supervisor->news_fd);
+        enum ss_record_end end = ss_session_run(supervisor->options, &supervisor->original,
+                                                supervisor->shared, news_write_fd);
+        fflush(NULL);
+        _exit(end == SS_RECORD_FAILED ? 1 : 0);
+    }
+    return SS_OK;
+}
+
+static enum ss_status prepare(struct supervisor *supervisor, int *news_write_fd,
+                              struct ss_error *err)
+{
+    supervisor->shared = mmap(NULL, sizeof *supervisor->shared, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (supervisor->shared == MAP_FAILED) {
+        return ss_fail_errno(err, errno, "cannot map a shared page");
+    }
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &supervisor->original.mask);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &supervisor->original.child);
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &supervisor->original.pipe);
+    supervisor->drained_ns = ss_clock_monotonic_ns();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    int news[2];
+    supervisor->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (supervisor->signal_fd < 0 || pipe2(news, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return ss_fail_errno(err, errno, "cannot set up signals");
+    }
+    supervisor->news_fd = news[0];
+    *news_write_fd = news[1];
+    return SS_OK;
+}
+
+enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_finished *finished,
+                            void *context, struct ss_record_result *result, int *program_status,
+                            struct ss_error *err)
+{
+    struct supervisor supervisor = {.options = options,
+                                    .finished = finished,
+                                    .context = context,
+                                    .result = result,
+                                    .signal_fd = -1,
+                                    .news_fd = -1};
+    int news_write_fd = -1;
+    *result = (struct ss_record_result){0};
+    enum ss_status status = prepare(&supervisor, &news_write_fd, err);
+    if (status == SS_OK) {
+        fflush(NULL);
+        status = start_recorder(&supervisor, news_write_fd, err);
+    }
+    if (status == SS_OK) {
+        close(news_write_fd);
+        run_loop(&supervisor);
+        *program_status = supervisor.program_status;
+    }
+    /* Otherwise signals stay blocked: one that comes now must not replace the program's status. */
+    if (status != SS_OK) {
+        sigprocmask(SIG_SETMASK, &supervisor.original.mask, NULL);
+    }
+    return status;
+}
+
+void ss_exit_like(int program_status)
+{
+    fflush(NULL);
+    if (WIFSIGNALED(program_status)) {
+        int number = WTERMSIG(program_status);
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        prctl(PR_SET_DUMPABLE, 0);
+        signal(number, SIG_DFL);
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, number);
+        sigprocmask(SIG_UNBLOCK, &one, NULL);
+        raise(number);
+        _exit(128 + number); /* a signal whose default is not death */
+    }
+    _exit(WEXITSTATUS(program_status));
+}

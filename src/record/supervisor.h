@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that the user's shell or launcher sees: it starts the recorder, passes on signals
+ * that were meant for it alone, survives the recorder, and has the program's exit status.
+ */
+#ifndef SS_RECORD_SUPERVISOR_H
+#define SS_RECORD_SUPERVISOR_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "record/options.h"
+#include "record/shared.h"
+
+struct ss_record_result {
+    enum ss_record_end end;
+    struct ss_error error; /* of a failed recording */
+    bool started;          /* the program, or the attached recording, began */
+    bool recorder_died;    /* killed or crashed; `recorder_status` as waitpid gives it */
+    int recorder_status;
+    int exec_errno;     /* the program could not be executed */
+    bool output_failed; /* what `finished` returned… */
+    bool output_killed; /* …or it was cut short by a signal */
+    struct ss_record_figures figures;
+};
+
+/* Called once, when the recording is over and the trace file closed, in a process of its own: the
+ * program may still run, and signals are answered meanwhile. true: it failed, and has told so. */
+typedef bool ss_record_finished(void *context, const struct ss_record_result *result);
+
+/* Runs a whole recording. `*program_status` is what the program ended with, as waitpid gives it;
+ * meaningful when result->started and a program was launched. Only to be called from a
+ * single-threaded process. */
+enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_finished *finished,
+                            void *context, struct ss_record_result *result, int *program_status,
+                            struct ss_error *err);
+
+/* Ends this process the way the program ended: same exit code, or death by the same signal (with
+ * no core file of ours). */
+_Noreturn void ss_exit_like(int program_status);
+
+#endif
