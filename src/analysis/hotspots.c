@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/hotspots.h"
+
+#include <stdlib.h>
+
+#include "analysis/hot_rows.h"
+#include "analysis/uncertainty.h"
+#include "base/alloc.h"
+#include "base/intern.h"
+
+const struct ss_column ss_hot_columns[SS_HOT_COUNT] = {
+    [SS_HOT_NAME] = {.key = "name"},
+    [SS_HOT_PATH] = {.key = "path"},
+    [SS_HOT_LINE] = {.key = "line"},
+    [SS_HOT_PID] = {.key = "pid"},
+    [SS_HOT_TID] = {.key = "tid"},
+    [SS_HOT_SELF_PERCENT] = {.key = "self_percent", .unit = "percent"},
+    [SS_HOT_SELF] = {.key = "self_samples", .unit = "samples"},
+    [SS_HOT_TOTAL_PERCENT] = {.key = "total_percent", .unit = "percent"},
+    [SS_HOT_TOTAL] = {.key = "total_samples", .unit = "samples"},
+    [SS_HOT_SELF_PM] = {.key = "self_pm", .unit = "points"},
+    [SS_HOT_TOTAL_PM] = {.key = "total_pm", .unit = "points"},
+    [SS_HOT_WAITING] = {.key = "self_waiting_samples", .unit = "samples", .not_in_csv = true},
+    [SS_HOT_DEPTH] = {.key = "depth", .not_in_csv = true},
+    [SS_HOT_PARENT] = {.key = "parent", .not_in_csv = true},
+};
+
+struct ss_weight *ss_stack_weights(const struct ss_selection *selection)
+{
+    const struct ss_model *model = selection->model;
+    struct ss_weight *weights = ss_alloc_zero(model->stacks.count, sizeof *weights);
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        if (selection->totals[i]) {
+            ss_weight_add(&weights[total->stack], ss_weight_of(total));
+        }
+    }
+    return weights;
+}
+
+uint32_t *ss_frame_groups(const struct ss_model *model, enum ss_hotspots_by by, bool full_paths,
+                          uint32_t *group_count)
+{
+    struct ss_intern keys;
+    ss_intern_init(&keys);
+    uint32_t *groups = ss_alloc_zero(model->frames.count, sizeof *groups);
+    for (uint32_t id = 1; id < model->frames.count; id++) {
+        const struct ss_model_frame *frame = &model->frames.data[id];
+        uint32_t file = full_paths || by != SS_BY_FILE ? frame->file : frame->short_file;
+        uint32_t key[4] = {file, 0, 0, 0};
+        if (by != SS_BY_FILE) {
+            key[1] = frame->function;
+            key[2] = (uint32_t)frame->first_line; /* two functions of one name in a file */
+        }
+        if (by == SS_BY_LINE) {
+            key[3] = (uint32_t)frame->line;
+        }
+        groups[id] = ss_intern_put(&keys, (const char *)key, sizeof key);
+    }
+    *group_count = keys.count;
+    ss_intern_fini(&keys);
+    return groups;
+}
+
+void ss_hot_frame_cells(const struct ss_model *model, enum ss_hotspots_by by, uint32_t id,
+                        bool full_paths, struct ss_cell *cells)
+{
+    const struct ss_model_frame *frame = &model->frames.data[id];
+    uint32_t path = full_paths ? frame->file : frame->short_file;
+    if (by != SS_BY_FILE) {
+        cells[SS_HOT_NAME] = ss_cell_text(ss_intern_get(&model->strings, frame->function));
+    }
+    if (path != 0) {
+        cells[SS_HOT_PATH] = ss_cell_text(ss_intern_get(&model->strings, path));
+    }
+    int32_t line = by == SS_BY_LINE ? frame->line : frame->first_line;
+    if (by != SS_BY_FILE && line >= 0) {
+        cells[SS_HOT_LINE] = ss_cell_integer(line);
+    }
+}
+
+void ss_hot_weight_cells(const struct ss_selection *selection, struct ss_weight self,
+                         struct ss_weight total, struct ss_cell *cells)
+{
+    uint64_t shown = selection->shown, records = selection->records;
+    double unit = shown > 0 ? 100 / (double)shown : 0;
+    cells[SS_HOT_SELF_PERCENT] = ss_cell_real(unit * (double)self.samples);
+    cells[SS_HOT_SELF] = ss_cell_integer((int64_t)self.samples);
+    cells[SS_HOT_TOTAL_PERCENT] = ss_cell_real(unit * (double)total.samples);
+    cells[SS_HOT_TOTAL] = ss_cell_integer((int64_t)total.samples);
+    cells[SS_HOT_WAITING] = ss_cell_integer((int64_t)self.waiting);
+    cells[SS_HOT_SELF_PM] = ss_cell_real(ss_share_error_points(self.records, records, shown));
+    cells[SS_HOT_TOTAL_PM] = ss_cell_real(ss_share_error_points(total.records, records, shown));
+}
+
+struct hot_row {
+    uint32_t id; /* a frame of the group, a thread or a process */
+    uint32_t order;
+    struct ss_weight self, total;
+};
+
+struct hot_rows {
+    struct hot_row *data; /* zeroed; the caller of collect_… frees it */
+    size_t count;
+};
+
+static void make_rows(struct hot_rows *rows, size_t count)
+{
+    rows->data = ss_alloc_zero(count, sizeof *rows->data);
+    rows->count = count;
+}
+
+/* Adds each stack's weight to the rows on it, once per row: `stamps` tells which rows this stack
+ * has met already. */
+static void sum_frames(const struct ss_selection *selection, const uint32_t *groups,
+                       struct hot_rows *rows)
+{
+    const struct ss_model *model = selection->model;
+    struct ss_weight *weights = ss_stack_weights(selection);
+    uint32_t *stamps = ss_alloc_zero(rows->count, sizeof *stamps);
+    for (uint32_t stack = 1; stack < model->stacks.count; stack++) {
+        if (weights[stack].samples == 0) {
+            continue;
+        }
+        ss_weight_add(&rows->data[groups[model->stacks.data[stack].frame]].self, weights[stack]);
+        for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
+            uint32_t frame = model->stacks.data[at].frame;
+            uint32_t group = groups[frame];
+            if (stamps[group] != stack) {
+                stamps[group] = stack;
+                rows->data[group].id = frame;
+                ss_weight_add(&rows->data[group].total, weights[stack]);
+            }
+        }
+    }
+    ss_free(stamps);
+    ss_free(weights);
+}
+
+static void collect_frames(const struct ss_selection *selection,
+                           const struct ss_hotspots_options *options, struct hot_rows *rows)
+{
+    uint32_t group_count;
+    uint32_t *groups =
+        ss_frame_groups(selection->model, options->by, options->full_paths, &group_count);
+    make_rows(rows, group_count);
+    sum_frames(selection, groups, rows);
+    ss_free(groups);
+}
+
+static void collect_threads(const struct ss_selection *selection, struct hot_rows *rows)
+{
+    const struct ss_model *model = selection->model;
+    make_rows(rows, model->threads.count);
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        if (selection->totals[i]) {
+            struct hot_row *row = &rows->data[total->thread];
+            row->id = total->thread;
+            ss_weight_add(&row->self, ss_weight_of(total));
+            row->total = row->self;
+        }
+    }
+}
+
+static void collect_processes(const struct ss_selection *selection, struct hot_rows *rows)
+{
+    const struct ss_model *model = selection->model;
+    make_rows(rows, model->processes.count);
+    struct hot_rows threads = {0};
+    collect_threads(selection, &threads);
+    for (uint32_t i = 0; i < threads.count; i++) {
+        ss_weight_add(&rows->data[model->threads.data[i].process].self, threads.data[i].self);
+    }
+    ss_free(threads.data);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        rows->data[i].id = i;
+        uint32_t at = i;
+        do {
+            ss_weight_add(&rows->data[at].total, rows->data[i].self);
+            at = model->processes.data[at].parent;
+        } while (at != 0);
+    }
+}
+
+static uint64_t sort_key(const struct hot_row *row, enum ss_hotspots_sort sort)
+{
+    return sort == SS_SORT_SELF ? row->self.samples : row->total.samples;
+}
+
+static int compare_rows(const struct hot_row *x, const struct hot_row *y,
+                        enum ss_hotspots_sort first, enum ss_hotspots_sort second)
+{
+    if (sort_key(x, first) != sort_key(y, first)) {
+        return sort_key(x, first) > sort_key(y, first) ? -1 : 1;
+    }
+    if (sort_key(x, second) != sort_key(y, second)) {
+        return sort_key(x, second) > sort_key(y, second) ? -1 : 1;
+    }
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static int by_self(const void *a, const void *b)
+{
+    return compare_rows(a, b, SS_SORT_SELF, SS_SORT_TOTAL);
+}
+
+static int by_total(const void *a, const void *b)
+{
+    return compare_rows(a, b, SS_SORT_TOTAL, SS_SORT_SELF);
+}
+
+static void thread_cells(const struct ss_model *model, uint32_t id, struct ss_cell *cells)
+{
+    const struct ss_model_thread *thread = &model->threads.data[id];
+    const struct ss_model_process *process = &model->processes.data[thread->process];
+    uint32_t name = thread->name != 0    ? thread->name
+                    : process->name != 0 ? process->name
+                                         : process->cmdline;
+    if (name != 0) {
+        cells[SS_HOT_NAME] = ss_cell_text(ss_intern_get(&model->strings, name));
+    }
+    if (process->pid >= 0) {
+        cells[SS_HOT_PID] = ss_cell_integer(process->pid);
+    }
+    if (thread->tid >= 0) {
+        cells[SS_HOT_TID] = ss_cell_integer(thread->tid);
+    }
+}
+
+static void process_cells(const struct ss_model *model, uint32_t id, struct ss_cell *cells)
+{
+    const struct ss_model_process *process = &model->processes.data[id];
+    uint32_t name = process->label != 0     ? process->label
+                    : process->cmdline != 0 ? process->cmdline
+                                            : process->name;
+    if (name == 0 && process->input < model->inputs.count) {
+        name = model->inputs.data[process->input].path;
+    }
+    if (name != 0) {
+        cells[SS_HOT_NAME] = ss_cell_text(ss_intern_get(&model->strings, name));
+    }
+    if (process->pid >= 0) {
+        cells[SS_HOT_PID] = ss_cell_integer(process->pid);
+    }
+}
+
+static void fill_row(const struct ss_selection *selection,
+                     const struct ss_hotspots_options *options, const struct hot_row *row,
+                     struct ss_cell *cells)
+{
+    if (options->by == SS_BY_THREAD) {
+        thread_cells(selection->model, row->id, cells);
+    } else if (options->by == SS_BY_PROCESS) {
+        process_cells(selection->model, row->id, cells);
+    } else {
+        ss_hot_frame_cells(selection->model, options->by, row->id, options->full_paths, cells);
+    }
+    ss_hot_weight_cells(selection, row->self, row->total, cells);
+}
+
+/* Drops rows without samples; what is left is sorted. */
+static void sort_rows(struct hot_rows *rows, enum ss_hotspots_sort sort)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->data[i].total.samples > 0) {
+            rows->data[kept] = rows->data[i];
+            rows->data[kept].order = (uint32_t)kept;
+            kept++;
+        }
+    }
+    rows->count = kept;
+    if (kept > 0) {
+        qsort(rows->data, kept, sizeof *rows->data, sort == SS_SORT_SELF ? by_self : by_total);
+    }
+}
+
+void ss_hotspots_table(const struct ss_selection *selection,
+                       const struct ss_hotspots_options *options, struct ss_table *table)
+{
+    static const struct {
+        const char *name, *title;
+    } kinds[SS_BY_COUNT] = {[SS_BY_FUNCTION] = {"function", "Hottest functions"},
+                            [SS_BY_LINE] = {"line", "Hottest lines"},
+                            [SS_BY_FILE] = {"file", "Hottest files"},
+                            [SS_BY_THREAD] = {"thread", "Busiest threads"},
+                            [SS_BY_PROCESS] = {"process", "Busiest processes"}};
+    *table = (struct ss_table){.name = kinds[options->by].name,
+                               .title = kinds[options->by].title,
+                               .columns = ss_hot_columns,
+                               .column_count = SS_HOT_COUNT,
+                               .shown_samples = selection->shown};
+    struct hot_rows rows = {0};
+    if (options->by == SS_BY_THREAD) {
+        collect_threads(selection, &rows);
+    } else if (options->by == SS_BY_PROCESS) {
+        collect_processes(selection, &rows);
+    } else {
+        collect_frames(selection, options, &rows);
+    }
+    sort_rows(&rows, options->sort);
+    for (size_t i = 0; i < rows.count; i++) {
+        bool over = options->max_rows != 0 && i >= options->max_rows;
+        bool small = sort_key(&rows.data[i], options->sort) < options->min_samples;
+        if (over || small) {
+            table->small_rows += small;
+            table->hidden_rows++;
+            table->hidden_samples += rows.data[i].self.samples;
+            continue;
+        }
+        fill_row(selection, options, &rows.data[i], ss_table_add_row(table));
+    }
+    ss_free(rows.data);
+}

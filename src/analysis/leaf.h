@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The leaf table: what the deepest functions of the stacks cost, and which function of a library
+ * (or of one's own code) led there. The rows, their order and their percentages are those of
+ * itwinai's report for every file that itwinai reads. Pure.
+ */
+#ifndef SS_ANALYSIS_LEAF_H
+#define SS_ANALYSIS_LEAF_H
+
+#include "analysis/selection.h"
+#include "analysis/table.h"
+
+enum ss_library_rule {
+    SS_LIBRARY_OWN_CODE, /* neither the standard library nor an installed package */
+    SS_LIBRARY_NAME,     /* a whole component of the path: "torch" is not "torchvision" */
+    SS_LIBRARY_SUBSTRING /* anywhere in the path, as itwinai does */
+};
+
+struct ss_leaf_options {
+    size_t size;
+    enum ss_library_rule rule;
+    const char *library; /* of NAME and SUBSTRING */
+    bool aggregate;      /* one row for equal leaves with equal library frames */
+    uint64_t max_rows;   /* 0: all */
+    bool full_paths;     /* as recorded, not as py-spy shortens them */
+};
+
+void ss_leaf_table(const struct ss_selection *selection, const struct ss_leaf_options *options,
+                   struct ss_table *table);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/selection.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+
+/* Leaf functions that only wait, whatever the scheduler says (a poll with a short timeout is seen
+ * running now and then). py-spy goes by the same list. */
+static const struct {
+    const char *name;
+    const char *path_end;  /* NULL: any */
+    const char *path_part; /* NULL: any */
+} waiting_functions[] = {{"wait", "threading.py", NULL}, {"select", "selectors.py", NULL},
+                         {"poll", "asyncore.py", NULL},  {"poll", NULL, "zmq"},
+                         {"poll", NULL, "gevent"},       {"poll", NULL, "tornado"}};
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), end_length = strlen(ending);
+    return length >= end_length && strcmp(text + length - end_length, ending) == 0;
+}
+
+static bool is_waiting_function(const struct ss_model *model, uint32_t frame_id)
+{
+    const struct ss_model_frame *frame = &model->frames.data[frame_id];
+    const char *name = ss_model_text(model, frame->name);
+    const char *path = ss_model_text(model, frame->file);
+    for (size_t i = 0; i < sizeof waiting_functions / sizeof *waiting_functions; i++) {
+        const char *end = waiting_functions[i].path_end;
+        const char *part = waiting_functions[i].path_part;
+        if (strcmp(name, waiting_functions[i].name) == 0 && (end == NULL || ends_with(path, end)) &&
+            (part == NULL || strstr(path, part) != NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ss_total_is_idle(const struct ss_model *model, const struct ss_model_total *total)
+{
+    if (total->state == SS_STATE_UNKNOWN) {
+        return false;
+    }
+    bool asleep = total->state == SS_STATE_SLEEPING || total->state == SS_STATE_UNINTERRUPTIBLE ||
+                  total->state == SS_STATE_STOPPED;
+    return (asleep && total->gil != SS_GIL_HELD) ||
+           is_waiting_function(model, model->stacks.data[total->stack].frame);
+}
+
+/* A filter of threads or processes: a number, or a regex. */
+struct pattern {
+    bool active, is_number;
+    int64_t number;
+    regex_t regex;
+};
+
+static enum ss_status pattern_init(struct pattern *pattern, const char *text, const char *option,
+                                   bool number_allowed, struct ss_error *err)
+{
+    *pattern = (struct pattern){0};
+    if (text == NULL) {
+        return SS_OK;
+    }
+    char *end;
+    errno = 0;
+    pattern->number = strtoll(text, &end, 10);
+    if (number_allowed && end != text && *end == '\0' && errno == 0) {
+        pattern->active = pattern->is_number = true;
+        return SS_OK;
+    }
+    int code = regcomp(&pattern->regex, text, REG_EXTENDED | REG_NOSUB);
+    if (code != 0) {
+        char why[128];
+        regerror(code, &pattern->regex, why, sizeof why);
+        return ss_fail(err, SS_E_USAGE, "--%s \"%s\" is no extended regular expression: %s", option,
+                       text, why);
+    }
+    pattern->active = true;
+    return SS_OK;
+}
+
+static void pattern_fini(struct pattern *pattern)
+{
+    if (pattern->active && !pattern->is_number) {
+        regfree(&pattern->regex);
+    }
+    pattern->active = false;
+}
+
+static bool matches(const struct pattern *pattern, const char *text)
+{
+    return regexec(&pattern->regex, text, 0, NULL, 0) == 0;
+}
+
+static bool wants_process(const struct pattern *pattern, const struct ss_model *model, uint32_t id)
+{
+    const struct ss_model_process *process = &model->processes.data[id];
+    if (!pattern->active) {
+        return true;
+    }
+    if (pattern->is_number) {
+        return process->pid == pattern->number;
+    }
+    return matches(pattern, ss_model_text(model, process->label)) ||
+           matches(pattern, ss_model_text(model, process->name)) ||
+           matches(pattern, ss_model_text(model, process->cmdline));
+}
+
+static bool wants_thread(const struct pattern *pattern, const struct ss_model *model, uint32_t id)
+{
+    const struct ss_model_thread *thread = &model->threads.data[id];
+    if (!pattern->active) {
+        return true;
+    }
+    return pattern->is_number ? thread->tid == pattern->number
+                              : matches(pattern, ss_model_text(model, thread->name));
+}
+
+/* By stack: does any of its frames match? Parents come before their children. */
+static bool *match_stacks(const struct pattern *pattern, const struct ss_model *model)
+{
+    if (!pattern->active) {
+        return NULL;
+    }
+    bool *frames = ss_alloc_zero(model->frames.count, sizeof *frames);
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 1 << 20);
+    for (size_t i = 1; i < model->frames.count; i++) {
+        const struct ss_model_frame *frame = &model->frames.data[i];
+        ss_strbuf_clear(&text);
+        ss_strbuf_append_format(&text, "%s (%s:%" PRId32 ")", ss_model_text(model, frame->function),
+                                ss_model_text(model, frame->file), frame->line);
+        frames[i] = matches(pattern, text.data);
+    }
+    ss_strbuf_fini(&text);
+    bool *stacks = ss_alloc_zero(model->stacks.count, sizeof *stacks);
+    for (size_t i = 1; i < model->stacks.count; i++) {
+        const struct ss_model_stack *stack = &model->stacks.data[i];
+        stacks[i] = stacks[stack->parent] || frames[stack->frame];
+    }
+    ss_free(frames);
+    return stacks;
+}
+
+/* Everything that decides, worked out per thread and per stack. */
+struct decider {
+    const struct ss_selection_options *options;
+    const struct ss_model *model;
+    bool *threads;
+    bool *match, *exclude; /* by stack; NULL: no such filter */
+};
+
+static enum ss_status decider_init(struct decider *decider, const struct ss_model *model,
+                                   const struct ss_selection_options *options, struct ss_error *err)
+{
+    *decider = (struct decider){.options = options, .model = model};
+    struct pattern thread = {0}, process = {0}, match = {0}, exclude = {0};
+    enum ss_status status = pattern_init(&thread, options->thread, "thread", true, err);
+    if (status == SS_OK) {
+        status = pattern_init(&process, options->process, "process", true, err);
+    }
+    if (status == SS_OK) {
+        status = pattern_init(&match, options->match, "match", false, err);
+    }
+    if (status == SS_OK) {
+        status = pattern_init(&exclude, options->exclude, "exclude", false, err);
+    }
+    if (status == SS_OK) {
+        decider->threads = ss_alloc_zero(model->threads.count, sizeof *decider->threads);
+        for (uint32_t i = 0; i < model->threads.count; i++) {
+            decider->threads[i] = wants_thread(&thread, model, i) &&
+                                  wants_process(&process, model, model->threads.data[i].process);
+        }
+        decider->match = match_stacks(&match, model);
+        decider->exclude = match_stacks(&exclude, model);
+    }
+    pattern_fini(&thread);
+    pattern_fini(&process);
+    pattern_fini(&match);
+    pattern_fini(&exclude);
+    return status;
+}
+
+static void decider_fini(struct decider *decider)
+{
+    ss_free(decider->threads);
+    ss_free(decider->match);
+    ss_free(decider->exclude);
+}
+
+static bool passes_filters(const struct decider *decider, uint32_t thread, uint32_t stack)
+{
+    return decider->threads[thread] && (decider->match == NULL || decider->match[stack]) &&
+           (decider->exclude == NULL || !decider->exclude[stack]);
+}
+
+static bool hides_idle(const struct decider *decider, const struct ss_model_total *total)
+{
+    enum ss_idle_policy policy = decider->options->idle;
+    if (policy == SS_IDLE_ALL ||
+        (policy == SS_IDLE_MAIN && decider->model->threads.data[total->thread].is_main)) {
+        return false;
+    }
+    return ss_total_is_idle(decider->model, total);
+}
+
+/* The first reason that applies; its counter, or NULL when the total is shown. */
+static uint64_t *reason_not_shown(struct ss_selection *selection, const struct decider *decider,
+                                  const struct ss_model_total *total)
+{
+    if (!passes_filters(decider, total->thread, total->stack)) {
+        return &selection->filtered;
+    }
+    if (hides_idle(decider, total)) {
+        return &selection->idle;
+    }
+    if (decider->options->gil_only && total->gil != SS_GIL_HELD) {
+        return &selection->no_gil;
+    }
+    return total->stack == 0 ? &selection->frameless : NULL;
+}
+
+enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss_model *model,
+                                 const struct ss_selection_options *options, struct ss_error *err)
+{
+    *selection = (struct ss_selection){.model = model};
+    struct decider decider;
+    enum ss_status status = decider_init(&decider, model, options, err);
+    if (status != SS_OK) {
+        decider_fini(&decider);
+        return status;
+    }
+    selection->totals = ss_alloc_zero(model->totals.count + 1, sizeof *selection->totals);
+    selection->lines = ss_alloc_zero(model->lines.count + 1, sizeof *selection->lines);
+    selection->recorded = selection->filtered = model->filtered_samples;
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        uint64_t *reason = reason_not_shown(selection, &decider, total);
+        selection->recorded += total->samples;
+        selection->totals[i] = reason == NULL;
+        *(reason != NULL ? reason : &selection->shown) += total->samples;
+        selection->records += reason == NULL ? total->records : 0;
+    }
+    /* Raw lines have no state: only the filters apply. */
+    for (size_t i = 0; i < model->lines.count; i++) {
+        const struct ss_model_line *line = &model->lines.data[i];
+        selection->lines[i] = line->stack != 0 && !options->gil_only &&
+                              passes_filters(&decider, line->thread, line->stack);
+    }
+    decider_fini(&decider);
+    return SS_OK;
+}
+
+void ss_selection_fini(struct ss_selection *selection)
+{
+    ss_free(selection->totals);
+    ss_free(selection->lines);
+    *selection = (struct ss_selection){0};
+}

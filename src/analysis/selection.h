@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which samples of a model count: idle policy, GIL, threads, processes, stacks. Every table and
+ * graph takes the same selection, so that all of them show the same 100 %, and what is left out is
+ * counted by reason: recorded = shown + idle + no_gil + filtered + frameless + lost to the load
+ * filter. Built by one thread, immutable afterwards.
+ */
+#ifndef SS_ANALYSIS_SELECTION_H
+#define SS_ANALYSIS_SELECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/model.h"
+
+enum ss_idle_policy {
+    SS_IDLE_NONE, /* no idle samples: what py-spy shows */
+    SS_IDLE_MAIN, /* those of the processes' main threads: their wall time */
+    SS_IDLE_ALL
+};
+
+struct ss_selection_options {
+    size_t size;
+    enum ss_idle_policy idle;
+    bool gil_only;       /* only samples that hold the GIL */
+    const char *thread;  /* a tid, or an extended regex over the thread name; NULL: all */
+    const char *process; /* a pid, or a regex over label, name and command line; NULL: all */
+    const char *match;   /* a regex; some frame "NAME (PATH:LINE)" must match; NULL: all */
+    const char *exclude; /* a regex; no frame may match; NULL: none */
+};
+
+struct ss_selection {
+    const struct ss_model *model;
+    bool *totals; /* by index of model->totals: does it count? */
+    bool *lines;  /* the same for model->lines */
+    /* In samples (ticks). */
+    uint64_t recorded;  /* all there were */
+    uint64_t shown;     /* what counts: 100 % */
+    uint64_t idle;      /* left out by the idle policy */
+    uint64_t no_gil;    /* left out by gil_only */
+    uint64_t filtered;  /* left out by thread, process, match, exclude or the time range */
+    uint64_t frameless; /* no frame at all: threads outside Python, stacks that were not read */
+    uint64_t records;   /* of the shown: at how many ticks a stack was really read */
+};
+
+/* SS_E_USAGE for a bad regex. */
+enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss_model *model,
+                                 const struct ss_selection_options *options, struct ss_error *err);
+void ss_selection_fini(struct ss_selection *selection);
+
+/* Idle as py-spy has it: asleep without the GIL, or in one of the library's waiting functions. A
+ * raw file stores no states: py-spy has left its idle samples out already. */
+bool ss_total_is_idle(const struct ss_model *model, const struct ss_model_total *total);
+
+#endif

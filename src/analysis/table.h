@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What analyses return: a table with typed columns and units. Views render it and compute nothing.
+ * Text in cells is borrowed from the model's strings. Built by one thread, immutable afterwards.
+ */
+#ifndef SS_ANALYSIS_TABLE_H
+#define SS_ANALYSIS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strview.h"
+#include "base/vec.h"
+
+enum ss_cell_type { SS_CELL_ABSENT, SS_CELL_TEXT, SS_CELL_INTEGER, SS_CELL_REAL };
+
+struct ss_cell {
+    enum ss_cell_type type;
+    union {
+        struct ss_strview text;
+        int64_t integer;
+        double real;
+    };
+};
+
+struct ss_column {
+    const char *key;
+    const char *unit; /* "samples", "percent", "points"; NULL: none */
+    bool not_in_csv;
+};
+
+struct ss_table {
+    const char *name;  /* "leaf", "function", … */
+    const char *title; /* for people */
+    const struct ss_column *columns;
+    size_t column_count;
+    struct ss_vec_of(struct ss_cell) cells; /* row by row */
+    size_t row_count;
+    /* What the limits left out. */
+    uint64_t hidden_rows, hidden_samples;
+    uint64_t small_rows; /* of the hidden: on too few samples to be named */
+    /* What the analysis itself could not use (stacks of module code only). */
+    uint64_t dropped_samples;
+    uint64_t shown_samples; /* 100 % of this table */
+};
+
+void ss_table_fini(struct ss_table *table);
+/* A new row of absent cells; valid until the next one. */
+struct ss_cell *ss_table_add_row(struct ss_table *table);
+const struct ss_cell *ss_table_cell(const struct ss_table *table, size_t row, size_t column);
+/* Index of a key; a key that is not there is a bug. */
+size_t ss_table_column(const struct ss_table *table, const char *key);
+
+static inline struct ss_cell ss_cell_text(struct ss_strview text)
+{
+    return (struct ss_cell){.type = SS_CELL_TEXT, .text = text};
+}
+
+static inline struct ss_cell ss_cell_integer(int64_t integer)
+{
+    return (struct ss_cell){.type = SS_CELL_INTEGER, .integer = integer};
+}
+
+static inline struct ss_cell ss_cell_real(double real)
+{
+    return (struct ss_cell){.type = SS_CELL_REAL, .real = real};
+}
+
+#endif

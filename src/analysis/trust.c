@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/trust.h"
+
+#include <string.h>
+
+/* The newest value of an attribute; NULL when the recording has none. */
+static const struct ss_model_attribute *find_attribute(const struct ss_model *model, uint32_t input,
+                                                       const char *key)
+{
+    for (size_t i = model->attributes.count; i-- > 0;) {
+        const struct ss_model_attribute *attribute = &model->attributes.data[i];
+        if (attribute->input == input && strcmp(ss_model_text(model, attribute->key), key) == 0) {
+            return attribute;
+        }
+    }
+    return NULL;
+}
+
+static const char *attribute_text(const struct ss_model *model, uint32_t input, const char *key)
+{
+    const struct ss_model_attribute *attribute = find_attribute(model, input, key);
+    return attribute != NULL && !attribute->is_integer ? ss_model_text(model, attribute->text) : "";
+}
+
+static int64_t attribute_integer(const struct ss_model *model, uint32_t input, const char *key)
+{
+    const struct ss_model_attribute *attribute = find_attribute(model, input, key);
+    return attribute != NULL && attribute->is_integer ? attribute->integer : 0;
+}
+
+/* A source counts its ticks once and its threads per process: a row without a process that has
+ * seen threads already holds their sum. */
+static void sum_counts(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+{
+    bool has_sum = false;
+    for (size_t i = 0; i < model->counts.count; i++) {
+        const struct ss_model_counts *row = &model->counts.data[i];
+        has_sum = has_sum || (row->input == input && row->process == 0 && row->totals.seen > 0);
+    }
+    for (size_t i = 0; i < model->counts.count; i++) {
+        const struct ss_model_counts *row = &model->counts.data[i];
+        if (row->input != input) {
+            continue;
+        }
+        out->has_counts = true;
+        if (row->process == 0) {
+            out->due += row->totals.due;
+            out->done += row->totals.done;
+            out->skipped += row->totals.skipped;
+            out->late += row->totals.late;
+        }
+        if ((row->process == 0) == has_sum) {
+            out->seen += row->totals.seen;
+            out->partial += row->totals.partial;
+            out->lost += row->totals.lost;
+            out->dropped += row->totals.dropped;
+            out->processes_short += row->totals.processes_short;
+        }
+    }
+}
+
+static const char *first_runtime(const struct ss_model *model, uint32_t input)
+{
+    for (size_t i = 1; i < model->processes.count; i++) {
+        const struct ss_model_process *process = &model->processes.data[i];
+        if (process->input == input && process->runtime != 0) {
+            return ss_model_text(model, process->runtime);
+        }
+    }
+    return "";
+}
+
+static void count_rows(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+{
+    for (size_t i = 1; i < model->processes.count; i++) {
+        out->processes += model->processes.data[i].input == input;
+    }
+    for (size_t i = 1; i < model->threads.count; i++) {
+        out->threads += model->processes.data[model->threads.data[i].process].input == input;
+    }
+}
+
+static void describe_input(const struct ss_model *model, uint32_t index, struct ss_trust_input *out)
+{
+    const struct ss_model_input *input = &model->inputs.data[index];
+    *out = (struct ss_trust_input){.path = ss_model_text(model, input->path),
+                                   .kind = input->kind,
+                                   .command = attribute_text(model, index, "command"),
+                                   .hostname = attribute_text(model, index, "hostname"),
+                                   .runtime = first_runtime(model, index),
+                                   .start_unix_ns =
+                                       attribute_integer(model, index, "start_realtime_ns"),
+                                   .asked_hz = input->rate_hz,
+                                   .samples = input->samples,
+                                   .lines = input->lines,
+                                   .skipped_lines = input->skipped_lines};
+    const struct ss_trace_summary *summary = &input->summary;
+    if (summary->last_ns > summary->first_ns) {
+        out->duration_s = (double)(summary->last_ns - summary->first_ns) / 1e9;
+    }
+    count_rows(model, index, out);
+    sum_counts(model, index, out);
+    if (out->due > 0 && out->asked_hz > 0) {
+        out->achieved_hz = out->asked_hz * (double)out->done / (double)out->due;
+    }
+}
+
+static void add_problem(struct ss_trust *trust, enum ss_trust_problem_kind kind, const char *input,
+                        const char *reason)
+{
+    struct ss_trust_problem problem = {.kind = kind, .input = input, .reason = reason};
+    ss_vec_push(&trust->problems, problem);
+}
+
+static void find_problems(struct ss_trust *trust, const struct ss_model *model, uint32_t index)
+{
+    const struct ss_model_input *input = &model->inputs.data[index];
+    const char *path = ss_model_text(model, input->path);
+    const struct ss_trace_summary *summary = &input->summary;
+    if (input->kind == SS_INPUT_TRACE && (summary->damaged_units > 0 || summary->lost_bytes > 0)) {
+        add_problem(trust, SS_PROBLEM_DAMAGED, path, summary->damage);
+        struct ss_trust_problem *problem = &trust->problems.data[trust->problems.count - 1];
+        problem->offset = summary->first_damage_offset;
+        problem->lost_bytes = summary->lost_bytes;
+    } else if (input->kind == SS_INPUT_TRACE && !summary->sealed) {
+        add_problem(trust, SS_PROBLEM_UNSEALED, path, "");
+    }
+    for (size_t i = 0; i < model->sources.count; i++) {
+        const struct ss_model_source *source = &model->sources.data[i];
+        const char *name = ss_model_text(model, source->name);
+        if (source->input != index) {
+            continue;
+        }
+        if (source->status == SS_SOURCE_FAILED) {
+            add_problem(trust, SS_PROBLEM_FAILED, path, ss_model_text(model, source->reason));
+        } else if (source->status == SS_SOURCE_UNAVAILABLE && strcmp(name, "python") == 0) {
+            add_problem(trust, SS_PROBLEM_UNAVAILABLE, path, ss_model_text(model, source->reason));
+        }
+    }
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->input == index &&
+            strcmp(ss_model_text(model, note->kind), "recording-ended") == 0 &&
+            strcmp(ss_model_text(model, note->text), "failed") == 0) {
+            add_problem(trust, SS_PROBLEM_FAILED, path, "it ended before the program did");
+        }
+    }
+    if (input->samples == 0 && trust->selection->filtered == 0) {
+        add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, "");
+    }
+}
+
+static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
+{
+    all->duration_s = one->duration_s > all->duration_s ? one->duration_s : all->duration_s;
+    all->samples += one->samples;
+    all->lines += one->lines;
+    all->skipped_lines += one->skipped_lines;
+    all->processes += one->processes;
+    all->threads += one->threads;
+    all->has_counts = all->has_counts || one->has_counts;
+    all->due += one->due;
+    all->done += one->done;
+    all->skipped += one->skipped;
+    all->late += one->late;
+    all->seen += one->seen;
+    all->partial += one->partial;
+    all->lost += one->lost;
+    all->dropped += one->dropped;
+    all->processes_short += one->processes_short;
+    /* Inputs of different rates have no one rate. */
+    all->asked_hz = all->asked_hz == one->asked_hz ? all->asked_hz : 0;
+}
+
+void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
+{
+    const struct ss_model *model = selection->model;
+    *trust = (struct ss_trust){.selection = selection, .skipped_files = model->skipped_files};
+    for (uint32_t i = 0; i < model->inputs.count; i++) {
+        struct ss_trust_input one;
+        describe_input(model, i, &one);
+        if (i == 0) {
+            trust->all = one;
+        } else {
+            add_up(&trust->all, &one);
+        }
+        ss_vec_push(&trust->inputs, one);
+        find_problems(trust, model, i);
+    }
+    struct ss_trust_input *all = &trust->all;
+    all->achieved_hz = all->due > 0 && all->asked_hz > 0
+                           ? all->asked_hz * (double)all->done / (double)all->due
+                           : 0;
+}
+
+void ss_trust_fini(struct ss_trust *trust)
+{
+    ss_vec_fini(&trust->inputs);
+    ss_vec_fini(&trust->problems);
+    *trust = (struct ss_trust){0};
+}

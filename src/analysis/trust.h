@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a report says about its own input: what was recorded, how faithfully, and what of it the
+ * tables show. Facts and numbers; the views word them. Strings are borrowed from the model.
+ */
+#ifndef SS_ANALYSIS_TRUST_H
+#define SS_ANALYSIS_TRUST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/selection.h"
+#include "base/vec.h"
+
+enum ss_trust_problem_kind {
+    SS_PROBLEM_UNSEALED,    /* the writer did not close the file: cut, or still being written */
+    SS_PROBLEM_DAMAGED,     /* bytes or units could not be read */
+    SS_PROBLEM_FAILED,      /* a source of samples failed */
+    SS_PROBLEM_UNAVAILABLE, /* the Python sampler could not run */
+    SS_PROBLEM_NO_SAMPLES
+};
+
+/* Why a report must not be taken for the whole truth. */
+struct ss_trust_problem {
+    enum ss_trust_problem_kind kind;
+    const char *input;  /* path */
+    const char *reason; /* "" when the kind says it all */
+    uint64_t offset;    /* DAMAGED: of the first damage */
+    uint64_t lost_bytes;
+};
+
+struct ss_trust_input {
+    const char *path;
+    enum ss_input_kind kind;
+    const char *command, *hostname, *runtime; /* "" unknown */
+    int64_t start_unix_ns;                    /* 0 unknown */
+    double duration_s;                        /* between first and last sample; 0 unknown */
+    double asked_hz, achieved_hz;             /* 0 unknown */
+    uint64_t samples;                         /* ticks in the model */
+    uint64_t lines, skipped_lines;
+    uint32_t processes, threads;
+    /* The counts of the sampling sources, summed. */
+    bool has_counts;
+    uint64_t due, done, skipped, late;
+    uint64_t seen, partial, lost, dropped, processes_short;
+};
+
+struct ss_trust {
+    struct ss_vec_of(struct ss_trust_input) inputs;
+    struct ss_vec_of(struct ss_trust_problem) problems;
+    struct ss_trust_input all; /* sums over the inputs; names of the first */
+    uint32_t skipped_files;
+    const struct ss_selection *selection;
+};
+
+void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection);
+void ss_trust_fini(struct ss_trust *trust);
+
+#endif

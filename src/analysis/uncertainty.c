@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/uncertainty.h"
+
+#include <math.h>
+
+double ss_share_error_points(uint64_t hits, uint64_t records, uint64_t ticks)
+{
+    static const double z = 1.959963984540054; /* 97.5 % quantile of the normal distribution */
+    if (records == 0 || ticks == 0) {
+        return 0;
+    }
+    double n = (double)records;
+    double p = (double)(hits < records ? hits : records) / n;
+    double denominator = 1 + z * z / n;
+    double centre = (p + z * z / (2 * n)) / denominator;
+    double half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / denominator;
+    double below = p - (centre - half);
+    double above = centre + half - p;
+    return 100 * (below > above ? below : above) * n / (double)ticks;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Native traces: the reader's records become rows, its refs become ids. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/index.h"
+#include "model/load.h"
+#include "model/origin.h"
+
+enum { MAX_REF = 0x3ffffff0 };
+
+struct id_map ss_vec_of(uint32_t);
+
+struct loader {
+    struct ss_model *model;
+    const struct ss_model_load *load;
+    uint32_t input;
+    /* ref → id; 0: not defined */
+    struct id_map processes, threads, frames, stacks, sources;
+    bool has_base;
+    uint64_t base_ns;   /* the first tick of the first sample: where a time range counts from */
+    uint64_t period_ns; /* 0: unknown */
+    struct ss_error *err;
+};
+
+static enum ss_status set_id(struct loader *loader, struct id_map *map, uint32_t ref, uint32_t id)
+{
+    if (ref == 0 || ref > MAX_REF || ref > 2 * map->count + 4096) {
+        return ss_fail(loader->err, SS_E_FORMAT, "ref %" PRIu32 " is out of order", ref);
+    }
+    if (ref >= map->count) {
+        ss_vec_resize(map, (size_t)ref + 1);
+    }
+    map->data[ref] = id;
+    return SS_OK;
+}
+
+static uint32_t id_of(const struct id_map *map, uint32_t ref)
+{
+    return ref < map->count ? map->data[ref] : 0;
+}
+
+static uint32_t intern(struct loader *loader, struct ss_strview text)
+{
+    return ss_intern_put(&loader->model->strings, text.data, text.length);
+}
+
+static enum ss_status on_attribute(void *context, const struct ss_trace_attribute *attribute)
+{
+    struct loader *loader = context;
+    ss_vec_push(&loader->model->attributes,
+                (struct ss_model_attribute){.input = loader->input,
+                                            .key = intern(loader, attribute->key),
+                                            .text = intern(loader, attribute->text),
+                                            .is_integer = attribute->is_integer,
+                                            .integer = attribute->integer});
+    if (ss_strview_equal(attribute->key, ss_strview_of("rate_hz"))) {
+        double rate_hz = attribute->is_integer ? (double)attribute->integer : 0;
+        if (!attribute->is_integer) {
+            const char *text = ss_model_text(loader->model, intern(loader, attribute->text));
+            rate_hz = strtod(text, NULL);
+        }
+        if (rate_hz > 0 && rate_hz <= 1e9) {
+            loader->model->inputs.data[loader->input].rate_hz = rate_hz;
+            loader->period_ns = (uint64_t)(1e9 / rate_hz);
+        }
+    }
+    return SS_OK;
+}
+
+static enum ss_status on_source(void *context, const struct ss_trace_source *source)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    uint32_t known = id_of(&loader->sources, source->ref);
+    if (known == 0) {
+        ss_vec_push_zero(&model->sources);
+        known = (uint32_t)model->sources.count; /* index + 1 */
+        SS_TRY(set_id(loader, &loader->sources, source->ref, known));
+    }
+    model->sources.data[known - 1] =
+        (struct ss_model_source){.input = loader->input,
+                                 .name = intern(loader, source->name),
+                                 .reason = intern(loader, source->reason),
+                                 .status = source->status};
+    return SS_OK;
+}
+
+/* Is `ancestor` the process itself or above it? Then it must not become its child. */
+static bool descends_from(const struct ss_model *model, uint32_t process, uint32_t ancestor)
+{
+    for (; process != 0; process = model->processes.data[process].parent) {
+        if (process == ancestor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum ss_status on_process(void *context, const struct ss_trace_process *process)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    uint32_t id = id_of(&loader->processes, process->ref);
+    if (id == 0) {
+        id = ss_load_add_process(model, loader->input, process->pid, 0);
+        SS_TRY(set_id(loader, &loader->processes, process->ref, id));
+    }
+    struct ss_model_process *row = &model->processes.data[id];
+    uint32_t parent = id_of(&loader->processes, process->parent_ref);
+    row->pid = process->pid;
+    row->parent = descends_from(model, parent, id) ? 0 : parent;
+    row->parent_pid = process->parent_pid;
+    row->start_time_ticks = process->start_time_ticks;
+    row->first_seen_ns = process->first_seen_ns;
+    row->name = intern(loader, process->name);
+    row->cmdline = intern(loader, process->cmdline);
+    row->runtime = intern(loader, process->runtime);
+    row->executable = intern(loader, process->executable);
+    row->label = intern(loader, process->label);
+    return SS_OK;
+}
+
+static enum ss_status on_thread(void *context, const struct ss_trace_thread *thread)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    uint32_t id = id_of(&loader->threads, thread->ref);
+    if (id == 0) {
+        id = ss_load_add_thread(model, 0, thread->tid);
+        SS_TRY(set_id(loader, &loader->threads, thread->ref, id));
+    }
+    struct ss_model_thread *row = &model->threads.data[id];
+    row->process = id_of(&loader->processes, thread->process_ref);
+    row->tid = thread->tid;
+    row->name = intern(loader, thread->name);
+    row->is_main = thread->is_main;
+    return SS_OK;
+}
+
+static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame)
+{
+    struct loader *loader = context;
+    size_t skip = frame->short_file_offset <= frame->file.length ? frame->short_file_offset : 0;
+    struct ss_strview short_file = {frame->file.data + skip, frame->file.length - skip};
+    bool native = frame->kind == SS_FRAME_NATIVE || frame->kind == SS_FRAME_KERNEL;
+    struct ss_strview name = frame->name.length > 0 ? frame->name : frame->function;
+    struct ss_model_frame row = {.function = intern(loader, frame->function),
+                                 .name = intern(loader, name),
+                                 .file = intern(loader, frame->file),
+                                 .short_file = intern(loader, short_file),
+                                 .line = frame->line > 0 ? frame->line : -1,
+                                 .first_line = frame->first_line > 0 ? frame->first_line : -1,
+                                 .kind = frame->kind,
+                                 .origin =
+                                     native ? SS_ORIGIN_NATIVE : ss_origin_of_path(frame->file)};
+    return set_id(loader, &loader->frames, frame->ref, ss_model_frame_id(loader->model, &row));
+}
+
+static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack)
+{
+    struct loader *loader = context;
+    uint32_t parent = id_of(&loader->stacks, stack->parent_ref);
+    uint32_t frame = id_of(&loader->frames, stack->frame_ref);
+    return set_id(loader, &loader->stacks, stack->ref,
+                  ss_model_stack_id(loader->model, parent, frame));
+}
+
+/* How many of a sample's ticks lie in the wanted range. A heavy sample stands for ticks one period
+ * apart, the last of which was at its time; `*last_ns` is that of the last one that counts. */
+static uint64_t ticks_in_range(const struct loader *loader, const struct ss_trace_sample *sample,
+                               uint64_t *last_ns)
+{
+    *last_ns = sample->time_ns;
+    if (!loader->load->has_time_range) {
+        return sample->weight;
+    }
+    uint64_t from_ns = loader->base_ns + loader->load->from_ns;
+    uint64_t to_ns = loader->load->to_ns > UINT64_MAX - loader->base_ns
+                         ? UINT64_MAX
+                         : loader->base_ns + loader->load->to_ns;
+    if (sample->weight == 1 || loader->period_ns == 0) {
+        return sample->time_ns >= from_ns && sample->time_ns < to_ns ? sample->weight : 0;
+    }
+    /* Tick k is k periods before the last: k < after are too late, k > upto are too early. */
+    if (sample->time_ns < from_ns) {
+        return 0;
+    }
+    uint64_t upto = (sample->time_ns - from_ns) / loader->period_ns;
+    upto = upto >= sample->weight ? sample->weight - 1 : upto;
+    uint64_t after =
+        sample->time_ns < to_ns ? 0 : (sample->time_ns - to_ns) / loader->period_ns + 1;
+    *last_ns -= after * loader->period_ns;
+    return after > upto ? 0 : upto - after + 1;
+}
+
+static void set_base(struct loader *loader, const struct ss_trace_sample *sample)
+{
+    uint64_t before_ns = (uint64_t)(sample->weight - 1) * loader->period_ns;
+    loader->base_ns = sample->time_ns > before_ns ? sample->time_ns - before_ns : 0;
+    loader->has_base = true;
+}
+
+static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    if (!loader->has_base) {
+        set_base(loader, sample);
+    }
+    uint64_t last_ns;
+    uint64_t ticks = ticks_in_range(loader, sample, &last_ns);
+    model->filtered_samples += sample->weight - ticks;
+    if (ticks == 0) {
+        return SS_OK;
+    }
+    struct ss_model_total total = {.thread = id_of(&loader->threads, sample->thread_ref),
+                                   .stack = id_of(&loader->stacks, sample->stack_ref),
+                                   .state = (uint8_t)sample->state,
+                                   .gil = (uint8_t)sample->gil,
+                                   .partial = sample->partial,
+                                   .samples = ticks,
+                                   .records = 1};
+    if (ticks > INT64_MAX - model->index->total_samples) {
+        return ss_fail(loader->err, SS_E_LIMIT, "more than 2^63 samples");
+    }
+    ss_model_add_total(model, &total);
+    model->index->total_samples += ticks;
+    model->inputs.data[loader->input].samples += ticks;
+    if (loader->load->keep_samples) {
+        struct ss_model_sample row = {.time_ns = last_ns,
+                                      .thread = total.thread,
+                                      .stack = total.stack,
+                                      .weight = (uint32_t)ticks,
+                                      .state = total.state,
+                                      .gil = total.gil,
+                                      .partial = total.partial};
+        ss_vec_push(&model->samples, row);
+    }
+    return SS_OK;
+}
+
+/* Cumulative: the newest of a (source, process) pair replaces the one before. */
+static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    uint32_t source = id_of(&loader->sources, counts->source_ref);
+    if (source == 0) {
+        return SS_OK;
+    }
+    uint32_t process = id_of(&loader->processes, counts->process_ref);
+    struct ss_model_counts row = {
+        .input = loader->input, .source = source - 1, .process = process, .totals = *counts};
+    for (size_t i = model->counts.count; i > 0; i--) {
+        struct ss_model_counts *known = &model->counts.data[i - 1];
+        if (known->input == row.input && known->source == row.source && known->process == process) {
+            *known = row;
+            return SS_OK;
+        }
+    }
+    ss_vec_push(&model->counts, row);
+    return SS_OK;
+}
+
+static enum ss_status on_note(void *context, const struct ss_trace_note *note)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    uint32_t process = id_of(&loader->processes, note->process_ref);
+    struct ss_model_note row = {.input = loader->input,
+                                .process = process,
+                                .kind = intern(loader, note->kind),
+                                .text = intern(loader, note->text),
+                                .time_ns = note->time_ns,
+                                .value = note->value};
+    ss_vec_push(&model->notes, row);
+    if (process != 0 && ss_strview_equal(note->kind, ss_strview_of("process-exit"))) {
+        model->processes.data[process].has_exit_status = true;
+        model->processes.data[process].exit_status = (int32_t)note->value;
+    }
+    return SS_OK;
+}
+
+static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
+                                                .source = on_source,
+                                                .process = on_process,
+                                                .thread = on_thread,
+                                                .frame = on_frame,
+                                                .stack = on_stack,
+                                                .sample = on_sample,
+                                                .counts = on_counts,
+                                                .note = on_note};
+
+enum ss_status ss_load_trace(struct ss_model *model, const char *path,
+                             const struct ss_model_load *load, struct ss_error *err)
+{
+    struct ss_model_input input = {.kind = SS_INPUT_TRACE,
+                                   .path = ss_intern_put_text(&model->strings, path)};
+    ss_vec_push(&model->inputs, input);
+    struct loader loader = {
+        .model = model, .load = load, .input = (uint32_t)model->inputs.count - 1, .err = err};
+    struct ss_trace_summary summary = {0};
+    enum ss_status status = ss_trace_read(path, &visitor, &loader, &summary, err);
+    model->inputs.data[loader.input].summary = summary;
+    ss_vec_fini(&loader.processes);
+    ss_vec_fini(&loader.threads);
+    ss_vec_fini(&loader.frames);
+    ss_vec_fini(&loader.stacks);
+    ss_vec_fini(&loader.sources);
+    return status;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/model.h"
+
+#include <stdbool.h>
+
+#include "model/index.h"
+
+/* Ids are u32, and a slot table holds twice as many slots, a power of two. */
+enum { MAX_ROWS = 0x3fffffff };
+
+void ss_model_init(struct ss_model *model)
+{
+    *model = (struct ss_model){0};
+    ss_intern_init(&model->strings);
+    ss_vec_push_zero(&model->processes);
+    model->processes.data[0].pid = -1;
+    model->processes.data[0].parent_pid = -1;
+    ss_vec_push_zero(&model->threads);
+    model->threads.data[0].tid = -1;
+    ss_vec_push_zero(&model->frames);
+    model->frames.data[0].line = -1;
+    model->frames.data[0].first_line = -1;
+    ss_vec_push_zero(&model->stacks);
+    model->index = ss_alloc_zero(1, sizeof *model->index);
+}
+
+void ss_model_fini(struct ss_model *model)
+{
+    ss_intern_fini(&model->strings);
+    ss_vec_fini(&model->inputs);
+    ss_vec_fini(&model->processes);
+    ss_vec_fini(&model->threads);
+    ss_vec_fini(&model->frames);
+    ss_vec_fini(&model->stacks);
+    ss_vec_fini(&model->totals);
+    ss_vec_fini(&model->lines);
+    ss_vec_fini(&model->samples);
+    ss_vec_fini(&model->attributes);
+    ss_vec_fini(&model->sources);
+    ss_vec_fini(&model->counts);
+    ss_vec_fini(&model->notes);
+    if (model->index != NULL) {
+        ss_free(model->index->frames.ids);
+        ss_free(model->index->stacks.ids);
+        ss_free(model->index->totals.ids);
+        ss_vec_fini(&model->index->last_totals);
+        ss_free(model->index);
+    }
+    *model = (struct ss_model){0};
+}
+
+static uint64_t pair(uint32_t high, uint32_t low)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+static uint64_t hash_frame(const struct ss_model_frame *frame)
+{
+    uint64_t hash = ss_hash_u64(pair(frame->function, frame->name));
+    hash = ss_hash_u64(hash ^ pair(frame->file, frame->short_file));
+    return ss_hash_u64(hash ^ pair((uint32_t)frame->line, (uint32_t)frame->first_line) ^
+                       ((uint64_t)frame->kind << 20) ^ ((uint64_t)frame->origin << 25));
+}
+
+static bool same_frame(const struct ss_model_frame *a, const struct ss_model_frame *b)
+{
+    return a->function == b->function && a->name == b->name && a->file == b->file &&
+           a->short_file == b->short_file && a->line == b->line && a->first_line == b->first_line &&
+           a->kind == b->kind && a->origin == b->origin;
+}
+
+uint32_t ss_model_frame_id(struct ss_model *model, const struct ss_model_frame *frame)
+{
+    struct ss_slots *slots = &model->index->frames;
+    if (ss_slots_grow(slots)) {
+        for (uint32_t id = 1; id < model->frames.count; id++) {
+            ss_slots_insert(slots, hash_frame(&model->frames.data[id]), id);
+        }
+    }
+    uint64_t hash = hash_frame(frame);
+    uint32_t slot = (uint32_t)hash & (slots->count - 1);
+    for (; slots->ids[slot] != 0; slot = (slot + 1) & (slots->count - 1)) {
+        uint32_t id = slots->ids[slot] - 1;
+        if (same_frame(&model->frames.data[id], frame)) {
+            return id;
+        }
+    }
+    if (model->frames.count >= MAX_ROWS) {
+        ss_bug("more than %d frames", MAX_ROWS);
+    }
+    uint32_t id = (uint32_t)model->frames.count;
+    ss_vec_push(&model->frames, *frame);
+    slots->ids[slot] = id + 1;
+    slots->used++;
+    return id;
+}
+
+uint32_t ss_model_stack_id(struct ss_model *model, uint32_t parent, uint32_t frame)
+{
+    struct ss_slots *slots = &model->index->stacks;
+    if (ss_slots_grow(slots)) {
+        for (uint32_t id = 1; id < model->stacks.count; id++) {
+            const struct ss_model_stack *node = &model->stacks.data[id];
+            ss_slots_insert(slots, ss_hash_u64(pair(node->parent, node->frame)), id);
+        }
+    }
+    uint32_t slot = (uint32_t)ss_hash_u64(pair(parent, frame)) & (slots->count - 1);
+    for (; slots->ids[slot] != 0; slot = (slot + 1) & (slots->count - 1)) {
+        uint32_t id = slots->ids[slot] - 1;
+        const struct ss_model_stack *node = &model->stacks.data[id];
+        if (node->parent == parent && node->frame == frame) {
+            return id;
+        }
+    }
+    if (model->stacks.count >= MAX_ROWS) {
+        ss_bug("more than %d stack nodes", MAX_ROWS);
+    }
+    uint32_t id = (uint32_t)model->stacks.count;
+    uint32_t depth = model->stacks.data[parent].depth + 1;
+    ss_vec_push(&model->stacks, (struct ss_model_stack){parent, frame, depth});
+    slots->ids[slot] = id + 1;
+    slots->used++;
+    return id;
+}
+
+static uint64_t hash_total(const struct ss_model_total *total)
+{
+    uint64_t flags =
+        (uint64_t)total->state | (uint64_t)total->gil << 8 | (uint64_t)total->partial << 16;
+    return ss_hash_u64(pair(total->thread, total->stack) ^ (flags << 40));
+}
+
+static bool same_total(const struct ss_model_total *a, const struct ss_model_total *b)
+{
+    return a->thread == b->thread && a->stack == b->stack && a->state == b->state &&
+           a->gil == b->gil && a->partial == b->partial;
+}
+
+/* Index of the total's row, added when it is new. */
+static uint32_t find_total(struct ss_model *model, const struct ss_model_total *total)
+{
+    struct ss_slots *slots = &model->index->totals;
+    if (ss_slots_grow(slots)) {
+        for (uint32_t id = 0; id < model->totals.count; id++) {
+            ss_slots_insert(slots, hash_total(&model->totals.data[id]), id);
+        }
+    }
+    uint32_t slot = (uint32_t)hash_total(total) & (slots->count - 1);
+    for (; slots->ids[slot] != 0; slot = (slot + 1) & (slots->count - 1)) {
+        if (same_total(&model->totals.data[slots->ids[slot] - 1], total)) {
+            return slots->ids[slot] - 1;
+        }
+    }
+    if (model->totals.count >= MAX_ROWS) {
+        ss_bug("more than %d rows of totals", MAX_ROWS);
+    }
+    struct ss_model_total row = *total;
+    row.samples = row.records = 0;
+    ss_vec_push(&model->totals, row);
+    slots->ids[slot] = (uint32_t)model->totals.count;
+    slots->used++;
+    return (uint32_t)model->totals.count - 1;
+}
+
+void ss_model_add_total(struct ss_model *model, const struct ss_model_total *total)
+{
+    struct ss_model_index *index = model->index;
+    if (total->thread >= index->last_totals.count) {
+        ss_vec_resize(&index->last_totals, (size_t)total->thread + 1);
+    }
+    uint32_t *last = &index->last_totals.data[total->thread];
+    if (*last == 0 || !same_total(&model->totals.data[*last - 1], total)) {
+        *last = find_total(model, total) + 1;
+    }
+    model->totals.data[*last - 1].samples += total->samples;
+    model->totals.data[*last - 1].records += total->records;
+}

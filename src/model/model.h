@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model: typed columns built from one or more inputs (native traces, py-spy raw files), the
+ * only thing that analyses and exports see. Tables are struct-of-arrays or arrays of small structs
+ * indexed by dense u32 ids; id 0 of every table is a reserved "none" row. Strings are ids of
+ * `strings`. Built by one thread, immutable afterwards, then readable by any number of threads.
+ */
+#ifndef SS_MODEL_MODEL_H
+#define SS_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/vec.h"
+#include "trace/reader.h"
+#include "trace/records.h"
+
+struct ss_model_process {
+    uint32_t input; /* index into inputs */
+    uint32_t parent;
+    int32_t pid; /* -1: unknown (a raw file without process labels) */
+    int32_t parent_pid;
+    uint64_t start_time_ticks;
+    uint64_t first_seen_ns;
+    uint32_t name, cmdline, runtime, executable, label; /* strings */
+    bool has_exit_status;
+    int32_t exit_status; /* as waitpid gives it */
+};
+
+struct ss_model_thread {
+    uint32_t process;
+    int64_t tid; /* -1: unknown */
+    uint32_t name;
+    bool is_main;
+};
+
+enum ss_code_origin {
+    SS_ORIGIN_UNKNOWN,
+    SS_ORIGIN_USER,    /* neither of the below: "your own code" */
+    SS_ORIGIN_STDLIB,  /* frozen and built-in modules too */
+    SS_ORIGIN_PACKAGE, /* site-packages, dist-packages */
+    SS_ORIGIN_NATIVE
+};
+
+struct ss_model_frame {
+    uint32_t function;   /* qualified name: what py-spy shows from CPython 3.11 on */
+    uint32_t name;       /* plain name: what py-spy before 0.4 shows */
+    uint32_t file;       /* full path as recorded */
+    uint32_t short_file; /* path inside its package, as py-spy shows it */
+    int32_t line;        /* -1: unknown */
+    int32_t first_line;  /* -1: unknown */
+    enum ss_frame_kind kind;
+    enum ss_code_origin origin;
+};
+
+/* Node of the call tree of all inputs; parent 0 is the root (no frame). parent < own id. */
+struct ss_model_stack {
+    uint32_t parent;
+    uint32_t frame;
+    uint32_t depth; /* 1 for an outermost frame */
+};
+
+/* Totals by (thread, stack, state, gil, partial): all that tables and flame graphs need. */
+struct ss_model_total {
+    uint32_t thread;
+    uint32_t stack;
+    uint8_t state; /* enum ss_thread_state */
+    uint8_t gil;   /* enum ss_gil_state */
+    bool partial;
+    uint64_t samples; /* ticks: the sum of weights */
+    uint64_t records; /* stored samples: the ticks at which the stack was really read */
+};
+
+/* One line of a raw file, in file order; kept only on request (one row per line in reports). */
+struct ss_model_line {
+    uint32_t thread;
+    uint32_t stack;
+    uint64_t samples;
+};
+
+/* One stored sample, in file order; kept only on request (exports). */
+struct ss_model_sample {
+    uint64_t time_ns;
+    uint32_t thread;
+    uint32_t stack;
+    uint32_t weight;
+    uint8_t state;
+    uint8_t gil;
+    bool partial;
+};
+
+enum ss_input_kind { SS_INPUT_TRACE, SS_INPUT_RAW };
+
+struct ss_model_input {
+    enum ss_input_kind kind;
+    uint32_t path;
+    struct ss_trace_summary summary; /* traces */
+    uint64_t lines, skipped_lines;   /* raw; blank lines are not counted */
+    uint64_t samples;                /* ticks taken into the model, filters applied */
+    double rate_hz;                  /* asked; 0 unknown */
+};
+
+struct ss_model_attribute {
+    uint32_t input, key, text;
+    bool is_integer;
+    int64_t integer;
+};
+
+struct ss_model_source {
+    uint32_t input, name, reason;
+    enum ss_source_status status;
+};
+
+struct ss_model_counts {
+    uint32_t input;
+    uint32_t source;  /* index into sources */
+    uint32_t process; /* 0: the source itself */
+    struct ss_trace_counts totals;
+};
+
+struct ss_model_note {
+    uint32_t input, process, kind, text;
+    uint64_t time_ns;
+    int64_t value;
+};
+
+struct ss_model {
+    struct ss_intern strings;
+    struct ss_vec_of(struct ss_model_input) inputs;
+    struct ss_vec_of(struct ss_model_process) processes;
+    struct ss_vec_of(struct ss_model_thread) threads;
+    struct ss_vec_of(struct ss_model_frame) frames;
+    struct ss_vec_of(struct ss_model_stack) stacks;
+    struct ss_vec_of(struct ss_model_total) totals; /* in order of first appearance */
+    struct ss_vec_of(struct ss_model_line) lines;
+    struct ss_vec_of(struct ss_model_sample) samples;
+    struct ss_vec_of(struct ss_model_attribute) attributes;
+    struct ss_vec_of(struct ss_model_source) sources;
+    struct ss_vec_of(struct ss_model_counts) counts;
+    struct ss_vec_of(struct ss_model_note) notes;
+    /* What the load filter left out, in ticks (see struct ss_model_load). */
+    uint64_t filtered_samples;
+    uint32_t skipped_files;       /* of folders: neither a trace nor a raw file */
+    struct ss_model_index *index; /* look-up tables while building; private to model/ */
+};
+
+/* What to load. Zero is everything. Times are ns since the first sample of each input. */
+struct ss_model_load {
+    size_t size;
+    bool keep_samples; /* fill model.samples */
+    bool keep_lines;   /* fill model.lines */
+    bool strict;       /* an unreadable raw line is an error, and so is an odd file in a folder */
+    bool has_time_range;
+    uint64_t from_ns, to_ns;
+    bool quiet; /* no messages about skipped lines */
+};
+
+void ss_model_init(struct ss_model *model);
+void ss_model_fini(struct ss_model *model);
+/* `path` is a trace, a raw file, or a folder of either (not searched deeper; hidden files left
+ * out; sorted by name); which, the content says. May be called several times; inputs keep their
+ * processes apart. What cannot be read of a raw file is told on stderr and counted; a file of
+ * which nothing can be read is SS_E_FORMAT. Raw files have no times: a time range fails. */
+enum ss_status ss_model_add_input(struct ss_model *model, const char *path,
+                                  const struct ss_model_load *load, struct ss_error *err);
+/* What a file is by its first bytes. RAW: at least half of its first lines are folded stacks. */
+enum ss_file_kind { SS_FILE_OTHER, SS_FILE_TRACE, SS_FILE_RAW };
+enum ss_file_kind ss_model_file_kind(const char *path);
+
+/* As ss_model_add_input, for a raw file in memory (tests, fuzzing); `name` is what messages call
+ * it. */
+enum ss_status ss_model_add_raw_memory(struct ss_model *model, const char *name, const void *bytes,
+                                       size_t length, const struct ss_model_load *load,
+                                       struct ss_error *err);
+
+/* Building blocks for loaders, importers and tests: ids of equal content are shared. */
+uint32_t ss_model_frame_id(struct ss_model *model, const struct ss_model_frame *frame);
+uint32_t ss_model_stack_id(struct ss_model *model, uint32_t parent, uint32_t frame);
+void ss_model_add_total(struct ss_model *model, const struct ss_model_total *total);
+
+static inline const char *ss_model_text(const struct ss_model *model, uint32_t string)
+{
+    return ss_intern_text(&model->strings, string);
+}
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/origin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const stdlib_modules[] = {
+#include "model/stdlib_modules.inc"
+};
+
+static const char *const package_names[] = {
+#include "model/package_names.inc"
+};
+
+static int compare_view(const void *key, const void *element)
+{
+    const struct ss_strview *view = key;
+    const char *name = *(const char *const *)element;
+    size_t length = strlen(name);
+    int order = memcmp(view->data, name, view->length < length ? view->length : length);
+    return order != 0 ? order : (view->length > length) - (view->length < length);
+}
+
+#define IN_TABLE(table, view)                                                                      \
+    (bsearch(&(view), table, sizeof table / sizeof *table, sizeof *table, compare_view) != NULL)
+
+static bool ends_with(struct ss_strview text, const char *ending)
+{
+    size_t length = strlen(ending);
+    return text.length >= length && memcmp(text.data + text.length - length, ending, length) == 0;
+}
+
+static bool contains(struct ss_strview text, const char *part)
+{
+    return memmem(text.data, text.length, part, strlen(part)) != NULL;
+}
+
+static bool starts_with(struct ss_strview text, const char *start)
+{
+    size_t length = strlen(start);
+    return text.length >= length && memcmp(text.data, start, length) == 0;
+}
+
+bool ss_path_is_native(struct ss_strview path)
+{
+    static const char *const endings[] = {".so", ".c",   ".cc", ".cpp", ".cxx", ".h",   ".hpp",
+                                          ".cu", ".cuh", ".rs", ".pyx", ".S",   ".dll", ".dylib"};
+    if (path.length == 0 || path.data[0] == '<') {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (ends_with(path, endings[i])) {
+            return true;
+        }
+    }
+    /* "libc.so.6", "[vdso]", and executables: "python3.11", "ld-2.31". */
+    const char *slash = memrchr(path.data, '/', path.length);
+    const char *base = slash != NULL ? slash + 1 : path.data;
+    struct ss_strview name = {base, (size_t)(path.data + path.length - base)};
+    return contains(name, ".so.") || starts_with(name, "python") ? !ends_with(name, ".py")
+                                                                 : starts_with(name, "[");
+}
+
+/* Code without a file of its own. Dataclasses and the like use "<string>", but so does the
+ * user's exec(): only names that cannot be the user's are given away. */
+static enum ss_code_origin origin_of_made_up(struct ss_strview path)
+{
+    static const char *const of_packages[] = {"<decorator-gen",   "<__array_function__",
+                                              "<attrs generated", "<eval_with_key>",
+                                              "<makefun-gen",     "<boltons."};
+    if (starts_with(path, "<frozen ")) {
+        return SS_ORIGIN_STDLIB;
+    }
+    for (size_t i = 0; i < sizeof of_packages / sizeof *of_packages; i++) {
+        if (starts_with(path, of_packages[i])) {
+            return SS_ORIGIN_PACKAGE;
+        }
+    }
+    return SS_ORIGIN_USER;
+}
+
+static bool has_package_folder(struct ss_strview path)
+{
+    return contains(path, "/site-packages/") || contains(path, "/dist-packages/") ||
+           starts_with(path, "site-packages/") || starts_with(path, "dist-packages/");
+}
+
+/* Is the path, seen from a library folder, a module of the standard library? "asyncio/tasks.py"
+ * asks for the package "asyncio/", "queue.py" for the module "queue". */
+static bool is_stdlib_module(struct ss_strview path)
+{
+    const char *slash = memchr(path.data, '/', path.length);
+    if (slash != NULL) {
+        struct ss_strview package = {path.data, (size_t)(slash + 1 - path.data)};
+        return IN_TABLE(stdlib_modules, package);
+    }
+    if (!ends_with(path, ".py")) {
+        return false;
+    }
+    struct ss_strview module = {path.data, path.length - 3};
+    return IN_TABLE(stdlib_modules, module);
+}
+
+/* What follows "/lib/python3.11/", "/lib64/python3.8/", "/python311.zip/" or, in a build tree,
+ * "/Lib/". */
+static bool after_library_folder(struct ss_strview path, struct ss_strview *rest)
+{
+    const char *end = path.data + path.length;
+    const char *at = path.data;
+    while ((at = memmem(at, (size_t)(end - at), "/python", 7)) != NULL) {
+        const char *slash = memchr(at + 1, '/', (size_t)(end - at - 1));
+        bool in_lib = (at - path.data >= 4 && memcmp(at - 4, "/lib", 4) == 0) ||
+                      (at - path.data >= 6 && memcmp(at - 6, "/lib64", 6) == 0);
+        bool is_zip = slash != NULL && slash - at > 4 && memcmp(slash - 4, ".zip", 4) == 0;
+        if (slash != NULL && (in_lib || is_zip) && at[7] >= '2' && at[7] <= '9') {
+            *rest = (struct ss_strview){slash + 1, (size_t)(end - slash - 1)};
+            return true;
+        }
+        at++;
+    }
+    at = memmem(path.data, path.length, "/Lib/", 5);
+    if (at != NULL) {
+        *rest = (struct ss_strview){at + 5, (size_t)(end - at - 5)};
+        return is_stdlib_module(*rest) || starts_with(*rest, "test/");
+    }
+    return false;
+}
+
+enum ss_code_origin ss_origin_of_path(struct ss_strview path)
+{
+    struct ss_strview rest;
+    if (path.length == 0) {
+        return SS_ORIGIN_UNKNOWN;
+    }
+    if (path.data[0] == '<') {
+        return origin_of_made_up(path);
+    }
+    if (has_package_folder(path)) {
+        return SS_ORIGIN_PACKAGE;
+    }
+    /* Only an absolute path can be the library's: a script run as "python queue.py" is relative. */
+    return path.data[0] == '/' && after_library_folder(path, &rest) ? SS_ORIGIN_STDLIB
+                                                                    : SS_ORIGIN_USER;
+}
+
+enum ss_code_origin ss_origin_of_short_path(struct ss_strview path)
+{
+    if (path.length == 0) {
+        return SS_ORIGIN_UNKNOWN;
+    }
+    if (path.data[0] == '<' || path.data[0] == '/' || has_package_folder(path)) {
+        return ss_origin_of_path(path); /* --full-filenames */
+    }
+    if (is_stdlib_module(path)) {
+        return SS_ORIGIN_STDLIB;
+    }
+    struct ss_strview top = path;
+    const char *slash = memchr(path.data, '/', path.length);
+    if (slash != NULL) {
+        top.length = (size_t)(slash - path.data);
+    } else if (ends_with(path, ".py")) {
+        top.length -= 3;
+    }
+    bool known = IN_TABLE(package_names, top);
+    return known ? SS_ORIGIN_PACKAGE : SS_ORIGIN_USER;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/chrome.h"
+
+#include <inttypes.h>
+
+#include "analysis/trust.h"
+#include "base/alloc.h"
+#include "base/version.h"
+#include "view/json_text.h"
+#include "view/pair_ids.h"
+#include "view/shown.h"
+#include "view/spans.h"
+
+/* Ids for processes and threads whose own id is unknown or taken by another machine's: beyond
+ * what Linux gives out (4,194,304). */
+enum { FIRST_SYNTHETIC_ID = 5000000 };
+
+struct writing {
+    const struct ss_selection *selection;
+    const struct ss_chrome_options *options;
+    struct ss_sink *sink;
+    struct ss_spans spans;
+    ss_span_list list;
+    int64_t *pid_of_process;
+    bool *process_named;
+    struct ss_vec_of(uint32_t) open, path; /* frames, outermost first */
+    bool any_event;
+};
+
+static const char *category_of(const struct ss_model_frame *frame)
+{
+    switch (frame->origin) {
+    case SS_ORIGIN_STDLIB:
+        return "stdlib";
+    case SS_ORIGIN_PACKAGE:
+        return "package";
+    case SS_ORIGIN_NATIVE:
+        return "native";
+    default:
+        return "user";
+    }
+}
+
+static void begin_event(struct writing *writing)
+{
+    ss_sink_text(writing->sink, writing->any_event ? ",\n{" : "\n{");
+    writing->any_event = true;
+}
+
+/* ---- names ----------------------------------------------------------------------------- */
+
+static void write_metadata(struct writing *writing, const char *what, const char *key, int64_t pid,
+                           int64_t tid, struct ss_strview text)
+{
+    begin_event(writing);
+    ss_sink_format(writing->sink,
+                   "\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64
+                   ",\"ts\":0,\"args\":{\"%s\":",
+                   what, pid, tid, key);
+    ss_json_write_string(writing->sink, text);
+    ss_sink_text(writing->sink, "}}");
+}
+
+static void number_processes(struct writing *writing)
+{
+    const struct ss_model *model = writing->selection->model;
+    struct ss_pair_ids taken = {0};
+    for (uint32_t i = 0; i < model->processes.count; i++) {
+        int32_t pid = model->processes.data[i].pid;
+        uint32_t *owner = pid > 0 ? ss_pair_ids_at(&taken, (uint32_t)pid) : NULL;
+        bool own = owner != NULL && *owner == 0;
+        if (own) {
+            *owner = 1;
+        }
+        writing->pid_of_process[i] = own ? pid : FIRST_SYNTHETIC_ID + (int64_t)i;
+    }
+    ss_pair_ids_fini(&taken);
+}
+
+static void name_process(struct writing *writing, uint32_t process)
+{
+    if (writing->process_named[process]) {
+        return;
+    }
+    writing->process_named[process] = true;
+    const struct ss_model *model = writing->selection->model;
+    const struct ss_model_process *row = &model->processes.data[process];
+    int64_t pid = writing->pid_of_process[process];
+    uint32_t name = row->cmdline != 0 ? row->cmdline : row->name;
+    if (name != 0) {
+        write_metadata(writing, "process_name", "name", pid, pid,
+                       ss_intern_get(&model->strings, name));
+    }
+    if (row->label != 0) {
+        write_metadata(writing, "process_labels", "labels", pid, pid,
+                       ss_intern_get(&model->strings, row->label));
+    }
+}
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+static void write_begin(struct writing *writing, uint32_t frame, int64_t pid, int64_t tid,
+                        uint64_t time_ns)
+{
+    const struct ss_model *model = writing->selection->model;
+    const struct ss_model_frame *row = &model->frames.data[frame];
+    struct ss_strview file = ss_frame_file(model, row, &writing->options->style);
+    int32_t line = ss_frame_line(row, &writing->options->style);
+    uint32_t name = row->function != 0 ? row->function : row->name;
+    begin_event(writing);
+    ss_sink_format(writing->sink,
+                   "\"ph\":\"B\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", pid, tid);
+    ss_json_write_us(writing->sink, time_ns);
+    ss_sink_format(writing->sink, ",\"cat\":\"%s\",\"name\":", category_of(row));
+    ss_json_write_string(writing->sink, ss_intern_get(&model->strings, name));
+    if (file.length > 0) {
+        ss_sink_text(writing->sink, ",\"args\":{\"file\":");
+        ss_json_write_string(writing->sink, file);
+        if (line > 0) {
+            ss_sink_format(writing->sink, ",\"line\":%" PRId32, line);
+        }
+        ss_sink_text(writing->sink, "}");
+    }
+    ss_sink_text(writing->sink, "}");
+}
+
+static void close_down_to(struct writing *writing, size_t depth, int64_t pid, int64_t tid,
+                          uint64_t time_ns)
+{
+    while (writing->open.count > depth) {
+        writing->open.count--;
+        begin_event(writing);
+        ss_sink_format(writing->sink,
+                       "\"ph\":\"E\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", pid, tid);
+        ss_json_write_us(writing->sink, time_ns);
+        ss_sink_text(writing->sink, "}");
+    }
+}
+
+/* The same call as far as samples can tell: the same function; the line moves on within it. */
+static bool same_call(const struct ss_model *model, uint32_t a, uint32_t b)
+{
+    const struct ss_model_frame *left = &model->frames.data[a], *right = &model->frames.data[b];
+    return a == b || (left->function == right->function && left->name == right->name &&
+                      left->file == right->file && left->first_line == right->first_line);
+}
+
+static void write_span(struct writing *writing, const struct ss_span *span, int64_t pid,
+                       int64_t tid)
+{
+    const struct ss_model *model = writing->selection->model;
+    ss_vec_clear(&writing->path);
+    for (uint32_t stack = span->stack; stack != 0; stack = model->stacks.data[stack].parent) {
+        ss_vec_push(&writing->path, model->stacks.data[stack].frame);
+    }
+    size_t depth = writing->path.count, shared = 0;
+    while (shared < depth && shared < writing->open.count &&
+           same_call(model, writing->open.data[shared], writing->path.data[depth - 1 - shared])) {
+        shared++;
+    }
+    close_down_to(writing, shared, pid, tid, span->start_ns);
+    for (; shared < depth; shared++) {
+        uint32_t frame = writing->path.data[depth - 1 - shared];
+        write_begin(writing, frame, pid, tid, span->start_ns);
+        ss_vec_push(&writing->open, frame);
+    }
+}
+
+static void write_thread(struct writing *writing, uint32_t thread)
+{
+    const struct ss_model *model = writing->selection->model;
+    const struct ss_model_thread *row = &model->threads.data[thread];
+    ss_spans_of_thread(&writing->spans, thread, &writing->list);
+    if (writing->list.count == 0) {
+        return;
+    }
+    int64_t pid = writing->pid_of_process[row->process];
+    int64_t tid = row->tid > 0 ? row->tid : FIRST_SYNTHETIC_ID + (int64_t)thread;
+    name_process(writing, row->process);
+    if (row->name != 0) {
+        write_metadata(writing, "thread_name", "name", pid, tid,
+                       ss_intern_get(&model->strings, row->name));
+    }
+    uint64_t end_ns = 0;
+    for (size_t i = 0; i < writing->list.count && !ss_sink_failed(writing->sink); i++) {
+        const struct ss_span *span = &writing->list.data[i];
+        if (span->start_ns != end_ns) {
+            close_down_to(writing, 0, pid, tid, end_ns);
+        }
+        write_span(writing, span, pid, tid);
+        end_ns = span->end_ns;
+    }
+    close_down_to(writing, 0, pid, tid, end_ns);
+}
+
+static void write_head(struct writing *writing)
+{
+    struct ss_trust trust;
+    ss_trust_init(&trust, writing->selection);
+    ss_sink_text(writing->sink, "{\"displayTimeUnit\":\"ms\",\n\"otherData\":{\"exporter\":"
+                                "\"stepscope " SS_VERSION "\",\"command\":");
+    ss_json_write_string(writing->sink, ss_strview_of(trust.all.command));
+    ss_sink_text(writing->sink, ",\"hostname\":");
+    ss_json_write_string(writing->sink, ss_strview_of(trust.all.hostname));
+    ss_sink_format(writing->sink,
+                   ",\"start_unix_ns\":\"%" PRId64 "\",\"rate_hz\":\"%g\",\"first_sample_"
+                   "monotonic_ns\":\"%" PRIu64 "\"},\n\"traceEvents\":[",
+                   trust.all.start_unix_ns, trust.all.asked_hz, writing->spans.base_ns[0]);
+    ss_trust_fini(&trust);
+}
+
+static enum ss_status check_times(const struct ss_model *model, struct ss_error *err)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].kind == SS_INPUT_RAW) {
+            return ss_fail(err, SS_E_UNSUPPORTED,
+                           "%s has no times, which Chrome trace events need; raw files can become "
+                           "speedscope and flamegraph",
+                           ss_model_text(model, model->inputs.data[i].path));
+        }
+    }
+    return SS_OK;
+}
+
+enum ss_status ss_view_chrome(const struct ss_selection *selection,
+                              const struct ss_chrome_options *options, struct ss_sink *sink,
+                              struct ss_error *err)
+{
+    const struct ss_model *model = selection->model;
+    SS_TRY(check_times(model, err));
+    if (selection->shown == 0) {
+        return ss_fail_no_samples(selection, err);
+    }
+    struct writing writing = {
+        .selection = selection,
+        .options = options,
+        .sink = sink,
+        .pid_of_process = ss_alloc_zero(model->processes.count + 1, sizeof(int64_t)),
+        .process_named = ss_alloc_zero(model->processes.count + 1, sizeof(bool))};
+    ss_spans_init(&writing.spans, selection);
+    number_processes(&writing);
+    write_head(&writing);
+    for (uint32_t thread = 0; thread < model->threads.count && !ss_sink_failed(sink); thread++) {
+        write_thread(&writing, thread);
+    }
+    ss_sink_text(sink, "]}\n");
+    ss_spans_fini(&writing.spans);
+    ss_free(writing.pid_of_process);
+    ss_free(writing.process_named);
+    ss_vec_fini(&writing.list);
+    ss_vec_fini(&writing.open);
+    ss_vec_fini(&writing.path);
+    return SS_OK;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the builders of a flame tree share (root first, leaf first). Private to flame_*.c. */
+#ifndef SS_VIEW_FLAME_BUILD_H
+#define SS_VIEW_FLAME_BUILD_H
+
+#include "base/strbuf.h"
+#include "view/flame_tree.h"
+#include "view/pair_ids.h"
+
+/* A process or thread label around the frames; group 0 is none. */
+struct ss_flame_group {
+    uint32_t parent, label;
+};
+
+/* One kept row of totals on its way from the leaf to the root. */
+struct ss_flame_walker {
+    uint32_t label; /* of the box it is to enter next; UINT32_MAX: at its end */
+    uint32_t stack; /* the model's stack behind that box; 0: in the groups */
+    uint32_t group; /* next group when the stack is used up */
+    uint8_t side;
+    bool waiting;
+    uint64_t samples, records;
+};
+
+struct ss_flame_build {
+    struct ss_flame_tree *tree;
+    const struct ss_flame_tree_options *options;
+    int side; /* whose rows are added now; indexes the arrays below */
+    const struct ss_model *models[SS_FLAME_SIDES];
+    uint32_t *label_of_frame[SS_FLAME_SIDES];  /* label + 1; 0: not known yet */
+    uint32_t *group_of_thread[SS_FLAME_SIDES]; /* group + 1 */
+    struct ss_pair_ids label_ids, group_ids, children, stack_nodes;
+    struct ss_vec_of(struct ss_flame_group) groups;
+    struct ss_vec_of(uint32_t) pending;
+    struct ss_vec_of(struct ss_flame_walker) walkers;
+    struct ss_strbuf text;
+};
+
+uint32_t ss_flame_frame_label(struct ss_flame_build *build, uint32_t frame);
+uint32_t ss_flame_thread_group(struct ss_flame_build *build, uint32_t thread);
+uint32_t ss_flame_child(struct ss_flame_build *build, uint32_t node, uint32_t label);
+
+void ss_flame_reverse_add(struct ss_flame_build *build, const struct ss_model_total *total);
+void ss_flame_reverse_finish(struct ss_flame_build *build);
+
+#endif

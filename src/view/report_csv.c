@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "view/report.h"
+
+enum { MAX_FIELD_BYTES = 64 << 20 };
+
+static void write_text(FILE *out, struct ss_strview text)
+{
+    struct ss_strbuf valid;
+    ss_strbuf_init(&valid, MAX_FIELD_BYTES);
+    ss_utf8_append_valid(&valid, text.data, text.length);
+    /* An edge blank is kept by quotes where readers would trim it. */
+    bool quoted =
+        strpbrk(valid.data, ",\"\r\n") != NULL || strlen(valid.data) < valid.length ||
+        (valid.length > 0 && (valid.data[0] == ' ' || valid.data[valid.length - 1] == ' '));
+    if (quoted) {
+        fputc('"', out);
+    }
+    for (size_t i = 0; i < valid.length; i++) {
+        if (valid.data[i] == '"') {
+            fputc('"', out);
+        }
+        fputc(valid.data[i], out);
+    }
+    if (quoted) {
+        fputc('"', out);
+    }
+    ss_strbuf_fini(&valid);
+}
+
+static void write_cell(FILE *out, const struct ss_cell *cell)
+{
+    switch (cell->type) {
+    case SS_CELL_ABSENT:
+        break;
+    case SS_CELL_TEXT:
+        write_text(out, cell->text);
+        break;
+    case SS_CELL_INTEGER:
+        fprintf(out, "%" PRId64, cell->integer);
+        break;
+    case SS_CELL_REAL:
+        fprintf(out, "%.4f", cell->real);
+        break;
+    }
+}
+
+static void write_table(const struct ss_table *table, FILE *out)
+{
+    const char *separator = "";
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (!table->columns[c].not_in_csv) {
+            fprintf(out, "%s%s", separator, table->columns[c].key);
+            separator = ",";
+        }
+    }
+    fputs("\r\n", out);
+    for (size_t row = 0; row < table->row_count; row++) {
+        separator = "";
+        for (size_t c = 0; c < table->column_count; c++) {
+            if (!table->columns[c].not_in_csv) {
+                fputs(separator, out);
+                write_cell(out, ss_table_cell(table, row, c));
+                separator = ",";
+            }
+        }
+        fputs("\r\n", out);
+    }
+}
+
+enum ss_status ss_report_csv(const struct ss_report *report, const struct ss_report_style *style,
+                             FILE *out, struct ss_error *err)
+{
+    (void)style;
+    (void)err;
+    for (size_t i = 0; i < report->table_count; i++) {
+        if (i > 0) {
+            fputs("\r\n", out);
+        }
+        write_table(&report->tables[i], out);
+    }
+    return SS_OK;
+}

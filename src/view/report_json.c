@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <jansson.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "base/version.h"
+#include "view/report.h"
+
+enum { MAX_TEXT_BYTES = 64 << 20, SCHEMA = 1 };
+
+static json_t *text_of(struct ss_strview text)
+{
+    struct ss_strbuf valid;
+    ss_strbuf_init(&valid, MAX_TEXT_BYTES);
+    ss_utf8_append_valid(&valid, text.data, text.length);
+    json_t *json = json_stringn(valid.data, valid.length);
+    ss_strbuf_fini(&valid);
+    return json;
+}
+
+static void put_text(json_t *object, const char *key, const char *text)
+{
+    json_object_set_new(object, key, text[0] != '\0' ? text_of(ss_strview_of(text)) : json_null());
+}
+
+static void put_count(json_t *object, const char *key, uint64_t count)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)count));
+}
+
+/* 0 stands for unknown. */
+static void put_real(json_t *object, const char *key, double value)
+{
+    json_object_set_new(object, key, value != 0 ? json_real(value) : json_null());
+}
+
+static json_t *counts_of(const struct ss_trust_input *input)
+{
+    if (!input->has_counts) {
+        return json_null();
+    }
+    json_t *counts = json_object();
+    put_count(counts, "ticks_due", input->due);
+    put_count(counts, "ticks_done", input->done);
+    put_count(counts, "ticks_skipped", input->skipped);
+    put_count(counts, "ticks_late", input->late);
+    put_count(counts, "stacks_seen", input->seen);
+    put_count(counts, "stacks_partial", input->partial);
+    put_count(counts, "stacks_lost", input->lost);
+    put_count(counts, "stacks_dropped", input->dropped);
+    put_count(counts, "processes_too_short", input->processes_short);
+    return counts;
+}
+
+static json_t *input_of(const struct ss_trust_input *input)
+{
+    json_t *object = json_object();
+    bool raw = input->kind == SS_INPUT_RAW;
+    put_text(object, "path", input->path);
+    put_text(object, "kind", raw ? "raw" : "trace");
+    put_text(object, "command", input->command);
+    put_text(object, "hostname", input->hostname);
+    put_text(object, "runtime", input->runtime);
+    json_object_set_new(object, "start_unix_ns",
+                        input->start_unix_ns != 0 ? json_integer(input->start_unix_ns)
+                                                  : json_null());
+    put_real(object, "duration_s", input->duration_s);
+    put_real(object, "asked_hz", input->asked_hz);
+    put_real(object, "achieved_hz", input->achieved_hz);
+    put_count(object, "processes", input->processes);
+    put_count(object, "threads", input->threads);
+    put_count(object, "samples", input->samples);
+    json_object_set_new(object, "lines",
+                        raw ? json_integer((json_int_t)input->lines) : json_null());
+    json_object_set_new(object, "skipped_lines",
+                        raw ? json_integer((json_int_t)input->skipped_lines) : json_null());
+    json_object_set_new(object, "counts", counts_of(input));
+    return object;
+}
+
+static json_t *problems_of(const struct ss_trust *trust)
+{
+    json_t *problems = json_array();
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    for (size_t i = 0; i < trust->problems.count; i++) {
+        ss_strbuf_clear(&text);
+        ss_trust_problem_text(&trust->problems.data[i], &text);
+        json_array_append_new(problems, text_of((struct ss_strview){text.data, text.length}));
+    }
+    ss_strbuf_fini(&text);
+    return problems;
+}
+
+static json_t *header_of(const struct ss_trust *trust)
+{
+    json_t *inputs = json_array();
+    for (size_t i = 0; i < trust->inputs.count; i++) {
+        json_array_append_new(inputs, input_of(&trust->inputs.data[i]));
+    }
+    const struct ss_selection *selection = trust->selection;
+    json_t *samples = json_object();
+    put_count(samples, "recorded", selection->recorded);
+    put_count(samples, "shown", selection->shown);
+    put_count(samples, "idle", selection->idle);
+    put_count(samples, "no_gil", selection->no_gil);
+    put_count(samples, "filtered", selection->filtered);
+    put_count(samples, "frameless", selection->frameless);
+    json_t *header = json_object();
+    json_object_set_new(header, "inputs", inputs);
+    json_object_set_new(header, "samples", samples);
+    put_count(header, "skipped_files", trust->skipped_files);
+    json_object_set_new(header, "problems", problems_of(trust));
+    return header;
+}
+
+static json_t *cell_of(const struct ss_cell *cell)
+{
+    switch (cell->type) {
+    case SS_CELL_TEXT:
+        return text_of(cell->text);
+    case SS_CELL_INTEGER:
+        return json_integer(cell->integer);
+    case SS_CELL_REAL:
+        return json_real(cell->real);
+    case SS_CELL_ABSENT:
+        break;
+    }
+    return json_null();
+}
+
+static json_t *row_of(const struct ss_table *table, size_t row)
+{
+    json_t *object = json_object();
+    for (size_t c = 0; c < table->column_count; c++) {
+        const struct ss_cell *cell = ss_table_cell(table, row, c);
+        if (cell->type != SS_CELL_ABSENT || !table->columns[c].not_in_csv) {
+            json_object_set_new(object, table->columns[c].key, cell_of(cell));
+        }
+    }
+    return object;
+}
+
+static json_t *table_of(const struct ss_table *table)
+{
+    json_t *units = json_object();
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (table->columns[c].unit != NULL) {
+            put_text(units, table->columns[c].key, table->columns[c].unit);
+        }
+    }
+    json_t *rows = json_array();
+    for (size_t row = 0; row < table->row_count; row++) {
+        json_array_append_new(rows, row_of(table, row));
+    }
+    json_t *object = json_object();
+    put_text(object, "by", table->name);
+    json_object_set_new(object, "units", units);
+    put_count(object, "shown_samples", table->shown_samples);
+    put_count(object, "dropped_samples", table->dropped_samples);
+    put_count(object, "hidden_rows", table->hidden_rows);
+    put_count(object, "hidden_samples", table->hidden_samples);
+    json_object_set_new(object, "rows", rows);
+    return object;
+}
+
+enum ss_status ss_report_json(const struct ss_report *report, const struct ss_report_style *style,
+                              FILE *out, struct ss_error *err)
+{
+    (void)style;
+    json_t *units = json_object();
+    put_text(units, "samples", "sampling ticks");
+    put_text(units, "percent", "of the table's shown_samples");
+    put_text(units, "points", "percentage points, plus or minus, at 95 %");
+    json_t *tables = json_array();
+    for (size_t i = 0; i < report->table_count; i++) {
+        json_array_append_new(tables, table_of(&report->tables[i]));
+    }
+    json_t *root = json_object();
+    json_object_set_new(root, "schema", json_integer(SCHEMA));
+    put_text(root, "stepscope", SS_VERSION);
+    json_object_set_new(root, "units", units);
+    json_object_set_new(root, "header", header_of(report->trust));
+    json_object_set_new(root, "tables", tables);
+    int failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    json_decref(root);
+    fputc('\n', out);
+    return failed ? ss_fail(err, SS_E_IO, "the JSON could not be written") : SS_OK;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+enum { BUFFER_BYTES = 256 * 1024, BUFFER_MAXIMUM = 64 * 1024 * 1024, NAME_ATTEMPTS = 100 };
+
+/* "folder/.name.PID-N.part": in the same folder, since rename does not cross file systems. */
+static char *temporary_name(const char *path, int attempt)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
+    /* The name may already be as long as a name can be. */
+    int keep = (int)strlen(path + folder) > 200 ? 200 : (int)strlen(path + folder);
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, strlen(path) + 64);
+    ss_strbuf_append_format(&name, "%.*s.%.*s.%ld-%d.part", (int)folder, path, keep, path + folder,
+                            (long)getpid(), attempt);
+    return name.data;
+}
+
+static int create_temporary(struct ss_sink *sink)
+{
+    for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+        sink->temporary = temporary_name(sink->path, attempt);
+        int fd = open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) {
+            return fd;
+        }
+        ss_free(sink->temporary);
+        sink->temporary = NULL;
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, struct ss_error *err)
+{
+    *sink = (struct ss_sink){.fd = -1};
+    if (strcmp(path, "-") == 0) {
+        sink->fd = STDOUT_FILENO;
+        sink->name = ss_strdup("standard output");
+        ss_strbuf_init(&sink->buffer, BUFFER_MAXIMUM);
+        return SS_OK;
+    }
+    struct stat status;
+    bool exists = stat(path, &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) {
+        return ss_fail(err, SS_E_IO, "%s is a folder: name a file", path);
+    }
+    if (exists && !S_ISREG(status.st_mode)) {
+        sink->fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        /* Through a symbolic link the file behind it is replaced, not the link. */
+        char real[PATH_MAX];
+        sink->path = ss_strdup(exists && realpath(path, real) != NULL ? real : path);
+        sink->fd = create_temporary(sink);
+        if (sink->fd >= 0 && exists) {
+            (void)fchmod(sink->fd, status.st_mode & 0777);
+        }
+    }
+    if (sink->fd < 0) {
+        enum ss_status failed = ss_fail_errno(err, errno, "cannot write %s", path);
+        ss_free(sink->path);
+        ss_free(sink->temporary);
+        *sink = (struct ss_sink){.fd = -1};
+        return failed;
+    }
+    sink->name = ss_strdup(path);
+    ss_strbuf_init(&sink->buffer, BUFFER_MAXIMUM);
+    return SS_OK;
+}
+
+void ss_sink_open_memory(struct ss_sink *sink, size_t maximum_bytes)
+{
+    *sink = (struct ss_sink){.fd = -1, .name = ss_strdup("memory")};
+    ss_strbuf_init(&sink->buffer, maximum_bytes);
+}
+
+/* write(2) with SIGPIPE held back: a closed pipe is an error like others, not a death. */
+static ssize_t write_quietly(int fd, const char *bytes, size_t length)
+{
+    sigset_t pipe_signal, before;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    ssize_t wrote = write(fd, bytes, length);
+    int saved = errno;
+    /* A reader that leaves in the middle of a write raises the signal of a partial success, too. */
+    const struct timespec now = {0};
+    sigtimedwait(&pipe_signal, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return wrote;
+}
+
+static void flush(struct ss_sink *sink)
+{
+    const char *at = sink->buffer.data;
+    size_t left = sink->buffer.length;
+    while (left > 0 && sink->failure.status == SS_OK) {
+        ssize_t wrote = write_quietly(sink->fd, at, left);
+        if (wrote < 0 && errno == EINTR) {
+            continue;
+        }
+        if (wrote < 0) {
+            ss_fail_errno(&sink->failure, errno, "cannot write %s", sink->name);
+            break;
+        }
+        at += wrote;
+        left -= (size_t)wrote;
+    }
+    ss_strbuf_clear(&sink->buffer);
+}
+
+/* After something was appended to the buffer. */
+static void settle(struct ss_sink *sink)
+{
+    if (sink->buffer.overflow) {
+        ss_fail(&sink->failure, SS_E_LIMIT, "%s holds at most %zu bytes", sink->name,
+                sink->buffer.maximum);
+    } else if (sink->fd >= 0 && sink->buffer.length >= BUFFER_BYTES) {
+        flush(sink);
+    }
+}
+
+void ss_sink_write(struct ss_sink *sink, const void *bytes, size_t length)
+{
+    if (sink->failure.status == SS_OK) {
+        sink->written_bytes += length;
+        ss_strbuf_append(&sink->buffer, bytes, length);
+        settle(sink);
+    }
+}
+
+void ss_sink_text(struct ss_sink *sink, const char *text)
+{
+    ss_sink_write(sink, text, strlen(text));
+}
+
+void ss_sink_view(struct ss_sink *sink, struct ss_strview view)
+{
+    ss_sink_write(sink, view.data, view.length);
+}
+
+void ss_sink_format(struct ss_sink *sink, const char *format, ...)
+{
+    if (sink->failure.status == SS_OK) {
+        size_t before = sink->buffer.length;
+        va_list arguments;
+        va_start(arguments, format);
+        ss_strbuf_append_vformat(&sink->buffer, format, arguments);
+        va_end(arguments);
+        sink->written_bytes += sink->buffer.length - before;
+        settle(sink);
+    }
+}
+
+bool ss_sink_failed(const struct ss_sink *sink)
+{
+    return sink->failure.status != SS_OK;
+}
+
+static void release(struct ss_sink *sink)
+{
+    if (sink->fd > STDERR_FILENO) {
+        close(sink->fd);
+    }
+    if (sink->temporary != NULL) {
+        unlink(sink->temporary);
+    }
+    ss_free(sink->path);
+    ss_free(sink->temporary);
+    ss_free(sink->name);
+    ss_strbuf_fini(&sink->buffer);
+    *sink = (struct ss_sink){.fd = -1};
+}
+
+static void put_in_place(struct ss_sink *sink)
+{
+    /* Some file systems (NFS, quotas) tell of a full disk only here. */
+    if (close(sink->fd) != 0 && errno != EINTR) {
+        ss_fail_errno(&sink->failure, errno, "cannot write %s", sink->name);
+    } else if (rename(sink->temporary, sink->path) != 0) {
+        ss_fail_errno(&sink->failure, errno, "cannot put %s in place", sink->name);
+    } else {
+        ss_free(sink->temporary);
+        sink->temporary = NULL;
+    }
+    sink->fd = -1;
+}
+
+enum ss_status ss_sink_close(struct ss_sink *sink, struct ss_error *err)
+{
+    if (sink->fd >= 0) {
+        flush(sink);
+    }
+    if (sink->failure.status == SS_OK && sink->temporary != NULL) {
+        put_in_place(sink);
+    }
+    enum ss_status status = sink->failure.status;
+    if (status != SS_OK && err != NULL) {
+        *err = sink->failure;
+    }
+    release(sink);
+    return status;
+}
+
+void ss_sink_abandon(struct ss_sink *sink)
+{
+    release(sink);
+}

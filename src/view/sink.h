@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a view writes to: a file that appears under its name only when it is complete, a stream
+ * (stdout), or memory. Writes are buffered. The first failure (disk full, closed pipe) is kept and
+ * later writes are dropped, so that views write freely and check once, at ss_sink_close.
+ * One owner.
+ */
+#ifndef SS_VIEW_SINK_H
+#define SS_VIEW_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "base/strview.h"
+
+struct ss_sink {
+    int fd;          /* -1: memory */
+    char *path;      /* the final name; NULL: not a file of ours */
+    char *temporary; /* beside it, until it is complete */
+    char *name;      /* for messages */
+    struct ss_strbuf buffer;
+    uint64_t written_bytes;  /* taken so far */
+    struct ss_error failure; /* status SS_OK: none */
+};
+
+/* A regular file is written as a hidden file beside `path` (with the mode of the file that it
+ * replaces, else the umask's) and renamed by ss_sink_close; "-" is stdout; a device or pipe is
+ * written in place. */
+enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, struct ss_error *err);
+/* Memory of at most `maximum_bytes`; what is in it: sink->buffer. Beyond it writes fail. */
+void ss_sink_open_memory(struct ss_sink *sink, size_t maximum_bytes);
+
+void ss_sink_write(struct ss_sink *sink, const void *bytes, size_t length);
+void ss_sink_text(struct ss_sink *sink, const char *text);
+void ss_sink_view(struct ss_sink *sink, struct ss_strview view);
+void ss_sink_format(struct ss_sink *sink, const char *format, ...) SS_PRINTF(2, 3);
+/* True once a write has failed: a long loop may stop early. */
+bool ss_sink_failed(const struct ss_sink *sink);
+
+/* Flushes and puts the file in place. On failure, also an earlier one, nothing is left behind.
+ * Frees everything either way. */
+enum ss_status ss_sink_close(struct ss_sink *sink, struct ss_error *err);
+/* Gives up: nothing is left behind. */
+void ss_sink_abandon(struct ss_sink *sink);
+
+#endif

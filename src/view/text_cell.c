@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/text_cell.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/utf8.h"
+
+static const char replacement[] = "\xef\xbf\xbd";
+static const char ellipsis[] = "…";
+
+void ss_text_use_utf8(void)
+{
+    if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) {
+        setlocale(LC_CTYPE, "");
+    }
+}
+
+/* Bytes of the character at `text`; its columns, -1 when it is not printable. */
+static size_t character(const char *text, size_t available, int *columns)
+{
+    size_t length = ss_utf8_length(text, available);
+    wchar_t wide = 0;
+    mbstate_t state = {0};
+    if (length == 0 || mbrtowc(&wide, text, length, &state) != length) {
+        *columns = length > 1 ? 1 : -1; /* no UTF-8 locale here: a guess */
+        return length > 0 ? length : 1;
+    }
+    *columns = wcwidth(wide);
+    return length;
+}
+
+/* Marks that turn the writing direction could make a row read as another. */
+static bool is_direction_mark(const char *text, size_t length)
+{
+    return length == 3 && (unsigned char)text[0] == 0xe2 &&
+           (((unsigned char)text[1] == 0x80 && (unsigned char)text[2] >= 0xaa &&
+             (unsigned char)text[2] <= 0xae) ||
+            ((unsigned char)text[1] == 0x81 && (unsigned char)text[2] >= 0xa6 &&
+             (unsigned char)text[2] <= 0xa9));
+}
+
+void ss_text_append_clean(struct ss_strbuf *out, struct ss_strview text)
+{
+    const char *at = text.data, *end = text.data + text.length;
+    while (at < end) {
+        int columns;
+        size_t length = character(at, (size_t)(end - at), &columns);
+        if (columns < 0 || is_direction_mark(at, length)) {
+            ss_strbuf_append_text(out, replacement);
+        } else {
+            ss_strbuf_append(out, at, length);
+        }
+        at += length;
+    }
+}
+
+size_t ss_text_width(const char *text)
+{
+    size_t width = 0;
+    size_t left = strlen(text);
+    while (left > 0) {
+        int columns;
+        size_t length = character(text, left, &columns);
+        width += columns > 0 ? (size_t)columns : 0;
+        text += length;
+        left -= length;
+    }
+    return width;
+}
+
+/* The longest start of `text` that fits. */
+static size_t start_that_fits(const char *text, size_t columns)
+{
+    size_t used = 0, bytes = 0, left = strlen(text);
+    while (left > 0) {
+        int width;
+        size_t length = character(text + bytes, left, &width);
+        used += width > 0 ? (size_t)width : 0;
+        if (used > columns) {
+            break;
+        }
+        bytes += length;
+        left -= length;
+    }
+    return bytes;
+}
+
+/* The longest end of `text` that fits. */
+static const char *end_that_fits(const char *text, size_t columns)
+{
+    size_t width = ss_text_width(text), left = strlen(text);
+    while (width > columns) {
+        int one;
+        size_t length = character(text, left, &one);
+        width -= one > 0 ? (size_t)one : 0;
+        text += length;
+        left -= length;
+    }
+    return text;
+}
+
+void ss_text_append_cut_middle(struct ss_strbuf *out, const char *text, size_t columns)
+{
+    if (columns == 0 || ss_text_width(text) <= columns) {
+        ss_strbuf_append_text(out, columns > 0 ? text : "");
+        return;
+    }
+    size_t start = (columns - 1) / 3;
+    ss_strbuf_append(out, text, start_that_fits(text, start));
+    ss_strbuf_append_text(out, ellipsis);
+    ss_strbuf_append_text(out, end_that_fits(text, columns - 1 - start));
+}
+
+void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t columns)
+{
+    if (columns == 0 || ss_text_width(text) <= columns) {
+        ss_strbuf_append_text(out, columns > 0 ? text : "");
+        return;
+    }
+    ss_strbuf_append(out, text, start_that_fits(text, columns - 1));
+    ss_strbuf_append_text(out, ellipsis);
+}
+
+void ss_text_append_count(struct ss_strbuf *out, uint64_t count)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            ss_strbuf_append_char(out, ',');
+        }
+        ss_strbuf_append_char(out, digits[i]);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text that goes to a terminal: made printable, measured in columns, cut to fit. Widths are those
+ * of the C.UTF-8 locale, whatever the environment says: call ss_text_use_utf8 first. */
+#ifndef SS_VIEW_TEXT_CELL_H
+#define SS_VIEW_TEXT_CELL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "base/strview.h"
+
+void ss_text_use_utf8(void);
+/* Appends `text` with everything that a terminal could take for a command replaced by U+FFFD. */
+void ss_text_append_clean(struct ss_strbuf *out, struct ss_strview text);
+/* Columns that printable UTF-8 takes. */
+size_t ss_text_width(const char *text);
+/* Appends `text` cut to `columns` with an ellipsis: in the middle (a path keeps its end, which
+ * tells more), or at the end. */
+void ss_text_append_cut_middle(struct ss_strbuf *out, const char *text, size_t columns);
+void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t columns);
+/* 1234567 → "1,234,567". */
+void ss_text_append_count(struct ss_strbuf *out, uint64_t count);
+
+#endif

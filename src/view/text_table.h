@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Aligned columns through libsmartcols, fitted to a width: columns that may shrink lose their
+ * middle, the widest first. One owner.
+ */
+#ifndef SS_VIEW_TEXT_TABLE_H
+#define SS_VIEW_TEXT_TABLE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/strview.h"
+#include "base/vec.h"
+
+struct ss_text_column {
+    const char *title;
+    const char *short_title; /* where the title does not fit; NULL: the title, cut */
+    bool right;
+    size_t least; /* columns it may shrink to; 0: keeps its width */
+    bool drops;   /* left out altogether when the width does not do */
+};
+
+struct ss_text_cell {
+    const char *text; /* clean; NULL: empty */
+    const char *colour;
+};
+
+struct ss_text_table {
+    const struct ss_text_column *columns;
+    size_t column_count;
+    struct ss_arena arena;
+    struct ss_vec_of(struct ss_text_cell) cells;
+    struct ss_vec_of(const char *) row_colours; /* NULL: none */
+};
+
+void ss_text_table_init(struct ss_text_table *table, const struct ss_text_column *columns,
+                        size_t column_count);
+void ss_text_table_fini(struct ss_text_table *table);
+void ss_text_table_add_row(struct ss_text_table *table, const char *colour);
+/* Sets a cell of the newest row; the text is cleaned and copied. `colour` may be NULL. */
+void ss_text_table_put(struct ss_text_table *table, size_t column, struct ss_strview text,
+                       const char *colour);
+void ss_text_table_putf(struct ss_text_table *table, size_t column, const char *colour,
+                        const char *format, ...) SS_PRINTF(4, 5);
+/* `width` 0: no limit. */
+enum ss_status ss_text_table_print(const struct ss_text_table *table, FILE *out, size_t width,
+                                   bool colour, struct ss_error *err);
+
+#endif
