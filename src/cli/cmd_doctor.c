@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/doctor_findings.h"
+
+enum { MOST_FINDINGS = 16, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
+
+static const char *const verdict_names[] = {"ok", "limited", "no", "-"};
+static const char *const verdict_colours[] = {"\033[32m", "\033[33m", "\033[31m", "\033[2m"};
+
+static size_t examine(struct ss_finding *findings)
+{
+    size_t count = 0;
+    struct ss_host_facts host;
+    ss_host_facts_collect(&host);
+    struct ss_ptrace_facts child, stranger;
+    bool child_known = ss_ptrace_probe_child(&child);
+    bool stranger_known = ss_ptrace_probe_stranger(&stranger);
+    ss_finding_record(&child, child_known, &findings[count++]);
+    ss_finding_attach(&stranger, stranger_known, &host, &findings[count++]);
+
+    struct ss_python_installs installed = {0}, running = {0};
+    ss_python_installs_find(ss_env_get(SS_ENV_PATH), ss_env_get(SS_ENV_HOME), &installed);
+    ss_python_processes_find(&running);
+    ss_finding_python(&installed, &running, &findings[count++]);
+    ss_vec_fini(&installed);
+    ss_vec_fini(&running);
+
+    ss_finding_children(&host, &findings[count++]);
+    ss_finding_clock(&host, &findings[count++]);
+
+    struct ss_folder_facts folder;
+    ss_folder_facts_collect(".", &folder);
+    ss_finding_folder("this folder", &folder, &findings[count++]);
+
+    ss_finding_processes(&host, &findings[count++]);
+    ss_finding_confinement(&host, &findings[count++]);
+    ss_finding_machine(&host, &findings[count++]);
+    return count;
+}
+
+/* Breaks at blanks so that the text stays in its column. */
+static void print_text(const char *text, int width)
+{
+    int column = 0;
+    while (*text != '\0') {
+        int word = (int)strcspn(text, " ");
+        if (column > 0 && column + 1 + word > width) {
+            printf("\n%*s", TEXT_COLUMN, "");
+            column = 0;
+        } else if (column > 0) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", word, text);
+        column += word;
+        text += word + (text[word] == ' ');
+    }
+    putchar('\n');
+}
+
+static void show_text(const struct ss_finding *findings, size_t count, bool works)
+{
+    bool colour = ss_cli_use_colour(STDOUT_FILENO);
+    int width = ss_cli_terminal_width(STDOUT_FILENO) - TEXT_COLUMN - 1;
+    width = width < 40 ? 40 : width > 90 ? 90 : width;
+    for (size_t i = 0; i < count; i++) {
+        const struct ss_finding *finding = &findings[i];
+        printf("%s%-*s%s%-*s", colour ? verdict_colours[finding->verdict] : "", NAME_COLUMN,
+               verdict_names[finding->verdict], colour ? "\033[0m" : "", TEXT_COLUMN - NAME_COLUMN,
+               finding->name);
+        print_text(finding->text, width);
+        if (finding->fix[0] != '\0') {
+            printf("%*s", TEXT_COLUMN, "");
+            char fix[sizeof finding->fix + 8];
+            snprintf(fix, sizeof fix, "fix: %s", finding->fix);
+            print_text(fix, width);
+        }
+    }
+    printf("\n%s\n", works ? "Recording works here: stepscope record -- python train.py"
+                           : "Recording does not work here; the lines that say \"no\" tell why.");
+}
+
+static int show_json(const struct ss_finding *findings, size_t count, bool works)
+{
+    json_t *checks = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const struct ss_finding *finding = &findings[i];
+        const char *verdict =
+            finding->verdict == SS_VERDICT_FACT ? "fact" : verdict_names[finding->verdict];
+        json_array_append_new(checks, json_pack("{s:s, s:s, s:s+, s:s+}", "name", finding->name,
+                                                "verdict", verdict, "text", finding->text, "",
+                                                "fix", finding->fix, ""));
+    }
+    json_t *root = json_pack("{s:i, s:s, s:b, s:o}", "schema", 1, "stepscope", SS_VERSION, "works",
+                             works, "checks", checks);
+    int failed = root == NULL ? -1 : json_dumpf(root, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(root);
+    return failed;
+}
+
+static int run(const struct ss_arguments *arguments)
+{
+    static const char *const choices[] = {"text", "json", NULL};
+    int format;
+    if (!ss_arguments_get_choice(arguments, "format", choices, 0, &format)) {
+        return ss_status_exit_code(SS_E_USAGE);
+    }
+    if (arguments->positional_count > 0) {
+        return ss_cli_usage(arguments, "takes no argument, not \"%s\"", arguments->positional[0]);
+    }
+    struct ss_finding findings[MOST_FINDINGS];
+    size_t count = examine(findings);
+    /* What stands in the way of a recording is its first finding; a full folder is named beside
+     * it, since -o can point elsewhere. */
+    bool works = findings[0].verdict == SS_VERDICT_OK;
+    if (format == 1) {
+        if (show_json(findings, count, works) != 0) {
+            struct ss_error err;
+            ss_fail(&err, SS_E_IO, "the findings could not be written");
+            return ss_cli_error(arguments, &err);
+        }
+    } else {
+        show_text(findings, count, works);
+    }
+    return works ? 0 : ss_status_exit_code(SS_E_CHECK);
+}
+
+static const struct ss_option options[] = {
+    {"format", 0, "text|json", "how to print it; default text", NULL, false},
+    {0},
+};
+
+static const char *const examples[] = {
+    "stepscope doctor",
+    "what works on this machine, and the fix for what does not",
+    "stepscope doctor --format json",
+    "the same for a script; the exit status is 0 when recording works",
+    NULL,
+};
+
+const struct ss_command ss_command_doctor = {
+    .name = "doctor",
+    .summary = "tell what works on this machine, and the fix for what does not",
+    .synopsis = "[options]",
+    .description =
+        "Tries out what a recording needs: reading the memory of a child and of another process, "
+        "hearing of new processes, clock, folders, Python versions. Each line says ok, limited or "
+        "no, why, and what helps.\nThe exit status is 0 when recording a program works, else 1.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

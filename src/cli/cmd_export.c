@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/exporting.h"
+#include "cli/formats.h"
+#include "cli/reading.h"
+#include "cli/recordings.h"
+#include "trace/rewrite.h"
+
+static const struct ss_option options[] = {
+    {"to", 0, "FORMAT",
+     "raw, flamegraph, speedscope, chrome or perfetto-compat (default by the ending of -o)",
+     "Output", false},
+    {"output", 'o', "FILE", "what to write; - is stdout (default INPUT with the format's ending)",
+     NULL, false},
+    {"threads", 't', NULL, "thread labels in raw and flamegraph", NULL, false},
+    {"subprocesses", 's', NULL, "process labels in raw also when there is only one process", NULL,
+     false},
+    SS_READING_FRAME_OPTIONS,
+    SS_READING_FILTER_OPTIONS("until"),
+    {0}};
+
+enum { MAX_PATH_BYTES = 8192 };
+
+/* Viewers in a browser fail on larger files (strings of 512 MB, tabs of 2 to 4 GB). */
+static const uint64_t huge_bytes = 500 * 1000 * 1000;
+
+struct request {
+    struct ss_reading reading;
+    const struct ss_format_row *format;
+    const char *output; /* NULL: beside the input */
+};
+
+static bool parse_format(const struct ss_arguments *arguments, struct request *request)
+{
+    const char *name = ss_arguments_get(arguments, "to");
+    request->output = ss_arguments_get(arguments, "output");
+    if (name != NULL) {
+        request->format = ss_format_by_name(name);
+    } else if (request->output != NULL) {
+        request->format = ss_format_by_ending(request->output);
+    }
+    if (request->format != NULL && request->format->export) {
+        return true;
+    }
+    const char *choices = "raw, flamegraph, speedscope, chrome, perfetto-compat";
+    if (name != NULL) {
+        ss_cli_usage(arguments, "--to takes one of %s, not \"%s\"", choices, name);
+    } else if (request->output != NULL) {
+        ss_cli_usage(arguments, "the ending of %s names no format; give --to with one of %s",
+                     request->output, choices);
+    } else {
+        ss_cli_usage(arguments, "name a format: --to with one of %s, or -o FILE", choices);
+    }
+    return false;
+}
+
+static bool parse(const struct ss_arguments *arguments, struct request *request)
+{
+    *request = (struct request){0};
+    if (!parse_format(arguments, request)) {
+        return false;
+    }
+    enum ss_format format = request->format->format;
+    if (!ss_reading_parse(arguments, "until", ss_export_idle_policy(format), &request->reading)) {
+        return false;
+    }
+    request->reading.load.keep_samples = ss_export_wants_samples(format);
+    return true;
+}
+
+static char *default_output(const char *input, const struct ss_format_row *format)
+{
+    size_t length = strlen(input);
+    while (length > 1 && input[length - 1] == '/') {
+        length--;
+    }
+    struct ss_strbuf path;
+    ss_strbuf_init(&path, length + 64);
+    ss_strbuf_append(&path, input, length);
+    ss_strbuf_append_text(&path, format->endings[0]);
+    return path.data;
+}
+
+static void tell(const char *output, const struct ss_format_row *format, uint64_t bytes)
+{
+    fprintf(stderr, "stepscope export: wrote %s (%s, %.1f MB)\n", output, format->name,
+            (double)bytes / 1e6);
+    if (bytes > huge_bytes) {
+        fprintf(stderr, "stepscope export: browsers fail on files of this size; --from, --until, "
+                        "--thread or --process make it smaller\n");
+    }
+}
+
+static enum ss_status write_export(const struct ss_arguments *arguments,
+                                   const struct request *request,
+                                   const struct ss_selection *selection, const char *output,
+                                   struct ss_error *err)
+{
+    struct ss_export_options how = {.size = sizeof how,
+                                    .format = request->format->format,
+                                    .frames = request->reading.frames,
+                                    .threads = ss_arguments_has(arguments, "threads"),
+                                    .processes = ss_arguments_has(arguments, "subprocesses")};
+    uint64_t bytes = 0;
+    SS_TRY(ss_export_write(selection, &how, output, &bytes, err));
+    if (strcmp(output, "-") != 0) {
+        tell(output, request->format, bytes);
+    }
+    return SS_OK;
+}
+
+static enum ss_status load_and_write(const struct ss_arguments *arguments,
+                                     const struct request *request, struct ss_model *model,
+                                     int *exit_status, struct ss_error *err)
+{
+    struct ss_selection selection = {0};
+    const char *input = "";
+    SS_TRY(ss_reading_load(arguments, &request->reading, model, &input, err));
+    SS_TRY(ss_selection_init(&selection, model, &request->reading.selection, err));
+    char *output = request->output != NULL ? ss_strdup(request->output)
+                                           : default_output(input, request->format);
+    enum ss_status status = write_export(arguments, request, &selection, output, err);
+    ss_free(output);
+    if (status == SS_OK) {
+        *exit_status = ss_reading_tell_problems(arguments, &selection);
+    }
+    ss_selection_fini(&selection);
+    return status;
+}
+
+/* Packet for packet rather than through the model: nothing but the samples' form changes. */
+static enum ss_status write_compat(const char *input, const struct request *request,
+                                   struct ss_error *err)
+{
+    char *output = request->output != NULL ? ss_strdup(request->output)
+                                           : default_output(input, request->format);
+    struct ss_strbuf part;
+    ss_strbuf_init(&part, strlen(output) + 32);
+    ss_strbuf_append_format(&part, "%s.part-%d", output, (int)getpid());
+    enum ss_status status = ss_trace_export_compat(input, part.data, err);
+    struct stat written = {0};
+    if (status == SS_OK && (stat(part.data, &written) != 0 || rename(part.data, output) != 0)) {
+        status = ss_fail_errno(err, errno, "cannot put the export at %s", output);
+        unlink(part.data);
+    }
+    if (status == SS_OK) {
+        tell(output, request->format, (uint64_t)written.st_size);
+    }
+    ss_strbuf_fini(&part);
+    ss_free(output);
+    return status;
+}
+
+static int run_compat(const struct ss_arguments *arguments, const struct request *request)
+{
+    static const char *const needless[] = {"from",  "until",   "thread", "process",
+                                           "match", "exclude", "idle",   "gil"};
+    for (size_t i = 0; i < sizeof needless / sizeof *needless; i++) {
+        if (ss_arguments_has(arguments, needless[i])) {
+            return ss_cli_usage(arguments,
+                                "--to perfetto-compat takes all samples, so --%s does "
+                                "not go with it",
+                                needless[i]);
+        }
+    }
+    if (arguments->positional_count > 1) {
+        return ss_cli_usage(arguments, "--to perfetto-compat takes one trace");
+    }
+    if (request->output != NULL && strcmp(request->output, "-") == 0) {
+        return ss_cli_usage(arguments, "--to perfetto-compat needs a file, not stdout");
+    }
+    struct ss_error err = {0};
+    struct ss_strbuf newest;
+    ss_strbuf_init(&newest, MAX_PATH_BYTES);
+    enum ss_status status = SS_OK;
+    if (arguments->positional_count == 0) {
+        status = ss_cli_newest_recording(".", &newest, &err);
+    } else {
+        ss_strbuf_append_text(&newest, arguments->positional[0]);
+    }
+    if (status == SS_OK) {
+        status = write_compat(newest.data, request, &err);
+    }
+    ss_strbuf_fini(&newest);
+    return status == SS_OK ? 0 : ss_cli_error(arguments, &err);
+}
+
+static int run(const struct ss_arguments *arguments)
+{
+    struct request request;
+    if (!parse(arguments, &request)) {
+        return ss_status_exit_code(SS_E_USAGE);
+    }
+    if (request.format->format == SS_FORMAT_PERFETTO_COMPAT) {
+        return run_compat(arguments, &request);
+    }
+    struct ss_error err = {0};
+    struct ss_model model;
+    ss_model_init(&model);
+    int exit_status = 0;
+    enum ss_status status = load_and_write(arguments, &request, &model, &exit_status, &err);
+    ss_model_fini(&model);
+    return status == SS_OK ? exit_status : ss_cli_error(arguments, &err);
+}
+
+static const char *const examples[] = {
+    "stepscope export --to speedscope",
+    "the newest recording here, for speedscope.app",
+    "stepscope export run.pftrace -o run.json",
+    "Chrome trace events, for ui.perfetto.dev",
+    "stepscope export run.pftrace --to raw -o - | flamegraph.pl > run.svg",
+    "py-spy's folded lines, for other tools",
+    "stepscope export run.pftrace --to chrome --from 10 --until 12 --thread MainThread",
+    "two seconds of one thread",
+    NULL};
+
+const struct ss_command ss_command_export = {
+    .name = "export",
+    .summary = "write a recording in the format of another tool",
+    .synopsis = "[options] [INPUT…]",
+    .description =
+        "Writes raw (py-spy's folded stacks), flamegraph, speedscope, chrome (trace events) or "
+        "perfetto-compat (for Perfetto before v58). INPUT is a stepscope trace, a py-spy raw "
+        "file, or a folder of either; without one the newest recording of the current folder is "
+        "taken. The file appears only when it is complete.\n\n"
+        "raw leaves out idle samples as py-spy does; flamegraph and speedscope hold those of main "
+        "threads, chrome all. speedscope and chrome have true times: what was not sampled is a "
+        "gap.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/reading.h"
+#include "view/flame_svg.h"
+
+static const struct ss_option options[] = {
+    {"output", 'o', "FILE", "the SVG (default INPUT.svg beside the input; - is stdout)", "Picture",
+     false},
+    {"inverted", 0, NULL, "flames: callers at the bottom, callees above", NULL, false},
+    {"reverse", 0, NULL, "leaf first: what ran is outermost, its callers follow", NULL, false},
+    {"diff", 0, "BASELINE", "colour what grew and what shrank against this recording", NULL, false},
+    {"widths", 0, "OF", "widths of a difference: this or baseline (default this; key w)", NULL,
+     false},
+    {"normalize", 0, "BY",
+     "a difference compares shares of the total, or samples (default total; key n)", NULL, false},
+    {"threads", 't', NULL, "a box for each thread", NULL, false},
+    {"no-processes", 0, NULL, "merge the processes instead of giving each a box", NULL, false},
+    {"title", 0, "TEXT", "title (default the recorded command)", NULL, false},
+    {"colors", 0, "BY", "module, origin, function or warm (default module)", NULL, false},
+    {"width", 0, "PX", "width of the picture (default the window's, 1200 without script)", NULL,
+     false},
+    {"minwidth", 0, "PX", "fold boxes narrower than this (default 0.1)", NULL, false},
+    SS_READING_FRAME_OPTIONS,
+    SS_READING_FILTER_OPTIONS("to"),
+    {0}};
+
+struct request {
+    struct ss_reading reading;
+    struct ss_flame_options flame;
+    const char *baseline; /* NULL: no difference */
+    const char *output;   /* NULL: beside the input */
+};
+
+static bool parse(const struct ss_arguments *arguments, struct request *request)
+{
+    static const char *const widths_names[] = {"this", "baseline", NULL};
+    static const char *const normalize_names[] = {"total", "samples", NULL};
+    int widths, normalize, colors;
+    *request = (struct request){.flame = {.size = sizeof request->flame}};
+    struct ss_flame_options *flame = &request->flame;
+    request->baseline = ss_arguments_get(arguments, "diff");
+    request->output = ss_arguments_get(arguments, "output");
+    if (!ss_reading_parse(arguments, "to", SS_IDLE_MAIN, &request->reading) ||
+        !ss_arguments_get_choice(arguments, "widths", widths_names, 0, &widths) ||
+        !ss_arguments_get_choice(arguments, "normalize", normalize_names, 0, &normalize) ||
+        !ss_arguments_get_choice(arguments, "colors", ss_flame_scheme_names, 0, &colors) ||
+        !ss_arguments_get_number(arguments, "width", 200, 20000, 0, &flame->width_px) ||
+        !ss_arguments_get_number(arguments, "minwidth", 0.001, 1000, 0, &flame->minimum_px)) {
+        return false;
+    }
+    if (request->baseline == NULL &&
+        (ss_arguments_has(arguments, "widths") || ss_arguments_has(arguments, "normalize"))) {
+        ss_cli_usage(arguments, "--widths and --normalize belong to --diff");
+        return false;
+    }
+    flame->style = request->reading.frames;
+    flame->inverted = ss_arguments_has(arguments, "inverted");
+    flame->reverse = ss_arguments_has(arguments, "reverse");
+    flame->threads = ss_arguments_has(arguments, "threads");
+    flame->no_processes = ss_arguments_has(arguments, "no-processes");
+    flame->colors = (enum ss_flame_scheme)colors;
+    flame->base_widths = widths == 1;
+    flame->by_samples = normalize == 1;
+    flame->title = ss_arguments_get(arguments, "title");
+    return true;
+}
+
+/* INPUT.svg beside the input; a folder's picture lies beside the folder. */
+static char *default_output(const char *input)
+{
+    size_t length = strlen(input);
+    while (length > 1 && input[length - 1] == '/') {
+        length--;
+    }
+    struct ss_strbuf path;
+    ss_strbuf_init(&path, length + 16);
+    ss_strbuf_append(&path, input, length);
+    if (strcmp(path.data, ".") == 0 || strcmp(path.data, "/") == 0 ||
+        strcmp(path.data, "..") == 0) {
+        ss_strbuf_append_text(&path, "/flame");
+    }
+    ss_strbuf_append_text(&path, ".svg");
+    return path.data;
+}
+
+static enum ss_status draw(const struct request *request, const struct ss_selection *now,
+                           const struct ss_selection *base, const char *output,
+                           struct ss_error *err)
+{
+    struct ss_sink sink;
+    SS_TRY(ss_sink_open(&sink, output, err));
+    enum ss_status status = ss_view_flame(now, base, &request->flame, &sink, err);
+    if (status != SS_OK) {
+        ss_sink_abandon(&sink);
+        return status;
+    }
+    return ss_sink_close(&sink, err);
+}
+
+static enum ss_status load_and_draw(const struct ss_arguments *arguments,
+                                    const struct request *request, struct ss_model *model,
+                                    struct ss_model *base_model, int *exit_status,
+                                    struct ss_error *err)
+{
+    struct ss_selection now = {0}, base = {0};
+    const char *input = "";
+    bool is_diff = request->baseline != NULL;
+    enum ss_status status = ss_reading_load(arguments, &request->reading, model, &input, err);
+    if (status == SS_OK && is_diff) {
+        status = ss_model_add_input(base_model, request->baseline, &request->reading.load, err);
+    }
+    if (status == SS_OK) {
+        status = ss_selection_init(&now, model, &request->reading.selection, err);
+    }
+    if (status == SS_OK && is_diff) {
+        status = ss_selection_init(&base, base_model, &request->reading.selection, err);
+    }
+    if (status == SS_OK) {
+        char *output = request->output != NULL ? ss_strdup(request->output) : default_output(input);
+        status = draw(request, &now, is_diff ? &base : NULL, output, err);
+        if (status == SS_OK && strcmp(output, "-") != 0) {
+            fprintf(stderr, "stepscope flame: wrote %s (open it in a browser)\n", output);
+        }
+        ss_free(output);
+    }
+    if (status == SS_OK) {
+        int of_base = is_diff ? ss_reading_tell_problems(arguments, &base) : 0;
+        int of_now = ss_reading_tell_problems(arguments, &now);
+        *exit_status = of_now != 0 ? of_now : of_base;
+    }
+    ss_selection_fini(&now);
+    ss_selection_fini(&base);
+    return status;
+}
+
+static int run(const struct ss_arguments *arguments)
+{
+    struct request request;
+    if (!parse(arguments, &request)) {
+        return ss_status_exit_code(SS_E_USAGE);
+    }
+    struct ss_error err = {0};
+    struct ss_model model, base_model;
+    ss_model_init(&model);
+    ss_model_init(&base_model);
+    int exit_status = 0;
+    enum ss_status status =
+        load_and_draw(arguments, &request, &model, &base_model, &exit_status, &err);
+    ss_model_fini(&model);
+    ss_model_fini(&base_model);
+    return status == SS_OK ? exit_status : ss_cli_error(arguments, &err);
+}
+
+static const char *const examples[] = {
+    "stepscope flame",
+    "the newest recording here, as SVG beside it",
+    "stepscope flame -o train.svg --thread MainThread --from 10 --to 20 run.pftrace",
+    "ten seconds of one thread",
+    "stepscope flame --reverse -F run.pftrace",
+    "which functions cost most, whoever called them",
+    "stepscope flame --diff before.pftrace after.pftrace",
+    "what became slower (red) and faster (blue)",
+    NULL};
+
+const struct ss_command ss_command_flame = {
+    .name = "flame",
+    .summary = "draw a recording as an interactive flame graph (SVG)",
+    .synopsis = "[options] [INPUT…]",
+    .description =
+        "Writes one SVG file that needs nothing else: a picture by itself, and in a browser with "
+        "zoom (click), search with the matched share (Ctrl-F), details, keyboard and links to "
+        "what is shown. INPUT is a stepscope trace, a py-spy raw (folded) file, or a folder of "
+        "either; without one the newest recording of the current folder is taken.\n\n"
+        "A box is as wide as its share of the samples. Boxes too narrow to see are folded into "
+        "\"…(n frames)\", so that the file stays below 1 MB whatever the input; the subtitle says "
+        "so.\n\n"
+        "Exit status: 0, or 3 when the recording failed, is damaged or was not closed (it is drawn "
+        "all the same).",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/info_facts.h"
+#include "cli/info_views.h"
+
+static const char *const formats[] = {"text", "json", NULL};
+enum { FORMAT_TEXT, FORMAT_JSON };
+
+static int print_json(json_t *files)
+{
+    json_t *document = json_pack("{s:i,s:O}", "schema", 1, "files", files);
+    bool printed = document != NULL &&
+                   json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0;
+    printf("\n");
+    json_decref(document);
+    return printed && fflush(stdout) == 0 ? 0 : ss_status_exit_code(SS_E_IO);
+}
+
+/* One file; returns the exit status it asks for. */
+static int tell(const struct ss_arguments *arguments, const char *path, int format, json_t *files,
+                bool first)
+{
+    struct ss_info_facts facts;
+    struct ss_error err = {0};
+    int exit_code = 0;
+    if (ss_info_collect(path, &facts, &err) != SS_OK) {
+        exit_code = ss_cli_error(arguments, &err);
+    } else if (format == FORMAT_JSON) {
+        json_array_append_new(files, ss_info_to_json(&facts));
+    } else {
+        struct ss_info_text_options options = {
+            .colour = ss_cli_use_colour(STDOUT_FILENO),
+            .width = isatty(STDOUT_FILENO) ? ss_cli_terminal_width(STDOUT_FILENO) : 0,
+            .all_threads = ss_arguments_has(arguments, "all")};
+        if (!first) {
+            printf("\n");
+        }
+        ss_info_print_text(&facts, &options);
+    }
+    if (exit_code == 0 && ss_arguments_has(arguments, "check") &&
+        strcmp(ss_info_state(&facts), "complete") != 0) {
+        exit_code = ss_status_exit_code(SS_E_CHECK);
+    }
+    ss_info_fini(&facts);
+    return exit_code;
+}
+
+static int run(const struct ss_arguments *arguments)
+{
+    int format;
+    if (!ss_arguments_get_choice(arguments, "format", formats, FORMAT_TEXT, &format)) {
+        return ss_status_exit_code(SS_E_USAGE);
+    }
+    if (arguments->positional_count == 0) {
+        return ss_cli_usage(arguments, "needs the name of a trace");
+    }
+    json_t *files = json_array();
+    int worst = 0;
+    for (int i = 0; i < arguments->positional_count; i++) {
+        int exit_code = tell(arguments, arguments->positional[i], format, files, i == 0);
+        worst = exit_code > worst ? exit_code : worst;
+    }
+    if (format == FORMAT_JSON) {
+        int exit_code = print_json(files);
+        worst = exit_code > worst ? exit_code : worst;
+    }
+    json_decref(files);
+    return worst;
+}
+
+static const struct ss_option options[] = {
+    {.long_name = "format", .argument = "FORMAT", .help = "text (the default) or json"},
+    {.long_name = "all", .help = "show every process, thread and event"},
+    {.long_name = "check", .help = "exit with 1 unless every file is complete"},
+    {0}};
+
+static const char *const examples[] = {"stepscope info run.pftrace",
+                                       "what was recorded, and how faithfully",
+                                       "stepscope info --check --format json *.pftrace",
+                                       "for scripts: facts of many files, and a verdict", NULL};
+
+const struct ss_command ss_command_info = {
+    .name = "info",
+    .summary = "tell what is in a trace and how complete it is",
+    .synopsis = "[options] TRACE…",
+    .description =
+        "Prints what was recorded where and when, whether the file is whole, which sources ran or "
+        "why not, what was lost, and the processes and threads with their samples. A damaged or "
+        "cut file is read as far as possible.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/formats.h"
+#include "cli/record_output.h"
+#include "platform/procfs.h"
+#include "platform/ptrace_access.h"
+#include "record/launch.h"
+#include "record/naming.h"
+#include "record/supervisor.h"
+
+static const struct ss_option options[] = {
+    {"output", 'o', "FILE",
+     "where to write; folders are created; %p pid, %h host, %t time, %q{VAR} environment "
+     "(default PROGRAM-TIME-PID.pftrace here)",
+     "Output", false},
+    {"format", 'f', "FORMAT",
+     "native, raw, flamegraph, speedscope or chrometrace (default by the file's ending, else "
+     "native)",
+     NULL, false},
+    {"quiet", 'q', NULL, "no status line and no summary", NULL, false},
+    {"pid", 'p', "PID", "attach to a running process instead of starting a program", "What", false},
+    {"rate", 'r', "HZ", "samples a second for every thread (default 100)", NULL, false},
+    {"duration", 'd', "SECONDS",
+     "record this long; the program runs on to its end (default: as long as it runs)", NULL, false},
+    {"no-subprocesses", 0, NULL, "record the program only, not the processes that it starts", NULL,
+     false},
+    {"subprocesses", 's', NULL, "record the processes that it starts too (the default)", NULL,
+     false},
+    {"native", 'n', NULL, "native frames: not in this version, which records Python frames", NULL,
+     false},
+    {"nonblocking", 0, NULL, "never stop the program (the default, and the only way)", NULL, false},
+    {"no-inject", 0, NULL, "hand the program no environment variables and load nothing into it",
+     NULL, false},
+    {"threads", 't', NULL, "thread names as frames", "Converted formats (native keeps everything)",
+     false},
+    {"gil", 'g', NULL, "only samples that hold the GIL", NULL, false},
+    {"idle", 'i', NULL, "idle samples too", NULL, false},
+    {"function", 'F', NULL, "functions by their first line, not the line sampled", NULL, false},
+    {"nolineno", 0, NULL, "no line numbers", NULL, false},
+    {"full-filenames", 0, NULL, "full paths, not paths inside the package", NULL, false},
+    {0}};
+
+static const char *const examples[] = {
+    "stepscope record -- python train.py",
+    "the whole run, native trace in this folder",
+    "stepscope record -o out/flame.svg -r 250 -- python train.py",
+    "a flame graph at 250 Hz",
+    "stepscope record -d 30 -p 4242",
+    "30 seconds of a running process",
+    "stepscope record -- torchrun --nproc-per-node 2 train.py",
+    "every rank, in one file",
+    NULL};
+
+struct plan {
+    struct ss_record_options record;
+    struct ss_record_output output;
+    char **program;
+    char *output_path, *trace_path, *command_line;
+};
+
+static void plan_fini(struct plan *plan)
+{
+    ss_free(plan->program);
+    ss_free(plan->output_path);
+    ss_free(plan->trace_path);
+    ss_free(plan->command_line);
+}
+
+/* `record t.py` runs t.py with python when it cannot be run itself. */
+static void take_program(const struct ss_arguments *arguments, struct plan *plan)
+{
+    char **words = arguments->positional;
+    size_t count = (size_t)arguments->positional_count;
+    size_t length = strlen(words[0]);
+    bool script = length > 3 && strcmp(words[0] + length - 3, ".py") == 0;
+    bool runs = strchr(words[0], '/') != NULL && access(words[0], X_OK) == 0;
+    plan->program = ss_alloc_zero(count + 2, sizeof *plan->program);
+    size_t at = 0;
+    if (script && !runs && access(words[0], R_OK) == 0) {
+        plan->program[at++] =
+            (char *)(ss_env_get(SS_ENV_VIRTUAL_ENV) != NULL ? "python" : "python3");
+    }
+    memcpy(plan->program + at, words, count * sizeof *words);
+    plan->record.program = plan->program;
+}
+
+static char *join_words(char *const *words)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    for (int i = 0; words[i] != NULL; i++) {
+        ss_strbuf_append_text(&text, i > 0 ? " " : "");
+        ss_strbuf_append_text(&text, words[i]);
+    }
+    return text.data;
+}
+
+static bool choose_format(const struct ss_arguments *arguments, struct plan *plan)
+{
+    const char *name = ss_arguments_get(arguments, "format");
+    const char *path = ss_arguments_get(arguments, "output");
+    const struct ss_format_row *format = NULL;
+    if (name != NULL) {
+        format = ss_format_by_name(name);
+        if (format == NULL || !format->record) {
+            ss_cli_usage(arguments,
+                         "--format takes native, raw, flamegraph, speedscope or chrometrace, "
+                         "not \"%s\"",
+                         name);
+            return false;
+        }
+    } else if (path != NULL) {
+        format = ss_format_by_ending(path);
+    }
+    plan->output.format =
+        format != NULL && format->record ? format : ss_format_get(SS_FORMAT_NATIVE);
+    return true;
+}
+
+/* A converted recording is native first, hidden beside its output: whatever goes wrong, nothing
+ * that was recorded is lost. */
+static char *hidden_beside(const char *path)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 65536);
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    ss_strbuf_append(&text, path, folder);
+    ss_strbuf_append_format(&text, ".%s.%d.pftrace", path + folder, (int)getpid());
+    return text.data;
+}
+
+static enum ss_status choose_paths(const struct ss_arguments *arguments, struct plan *plan,
+                                   struct ss_error *err)
+{
+    const char *given = ss_arguments_get(arguments, "output");
+    pid_t pid = plan->record.attach_pid != 0 ? plan->record.attach_pid : getpid();
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, 65536);
+    enum ss_status status = SS_OK;
+    if (given != NULL) {
+        status = ss_name_expand(given, pid, &name, err);
+    } else {
+        ss_name_default(plan->record.program, pid, &name);
+        ss_strbuf_append_text(&name, plan->output.format->endings[0]);
+    }
+    plan->output_path = ss_strbuf_take(&name);
+    ss_strbuf_fini(&name);
+    SS_TRY(status);
+    bool native = plan->output.format->format == SS_FORMAT_NATIVE;
+    plan->trace_path = native ? ss_strdup(plan->output_path) : hidden_beside(plan->output_path);
+    SS_TRY(ss_name_check_writable(plan->output_path, err));
+    plan->record.path = plan->output.trace_path = plan->trace_path;
+    plan->record.output = plan->output.output_path = plan->output_path;
+    return SS_OK;
+}
+
+static bool take_options(const struct ss_arguments *arguments, struct plan *plan)
+{
+    double seconds;
+    long long pid;
+    if (!ss_arguments_get_number(arguments, "rate", 0.01, 100000, 100, &plan->record.rate_hz) ||
+        !ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, &seconds) ||
+        !ss_arguments_get_integer(arguments, "pid", 1, 0x7fffffff, 0, &pid) ||
+        !choose_format(arguments, plan)) {
+        return false;
+    }
+    if (ss_arguments_has(arguments, "function") && ss_arguments_has(arguments, "nolineno")) {
+        ss_cli_usage(arguments, "--function and --nolineno exclude each other");
+        return false;
+    }
+    plan->record.duration_ns = (uint64_t)(seconds * 1e9);
+    plan->record.attach_pid = (pid_t)pid;
+    plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
+    plan->record.inject = !ss_arguments_has(arguments, "no-inject");
+    plan->output.quiet = ss_arguments_has(arguments, "quiet");
+    plan->record.show_status =
+        !plan->output.quiet && isatty(STDERR_FILENO) == 1 && ss_cli_use_colour(STDERR_FILENO);
+    plan->output.rate_hz = plan->record.rate_hz;
+    plan->output.threads = ss_arguments_has(arguments, "threads");
+    plan->output.gil_only = ss_arguments_has(arguments, "gil");
+    plan->output.idle = ss_arguments_has(arguments, "idle");
+    plan->output.function_only = ss_arguments_has(arguments, "function");
+    plan->output.no_lines = ss_arguments_has(arguments, "nolineno");
+    plan->output.full_filenames = ss_arguments_has(arguments, "full-filenames");
+    if (ss_arguments_has(arguments, "native")) {
+        ss_log(SS_WARN, "record", "--native: this version records Python frames only");
+    }
+    return true;
+}
+
+static bool take_target(const struct ss_arguments *arguments, struct plan *plan)
+{
+    bool attach = plan->record.attach_pid != 0;
+    if (attach && arguments->positional_count > 0) {
+        ss_cli_usage(arguments, "either --pid or a program, not both");
+        return false;
+    }
+    if (!attach && arguments->positional_count == 0) {
+        ss_cli_usage(arguments, "what to record? For example: stepscope record -- python train.py");
+        return false;
+    }
+    if (attach) {
+        char text[64];
+        snprintf(text, sizeof text, "process %d", (int)plan->record.attach_pid);
+        plan->command_line = ss_strdup(text);
+    } else {
+        take_program(arguments, plan);
+        plan->command_line = join_words(plan->program);
+    }
+    plan->record.command_line = plan->output.command_line = plan->command_line;
+    return true;
+}
+
+static int not_started(const struct ss_arguments *arguments, const struct plan *plan,
+                       const struct ss_record_result *result)
+{
+    struct ss_error err = result->error;
+    if (err.status == SS_OK) {
+        ss_fail(&err, SS_E_BUG, "the recorder died before the program was started");
+    }
+    int code = ss_cli_error(arguments, &err);
+    return plan->record.attach_pid != 0 ? code : SS_EXIT_OURS;
+}
+
+/* A thread's id in place of its process's, as top and htop show them. */
+static enum ss_status check_is_process(pid_t pid, struct ss_error *err)
+{
+    pid_t tgid, parent;
+    if (ss_procfs_task_parents(pid, &tgid, &parent) && tgid != pid) {
+        return ss_fail(err, SS_E_USAGE, "%d is a thread of process %d: use -p %d", (int)pid,
+                       (int)tgid, (int)tgid);
+    }
+    return SS_OK;
+}
+
+static int run_plan(const struct ss_arguments *arguments, struct plan *plan)
+{
+    struct ss_error err = {0};
+    struct ss_record_result result;
+    int program_status = 0;
+    if (plan->record.attach_pid != 0 &&
+        (check_is_process(plan->record.attach_pid, &err) != SS_OK ||
+         ss_ptrace_explain(plan->record.attach_pid, &err) != SS_OK)) {
+        return ss_cli_error(arguments, &err);
+    }
+    if (ss_supervise(&plan->record, ss_record_output_finish, &plan->output, &result,
+                     &program_status, &err) != SS_OK) {
+        ss_cli_error(arguments, &err);
+        return SS_EXIT_OURS;
+    }
+    if (result.output_killed) {
+        ss_record_output_cut_short(&plan->output);
+    }
+    if (!result.started) {
+        return not_started(arguments, plan, &result);
+    }
+    if (plan->record.attach_pid != 0) {
+        return result.end == SS_RECORD_FAILED ? ss_status_exit_code(result.error.status)
+               : result.output_failed         ? ss_status_exit_code(SS_E_IO)
+                                              : 0;
+    }
+    if (result.exec_errno != 0) {
+        ss_fail_errno(&err, result.exec_errno, "cannot run %s", plan->program[0]);
+        ss_cli_error(arguments, &err);
+    }
+    ss_exit_like(program_status);
+}
+
+static int run(const struct ss_arguments *arguments)
+{
+    struct plan plan = {0};
+    struct ss_error err = {0};
+    int code = ss_status_exit_code(SS_E_USAGE);
+    if (take_options(arguments, &plan) && take_target(arguments, &plan)) {
+        if (choose_paths(arguments, &plan, &err) == SS_OK) {
+            code = run_plan(arguments, &plan);
+        } else {
+            code = ss_cli_error(arguments, &err);
+            code = plan.record.attach_pid != 0 || err.status == SS_E_USAGE ? code : SS_EXIT_OURS;
+        }
+    }
+    plan_fini(&plan);
+    return code;
+}
+
+const struct ss_command ss_command_record = {
+    .name = "record",
+    .summary = "record a program, or a running process",
+    .synopsis = "[options] -- PROGRAM [argument…]\nstepscope record [options] -p PID",
+    .description =
+        "Runs PROGRAM and samples the Python stacks of all its threads and of all the processes "
+        "it starts, from outside: it is never stopped, changed or slowed noticeably.\n\n"
+        "The exit status is the program's own; 125 means that stepscope could not start it. "
+        "Whatever happens to the recording, the program runs on.",
+    .options = options,
+    .examples = examples,
+    .stops_at_positional = true,
+    .run = run,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "cli/command.h"
+#include "trace/rewrite.h"
+
+enum { MAX_PATH_BYTES = 8192 };
+
+static bool is_whole(const struct ss_trace_summary *summary)
+{
+    return summary->sealed && summary->damaged_units == 0 && summary->lost_bytes == 0 &&
+           summary->lost_samples == 0;
+}
+
+static void tell(const char *in, const char *out, const struct ss_trace_summary *summary)
+{
+    printf("%s: %" PRIu64 " units and %" PRIu64 " records kept", out, summary->units,
+           summary->samples);
+    if (is_whole(summary)) {
+        printf("; %s was whole\n", in);
+        return;
+    }
+    if (summary->damaged_units == 0 && summary->lost_bytes == 0) {
+        printf("; nothing lost, %s only was not closed\n", in);
+        return;
+    }
+    printf("; lost: %" PRIu64 " damaged units, %" PRIu64 " bytes", summary->damaged_units,
+           summary->lost_bytes);
+    if (summary->lost_samples > 0) {
+        printf(", %" PRIu64 " records whose definitions were there", summary->lost_samples);
+    }
+    printf("\n  first at %s\n", summary->damage);
+}
+
+/* The repaired file takes the name; the damaged one stays as NAME.damaged. */
+static enum ss_status repair_in_place(const char *in, struct ss_trace_summary *summary,
+                                      struct ss_error *err)
+{
+    struct ss_strbuf fixed, damaged;
+    ss_strbuf_init(&fixed, MAX_PATH_BYTES);
+    ss_strbuf_init(&damaged, MAX_PATH_BYTES);
+    ss_strbuf_append_format(&fixed, "%s.repair-%d", in, (int)getpid());
+    ss_strbuf_append_format(&damaged, "%s.damaged", in);
+    enum ss_status status = SS_OK;
+    if (fixed.overflow || damaged.overflow) {
+        status = ss_fail(err, SS_E_LIMIT, "the name %.60s… is too long", in);
+    }
+    if (status == SS_OK) {
+        status = ss_trace_repair(in, fixed.data, summary, err);
+    }
+    if (status == SS_OK && is_whole(summary)) {
+        unlink(fixed.data);
+    } else if (status == SS_OK) {
+        /* link, not rename: at no moment is there no file of that name. */
+        if (link(in, damaged.data) != 0) {
+            status = ss_fail_errno(err, errno, "cannot keep the damaged file as %s", damaged.data);
+        } else if (rename(fixed.data, in) != 0) {
+            status = ss_fail_errno(err, errno, "cannot put the repaired file at %s", in);
+        }
+        if (status != SS_OK) {
+            unlink(fixed.data);
+        }
+    }
+    ss_strbuf_fini(&fixed);
+    ss_strbuf_fini(&damaged);
+    return status;
+}
+
+static int run(const struct ss_arguments *arguments)
+{
+    const char *out = ss_arguments_get(arguments, "output");
+    bool in_place = ss_arguments_has(arguments, "in-place");
+    if (arguments->positional_count != 1) {
+        return ss_cli_usage(arguments, "takes one trace");
+    }
+    if (in_place == (out != NULL)) {
+        return ss_cli_usage(arguments, "needs either -o FILE or --in-place");
+    }
+    const char *in = arguments->positional[0];
+    struct ss_trace_summary summary;
+    struct ss_error err = {0};
+    enum ss_status status =
+        in_place ? repair_in_place(in, &summary, &err) : ss_trace_repair(in, out, &summary, &err);
+    if (status != SS_OK) {
+        return ss_cli_error(arguments, &err);
+    }
+    if (in_place && is_whole(&summary)) {
+        printf("%s is whole; nothing to repair\n", in);
+        return 0;
+    }
+    tell(in, in_place ? in : out, &summary);
+    if (in_place) {
+        printf("  the file as it was: %s.damaged\n", in);
+    }
+    return 0;
+}
+
+static const struct ss_option options[] = {
+    {.long_name = "output",
+     .short_name = 'o',
+     .argument = "FILE",
+     .help = "where the repaired trace goes"},
+    {.long_name = "in-place",
+     .help = "give the repaired trace the name of the damaged one, which stays as NAME.damaged"},
+    {0}};
+
+static const char *const examples[] = {"stepscope repair run.pftrace -o fixed.pftrace",
+                                       "a closed trace of all that can be read", NULL};
+
+const struct ss_command ss_command_repair = {
+    .name = "repair",
+    .summary = "make a whole trace of a cut or damaged one",
+    .synopsis = "TRACE (-o FILE | --in-place)",
+    .description =
+        "Copies every record that can be read into a new, closed trace and tells what was lost. "
+        "Works behind damaged places too. The input is never changed or removed.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

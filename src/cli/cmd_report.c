@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/hotspots.h"
+#include "analysis/leaf.h"
+#include "analysis/trust.h"
+#include "analysis/uncertainty.h"
+#include "cli/command.h"
+#include "cli/reading.h"
+#include "view/report.h"
+#include "view/text_cell.h"
+
+enum report_by {
+    BY_OVERVIEW = -1,
+    BY_LEAF,
+    BY_FUNCTION,
+    BY_LINE,
+    BY_FILE,
+    BY_THREAD,
+    BY_PROCESS,
+    BY_TREE
+};
+
+static const char *const by_names[] = {"leaf",   "function", "line", "file",
+                                       "thread", "process",  "tree", NULL};
+
+static const struct ss_option options[] = {
+    {"by", 0, "WHAT",
+     "leaf, function, line, file, thread, process or tree; without it the hottest functions and "
+     "lines",
+     "Table", false},
+    {"num-rows", 0, "N", "rows of each table, or \"all\" (default 10; the tree: all)", NULL, false},
+    {"sort", 0, "KEY", "self or total (default self)", NULL, false},
+    {"min-percent", 0, "P", "smallest share of a tree node, in percent (default 1)", NULL, false},
+    {"full-filenames", 0, NULL, "paths as recorded, not shortened to their package", NULL, false},
+    {"library-name", 0, "NAME",
+     "the library of --by leaf: a whole component of the path (default: your own code, neither "
+     "standard library nor site-packages)",
+     "Leaf table", false},
+    {"library-substring", 0, "TEXT", "the same by any part of the path, as itwinai does", NULL,
+     false},
+    {"aggregate-leaf-paths", 0, NULL, "one row for equal leaves with equal library functions", NULL,
+     false},
+    SS_READING_FILTER_OPTIONS("to"),
+    {"format", 'f', "FORMAT", "text, csv or json (default by the ending of -o, else text)",
+     "Output", false},
+    {"output", 'o', "FILE", "write there instead of to the terminal", NULL, false},
+    {"width", 0, "COLUMNS", "width of text (default the terminal's; none in files and pipes)", NULL,
+     false},
+    {0}};
+
+struct request {
+    int by; /* enum report_by */
+    uint64_t max_rows;
+    bool has_max_rows;
+    enum ss_hotspots_sort sort;
+    double min_percent;
+    bool full_paths;
+    struct ss_leaf_options leaf;
+    struct ss_reading reading;
+    const struct ss_report_view *view;
+    struct ss_report_style style;
+    const char *output; /* NULL: stdout */
+};
+
+static bool parse_rows(const struct ss_arguments *arguments, struct request *request)
+{
+    const char *text = ss_arguments_get(arguments, "num-rows");
+    request->has_max_rows = text != NULL;
+    request->max_rows = 10;
+    if (text == NULL) {
+        return true;
+    }
+    if (strcmp(text, "all") == 0) {
+        request->max_rows = 0;
+        return true;
+    }
+    char *end;
+    errno = 0;
+    long long rows = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || rows < 1) {
+        ss_cli_usage(arguments, "--num-rows takes a whole number from 1, or \"all\", not \"%s\"",
+                     text);
+        return false;
+    }
+    request->max_rows = (uint64_t)rows;
+    return true;
+}
+
+static bool parse_library(const struct ss_arguments *arguments, struct request *request)
+{
+    const char *name = ss_arguments_get(arguments, "library-name");
+    const char *substring = ss_arguments_get(arguments, "library-substring");
+    if (name != NULL && substring != NULL) {
+        ss_cli_usage(arguments, "--library-name and --library-substring exclude each other");
+        return false;
+    }
+    if (name != NULL && name[0] == '\0') {
+        ss_cli_usage(arguments, "--library-name takes a name; an empty one matches nothing");
+        return false;
+    }
+    request->leaf.rule = name != NULL        ? SS_LIBRARY_NAME
+                         : substring != NULL ? SS_LIBRARY_SUBSTRING
+                                             : SS_LIBRARY_OWN_CODE;
+    request->leaf.library = name != NULL ? name : substring;
+    request->leaf.aggregate = ss_arguments_has(arguments, "aggregate-leaf-paths");
+    if (request->by != BY_LEAF && (request->leaf.library != NULL || request->leaf.aggregate)) {
+        ss_cli_usage(arguments, "--library-name, --library-substring and --aggregate-leaf-paths "
+                                "belong to --by leaf");
+        return false;
+    }
+    return true;
+}
+
+static const struct ss_report_view *view_by_ending(const char *path)
+{
+    size_t length = strlen(path);
+    for (const struct ss_report_view *view = ss_report_views; view->name != NULL; view++) {
+        size_t ending = strlen(view->ending);
+        if (length > ending && strcmp(path + length - ending, view->ending) == 0) {
+            return view;
+        }
+    }
+    return &ss_report_views[0];
+}
+
+static bool parse_output(const struct ss_arguments *arguments, struct request *request)
+{
+    static const char *const names[] = {"text", "csv", "json", NULL};
+    int view;
+    long long width;
+    request->output = ss_arguments_get(arguments, "output");
+    bool to_terminal = request->output == NULL && isatty(STDOUT_FILENO) == 1;
+    long long natural = to_terminal ? ss_cli_terminal_width(STDOUT_FILENO) : 0;
+    if (!ss_arguments_get_choice(arguments, "format", names, -1, &view) ||
+        !ss_arguments_get_integer(arguments, "width", 40, 100000, natural, &width)) {
+        return false;
+    }
+    request->view = view >= 0                 ? &ss_report_views[view]
+                    : request->output != NULL ? view_by_ending(request->output)
+                                              : &ss_report_views[0];
+    request->style.width = (size_t)width;
+    request->style.colour = to_terminal && ss_cli_use_colour(STDOUT_FILENO);
+    return true;
+}
+
+static bool parse(const struct ss_arguments *arguments, struct request *request)
+{
+    static const char *const sort_names[] = {"self", "total", NULL};
+    int sort;
+    *request = (struct request){0};
+    if (!ss_arguments_get_choice(arguments, "by", by_names, BY_OVERVIEW, &request->by) ||
+        !ss_arguments_get_choice(arguments, "sort", sort_names, SS_SORT_SELF, &sort) ||
+        !ss_arguments_get_number(arguments, "min-percent", 0, 100, 1, &request->min_percent) ||
+        !parse_rows(arguments, request) || !parse_library(arguments, request) ||
+        !ss_reading_parse_filters(arguments, "to",
+                                  request->by == BY_LEAF ? SS_IDLE_NONE : SS_IDLE_MAIN,
+                                  &request->reading) ||
+        !parse_output(arguments, request)) {
+        return false;
+    }
+    request->sort = (enum ss_hotspots_sort)sort;
+    request->full_paths = ss_arguments_has(arguments, "full-filenames");
+    request->reading.load.keep_lines = request->by == BY_LEAF && !request->leaf.aggregate;
+    /* A table for a program is one table. */
+    if (request->by == BY_OVERVIEW && strcmp(request->view->name, "csv") == 0) {
+        request->by = BY_FUNCTION;
+    }
+    return true;
+}
+
+static void make_hotspots(const struct request *request, const struct ss_selection *selection,
+                          enum ss_hotspots_by by, uint64_t min_samples, struct ss_table *table)
+{
+    struct ss_hotspots_options hotspots = {.by = by,
+                                           .sort = request->sort,
+                                           .max_rows = request->max_rows,
+                                           .min_samples = min_samples,
+                                           .full_paths = request->full_paths};
+    ss_hotspots_table(selection, &hotspots, table);
+}
+
+static size_t make_tables(const struct request *request, const struct ss_selection *selection,
+                          struct ss_table tables[2])
+{
+    if (request->by == BY_OVERVIEW) {
+        make_hotspots(request, selection, SS_BY_FUNCTION, SS_MIN_CLAIM_SAMPLES, &tables[0]);
+        make_hotspots(request, selection, SS_BY_LINE, SS_MIN_CLAIM_SAMPLES, &tables[1]);
+        return 2;
+    }
+    if (request->by == BY_LEAF) {
+        struct ss_leaf_options leaf = request->leaf;
+        leaf.max_rows = request->max_rows;
+        leaf.full_paths = request->full_paths;
+        ss_leaf_table(selection, &leaf, &tables[0]);
+    } else if (request->by == BY_TREE) {
+        struct ss_tree_options tree = {.min_percent = request->min_percent,
+                                       .max_rows = request->has_max_rows ? request->max_rows : 0,
+                                       .full_paths = request->full_paths};
+        ss_tree_table(selection, &tree, &tables[0]);
+    } else {
+        make_hotspots(request, selection, (enum ss_hotspots_by)(request->by - BY_FUNCTION), 0,
+                      &tables[0]);
+    }
+    return 1;
+}
+
+static enum ss_status render(const struct request *request, const struct ss_report *report,
+                             struct ss_error *err)
+{
+    FILE *out = stdout;
+    if (request->output != NULL && (out = fopen(request->output, "we")) == NULL) {
+        return ss_fail_errno(err, errno, "cannot write %s", request->output);
+    }
+    /* The numbers alone do not say how far to trust them. */
+    if (strcmp(request->view->name, "csv") == 0) {
+        struct ss_report_style plain = {.width = 100};
+        ss_report_text_header(report->trust, &plain, stderr);
+    }
+    enum ss_status status = request->view->render(report, &request->style, out, err);
+    bool failed = fflush(out) != 0 || ferror(out) != 0;
+    int saved_errno = errno;
+    if (out != stdout) {
+        failed |= fclose(out) != 0;
+    }
+    if (status == SS_OK && failed && saved_errno != EPIPE) {
+        status = ss_fail_errno(err, saved_errno, "cannot write %s",
+                               request->output != NULL ? request->output : "the report");
+    }
+    return status;
+}
+
+/* What the recording could not do is told on stderr too, and in the exit status. */
+static int tell_problems(const struct ss_trust *trust)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 65536);
+    for (size_t i = 0; i < trust->problems.count; i++) {
+        ss_strbuf_clear(&text);
+        ss_trust_problem_text(&trust->problems.data[i], &text);
+        fprintf(stderr, "stepscope report: %s\n", text.data);
+    }
+    ss_strbuf_fini(&text);
+    return trust->problems.count > 0 ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
+}
+
+/* " INPUT" as a shell takes it; nothing when the newest recording was taken, as it will be again.
+ */
+static void append_input(struct ss_strbuf *out, const struct ss_arguments *arguments)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789_./-+=:,@%";
+    for (int i = 0; i < arguments->positional_count; i++) {
+        const char *input = arguments->positional[i];
+        ss_strbuf_append_char(out, ' ');
+        if (input[strspn(input, safe)] == '\0') {
+            ss_strbuf_append_text(out, input);
+            continue;
+        }
+        ss_strbuf_append_char(out, '\'');
+        for (; *input != '\0'; input++) {
+            ss_strbuf_append_text(out, *input == '\'' ? "'\\''" : (char[2]){*input, '\0'});
+        }
+        ss_strbuf_append_char(out, '\'');
+    }
+}
+
+/* The tables that a first look leads to. */
+static const struct ss_report_step next_steps[] = {
+    {"stepscope report --by leaf --aggregate-leaf-paths", "which line of yours leads there"},
+    {"stepscope report --by tree", "who calls whom"},
+    {"stepscope flame", "all of it as a flame graph"}};
+enum { STEP_COUNT = sizeof next_steps / sizeof *next_steps, MAX_COMMAND_BYTES = 1 << 16 };
+
+static enum ss_status make_report(const struct ss_arguments *arguments,
+                                  const struct request *request,
+                                  const struct ss_selection *selection, int *exit_status,
+                                  struct ss_error *err)
+{
+    struct ss_strbuf commands[STEP_COUNT];
+    struct ss_report_step steps[STEP_COUNT + 1] = {0};
+    for (int i = 0; i < STEP_COUNT; i++) {
+        ss_strbuf_init(&commands[i], MAX_COMMAND_BYTES);
+        ss_strbuf_append_text(&commands[i], next_steps[i].command);
+        append_input(&commands[i], arguments);
+        steps[i] = (struct ss_report_step){commands[i].data, next_steps[i].meaning};
+    }
+    struct ss_trust trust;
+    ss_trust_init(&trust, selection);
+    struct ss_table tables[2] = {0};
+    size_t count = make_tables(request, selection, tables);
+    struct ss_report report = {.trust = &trust,
+                               .tables = tables,
+                               .table_count = count,
+                               .steps = request->by == BY_OVERVIEW ? steps : NULL};
+    enum ss_status status = render(request, &report, err);
+    if (status == SS_OK) {
+        *exit_status = tell_problems(&trust);
+    }
+    ss_table_fini(&tables[0]);
+    ss_table_fini(&tables[1]);
+    ss_trust_fini(&trust);
+    for (int i = 0; i < STEP_COUNT; i++) {
+        ss_strbuf_fini(&commands[i]);
+    }
+    return status;
+}
+
+static int run(const struct ss_arguments *arguments)
+{
+    struct request request;
+    if (!parse(arguments, &request)) {
+        return ss_status_exit_code(SS_E_USAGE);
+    }
+    ss_text_use_utf8();
+    struct ss_error err = {0};
+    struct ss_model model;
+    struct ss_selection selection = {0};
+    int exit_status = 0;
+    const char *input = NULL;
+    ss_model_init(&model);
+    enum ss_status status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
+    if (status == SS_OK) {
+        status = ss_selection_init(&selection, &model, &request.reading.selection, &err);
+    }
+    if (status == SS_OK) {
+        status = make_report(arguments, &request, &selection, &exit_status, &err);
+    }
+    ss_selection_fini(&selection);
+    ss_model_fini(&model);
+    return status == SS_OK ? exit_status : ss_cli_error(arguments, &err);
+}
+
+static const char *const examples[] = {
+    "stepscope report",
+    "the newest recording here: how far to trust it, hottest functions and lines",
+    "stepscope report --by leaf --library-name mylib --aggregate-leaf-paths run.pftrace",
+    "deepest functions, and the line of mylib that led there",
+    "stepscope report --by line --thread MainThread --from 10 --to 20 run.pftrace",
+    "ten seconds of one thread, by line",
+    "stepscope report --by function --format csv -o hot.csv py-spy-outputs/",
+    "a folder of py-spy raw files as one CSV",
+    NULL};
+
+const struct ss_command ss_command_report = {
+    .name = "report",
+    .summary = "tell where the time of a recording went",
+    .synopsis = "[options] [INPUT…]",
+    .description =
+        "Prints tables of where the samples of a recording fell. INPUT is a stepscope trace, a "
+        "py-spy raw (folded) file, or a folder of either; without one the newest recording of the "
+        "current folder is taken. Every report starts with what was recorded and how faithfully, "
+        "and every share has its sampling error (95 %).\n\n"
+        "Exit status: 0, or 3 when the recording failed, is damaged or was not closed (the report "
+        "is printed all the same).",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/doctor_findings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+enum {
+    OLDEST_MINOR = 8,
+    NEWEST_MINOR = 14,
+    NAMED_PYTHONS = 8,
+    NAMED_PROCESSES = 3,
+    LOW_DISK_MIB = 1024,
+    NO_DISK_MIB = 16
+};
+
+static void say(struct ss_finding *finding, const char *name, enum ss_verdict verdict,
+                const char *format, ...) SS_PRINTF(4, 5);
+static void say(struct ss_finding *finding, const char *name, enum ss_verdict verdict,
+                const char *format, ...)
+{
+    *finding = (struct ss_finding){.name = name, .verdict = verdict};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+}
+
+static void fix(struct ss_finding *finding, const char *text)
+{
+    snprintf(finding->fix, sizeof finding->fix, "%s", text);
+}
+
+static void say_refused(struct ss_finding *finding, const char *name, enum ss_verdict verdict,
+                        const struct ss_ptrace_facts *facts)
+{
+    struct ss_ptrace_advice advice;
+    ss_ptrace_advise(facts, ss_ptrace_judge(facts), &advice);
+    say(finding, name, verdict, "%s", advice.reason);
+    fix(finding, advice.fix);
+}
+
+void ss_finding_record(const struct ss_ptrace_facts *child, bool probed, struct ss_finding *finding)
+{
+    const char *name = "record a program";
+    if (!probed) {
+        say(finding, name, SS_VERDICT_NO, "no child process could be started");
+        fix(finding,
+            "raise the limit of processes (ulimit -u, or the pids limit of the container)");
+    } else if (ss_ptrace_judge(child) != SS_PTRACE_ALLOWED) {
+        say_refused(finding, name, SS_VERDICT_NO, child);
+    } else {
+        say(finding, name, SS_VERDICT_OK, "the memory of a child process can be read");
+    }
+}
+
+void ss_finding_attach(const struct ss_ptrace_facts *stranger, bool probed,
+                       const struct ss_host_facts *host, struct ss_finding *finding)
+{
+    const char *name = "attach to a process";
+    if (!probed) {
+        say(finding, name, SS_VERDICT_NO, "could not be tried: no child process could be started");
+    } else if (ss_ptrace_judge(stranger) != SS_PTRACE_ALLOWED) {
+        say_refused(finding, name, SS_VERDICT_LIMITED, stranger);
+    } else {
+        say(finding, name, SS_VERDICT_OK, "processes of %s can be read",
+            ss_proc_status_can(&host->self, SS_CAP_SYS_PTRACE) ? "every user" : "your own user");
+    }
+}
+
+/* Several builds of one version are one entry; running processes are entries of their own. */
+static bool is_listed_before(const struct ss_python_installs *list, size_t index)
+{
+    const struct ss_python_install *python = &list->data[index];
+    for (size_t i = 0; i < index && python->pid == 0; i++) {
+        if (list->data[i].major == python->major && list->data[i].minor == python->minor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_readable(const struct ss_python_install *python)
+{
+    return python->major == 3 && python->minor >= OLDEST_MINOR && python->minor <= NEWEST_MINOR;
+}
+
+static void list_pythons(const struct ss_python_installs *list, bool readable,
+                         struct ss_strbuf *out)
+{
+    size_t fitting = 0, shown = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct ss_python_install *python = &list->data[i];
+        if (is_readable(python) != readable || is_listed_before(list, i)) {
+            continue;
+        }
+        fitting++;
+        if (shown == (python->pid != 0 ? NAMED_PROCESSES : NAMED_PYTHONS)) {
+            continue;
+        }
+        shown++;
+        ss_strbuf_append_format(out, "%s%d.%d", shown > 1 ? ", " : "", python->major,
+                                python->minor);
+        if (python->pid != 0) {
+            ss_strbuf_append_format(out, " (process %d)", (int)python->pid);
+        }
+    }
+    if (fitting > shown) {
+        ss_strbuf_append_format(out, " and %zu more", fitting - shown);
+    }
+}
+
+void ss_finding_python(const struct ss_python_installs *installed,
+                       const struct ss_python_installs *running, struct ss_finding *finding)
+{
+    struct ss_strbuf readable, other, processes;
+    ss_strbuf_init(&readable, 160);
+    ss_strbuf_init(&other, 96);
+    ss_strbuf_init(&processes, 160);
+    list_pythons(installed, true, &readable);
+    list_pythons(installed, false, &other);
+    list_pythons(running, true, &processes);
+    bool any = readable.length > 0 || processes.length > 0;
+    say(finding, "python", any ? SS_VERDICT_OK : SS_VERDICT_LIMITED, "%s%s%s%s%s%s",
+        readable.length > 0 ? "CPython " : "no CPython 3.8 to 3.14 found", readable.data,
+        processes.length > 0 ? "; running: " : "", processes.data,
+        other.length > 0 ? "; cannot be recorded: " : "", other.data);
+    if (!any) {
+        fix(finding, "install one, or put its folder into PATH; a program that brings its own "
+                     "interpreter can be recorded all the same");
+    }
+    ss_strbuf_fini(&readable);
+    ss_strbuf_fini(&other);
+    ss_strbuf_fini(&processes);
+}
+
+void ss_finding_children(const struct ss_host_facts *host, struct ss_finding *finding)
+{
+    const char *name = "follow children";
+    if (host->perf_errno == 0) {
+        say(finding, name, SS_VERDICT_OK, "the kernel reports every new process (perf_event_open)");
+        return;
+    }
+    if (!host->perf_known || host->perf_errno == ENOENT || host->perf_errno == ENOSYS) {
+        say(finding, name, SS_VERDICT_LIMITED,
+            "this kernel or sandbox offers no perf events: children are found by looking for them, "
+            "those that live a few ms may be missed");
+        fix(finding,
+            host->in_container ? "start the container with --security-opt seccomp=unconfined" : "");
+        return;
+    }
+    say(finding, name, SS_VERDICT_LIMITED,
+        "perf events are refused (kernel.perf_event_paranoid is %d%s): children are found by "
+        "looking for them, those that live a few ms may be missed",
+        host->perf_paranoid, host->self.seccomp == 2 ? ", and a seccomp filter is active" : "");
+    if (host->perf_paranoid > 2) {
+        fix(finding, "sudo sysctl kernel.perf_event_paranoid=2");
+    } else {
+        fix(finding, "start the container with --cap-add=PERFMON or --security-opt "
+                     "seccomp=unconfined");
+    }
+}
+
+void ss_finding_clock(const struct ss_host_facts *host, struct ss_finding *finding)
+{
+    static const char *const fast[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
+                                       "arch_sys_counter"};
+    for (size_t i = 0; i < sizeof fast / sizeof *fast; i++) {
+        if (strcmp(host->clock_source, fast[i]) == 0) {
+            say(finding, "clock", SS_VERDICT_OK, "%s: read without a system call",
+                host->clock_source);
+            return;
+        }
+    }
+    if (host->clock_source[0] == '\0') {
+        say(finding, "clock", SS_VERDICT_FACT, "the kernel does not tell its clock source");
+        return;
+    }
+    say(finding, "clock", SS_VERDICT_LIMITED,
+        "%s: each reading is a system call, the recorder costs more CPU", host->clock_source);
+    fix(finding, "boot with clocksource=tsc where the processor's counter is reliable");
+}
+
+void ss_finding_folder(const char *name, const struct ss_folder_facts *folder,
+                       struct ss_finding *finding)
+{
+    if (folder->error != 0) {
+        say(finding, name, SS_VERDICT_NO, "%s: %s", folder->path, strerror(folder->error));
+        fix(finding, "go to a folder that exists, or name one with -o");
+        return;
+    }
+    double gib = (double)folder->free_bytes / (1 << 30);
+    uint64_t mib = folder->free_bytes >> 20;
+    if (!folder->writable) {
+        say(finding, name, SS_VERDICT_LIMITED, "%s (%s) cannot be written", folder->path,
+            folder->file_system);
+        fix(finding, "name a writable place with -o");
+    } else if (mib < NO_DISK_MIB || folder->free_inodes == 0) {
+        say(finding, name, SS_VERDICT_NO, "%s (%s) is full: %" PRIu64 " MiB and %s free",
+            folder->path, folder->file_system, mib,
+            folder->free_inodes == 0 ? "no inode" : "inodes");
+        fix(finding, "make room, or name another place with -o");
+    } else if (mib < LOW_DISK_MIB) {
+        say(finding, name, SS_VERDICT_LIMITED, "%s (%s) has %" PRIu64 " MiB left", folder->path,
+            folder->file_system, mib);
+        fix(finding, "make room, or name another place with -o");
+    } else {
+        say(finding, name, SS_VERDICT_OK, "%s (%s): %.1f GiB free%s", folder->path,
+            folder->file_system, gib,
+            ss_file_system_is_remote(folder->file_system) ? ", over the network" : "");
+    }
+}
+
+void ss_finding_processes(const struct ss_host_facts *host, struct ss_finding *finding)
+{
+    if (host->proc_hidepid) {
+        say(finding, "processes", SS_VERDICT_FACT,
+            "/proc hides other users' processes (hidepid); your own are visible");
+    } else {
+        say(finding, "processes", SS_VERDICT_OK, "/proc shows all of them");
+    }
+}
+
+void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding *finding)
+{
+    static const char *const seccomp[] = {"none", "strict", "a filter"};
+    say(finding, "confinement", SS_VERDICT_FACT, "%s, user %u, %s CAP_SYS_PTRACE, seccomp: %s%s",
+        host->in_container ? "a container" : "no container", (unsigned)host->self.uid[1],
+        ss_proc_status_can(&host->self, SS_CAP_SYS_PTRACE) ? "with" : "without",
+        host->self.seccomp >= 0 && host->self.seccomp <= 2 ? seccomp[host->self.seccomp]
+                                                           : "unknown",
+        host->self.no_new_privs ? ", no new privileges" : "");
+}
+
+void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding)
+{
+    say(finding, "machine", SS_VERDICT_FACT, "%s, %d %s usable", host->kernel, host->cores,
+        host->cores == 1 ? "core" : "cores");
+}

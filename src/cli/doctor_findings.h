@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the facts of a machine mean for a recording: pure functions from facts to findings, one
+ * per line of `stepscope doctor`. Immutable inputs; thread-safe. */
+#ifndef SS_CLI_DOCTOR_FINDINGS_H
+#define SS_CLI_DOCTOR_FINDINGS_H
+
+#include "platform/host_facts.h"
+#include "platform/ptrace_access.h"
+#include "platform/python_installs.h"
+
+enum ss_verdict {
+    SS_VERDICT_OK,
+    SS_VERDICT_LIMITED, /* works, with a loss that the text names */
+    SS_VERDICT_NO,      /* does not work */
+    SS_VERDICT_FACT     /* neither good nor bad */
+};
+
+struct ss_finding {
+    const char *name; /* what it is about, for people and as the key in JSON */
+    enum ss_verdict verdict;
+    char text[512];
+    char fix[320]; /* "": nothing to do */
+};
+
+/* `probed` is false when not even a child process could be made. */
+void ss_finding_record(const struct ss_ptrace_facts *child, bool probed,
+                       struct ss_finding *finding);
+void ss_finding_attach(const struct ss_ptrace_facts *stranger, bool probed,
+                       const struct ss_host_facts *host, struct ss_finding *finding);
+void ss_finding_python(const struct ss_python_installs *installed,
+                       const struct ss_python_installs *running, struct ss_finding *finding);
+void ss_finding_children(const struct ss_host_facts *host, struct ss_finding *finding);
+void ss_finding_clock(const struct ss_host_facts *host, struct ss_finding *finding);
+void ss_finding_folder(const char *name, const struct ss_folder_facts *folder,
+                       struct ss_finding *finding);
+void ss_finding_processes(const struct ss_host_facts *host, struct ss_finding *finding);
+void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding *finding);
+void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/help.h"
+
+/* Exact names first, then a prefix that fits one command only ("rec"). */
+static const struct ss_command *find_command(const char *name)
+{
+    const struct ss_command *found = NULL;
+    int matches = 0;
+    for (int i = 0; ss_commands[i] != NULL; i++) {
+        if (strcmp(ss_commands[i]->name, name) == 0) {
+            return ss_commands[i];
+        }
+        if (strncmp(ss_commands[i]->name, name, strlen(name)) == 0) {
+            found = ss_commands[i];
+            matches++;
+        }
+    }
+    return matches == 1 ? found : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        ss_help_start(STDOUT_FILENO);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("stepscope %s\n", SS_VERSION);
+        return 0;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        ss_help_overview(STDOUT_FILENO);
+        return 0;
+    }
+    const struct ss_command *command = find_command(argv[1]);
+    if (command == NULL) {
+        fprintf(stderr, "stepscope: no command \"%s\". \"stepscope --help\" lists them.\n",
+                argv[1]);
+        return ss_status_exit_code(SS_E_USAGE);
+    }
+    struct ss_arguments arguments;
+    int status = ss_arguments_parse(command, argc - 1, argv + 1, &arguments);
+    if (status < 0) {
+        status = command->run(&arguments);
+    }
+    ss_arguments_fini(&arguments);
+    return status;
+}

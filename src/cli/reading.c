@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/reading.h"
+
+#include <stdio.h>
+
+#include "analysis/trust.h"
+#include "cli/recordings.h"
+#include "view/report.h"
+
+static bool parse_idle(const struct ss_arguments *arguments, enum ss_idle_policy fallback,
+                       enum ss_idle_policy *idle)
+{
+    static const char *const names[] = {"none", "main", "all", NULL};
+    int index;
+    bool all = ss_arguments_has(arguments, "i");
+    if (!ss_arguments_get_choice(arguments, "idle", names, all ? SS_IDLE_ALL : (int)fallback,
+                                 &index)) {
+        return false;
+    }
+    if (all && index != SS_IDLE_ALL) {
+        ss_cli_usage(arguments, "-i and --idle %s exclude each other", names[index]);
+        return false;
+    }
+    *idle = (enum ss_idle_policy)index;
+    return true;
+}
+
+bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *end_option,
+                              enum ss_idle_policy idle, struct ss_reading *reading)
+{
+    double from_s, to_s;
+    *reading = (struct ss_reading){0};
+    if (!ss_arguments_get_number(arguments, "from", 0, 1e9, 0, &from_s) ||
+        !ss_arguments_get_number(arguments, end_option, 0, 1e9, 1e9, &to_s) ||
+        !parse_idle(arguments, idle, &reading->selection.idle)) {
+        return false;
+    }
+    if (from_s >= to_s) {
+        ss_cli_usage(arguments, "--from %g is not before --%s %g", from_s, end_option, to_s);
+        return false;
+    }
+    reading->load.size = sizeof reading->load;
+    reading->load.strict = ss_arguments_has(arguments, "strict");
+    reading->load.has_time_range =
+        ss_arguments_has(arguments, "from") || ss_arguments_has(arguments, end_option);
+    reading->load.from_ns = (uint64_t)(from_s * 1e9);
+    reading->load.to_ns = (uint64_t)(to_s * 1e9);
+    reading->selection.size = sizeof reading->selection;
+    reading->selection.gil_only = ss_arguments_has(arguments, "gil");
+    reading->selection.thread = ss_arguments_get(arguments, "thread");
+    reading->selection.process = ss_arguments_get(arguments, "process");
+    reading->selection.match = ss_arguments_get(arguments, "match");
+    reading->selection.exclude = ss_arguments_get(arguments, "exclude");
+    return true;
+}
+
+bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_option,
+                      enum ss_idle_policy idle, struct ss_reading *reading)
+{
+    if (!ss_reading_parse_filters(arguments, end_option, idle, reading)) {
+        return false;
+    }
+    reading->frames.by_function = ss_arguments_has(arguments, "function");
+    reading->frames.no_lines = ss_arguments_has(arguments, "nolineno");
+    reading->frames.full_filenames = ss_arguments_has(arguments, "full-filenames");
+    if (reading->frames.by_function && reading->frames.no_lines) {
+        ss_cli_usage(arguments, "--function and --nolineno exclude each other");
+        return false;
+    }
+    return true;
+}
+
+enum ss_status ss_reading_load(const struct ss_arguments *arguments,
+                               const struct ss_reading *reading, struct ss_model *model,
+                               const char **named, struct ss_error *err)
+{
+    for (int i = 0; i < arguments->positional_count; i++) {
+        SS_TRY(ss_model_add_input(model, arguments->positional[i], &reading->load, err));
+    }
+    if (arguments->positional_count > 0) {
+        *named = arguments->positional[0];
+        return SS_OK;
+    }
+    struct ss_strbuf path;
+    ss_strbuf_init(&path, 65536);
+    enum ss_status status = ss_cli_newest_recording(".", &path, err);
+    if (status == SS_OK) {
+        fprintf(stderr, "stepscope %s: the newest recording here is %s\n", arguments->command->name,
+                path.data);
+        status = ss_model_add_input(model, path.data, &reading->load, err);
+        uint32_t id = ss_intern_put(&model->strings, path.data, path.length);
+        *named = ss_model_text(model, id);
+    }
+    ss_strbuf_fini(&path);
+    return status;
+}
+
+int ss_reading_tell_problems(const struct ss_arguments *arguments,
+                             const struct ss_selection *selection)
+{
+    struct ss_trust trust;
+    struct ss_strbuf text;
+    ss_trust_init(&trust, selection);
+    ss_strbuf_init(&text, 65536);
+    for (size_t i = 0; i < trust.problems.count; i++) {
+        ss_strbuf_clear(&text);
+        ss_trust_problem_text(&trust.problems.data[i], &text);
+        fprintf(stderr, "stepscope %s: %s\n", arguments->command->name, text.data);
+    }
+    int status = trust.problems.count > 0 ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
+    ss_strbuf_fini(&text);
+    ss_trust_fini(&trust);
+    return status;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What commands that read recordings have in common: the options that choose samples, and loading
+ * the inputs (the newest recording of the folder when none is named). Main thread only.
+ */
+#ifndef SS_CLI_READING_H
+#define SS_CLI_READING_H
+
+#include "analysis/selection.h"
+#include "cli/command.h"
+#include "view/frame_text.h"
+
+/* Rows for a command's option table; ss_reading_parse expects all of them. The end of a time range
+ * is `--to` but for export, where that names the format. */
+#define SS_READING_FILTER_OPTIONS(end_option)                                                       \
+    {"from",   0,    "SECONDS", "leave out what is earlier, counted from the first sample",         \
+     "Filter", false},                                                                              \
+        {end_option, 0, "SECONDS", "leave out what is later", NULL, false},                         \
+        {"thread", 0,    "PATTERN", "only threads with this tid, or whose name matches this regex", \
+         NULL,     false},                                                                          \
+        {"process",                                                                                 \
+         0,                                                                                         \
+         "PATTERN",                                                                                 \
+         "only processes with this pid, or whose label, name or command line matches this regex",   \
+         NULL,                                                                                      \
+         false},                                                                                    \
+        {"match", 0,    "REGEX", "only stacks with a frame \"function (path:line)\" that matches",  \
+         NULL,    false},                                                                           \
+        {"exclude", 0, "REGEX", "no stacks with a frame that matches", NULL, false},                \
+        {"idle",  0,                                                                                \
+         "WHICH", "idle samples that count: none, those of main threads (main), or all",            \
+         NULL,    false},                                                                           \
+        {NULL, 'i', NULL, "the same as --idle all", NULL, false},                                   \
+        {"gil", 'g', NULL, "only samples that hold the GIL", NULL, false},                          \
+    {                                                                                               \
+        "strict", 0, NULL, "an unreadable line, or an odd file in a folder, is an error", "Input",  \
+            false                                                                                   \
+    }
+
+#define SS_READING_FRAME_OPTIONS                                                                   \
+    {"function", 'F',  NULL, "one frame per function, named by its first line, not one per line",  \
+     "Frames",   false},                                                                           \
+        {"nolineno", 0, NULL, "no line numbers: one frame per function and file", NULL, false},    \
+    {                                                                                              \
+        "full-filenames", 0, NULL, "paths as recorded, not shortened to their package", NULL,      \
+            false                                                                                  \
+    }
+
+struct ss_reading {
+    struct ss_model_load load;
+    struct ss_selection_options selection;
+    struct ss_frame_style frames;
+};
+
+/* The filter options alone, for commands without the frame options. */
+bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *end_option,
+                              enum ss_idle_policy idle, struct ss_reading *reading);
+/* False: a usage error was printed. `idle` is the command's own default. */
+bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_option,
+                      enum ss_idle_policy idle, struct ss_reading *reading);
+/* Loads the positional inputs, or the newest recording here (and says which). `*named` is the
+ * first input's path, borrowed from the model. */
+enum ss_status ss_reading_load(const struct ss_arguments *arguments,
+                               const struct ss_reading *reading, struct ss_model *model,
+                               const char **named, struct ss_error *err);
+
+/* Tells on stderr what keeps the recording from being the whole truth; returns the exit status for
+ * it: 0, or 3 for recordings that failed, are damaged or were not closed. */
+int ss_reading_tell_problems(const struct ss_arguments *arguments,
+                             const struct ss_selection *selection);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record_output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "analysis/hotspots.h"
+#include "analysis/selection.h"
+#include "cli/command.h"
+#include "cli/record_convert.h"
+#include "model/model.h"
+
+enum { HOT_LINES = 5, LEAST_SAMPLES = 30 };
+
+struct colours {
+    const char *bold, *dim, *red, *off;
+};
+
+static struct colours colours_of_stderr(void)
+{
+    return ss_cli_use_colour(STDERR_FILENO)
+               ? (struct colours){"\033[1m", "\033[2m", "\033[1;31m", "\033[0m"}
+               : (struct colours){"", "", "", ""};
+}
+
+static void complain(const char *format, ...) SS_PRINTF(1, 2);
+
+static void complain(const char *format, ...)
+{
+    struct colours colours = colours_of_stderr();
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fprintf(stderr, "%sstepscope record:%s %s\n", colours.red, colours.off, text);
+}
+
+/* --- what went wrong ------------------------------------------------------------------------- */
+
+static void tell_failure(struct ss_record_output *output, const struct ss_record_result *result)
+{
+    const char *kept =
+        access(output->trace_path, F_OK) == 0 ? " holds what was recorded until then" : " is gone";
+    if (result->recorder_died) {
+        bool by_signal = WIFSIGNALED(result->recorder_status);
+        complain("the recorder %s (%s); the program was not disturbed; %s%s",
+                 by_signal && WTERMSIG(result->recorder_status) == SIGKILL ? "was killed" : "died",
+                 by_signal ? strsignal(WTERMSIG(result->recorder_status)) : "early exit",
+                 output->trace_path, kept);
+        output->failed = true;
+    } else if (result->end == SS_RECORD_FAILED && result->started) {
+        complain("the recording ended early: %s; the program was not disturbed; %s%s",
+                 result->error.message, output->trace_path, kept);
+        output->failed = true;
+    }
+}
+
+static const char *unreadable_reason(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->notes.count; i++) {
+        if (strcmp(ss_model_text(model, model->notes.data[i].kind), "python-unreadable") == 0) {
+            return ss_model_text(model, model->notes.data[i].text);
+        }
+    }
+    return NULL;
+}
+
+/* Zero samples is never a quiet success. */
+static void tell_why_empty(struct ss_record_output *output, const struct ss_record_result *result,
+                           const struct ss_model *model)
+{
+    const struct ss_record_figures *figures = &result->figures;
+    const char *reason = model != NULL ? unreadable_reason(model) : NULL;
+    unsigned long long processes = figures->processes;
+    if (result->exec_errno != 0) {
+        return; /* told by the caller */
+    }
+    output->failed = true;
+    if (reason != NULL) {
+        complain("no samples: %s", reason);
+    } else if (figures->done == 0 && result->end != SS_RECORD_DURATION) {
+        complain("no samples: the program ended before the first one was due; a higher rate (-r) "
+                 "sees shorter programs");
+    } else if (result->end == SS_RECORD_DURATION && figures->python_processes == 0) {
+        complain("no samples: after %.3g s (-d) no Python had started; record longer",
+                 (double)(figures->end_ns - figures->start_ns) / 1e9);
+    } else if (figures->python_processes > 0) {
+        complain("no samples: Python ended before the first one was taken; a higher rate (-r) "
+                 "sees shorter programs");
+    } else {
+        complain("no samples: none of the %llu process%s that ran was a Python that stepscope "
+                 "reads (CPython 3.8 to 3.14); \"stepscope doctor\" lists what it finds",
+                 processes, processes == 1 ? "" : "es");
+    }
+}
+
+/* --- the summary ----------------------------------------------------------------------------- */
+
+static void print_size(FILE *out, const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0) {
+        double kilobytes = (double)info.st_size / 1000.0;
+        if (kilobytes < 1000.0) {
+            fprintf(out, "%.1f kB", kilobytes);
+        } else {
+            fprintf(out, "%.1f MB", kilobytes / 1000.0);
+        }
+    }
+}
+
+static void print_figures(FILE *out, const struct ss_record_output *output,
+                          const struct ss_record_figures *figures)
+{
+    double seconds = (double)(figures->end_ns - figures->start_ns) / 1e9;
+    double achieved_hz = seconds > 0 ? (double)figures->done / seconds : 0;
+    fprintf(out, "%llu samples in %.1f s, %.4g of %.4g Hz, lost %llu, partial %llu, late %llu",
+            (unsigned long long)figures->samples, seconds, achieved_hz, output->rate_hz,
+            (unsigned long long)figures->lost, (unsigned long long)figures->partial,
+            (unsigned long long)figures->late);
+    if (figures->short_processes > 0) {
+        fprintf(out, ", %llu processes too short to sample",
+                (unsigned long long)figures->short_processes);
+    }
+}
+
+static void print_line_row(FILE *out, const struct colours *colours, const struct ss_table *table,
+                           size_t row)
+{
+    const struct ss_cell *share = ss_table_cell(table, row, SS_HOT_SELF_PERCENT);
+    const struct ss_cell *error = ss_table_cell(table, row, SS_HOT_SELF_PM);
+    const struct ss_cell *name = ss_table_cell(table, row, SS_HOT_NAME);
+    const struct ss_cell *path = ss_table_cell(table, row, SS_HOT_PATH);
+    const struct ss_cell *line = ss_table_cell(table, row, SS_HOT_LINE);
+    char place[512];
+    snprintf(place, sizeof place, "%.*s:%lld", (int)path->text.length, path->text.data,
+             line->type == SS_CELL_INTEGER ? (long long)line->integer : -1);
+    fprintf(out, "  %s%5.1f %%%s %s±%4.1f%s  %-40s %.*s\n", colours->bold, share->real,
+            colours->off, colours->dim, error->type == SS_CELL_REAL ? error->real : 0.0,
+            colours->off, place, (int)name->text.length, name->text.data);
+}
+
+static void print_hot_lines(FILE *out, const struct ss_model *model)
+{
+    struct colours colours = colours_of_stderr();
+    struct ss_selection selection;
+    struct ss_selection_options select = {.size = sizeof select, .idle = SS_IDLE_MAIN};
+    if (ss_selection_init(&selection, model, &select, NULL) != SS_OK) {
+        return;
+    }
+    if (selection.shown >= LEAST_SAMPLES) {
+        struct ss_hotspots_options options = {.size = sizeof options,
+                                              .by = SS_BY_LINE,
+                                              .sort = SS_SORT_SELF,
+                                              .max_rows = HOT_LINES,
+                                              .min_samples = 1};
+        struct ss_table table = {0};
+        ss_hotspots_table(&selection, &options, &table);
+        fprintf(out,
+                "%sHottest lines%s (share of the main threads' wall time and of other "
+                "threads' work)\n",
+                colours.bold, colours.off);
+        for (size_t row = 0; row < table.row_count; row++) {
+            print_line_row(out, &colours, &table, row);
+        }
+        ss_table_fini(&table);
+    } else {
+        fprintf(out,
+                "%sToo few samples (%llu) to name hot lines: record longer or with a higher "
+                "rate (-r).%s\n",
+                colours.dim, (unsigned long long)selection.shown, colours.off);
+    }
+    ss_selection_fini(&selection);
+}
+
+static void print_summary(const struct ss_record_output *output,
+                          const struct ss_record_result *result, const struct ss_model *model)
+{
+    FILE *out = stderr;
+    struct colours colours = colours_of_stderr();
+    if (isatty(STDERR_FILENO) != 1) {
+        fprintf(out, "stepscope: wrote %s: ", output->output_path);
+        print_figures(out, output, &result->figures);
+        fputc('\n', out);
+        return;
+    }
+    fprintf(out, "\n%sstepscope%s  ", colours.bold, colours.off);
+    print_figures(out, output, &result->figures);
+    fputc('\n', out);
+    print_hot_lines(out, model);
+    fprintf(out, "Recorded in %s%s%s (", colours.bold, output->output_path, colours.off);
+    print_size(out, output->output_path);
+    fputs(")\n", out);
+    if (output->format->format == SS_FORMAT_NATIVE || output->format->format == SS_FORMAT_RAW) {
+        fprintf(out, "  stepscope report %s\n  stepscope flame %s\n", output->output_path,
+                output->output_path);
+    }
+}
+
+bool ss_record_output_finish(void *context, const struct ss_record_result *result)
+{
+    struct ss_record_output *output = context;
+    struct ss_error err = {0};
+    if (!result->started) {
+        return output->failed;
+    }
+    tell_failure(output, result);
+    struct ss_model model;
+    ss_model_init(&model);
+    struct ss_model_load load = {.size = sizeof load,
+                                 .quiet = true,
+                                 .keep_samples = ss_record_convert_wants_samples(output)};
+    enum ss_status status = ss_model_add_input(&model, output->trace_path, &load, &err);
+    bool empty = status != SS_OK || model.totals.count == 0;
+    if (empty && !output->failed) {
+        tell_why_empty(output, result, status == SS_OK ? &model : NULL);
+    }
+    if (status == SS_OK && output->format->format != SS_FORMAT_NATIVE) {
+        status = ss_record_convert(output, &model, &err);
+        if (status == SS_OK) {
+            unlink(output->trace_path);
+        } else {
+            complain("cannot write %s: %s; the recording is kept in %s", output->output_path,
+                     err.message, output->trace_path);
+            output->failed = true;
+        }
+    }
+    if (!output->quiet && !empty) {
+        print_summary(output, result, &model);
+    }
+    ss_model_fini(&model);
+    return output->failed;
+}
+
+void ss_record_output_cut_short(const struct ss_record_output *output)
+{
+    complain("interrupted before %s was finished; the recording is kept in %s",
+             output->format->format == SS_FORMAT_NATIVE ? "the summary" : output->output_path,
+             output->trace_path);
+}

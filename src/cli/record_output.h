@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `record` does when the trace is closed: converts it to the asked format and prints the
+ * summary. Main thread only. */
+#ifndef SS_CLI_RECORD_OUTPUT_H
+#define SS_CLI_RECORD_OUTPUT_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "cli/formats.h"
+#include "record/supervisor.h"
+
+struct ss_record_output {
+    const struct ss_format_row *format;
+    const char *trace_path;  /* the native trace; removed after a conversion that worked */
+    const char *output_path; /* what the user asked for */
+    const char *command_line;
+    double rate_hz;
+    bool quiet;
+    /* what of the samples goes into a converted file, as py-spy's -t -g -i -F --nolineno … */
+    bool threads, gil_only, idle, function_only, no_lines, full_filenames;
+    bool failed; /* set when the recording or the conversion was not complete */
+};
+
+/* An ss_record_finished: `context` is a struct ss_record_output. */
+bool ss_record_output_finish(void *context, const struct ss_record_result *result);
+/* Says that it was killed before it was done, and where the recording is. */
+void ss_record_output_cut_short(const struct ss_record_output *output);
+
+#endif

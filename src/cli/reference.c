@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/reference.h"
+
+#include <string.h>
+
+#include "base/env.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/formats.h"
+
+enum { LAST_EXIT_CODE = 5 };
+
+const char *ss_exit_code_meaning(int exit_code)
+{
+    static const char *const meanings[LAST_EXIT_CODE + 1] = {
+        "done",
+        "a check that was asked for is not met",
+        "the command line is wrong",
+        "the data cannot be read, or not all of it",
+        "the environment stands in the way: files, permissions, the system",
+        "a bug in stepscope",
+    };
+    return exit_code >= 0 && exit_code <= LAST_EXIT_CODE ? meanings[exit_code] : NULL;
+}
+
+static bool is_last(const struct ss_option *option)
+{
+    return option->long_name == NULL && option->short_name == 0;
+}
+
+/* Pipes end a cell of a table, also inside `code`. */
+static void append_cell(struct ss_strbuf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '|') {
+            ss_strbuf_append_char(out, '\\');
+        }
+        ss_strbuf_append_char(out, *text == '\n' ? ' ' : *text);
+    }
+}
+
+static void markdown_option(struct ss_strbuf *out, const struct ss_option *option)
+{
+    ss_strbuf_append_text(out, "| ");
+    if (option->short_name != 0) {
+        ss_strbuf_append_format(out, "`-%c`%s", option->short_name,
+                                option->long_name != NULL ? ", " : "");
+    }
+    if (option->long_name != NULL) {
+        ss_strbuf_append_format(out, "`--%s`", option->long_name);
+    }
+    if (option->argument != NULL) {
+        ss_strbuf_append_text(out, " `");
+        append_cell(out, option->argument);
+        ss_strbuf_append_text(out, "`");
+    }
+    ss_strbuf_append_text(out, " | ");
+    append_cell(out, option->help);
+    ss_strbuf_append_text(out, " |\n");
+}
+
+static void markdown_options(struct ss_strbuf *out, const struct ss_option *option)
+{
+    const char *group = "Options";
+    const char *printed = NULL;
+    for (; !is_last(option); option++) {
+        group = option->group != NULL ? option->group : group;
+        if (option->hidden) {
+            continue;
+        }
+        if (printed == NULL || strcmp(printed, group) != 0) {
+            ss_strbuf_append_format(out, "\n| %s | |\n|---|---|\n", group);
+            printed = group;
+        }
+        markdown_option(out, option);
+    }
+}
+
+static void markdown_command(struct ss_strbuf *out, const struct ss_command *command)
+{
+    ss_strbuf_append_format(out, "\n## stepscope %s\n\n    stepscope %s %s\n\n", command->name,
+                            command->name, command->synopsis);
+    for (const char *at = command->description; *at != '\0'; at++) {
+        ss_strbuf_append_text(out, *at == '\n' ? "\n\n" : "");
+        if (*at != '\n') {
+            ss_strbuf_append_char(out, *at);
+        }
+    }
+    ss_strbuf_append_char(out, '\n');
+    markdown_options(out, command->options);
+    if (command->examples != NULL && command->examples[0] != NULL) {
+        ss_strbuf_append_text(out, "\n```sh\n");
+        for (int i = 0; command->examples[i] != NULL; i += 2) {
+            ss_strbuf_append_format(out, "%s   # %s\n", command->examples[i],
+                                    command->examples[i + 1]);
+        }
+        ss_strbuf_append_text(out, "```\n");
+    }
+}
+
+static void append_list(struct ss_strbuf *out, const char *const *names, const char *before,
+                        const char *after)
+{
+    for (int i = 0; i < 4 && names[i] != NULL; i++) {
+        ss_strbuf_append_format(out, "%s%s%s%s", i > 0 ? ", " : "", before, names[i], after);
+    }
+}
+
+static void markdown_formats(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(out,
+                          "\n## Formats\n\n`record -f`, `export --to` and the ending of a file "
+                          "name all take these.\n\n"
+                          "| format | also called | endings | written by | what it is |\n"
+                          "|---|---|---|---|---|\n");
+    for (int i = 0; i < SS_FORMAT_COUNT; i++) {
+        const struct ss_format_row *row = ss_format_get((enum ss_format)i);
+        ss_strbuf_append_format(out, "| `%s` | ", row->name);
+        append_list(out, row->aliases, "`", "`");
+        ss_strbuf_append_text(out, " | ");
+        append_list(out, row->endings, "`", "`");
+        ss_strbuf_append_format(out, " | %s%s%s | ", row->record ? "record" : "",
+                                row->record && row->export ? ", " : "",
+                                row->export ? "export" : "");
+        append_cell(out, row->help);
+        ss_strbuf_append_text(out, " |\n");
+    }
+}
+
+static void markdown_environment(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(out, "\n## Environment\n\n| variable | meaning |\n|---|---|\n");
+    for (int i = 0; i < SS_ENV_COUNT; i++) {
+        ss_strbuf_append_format(out, "| `%s` | ", ss_env_name((enum ss_env)i));
+        append_cell(out, ss_env_text((enum ss_env)i));
+        ss_strbuf_append_text(out, " |\n");
+    }
+}
+
+/* What `record` hands to the program, from the recorder's own table. */
+static void markdown_child_environment(struct ss_strbuf *out)
+{
+    static const struct {
+        const char *name, *text;
+    } rows[] = {
+#define SS_CHILD_ENV(name, value, text) {#name, text},
+#include "record/child_env.def"
+#undef SS_CHILD_ENV
+    };
+    ss_strbuf_append_text(out,
+                          "\nThe program that `record` starts gets, unless `--no-inject` is given "
+                          "or the variable is set already:\n\n| variable | meaning |\n|---|---|\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ss_strbuf_append_format(out, "| `%s` | ", rows[i].name);
+        append_cell(out, rows[i].text);
+        ss_strbuf_append_text(out, " |\n");
+    }
+}
+
+static void append_statuses(struct ss_strbuf *out, int exit_code)
+{
+    bool first = true;
+    for (int i = 0; i < SS_STATUS_COUNT; i++) {
+        if (ss_status_exit_code((enum ss_status)i) == exit_code) {
+            ss_strbuf_append_format(out, "%s%s", first ? "" : "; ",
+                                    ss_status_text((enum ss_status)i));
+            first = false;
+        }
+    }
+}
+
+static void markdown_exit_codes(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(out, "\n## Exit status\n\n"
+                               "| status | meaning | what it can be |\n|---|---|---|\n");
+    for (int code = 0; code <= LAST_EXIT_CODE; code++) {
+        ss_strbuf_append_format(out, "| %d | %s | ", code, ss_exit_code_meaning(code));
+        append_statuses(out, code);
+        ss_strbuf_append_text(out, " |\n");
+    }
+    ss_strbuf_append_text(
+        out, "\n`stepscope record -- PROGRAM` ends as the program does: with its status, or by the "
+             "same signal. 127: the program was not found; 126: it could not be started; 125: "
+             "stepscope could not start it.\n");
+}
+
+void ss_reference_markdown(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(out, "<!-- SPDX-License-Identifier: Apache-2.0. Generated by \"stepscope "
+                               "help --format markdown\"; run make docs. -->\n"
+                               "# Reference\n\n| command | what it does |\n|---|---|\n");
+    for (int i = 0; ss_commands[i] != NULL; i++) {
+        ss_strbuf_append_format(out, "| [`%s`](#stepscope-%s) | %s |\n", ss_commands[i]->name,
+                                ss_commands[i]->name, ss_commands[i]->summary);
+    }
+    ss_strbuf_append_text(out,
+                          "\nA command may be shortened as long as only one fits (`rec`). Every "
+                          "command has `--help`.\n");
+    for (int i = 0; ss_commands[i] != NULL; i++) {
+        markdown_command(out, ss_commands[i]);
+    }
+    markdown_formats(out);
+    markdown_environment(out);
+    markdown_child_environment(out);
+    markdown_exit_codes(out);
+}
+
+/* Hyphens stay hyphens, backslashes stay, and no line of ours becomes a request. */
+static void append_roff(struct ss_strbuf *out, const char *text)
+{
+    bool line_start = true;
+    for (; *text != '\0'; text++) {
+        if (line_start && (*text == '.' || *text == '\'')) {
+            ss_strbuf_append_text(out, "\\&");
+        }
+        if (*text == '\\') {
+            ss_strbuf_append_text(out, "\\e");
+        } else if (*text == '-') {
+            ss_strbuf_append_text(out, "\\-");
+        } else if (*text == '\n') {
+            ss_strbuf_append_text(out, "\n.PP\n");
+        } else if (*text != '`') {
+            ss_strbuf_append_char(out, *text);
+        }
+        line_start = *text == '\n';
+    }
+}
+
+static void man_option(struct ss_strbuf *out, const struct ss_option *option)
+{
+    ss_strbuf_append_text(out, ".TP\n");
+    if (option->short_name != 0) {
+        ss_strbuf_append_format(out, "\\fB\\-%c\\fR%s", option->short_name,
+                                option->long_name != NULL ? ", " : "");
+    }
+    if (option->long_name != NULL) {
+        ss_strbuf_append_text(out, "\\fB\\-\\-");
+        append_roff(out, option->long_name);
+        ss_strbuf_append_text(out, "\\fR");
+    }
+    if (option->argument != NULL) {
+        ss_strbuf_append_text(out, " \\fI");
+        append_roff(out, option->argument);
+        ss_strbuf_append_text(out, "\\fR");
+    }
+    ss_strbuf_append_char(out, '\n');
+    append_roff(out, option->help);
+    ss_strbuf_append_char(out, '\n');
+}
+
+static void man_command(struct ss_strbuf *out, const struct ss_command *command)
+{
+    ss_strbuf_append_text(out, ".SS stepscope ");
+    append_roff(out, command->name);
+    ss_strbuf_append_char(out, ' ');
+    append_roff(out, command->synopsis);
+    ss_strbuf_append_char(out, '\n');
+    append_roff(out, command->description);
+    ss_strbuf_append_char(out, '\n');
+    for (const struct ss_option *option = command->options; !is_last(option); option++) {
+        if (!option->hidden) {
+            man_option(out, option);
+        }
+    }
+    for (int i = 0; command->examples != NULL && command->examples[i] != NULL; i += 2) {
+        ss_strbuf_append_text(out, i == 0 ? ".PP\nExamples:\n" : "");
+        ss_strbuf_append_text(out, ".TP\n\\fB");
+        append_roff(out, command->examples[i]);
+        ss_strbuf_append_text(out, "\\fR\n");
+        append_roff(out, command->examples[i + 1]);
+        ss_strbuf_append_char(out, '\n');
+    }
+}
+
+static void man_tables(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(out, ".SH FORMATS\n");
+    for (int i = 0; i < SS_FORMAT_COUNT; i++) {
+        const struct ss_format_row *row = ss_format_get((enum ss_format)i);
+        ss_strbuf_append_text(out, ".TP\n\\fB");
+        append_roff(out, row->name);
+        ss_strbuf_append_text(out, "\\fR (");
+        append_list(out, row->endings, "", "");
+        ss_strbuf_append_text(out, ")\n");
+        append_roff(out, row->help);
+        ss_strbuf_append_char(out, '\n');
+    }
+    ss_strbuf_append_text(out, ".SH ENVIRONMENT\n");
+    for (int i = 0; i < SS_ENV_COUNT; i++) {
+        ss_strbuf_append_format(out, ".TP\n\\fB%s\\fR\n", ss_env_name((enum ss_env)i));
+        append_roff(out, ss_env_text((enum ss_env)i));
+        ss_strbuf_append_char(out, '\n');
+    }
+    ss_strbuf_append_text(out, ".SH \"EXIT STATUS\"\n");
+    for (int code = 0; code <= LAST_EXIT_CODE; code++) {
+        ss_strbuf_append_format(out, ".TP\n\\fB%d\\fR\n%s\n", code, ss_exit_code_meaning(code));
+    }
+    ss_strbuf_append_text(out, ".PP\nstepscope record ends as the recorded program does; 125 means "
+                               "that it could not be started.\n");
+}
+
+void ss_reference_man(struct ss_strbuf *out)
+{
+    ss_strbuf_append_format(out,
+                            ".\\\" SPDX-License-Identifier: Apache-2.0\n"
+                            ".TH STEPSCOPE 1 \"\" \"stepscope %s\" \"User Commands\"\n"
+                            ".SH NAME\nstepscope \\- one timeline of a training run, and where its "
+                            "time went\n"
+                            ".SH SYNOPSIS\n\\fBstepscope\\fR \\fICOMMAND\\fR [options] …\n"
+                            ".SH COMMANDS\n",
+                            SS_VERSION);
+    for (int i = 0; ss_commands[i] != NULL; i++) {
+        man_command(out, ss_commands[i]);
+    }
+    man_tables(out);
+}
+
+/* True for "text|csv|json": an argument whose values are known. */
+static bool lists_choices(const char *argument)
+{
+    return argument != NULL && strchr(argument, '|') != NULL &&
+           strspn(argument, "abcdefghijklmnopqrstuvwxyz0123456789-|") == strlen(argument);
+}
+
+static void append_words(struct ss_strbuf *out, const char *choices)
+{
+    for (; *choices != '\0'; choices++) {
+        ss_strbuf_append_char(out, *choices == '|' ? ' ' : *choices);
+    }
+}
+
+static void bash_values(struct ss_strbuf *out, const struct ss_command *command)
+{
+    for (const struct ss_option *option = command->options; !is_last(option); option++) {
+        if (!lists_choices(option->argument) || option->hidden || option->long_name == NULL) {
+            continue;
+        }
+        ss_strbuf_append_format(out, "        %s:--%s", command->name, option->long_name);
+        if (option->short_name != 0) {
+            ss_strbuf_append_format(out, " | %s:-%c", command->name, option->short_name);
+        }
+        ss_strbuf_append_text(out, ") words=\"");
+        append_words(out, option->argument);
+        ss_strbuf_append_text(out, "\" ;;\n");
+    }
+}
+
+static void bash_options(struct ss_strbuf *out, const struct ss_command *command)
+{
+    ss_strbuf_append_format(out, "        %s) words=\"--help", command->name);
+    for (const struct ss_option *option = command->options; !is_last(option); option++) {
+        if (!option->hidden && option->long_name != NULL) {
+            ss_strbuf_append_format(out, " --%s", option->long_name);
+        }
+    }
+    ss_strbuf_append_text(out, "\" ;;\n");
+}
+
+void ss_reference_bash(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(
+        out, "# SPDX-License-Identifier: Apache-2.0\n"
+             "# bash completion for stepscope; generated from its command tables.\n"
+             "_stepscope()\n{\n"
+             "    local current=\"${COMP_WORDS[COMP_CWORD]}\" words=\"\"\n"
+             "    local previous=\"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
+             "    COMPREPLY=()\n"
+             "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"--help --version");
+    for (int i = 0; ss_commands[i] != NULL; i++) {
+        ss_strbuf_append_format(out, " %s", ss_commands[i]->name);
+    }
+    ss_strbuf_append_text(out, "\"\n    else\n"
+                               "        case \"${COMP_WORDS[1]}:$previous\" in\n");
+    for (int i = 0; ss_commands[i] != NULL; i++) {
+        bash_values(out, ss_commands[i]);
+    }
+    ss_strbuf_append_text(out, "        *) ;;\n        esac\n    fi\n"
+                               "    if [ -z \"$words\" ] && [ \"${current#-}\" != \"$current\" ]; "
+                               "then\n        case \"${COMP_WORDS[1]}\" in\n");
+    for (int i = 0; ss_commands[i] != NULL; i++) {
+        bash_options(out, ss_commands[i]);
+    }
+    ss_strbuf_append_text(out, "        *) ;;\n        esac\n    fi\n"
+                               "    # shellcheck disable=SC2207\n"
+                               "    [ -n \"$words\" ] && COMPREPLY=($(compgen -W \"$words\" -- "
+                               "\"$current\"))\n    return 0\n}\n"
+                               "complete -o bashdefault -o default -F _stepscope stepscope\n");
+}
