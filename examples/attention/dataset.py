@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sixty-four samples that numpy draws when they are asked for.
+
+Drawing happens in one thread, one sample after the other, and the training waits for it: that is
+the flaw to find in a profile. `--workers` moves it into other processes."""
+
+import numpy as np
+from torch.utils.data import Dataset
+
+
+class RandomTokens(Dataset):
+    """Pairs (tokens × dim input, one target value per token); sample i is always the same."""
+
+    def __init__(self, tokens, dim, size=64, seed=0):
+        self.tokens = tokens
+        self.dim = dim
+        self.size = size
+        self.seed = seed
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, index):
+        source = np.random.RandomState(self.seed + index)
+        values = source.normal(size=(self.tokens, self.dim)).astype(np.float32)
+        target = np.sin(values[:, :1] + values[:, -1:])
+        return values, target

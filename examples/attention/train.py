@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trains one transformer block on random tokens: a small, complete training to profile.
+
+    python examples/attention/train.py
+    torchrun --nproc-per-node 2 examples/attention/train.py --workers 4 --mp-context spawn
+"""
+
+import argparse
+import os
+import time
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+from dataset import RandomTokens
+from model import Block
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="Train a transformer block on random tokens.")
+    parser.add_argument("--dim", type=int, default=128, help="width of a token (default: 128)")
+    parser.add_argument("--heads", type=int, default=8, help="attention heads (default: 8)")
+    parser.add_argument("--tokens", type=int, default=256, help="per sample (default: 256)")
+    parser.add_argument("--samples", type=int, default=64, help="in the data set (default: 64)")
+    parser.add_argument("--batch", type=int, default=8, help="samples a step (default: 8)")
+    parser.add_argument("--epochs", type=int, default=2, help="passes over the data (default: 2)")
+    parser.add_argument("--steps", type=int, help="end after so many steps, whatever --epochs says")
+    parser.add_argument("--workers", type=int, default=0, help="DataLoader processes (default: 0)")
+    parser.add_argument("--mp-context", choices=("fork", "spawn"), default="fork",
+                        help="how the workers are started (default: fork)")
+    parser.add_argument("--inference", action="store_true", help="forward passes only")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    return parser.parse_args()
+
+
+def pick_device(wanted):
+    if wanted == "auto":
+        wanted = "cuda" if torch.cuda.is_available() else "cpu"
+    if wanted == "cuda":
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+    return torch.device("cpu")
+
+
+def synchronize(device):
+    """GPU work is asynchronous: without this the clock would show the launches only."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def make_loader(args, distributed):
+    data = RandomTokens(args.tokens, args.dim, args.samples)
+    sampler = DistributedSampler(data, shuffle=True) if distributed else None
+    return DataLoader(data, batch_size=args.batch, shuffle=sampler is None, sampler=sampler,
+                      num_workers=args.workers, persistent_workers=args.workers > 0,
+                      multiprocessing_context=args.mp_context if args.workers else None)
+
+
+def train_step(model, optimizer, inputs, targets):
+    optimizer.zero_grad(set_to_none=True)
+    loss = torch.nn.functional.mse_loss(model(inputs), targets)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+@torch.no_grad()
+def inference_step(model, inputs, targets):
+    return torch.nn.functional.mse_loss(model(inputs), targets)
+
+
+def run(args, model, loader, device):
+    """Yields (seconds, samples, loss) of each step; a step begins with waiting for its data."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    done = 0
+    for epoch in range(args.epochs if args.steps is None else args.steps):
+        if isinstance(loader.sampler, DistributedSampler):
+            loader.sampler.set_epoch(epoch)
+        begin = time.perf_counter()
+        for inputs, targets in loader:
+            inputs, targets = inputs.to(device), targets.to(device)
+            if args.inference:
+                loss = inference_step(model, inputs, targets)
+            else:
+                loss = train_step(model, optimizer, inputs, targets)
+            synchronize(device)
+            end = time.perf_counter()
+            yield end - begin, len(inputs), loss.item()
+            begin = end
+            done += 1
+            if done == args.steps:
+                return
+
+
+def main():
+    args = parse_arguments()
+    device = pick_device(args.device)
+    distributed = int(os.environ.get("WORLD_SIZE", 1)) > 1
+    if distributed:
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    torch.manual_seed(0)
+    model = Block(args.dim, args.heads).to(device)
+    model.train(not args.inference)
+    if distributed:
+        model = DistributedDataParallel(model)
+    rank = dist.get_rank() if distributed else 0
+    seconds, samples, steps, loss = 0.0, 0, 0, float("nan")
+    for step_seconds, step_samples, loss in run(args, model, make_loader(args, distributed), device):
+        steps += 1
+        if steps > 1:  # the first step pays for what is set up once
+            seconds += step_seconds
+            samples += step_samples
+    if rank == 0 and steps > 1:
+        print(f"{'inference' if args.inference else 'train'}: {steps} steps of batch {args.batch}, "
+              f"{1000 * seconds / (steps - 1):.1f} ms per step, {samples / seconds:.1f} samples/s, "
+              f"last loss {loss:.4f}", flush=True)
+    if distributed:
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
