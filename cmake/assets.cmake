@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# stepscope_embed(LAYER FILE SYMBOL): FILE becomes `const char SYMBOL[]` (NUL-terminated) and
+# `const size_t SYMBOL_length`, declared by the layer's own header.
+function(stepscope_embed layer file symbol)
+  set(output "${CMAKE_BINARY_DIR}/generated/assets/${symbol}.c")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND ${CMAKE_COMMAND} "-DINPUT=${CMAKE_SOURCE_DIR}/${file}" "-DOUTPUT=${output}"
+            "-DSYMBOL=${symbol}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    DEPENDS "${CMAKE_SOURCE_DIR}/${file}" "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    VERBATIM)
+  target_sources(ss_${layer} PRIVATE "${output}")
+endfunction()

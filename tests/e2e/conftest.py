@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stepscope under test, the interpreters found here, and the reasons for skipping."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Stepscope:
+    """The program under test: call it with arguments, or put it into a command list as it is."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def __fspath__(self):
+        return str(self.path)
+
+    def __str__(self):
+        return str(self.path)
+
+    def __call__(self, *arguments, status=0, env=None, timeout=60, text=True, **options):
+        """Runs it and returns the CompletedProcess with stdout and stderr captured. `status` is
+        the exit status it must have (None: any); `env` is added to the environment."""
+        done = subprocess.run(
+            [self.path, *map(os.fspath, map(_word, arguments))],
+            env={**os.environ, **(env or {})},
+            stdin=options.pop("stdin", None if "input" in options else subprocess.DEVNULL),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=timeout,
+            text=text,
+            errors="surrogateescape" if text else None,
+            **options,
+        )
+        if status is not None:
+            assert done.returncode == status, (
+                f"stepscope {' '.join(map(str, arguments))}\n"
+                f"exit status {done.returncode}, not {status}\n{done.stderr}"
+            )
+        return done
+
+
+def _word(argument):
+    return argument if isinstance(argument, (str, bytes, os.PathLike)) else str(argument)
+
+
+@pytest.fixture(scope="session")
+def source_dir():
+    """The root of the source tree."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def stepscope():
+    """The program of $STEPSCOPE, else the one of the dev build."""
+    path = pathlib.Path(os.environ.get("STEPSCOPE", ROOT / "build" / "dev" / "stepscope"))
+    if not path.exists():
+        pytest.fail(f"{path} is not built; run: cmake --preset dev && cmake --build build/dev")
+    return Stepscope(path.resolve())
+
+
+@pytest.fixture(scope="session")
+def python():
+    """An interpreter for workloads: the one that runs the tests, not through a venv's launcher."""
+    return os.path.realpath(sys.executable)
+
+
+def _interpreters():
+    """Every CPython 3.8+ found: PATH, pyenv, and $STEPSCOPE_PYTHONS (paths, `:` between)."""
+    folders = [pathlib.Path(p) for p in os.environ.get("PATH", "").split(":") if p]
+    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+    folders += sorted(pyenv.glob("versions/*/bin"))
+    named = [pathlib.Path(p) for p in os.environ.get("STEPSCOPE_PYTHONS", "").split(":") if p]
+    found = {}
+    for path in named + [f / name for f in folders for name in _names(f)]:
+        real = path.resolve()
+        if "shims" in path.parts or real in found or not os.access(real, os.X_OK):
+            continue
+        found[real] = None
+    for real in list(found):
+        code = "import sys; print(sys.implementation.name, *sys.version_info[:2])"
+        try:
+            done = subprocess.run([real, "-I", "-S", "-c", code], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=20)
+            name, major, minor = done.stdout.split()
+            usable = name == "cpython" and (int(major), int(minor)) >= (3, 8)
+        except (OSError, ValueError, subprocess.SubprocessError):
+            usable = False
+        if not usable:
+            del found[real]
+    return list(found)
+
+
+def _names(folder):
+    if not folder.is_dir():
+        return []
+    return [p.name for p in folder.glob("python3.*")
+            if p.name.count(".") == 1 and not p.name.endswith("-config")]
+
+
+@pytest.fixture(scope="session")
+def interpreters():
+    """All CPython interpreters found on this machine, at least one."""
+    found = _interpreters()
+    assert found, "no CPython 3.8 or newer on this machine"
+    return found
+
+
+@pytest.fixture(scope="session")
+def torch_python():
+    """An interpreter that can import torch; skips where there is none."""
+    named = os.environ.get("STEPSCOPE_TORCH_PYTHON")
+    if named:
+        return named
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed in the Python that runs the tests")
+    return sys.executable
+
+
+@pytest.fixture
+def needs_root():
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+@pytest.fixture
+def needs_tool():
+    """needs_tool("name"): its path; skips where it is not installed."""
+    def find(name):
+        path = shutil.which(name)
+        if path is None:
+            pytest.skip(f"{name} is not installed")
+        return path
+    return find

@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exports: folded lines against py-spy's own, speedscope against its schema, Chrome events
+against strict JSON, nesting and (where it runs) Perfetto's importer."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+PROGRAM = """\
+import threading, time
+def inner(end):
+    while time.time() < end:
+        sum(range(2000))
+def outer(seconds):
+    inner(time.time() + seconds)
+def waiter():
+    time.sleep(1.2)
+thread = threading.Thread(target=waiter, name="the waiter")
+thread.start()
+outer(.5)
+time.sleep(.3)
+outer(.4)
+thread.join()
+"""
+
+
+@pytest.fixture(scope="module")
+def trace(stepscope, python, tmp_path_factory):
+    """A recording with a busy and a waiting thread, and a pause in the busy one."""
+    folder = tmp_path_factory.mktemp("export")
+    (folder / "program.py").write_text(PROGRAM)
+    stepscope("record", "-r", "200", "-o", folder / "t.pftrace", "--", python,
+              folder / "program.py")
+    return folder / "t.pftrace"
+
+
+def strict(path):
+    """JSON without NaN, Infinity or doubled keys."""
+    def no_doubles(pairs):
+        keys = [key for key, _ in pairs]
+        assert len(keys) == len(set(keys)), keys
+        return dict(pairs)
+
+    def no_constants(text):
+        raise AssertionError(text)
+    return json.loads(pathlib.Path(path).read_bytes().decode("utf-8"),
+                      object_pairs_hook=no_doubles, parse_constant=no_constants)
+
+
+def folded(path):
+    lines = collections.Counter()
+    for line in pathlib.Path(path).read_text().splitlines():
+        stack, count = line.rsplit(" ", 1)
+        assert stack not in lines
+        lines[stack] = int(count)
+    return lines
+
+
+# ---- which format, where -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.folded", "a.txt", "a.svg", "a.speedscope.json", "a.json"])
+def test_format_by_ending(stepscope, trace, tmp_path, name):
+    done = stepscope("export", trace, "-o", tmp_path / name)
+    assert str(tmp_path / name) in done.stderr
+    head = (tmp_path / name).read_text()[:400]
+    assert {"a.svg": "<svg", "a.speedscope.json": "speedscope.app", "a.json": "displayTimeUnit"}.get(
+        name, "") in head
+
+
+def test_default_name_and_aliases(stepscope, trace, tmp_path):
+    copy = tmp_path / "c.pftrace"
+    shutil.copy(trace, copy)
+    stepscope("export", copy, "--to", "chrometrace")
+    stepscope("export", "--to", "collapsed", cwd=tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["c.pftrace", "c.pftrace.folded", "c.pftrace.json"]
+
+
+def test_wrong_usage(stepscope, trace):
+    assert "--to takes one of raw," in stepscope("export", trace, "--to", "pdf", status=2).stderr
+    assert "names no format" in stepscope("export", trace, "-o", "x.pdf", status=2).stderr
+    assert "name a format" in stepscope("export", trace, status=2).stderr
+
+
+def test_failed_export_leaves_nothing(stepscope, trace, tmp_path):
+    (tmp_path / "raw.txt").write_text("f (a.py:1) 2\n")
+    (tmp_path / "o.json").write_text("old")
+    done = stepscope("export", tmp_path / "raw.txt", "-o", tmp_path / "o.json", status=4)
+    assert "no times" in done.stderr
+    assert (tmp_path / "o.json").read_text() == "old"
+    stepscope("export", trace, "--match", "nowhere", "-o", tmp_path / "o.json", status=3)
+    assert (tmp_path / "o.json").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["o.json", "raw.txt"]
+    done = stepscope("export", trace, "--to", "chrome", "-o", "/dev/full", status=4)
+    assert "No space left" in done.stderr
+
+
+def test_closed_pipe(stepscope, trace):
+    """`| head` ends us with an error, not with a signal."""
+    for reader in ("true", "head -c 70000", "sleep .05"):
+        command = (f'"{stepscope}" export "{trace}" -i --to chrome -o - 2>&1 >&3 | cat; '
+                   "echo ${PIPESTATUS[0]}")
+        done = subprocess.run(["bash", "-c", f"({command}) 3> >({reader} > /dev/null)"],
+                              capture_output=True, text=True, timeout=60)
+        *message, status = done.stdout.splitlines()
+        assert (status, "Broken pipe" in str(message)) in {("4", True), ("0", False)}, done.stdout
+
+
+# ---- raw ---------------------------------------------------------------------------------
+
+
+def test_raw_leaves_idle_out_as_py_spy_does(stepscope, trace, tmp_path):
+    stepscope("export", trace, "-o", tmp_path / "a.txt")
+    stepscope("export", trace, "-o", tmp_path / "i.txt", "-i", "-t")
+    active, everything = folded(tmp_path / "a.txt"), folded(tmp_path / "i.txt")
+    # Its first moments it may be seen running.
+    assert sum(count for stack, count in active.items() if "waiter" in stack) <= 5
+    assert any(re.match(r"thread \(\d+\): the waiter;.*waiter \(program\.py:8\)", stack)
+               for stack in everything)
+    assert sum(everything.values()) > sum(active.values()) + 100
+
+
+def test_raw_frame_options(stepscope, trace, tmp_path):
+    for options, pattern in (([], r"inner \(program\.py:[34]\)$"),
+                             (["-F"], r"inner \(program\.py:2\)$"),
+                             (["--nolineno"], r"inner \(program\.py\)$"),
+                             (["--full-filenames"], r"inner \(/.*/program\.py:[34]\)$")):
+        stepscope("export", trace, "-o", tmp_path / "a.txt", *options)
+        stacks = [stack for stack in folded(tmp_path / "a.txt") if ";inner (" in stack]
+        assert stacks
+        assert all(re.search(pattern, stack) for stack in stacks)
+
+
+def test_raw_round_trip(stepscope, tmp_path):
+    lines = ('process 3:"py a;b";thread (3): T;f (<frozen x>:1);<listcomp> (a (1)/b.py:2) 3\n'
+             'process 3:"py a;b";process 4:"é";thread (9): U;g (lib.so) 5\n')
+    (tmp_path / "in.txt").write_text(lines)
+    stepscope("export", tmp_path / "in.txt", "--to", "raw", "-t", "-o", tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == lines
+
+
+def test_raw_is_what_py_spy_writes(stepscope, python, tmp_path):
+    """The same steady program under both: the same lines, in the same shares."""
+    py_spy = shutil.which("py-spy") or shutil.which("py-spy", path=os.path.dirname(sys.executable))
+    if py_spy is None:
+        pytest.skip("py-spy is not installed")
+    (tmp_path / "s.py").write_text(
+        "import time, threading\n"
+        "def leaf(n):\n    return sum(range(n))\n"
+        "class Worker:\n    def run(self, end):\n        while time.time() < end: leaf(5000)\n"
+        "Worker().run(time.time() + 2)\n")
+    done = subprocess.run([py_spy, "record", "-f", "raw", "-o", tmp_path / "spy.txt", "--", python,
+                           tmp_path / "s.py"], capture_output=True, text=True, timeout=60)
+    if not (tmp_path / "spy.txt").exists():
+        pytest.skip(f"py-spy cannot record here: {done.stderr.strip()[-200:]}")
+    stepscope("record", "-f", "raw", "-o", tmp_path / "our.txt", "--", python, tmp_path / "s.py")
+    ours, theirs = folded(tmp_path / "our.txt"), folded(tmp_path / "spy.txt")
+    hot = "<module> (s.py:7);Worker.run (s.py:6);leaf (s.py:3)"
+    if sys.version_info < (3, 11):
+        hot = hot.replace("Worker.run", "run")
+    assert abs(ours[hot] / sum(ours.values()) - theirs[hot] / sum(theirs.values())) < 0.2
+    large = {stack for stack, count in theirs.items() if count >= 10 and stack.strip()}
+    assert large <= set(ours)
+
+
+# ---- speedscope --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    """The schema that speedscope publishes, from its npm package."""
+    pytest.importorskip("jsonschema")
+    named = os.environ.get("STEPSCOPE_SPEEDSCOPE_SCHEMA")
+    if named:
+        return json.loads(pathlib.Path(named).read_text())
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm, to get speedscope's schema, is not installed")
+    folder = tmp_path_factory.mktemp("npm")
+    done = subprocess.run([npm, "pack", "--silent", "speedscope@1.25.0"], cwd=folder,
+                          capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        pytest.skip("speedscope's package cannot be fetched here")
+    with tarfile.open(next(folder.glob("*.tgz"))) as package:
+        member = package.extractfile("package/dist/release/file-format-schema.json")
+        return json.load(member)
+
+
+def profiles(data):
+    """Checks what the schema cannot say; returns the profiles by name."""
+    frames = len(data["shared"]["frames"])
+    for profile in data["profiles"]:
+        assert len(profile["samples"]) == len(profile["weights"])
+        assert sum(profile["weights"]) == profile["endValue"] - profile["startValue"]
+        assert all(weight > 0 for weight in profile["weights"])
+        assert all(0 <= frame < frames for stack in profile["samples"] for frame in stack)
+    return {profile["name"]: profile for profile in data["profiles"]}
+
+
+def names_of(data, stack):
+    return [data["shared"]["frames"][frame]["name"] for frame in stack]
+
+
+def test_speedscope(stepscope, trace, tmp_path, schema):
+    import jsonschema
+
+    stepscope("export", trace, "-o", tmp_path / "a.speedscope.json", "-i")
+    data = strict(tmp_path / "a.speedscope.json")
+    jsonschema.validate(data, schema)
+    by_name = profiles(data)
+    assert len(by_name) == 2
+    waiter = next(profile for name, profile in by_name.items() if '"the waiter"' in name)
+    assert waiter["unit"] == "nanoseconds"
+    asleep = sum(weight for stack, weight in zip(waiter["samples"], waiter["weights"])
+                 if "waiter" in names_of(data, stack))
+    assert asleep / 1e9 == pytest.approx(1.2, abs=0.15)
+
+
+def test_speedscope_keeps_gaps(stepscope, trace, tmp_path, schema):
+    """Without idle samples the pause of the main thread is time without a stack."""
+    stepscope("export", trace, "-o", tmp_path / "a.speedscope.json", "--idle", "none")
+    data = strict(tmp_path / "a.speedscope.json")
+    main = max(profiles(data).values(), key=lambda profile: len(profile["samples"]))
+    gaps = [weight / 1e9 for stack, weight in zip(main["samples"], main["weights"]) if not stack]
+    assert max(gaps) == pytest.approx(0.3, abs=0.1)
+    busy = sum(weight for stack, weight in zip(main["samples"], main["weights"])
+               if "inner" in names_of(data, stack))
+    assert busy / 1e9 == pytest.approx(0.9, abs=0.2)
+
+
+def test_speedscope_of_raw_counts_samples(stepscope, tmp_path, schema):
+    import jsonschema
+
+    (tmp_path / "in.txt").write_text("a (x.py:1);b (x.py:2) 3\na (x.py:1) 4\n")
+    stepscope("export", tmp_path / "in.txt", "-o", tmp_path / "a.speedscope.json")
+    data = strict(tmp_path / "a.speedscope.json")
+    jsonschema.validate(data, schema)
+    (profile,) = profiles(data).values()
+    assert (profile["unit"], profile["endValue"]) == ("none", 7)
+
+
+# ---- Chrome trace events -----------------------------------------------------------------
+
+
+def slices(data):
+    """(tid, name, start, end, depth) of every call; checks order and nesting on the way."""
+    open_calls, last, found = collections.defaultdict(list), {}, []
+    for event in data["traceEvents"]:
+        if event["ph"] == "M":
+            continue
+        track = (event["pid"], event["tid"])
+        time_ns = round(event["ts"] * 1000)
+        assert abs(event["ts"] * 1000 - time_ns) < 1e-3
+        assert time_ns >= last.get(track, 0)
+        last[track] = time_ns
+        if event["ph"] == "B":
+            open_calls[track].append((event["name"], time_ns))
+        else:
+            assert event["ph"] == "E"
+            name, start = open_calls[track].pop()
+            assert time_ns > start
+            found.append((track[1], name, start, time_ns, len(open_calls[track])))
+    assert not any(open_calls.values())
+    return found
+
+
+def test_chrome(stepscope, trace, tmp_path):
+    stepscope("export", trace, "-o", tmp_path / "a.json")
+    text = (tmp_path / "a.json").read_text()
+    data = strict(tmp_path / "a.json")
+    assert not re.search(r'"ts":[0-9.]*e', text)
+    assert all(re.fullmatch(r"0|\d+\.\d{3}", ts) for ts in re.findall(r'"ts":([^,}]*)', text))
+    calls = slices(data)
+    # Where the sampler itself had to wait for a CPU a call has gaps: compare sums.
+    outer = sorted((start, end) for _, name, start, end, _ in calls if name == "outer")
+    assert sum(end - start for start, end in outer) / 1e9 == pytest.approx(0.9, abs=0.25)
+    pauses = [after[0] - before[1] for before, after in zip(outer, outer[1:])]
+    assert max(pauses) / 1e9 == pytest.approx(0.3, abs=0.15)
+    waiter = [end - start for _, name, start, end, _ in calls if name == "waiter"]
+    assert sum(waiter) / 1e9 == pytest.approx(1.2, abs=0.15)
+    named = {event["args"]["name"] for event in data["traceEvents"]
+             if event["ph"] == "M" and event["name"] == "thread_name"}
+    assert "the waiter" in named
+
+
+def test_chrome_of_two_recordings_keeps_processes_apart(stepscope, trace, tmp_path):
+    copy = tmp_path / "copy.pftrace"
+    shutil.copy(trace, copy)
+    stepscope("export", trace, copy, "-o", tmp_path / "two.json")
+    stepscope("export", trace, "-o", tmp_path / "one.json")
+    one, two = strict(tmp_path / "one.json"), strict(tmp_path / "two.json")
+    assert len(slices(two)) == 2 * len(slices(one))
+    pids = {event["pid"] for event in two["traceEvents"]}
+    assert len(pids) == 2
+
+
+def test_chrome_in_perfetto(stepscope, trace, tmp_path):
+    """No error, overlap or loss statistics in Perfetto's importer."""
+    processor = pytest.importorskip("perfetto.trace_processor")
+    stepscope("export", trace, "-o", tmp_path / "a.json")
+    named = os.environ.get("STEPSCOPE_TRACE_PROCESSOR")
+    config = processor.TraceProcessorConfig(bin_path=named)
+    try:
+        opened = processor.TraceProcessor(trace=str(tmp_path / "a.json"), config=config)
+    except (subprocess.CalledProcessError, FileNotFoundError):  # without curl
+        pytest.skip("trace_processor cannot be fetched here ($STEPSCOPE_TRACE_PROCESSOR names one)")
+    bad = list(opened.query("select name, value from stats where value > 0 and severity in "
+                            "('error', 'data_loss')"))
+    count = next(iter(opened.query("select count(*) as n from slice"))).n
+    opened.close()
+    assert bad == []
+    assert count == len(slices(strict(tmp_path / "a.json")))
+
+
+# ---- hostile names -----------------------------------------------------------------------
+
+
+HOSTILE = ["</svg><script>alert(1)</script>", "semi;colon", "new\nline", "nul\0byte", "tab\tbell\a",
+           'quote"back\\slash', "\u202eright to left", "名前", "x" * 10000, "\ud800lone surrogate"]
+
+
+@pytest.fixture(scope="module")
+def hostile(stepscope, python, tmp_path_factory):
+    """A recording of functions with hostile names, each hot for a while."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "h.py").write_text(
+        "import time\nkept = []\n"
+        "def spin(end):\n    while time.process_time() < end: sum(range(500))\n"
+        "spin(time.process_time() + .2)\n"
+        f"for name in {HOSTILE!a}:\n"
+        "    code = compile('spin(time.process_time() + .1)', name.replace('\\0', '?'), 'exec')\n"
+        "    extra = {'co_qualname': name} if hasattr(code, 'co_qualname') else {}\n"
+        "    kept.append(code.replace(co_name=name, **extra))\n"
+        "    exec(kept[-1])\n")
+    done = stepscope("record", "-r", "200", "-o", folder / "h.pftrace", "--", python,
+                     folder / "h.py", status=None)
+    assert done.returncode == 0, done.stderr
+    return folder / "h.pftrace"
+
+
+def test_hostile_names_in_json(stepscope, hostile, tmp_path, schema):
+    import jsonschema
+
+    stepscope("export", hostile, "-o", tmp_path / "a.json")
+    stepscope("export", hostile, "-o", tmp_path / "a.speedscope.json")
+    names = {name for _, name, *_ in slices(strict(tmp_path / "a.json"))}
+    for name in ("</svg><script>alert(1)</script>", "semi;colon", "new\nline", "名前"):
+        assert name in names
+    data = strict(tmp_path / "a.speedscope.json")
+    jsonschema.validate(data, schema)
+    assert 'quote"back\\slash' in {frame["name"] for frame in data["shared"]["frames"]}
+
+
+def test_hostile_names_in_raw(stepscope, hostile, tmp_path):
+    stepscope("export", hostile, "-o", tmp_path / "a.txt")
+    lines = (tmp_path / "a.txt").read_bytes().decode("utf-8").splitlines()
+    assert all(re.fullmatch(r"[^\x00-\x1f\x7f]+ \d+", line) for line in lines)
+    stacks = {line.rsplit(" ", 1)[0] for line in lines}
+    assert any(";semi:colon (semi:colon:1);spin" in stack for stack in stacks)
+    assert any(";new\\x0aline (" in stack for stack in stacks)
+    # What we write we read, to the last sample.
+    stepscope("export", tmp_path / "a.txt", "--to", "raw", "-o", tmp_path / "b.txt")
+    assert folded(tmp_path / "a.txt") == folded(tmp_path / "b.txt")
+
+
+def test_hostile_names_in_svg(stepscope, hostile, tmp_path):
+    import xml.etree.ElementTree as ElementTree
+
+    stepscope("flame", hostile, "-o", tmp_path / "a.svg")
+    root = ElementTree.parse(tmp_path / "a.svg").getroot()
+    assert len(root.findall(".//{http://www.w3.org/2000/svg}script")) == 1
+    assert (tmp_path / "a.svg").stat().st_size < 200_000
+
+
+# ---- the recorder's own formats, ranges, damage --------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["raw", "flamegraph", "speedscope", "chrometrace"])
+def test_record_writes_the_same_formats(stepscope, python, tmp_path, name):
+    code = "import time; end = time.time() + .5\nwhile time.time() < end: sum(range(900))"
+    stepscope("record", "-f", name, "-o", tmp_path / "out", "--", python, "-c", code)
+    assert os.listdir(tmp_path) == ["out"]
+    if name == "raw":
+        assert sum(folded(tmp_path / "out").values()) > 20
+    elif name == "flamegraph":
+        assert (tmp_path / "out").read_text().startswith("<svg ")
+    elif name == "speedscope":
+        assert profiles(strict(tmp_path / "out"))
+    else:
+        assert slices(strict(tmp_path / "out"))
+
+
+def test_time_range_and_thread(stepscope, trace, tmp_path):
+    stepscope("export", trace, "-o", tmp_path / "a.json", "--from", "0.6", "--until", "0.9",
+              "--thread", "waiter")
+    calls = slices(strict(tmp_path / "a.json"))
+    assert {name for _, name, _, _, depth in calls if depth == 3} == {"waiter"}
+    assert max(end for _, _, _, end, _ in calls) / 1e9 < 0.5
+    done = stepscope("export", trace, "-o", tmp_path / "b.json", "--from", "2", "--until", "1",
+                     status=2)
+    assert "--until" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["flame"], ["export", "--to", "raw"]])
+def test_cut_recording_is_told(stepscope, trace, tmp_path, command):
+    # Without its last byte the last of the units is lost.
+    (tmp_path / "cut.pftrace").write_bytes(trace.read_bytes()[:-1])
+    done = stepscope(*command, tmp_path / "cut.pftrace", "-o", tmp_path / "out", status=3)
+    assert re.search(r"cut\.pftrace .*(damaged|not closed)", done.stderr)
+    assert (tmp_path / "out").stat().st_size > 100

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks of a program that is not stopped, judged by what that program can have called, and against
+the same program stopped for every sample."""
+
+import json
+import os
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from interpreters import Program, by_minor
+
+PYTHONS = by_minor()
+NEW = [minor for minor in PYTHONS if tuple(map(int, minor.split("."))) >= (3, 11)]
+OLD = [minor for minor in PYTHONS if minor not in NEW]
+
+
+@pytest.fixture(name="read_stacks", scope="module")
+def fixture_read_stacks(stepscope):
+    tool = Path(str(stepscope)).parent / "tests" / "stack_reader"
+    if not tool.exists():
+        pytest.skip("stack_reader is not built beside stepscope")
+    if (os.cpu_count() or 1) < 2:
+        pytest.skip("needs two cores: else the program stands still while it is read")
+
+    def read(pid, mode, rate, samples):
+        out = subprocess.run([tool, str(pid), mode, str(rate), str(samples)], capture_output=True,
+                             text=True, timeout=120, check=False)
+        assert out.returncode == 0, out.stderr
+        return json.loads(out.stdout)
+
+    return read
+
+
+def share(result, *keys):
+    return sum(result[key] for key in keys) / result["samples"]
+
+
+def functions(result):
+    """Share of each innermost function, its lines together."""
+    count = Counter()
+    for place, number in result["leaves"].items():
+        count[place.rsplit(":", 1)[0]] += number
+    return {name: number / sum(count.values()) for name, number in count.items()}
+
+
+@pytest.mark.parametrize("minor", NEW)
+def test_running_stacks_are_right(read_stacks, minor):
+    """Functions of a microsecond, less than the read takes on a slow machine: the callers are right
+    all the same; a caller's line may be that of the next call."""
+    with Program(PYTHONS[minor], "flutter.py") as program:
+        for rate, samples in ((1000, 1500), (10000, 4000)):
+            got = read_stacks(program.pid, "walk", rate, samples)
+            assert got["depth"] > 30
+            assert got["wrong_names"] <= got["pairs"] * 0.001, got
+            assert got["wrong_pairs"] <= got["pairs"] * 0.01, got
+            assert share(got, "partial") <= 0.02, got
+            assert share(got, "lost", "empty") <= 0.005, got
+
+
+@pytest.mark.parametrize("minor", NEW)
+def test_lines_are_right_too_when_functions_last(read_stacks, minor):
+    with Program(PYTHONS[minor], "flutter.py", ["3600", "10"]) as program:
+        got = read_stacks(program.pid, "walk", 1000, 1500)
+    assert got["wrong_names"] <= got["pairs"] * 0.0001, got
+    assert got["wrong_pairs"] <= got["pairs"] * 0.001, got
+    assert share(got, "partial", "lost", "empty") <= 0.005, got
+
+
+@pytest.mark.parametrize("minor", OLD)
+def test_old_interpreters_name_the_right_callers(read_stacks, minor):
+    """Their frames lie all over the heap: the line of a caller may be that of its last call."""
+    with Program(PYTHONS[minor], "flutter.py") as program:
+        got = read_stacks(program.pid, "walk", 1000, 1500)
+        assert got["wrong_names"] <= got["pairs"] * 0.001, got
+        assert share(got, "lost", "empty") <= 0.05, got
+
+
+def test_a_reader_without_validation_is_caught(read_stacks):
+    minor = NEW[-1] if NEW else pytest.skip("needs CPython 3.11 or newer")
+    with Program(PYTHONS[minor], "flutter.py") as program:
+        naive = read_stacks(program.pid, "perframe", 1000, 2000)
+        good = read_stacks(program.pid, "walk", 1000, 2000)
+    bad_naive = share(naive, "lost", "wrong_names")
+    bad_good = share(good, "lost", "partial", "wrong_names")
+    assert bad_naive > 0.005 and bad_naive > 1.5 * bad_good, (naive, good)
+
+
+@pytest.mark.slow
+def test_leaves_are_those_of_the_stopped_program(read_stacks):
+    minor = NEW[-1] if NEW else pytest.skip("needs CPython 3.11 or newer")
+    with Program(PYTHONS[minor], "flutter.py", ["3600", "30"]) as program:
+        truth = functions(read_stacks(program.pid, "stopped", 1000, 4000))
+        running = functions(read_stacks(program.pid, "walk", 1000, 4000))
+    for name in truth.keys() | running.keys():
+        difference = abs(truth.get(name, 0) - running.get(name, 0))
+        # Two runs of one program differ too, more so on a busy machine.
+        assert difference <= 0.05, (name, truth, running)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`record` on real programs: what is recorded, and that the program does not notice."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
+
+
+def folded(path):
+    """[(frames, count)] of a raw file; frames outermost first."""
+    rows = []
+    for line in path.read_text(errors="surrogateescape").splitlines():
+        stack, _, count = line.rpartition(" ")
+        rows.append((stack.split(";"), int(count)))
+    return rows
+
+
+def share(rows, name):
+    """Part of all samples whose innermost frame is function `name`."""
+    total = sum(count for _, count in rows)
+    return sum(c for frames, c in rows if frames[-1].startswith(name + " (")) / total
+
+
+def functions(rows):
+    return {frame.split(" (")[0] for frames, _ in rows for frame in frames}
+
+
+def info(stepscope, path, status=0):
+    done = stepscope("info", path, "--format", "json", status=status)
+    return json.loads(done.stdout)["files"][0]
+
+
+def test_hot_function_is_found_in_proportion(stepscope, python, tmp_path):
+    out = tmp_path / "new" / "folder" / "t.txt"
+    done = stepscope("record", "-r", "200", "-o", out, "--", python, WORKLOADS / "spin.py",
+                     "--seconds", "3")
+    rows = folded(out)
+    assert 0.55 < share(rows, "hot") < 0.92, rows  # 75 % of the time is spent there
+    assert {"main", "hot", "warm"} <= functions(rows)
+    assert sum(count for _, count in rows) > 200
+    assert done.stdout == ""
+    assert done.stderr.strip().count("\n") == 0, done.stderr  # one line when not a terminal
+
+
+def test_native_is_the_default_and_named_after_the_program(stepscope, python, tmp_path):
+    stepscope("record", "--", python, WORKLOADS / "spin.py", "--seconds", "0.5", cwd=tmp_path)
+    files = list(tmp_path.iterdir())
+    assert len(files) == 1 and files[0].name.startswith("spin-"), files
+    assert files[0].suffix == ".pftrace"
+    assert files[0].stat().st_mode & 0o777 == 0o600
+    assert "spin.py" in stepscope("report", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("name,fmt", [("a.svg", None), ("a.speedscope.json", None),
+                                      ("a.json", None), ("a.folded", None),
+                                      ("odd;name", "raw"), ("b", "flamegraph")])
+def test_formats_by_ending_and_by_name(stepscope, python, tmp_path, name, fmt):
+    out = tmp_path / name
+    stepscope("record", "-o", out, *(["-f", fmt] if fmt else []), "--", python,
+              WORKLOADS / "spin.py", "--seconds", "0.5")
+    text = out.read_text()
+    assert "hot" in text
+    if name.endswith(".json"):
+        json.loads(text)
+    assert [p.name for p in tmp_path.iterdir()] == [name]  # no half file, no hidden trace
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 255])
+def test_exit_status_is_the_programs(stepscope, python, tmp_path, code):
+    stepscope("record", "-o", tmp_path / "t.pftrace", "--", python, "-c",
+              f"raise SystemExit({code})", status=code)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT])
+def test_death_by_signal_is_death_by_the_same_signal(stepscope, python, tmp_path, number):
+    code = f"import os, signal; signal.signal({int(number)}, signal.SIG_DFL) " \
+           f"if {int(number)} != 9 else 0; os.kill(os.getpid(), {int(number)})"
+    stepscope("record", "-o", tmp_path / "t.pftrace", "--", python, "-c", code, status=-number)
+    assert not list(tmp_path.glob("core*"))
+
+
+def test_programs_that_cannot_run(stepscope, tmp_path):
+    out = tmp_path / "t.pftrace"
+    done = stepscope("record", "-o", out, "--", "no-such-program-here", status=127)
+    assert "no-such-program-here" in done.stderr
+    plain = tmp_path / "plain.txt"
+    plain.write_text("not a program")
+    stepscope("record", "-o", out, "--", plain, status=126)
+    done = stepscope("record", "-o", "/proc/nowhere/t.pftrace", "--", "touch", tmp_path / "mark",
+                     status=125)
+    assert "/proc/nowhere" in done.stderr
+    assert not (tmp_path / "mark").exists()  # refused before the program was started
+    stepscope("record", status=2)
+    stepscope("record", "-r", "0", "--", "true", status=2)
+    stepscope("record", "-p", "1", "--", "true", status=2)
+
+
+def seen_by_program(command, tmp_path, **options):
+    code = (
+        "import os, json, signal, sys\n"
+        "status = open('/proc/self/status').read()\n"
+        "fds = sorted(int(f) for f in os.listdir('/proc/self/fd'))\n"
+        "pick = {l.split(':')[0]: l.split(':')[1].strip() for l in status.splitlines()}\n"
+        "json.dump({'fds': fds[:-1], 'env': dict(os.environ), 'cwd': os.getcwd(),\n"
+        "  'nice': os.nice(0), 'masks': [pick[k] for k in ('SigBlk', 'SigIgn', 'SigCgt')],\n"
+        "  'slack': open('/proc/self/timerslack_ns').read(),\n"
+        "  'pgid_is_parents': os.getpgrp() == os.getpgid(os.getppid())},\n"
+        "  open(sys.argv[1], 'w'))\n")
+    out = tmp_path / "seen.json"
+    subprocess.run([*command, sys.executable, "-c", code, str(out)], check=True,
+                   stdin=subprocess.DEVNULL, **options)
+    return json.loads(out.read_text())
+
+
+def test_the_program_is_not_touched(stepscope, tmp_path):
+    plain = seen_by_program([], tmp_path)
+    trace = tmp_path / "t.pftrace"
+    recorded = seen_by_program([str(stepscope), "record", "-q", "--no-inject", "-o", str(trace),
+                                "--"], tmp_path)
+    assert recorded == plain
+    handed = seen_by_program([str(stepscope), "record", "-q", "-o", str(trace), "--"], tmp_path)
+    extra = set(handed["env"]) - set(plain["env"])
+    assert extra == {"STEPSCOPE_RECORDING"}
+    assert handed["env"]["STEPSCOPE_RECORDING"] == str(trace)
+
+
+def test_stdin_and_stdout_are_the_programs(stepscope, tmp_path):
+    done = stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--", "cat", input="through\n")
+    assert done.stdout == "through\n"
+    assert "no samples" in done.stderr  # said even with -q: cat is not Python
+
+
+def test_every_kind_of_child_is_recorded(stepscope, python, tmp_path):
+    out = tmp_path / "t.pftrace"
+    stepscope("record", "-o", out, "--", python, WORKLOADS / "family.py")
+    raw = tmp_path / "t.txt"
+    stepscope("export", out, "--to", "raw", "-t", "-o", raw)
+    found = functions(folded(raw))
+    wanted = {"in_forked", "in_spawned", "in_exec", "in_grandchild", "in_thread", "in_orphan"}
+    assert wanted <= found, wanted - found
+    assert '"worker; with:odd (name)"' in json.dumps(info(stepscope, out))
+    alone = tmp_path / "alone.txt"
+    stepscope("record", "--no-subprocesses", "-o", alone, "--", python, WORKLOADS / "family.py")
+    found = functions(folded(alone))
+    assert "in_thread" in found and not (wanted - {"in_thread"}) & found
+
+
+def test_short_children_are_counted_and_named(stepscope, python, tmp_path):
+    out = tmp_path / "t.pftrace"
+    code = ("import subprocess\n"
+            "for i in range(1000): subprocess.run(['/bin/true'])")
+    stepscope("record", "-o", out, "--", python, "-c", code, timeout=120)
+    facts = info(stepscope, out)
+    text = json.dumps(facts)
+    short = max(c.get("processes_short", 0) for c in facts["counts"])
+    if "children-polled" in text:
+        pytest.skip("the kernel does not tell of forks here: perf events are not allowed")
+    # between fork and exec a child is a copy of the Python that made it, and may be sampled as such
+    sampled = sum(p["samples"] > 0 for p in facts["processes"]) - 1
+    assert short + sampled >= 1000, facts["counts"]
+    assert short > 500
+    assert '"true"' in text
+
+
+def test_duration_ends_the_recording_not_the_program(stepscope, python, tmp_path):
+    out = tmp_path / "t.pftrace"
+    start = time.monotonic()
+    done = stepscope("record", "-d", "0.5", "-o", out, "--", python, WORKLOADS / "spin.py",
+                     "--seconds", "2", "--exit", "7", status=7)
+    assert time.monotonic() - start >= 2
+    assert "t.pftrace" in done.stderr
+    facts = info(stepscope, out)
+    assert 0.3 < facts["duration_s"] < 1.2, facts
+
+
+def test_attach_to_a_running_process(stepscope, python, tmp_path):
+    target = subprocess.Popen([python, WORKLOADS / "spin.py", "--seconds", "20"])
+    try:
+        time.sleep(0.5)
+        out = tmp_path / "t.txt"
+        stepscope("record", "-p", target.pid, "-d", "1", "-r", "200", "-o", out)
+        assert target.poll() is None
+        assert share(folded(out), "hot") > 0.4
+        # Ctrl-C ends an attached recording in order
+        out = tmp_path / "u.pftrace"
+        recorder = subprocess.Popen([stepscope, "record", "-p", str(target.pid), "-o", out],
+                                    stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        recorder.send_signal(signal.SIGINT)
+        _, err = recorder.communicate(timeout=20)
+        assert recorder.returncode == 0, err
+        assert info(stepscope, out)["sealed"] is True
+        assert target.poll() is None
+    finally:
+        target.kill()
+        target.wait()
+
+
+def test_attach_to_nothing_says_so(stepscope, tmp_path):
+    done = stepscope("record", "-p", "2147483646", "-o", tmp_path / "t", status=None)
+    assert done.returncode == 4
+    assert "2147483646" in done.stderr
+    threads = subprocess.Popen([sys.executable, WORKLOADS / "crowd.py", "--threads", "2"])
+    try:
+        time.sleep(0.7)
+        tid = max(int(t) for t in os.listdir(f"/proc/{threads.pid}/task"))
+        done = stepscope("record", "-p", tid, "-o", tmp_path / "t", status=2)
+        assert f"-p {threads.pid}" in done.stderr
+    finally:
+        threads.kill()
+        threads.wait()
+    sleeper = subprocess.Popen(["sleep", "30"])
+    try:
+        done = stepscope("record", "-p", sleeper.pid, "-d", "0.5", "-o", tmp_path / "t",
+                         status=None)
+        assert "Python" in done.stderr  # zero samples is never a quiet success
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_script_without_python_and_without_dashes(stepscope, tmp_path):
+    (tmp_path / "t.py").write_text("print('ran')")
+    done = stepscope("record", "-q", "-o", "x.pftrace", "t.py", cwd=tmp_path)
+    assert done.stdout == "ran\n"
+
+
+def test_options_of_py_spy_are_accepted(stepscope, python, tmp_path):
+    out = tmp_path / "o.txt"
+    done = stepscope("record", "-r", "100", "-d", "1", "-s", "-t", "-g", "-i", "-F", "-n",
+                     "--nonblocking", "-f", "raw", "-o", out, "--", python,
+                     WORKLOADS / "spin.py", "--seconds", "0.6")
+    assert "Python frames only" in done.stderr
+    assert any(frames[0].startswith("thread (") for frames, _ in folded(out))
+
+
+def test_a_parked_thread_is_seen_when_it_wakes(stepscope, python, tmp_path):
+    """Sixty threads sleep; one of them computes 30 ms of every 130 ms. Idle threads are not looked
+    at one by one, yet no burst may be missed."""
+    script = tmp_path / "bursts.py"
+    script.write_text(
+        "import threading, time\n"
+        "stop = threading.Event()\n"
+        "spent = 0.0\n"
+        "def burst():\n"
+        "    global spent\n"
+        "    start, end = time.perf_counter(), time.thread_time() + 0.030\n"
+        "    while time.thread_time() < end: sum(range(300))\n"
+        "    spent += time.perf_counter() - start\n"
+        "def sleeper():\n"
+        "    while not stop.wait(0.1): burst()\n"
+        "threads = [threading.Thread(target=stop.wait) for _ in range(60)]\n"
+        "threads.append(threading.Thread(target=sleeper, name='bursty'))\n"
+        "[t.start() for t in threads]\n"
+        "start = time.perf_counter()\n"
+        "time.sleep(6)\n"
+        "print(100 * spent / (time.perf_counter() - start))\n"
+        "stop.set()\n")
+    out = tmp_path / "t.pftrace"
+    done = stepscope("record", "-r", "200", "-o", out, "--", python, script)
+    truth = float(done.stdout)  # 23 % on an idle machine, more on a busy one
+    table = stepscope("report", out, "--by", "function", "--format", "csv", "--idle", "all",
+                      "--num-rows", "all", "--thread", "bursty").stdout
+    shares = {row["name"]: float(row["total_percent"])
+              for row in csv.DictReader(io.StringIO(table))}
+    assert abs(shares["burst"] - truth) < 10, (truth, table)
+    threads = info(stepscope, out)["processes"][0]["threads"]
+    samples = [t["samples"] for t in threads]
+    assert len(samples) == 62 and min(samples) > 0.8 * max(samples)  # each tick counts every thread
+
+
+def test_ranks_are_told_apart(stepscope, python, tmp_path):
+    out = tmp_path / "t.pftrace"
+    code = ("import os, subprocess, sys\n"
+            "kids = [subprocess.Popen([sys.executable, sys.argv[1], '--seconds', '0.7'],"
+            " env={**os.environ, 'RANK': str(r)}) for r in range(2)]\n"
+            "[k.wait() for k in kids]")
+    stepscope("record", "-o", out, "--", python, "-c", code, WORKLOADS / "spin.py")
+    labels = sorted(p["label"] for p in info(stepscope, out)["processes"])
+    assert labels == ["", "rank 0", "rank 1"]
+
+
+def test_reused_code_objects_keep_no_old_names(stepscope, python, tmp_path):
+    """Functions made by exec, each freed before the next: the same addresses again and again."""
+    script = tmp_path / "reuse.py"
+    script.write_text(
+        "import time\n"
+        "SOURCE = '''def made_%02d():\n"
+        "    end = time.perf_counter() + 0.4\n"
+        "    while time.perf_counter() < end: sum(range(300))\n"
+        "'''\n"
+        "for i in range(10):\n"
+        "    space = {'time': time}\n"
+        "    exec(SOURCE % i, space)\n"
+        "    space['made_%02d' % i]()\n"
+        "    del space\n")
+    out = tmp_path / "t.pftrace"
+    stepscope("record", "-r", "200", "-o", out, "--", python, script)
+    table = stepscope("report", out, "--by", "function", "--format", "csv", "--num-rows", "all").stdout
+    shares = {row["name"]: float(row["total_percent"]) for row in csv.DictReader(io.StringIO(table))}
+    made = [shares.get(f"made_{i:02d}", 0) for i in range(10)]
+    assert min(made) > 4 and max(made) < 16, made  # a tenth each, less a tenth of a second

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kill -9 of everything at random moments, signals, full disks, folders that vanish, crowds."""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
+
+
+def children_of(pid):
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            found += [int(p) for p in (task / "children").read_text().split()]
+    return found
+
+
+def until(condition, seconds=15, what="condition"):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"{what} did not come true in {seconds} s")
+
+
+def alive(pid):
+    try:
+        return "Z" != pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+class Recording:
+    """`stepscope record` of steady.py: supervisor, recorder and program by pid."""
+
+    def __init__(self, stepscope, tmp_path, *options, code=7, out=None, start=True, **popen):
+        self.stepscope = stepscope
+        self.out = out or tmp_path / "t.pftrace"
+        self.flag = tmp_path / "flag"
+        self.flag.write_text("0 0")
+        self.supervisor = subprocess.Popen(
+            [stepscope, "record", "-o", self.out, *options, "--", sys.executable,
+             WORKLOADS / "steady.py", self.flag, str(code), "60"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            **popen)
+        self.recorder = self.program = None
+        if start:
+            self.find()
+            until(lambda: self.rounds() > 0, what="the program's first round")
+
+    def find(self):
+        self.recorder = until(lambda: children_of(self.supervisor.pid), what="a recorder")[0]
+        self.program = until(lambda: children_of(self.recorder), what="a program")[0]
+
+    def rounds(self):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            return int(self.flag.read_text().split()[0])
+        return 0
+
+    def assert_works_on(self):
+        before = self.rounds()
+        until(lambda: self.rounds() > before + 2, what="more rounds of the program")
+
+    def end(self):
+        self.flag.unlink(missing_ok=True)
+        out, err = self.supervisor.communicate(timeout=30)
+        return self.supervisor.returncode, err
+
+    def info(self, status=None):
+        done = self.stepscope("info", self.out, "--format", "json", status=status)
+        return json.loads(done.stdout)["files"][0]
+
+
+@pytest.fixture
+def recording(stepscope, tmp_path):
+    made = []
+
+    def make(*options, **keywords):
+        made.append(Recording(stepscope, tmp_path, *options, **keywords))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.flag.unlink(missing_ok=True)
+        for pid in (one.supervisor.pid, one.recorder, one.program):
+            if pid:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        one.supervisor.wait()
+
+
+def rounds_of(config_rounds, long_rounds, request):
+    return long_rounds if request.config.getoption("-m", "") == "long" else config_rounds
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_recorder_leaves_program_status_and_file(recording, seed):
+    run = recording()
+    time.sleep(random.Random(seed).uniform(0, 1.5))
+    os.kill(run.recorder, signal.SIGKILL)
+    run.assert_works_on()
+    code, err = run.end()
+    assert code == 7, err
+    assert "killed" in err and str(run.out) in err
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_supervisor_leaves_program_and_recording(recording, stepscope, seed):
+    run = recording()
+    time.sleep(random.Random(seed).uniform(0, 1.5))
+    run.supervisor.kill()
+    run.supervisor.wait()
+    run.assert_works_on()
+    run.flag.unlink()
+    until(lambda: not alive(run.program), what="the program's end")
+    until(lambda: not alive(run.recorder), what="the recorder's end")
+    assert run.info()["sealed"] is True
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_program_leaves_a_complete_file(recording, seed):
+    run = recording()
+    time.sleep(random.Random(seed).uniform(0, 1.5))
+    os.kill(run.program, signal.SIGKILL)
+    code, err = run.end()
+    assert code == -signal.SIGKILL
+    assert run.info()["sealed"] is True
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(70))
+@pytest.mark.parametrize("victim", ["recorder", "supervisor", "program"])
+def test_killed_at_any_moment(recording, victim, seed):
+    """From before the program exists to well into the recording."""
+    draw = random.Random(f"{victim}{seed}")
+    run = recording(start=False)
+    run.recorder = until(lambda: children_of(run.supervisor.pid), what="a recorder")[0]
+    if victim == "program" or draw.random() < 0.7:
+        run.program = until(lambda: children_of(run.recorder), what="a program")[0]
+    time.sleep(draw.choice([0, 0.001, 0.01, 0.05, 0.2, 0.5]) * draw.random())
+    pid = {"recorder": run.recorder, "supervisor": run.supervisor.pid, "program": run.program}
+    os.kill(pid[victim], signal.SIGKILL)
+    if victim == "program":
+        code, err = run.end()
+        assert code == -signal.SIGKILL and run.info()["sealed"] is True
+    elif victim == "recorder":
+        time.sleep(0.3)
+        code, err = run.end()
+        # 125 when the program had not been let go yet, else its own
+        assert code in (7, 125), err
+    else:
+        run.supervisor.wait()
+        time.sleep(0.3)
+        run.flag.unlink(missing_ok=True)
+        until(lambda: not alive(run.recorder), what="the recorder's end")
+        if run.out.exists() and run.out.stat().st_size > 0:
+            assert run.info()["sealed"] is True
+
+
+def test_signal_to_stepscope_alone_reaches_the_program_once(stepscope, tmp_path):
+    code = ("import signal, time, sys\n"
+            "n = 0\n"
+            "def on(s, f):\n"
+            "    global n; n += 1; print('got', s, n, flush=True)\n"
+            "signal.signal(signal.SIGTERM, on); signal.signal(signal.SIGUSR1, on)\n"
+            "print('ready', flush=True)\n"
+            "end = time.monotonic() + 1.5\n"
+            "while time.monotonic() < end: time.sleep(0.05)\n"
+            "sys.exit(n)")
+    def start():
+        run = subprocess.Popen([stepscope, "record", "-q", "-o", tmp_path / "t.pftrace", "--",
+                                sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                               start_new_session=True)
+        assert run.stdout.readline() == "ready\n"
+        return run
+    run = start()
+    run.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    run.send_signal(signal.SIGUSR1)
+    out, _ = run.communicate(timeout=20)
+    assert run.returncode == 2, out
+    run = start()
+    os.killpg(run.pid, signal.SIGTERM)  # the whole group, as a terminal does
+    out, _ = run.communicate(timeout=20)
+    assert run.returncode == 1, out
+
+
+def test_ctrl_c_and_ctrl_z_on_a_terminal(stepscope, tmp_path):
+    """A real terminal: Ctrl-C reaches the program once; Ctrl-Z stops the job and fg resumes it."""
+    import pty
+    code = ("import signal, time, sys\n"
+            "n = 0\n"
+            "def on(s, f):\n"
+            "    global n; n += 1\n"
+            "signal.signal(signal.SIGINT, on)\n"
+            "print('ready', flush=True)\n"
+            "end = time.monotonic() + 3\n"
+            "while time.monotonic() < end: time.sleep(0.05)\n"
+            "print('interrupts', n, flush=True)\n"
+            "sys.exit(40 + n)")
+    # The least shell with job control: one job in its own group, resumed once after it stopped.
+    shell = ("import os, signal, sys\n"
+             "signal.signal(signal.SIGTTOU, signal.SIG_IGN)\n"
+             "pid = os.fork()\n"
+             "if pid == 0:\n"
+             "    os.setpgid(0, 0); os.tcsetpgrp(0, os.getpgrp())\n"
+             "    signal.signal(signal.SIGTTOU, signal.SIG_DFL)\n"
+             "    os.execv(sys.argv[1], sys.argv[1:])\n"
+             "_, status = os.waitpid(pid, os.WUNTRACED)\n"
+             "os.tcsetpgrp(0, os.getpgrp())\n"
+             "print('shell: stopped', os.WIFSTOPPED(status), flush=True)\n"
+             "os.tcsetpgrp(0, pid); os.killpg(pid, signal.SIGCONT)\n"
+             "_, status = os.waitpid(pid, 0)\n"
+             "os.tcsetpgrp(0, os.getpgrp())\n"
+             "print('shell: status', os.waitstatus_to_exitcode(status), flush=True)\n")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-c", shell, str(stepscope), "record", "-o",
+                                  str(tmp_path / "t.pftrace"), "--", sys.executable, "-c", code])
+    seen = b""
+    os.set_blocking(terminal, False)
+
+    def read_until(word):
+        nonlocal seen
+        end = time.monotonic() + 20
+        while word not in seen and time.monotonic() < end:
+            with contextlib.suppress(BlockingIOError, OSError):
+                seen += os.read(terminal, 4096)
+            time.sleep(0.01)
+        assert word in seen, seen
+
+    read_until(b"ready")
+    time.sleep(0.2)
+    os.write(terminal, b"\x03")
+    time.sleep(0.3)
+    os.write(terminal, b"\x1a")
+    read_until(b"shell: stopped True")
+    read_until(b"interrupts 1")
+    read_until(b"shell: status 41")
+    os.waitpid(pid, 0)
+    os.close(terminal)
+
+
+def test_vanished_folder_ends_the_recording_only(recording, tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    run = recording(out=folder / "t.pftrace")
+    (folder / "t.pftrace").unlink()
+    folder.rmdir()
+    time.sleep(2.5)
+    run.assert_works_on()
+    code, err = run.end()
+    assert code == 7
+    assert "t.pftrace" in err and ("gone" in err or "removed" in err), err
+
+
+def test_full_disk_ends_the_recording_only(recording, needs_root, tmp_path):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", folder],
+                           capture_output=True, text=True)
+    if mount.returncode != 0:
+        pytest.skip(f"cannot mount a small tmpfs: {mount.stderr.strip()}")
+    try:
+        run = recording("-r", "5000", out=folder / "t.pftrace")
+        until(lambda: not children_of(run.supervisor.pid) or not alive(run.recorder), 40,
+              "the end of the recorder")
+        run.assert_works_on()
+        code, err = run.end()
+        assert code == 7
+        assert "space" in err, err
+        assert run.info()["samples"] > 0  # what was written before is readable
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_160_threads(stepscope, python, tmp_path):
+    out = tmp_path / "t.pftrace"
+    stepscope("record", "-o", out, "--", python, WORKLOADS / "crowd.py", "--threads", "160",
+              "--seconds", "3")
+    facts = json.loads(stepscope("info", out, "--format", "json").stdout)["files"][0]
+    names = json.dumps(facts)
+    threads = facts["processes"][0]["threads"]
+    assert len(threads) == 161 and all(t["tid"] > 0 for t in threads)  # and no phantoms
+    assert all(f'"idle-{i}"' in names for i in range(158))
+    raw = tmp_path / "t.txt"
+    stepscope("export", out, "--to", "raw", "-i", "-t", "-o", raw)
+    text = raw.read_text()
+    for i in range(158):
+        assert f"idle-{i};" in text
+    assert out.stat().st_size < 200_000  # idle threads cost nothing
+
+
+def test_deep_recursion(stepscope, python, tmp_path):
+    out = tmp_path / "t.txt"
+    stepscope("record", "-o", out, "--", python, WORKLOADS / "crowd.py", "--threads", "3",
+              "--busy", "1", "--depth", "4096", "--seconds", "1.5")
+    depths = [line.count("recurse (") for line in out.read_text().splitlines()]
+    assert max(depths) >= 4090
+
+
+def test_names_that_are_not_utf8(stepscope, python, tmp_path):
+    folder = os.fsencode(tmp_path) + b"/odd \xff;name (x)"
+    os.mkdir(folder)
+    script = folder + b"/sp\xe9cial.py"
+    pathlib.Path(os.fsdecode(script)).write_text(
+        "import time\n"
+        "def f\u00fcr_immer():\n"
+        "    end = time.perf_counter() + 1\n"
+        "    while time.perf_counter() < end: sum(range(999))\n"
+        "f\u00fcr_immer()\n")
+    out = folder + b"/t.pftrace"
+    subprocess.run([stepscope, "record", "-o", out, "--", python, script], check=True)
+    report = subprocess.run([stepscope, "report", "--format", "json", out], check=True,
+                            capture_output=True)
+    assert "f\u00fcr_immer" in json.dumps(json.loads(report.stdout), ensure_ascii=False)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree keeps the rules of the house. Standard library only: `ctest -L meta` runs it without a
+test environment; STEPSCOPE_BUILD_DIR names the build that is looked at."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import rules
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("STEPSCOPE_BUILD_DIR", ROOT / "build" / "dev"))
+# Bytes for parsers, not text of ours.
+DATA = re.compile(r"^(tests/golden/|tests/fuzz/corpus/|LICENSE$)")
+
+
+def tracked_files():
+    """What git tracks or would track; every file where this is no git checkout."""
+    done = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others",
+                           "--exclude-standard"], capture_output=True, check=False)
+    if done.returncode == 0 and done.stdout:
+        return sorted(path for path in done.stdout.decode().split("\0") if path)
+    skipped = {".git", "build", ".venv", "dist", "__pycache__"}
+    return sorted(str(path.relative_to(ROOT)) for path in ROOT.rglob("*")
+                  if path.is_file() and not skipped & set(path.relative_to(ROOT).parts))
+
+
+def read(paths):
+    files = {}
+    for path in paths:
+        try:
+            files[path] = (ROOT / path).read_text(encoding="utf-8")
+        except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
+            pass
+    return files
+
+
+TRACKED = tracked_files()
+TEXTS = read(path for path in TRACKED if not DATA.match(path))
+SOURCES = {path: text for path, text in TEXTS.items()
+           if path.startswith(("src/", "include/")) and path.endswith((".c", ".h", ".def", ".inc"))}
+PAGES = {path: text for path, text in TEXTS.items() if path.endswith(".md")}
+
+
+class House(unittest.TestCase):
+    maxDiff = None
+
+    def none(self, complaints):
+        complaints = list(complaints)
+        self.assertFalse(complaints, "\n" + "\n".join(complaints))
+
+    def test_layers_include_only_what_they_may(self):
+        self.assertGreater(len(SOURCES), 30)
+        self.none(rules.check_layers(SOURCES))
+
+    def test_no_include_cycles(self):
+        self.none(rules.check_include_cycles(SOURCES))
+
+    def test_no_banned_calls(self):
+        self.none(rules.check_banned_calls(SOURCES))
+
+    def test_environment_is_read_in_one_place(self):
+        self.none(rules.check_getenv(SOURCES))
+
+    def test_every_file_names_its_licence(self):
+        self.none(rules.check_spdx(TEXTS))
+
+    def test_nothing_speaks_of_how_it_is_made(self):
+        self.none(rules.check_forbidden_words(
+            {path: text for path, text in TEXTS.items()
+             if path not in ("tests/meta/rules.py", ".gitignore")}))
+
+    def test_links_lead_somewhere(self):
+        self.assertIn("README.md", PAGES)
+        folders = {str(parent) for path in TRACKED for parent in pathlib.PurePath(path).parents}
+        self.none(rules.check_links(PAGES, (set(TRACKED) | folders).__contains__))
+
+    def test_no_folder_for_leftovers(self):
+        parts = {part for path in TRACKED for part in pathlib.PurePath(path).parts[:-1]}
+        self.assertFalse(parts & {"utils", "util", "misc", "helpers", "common_utils"})
+
+    def test_every_command_row_has_its_file(self):
+        rows = re.findall(r"^SS_COMMAND\((\w+)\)", TEXTS["src/cli/commands.def"], re.M)
+        files = {path for path in SOURCES if re.match(r"src/cli/cmd_\w+\.c$", path)}
+        self.assertEqual({f"src/cli/cmd_{row}.c" for row in rows}, files)
+
+
+class Headers(unittest.TestCase):
+    """Each header compiles alone: as C11, and public ones as C++17 too."""
+
+    def compile(self, compiler, options, paths):
+        if shutil.which(compiler[0]) is None:
+            self.skipTest(f"{compiler[0]} is not installed")
+
+        def one(path):
+            done = subprocess.run([*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+                                   "-Wno-unused", f"-I{ROOT}/src", f"-I{ROOT}/include",
+                                   f"-I{BUILD}/generated", *options, ROOT / path],
+                                  capture_output=True, text=True, check=False)
+            return "" if done.returncode == 0 else f"{path}:\n{done.stderr}"
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            complaints = [text for text in pool.map(one, paths) if text]
+        self.assertFalse(complaints, "\n" + "\n".join(complaints))
+
+    def test_internal_ones_as_c11(self):
+        paths = [path for path in SOURCES if path.startswith("src/") and path.endswith(".h")]
+        self.compile(["cc", "-x", "c"], ["-std=gnu11", "-D_GNU_SOURCE"], paths)
+
+    def test_public_ones_as_c11_and_cplusplus17(self):
+        paths = [path for path in SOURCES if path.startswith("include/")]
+        self.compile(["cc", "-x", "c"], ["-std=c11", "-pedantic"], paths)
+        self.compile(["g++", "-x", "c++"], ["-std=c++17", "-pedantic"], paths)
+
+
+class Build(unittest.TestCase):
+    """What was built agrees with what is committed."""
+
+    def stepscope(self, *arguments):
+        program = pathlib.Path(os.environ.get("STEPSCOPE", BUILD / "stepscope"))
+        if not program.exists():
+            self.skipTest(f"{program} is not built")
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def test_committed_reference_is_the_generated_one(self):
+        generated = self.stepscope("help", "--format", "markdown")
+        self.assertEqual(generated, TEXTS["docs/reference.md"],
+                         "docs/reference.md is out of date: run make docs")
+
+    def test_every_status_and_variable_is_documented(self):
+        reference = TEXTS["docs/reference.md"]
+        for name, code, text in rules.status_rows(TEXTS["src/base/status.def"]):
+            self.assertRegex(reference, rf"\| {code} \| .*{re.escape(text)}", name)
+        for name in rules.env_rows(TEXTS["src/base/env.def"]):
+            self.assertIn(f"`{name}`", reference)
+
+    def test_libraries_export_only_their_own_names(self):
+        libraries = sorted(BUILD.rglob("libstepscope*.so"))
+        if not libraries:
+            self.skipTest("no shared library is built")
+        for library in libraries:
+            done = subprocess.run(["nm", "-D", "--defined-only", "-P", library],
+                                  capture_output=True, text=True, check=True)
+            names = [line.split()[0].split("@")[0] for line in done.stdout.splitlines()
+                     if line.split()[1] != "A"]
+            self.assertTrue(names, library)
+            self.assertEqual([], [name for name in names if not name.startswith("stepscope_")])
+
+
+class Format(unittest.TestCase):
+    def test_clang_format_changes_nothing(self):
+        if shutil.which("clang-format") is None:
+            self.skipTest("clang-format is not installed")
+        paths = [ROOT / path for path in TRACKED if path.endswith((".c", ".h"))
+                 and not DATA.match(path) and (ROOT / path).exists()]
+        half = len(paths) // 2
+
+        def check(some):
+            return subprocess.run(["clang-format", "--dry-run", "-Werror", *some], cwd=ROOT,
+                                  capture_output=True, text=True, check=False).stderr
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            complaints = "".join(pool.map(check, (paths[:half], paths[half:])))
+        changed = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", complaints, re.M)))
+        self.assertFalse(changed, "run make format")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runner behind `make check` counts what really happened."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import pathlib
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+PATH = pathlib.Path(__file__).resolve().parents[1] / "run"
+LOADER = importlib.machinery.SourceFileLoader("check_runner", str(PATH))
+SPEC = importlib.util.spec_from_loader("check_runner", LOADER)
+runner = importlib.util.module_from_spec(SPEC)
+LOADER.exec_module(runner)
+
+CMOCKA = """[==========] Running 3 test(s).
+[ RUN      ] test_good
+[       OK ] test_good
+[ RUN      ] test_elsewhere
+needs root
+[  SKIPPED ] test_elsewhere
+[ RUN      ] test_bad
+[  ERROR   ] --- 1 != 2
+[   LINE   ] --- a.c:1: error: Failure!
+[  FAILED  ] test_bad
+[==========] 3 test(s) run.
+[  PASSED  ] 1 test(s).
+[  SKIPPED ] 1 test(s), listed below:
+[  SKIPPED ] test_elsewhere
+[  FAILED  ] 1 test(s), listed below:
+[  FAILED  ] test_bad
+"""
+
+
+def case(status, output):
+    element = ElementTree.Element("testcase", name="unit_x", status=status)
+    ElementTree.SubElement(element, "system-out").text = output
+    return element
+
+
+class Runner(unittest.TestCase):
+    def read(self, status, output):
+        with contextlib.redirect_stdout(io.StringIO()):
+            return runner.read_case(case(status, output))
+
+    def test_each_test_of_a_program_counts(self):
+        passed, failures, skips = self.read("fail", CMOCKA)
+        self.assertEqual(1, passed)
+        self.assertEqual(["unit_x: test_bad"], failures)
+        self.assertEqual([("unit_x: test_elsewhere", "needs root")], skips)
+
+    def test_a_crash_after_passed_tests_fails(self):
+        _, failures, _ = self.read("fail", "[ RUN      ] test_a\n[       OK ] test_a\n")
+        self.assertEqual(1, len(failures))
+
+    def test_a_program_without_cmocka_counts_once(self):
+        self.assertEqual((1, [], []), self.read("run", "12 inputs replayed\n"))
+        self.assertEqual(1, len(self.read("fail", "12 inputs replayed\n")[1]))
+
+    def test_the_last_line_sums_up(self):
+        totals = runner.Totals()
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            totals.add("a", 3, [], [("x", "no GPU")], 0.1)
+            totals.add("b", 2, ["y"], [], 0.1)
+            status = totals.finish()
+        self.assertEqual(1, status)
+        self.assertEqual("5 passed, 1 failed, 1 skipped", out.getvalue().splitlines()[-1])
+        self.assertIn("no GPU: a x", out.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package: a wheel of this tree, installed into a fresh environment."""
+
+import importlib.util
+import os
+import sys
+
+import pytest
+
+from conftest import ROOT, run
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    if importlib.util.find_spec("scikit_build_core") is None:
+        pytest.skip("scikit-build-core is not installed in the Python that runs the tests")
+    folder = tmp_path_factory.mktemp("pip")
+    # Built without a download: the test environment holds the build backend.
+    run([sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index",
+         "-w", folder, ROOT])
+    wheel, = folder.glob("*.whl")
+    assert "-py3-none-linux_" in wheel.name
+    run([sys.executable, "-m", "venv", folder / "venv"])
+    run([folder / "venv" / "bin" / "pip", "install", "--no-index", wheel])
+    return folder / "venv"
+
+
+def clean_environment():
+    """Without what would lead elsewhere."""
+    hidden = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")
+    return {name: value for name, value in os.environ.items() if name not in hidden}
+
+
+def test_program_and_module_are_the_same_version(environment):
+    version = run([environment / "bin" / "stepscope", "--version"])
+    assert run([environment / "bin" / "python", "-m", "stepscope", "--version"],
+               env=clean_environment()) == version
+    code = "import stepscope; print('stepscope', stepscope.__version__)"
+    assert run([environment / "bin" / "python", "-c", code], env=clean_environment()) == version
+
+
+def test_module_finds_the_program_of_its_own_environment(environment):
+    path = run([environment / "bin" / "python", "-c", "import stepscope; print(stepscope.program())"],
+               env={**clean_environment(), "PATH": "/usr/bin:/bin"}).strip()
+    assert path == str(environment / "bin" / "stepscope")
+
+
+def test_the_tree_is_that_of_cmake(environment, tree):
+    def below(root):
+        """The file that CMake names after the build type differs between the two builds."""
+        return {str(path.relative_to(root)) for path in root.rglob("*")
+                if path.is_file() and not path.name.startswith("stepscope-targets-")}
+    assert below(tree) <= below(environment)
+
+
+def test_uninstall_leaves_nothing(environment):
+    run([environment / "bin" / "pip", "uninstall", "-y", "stepscope"])
+    assert not list(environment.rglob("*stepscope*"))

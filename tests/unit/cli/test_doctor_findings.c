@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/doctor_findings.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect(const struct ss_finding *finding, enum ss_verdict verdict, const char *text,
+                   const char *fix)
+{
+    assert_int_equal(finding->verdict, verdict);
+    if (strstr(finding->text, text) == NULL || strstr(finding->fix, fix) == NULL) {
+        print_message("text: %s\nfix: %s\n", finding->text, finding->fix);
+        fail();
+    }
+    /* What does not work has a fix; what works needs none. */
+    assert_true(verdict != SS_VERDICT_NO || finding->fix[0] != '\0');
+    assert_true(verdict != SS_VERDICT_OK || finding->fix[0] == '\0');
+}
+
+static struct ss_ptrace_facts of_same_user(int read_errno)
+{
+    struct ss_ptrace_facts facts = {
+        .target_known = true, .target_exists = true, .read_errno = read_errno, .yama_scope = 1};
+    facts.target.has_memory = true;
+    return facts;
+}
+
+static void test_record_and_attach(void **state)
+{
+    (void)state;
+    struct ss_finding finding;
+    struct ss_host_facts host = {.cores = 1};
+    struct ss_ptrace_facts readable = of_same_user(0), refused = of_same_user(EPERM);
+    ss_finding_record(&readable, true, &finding);
+    expect(&finding, SS_VERDICT_OK, "child", "");
+    ss_finding_record(NULL, false, &finding);
+    expect(&finding, SS_VERDICT_NO, "no child process", "ulimit -u");
+    ss_finding_attach(&refused, true, &host, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "another process of yours", "stepscope record --");
+    ss_finding_attach(&readable, true, &host, &finding);
+    expect(&finding, SS_VERDICT_OK, "your own user", "");
+    host.self.cap_effective = UINT64_C(1) << SS_CAP_SYS_PTRACE;
+    ss_finding_attach(&readable, true, &host, &finding);
+    expect(&finding, SS_VERDICT_OK, "every user", "");
+    refused.self_read_refused = true;
+    ss_finding_record(&refused, true, &finding);
+    expect(&finding, SS_VERDICT_NO, "seccomp", "sandbox");
+}
+
+static void add(struct ss_python_installs *list, int minor, int pid)
+{
+    struct ss_python_install python = {.major = 3, .minor = minor, .pid = pid};
+    ss_vec_push(list, python);
+}
+
+static void test_pythons(void **state)
+{
+    (void)state;
+    struct ss_python_installs installed = {0}, running = {0};
+    struct ss_finding finding;
+    ss_finding_python(&installed, &running, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "no CPython 3.8 to 3.14 found", "PATH");
+    add(&running, 12, 77);
+    ss_finding_python(&installed, &running, &finding);
+    expect(&finding, SS_VERDICT_OK, "running: 3.12 (process 77)", "");
+    add(&installed, 7, 0);
+    add(&installed, 11, 0);
+    add(&installed, 11, 0);
+    ss_finding_python(&installed, &running, &finding);
+    expect(&finding, SS_VERDICT_OK,
+           "CPython 3.11; running: 3.12 (process 77); cannot be recorded: 3.7", "");
+    for (int pid = 100; pid < 200; pid++) {
+        add(&running, 13, pid);
+    }
+    ss_finding_python(&installed, &running, &finding);
+    expect(&finding, SS_VERDICT_OK, "(process 101) and 98 more; cannot be", "");
+    ss_vec_fini(&installed);
+    ss_vec_fini(&running);
+}
+
+static void test_children(void **state)
+{
+    (void)state;
+    struct ss_finding finding;
+    struct ss_host_facts host = {.perf_known = true, .perf_paranoid = 3};
+    ss_finding_children(&host, &finding);
+    expect(&finding, SS_VERDICT_OK, "every new process", "");
+    host.perf_errno = EACCES;
+    ss_finding_children(&host, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "perf_event_paranoid is 3", "perf_event_paranoid=2");
+    host.perf_paranoid = 2;
+    host.self.seccomp = 2;
+    ss_finding_children(&host, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "seccomp filter", "--cap-add=PERFMON");
+    host.perf_known = false;
+    host.perf_errno = ENOSYS;
+    ss_finding_children(&host, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "no perf events", "");
+}
+
+static void test_clock(void **state)
+{
+    (void)state;
+    struct ss_finding finding;
+    struct ss_host_facts host = {.clock_source = "tsc"};
+    ss_finding_clock(&host, &finding);
+    expect(&finding, SS_VERDICT_OK, "tsc", "");
+    strcpy(host.clock_source, "hpet");
+    ss_finding_clock(&host, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "hpet", "clocksource=tsc");
+    host.clock_source[0] = '\0';
+    ss_finding_clock(&host, &finding);
+    expect(&finding, SS_VERDICT_FACT, "does not tell", "");
+}
+
+static void test_folder(void **state)
+{
+    (void)state;
+    struct ss_finding finding;
+    struct ss_folder_facts folder = {.path = "/data",
+                                     .file_system = "lustre",
+                                     .free_bytes = UINT64_C(5) << 30,
+                                     .free_inodes = 10,
+                                     .writable = true};
+    ss_finding_folder("this folder", &folder, &finding);
+    expect(&finding, SS_VERDICT_OK, "/data (lustre): 5.0 GiB free, over the network", "");
+    folder.free_bytes = 100 << 20;
+    ss_finding_folder("this folder", &folder, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "100 MiB left", "-o");
+    folder.free_inodes = 0;
+    ss_finding_folder("this folder", &folder, &finding);
+    expect(&finding, SS_VERDICT_NO, "no inode", "-o");
+    folder.writable = false;
+    ss_finding_folder("this folder", &folder, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "cannot be written", "-o");
+    folder.error = ENOENT;
+    ss_finding_folder("this folder", &folder, &finding);
+    expect(&finding, SS_VERDICT_NO, "No such file", "-o");
+}
+
+static void test_facts_of_this_machine(void **state)
+{
+    (void)state;
+    struct ss_host_facts host;
+    ss_host_facts_collect(&host);
+    assert_non_null(strstr(host.kernel, "Linux"));
+    assert_true(host.cores >= 1);
+    assert_true(host.self.has_memory);
+    struct ss_folder_facts folder;
+    ss_folder_facts_collect(".", &folder);
+    assert_int_equal(folder.error, 0);
+    assert_int_equal(folder.path[0], '/');
+    ss_folder_facts_collect("/no/such/folder", &folder);
+    assert_int_equal(folder.error, ENOENT);
+    assert_true(ss_file_system_is_remote("nfs"));
+    assert_false(ss_file_system_is_remote("ext4"));
+}
+
+static void test_version_in_name(void **state)
+{
+    (void)state;
+    int major, minor;
+    assert_true(ss_python_version_in_name("/usr/bin/python3.11", &major, &minor));
+    assert_int_equal(major, 3);
+    assert_int_equal(minor, 11);
+    assert_true(ss_python_version_in_name("/opt/lib/libpython3.8.so.1.0", &major, &minor));
+    assert_int_equal(minor, 8);
+    assert_true(ss_python_version_in_name("python3.14t", &major, &minor));
+    assert_true(ss_python_version_in_name("libpython3.7m.so", &major, &minor));
+    assert_true(ss_python_version_in_name("/usr/bin/python3.11 (deleted)", &major, &minor));
+    assert_false(ss_python_version_in_name("/usr/bin/python3.11-config", &major, &minor));
+    assert_false(ss_python_version_in_name("/usr/bin/python3", &major, &minor));
+    assert_false(ss_python_version_in_name("/python3.11/bin/app", &major, &minor));
+    assert_false(ss_python_version_in_name("", &major, &minor));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_record_and_attach),
+        cmocka_unit_test(test_pythons),
+        cmocka_unit_test(test_children),
+        cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_facts_of_this_machine),
+        cmocka_unit_test(test_version_in_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first */
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/frame_table.h"
+#include "record/naming.h"
+
+static void expect_name(const char *const *program, const char *beginning)
+{
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, 4096);
+    ss_name_default((char *const *)program, 42, &name);
+    assert_memory_equal(name.data, beginning, strlen(beginning));
+    assert_string_equal(name.data + name.length - 3, "-42");
+    ss_strbuf_fini(&name);
+}
+
+static void default_names_come_from_the_script(void **state)
+{
+    (void)state;
+    expect_name((const char *[]){"python", "-u", "dir/train.py", "--x", NULL}, "train-2");
+    expect_name((const char *[]){"/usr/bin/python3.11", "-m", "torch.distributed.run", NULL},
+                "torch.distributed.run-2");
+    expect_name((const char *[]){"python", "-c", "print()", NULL}, "python-2");
+    expect_name((const char *[]){"python", "-W", "ignore", "a b;c.py", NULL}, "a_b_c-2");
+    expect_name((const char *[]){"torchrun", "train.py", NULL}, "torchrun-2");
+    expect_name(NULL, "attached-2");
+}
+
+static void expect_expansion(const char *template, const char *expected)
+{
+    struct ss_strbuf name;
+    struct ss_error err = {0};
+    ss_strbuf_init(&name, 4096);
+    enum ss_status status = ss_name_expand(template, 42, &name, &err);
+    if (expected == NULL) {
+        assert_int_equal(status, SS_E_USAGE);
+        assert_true(strlen(err.message) > 0);
+    } else {
+        assert_int_equal(status, SS_OK);
+        assert_string_equal(name.data, expected);
+    }
+    ss_strbuf_fini(&name);
+}
+
+static void templates_expand_or_are_refused(void **state)
+{
+    (void)state;
+    setenv("SS_TEST_RANK", "7", 1);
+    unsetenv("SS_TEST_UNSET");
+    expect_expansion("out/p%p.pftrace", "out/p42.pftrace");
+    expect_expansion("100%%", "100%");
+    expect_expansion("r%q{SS_TEST_RANK}.svg", "r7.svg");
+    expect_expansion("r%q{SS_TEST_UNSET}.svg", NULL);
+    expect_expansion("r%q{", NULL);
+    expect_expansion("r%q", NULL);
+    expect_expansion("%d", NULL);
+    expect_expansion("%", NULL);
+}
+
+static void folders_are_created_and_bad_targets_refused(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/ss-naming-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char path[256];
+    struct ss_error err = {0};
+    snprintf(path, sizeof path, "%s/a/b c/t.pftrace", folder);
+    assert_int_equal(ss_name_check_writable(path, &err), SS_OK);
+    assert_int_equal(access(path, F_OK), -1); /* proven, and removed again */
+    snprintf(path, sizeof path, "%s/a/", folder);
+    assert_int_equal(ss_name_check_writable(path, &err), SS_E_USAGE);
+    snprintf(path, sizeof path, "%s/a", folder);
+    assert_int_not_equal(ss_name_check_writable(path, &err), SS_OK);
+    assert_int_not_equal(ss_name_check_writable("/dev/null", &err), SS_OK);
+    assert_int_not_equal(ss_name_check_writable("/proc/nowhere/x", &err), SS_OK);
+    assert_int_equal(chdir("/"), 0);
+    char inner[256];
+    snprintf(inner, sizeof inner, "%s/a/b c", folder);
+    rmdir(inner);
+    snprintf(inner, sizeof inner, "%s/a", folder);
+    rmdir(inner);
+    rmdir(folder);
+}
+
+static void touch(const char *folder, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+}
+
+static void short_names_begin_at_the_package(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/ss-short-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char path[256], package[256], inner[256];
+    snprintf(package, sizeof package, "%s/pkg", folder);
+    snprintf(inner, sizeof inner, "%s/pkg/nn", folder);
+    mkdir(package, 0755);
+    mkdir(inner, 0755);
+    touch(package, "__init__.py");
+    touch(inner, "__init__.py");
+    snprintf(path, sizeof path, "%s/pkg/nn/functional.py", folder);
+    assert_string_equal(path + ss_short_file_offset(getpid(), path), "pkg/nn/functional.py");
+    snprintf(path, sizeof path, "%s/train.py", folder);
+    assert_string_equal(path + ss_short_file_offset(getpid(), path), "train.py");
+    assert_int_equal(ss_short_file_offset(getpid(), "<frozen importlib._bootstrap>"), 0);
+    assert_int_equal(ss_short_file_offset(getpid(), "train.py"), 0);
+    assert_int_equal(ss_short_file_offset(getpid(), ""), 0);
+    assert_int_equal(ss_short_file_offset(getpid(), "/"), 1);
+    char file[300];
+    snprintf(file, sizeof file, "%s/__init__.py", inner);
+    unlink(file);
+    snprintf(file, sizeof file, "%s/__init__.py", package);
+    unlink(file);
+    rmdir(inner);
+    rmdir(package);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(default_names_come_from_the_script),
+        cmocka_unit_test(templates_expand_or_are_refused),
+        cmocka_unit_test(folders_are_created_and_bad_targets_refused),
+        cmocka_unit_test(short_names_begin_at_the_package),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "view/json_text.h"
+#include "view/sink.h"
+
+static char folder[128];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/sink-XXXXXX", SS_TEST_BINARY_DIR);
+    return mkdtemp(folder) != NULL && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink("out");
+    unlink("link");
+    return chdir("..") == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+static int count_files(void)
+{
+    int count = 0;
+    DIR *files = opendir(".");
+    while (readdir(files) != NULL) {
+        count++;
+    }
+    closedir(files);
+    return count - 2;
+}
+
+static void check_content(const char *path, const char *expected)
+{
+    char text[64] = "";
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    assert_string_equal(text, expected);
+}
+
+static void test_file_appears_when_complete(void **state)
+{
+    (void)state;
+    struct ss_sink sink;
+    struct ss_error err = {0};
+    assert_int_equal(ss_sink_open(&sink, "out", &err), SS_OK);
+    ss_sink_text(&sink, "new");
+    assert_int_equal(access("out", F_OK), -1);
+    assert_int_equal(ss_sink_close(&sink, &err), SS_OK);
+    check_content("out", "new");
+    assert_int_equal(count_files(), 1);
+}
+
+static void test_abandoned_leaves_the_old_file(void **state)
+{
+    (void)state;
+    struct ss_sink sink;
+    struct ss_error err = {0};
+    assert_int_equal(ss_sink_open(&sink, "out", &err), SS_OK);
+    ss_sink_text(&sink, "half");
+    ss_sink_abandon(&sink);
+    check_content("out", "new");
+    assert_int_equal(count_files(), 1);
+}
+
+static void test_link_and_mode_are_kept(void **state)
+{
+    (void)state;
+    struct ss_sink sink;
+    struct ss_error err = {0};
+    assert_int_equal(symlink("out", "link"), 0);
+    assert_int_equal(chmod("out", 0640), 0);
+    assert_int_equal(ss_sink_open(&sink, "link", &err), SS_OK);
+    ss_sink_text(&sink, "through");
+    assert_int_equal(ss_sink_close(&sink, &err), SS_OK);
+    check_content("out", "through");
+    struct stat status;
+    assert_int_equal(lstat("link", &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat("out", &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    struct ss_sink sink;
+    struct ss_error err = {0};
+    assert_int_equal(ss_sink_open(&sink, ".", &err), SS_E_IO);
+    assert_int_equal(ss_sink_open(&sink, "no/such/folder", &err), SS_E_NOTFOUND);
+    assert_int_equal(ss_sink_open(&sink, "/dev/full", &err), SS_OK);
+    for (int i = 0; i < 100000; i++) {
+        ss_sink_text(&sink, "0123456789");
+    }
+    assert_true(ss_sink_failed(&sink));
+    assert_int_equal(ss_sink_close(&sink, &err), SS_E_NOSPACE);
+    assert_non_null(strstr(err.message, "/dev/full"));
+}
+
+static void test_closed_pipe_is_an_error_not_a_death(void **state)
+{
+    (void)state;
+    int ends[2];
+    char path[64];
+    struct ss_sink sink;
+    struct ss_error err = {0};
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
+    assert_int_equal(ss_sink_open(&sink, path, &err), SS_OK);
+    close(ends[0]);
+    close(ends[1]);
+    ss_sink_text(&sink, "lost");
+    assert_int_equal(ss_sink_close(&sink, &err), SS_E_IO);
+    assert_non_null(strstr(err.message, "Broken pipe"));
+}
+
+static void check_json(const char *bytes, size_t length, const char *expected)
+{
+    struct ss_sink sink;
+    ss_sink_open_memory(&sink, 1000);
+    ss_json_write_string(&sink, (struct ss_strview){bytes, length});
+    assert_string_equal(sink.buffer.data, expected);
+    ss_sink_abandon(&sink);
+}
+
+static void test_json_strings(void **state)
+{
+    (void)state;
+    check_json("plain", 5, "\"plain\"");
+    check_json("", 0, "\"\"");
+    check_json("a\"b\\c\n\t", 7, "\"a\\\"b\\\\c\\n\\t\"");
+    check_json("\0\x1f\x7f", 3, "\"\\u0000\\u001f\\u007f\"");
+    check_json("</script>&", 10, "\"\\u003c/script\\u003e\\u0026\"");
+    check_json("\xff\xc3", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+    check_json("é€😀", 9, "\"é€😀\"");
+    check_json("\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+static void test_json_times(void **state)
+{
+    (void)state;
+    struct ss_sink sink;
+    ss_sink_open_memory(&sink, 1000);
+    ss_json_write_us(&sink, 0);
+    ss_sink_text(&sink, " ");
+    ss_json_write_us(&sink, 1002003);
+    ss_sink_text(&sink, " ");
+    ss_json_write_us(&sink, UINT64_C(86400000000000001));
+    assert_string_equal(sink.buffer.data, "0.000 1002.003 86400000000000.001");
+    ss_sink_abandon(&sink);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file_appears_when_complete),
+        cmocka_unit_test(test_abandoned_leaves_the_old_file),
+        cmocka_unit_test(test_link_and_mode_are_kept),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_closed_pipe_is_an_error_not_a_death),
+        cmocka_unit_test(test_json_strings),
+        cmocka_unit_test(test_json_times),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
