@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts work into the file named by argv[1] until told to stop by its removal; exits with argv[2].
+"""Works until the file named by argv[1] is removed; exits with argv[2].
 
-A recording that disturbs it shows: it notes the longest pause between two rounds of work.
+Counts its rounds of work in a second file, argv[1] + ".rounds": the first one is never written,
+so that its removal cannot be undone by a count on its way. A recording that disturbs it shows: it
+notes the longest pause between two rounds.
 """
 
 import os
@@ -27,10 +29,7 @@ def main():
         last = now
         with open(path + ".new", "w") as out:
             out.write(f"{rounds} {longest}")
-        try:
-            os.rename(path + ".new", path) if os.path.exists(path) else None
-        except FileNotFoundError:
-            break
+        os.rename(path + ".new", path + ".rounds")
     sys.exit(code)
 
 
