@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When to record: cycles of steps to wait, to warm up and to record, as torch.profiler's and
+ * Composer's users know them.
+ *
+ * Pure arithmetic over whole numbers: no state, no allocation, safe anywhere. Counting starts with
+ * the run (torch: the steps of the whole run) or anew with each epoch (Composer: the batches of the
+ * epoch). What a running program does with it is in annot/schedule_run.h.
+ */
+#ifndef SS_ANNOT_SCHEDULE_H
+#define SS_ANNOT_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum ss_schedule_action {
+    SS_SCHEDULE_SKIP,
+    SS_SCHEDULE_WARMUP,
+    SS_SCHEDULE_RECORD,
+    SS_SCHEDULE_RECORD_AND_SAVE, /* record; the window ends with this step */
+    SS_SCHEDULE_ACTION_COUNT
+};
+
+/* "skip", "warmup", "record", "record_and_save". */
+const char *ss_schedule_action_name(enum ss_schedule_action action);
+
+struct ss_schedule {
+    bool per_epoch;          /* false: count the steps of the run; true: the batches of an epoch */
+    int64_t skip_first;      /* once, before the first cycle */
+    int64_t skip_first_wait; /* not 0: the first cycle does not wait */
+    int64_t wait, warmup, active; /* one cycle */
+    int64_t repeat;               /* cycles; 0: no end */
+};
+
+/* Of any number here: so that no sum overflows. */
+#define SS_SCHEDULE_MAX INT64_C(1000000000000)
+
+/* What each argument is when it is not given. torch has no default for `active`: it is 0 there, so
+ * that ss_schedule_check asks for it. */
+struct ss_schedule ss_schedule_defaults(bool per_epoch);
+
+/* SS_OK, or SS_E_USAGE with the name of the argument and why it cannot be so: one below 0 or above
+ * SS_SCHEDULE_MAX, or a cycle without steps to record. All below wants a schedule that passed. */
+enum ss_status ss_schedule_check(const struct ss_schedule *schedule, struct ss_error *err);
+
+/* Where a step stands. */
+struct ss_schedule_place {
+    int64_t step;       /* of the run, or batch of the epoch; from 0 */
+    int64_t resumed_at; /* batch at which this epoch was taken up again; else 0 */
+    int64_t length;     /* batches of this epoch; -1: not known, or no epochs */
+};
+
+enum ss_schedule_action ss_schedule_at(const struct ss_schedule *schedule,
+                                       const struct ss_schedule_place *place);
+
+/* Steps before the first that is recorded: skip_first + wait + warmup, or without the wait. */
+int64_t ss_schedule_lead(const struct ss_schedule *schedule);
+
+/* Whether the step is the last of a cycle: a window that ends elsewhere was cut. */
+bool ss_schedule_ends_cycle(const struct ss_schedule *schedule,
+                            const struct ss_schedule_place *place);
+
+static inline bool ss_schedule_records(enum ss_schedule_action action)
+{
+    return action >= SS_SCHEDULE_RECORD;
+}
+
+#endif
