@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include <stdint.h>
+#include <string.h>
+
 static bool continues(unsigned char c)
 {
     return (c & 0xc0) == 0x80;
@@ -32,9 +35,28 @@ size_t ss_utf8_length(const char *text, size_t available)
     return 0;
 }
 
+/* Bytes at the start that are ASCII, in whole words: most texts are nothing else. */
+static size_t ascii_words(const char *text, size_t length)
+{
+    size_t done = 0;
+    for (uint64_t word; length - done >= sizeof word; done += sizeof word) {
+        memcpy(&word, text + done, sizeof word);
+        if ((word & UINT64_C(0x8080808080808080)) != 0) {
+            break;
+        }
+    }
+    return done;
+}
+
 bool ss_utf8_valid(const char *text, size_t length)
 {
     while (length > 0) {
+        size_t ascii = ascii_words(text, length);
+        text += ascii;
+        length -= ascii;
+        if (length == 0) {
+            break;
+        }
         size_t step = ss_utf8_length(text, length);
         if (step == 0) {
             return false;
