@@ -162,9 +162,10 @@ static bool is_sane(const struct ss_cpython_layout *layout)
     return layout->tstate_size <= SS_TSTATE_MAX_BYTES && layout->code_size <= SS_CODE_MAX_BYTES &&
            layout->code_bytecode <= layout->code_size &&
            layout->interp_threads_head < layout->interp_size &&
-           layout->frame_owner < layout->frame_locals && layout->frame_code < layout->frame_owner &&
-           layout->frame_previous < layout->frame_owner &&
-           layout->frame_instr < layout->frame_owner &&
+           layout->frame_owner < layout->frame_locals &&
+           layout->frame_code + 8 <= layout->frame_owner &&
+           layout->frame_previous + 8 <= layout->frame_owner &&
+           layout->frame_instr + 8 <= layout->frame_owner &&
            layout->frame_locals <= SS_FRAME_MAX_BYTES && layout->bytes_data <= 128 &&
            layout->var_size + 8 <= layout->bytes_data && layout->unicode_ascii_data <= 128 &&
            layout->unicode_length + 8 <= layout->unicode_ascii_data &&
