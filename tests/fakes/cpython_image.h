@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A made-up CPython process in a buffer: one interpreter, one thread, a few frames, laid out by
- * one of the real tables (3.8 to 3.12). Behind it a memory reader, so that walks can be tested
+ * one of the real tables (3.8 to 3.13). Behind it a memory reader, so that walks can be tested
  * against memory that changes under them or lies.
  */
 #ifndef SS_TESTS_CPYTHON_IMAGE_H
@@ -14,8 +14,12 @@
 #include "unwind/cpython_layout.h"
 #include "unwind/python.h"
 
+#ifndef IMAGE_BYTES
+#define IMAGE_BYTES (1 << 17)
+#endif
+
 enum {
-    IMAGE_BYTES = 1 << 17,
+    IMAGE_INTERPRETER_BYTES = 8192,
     IMAGE_CHUNK_BYTES = 16384,
     IMAGE_FRAME_BYTES = 128, /* distance of frames on the data stack */
     IMAGE_MAX_FRAMES = 64,
@@ -197,7 +201,8 @@ static inline void image_build(struct image *image, const struct ss_cpython_layo
     image->layout = layout;
     image->bytes = bytes;
     image->runtime = image_alloc(image, 2048);
-    image->interpreter = image_alloc(image, 4096);
+    image->interpreter = image_alloc(
+        image, layout->version >= 0x030d ? IMAGE_INTERPRETER_BYTES : IMAGE_INTERPRETER_BYTES / 2);
     image->tstate = image_alloc(image, (uint64_t)layout->tstate_size);
     image->cframe = image->tstate + (uint64_t)layout->tstate_size - 24; /* root_cframe is last */
     image->chunk = image_alloc(image, IMAGE_CHUNK_BYTES);

@@ -15,7 +15,7 @@
 #include "view/folded.h"
 #include "view/speedscope.h"
 
-enum { MAX_OUTPUT_BYTES = 64 << 20 };
+enum { MAX_OUTPUT_BYTES = 64 << 20, MAX_INPUT_BYTES = 1536, RECURSION = 16 };
 
 static void check(bool holds, const char *what)
 {
@@ -62,7 +62,7 @@ static uint64_t build_model(struct ss_model *model, const uint8_t *data, size_t 
         }
         size_t length = step % 32 < size - at ? step % 32 : size - at;
         /* The same frame again and again: recursion. */
-        for (int repeat = step >= 0xc0 ? 40 : 1; repeat > 0; repeat--) {
+        for (int repeat = step >= 0xc0 ? RECURSION : 1; repeat > 0; repeat--) {
             stack = ss_model_stack_id(model, stack, put_frame(model, data + at, length));
         }
         at += length;
@@ -144,7 +144,7 @@ static void check_flame(const struct ss_selection *selection, unsigned choice)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 1 || size > 4096) {
+    if (size < 1 || size > MAX_INPUT_BYTES) {
         return 0;
     }
     struct ss_model model;

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A process whose memory is wrong, or becomes wrong while it is read. First byte: which version's
- * layout. Then patches of 12 bytes: from which range on it holds (2 bytes), where (2, in words),
- * and the new word (8). Small words are taken as addresses within the process, so that pointers
- * lead to other things more often than into nothing.
+ * layout (3.13 publishes its own, which may be wrong too). Then patches of 12 bytes: from which
+ * range on it holds (2 bytes), where (2, in words), and the new word (8). Small words are taken as
+ * addresses within the process, so that pointers lead to other things more often than into nothing;
+ * but not among the published offsets.
  */
 #include <stdlib.h>
 #include <string.h>
 
+/* Small, so that building it costs little and made-up pointers lead to something more often. */
+#define IMAGE_BYTES (1 << 16)
 #include "../fakes/cpython_image.h"
+#include "../fakes/cpython_published.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { PATCH_BYTES = 12, FRAMES = 20, WALKS = 6, MAX_RANGES = 400000 };
+enum { PATCH_BYTES = 12, FRAMES = 12, WALKS = 5, LIFE_RANGES = 2000, MAX_RANGES = 400000 };
 
 struct patches {
     const uint8_t *data;
     size_t count, done;
+    size_t published_bytes;
+    uint64_t life; /* ranges that are read before the process has ended */
 };
 
 static void apply(struct image *image, uint64_t serial)
@@ -25,6 +31,7 @@ static void apply(struct image *image, uint64_t serial)
     if (serial > MAX_RANGES) {
         abort(); /* reading without end */
     }
+    image->is_gone = serial >= patches->life;
     for (; patches->done < patches->count; patches->done++) {
         const uint8_t *patch = patches->data + patches->done * PATCH_BYTES;
         uint16_t when, where;
@@ -35,10 +42,11 @@ static void apply(struct image *image, uint64_t serial)
         if (serial < when) {
             return;
         }
-        if ((word >> 32) == 0) {
+        size_t offset = (size_t)where * 8 % (IMAGE_BYTES - 8);
+        if ((word >> 32) == 0 && offset >= patches->published_bytes) {
             word = IMAGE_BASE + word % IMAGE_BYTES;
         }
-        memcpy(image->bytes + (size_t)where * 8 % (IMAGE_BYTES - 8), &word, sizeof word);
+        memcpy(image->bytes + offset, &word, sizeof word);
     }
 }
 
@@ -81,6 +89,16 @@ static void use(struct image *image)
     ss_python_close(python);
 }
 
+/* Returns how many bytes it filled, as far as the first list. */
+static size_t publish(struct image *image)
+{
+    uint64_t words[PUBLISHED_WORDS];
+    published_fill_3_13(words);
+    size_t length = (size_t)image->layout->runtime_interpreters_head;
+    memcpy(image_at(image, image->runtime), words, length);
+    return length;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t memory[IMAGE_BYTES];
@@ -88,12 +106,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct image image;
-    uint16_t version = (uint16_t)(0x0308 + data[0] % 5);
-    image_build(&image, ss_cpython_layout_get(version, data[0] >= 128, false), memory);
+    /* Walks and self-checks are tried again for long. Most processes end before that is over: what
+     * the later tries see differs little, and a thousand inputs are worth more than one. */
+    bool is_long_lived = data[0] >= 250;
+    uint16_t version = (uint16_t)(0x0308 + data[0] % 6);
+    bool is_debug = data[0] >= 128 && !is_long_lived && version < 0x030d;
+    image_build(&image, ss_cpython_layout_get(version, is_debug, false), memory);
     for (int i = 0; i < FRAMES; i++) {
         image_push(&image, image_code(&image, i % 2 == 0 ? "even" : "odd", i + 1), 3);
     }
-    struct patches patches = {data + 1, (size - 1) / PATCH_BYTES, 0};
+    struct patches patches = {.data = data + 1,
+                              .count = (size - 1) / PATCH_BYTES,
+                              .published_bytes = version >= 0x030d ? publish(&image) : 0,
+                              .life = is_long_lived ? UINT64_MAX : LIFE_RANGES};
     image.context = &patches;
     image.on_range = apply;
     use(&image);
