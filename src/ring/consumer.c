@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring/consumer.h"
+
+enum { TRIES = 4 };
+
+enum ss_status ss_ring_consumer_open(const struct ss_ring_memory *memory,
+                                     struct ss_ring_consumer *consumer, struct ss_error *err)
+{
+    *consumer = (struct ss_ring_consumer){.memory = *memory};
+    struct ss_ring_header *header = memory->map(memory->context, 0, SS_RING_PAGE_BYTES);
+    if (header == NULL) {
+        return ss_fail(err, SS_E_AGAIN, "the ring file has no header yet");
+    }
+    uint64_t magic = atomic_load_explicit(&header->magic, memory_order_acquire);
+    if (magic == 0) {
+        return ss_fail(err, SS_E_AGAIN, "the ring file's header is not written yet");
+    }
+    if (magic != SS_RING_MAGIC || header->byte_order != SS_RING_BYTE_ORDER) {
+        return ss_fail(err, SS_E_FORMAT, "not a ring file of stepscope");
+    }
+    if (header->version != SS_RING_VERSION) {
+        return ss_fail(err, SS_E_FORMAT,
+                       "the program's libstepscope writes rings of version %u, this recorder reads "
+                       "version %d; use the two of one release",
+                       header->version, SS_RING_VERSION);
+    }
+    consumer->header = header;
+    consumer->clock =
+        header->clock == SS_RING_CLOCK_TSC ? SS_RING_CLOCK_TSC : SS_RING_CLOCK_MONOTONIC;
+    consumer->names = consumer->domains = 1; /* 0 is "none" and the default domain */
+    return SS_OK;
+}
+
+void ss_ring_consumer_close(struct ss_ring_consumer *consumer)
+{
+    ss_vec_fini(&consumer->lanes);
+    consumer->header = NULL;
+}
+
+/* --- the gate -------------------------------------------------------------------------------- */
+
+void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_ring_wish *wish)
+{
+    struct ss_ring_header *header = consumer->header;
+    ss_ring_consumer_look(consumer);
+    for (size_t i = 0; i < consumer->lanes.count; i++) {
+        struct ss_ring_lane *lane = &consumer->lanes.data[i];
+        struct ss_ring_thread *thread = lane->thread;
+        uint64_t head = atomic_load_explicit(&thread->head, memory_order_acquire);
+        lane->tail = head;
+        lane->base_records =
+            head - atomic_load_explicit(&thread->continuation_slots, memory_order_relaxed);
+        lane->base_dropped = atomic_load_explicit(&thread->dropped, memory_order_relaxed);
+        lane->base_unmatched = atomic_load_explicit(&thread->unmatched, memory_order_relaxed);
+        atomic_store_explicit(&thread->tail, head, memory_order_release);
+    }
+    consumer->is_overwriting = wish->mode == SS_RING_OVERWRITE;
+    atomic_store_explicit(&header->mode, wish->mode, memory_order_relaxed);
+    atomic_store_explicit(&header->slots_log2, wish->slots_log2, memory_order_relaxed);
+    atomic_store_explicit(&header->recorder_pid, wish->recorder_pid, memory_order_relaxed);
+    atomic_store_explicit(&header->heartbeat_ns, wish->now_ns, memory_order_relaxed);
+    uint32_t gate = atomic_load_explicit(&header->gate, memory_order_relaxed);
+    gate = (gate & ~(uint32_t)SS_RING_GATE_ALL) + SS_RING_GATE_RECORDING;
+    /* Publishes the wishes above to the program's slow path. */
+    atomic_store_explicit(&header->gate, gate | wish->gate, memory_order_release);
+}
+
+void ss_ring_consumer_heartbeat(struct ss_ring_consumer *consumer, uint64_t now_ns)
+{
+    atomic_store_explicit(&consumer->header->heartbeat_ns, now_ns, memory_order_relaxed);
+}
+
+void ss_ring_consumer_stop(struct ss_ring_consumer *consumer)
+{
+    atomic_fetch_and_explicit(&consumer->header->gate, ~(uint32_t)SS_RING_GATE_ALL,
+                              memory_order_release);
+}
+
+/* --- lanes ----------------------------------------------------------------------------------- */
+
+static bool open_lane(struct ss_ring_consumer *consumer, uint64_t entry, struct ss_ring_lane *lane)
+{
+    uint32_t slots_log2 = SS_RING_ENTRY_SLOTS_LOG2(entry);
+    uint64_t offset = SS_RING_ENTRY_OFFSET(entry);
+    *lane = (struct ss_ring_lane){0};
+    if (slots_log2 < SS_RING_MIN_SLOTS_LOG2 || slots_log2 > SS_RING_MAX_SLOTS_LOG2 ||
+        offset < SS_RING_SEGMENTS_AT || offset > (uint64_t)1 << 40) {
+        return false;
+    }
+    size_t bytes = SS_RING_PAGE_BYTES + (sizeof(struct ss_ring_slot) << slots_log2);
+    char *segment = consumer->memory.map(consumer->memory.context, offset, bytes);
+    if (segment == NULL) {
+        return false;
+    }
+    *lane = (struct ss_ring_lane){.thread = (struct ss_ring_thread *)segment,
+                                  .slots = (struct ss_ring_slot *)(segment + SS_RING_PAGE_BYTES),
+                                  .slots_log2 = slots_log2};
+    return true;
+}
+
+void ss_ring_consumer_look(struct ss_ring_consumer *consumer)
+{
+    uint32_t count = atomic_load_explicit(&consumer->header->thread_count, memory_order_acquire);
+    count = count < SS_RING_MAX_THREADS ? count : SS_RING_MAX_THREADS;
+    if (count > 0 && consumer->directory == NULL) {
+        consumer->directory =
+            consumer->memory.map(consumer->memory.context, SS_RING_DIRECTORY_AT,
+                                 SS_RING_MAX_THREADS * sizeof(ss_ring_directory_entry));
+        if (consumer->directory == NULL) {
+            return;
+        }
+    }
+    while (consumer->lanes.count < count) {
+        struct ss_ring_lane lane;
+        uint64_t entry =
+            atomic_load_explicit(&consumer->directory[consumer->lanes.count], memory_order_relaxed);
+        open_lane(consumer, entry, &lane); /* a refused one keeps its place, without a thread */
+        ss_vec_push(&consumer->lanes, lane);
+    }
+    for (size_t i = 0; i < consumer->lanes.count; i++) {
+        struct ss_ring_lane *lane = &consumer->lanes.data[i];
+        if (lane->thread != NULL) {
+            lane->state = atomic_load_explicit(&lane->thread->state, memory_order_acquire);
+            lane->tid = atomic_load_explicit(&lane->thread->tid, memory_order_relaxed);
+            lane->owner = atomic_load_explicit(&lane->thread->owner, memory_order_relaxed);
+        }
+    }
+}
+
+void ss_ring_consumer_release(struct ss_ring_consumer *consumer, uint32_t lane)
+{
+    struct ss_ring_thread *thread = consumer->lanes.data[lane].thread;
+    uint32_t closed = SS_RING_CLOSED;
+    /* Pairs with the acquire in the program's search for a free ring. */
+    if (thread != NULL) {
+        atomic_compare_exchange_strong_explicit(&thread->state, &closed, SS_RING_FREE,
+                                                memory_order_release, memory_order_relaxed);
+    }
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+enum verdict { IS_RECORD, IS_UNWRITTEN, IS_DAMAGED };
+
+struct slot_copy {
+    uint64_t word0, word1;
+};
+
+static bool copy_slot(const struct ss_ring_lane *lane, uint64_t at, struct slot_copy *copy)
+{
+    const struct ss_ring_slot *slot = &lane->slots[at & ((UINT64_C(1) << lane->slots_log2) - 1)];
+    /* Pairs with the release store of the producer. */
+    copy->word1 = atomic_load_explicit(&slot->word1, memory_order_acquire);
+    copy->word0 = atomic_load_explicit(&slot->word0, memory_order_relaxed);
+    return (copy->word1 & 0xff00) == ss_ring_lap_bits(at, lane->slots_log2);
+}
+
+static enum verdict copy_more(const struct ss_ring_lane *lane, uint64_t at,
+                              struct ss_ring_record *record)
+{
+    for (uint32_t i = 0; i < record->more; i++) {
+        struct slot_copy copy;
+        if (!copy_slot(lane, at + 1 + i, &copy)) {
+            return IS_DAMAGED; /* continuations are written before their head */
+        }
+        if ((copy.word1 & 0xff) != SS_RING_CONTINUATION) {
+            return IS_DAMAGED;
+        }
+        record->value[i] = copy.word0;
+        record->extra[i] = copy.word1 >> 16;
+    }
+    return IS_RECORD;
+}
+
+/* A record as its type wants it. */
+static bool is_sound(const struct ss_ring_record *record)
+{
+    static const struct {
+        uint8_t least, most;
+    } continuations[SS_RING_TYPE_COUNT] = {
+        [SS_RING_PUSH] = {0, 1},  [SS_RING_POP] = {0, 0},    [SS_RING_MARK] = {0, 1},
+        [SS_RING_BEGIN] = {1, 2}, [SS_RING_END] = {1, 1},    [SS_RING_FLOW] = {1, 1},
+        [SS_RING_COUNT] = {1, 1}, [SS_RING_STEP] = {1, 1},   [SS_RING_EPOCH] = {1, 1},
+        [SS_RING_PHASE] = {0, 0}, [SS_RING_WINDOW] = {1, 1}, [SS_RING_THREAD_NAME] = {0, 0},
+        [SS_RING_FACT] = {1, 1}};
+    return record->type > SS_RING_NOTHING && record->type < SS_RING_TYPE_COUNT &&
+           record->more >= continuations[record->type].least &&
+           record->more <= continuations[record->type].most;
+}
+
+static inline enum verdict copy_record(const struct ss_ring_lane *lane, uint64_t at, uint64_t head,
+                                       struct ss_ring_record *record)
+{
+    struct slot_copy copy;
+    if (!copy_slot(lane, at, &copy)) {
+        return IS_UNWRITTEN;
+    }
+    record->stamp = copy.word0;
+    record->type = copy.word1 & 0x3f;
+    record->more = copy.word1 >> 6 & 3;
+    record->domain = (uint8_t)(copy.word1 >> 16);
+    record->detail = (uint16_t)(copy.word1 >> 24);
+    record->name = (uint32_t)(copy.word1 >> 40);
+    if (!is_sound(record) || record->more >= head - at) {
+        return IS_DAMAGED;
+    }
+    return record->more > 0 ? copy_more(lane, at, record) : IS_RECORD;
+}
+
+/* Overwrite mode: this many of the oldest slots may be under the producer's hands. */
+static uint64_t unsafe_slots(const struct ss_ring_lane *lane)
+{
+    return (UINT64_C(1) << lane->slots_log2) / 4;
+}
+
+/* The first slot that can still be read. */
+static uint64_t oldest_slot(const struct ss_ring_lane *lane, uint64_t head)
+{
+    uint64_t readable = (UINT64_C(1) << lane->slots_log2) - unsafe_slots(lane);
+    return head > readable ? head - readable : 0;
+}
+
+static void step_to(struct ss_ring_lane *lane, uint64_t at)
+{
+    lane->tail = at;
+    /* Pairs with the acquire in ss_ring_producer_make_room: what lies before is read. */
+    atomic_store_explicit(&lane->thread->tail, at, memory_order_release);
+}
+
+static uint64_t pending_head(struct ss_ring_consumer *consumer, struct ss_ring_lane *lane)
+{
+    uint64_t head = atomic_load_explicit(&lane->thread->head, memory_order_acquire);
+    uint64_t size = UINT64_C(1) << lane->slots_log2;
+    if (head <= lane->tail || head >> 62 != 0) {
+        return lane->tail; /* nothing new; a head that runs backwards is none of ours */
+    }
+    if (consumer->is_overwriting) {
+        uint64_t oldest = oldest_slot(lane, head);
+        if (oldest > lane->tail) {
+            lane->tail = oldest;
+        }
+    } else if (head - lane->tail > size) { /* no honest producer does this */
+        lane->counts.damaged += head - lane->tail;
+        step_to(lane, head);
+    }
+    return head;
+}
+
+/* What was copied before the producer came round again is good; the rest is forgotten. */
+static size_t keep_unspoilt(struct ss_ring_lane *lane, struct ss_ring_record *records,
+                            const uint32_t *slots_before, size_t count, uint64_t first)
+{
+    uint64_t size = UINT64_C(1) << lane->slots_log2;
+    uint64_t head = atomic_load_explicit(&lane->thread->head, memory_order_acquire);
+    uint64_t margin = unsafe_slots(lane) / 2;
+    uint64_t safe = head + margin > size ? head + margin - size : 0;
+    size_t spoilt = 0;
+    while (spoilt < count && first + slots_before[spoilt] < safe) {
+        spoilt++;
+    }
+    memmove(records, records + spoilt, (count - spoilt) * sizeof *records);
+    return count - spoilt;
+}
+
+enum { MAX_BATCH = 512 };
+
+size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
+                             struct ss_ring_record *records, size_t capacity, bool is_final)
+{
+    struct ss_ring_lane *lane = &consumer->lanes.data[number];
+    if (lane->thread == NULL) {
+        return 0;
+    }
+    uint64_t head = pending_head(consumer, lane);
+    uint64_t at = lane->tail, first = at;
+    uint32_t slots_before[MAX_BATCH];
+    size_t count = 0;
+    bool orphans = consumer->is_overwriting; /* continuations whose head is gone */
+    capacity = capacity < MAX_BATCH ? capacity : MAX_BATCH;
+    while (at < head && count < capacity) {
+        struct ss_ring_record *record = &records[count];
+        enum verdict verdict = copy_record(lane, at, head, record);
+        if (verdict == IS_RECORD) {
+            slots_before[count++] = (uint32_t)(at - first);
+            at += 1 + record->more;
+            orphans = false;
+        } else if (verdict == IS_UNWRITTEN) {
+            if (!is_final) {
+                break; /* a signal handler's records lie behind one that it interrupted */
+            }
+            lane->counts.torn += !orphans;
+            orphans = true;
+            at++;
+        } else {
+            lane->counts.damaged += !(orphans && record->type == SS_RING_CONTINUATION);
+            at++;
+        }
+    }
+    if (consumer->is_overwriting) {
+        count = keep_unspoilt(lane, records, slots_before, count, first);
+    }
+    lane->counts.consumed += count;
+    if (at != first) {
+        step_to(lane, at);
+    }
+    return count;
+}
+
+const struct ss_ring_counts *ss_ring_consumer_count(struct ss_ring_consumer *consumer,
+                                                    uint32_t number)
+{
+    struct ss_ring_lane *lane = &consumer->lanes.data[number];
+    struct ss_ring_counts *counts = &lane->counts;
+    if (lane->thread == NULL) {
+        return counts;
+    }
+    uint64_t head = atomic_load_explicit(&lane->thread->head, memory_order_acquire);
+    uint64_t more = atomic_load_explicit(&lane->thread->continuation_slots, memory_order_relaxed);
+    uint64_t dropped = atomic_load_explicit(&lane->thread->dropped, memory_order_relaxed);
+    uint64_t unmatched = atomic_load_explicit(&lane->thread->unmatched, memory_order_relaxed);
+    uint64_t written = head - more - lane->base_records;
+    counts->dropped = dropped - lane->base_dropped;
+    counts->unmatched = unmatched - lane->base_unmatched;
+    counts->produced = written + counts->dropped;
+    if (consumer->is_overwriting && head == lane->tail) {
+        uint64_t known = counts->consumed + counts->torn;
+        counts->overwritten = written > known ? written - known : 0;
+    }
+    return counts;
+}
+
+/* --- definitions ----------------------------------------------------------------------------- */
+
+static bool take_definition(struct ss_ring_consumer *consumer, struct ss_ring_defined *defined)
+{
+    switch (defined->kind) {
+    case SS_RING_DEFINE_NAME:
+        if (defined->a != consumer->names || defined->a >= SS_RING_MAX_NAMES) {
+            return false;
+        }
+        consumer->names++;
+        return true;
+    case SS_RING_DEFINE_DOMAIN:
+        if (defined->a != consumer->domains || defined->a >= SS_RING_MAX_DOMAINS) {
+            return false;
+        }
+        consumer->domains++;
+        return true;
+    case SS_RING_DEFINE_STYLE:
+        return defined->a < consumer->names && defined->c < consumer->names;
+    case SS_RING_DEFINE_COUNTER:
+        return defined->a < consumer->names && defined->b < consumer->names &&
+               defined->c < SS_RING_COUNTER_COUNT;
+    default:
+        return false;
+    }
+}
+
+void ss_ring_consumer_define(struct ss_ring_consumer *consumer, ss_ring_define_visit *visit,
+                             void *context)
+{
+    uint32_t end = atomic_load_explicit(&consumer->header->definition_bytes, memory_order_acquire);
+    if (end <= consumer->definition_at || consumer->definitions_broken) {
+        return;
+    }
+    if (end > SS_RING_DEFINITIONS_BYTES) {
+        consumer->definitions_broken = true;
+        return;
+    }
+    /* Only what is published exists: the file behind it is sparse. */
+    consumer->definitions =
+        consumer->memory.map(consumer->memory.context, SS_RING_DEFINITIONS_AT, end);
+    while (consumer->definitions != NULL && consumer->definition_at < end) {
+        struct ss_ring_definition head;
+        uint32_t left = end - consumer->definition_at;
+        char text[SS_RING_MAX_TEXT_BYTES + 1];
+        if (left < sizeof head) {
+            consumer->definitions_broken = true;
+            return;
+        }
+        const char *at = consumer->definitions + consumer->definition_at;
+        memcpy(&head, at, sizeof head);
+        if (head.length > SS_RING_MAX_TEXT_BYTES || ss_ring_definition_bytes(head.length) > left) {
+            consumer->definitions_broken = true;
+            return;
+        }
+        memcpy(text, at + sizeof head, head.length);
+        struct ss_ring_defined defined = {.kind = (enum ss_ring_definition_kind)head.kind,
+                                          .a = head.a,
+                                          .b = head.b,
+                                          .c = head.c,
+                                          .text = {text, head.length}};
+        if (!take_definition(consumer, &defined)) {
+            consumer->definitions_broken = true;
+            return;
+        }
+        visit(context, &defined);
+        consumer->definition_at += (uint32_t)ss_ring_definition_bytes(head.length);
+    }
+}
+
+/* --- live stack ------------------------------------------------------------------------------ */
+
+static uint32_t copy_live(const struct ss_ring_thread *thread, uint64_t word, uint32_t from,
+                          struct ss_ring_live_copy *copy)
+{
+    uint32_t depth = word & 0xffff;
+    depth = depth < SS_RING_LIVE_DEPTH ? depth : SS_RING_LIVE_DEPTH;
+    for (uint32_t i = from; i < depth; i++) {
+        /* Acquire: the second look at `live` comes after them. */
+        uint64_t both = atomic_load_explicit(&thread->stack[i].name_domain, memory_order_acquire);
+        copy->range[i].stamp = atomic_load_explicit(&thread->stack[i].stamp, memory_order_acquire);
+        copy->range[i].name = (uint32_t)(both >> 8);
+        copy->range[i].domain = both & 0xff;
+    }
+    return depth;
+}
+
+/* Depth, entries, depth again: pairs with ss_ring_publish_live. */
+bool ss_ring_read_live(const struct ss_ring_thread *thread, struct ss_ring_live_copy *copy)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = atomic_load_explicit(&thread->live, memory_order_acquire);
+        copy->depth = copy_live(thread, before, 0, copy);
+        copy->phase = atomic_load_explicit(&thread->phase, memory_order_acquire);
+        if (atomic_load_explicit(&thread->live, memory_order_relaxed) == before) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ss_ring_read_innermost(const struct ss_ring_thread *thread, uint32_t *name, uint32_t *domain)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = atomic_load_explicit(&thread->live, memory_order_acquire);
+        uint32_t depth = before & 0xffff;
+        depth = depth < SS_RING_LIVE_DEPTH ? depth : SS_RING_LIVE_DEPTH;
+        uint64_t both = 0;
+        if (depth > 0) {
+            both =
+                atomic_load_explicit(&thread->stack[depth - 1].name_domain, memory_order_acquire);
+        }
+        if (atomic_load_explicit(&thread->live, memory_order_relaxed) == before) {
+            *name = (uint32_t)(both >> 8);
+            *domain = both & 0xff;
+            return true;
+        }
+    }
+    return false;
+}

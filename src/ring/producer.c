@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring/producer.h"
+
+void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thread *thread,
+                           uint32_t slots_log2, enum ss_ring_mode mode)
+{
+    *producer = (struct ss_ring_producer){
+        .head = atomic_load_explicit(&thread->head, memory_order_relaxed),
+        .mask = (UINT64_C(1) << slots_log2) - 1,
+        .slots = (struct ss_ring_slot *)((char *)thread + SS_RING_PAGE_BYTES),
+        .thread = thread,
+        .continuation_slots =
+            atomic_load_explicit(&thread->continuation_slots, memory_order_relaxed),
+        .dropped = atomic_load_explicit(&thread->dropped, memory_order_relaxed),
+        .unmatched = atomic_load_explicit(&thread->unmatched, memory_order_relaxed),
+        .live_changes = atomic_load_explicit(&thread->live, memory_order_relaxed) >> 16,
+        .slots_log2 = slots_log2,
+        .overwrite = mode == SS_RING_OVERWRITE};
+    if (mode == SS_RING_OVERWRITE) {
+        producer->limit = UINT64_MAX >> 1;
+    }
+    ss_ring_producer_forget_ranges(producer);
+}
+
+bool ss_ring_producer_make_room(struct ss_ring_producer *producer, uint32_t slots)
+{
+    if (producer->thread == NULL) {
+        return false;
+    }
+    if (!producer->overwrite) {
+        /* Pairs with the release store of the recorder: it has read what we are about to write
+         * over. A tail that cannot be is not believed. */
+        uint64_t tail = atomic_load_explicit(&producer->thread->tail, memory_order_acquire);
+        uint64_t head = producer->head, size = producer->mask + 1;
+        if (tail <= head && head - tail <= size) {
+            producer->limit = tail + size;
+        }
+        if (head + slots <= producer->limit) {
+            return true;
+        }
+    }
+    uint64_t dropped = ss_ring_take(&producer->dropped, 1) + 1;
+    atomic_store_explicit(&producer->thread->dropped, dropped, memory_order_relaxed);
+    return false;
+}
+
+void ss_ring_producer_forget_ranges(struct ss_ring_producer *producer)
+{
+    producer->depth = 0;
+    ss_ring_publish_live(producer, 0);
+}
+
+static uint32_t find_domain(const struct ss_ring_producer *producer, uint32_t domain)
+{
+    uint32_t at = producer->depth;
+    while (at > 0) {
+        uint64_t entry = atomic_load_explicit(&producer->thread->stack[at - 1].name_domain,
+                                              memory_order_relaxed);
+        if ((entry & 0xff) == (domain & 0xff)) {
+            return at;
+        }
+        at--;
+    }
+    return 0;
+}
+
+uint32_t ss_ring_live_pop_domain(struct ss_ring_producer *producer, uint32_t domain)
+{
+    uint32_t depth = producer->depth;
+    if (depth > SS_RING_LIVE_DEPTH) { /* below the live stack nobody knows the domains */
+        producer->depth = depth - 1;
+        return depth;
+    }
+    uint32_t found = find_domain(producer, domain);
+    if (found == 0) {
+        uint64_t unmatched = ss_ring_take(&producer->unmatched, 1) + 1;
+        atomic_store_explicit(&producer->thread->unmatched, unmatched, memory_order_relaxed);
+        return 0;
+    }
+    /* Ranges of other domains lie above it: they move down. While they do, the stack is shown as
+     * ending below them. */
+    ss_ring_publish_live(producer, found - 1);
+    for (uint32_t i = found; i < depth; i++) {
+        struct ss_ring_live *from = &producer->thread->stack[i];
+        struct ss_ring_live *to = &producer->thread->stack[i - 1];
+        atomic_store_explicit(&to->stamp, atomic_load_explicit(&from->stamp, memory_order_relaxed),
+                              memory_order_release);
+        atomic_store_explicit(&to->name_domain,
+                              atomic_load_explicit(&from->name_domain, memory_order_relaxed),
+                              memory_order_release);
+    }
+    producer->depth = depth - 1;
+    ss_ring_publish_live(producer, depth - 1);
+    return found;
+}

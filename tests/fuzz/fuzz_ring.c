@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a ring file. The first byte chooses the mode; the rest is laid over the places that
+ * the consumer reads: header, directory, definitions and the first segments. Reading ends, stays in
+ * bounds (the memory is exactly as large as the map says) and counts no more than there was. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../fakes/ring_memory.h"
+
+enum { MEMORY_BYTES = SS_RING_SEGMENTS_AT + (64 << 10), ROUNDS = 8 };
+
+static void define(void *context, const struct ss_ring_defined *defined)
+{
+    size_t *bytes = context;
+    for (size_t i = 0; i < defined->text.length; i++) {
+        *bytes += (unsigned char)defined->text.data[i];
+    }
+}
+
+static void lay(char *memory, size_t offset, size_t room, const uint8_t **data, size_t *size)
+{
+    size_t bytes = *size < room ? *size : room;
+    memcpy(memory + offset, *data, bytes);
+    *data += bytes;
+    *size -= bytes;
+}
+
+static void read_all(struct ss_ring_consumer *consumer, bool is_final)
+{
+    static struct ss_ring_record records[100];
+    size_t text = 0;
+    ss_ring_consumer_look(consumer);
+    for (uint32_t i = 0; i < consumer->lanes.count; i++) {
+        size_t got = ss_ring_consumer_read(consumer, i, records, 100, is_final);
+        for (size_t j = 0; j < got; j++) {
+            if (records[j].more > SS_RING_MAX_CONTINUATIONS ||
+                records[j].type >= SS_RING_TYPE_COUNT) {
+                fprintf(stderr, "broken: a record that is none\n");
+                abort();
+            }
+        }
+        ss_ring_consumer_count(consumer, i);
+        ss_ring_consumer_release(consumer, i);
+        if (consumer->lanes.data[i].thread != NULL) {
+            struct ss_ring_live_copy copy;
+            uint32_t name, domain;
+            ss_ring_read_live(consumer->lanes.data[i].thread, &copy);
+            ss_ring_read_innermost(consumer->lanes.data[i].thread, &name, &domain);
+        }
+    }
+    ss_ring_consumer_define(consumer, define, &text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ring_memory memory;
+    if (size < 1) {
+        return 0;
+    }
+    unsigned choice = data[0];
+    data++;
+    size--;
+    ring_memory_open(&memory, MEMORY_BYTES);
+    lay(memory.bytes, SS_RING_LINE_BYTES, 192, &data, &size); /* behind the magic */
+    lay(memory.bytes, SS_RING_DIRECTORY_AT, 64, &data, &size);
+    lay(memory.bytes, SS_RING_DEFINITIONS_AT, choice & 2 ? 256 : 0, &data, &size);
+    lay(memory.bytes, SS_RING_SEGMENTS_AT, choice & 4 ? 512 : 256, &data, &size);
+    lay(memory.bytes, SS_RING_SEGMENTS_AT + SS_RING_PAGE_BYTES, 60 << 10, &data, &size);
+    struct ss_ring_memory map = {&memory, ring_memory_map};
+    struct ss_ring_consumer consumer;
+    if (ss_ring_consumer_open(&map, &consumer, NULL) == SS_OK) {
+        if (choice & 8) {
+            struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL,
+                                        .mode = (enum ss_ring_mode)(choice & 1)};
+            ss_ring_consumer_start(&consumer, &wish);
+        }
+        consumer.is_overwriting = choice & 1;
+        for (int i = 0; i < ROUNDS; i++) {
+            read_all(&consumer, i == ROUNDS - 1);
+        }
+        ss_ring_consumer_heartbeat(&consumer, 1);
+        ss_ring_consumer_stop(&consumer);
+    }
+    ss_ring_consumer_close(&consumer);
+    ring_memory_close(&memory);
+    return 0;
+}
