@@ -6,9 +6,18 @@
 
 /* The parts of a packet that matter here. */
 struct packet {
-    uint64_t timestamp, clock_id, sequence_flags;
-    struct ss_wire_cursor interned, sample, payload, clocks, attributes, compressed;
+    uint64_t timestamp, clock_id, sequence_flags, sequence_id;
+    struct ss_wire_cursor interned, sample, payload, clocks, attributes, compressed, event,
+        descriptor, defaults;
     bool has_timestamp, has_clock_id;
+};
+
+/* What our payload of a packet holds. */
+struct payload {
+    struct ss_trace_sample sample;
+    struct ss_trace_event event;
+    uint64_t width_ns;
+    bool has_attribute, has_note;
 };
 
 void ss_decoder_init(struct ss_decoder *decoder, const struct ss_trace_visitor *visitor,
@@ -16,6 +25,7 @@ void ss_decoder_init(struct ss_decoder *decoder, const struct ss_trace_visitor *
 {
     *decoder = (struct ss_decoder){.visitor = visitor, .context = context, .summary = summary};
     ss_tables_init(&decoder->tables);
+    ss_vec_resize(&decoder->sequences, SS_SEQUENCE + 1);
     decoder->inflater = ss_inflater_new();
 }
 
@@ -28,13 +38,21 @@ void ss_decoder_fini(struct ss_decoder *decoder)
     ss_vec_fini(&decoder->stacks);
     ss_vec_fini(&decoder->tasks);
     ss_vec_fini(&decoder->scratch);
+    for (size_t i = 0; i < decoder->sequences.count; i++) {
+        ss_vec_fini(&decoder->sequences.data[i].names);
+    }
+    ss_vec_fini(&decoder->sequences);
     ss_wire_fini(&decoder->plain);
     ss_inflater_free(decoder->inflater);
 }
 
 size_t ss_decoder_memory(const struct ss_decoder *decoder)
 {
-    return ss_tables_memory(&decoder->tables) +
+    size_t sequences = decoder->sequences.capacity * sizeof *decoder->sequences.data;
+    for (size_t i = 0; i < decoder->sequences.count; i++) {
+        sequences += decoder->sequences.data[i].names.capacity * sizeof(uint32_t);
+    }
+    return ss_tables_memory(&decoder->tables) + sequences +
            (decoder->functions.capacity + decoder->paths.capacity + decoder->frames.capacity +
             decoder->stacks.capacity + decoder->tasks.capacity + decoder->scratch.capacity) *
                sizeof(uint32_t) +
@@ -64,10 +82,16 @@ static enum ss_outcome read_sample(struct ss_step *step, struct ss_wire_cursor b
     return SS_STEP_GOOD;
 }
 
-/* One field of our payload. `sample`: that of the packet, to be completed. */
-static enum ss_outcome read_payload_field(struct ss_step *step, const struct ss_wire_field *field,
-                                          struct ss_trace_sample *sample, uint64_t *width_ns)
+/* The ref behind the iid of a name on the main sequence. */
+static uint32_t main_name(const struct ss_step *step, uint64_t iid)
 {
+    return ss_id_map_get(&step->decoder->sequences.data[SS_SEQUENCE].names, iid);
+}
+
+static enum ss_outcome read_payload_field(struct ss_step *step, const struct ss_wire_field *field,
+                                          struct payload *payload)
+{
+    struct ss_trace_sample *sample = &payload->sample;
     switch (field->number) {
     case SS_PAYLOAD_SAMPLE_FLAGS: {
         unsigned state = field->value & 7;
@@ -84,32 +108,41 @@ static enum ss_outcome read_payload_field(struct ss_step *step, const struct ss_
         sample->step = (int64_t)(field->value - 1);
         return SS_STEP_GOOD;
     case SS_PAYLOAD_PHASE:
-        sample->phase_name = (uint32_t)field->value;
+        sample->phase_name = main_name(step, field->value);
         return SS_STEP_GOOD;
     case SS_PAYLOAD_RANGE:
-        sample->range_name = (uint32_t)field->value;
+        sample->range_name = main_name(step, field->value);
         return SS_STEP_GOOD;
     case SS_PAYLOAD_CLOCK_WIDTH:
-        *width_ns = field->value;
+        payload->width_ns = field->value;
+        return SS_STEP_GOOD;
+    case SS_PAYLOAD_EVENT_FLAGS:
+        payload->event.flags = (uint8_t)field->value;
+        return SS_STEP_GOOD;
+    case SS_PAYLOAD_EVENT_TEXT:
+        if (field->type == SS_WIRE_BYTES) {
+            payload->event.payload.type = SS_VALUE_TEXT;
+            payload->event.payload.text = ss_wire_view(field->body);
+        }
         return SS_STEP_GOOD;
     default:
         return ss_decode_record(step, field);
     }
 }
 
-static enum ss_outcome read_payload(struct ss_step *step, struct ss_wire_cursor payload,
-                                    struct ss_trace_sample *sample, uint64_t *width_ns,
-                                    bool *has_attribute)
+static enum ss_outcome read_payload(struct ss_step *step, struct ss_wire_cursor body,
+                                    struct payload *payload)
 {
     struct ss_wire_field field;
-    if (ss_wire_next(&payload, &field) != SS_WIRE_FIELD || field.number != SS_PAYLOAD_FORMAT ||
+    if (ss_wire_next(&body, &field) != SS_WIRE_FIELD || field.number != SS_PAYLOAD_FORMAT ||
         (field.value & 0x7f) != SS_FORMAT_MAGIC) {
         return ss_step_malformed(step, "a payload does not begin with our format word");
     }
-    SS_EACH_FIELD(step, payload, field)
+    SS_EACH_FIELD(step, body, field)
     {
-        *has_attribute = *has_attribute || field.number == SS_PAYLOAD_ATTRIBUTE;
-        SS_STEP_TRY(read_payload_field(step, &field, sample, width_ns));
+        payload->has_attribute |= field.number == SS_PAYLOAD_ATTRIBUTE;
+        payload->has_note |= field.number == SS_PAYLOAD_NOTE;
+        SS_STEP_TRY(read_payload_field(step, &field, payload));
     }
     return SS_STEP_GOOD;
 }
@@ -132,6 +165,18 @@ static enum ss_outcome split_packet(struct ss_step *step, struct ss_wire_cursor 
             break;
         case SS_PF_SEQUENCE_FLAGS:
             packet->sequence_flags = field.value;
+            break;
+        case SS_PF_SEQUENCE_ID:
+            packet->sequence_id = field.value;
+            break;
+        case SS_PF_TRACK_EVENT:
+            packet->event = is_bytes ? field.body : packet->event;
+            break;
+        case SS_PF_TRACK_DESCRIPTOR:
+            packet->descriptor = is_bytes ? field.body : packet->descriptor;
+            break;
+        case SS_PF_PACKET_DEFAULTS:
+            packet->defaults = is_bytes ? field.body : packet->defaults;
             break;
         case SS_PF_INTERNED_DATA:
             packet->interned = is_bytes ? field.body : packet->interned;
@@ -158,13 +203,13 @@ static enum ss_outcome split_packet(struct ss_step *step, struct ss_wire_cursor 
     return SS_STEP_GOOD;
 }
 
-static uint64_t packet_time(struct ss_decoder *decoder, const struct packet *packet)
+static uint64_t packet_time(struct ss_decoder_sequence *sequence, const struct packet *packet)
 {
     if (packet->has_clock_id && packet->clock_id != SS_PF_SEQUENCE_CLOCK) {
         return packet->timestamp;
     }
-    decoder->sequence_ns += packet->timestamp;
-    return decoder->sequence_ns;
+    sequence->time_ns += packet->timestamp;
+    return sequence->time_ns;
 }
 
 static enum ss_outcome tell_sample(struct ss_step *step, struct ss_wire_cursor body,
@@ -186,7 +231,7 @@ static enum ss_outcome tell_sample(struct ss_step *step, struct ss_wire_cursor b
     return SS_STEP_GOOD;
 }
 
-static void clear_period(struct ss_decoder *decoder)
+static void clear_main(struct ss_decoder *decoder)
 {
     ss_vec_clear(&decoder->functions);
     ss_vec_clear(&decoder->paths);
@@ -195,32 +240,74 @@ static void clear_period(struct ss_decoder *decoder)
     ss_vec_clear(&decoder->tasks);
 }
 
+static void clear_sequence(struct ss_decoder *decoder, uint32_t sequence)
+{
+    struct ss_decoder_sequence *state = &decoder->sequences.data[sequence];
+    ss_vec_clear(&state->names);
+    state->target = (struct ss_track_target){0};
+    if (sequence == SS_SEQUENCE) {
+        clear_main(decoder);
+    }
+}
+
+static void clear_period(struct ss_decoder *decoder)
+{
+    for (uint32_t i = SS_SEQUENCE; i < decoder->sequences.count; i++) {
+        clear_sequence(decoder, i);
+    }
+}
+
+/* Definitions and records of a packet, in the order in which they build on each other. */
+static enum ss_outcome read_definitions(struct ss_step *step, const struct packet *packet,
+                                        uint32_t sequence, struct payload *payload)
+{
+    if (packet->payload.at != NULL) {
+        SS_STEP_TRY(read_payload(step, packet->payload, payload));
+    }
+    if (packet->interned.at != NULL) {
+        SS_STEP_TRY(ss_decode_interned(step, packet->interned, packet->payload, sequence));
+    }
+    if (packet->defaults.at != NULL) {
+        SS_STEP_TRY(ss_decode_defaults(step, packet->defaults, sequence));
+    }
+    if (packet->clocks.at != NULL) {
+        SS_STEP_TRY(ss_decode_clocks(step, packet->clocks, payload->width_ns, sequence));
+    }
+    if (packet->attributes.at != NULL && !payload->has_attribute) {
+        SS_STEP_TRY(ss_decode_attributes(step, packet->attributes));
+    }
+    if (packet->descriptor.at != NULL && packet->payload.at == NULL) {
+        SS_STEP_TRY(ss_decode_foreign_track(step, packet->descriptor));
+    }
+    return SS_STEP_GOOD;
+}
+
 static enum ss_outcome read_packet(struct ss_step *step, const struct packet *packet)
 {
     struct ss_decoder *decoder = step->decoder;
-    struct ss_trace_sample sample = {.step = -1, .weight = 1};
-    uint64_t width_ns = 0;
-    bool has_attribute = false;
+    struct payload payload = {.sample = {.step = -1, .weight = 1}};
+    if (packet->sequence_id > SS_MAX_SEQUENCE) {
+        return SS_STEP_GOOD; /* of a later version */
+    }
+    uint32_t sequence = packet->sequence_id > 0 ? (uint32_t)packet->sequence_id : SS_SEQUENCE;
+    if (sequence >= decoder->sequences.count) {
+        ss_vec_resize(&decoder->sequences, (size_t)sequence + 1);
+    }
     if ((packet->sequence_flags & SS_PF_STATE_CLEARED) != 0) {
-        clear_period(decoder);
+        clear_sequence(decoder, sequence);
     }
+    uint64_t time_ns = 0;
     if (packet->has_timestamp) {
-        sample.time_ns = packet_time(decoder, packet);
+        time_ns = packet_time(&decoder->sequences.data[sequence], packet);
     }
-    if (packet->payload.at != NULL) {
-        SS_STEP_TRY(read_payload(step, packet->payload, &sample, &width_ns, &has_attribute));
-    }
-    if (packet->interned.at != NULL) {
-        SS_STEP_TRY(ss_decode_interned(step, packet->interned, packet->payload));
-    }
-    if (packet->clocks.at != NULL) {
-        SS_STEP_TRY(ss_decode_clocks(step, packet->clocks, width_ns));
-    }
-    if (packet->attributes.at != NULL && !has_attribute) {
-        SS_STEP_TRY(ss_decode_attributes(step, packet->attributes));
+    SS_STEP_TRY(read_definitions(step, packet, sequence, &payload));
+    if (packet->event.at != NULL && packet->has_timestamp && !payload.has_note) {
+        payload.event.time_ns = time_ns;
+        SS_STEP_TRY(ss_decode_event(step, packet->event, sequence, &payload.event));
     }
     if (packet->sample.at != NULL && packet->has_timestamp) {
-        SS_STEP_TRY(tell_sample(step, packet->sample, &sample));
+        payload.sample.time_ns = time_ns;
+        SS_STEP_TRY(tell_sample(step, packet->sample, &payload.sample));
     }
     return SS_STEP_GOOD;
 }

@@ -13,6 +13,13 @@
 
 struct ss_id_map ss_vec_of(uint32_t); /* by iid: ref or string + 1; 0: not defined */
 
+/* What a sequence has defined in the current restart period. */
+struct ss_decoder_sequence {
+    uint64_t time_ns;              /* the incremental clock */
+    struct ss_id_map names;        /* by iid: ref of the name */
+    struct ss_track_target target; /* of events that name no track */
+};
+
 struct ss_decoder {
     const struct ss_trace_visitor *visitor;
     void *context;
@@ -23,7 +30,7 @@ struct ss_decoder {
     struct ss_id_map functions, paths, frames, stacks, tasks;
     struct ss_inflater *inflater;
     struct ss_wire_buffer plain;
-    uint64_t sequence_ns; /* the incremental clock */
+    struct ss_vec_of(struct ss_decoder_sequence) sequences; /* by id; 0 and 1: the main one */
     struct ss_vec_of(uint32_t) scratch;
 };
 

@@ -216,13 +216,20 @@ static enum ss_outcome put_stack(struct ss_step *step, struct ss_wire_cursor bod
 }
 
 enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor body,
-                                   struct ss_wire_cursor extras)
+                                   struct ss_wire_cursor extras, uint32_t sequence)
 {
+    struct ss_wire_cursor name_extras = extras;
     struct ss_wire_field field;
     SS_EACH_FIELD(step, body, field)
     {
         if (field.type != SS_WIRE_BYTES) {
             continue;
+        }
+        if (field.number == SS_PF_EVENT_NAMES) {
+            SS_STEP_TRY(ss_decode_name(step, field.body, &name_extras, sequence));
+        }
+        if (sequence != SS_SEQUENCE) {
+            continue; /* the sequences of single tracks define nothing else */
         }
         switch (field.number) {
         case SS_PF_FUNCTION_NAMES:

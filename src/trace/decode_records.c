@@ -261,7 +261,7 @@ enum ss_outcome ss_decode_attributes(struct ss_step *step, struct ss_wire_cursor
 }
 
 static enum ss_outcome read_clock(struct ss_step *step, struct ss_wire_cursor body,
-                                  struct ss_trace_clock *clock)
+                                  struct ss_trace_clock *clock, uint32_t sequence)
 {
     uint64_t id = 0, time_ns = 0;
     struct ss_wire_field field;
@@ -275,7 +275,7 @@ static enum ss_outcome read_clock(struct ss_step *step, struct ss_wire_cursor bo
     }
     switch (id) {
     case SS_PF_SEQUENCE_CLOCK:
-        step->decoder->sequence_ns = time_ns;
+        step->decoder->sequences.data[sequence].time_ns = time_ns;
         break;
     case SS_PF_MONOTONIC:
         clock->monotonic_ns = time_ns;
@@ -296,14 +296,14 @@ static enum ss_outcome read_clock(struct ss_step *step, struct ss_wire_cursor bo
 }
 
 enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor body,
-                                 uint64_t width_ns)
+                                 uint64_t width_ns, uint32_t sequence)
 {
     struct ss_trace_clock clock = {.width_ns = width_ns};
     struct ss_wire_field field;
     SS_EACH_FIELD(step, body, field)
     {
         if (field.number == SS_PF_CLOCKS && field.type == SS_WIRE_BYTES) {
-            SS_STEP_TRY(read_clock(step, field.body, &clock));
+            SS_STEP_TRY(read_clock(step, field.body, &clock, sequence));
         }
     }
     if (clock.realtime_ns != 0) { /* else it only sets the sequence's clock */
@@ -330,6 +330,10 @@ enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_fiel
         return put_note(step, field->body);
     case SS_PAYLOAD_ATTRIBUTE:
         return put_raw_attribute(step, field->body);
+    case SS_PAYLOAD_TRACK:
+        return ss_decode_track(step, field->body);
+    case SS_PAYLOAD_LANE:
+        return ss_decode_lane(step, field->body);
     default:
         return SS_STEP_GOOD; /* of a later version, or read elsewhere */
     }

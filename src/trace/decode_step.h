@@ -69,12 +69,26 @@ static inline uint32_t ss_id_map_get(const struct ss_id_map *map, uint64_t iid)
 /* decode_interned.c: the strings, frames and stacks of an InternedData; `payload` is ours of the
  * same packet. */
 enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor body,
-                                   struct ss_wire_cursor payload);
+                                   struct ss_wire_cursor payload, uint32_t sequence);
 
 /* decode_records.c: a field of our payload that is a record of its own, else nothing. */
 enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_field *field);
 enum ss_outcome ss_decode_attributes(struct ss_step *step, struct ss_wire_cursor list);
 enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor body,
-                                 uint64_t width_ns);
+                                 uint64_t width_ns, uint32_t sequence);
+
+/* decode_tracks.c */
+enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body);
+enum ss_outcome ss_decode_lane(struct ss_step *step, struct ss_wire_cursor body);
+/* An EventName; `extras` are our payload of the packet, in the same order. */
+enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
+                               struct ss_wire_cursor *extras, uint32_t sequence);
+enum ss_outcome ss_decode_defaults(struct ss_step *step, struct ss_wire_cursor body,
+                                   uint32_t sequence);
+/* A track that is none of ours: its events are left out and not missed. */
+enum ss_outcome ss_decode_foreign_track(struct ss_step *step, struct ss_wire_cursor descriptor);
+/* `event` holds what the packet says beside the TrackEvent. */
+enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body, uint32_t sequence,
+                                struct ss_trace_event *event);
 
 #endif

@@ -46,6 +46,8 @@ void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process
     ss_encode_display_text(out, SS_PF_PROCESS_NAME, process->name);
     ss_encode_display_text(out, SS_PF_PROCESS_LABELS, process->label);
     ss_wire_end(out, descriptor);
+    ss_wire_put_uint(out, SS_PF_TRACK_CHILD_ORDERING, SS_PF_CHILDREN_EXPLICIT);
+    ss_wire_put_uint(out, SS_PF_TRACK_THREAD_ORDERING, SS_PF_THREADS_EXPLICIT);
     ss_wire_end(out, track);
 
     size_t payload = ss_encode_payload_begin(out);
@@ -79,6 +81,7 @@ void ss_encode_thread(struct ss_wire_buffer *out, const struct ss_trace_thread *
     ss_wire_put_uint(out, SS_PF_THREAD_TID, (uint64_t)(int64_t)thread->tid);
     ss_encode_display_text(out, SS_PF_THREAD_NAME, thread->name);
     ss_wire_end(out, descriptor);
+    ss_wire_put_uint(out, SS_PF_TRACK_RANK, thread->is_main ? 0 : 1);
     ss_wire_end(out, track);
 
     size_t payload = ss_encode_payload_begin(out);

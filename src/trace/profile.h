@@ -35,7 +35,35 @@ enum ss_payload {
     SS_PAYLOAD_SOURCE = 13,
     SS_PAYLOAD_COUNTS = 14,
     SS_PAYLOAD_NOTE = 15,
-    SS_PAYLOAD_ATTRIBUTE = 16
+    SS_PAYLOAD_ATTRIBUTE = 16,
+    SS_PAYLOAD_TRACK = 17,
+    SS_PAYLOAD_LANE = 18,
+    SS_PAYLOAD_NAME = 19,
+    SS_PAYLOAD_EVENT_FLAGS = 20, /* enum ss_event_flag */
+    SS_PAYLOAD_EVENT_TEXT = 21   /* a payload text that is not UTF-8 */
+};
+
+enum ss_payload_track {
+    SS_TRACK_UUID = 1,
+    SS_TRACK_KIND = 2,
+    SS_TRACK_PROCESS_UUID = 3,
+    SS_TRACK_THREAD_UUID = 4,
+    SS_TRACK_PARENT_UUID = 5,
+    SS_TRACK_NAME = 6,
+    SS_TRACK_UNIT = 7,
+    SS_TRACK_COUNTER_VALUES = 8, /* enum ss_counter_kind */
+    SS_TRACK_RANK = 9            /* zigzag */
+};
+
+/* A lane of an ASYNC track is a track of its own to Perfetto. */
+enum { SS_LANE_UUID = 1, SS_LANE_TRACK_UUID = 2, SS_LANE_NUMBER = 3 };
+
+/* What an EventName of the packet's InternedData has beside its text. */
+enum ss_payload_name {
+    SS_NAME_IID = 1,
+    SS_NAME_COLOUR = 2, /* fixed32 */
+    SS_NAME_CATEGORY = 3,
+    SS_NAME_TEXT = 4 /* the bytes, where they are not UTF-8 */
 };
 
 enum ss_payload_unit {
@@ -127,7 +155,12 @@ enum {
     SS_MAX_TEXT_BYTES = 16 * 1024,
     SS_MAX_STACK_DEPTH = 16 * 1024,
     SS_MAX_IID = 1 << 22,
-    SS_SEQUENCE = 1
+    SS_MAX_TRACKS = 1 << 20,
+    SS_MAX_TRACK_DEPTH = 8, /* groups in groups */
+    SS_MAX_LANES = 1024,    /* of one track */
+    /* The main sequence, and the last of those of single tracks. */
+    SS_SEQUENCE = 1,
+    SS_MAX_SEQUENCE = 1000
 };
 
 #endif

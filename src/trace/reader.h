@@ -37,6 +37,12 @@ struct ss_trace_visitor {
     enum ss_status (*clock)(void *context, const struct ss_trace_clock *clock);
     /* Bytes of the file are missing or unreadable here. */
     enum ss_status (*damage)(void *context, const struct ss_trace_damage *damage);
+    /* What lies on tracks comes in the order of the file, which is that of time but for what was
+     * recorded late; events of one track with equal times keep their order. */
+    enum ss_status (*track)(void *context, const struct ss_trace_track *track);
+    enum ss_status (*name)(void *context, const struct ss_trace_name *name);
+    enum ss_status (*event)(void *context, const struct ss_trace_event *event);
+    enum ss_status (*counter)(void *context, const struct ss_trace_counter *counter);
 };
 
 struct ss_trace_summary {
@@ -48,6 +54,10 @@ struct ss_trace_summary {
     uint64_t samples;           /* records, not ticks */
     uint64_t lost_samples;      /* in whole units, but their definitions were in a damaged one */
     uint64_t first_ns, last_ns; /* of the samples; 0 when there are none */
+    uint64_t events;            /* on tracks */
+    uint64_t counter_values;
+    uint64_t lost_events;                   /* as lost_samples, counter values among them */
+    uint64_t first_event_ns, last_event_ns; /* of both; 0 when there are none */
     uint64_t damaged_units;
     uint64_t lost_bytes;          /* skipped because of damage, cut tail included */
     uint64_t first_damage_offset; /* meaningful when damaged_units or lost_bytes */

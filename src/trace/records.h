@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/strview.h"
+#include "trace/track_records.h"
 
 enum ss_thread_state {
     SS_STATE_UNKNOWN,
@@ -97,8 +98,8 @@ struct ss_trace_sample {
     bool partial;        /* only the root-side part of the stack was verified */
     uint32_t window;     /* 0: none */
     int64_t step;        /* -1: none */
-    uint32_t phase_name; /* string refs of the annotation source; 0: none */
-    uint32_t range_name;
+    uint32_t phase_name; /* refs of struct ss_trace_name; 0: none */
+    uint32_t range_name; /* the innermost open one */
 };
 
 /* Totals of one sampling source since its start, for one process (or 0: for the source itself).
@@ -143,6 +144,8 @@ struct ss_trace_note {
     struct ss_strview text;
     int64_t value; /* the exit status of "process-exit" (as waitpid gives it), else free */
 };
+
+/* What lies on tracks: trace/track_records.h. */
 
 struct ss_trace_clock {
     uint64_t monotonic_ns, boottime_ns, monotonic_raw_ns, realtime_ns, width_ns;

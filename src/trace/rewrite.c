@@ -107,6 +107,33 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
                                   : ss_trace_writer_sample(rewrite->writer, sample, rewrite->err);
 }
 
+static enum ss_status on_track(void *context, const struct ss_trace_track *track)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_track(rewrite->writer, track, rewrite->err);
+}
+
+static enum ss_status on_name(void *context, const struct ss_trace_name *name)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_name(rewrite->writer, name, rewrite->err);
+}
+
+static enum ss_status on_event(void *context, const struct ss_trace_event *event)
+{
+    struct rewrite *rewrite = context;
+    SS_TRY(before_record(rewrite));
+    rewrite->newest_ns = event->time_ns > rewrite->newest_ns ? event->time_ns : rewrite->newest_ns;
+    return ss_trace_writer_event(rewrite->writer, event, rewrite->err);
+}
+
+static enum ss_status on_counter(void *context, const struct ss_trace_counter *counter)
+{
+    struct rewrite *rewrite = context;
+    SS_TRY(before_record(rewrite));
+    return ss_trace_writer_counter(rewrite->writer, counter, rewrite->err);
+}
+
 static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
 {
     struct rewrite *rewrite = context;
@@ -153,6 +180,10 @@ static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                 .frame = on_frame,
                                                 .stack = on_stack,
                                                 .sample = on_sample,
+                                                .track = on_track,
+                                                .name = on_name,
+                                                .event = on_event,
+                                                .counter = on_counter,
                                                 .counts = on_counts,
                                                 .note = on_note,
                                                 .clock = on_clock,
@@ -224,13 +255,13 @@ enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_
                                struct ss_error *err)
 {
     const struct ss_trace_writer_options options = {
-        .size = sizeof options, .path = out, .replay = true};
+        .size = sizeof options, .path = out, .replay = true, .totals = true};
     return rewrite_file(in, &options, false, summary, err);
 }
 
 enum ss_status ss_trace_export_compat(const char *in, const char *out, struct ss_error *err)
 {
     const struct ss_trace_writer_options options = {
-        .size = sizeof options, .path = out, .replay = true, .perf_samples = true};
+        .size = sizeof options, .path = out, .replay = true, .totals = true, .perf_samples = true};
     return rewrite_file(in, &options, true, NULL, err);
 }

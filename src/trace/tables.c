@@ -36,6 +36,11 @@ void ss_tables_init(struct ss_tables *tables)
     known_init(&tables->threads);
     known_init(&tables->sources);
     known_init(&tables->attributes);
+    ss_vec_push_zero(&tables->names);
+    set_init(&tables->name_set);
+    known_init(&tables->track_uuids);
+    ss_vec_push_zero(&tables->targets);
+    ss_vec_push_zero(&tables->tracks);
 }
 
 void ss_tables_fini(struct ss_tables *tables)
@@ -49,6 +54,11 @@ void ss_tables_fini(struct ss_tables *tables)
     known_fini(&tables->threads);
     known_fini(&tables->sources);
     known_fini(&tables->attributes);
+    ss_vec_fini(&tables->names);
+    ss_free(tables->name_set.slots);
+    known_fini(&tables->track_uuids);
+    ss_vec_fini(&tables->targets);
+    ss_vec_fini(&tables->tracks);
 }
 
 static size_t known_memory(const struct ss_known *known)
@@ -68,7 +78,12 @@ size_t ss_tables_memory(const struct ss_tables *tables)
            (tables->frame_set.slot_count + (size_t)tables->stack_set.slot_count) *
                sizeof(uint32_t) +
            known_memory(&tables->processes) + known_memory(&tables->threads) +
-           known_memory(&tables->sources) + known_memory(&tables->attributes);
+           known_memory(&tables->sources) + known_memory(&tables->attributes) +
+           tables->names.capacity * sizeof *tables->names.data +
+           (size_t)tables->name_set.slot_count * sizeof(uint32_t) +
+           known_memory(&tables->track_uuids) +
+           tables->targets.capacity * sizeof *tables->targets.data +
+           tables->tracks.capacity * sizeof *tables->tracks.data;
 }
 
 static uint64_t hash_frame(const struct ss_frame_row *row)
@@ -148,6 +163,31 @@ uint32_t ss_tables_put_stack(struct ss_tables *tables, uint32_t parent, uint32_t
     return ref;
 }
 
+static uint64_t hash_name(const struct ss_name_row *row)
+{
+    return ss_hash_u64(ss_hash_u64((uint64_t)row->text << 32 | row->category) ^ row->colour);
+}
+
+uint32_t ss_tables_put_name(struct ss_tables *tables, const struct ss_name_row *row, bool *is_new)
+{
+    struct ss_row_set *set = &tables->name_set;
+    uint32_t slot = (uint32_t)hash_name(row) & (set->slot_count - 1);
+    for (; set->slots[slot] != 0; slot = (slot + 1) & (set->slot_count - 1)) {
+        const struct ss_name_row *known = &tables->names.data[set->slots[slot]];
+        if (known->text == row->text && known->category == row->category &&
+            known->colour == row->colour) {
+            *is_new = false;
+            return set->slots[slot];
+        }
+    }
+    uint32_t ref = (uint32_t)tables->names.count;
+    ss_vec_push(&tables->names, *row);
+#define NAME_HASH(number) hash_name(&tables->names.data[number])
+    SET_INSERT(set, slot, ref, NAME_HASH);
+    *is_new = true;
+    return ref;
+}
+
 static uint32_t find_slot(const struct ss_known *known, uint64_t key)
 {
     const struct ss_row_set *set = &known->set;
@@ -178,4 +218,20 @@ uint32_t ss_known_put(struct ss_known *known, uint64_t key, uint64_t digest, boo
     SET_INSERT(&known->set, slot, ref, KNOWN_HASH);
     *is_news = true;
     return ref;
+}
+
+struct ss_track_target *ss_tables_put_target(struct ss_tables *tables, uint64_t uuid,
+                                             uint64_t digest, bool *is_news)
+{
+    uint32_t row = ss_known_put(&tables->track_uuids, uuid, digest, is_news);
+    if (row >= tables->targets.count) {
+        ss_vec_resize(&tables->targets, (size_t)row + 1);
+    }
+    return &tables->targets.data[row];
+}
+
+const struct ss_track_target *ss_tables_find_target(const struct ss_tables *tables, uint64_t uuid)
+{
+    uint32_t row = ss_known_find(&tables->track_uuids, uuid);
+    return row != 0 ? &tables->targets.data[row] : NULL;
 }

@@ -41,6 +41,23 @@ struct ss_known {
     struct ss_row_set set;
 };
 
+struct ss_name_row {
+    uint32_t text, category; /* strings */
+    uint32_t colour;
+};
+
+/* What a uuid of Perfetto's tracks is to us. */
+struct ss_track_target {
+    uint32_t track; /* ref; 0: not one of ours */
+    uint32_t lane;
+};
+
+struct ss_track_row {
+    uint32_t parent;
+    uint8_t kind;
+    uint8_t depth; /* groups above */
+};
+
 struct ss_tables {
     struct ss_intern strings;
     struct ss_vec_of(struct ss_frame_row) frames; /* row 0 is unused */
@@ -48,6 +65,11 @@ struct ss_tables {
     struct ss_vec_of(struct ss_stack_row) stacks; /* row 0 is unused */
     struct ss_row_set stack_set;
     struct ss_known processes, threads, sources, attributes;
+    struct ss_vec_of(struct ss_name_row) names; /* row 0 is unused */
+    struct ss_row_set name_set;
+    struct ss_known track_uuids;
+    struct ss_vec_of(struct ss_track_target) targets; /* by row of track_uuids */
+    struct ss_vec_of(struct ss_track_row) tracks;     /* by ref; row 0 is unused */
 };
 
 void ss_tables_init(struct ss_tables *tables);
@@ -59,6 +81,12 @@ uint32_t ss_tables_put_frame(struct ss_tables *tables, const struct ss_frame_row
                              bool *is_new);
 uint32_t ss_tables_put_stack(struct ss_tables *tables, uint32_t parent, uint32_t frame,
                              bool *is_new);
+uint32_t ss_tables_put_name(struct ss_tables *tables, const struct ss_name_row *row, bool *is_new);
+/* The target of a uuid, to be set by the caller when it is new. */
+struct ss_track_target *ss_tables_put_target(struct ss_tables *tables, uint64_t uuid,
+                                             uint64_t digest, bool *is_news);
+/* NULL: not known. */
+const struct ss_track_target *ss_tables_find_target(const struct ss_tables *tables, uint64_t uuid);
 /* The ref of a key, added when unknown; `*is_news` when it is new or its digest is another. */
 uint32_t ss_known_put(struct ss_known *known, uint64_t key, uint64_t digest, bool *is_news);
 uint32_t ss_known_find(const struct ss_known *known, uint64_t key); /* 0: unknown */

@@ -17,6 +17,10 @@ enum {
 
 void ss_unit_fini(struct ss_unit *unit)
 {
+    for (size_t i = 0; i < unit->sequences.count; i++) {
+        ss_sequence_fini(&unit->sequences.data[i]);
+    }
+    ss_vec_fini(&unit->sequences);
     ss_vec_fini(&unit->events);
     ss_vec_fini(&unit->tasks);
     ss_wire_fini(&unit->blobs);
@@ -27,6 +31,10 @@ void ss_unit_fini(struct ss_unit *unit)
 
 void ss_unit_clear(struct ss_unit *unit)
 {
+    for (size_t i = 0; i < unit->sequences.count; i++) {
+        ss_sequence_clear_unit(&unit->sequences.data[i]);
+    }
+    unit->sequence_events = unit->sequence_bytes = 0;
     ss_vec_clear(&unit->events);
     unit->blobs.length = 0;
     unit->descriptors.length = 0;
@@ -37,7 +45,25 @@ void ss_unit_clear(struct ss_unit *unit)
 
 size_t ss_unit_estimate(const struct ss_unit *unit)
 {
-    return unit->events.count * SAMPLE_BYTES + unit->blobs.length + unit->descriptors.length;
+    return unit->events.count * SAMPLE_BYTES + unit->blobs.length + unit->descriptors.length +
+           unit->sequence_bytes;
+}
+
+uint64_t ss_unit_first_ns(const struct ss_unit *unit)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (size_t i = 0; i < unit->events.count; i++) {
+        uint64_t time_ns = unit->events.data[i].time_ns;
+        first_ns = time_ns < first_ns ? time_ns : first_ns;
+    }
+    for (size_t s = 0; s < unit->sequences.count; s++) {
+        const struct ss_sequence *sequence = &unit->sequences.data[s];
+        for (size_t i = 0; i < sequence->events.count; i++) {
+            uint64_t time_ns = sequence->events.data[i].time_ns;
+            first_ns = time_ns < first_ns ? time_ns : first_ns;
+        }
+    }
+    return first_ns;
 }
 
 static int compare_events(const void *left, const void *right)
@@ -96,7 +122,7 @@ static void encode_perf_sample(struct ss_unit *unit, const struct ss_unit_event 
     ss_wire_end(out, sample);
 }
 
-void ss_unit_encode_events(struct ss_unit *unit, uint64_t base_ns)
+static void encode_main(struct ss_unit *unit, uint64_t base_ns)
 {
     sort_events(unit);
     uint64_t previous_ns = base_ns;
@@ -121,6 +147,21 @@ void ss_unit_encode_events(struct ss_unit *unit, uint64_t base_ns)
             previous_ns = event->time_ns;
         }
         ss_wire_end(out, packet);
+    }
+}
+
+void ss_unit_encode_events(struct ss_unit *unit, uint64_t base_ns)
+{
+    unit->first_ns = UINT64_MAX;
+    unit->last_ns = 0;
+    encode_main(unit, base_ns);
+    if (unit->events.count > 0) {
+        unit->first_ns = unit->events.data[0].time_ns;
+        unit->last_ns = unit->events.data[unit->events.count - 1].time_ns;
+    }
+    for (size_t i = 0; unit->sequence_events > 0 && i < unit->sequences.count; i++) {
+        ss_sequence_encode(&unit->sequences.data[i], base_ns, &unit->blobs, &unit->plain,
+                           &unit->first_ns, &unit->last_ns);
     }
 }
 
@@ -160,9 +201,9 @@ static void put_body(struct ss_unit *unit, struct ss_deflater *deflater)
 static void put_trailer(struct ss_unit *unit, const struct ss_unit_seal *seal)
 {
     struct ss_wire_buffer *out = &unit->stored;
-    size_t count = unit->events.count;
-    uint64_t first = count > 0 ? unit->events.data[0].time_ns : seal->fallback_time_ns;
-    uint64_t last = count > 0 ? unit->events.data[count - 1].time_ns : seal->fallback_time_ns;
+    size_t count = ss_unit_event_count(unit);
+    uint64_t first = count > 0 ? unit->first_ns : seal->fallback_time_ns;
+    uint64_t last = count > 0 ? unit->last_ns : seal->fallback_time_ns;
     size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
     size_t payload = ss_encode_payload_begin(out);
     size_t trailer = ss_wire_begin(out, SS_PAYLOAD_TRAILER);

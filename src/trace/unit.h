@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "trace/sequence.h"
 #include "wire/deflate.h"
 #include "wire/proto.h"
 
@@ -33,10 +34,13 @@ struct ss_unit {
     struct ss_vec_of(struct ss_unit_task) tasks; /* by task iid; kept when the unit is cleared */
     struct ss_vec_of(struct ss_unit_event) events;
     struct ss_wire_buffer blobs;
-    struct ss_wire_buffer descriptors; /* whole packets that come before the events */
-    struct ss_wire_buffer plain;       /* scratch: the packets of the unit */
-    struct ss_wire_buffer stored;      /* scratch: the unit as it goes to the file */
+    struct ss_vec_of(struct ss_sequence) sequences; /* kept when the unit is cleared */
+    size_t sequence_events, sequence_bytes;         /* of this unit; bytes roughly */
+    struct ss_wire_buffer descriptors;              /* whole packets that come before the events */
+    struct ss_wire_buffer plain;                    /* scratch: the packets of the unit */
+    struct ss_wire_buffer stored;                   /* scratch: the unit as it goes to the file */
     uint64_t samples;
+    uint64_t first_ns, last_ns; /* of the encoded events, when there are any */
 };
 
 /* What the frame around the packets says. */
@@ -54,6 +58,12 @@ size_t ss_unit_estimate(const struct ss_unit *unit);
 /* Appends the events, oldest first, to unit->plain as packets whose stamps count from
  * `base_ns` on the sequence's clock; older ones get absolute stamps. */
 void ss_unit_encode_events(struct ss_unit *unit, uint64_t base_ns);
+static inline size_t ss_unit_event_count(const struct ss_unit *unit)
+{
+    return unit->events.count + unit->sequence_events;
+}
+/* The earliest time of its events; UINT64_MAX when it has none. */
+uint64_t ss_unit_first_ns(const struct ss_unit *unit);
 /* Makes unit->stored from unit->plain. `deflater` NULL: not compressed. */
 void ss_unit_frame(struct ss_unit *unit, const struct ss_unit_seal *seal,
                    struct ss_deflater *deflater);

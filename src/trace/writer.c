@@ -53,6 +53,7 @@ static void begin_period(struct ss_trace_writer *writer)
 {
     ss_definitions_restart(&writer->definitions);
     writer->next_thread_iid = 1;
+    writer->next_name_iid = 1;
     writer->period_bytes = 0;
     writer->period_began_ns = writer->clock.monotonic_ns;
     writer->unit_restarts = true;
@@ -267,15 +268,10 @@ static void put_interned(struct ss_trace_writer *writer, struct ss_wire_buffer *
 
 static uint64_t unit_base(const struct ss_trace_writer *writer)
 {
-    if (writer->has_clock || writer->unit.events.count == 0) {
+    if (writer->has_clock || ss_unit_event_count(&writer->unit) == 0) {
         return writer->clock.monotonic_ns;
     }
-    uint64_t base = UINT64_MAX;
-    for (size_t i = 0; i < writer->unit.events.count; i++) {
-        uint64_t time_ns = writer->unit.events.data[i].time_ns;
-        base = time_ns < base ? time_ns : base;
-    }
-    return base;
+    return ss_unit_first_ns(&writer->unit);
 }
 
 /* Writes the unit and begins the next one. */
@@ -330,7 +326,7 @@ static void flush_definitions(void *context)
 
 static bool unit_has_content(const struct ss_trace_writer *writer)
 {
-    return writer->unit.events.count > 0 || writer->unit.descriptors.length > 0 ||
+    return ss_unit_event_count(&writer->unit) > 0 || writer->unit.descriptors.length > 0 ||
            writer->definitions.interned.length > 0;
 }
 
@@ -349,7 +345,8 @@ enum ss_status ss_writer_make_room(struct ss_trace_writer *writer, struct ss_err
     SS_TRY(ss_writer_failed(writer, err));
     const struct ss_definitions *definitions = &writer->definitions;
     if (writer->period_bytes > (uint64_t)writer->options.restart_bytes * FORCED_RESTART_FACTOR ||
-        ss_definitions_exhausted(definitions) || writer->next_thread_iid >= SS_MAX_IID) {
+        ss_definitions_exhausted(definitions) || writer->next_thread_iid >= SS_MAX_IID ||
+        writer->next_name_iid >= SS_MAX_IID - 4) {
         SS_TRY(restart(writer, err));
     }
     size_t plain =
@@ -419,6 +416,7 @@ void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
                           writer->processes.capacity * sizeof *writer->processes.data +
                           writer->threads.capacity * sizeof *writer->threads.data +
                           writer->counts.capacity * sizeof *writer->counts.data +
+                          ss_writer_tracks_memory(writer) +
                           unit->events.capacity * sizeof *unit->events.data + unit->blobs.capacity +
                           unit->descriptors.capacity + unit->plain.capacity + unit->stored.capacity;
 }
@@ -435,6 +433,7 @@ enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_e
     ss_vec_fini(&writer->sources);
     ss_vec_fini(&writer->attributes);
     ss_vec_fini(&writer->counts);
+    ss_writer_tracks_fini(writer);
     ss_free(writer);
     return status;
 }

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "trace/records.h"
+#include "trace/writer_tracks.h"
 
 struct ss_trace_writer;
 
@@ -27,6 +28,7 @@ struct ss_trace_writer_options {
     uint64_t restart_ns;  /* 0: 30 s */
     size_t restart_bytes; /* 0: 4 MiB (plain) */
     bool replay;          /* the records are a recording's, not of now: the clocks are not read */
+    bool totals;          /* the values of DELTA counters are running totals, as read */
     bool perf_samples;    /* PerfSample packets, for Perfetto before v58; our reader skips them */
 };
 
@@ -72,6 +74,7 @@ struct ss_trace_writer_stats {
     uint64_t bytes_written;
     uint64_t plain_bytes; /* before compression */
     uint64_t samples;
+    uint64_t events; /* on tracks, counter values among them */
     uint64_t units;
     size_t memory_bytes; /* held by the writer now */
 };

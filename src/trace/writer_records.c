@@ -6,7 +6,7 @@
 
 enum { MAX_REF = 1 << 24 };
 
-static struct ss_strview keep(struct ss_trace_writer *writer, struct ss_strview text)
+struct ss_strview ss_writer_keep(struct ss_trace_writer *writer, struct ss_strview text)
 {
     size_t length = text.length < SS_MAX_TEXT_BYTES ? text.length : SS_MAX_TEXT_BYTES;
     struct ss_intern *strings = &writer->definitions.strings;
@@ -29,8 +29,8 @@ enum ss_status ss_trace_writer_attribute(struct ss_trace_writer *writer,
                                          struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
-    struct ss_trace_attribute copy = {.key = keep(writer, attribute->key),
-                                      .text = keep(writer, attribute->text),
+    struct ss_trace_attribute copy = {.key = ss_writer_keep(writer, attribute->key),
+                                      .text = ss_writer_keep(writer, attribute->text),
                                       .is_integer = attribute->is_integer,
                                       .integer = attribute->integer};
     const struct ss_trace_attribute *known = find_attribute(writer, copy.key);
@@ -50,8 +50,8 @@ enum ss_status ss_trace_writer_source(struct ss_trace_writer *writer,
 {
     SS_TRY(ss_writer_failed(writer, err));
     struct ss_trace_source copy = *source;
-    copy.name = keep(writer, source->name);
-    copy.reason = keep(writer, source->reason);
+    copy.name = ss_writer_keep(writer, source->name);
+    copy.reason = ss_writer_keep(writer, source->reason);
     size_t at = 0;
     while (at < writer->sources.count && writer->sources.data[at].ref != source->ref) {
         at++;
@@ -94,11 +94,11 @@ enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
     struct ss_writer_process *entry = &writer->processes.data[process->ref];
     entry->uuid = entry->record.ref != 0 ? entry->uuid : make_process_uuid(writer, process);
     entry->record = *process;
-    entry->record.cmdline = keep(writer, process->cmdline);
-    entry->record.name = keep(writer, process->name);
-    entry->record.runtime = keep(writer, process->runtime);
-    entry->record.executable = keep(writer, process->executable);
-    entry->record.label = keep(writer, process->label);
+    entry->record.cmdline = ss_writer_keep(writer, process->cmdline);
+    entry->record.name = ss_writer_keep(writer, process->name);
+    entry->record.runtime = ss_writer_keep(writer, process->runtime);
+    entry->record.executable = ss_writer_keep(writer, process->executable);
+    entry->record.label = ss_writer_keep(writer, process->label);
     ss_writer_put_process(writer, entry);
     return SS_OK;
 }
@@ -124,7 +124,7 @@ enum ss_status ss_trace_writer_thread(struct ss_trace_writer *writer,
     uint64_t mixed = ss_hash_u64(process ^ (uint64_t)(uint32_t)thread->tid << 32 ^ thread->ref);
     entry->uuid = (process & UINT64_C(0xffff000000000000)) | (mixed & UINT64_C(0xffffffffffff)) | 1;
     entry->record = *thread;
-    entry->record.name = keep(writer, thread->name);
+    entry->record.name = ss_writer_keep(writer, thread->name);
     entry->changed = true;
     return SS_OK;
 }
@@ -143,7 +143,7 @@ enum ss_status ss_trace_writer_stack(struct ss_trace_writer *writer,
     return ss_definitions_put_stack(&writer->definitions, stack, err);
 }
 
-static uint32_t use_thread(struct ss_trace_writer *writer, uint32_t ref)
+uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref)
 {
     if (ref == 0 || ref >= writer->threads.count || writer->threads.data[ref].record.ref == 0) {
         return 0;
@@ -174,14 +174,17 @@ static uint32_t use_thread(struct ss_trace_writer *writer, uint32_t ref)
 }
 
 /* The fields reserved for annotations are rare: they wait, encoded, in the unit's blobs. */
-static void put_sample_rest(struct ss_wire_buffer *out, const struct ss_trace_sample *sample)
+static void put_sample_rest(struct ss_trace_writer *writer, const struct ss_trace_sample *sample)
 {
+    uint32_t phase = ss_writer_use_main_name(writer, sample->phase_name);
+    uint32_t range = ss_writer_use_main_name(writer, sample->range_name);
+    struct ss_wire_buffer *out = &writer->unit.blobs;
     ss_wire_put_nonzero(out, SS_PAYLOAD_WINDOW, sample->window);
     if (sample->step >= 0) {
         ss_wire_put_uint(out, SS_PAYLOAD_STEP, (uint64_t)sample->step + 1);
     }
-    ss_wire_put_nonzero(out, SS_PAYLOAD_PHASE, sample->phase_name);
-    ss_wire_put_nonzero(out, SS_PAYLOAD_RANGE, sample->range_name);
+    ss_wire_put_nonzero(out, SS_PAYLOAD_PHASE, phase);
+    ss_wire_put_nonzero(out, SS_PAYLOAD_RANGE, range);
 }
 
 enum ss_status ss_trace_writer_sample(struct ss_trace_writer *writer,
@@ -196,12 +199,12 @@ enum ss_status ss_trace_writer_sample(struct ss_trace_writer *writer,
     if (sample->stack_ref != 0 && stack_iid == 0) {
         return ss_fail(err, SS_E_BUG, "sample of unknown stack %u", sample->stack_ref);
     }
-    uint32_t task_iid = use_thread(writer, sample->thread_ref);
+    uint32_t task_iid = ss_writer_use_thread(writer, sample->thread_ref);
     if (task_iid == 0) {
         return ss_fail(err, SS_E_BUG, "sample of unknown thread %u", sample->thread_ref);
     }
     uint32_t at = (uint32_t)writer->unit.blobs.length;
-    put_sample_rest(&writer->unit.blobs, sample);
+    put_sample_rest(writer, sample);
     ss_vec_push(&writer->unit.events,
                 (struct ss_unit_event){.time_ns = sample->time_ns,
                                        .order = (uint32_t)writer->unit.events.count,
@@ -241,8 +244,8 @@ enum ss_status ss_trace_writer_note(struct ss_trace_writer *writer,
 {
     SS_TRY(ss_writer_make_room(writer, err));
     struct ss_trace_note copy = *note;
-    copy.kind = keep(writer, note->kind);
-    copy.text = keep(writer, note->text);
+    copy.kind = ss_writer_keep(writer, note->kind);
+    copy.text = ss_writer_keep(writer, note->text);
     ss_writer_use_process(writer, note->process_ref);
     uint64_t process = ss_writer_process_uuid(writer, note->process_ref);
     uint64_t track = process != 0 ? process : ss_writer_track_uuid(writer, SS_NOTES_TRACK);

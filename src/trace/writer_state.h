@@ -29,6 +29,35 @@ struct ss_writer_counts {
     bool pending;
 };
 
+/* A lane of an ASYNC track. */
+struct ss_writer_lane {
+    uint64_t uuid;
+    uint64_t id;      /* of the range that is open in it */
+    uint64_t last_ns; /* nothing in it is later */
+    uint32_t period;  /* described in */
+    bool open;
+};
+
+struct ss_writer_track {
+    struct ss_trace_track record; /* its texts are interned; ref 0: not known */
+    uint64_t uuid;
+    uint32_t period; /* described in */
+    bool changed;
+    uint32_t sequence; /* its own: index + 1; 0: the main one */
+    /* The running total of a DELTA counter. */
+    int64_t total;
+    double real_total;
+    bool is_real;
+    struct ss_vec_of(struct ss_writer_lane) lanes; /* by number - 1 */
+};
+
+struct ss_writer_name {
+    uint32_t text, category; /* strings */
+    uint32_t colour;
+    bool known;
+    struct ss_period_iid iid;
+};
+
 struct ss_trace_writer {
     struct ss_output output;
     struct ss_trace_writer_options options;
@@ -39,9 +68,13 @@ struct ss_trace_writer {
     struct ss_vec_of(struct ss_trace_source) sources;
     struct ss_vec_of(struct ss_trace_attribute) attributes;
     struct ss_vec_of(struct ss_writer_counts) counts;
+    struct ss_vec_of(struct ss_writer_track) tracks;      /* by ref */
+    struct ss_vec_of(struct ss_writer_name) names;        /* by ref */
+    struct ss_vec_of(struct ss_period_iid) category_iids; /* by string */
+    struct ss_iid_set main_names, main_categories;        /* defined on the main sequence */
     uint64_t trace_uuid[2];
     uint64_t lost_shown; /* last value of the counter track, plus 1; 0: none yet */
-    uint32_t next_thread_iid;
+    uint32_t next_thread_iid, next_name_iid; /* categories count with the names */
 
     struct ss_unit unit;
     struct ss_clock_reading clock; /* when the unit began */
@@ -68,5 +101,16 @@ uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t r
 void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_process *entry);
 /* Makes sure that the period knows the process that something refers to. */
 void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref);
+
+/* The thread's task context in this period, described when it has to be; 0: no such thread. */
+uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref);
+/* The text in the writer's own keeping, cut to what the format allows. */
+struct ss_strview ss_writer_keep(struct ss_trace_writer *writer, struct ss_strview text);
+
+/* writer_tracks.c */
+void ss_writer_tracks_fini(struct ss_trace_writer *writer);
+size_t ss_writer_tracks_memory(const struct ss_trace_writer *writer);
+/* The iid of a name on the main sequence; 0: none, or no such name. */
+uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref);
 
 #endif

@@ -56,6 +56,12 @@ void ss_wire_put_fixed32(struct ss_wire_buffer *buffer, uint32_t number, uint32_
     ss_wire_put_raw(buffer, &value, sizeof value);
 }
 
+void ss_wire_put_fixed64(struct ss_wire_buffer *buffer, uint32_t number, uint64_t value)
+{
+    ss_wire_put_tag(buffer, number, SS_WIRE_FIXED64);
+    ss_wire_put_raw(buffer, &value, sizeof value);
+}
+
 size_t ss_wire_begin(struct ss_wire_buffer *buffer, uint32_t number)
 {
     ss_wire_put_tag(buffer, number, SS_WIRE_BYTES);

@@ -86,6 +86,7 @@ void ss_wire_put_bytes(struct ss_wire_buffer *buffer, uint32_t number, const voi
 void ss_wire_put_text(struct ss_wire_buffer *buffer, uint32_t number, const char *text);
 /* Left out when empty. */
 void ss_wire_put_view(struct ss_wire_buffer *buffer, uint32_t number, struct ss_strview view);
+void ss_wire_put_fixed64(struct ss_wire_buffer *buffer, uint32_t number, uint64_t value);
 void ss_wire_put_fixed32(struct ss_wire_buffer *buffer, uint32_t number, uint32_t value);
 
 /* A nested message: what is written between begin and end is its content. One length byte is

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/decode_step.h"
+#include "wire/perfetto.h"
+
+/* --- tracks --------------------------------------------------------------------------------- */
+
+/* A track as it stands in the file. */
+struct track_message {
+    uint64_t uuid, process_uuid, thread_uuid, parent_uuid;
+    struct ss_trace_track record;
+};
+
+static enum ss_outcome read_track(struct ss_step *step, struct ss_wire_cursor body,
+                                  struct track_message *track)
+{
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        switch (field.number) {
+        case SS_TRACK_UUID:
+            track->uuid = field.value;
+            break;
+        case SS_TRACK_KIND:
+            track->record.kind = field.value < SS_TRACK_KIND_COUNT ? (enum ss_track_kind)field.value
+                                                                   : SS_TRACK_KIND_COUNT;
+            break;
+        case SS_TRACK_PROCESS_UUID:
+            track->process_uuid = field.value;
+            break;
+        case SS_TRACK_THREAD_UUID:
+            track->thread_uuid = field.value;
+            break;
+        case SS_TRACK_PARENT_UUID:
+            track->parent_uuid = field.value;
+            break;
+        case SS_TRACK_NAME:
+            track->record.name =
+                field.type == SS_WIRE_BYTES ? ss_wire_view(field.body) : track->record.name;
+            break;
+        case SS_TRACK_UNIT:
+            track->record.unit =
+                field.type == SS_WIRE_BYTES ? ss_wire_view(field.body) : track->record.unit;
+            break;
+        case SS_TRACK_COUNTER_VALUES:
+            track->record.counter = field.value < SS_COUNTER_KIND_COUNT
+                                        ? (enum ss_counter_kind)field.value
+                                        : SS_COUNTER_GAUGE;
+            break;
+        case SS_TRACK_RANK:
+            track->record.rank = (int32_t)ss_wire_unzigzag(field.value);
+            break;
+        default:
+            break;
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+static uint64_t digest_of_track(const struct track_message *track)
+{
+    const struct ss_trace_track *record = &track->record;
+    uint64_t digest = ss_hash_u64(track->process_uuid ^ track->thread_uuid << 1);
+    digest = ss_hash_u64(digest ^ track->parent_uuid);
+    digest ^= (uint64_t)ss_hash_bytes(record->name.data, record->name.length) << 32;
+    digest = ss_hash_u64(digest ^ ss_hash_bytes(record->unit.data, record->unit.length));
+    return ss_hash_u64(digest ^ (uint64_t)record->kind << 40 ^ (uint64_t)record->counter << 36 ^
+                       (uint32_t)record->rank);
+}
+
+/* The owner and the group, as refs; false when one of them was lost with a damaged unit. */
+static bool resolve_track(const struct ss_tables *tables, struct track_message *track)
+{
+    struct ss_trace_track *record = &track->record;
+    record->process_ref = ss_known_find(&tables->processes, track->process_uuid);
+    record->thread_ref = ss_known_find(&tables->threads, track->thread_uuid);
+    const struct ss_track_target *parent = ss_tables_find_target(tables, track->parent_uuid);
+    /* Groups in groups without end are no tree of ours. */
+    if (parent != NULL && tables->tracks.data[parent->track].kind == SS_TRACK_GROUP &&
+        tables->tracks.data[parent->track].depth < SS_MAX_TRACK_DEPTH) {
+        record->parent_ref = parent->track;
+    }
+    return (track->process_uuid == 0 || record->process_ref != 0) &&
+           (track->thread_uuid == 0 || record->thread_ref != 0);
+}
+
+enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_tables *tables = &step->decoder->tables;
+    struct track_message track = {.record = {.name = {"", 0}, .unit = {"", 0}}};
+    SS_STEP_TRY(read_track(step, body, &track));
+    struct ss_trace_track *record = &track.record;
+    if (record->kind >= SS_TRACK_KIND_COUNT || !resolve_track(tables, &track)) {
+        return SS_STEP_GOOD; /* of a later version, or its events will be counted as lost */
+    }
+    bool is_news;
+    struct ss_track_target *target =
+        ss_tables_put_target(tables, track.uuid, digest_of_track(&track), &is_news);
+    if (target->track == 0) {
+        if (tables->tracks.count > SS_MAX_TRACKS) {
+            return ss_step_malformed(step, "there are more tracks than a trace may have");
+        }
+        target->track = (uint32_t)tables->tracks.count;
+        ss_vec_push_zero(&tables->tracks);
+        tables->tracks.data[target->track].kind = (uint8_t)record->kind;
+    }
+    record->ref = target->track;
+    struct ss_track_row *row = &tables->tracks.data[record->ref];
+    if (!is_news || row->kind != record->kind) { /* no track changes its kind */
+        return SS_STEP_GOOD;
+    }
+    record->parent_ref = record->parent_ref < record->ref ? record->parent_ref : 0;
+    row->parent = record->parent_ref;
+    row->depth =
+        record->parent_ref != 0 ? (uint8_t)(tables->tracks.data[record->parent_ref].depth + 1) : 0;
+    SS_STEP_TELL(step, track, record);
+    return SS_STEP_GOOD;
+}
+
+enum ss_outcome ss_decode_lane(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_tables *tables = &step->decoder->tables;
+    uint64_t uuid = 0, track_uuid = 0, number = 0;
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_LANE_UUID) {
+            uuid = field.value;
+        } else if (field.number == SS_LANE_TRACK_UUID) {
+            track_uuid = field.value;
+        } else if (field.number == SS_LANE_NUMBER) {
+            number = field.value;
+        }
+    }
+    const struct ss_track_target *of = ss_tables_find_target(tables, track_uuid);
+    if (of == NULL || tables->tracks.data[of->track].kind != SS_TRACK_ASYNC || number == 0 ||
+        number > SS_MAX_LANES) {
+        return SS_STEP_GOOD;
+    }
+    struct ss_track_target target = {of->track, (uint32_t)number};
+    bool is_news;
+    struct ss_track_target *known = ss_tables_put_target(tables, uuid, 0, &is_news);
+    if (known->track == 0) {
+        *known = target;
+    }
+    return SS_STEP_GOOD;
+}
+
+enum ss_outcome ss_decode_foreign_track(struct ss_step *step, struct ss_wire_cursor descriptor)
+{
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, descriptor, field)
+    {
+        if (field.number == SS_PF_TRACK_UUID) {
+            bool is_news;
+            ss_tables_put_target(&step->decoder->tables, field.value, 0, &is_news);
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome read_event_defaults(struct ss_step *step, struct ss_wire_cursor body,
+                                           struct ss_track_target *target)
+{
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_DEFAULT_TRACK_UUID) {
+            const struct ss_track_target *found =
+                ss_tables_find_target(&step->decoder->tables, field.value);
+            *target = found != NULL ? *found : (struct ss_track_target){0};
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+enum ss_outcome ss_decode_defaults(struct ss_step *step, struct ss_wire_cursor body,
+                                   uint32_t sequence)
+{
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_DEFAULT_TRACK_EVENT && field.type == SS_WIRE_BYTES) {
+            SS_STEP_TRY(read_event_defaults(step, field.body,
+                                            &step->decoder->sequences.data[sequence].target));
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+struct name_extra {
+    uint64_t iid;
+    struct ss_strview category, text;
+    uint32_t colour;
+    bool has_text;
+};
+
+static enum ss_outcome read_name_extra(struct ss_step *step, struct ss_wire_cursor body,
+                                       struct name_extra *extra)
+{
+    *extra = (struct name_extra){.category = {"", 0}, .text = {"", 0}};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_NAME_IID) {
+            extra->iid = field.value;
+        } else if (field.number == SS_NAME_COLOUR) {
+            extra->colour = (uint32_t)field.value;
+        } else if (field.number == SS_NAME_CATEGORY && field.type == SS_WIRE_BYTES) {
+            extra->category = ss_wire_view(field.body);
+        } else if (field.number == SS_NAME_TEXT && field.type == SS_WIRE_BYTES) {
+            extra->text = ss_wire_view(field.body);
+            extra->has_text = true;
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+/* What our payload says of name `iid`: the next entry, when it is about it. They stand in the
+ * order of the names, but not every name has one. */
+static enum ss_outcome find_name_extra(struct ss_step *step, struct ss_wire_cursor *extras,
+                                       uint64_t iid, struct name_extra *extra)
+{
+    *extra = (struct name_extra){.category = {"", 0}, .text = {"", 0}};
+    for (struct ss_wire_cursor ahead = *extras;;) {
+        struct ss_wire_field field;
+        enum ss_wire_next next = ss_wire_next(&ahead, &field);
+        if (next != SS_WIRE_FIELD) {
+            return SS_STEP_GOOD;
+        }
+        if (field.number != SS_PAYLOAD_NAME || field.type != SS_WIRE_BYTES) {
+            *extras = ahead;
+            continue;
+        }
+        struct name_extra found;
+        SS_STEP_TRY(read_name_extra(step, field.body, &found));
+        if (found.iid == iid) {
+            *extra = found;
+            *extras = ahead;
+        }
+        return SS_STEP_GOOD;
+    }
+}
+
+enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
+                               struct ss_wire_cursor *extras, uint32_t sequence)
+{
+    struct ss_decoder *decoder = step->decoder;
+    uint64_t iid = 0;
+    struct ss_strview text = {"", 0};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_IID) {
+            iid = field.value;
+        } else if (field.number == SS_PF_STRING_BYTES && field.type == SS_WIRE_BYTES) {
+            text = ss_wire_view(field.body);
+        }
+    }
+    struct name_extra extra;
+    SS_STEP_TRY(find_name_extra(step, extras, iid, &extra));
+    text = extra.has_text ? extra.text : text;
+    struct ss_intern *strings = &decoder->tables.strings;
+    struct ss_name_row row = {
+        .text = ss_intern_put(strings, text.data, text.length),
+        .category = ss_intern_put(strings, extra.category.data, extra.category.length),
+        .colour = extra.colour};
+    bool is_new;
+    uint32_t ref = ss_tables_put_name(&decoder->tables, &row, &is_new);
+    if (!ss_id_map_put(&decoder->sequences.data[sequence].names, iid, ref)) {
+        return ss_step_malformed(step, "an interning id is too large");
+    }
+    if (is_new) {
+        struct ss_trace_name name = {.ref = ref,
+                                     .text = ss_intern_get(strings, row.text),
+                                     .category = ss_intern_get(strings, row.category),
+                                     .colour = row.colour};
+        SS_STEP_TELL(step, name, &name);
+    }
+    return SS_STEP_GOOD;
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static double to_real(uint64_t bits)
+{
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+/* A debug annotation; the one named "payload" is the event's. */
+static enum ss_outcome read_annotation(struct ss_step *step, struct ss_wire_cursor body,
+                                       struct ss_trace_value *payload)
+{
+    struct ss_trace_value value = {SS_VALUE_NONE, {0}};
+    struct ss_strview name = {"", 0};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        bool is_bytes = field.type == SS_WIRE_BYTES;
+        if (field.number == SS_PF_ANNOTATION_NAME && is_bytes) {
+            name = ss_wire_view(field.body);
+        } else if (field.number == SS_PF_ANNOTATION_INT) {
+            value = (struct ss_trace_value){SS_VALUE_INT, {.integer = (int64_t)field.value}};
+        } else if (field.number == SS_PF_ANNOTATION_UINT) {
+            value = (struct ss_trace_value){SS_VALUE_UINT, {.natural = field.value}};
+        } else if (field.number == SS_PF_ANNOTATION_DOUBLE && field.type == SS_WIRE_FIXED64) {
+            value = (struct ss_trace_value){SS_VALUE_REAL, {.real = to_real(field.value)}};
+        } else if (field.number == SS_PF_ANNOTATION_STRING && is_bytes) {
+            value = (struct ss_trace_value){SS_VALUE_TEXT, {.text = ss_wire_view(field.body)}};
+        }
+    }
+    /* A text that our own payload gives byte for byte stays. */
+    if (ss_strview_equal(name, ss_strview_of("payload")) && payload->type == SS_VALUE_NONE) {
+        *payload = value;
+    }
+    return SS_STEP_GOOD;
+}
+
+/* A TrackEvent as it stands in the file. */
+struct event_message {
+    uint64_t type, name_iid, uuid;
+    bool has_uuid;
+    struct ss_trace_counter counter;
+};
+
+static enum ss_outcome read_event(struct ss_step *step, struct ss_wire_cursor body,
+                                  struct event_message *message, struct ss_trace_event *event)
+{
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        switch (field.number) {
+        case SS_PF_EVENT_TYPE:
+            message->type = field.value;
+            break;
+        case SS_PF_EVENT_NAME_IID:
+            message->name_iid = field.value;
+            break;
+        case SS_PF_EVENT_TRACK:
+            message->uuid = field.value;
+            message->has_uuid = true;
+            break;
+        case SS_PF_EVENT_COUNTER_VALUE:
+            message->counter.is_integer = true;
+            message->counter.integer = (int64_t)field.value;
+            break;
+        case SS_PF_EVENT_DOUBLE_COUNTER_VALUE:
+            message->counter.is_integer = false;
+            message->counter.real = to_real(field.value);
+            break;
+        case SS_PF_EVENT_FLOW_IDS:
+        case SS_PF_EVENT_TERMINATING_FLOW_IDS:
+            event->flow = field.number == SS_PF_EVENT_FLOW_IDS ? SS_FLOW_THROUGH : SS_FLOW_END;
+            event->flow_id = field.value;
+            break;
+        case SS_PF_EVENT_ANNOTATIONS:
+            if (field.type == SS_WIRE_BYTES) {
+                SS_STEP_TRY(read_annotation(step, field.body, &event->payload));
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    return SS_STEP_GOOD;
+}
+
+static void see_time(struct ss_trace_summary *summary, uint64_t time_ns)
+{
+    if (summary->events + summary->counter_values == 0 || time_ns < summary->first_event_ns) {
+        summary->first_event_ns = time_ns;
+    }
+    summary->last_event_ns = time_ns > summary->last_event_ns ? time_ns : summary->last_event_ns;
+}
+
+static enum ss_outcome tell_counter(struct ss_step *step, struct event_message *message,
+                                    struct ss_track_target target, uint64_t time_ns)
+{
+    struct ss_trace_summary *summary = step->decoder->summary;
+    if (step->decoder->tables.tracks.data[target.track].kind != SS_TRACK_COUNTER) {
+        return SS_STEP_GOOD;
+    }
+    see_time(summary, time_ns);
+    summary->counter_values++;
+    message->counter.time_ns = time_ns;
+    message->counter.track_ref = target.track;
+    SS_STEP_TELL(step, counter, &message->counter);
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome tell_event(struct ss_step *step, const struct event_message *message,
+                                  struct ss_track_target target, uint32_t sequence,
+                                  struct ss_trace_event *event)
+{
+    static const enum ss_event_kind kinds[] = {[SS_PF_EVENT_SLICE_BEGIN] = SS_EVENT_BEGIN,
+                                               [SS_PF_EVENT_SLICE_END] = SS_EVENT_END,
+                                               [SS_PF_EVENT_INSTANT] = SS_EVENT_INSTANT};
+    const struct ss_decoder *decoder = step->decoder;
+    struct ss_trace_summary *summary = decoder->summary;
+    uint8_t kind = decoder->tables.tracks.data[target.track].kind;
+    if (message->type == 0 || message->type > SS_PF_EVENT_INSTANT || kind == SS_TRACK_COUNTER ||
+        kind == SS_TRACK_GROUP || (kind == SS_TRACK_ASYNC && target.lane == 0)) {
+        return SS_STEP_GOOD;
+    }
+    event->kind = kinds[message->type];
+    event->name_ref = ss_id_map_get(&decoder->sequences.data[sequence].names, message->name_iid);
+    if (message->name_iid != 0 && event->name_ref == 0) {
+        summary->lost_events++;
+        return SS_STEP_GOOD;
+    }
+    see_time(summary, event->time_ns);
+    summary->events++;
+    event->track_ref = target.track;
+    event->lane = target.lane;
+    SS_STEP_TELL(step, event, event);
+    return SS_STEP_GOOD;
+}
+
+enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body, uint32_t sequence,
+                                struct ss_trace_event *event)
+{
+    const struct ss_decoder *decoder = step->decoder;
+    struct event_message message = {0};
+    SS_STEP_TRY(read_event(step, body, &message, event));
+    struct ss_track_target target = decoder->sequences.data[sequence].target;
+    if (message.has_uuid) {
+        const struct ss_track_target *found = ss_tables_find_target(&decoder->tables, message.uuid);
+        target = found != NULL ? *found : (struct ss_track_target){0};
+        if (found != NULL && found->track == 0) {
+            return SS_STEP_GOOD; /* a track that is none of ours */
+        }
+    }
+    if (target.track == 0) {
+        decoder->summary->lost_events++;
+        return SS_STEP_GOOD;
+    }
+    return message.type == SS_PF_EVENT_COUNTER
+               ? tell_counter(step, &message, target, event->time_ns)
+               : tell_event(step, &message, target, sequence, event);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/encode_tracks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "trace/encode.h"
+#include "trace/profile.h"
+#include "wire/perfetto.h"
+
+/* --- tracks --------------------------------------------------------------------------------- */
+
+/* Steps and phases on top, then the threads (0 and 1), then the rest of the process; what belongs
+ * to the host stands below the processes. */
+static int32_t rank_of(const struct ss_trace_track *track)
+{
+    static const int32_t ranks[SS_TRACK_KIND_COUNT] = {
+        [SS_TRACK_STEPS] = -20, [SS_TRACK_PHASES] = -10, [SS_TRACK_RANGES] = 10,
+        [SS_TRACK_ASYNC] = 20,  [SS_TRACK_COUNTER] = 30, [SS_TRACK_GROUP] = 40};
+    return track->rank != 0 ? track->rank : ranks[track->kind];
+}
+
+static uint64_t pf_parent_of(const struct ss_trace_track *track, const struct ss_track_uuids *uuids)
+{
+    bool on_top = track->kind == SS_TRACK_STEPS || track->kind == SS_TRACK_PHASES;
+    if (uuids->parent != 0) {
+        return uuids->parent;
+    }
+    return uuids->thread != 0 && !on_top ? uuids->thread : uuids->process;
+}
+
+static void put_counter_descriptor(struct ss_wire_buffer *out, struct ss_strview unit)
+{
+    static const struct {
+        const char *unit;
+        uint32_t number;
+    } known[] = {{"ns", SS_PF_TRACK_UNIT_NS},
+                 {"count", SS_PF_TRACK_UNIT_COUNT},
+                 {"bytes", SS_PF_TRACK_UNIT_BYTES}};
+    size_t counter = ss_wire_begin(out, SS_PF_TRACK_COUNTER);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (ss_strview_equal(unit, ss_strview_of(known[i].unit))) {
+            ss_wire_put_uint(out, SS_PF_TRACK_COUNTER_UNIT, known[i].number);
+            unit.length = 0;
+        }
+    }
+    ss_encode_display_text(out, SS_PF_TRACK_COUNTER_UNIT_NAME, unit);
+    ss_wire_end(out, counter);
+}
+
+static void put_descriptor(struct ss_wire_buffer *out, const struct ss_trace_track *track,
+                           uint64_t uuid, uint64_t parent)
+{
+    size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
+    ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
+    ss_wire_put_nonzero(out, SS_PF_TRACK_PARENT, parent);
+    ss_encode_display_text(out, SS_PF_TRACK_NAME, track->name);
+    if (track->kind == SS_TRACK_COUNTER) {
+        put_counter_descriptor(out, track->unit);
+    }
+    if (track->kind == SS_TRACK_GROUP) {
+        ss_wire_put_uint(out, SS_PF_TRACK_CHILD_ORDERING, SS_PF_CHILDREN_EXPLICIT);
+    }
+    ss_wire_put_uint(out, SS_PF_TRACK_RANK, (uint64_t)(int64_t)rank_of(track));
+    ss_wire_end(out, descriptor);
+}
+
+static bool is_threads_own_row(const struct ss_trace_track *track)
+{
+    return track->kind == SS_TRACK_RANGES && track->thread_ref != 0 && track->name.length == 0;
+}
+
+void ss_encode_track_record(struct ss_wire_buffer *out, const struct ss_trace_track *track,
+                            const struct ss_track_uuids *uuids)
+{
+    size_t packet = ss_encode_packet_begin(out);
+    if (!is_threads_own_row(track) && track->kind != SS_TRACK_ASYNC) {
+        put_descriptor(out, track, uuids->own, pf_parent_of(track, uuids));
+    }
+    size_t payload = ss_encode_payload_begin(out);
+    size_t own = ss_wire_begin(out, SS_PAYLOAD_TRACK);
+    ss_wire_put_uint(out, SS_TRACK_UUID, uuids->own);
+    ss_wire_put_nonzero(out, SS_TRACK_KIND, track->kind);
+    ss_wire_put_nonzero(out, SS_TRACK_PROCESS_UUID, uuids->process);
+    ss_wire_put_nonzero(out, SS_TRACK_THREAD_UUID, uuids->thread);
+    ss_wire_put_nonzero(out, SS_TRACK_PARENT_UUID, uuids->parent);
+    ss_wire_put_view(out, SS_TRACK_NAME, track->name);
+    ss_wire_put_view(out, SS_TRACK_UNIT, track->unit);
+    ss_wire_put_nonzero(out, SS_TRACK_COUNTER_VALUES, track->counter);
+    ss_wire_put_nonzero(out, SS_TRACK_RANK, ss_wire_zigzag(track->rank));
+    ss_wire_end(out, own);
+    ss_wire_end(out, payload);
+    ss_wire_end(out, packet);
+}
+
+void ss_encode_lane(struct ss_wire_buffer *out, const struct ss_trace_track *track,
+                    const struct ss_track_uuids *uuids, uint64_t lane_uuid, uint32_t lane)
+{
+    size_t packet = ss_encode_packet_begin(out);
+    /* Siblings of one name are one row to viewers. */
+    put_descriptor(out, track, lane_uuid, pf_parent_of(track, uuids));
+    size_t payload = ss_encode_payload_begin(out);
+    size_t own = ss_wire_begin(out, SS_PAYLOAD_LANE);
+    ss_wire_put_uint(out, SS_LANE_UUID, lane_uuid);
+    ss_wire_put_uint(out, SS_LANE_TRACK_UUID, uuids->own);
+    ss_wire_put_uint(out, SS_LANE_NUMBER, lane);
+    ss_wire_end(out, own);
+    ss_wire_end(out, payload);
+    ss_wire_end(out, packet);
+}
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+void ss_encode_event_name(struct ss_wire_buffer *interned, struct ss_wire_buffer *extras,
+                          const struct ss_trace_name *name, uint32_t iid)
+{
+    size_t entry = ss_wire_begin(interned, SS_PF_EVENT_NAMES);
+    ss_wire_put_uint(interned, SS_PF_IID, iid);
+    ss_encode_display_text(interned, SS_PF_STRING_BYTES, name->text);
+    ss_wire_end(interned, entry);
+    bool valid = ss_utf8_valid(name->text.data, name->text.length);
+    if (valid && name->colour == 0 && name->category.length == 0) {
+        return;
+    }
+    size_t own = ss_wire_begin(extras, SS_PAYLOAD_NAME);
+    ss_wire_put_uint(extras, SS_NAME_IID, iid);
+    if (name->colour != 0) {
+        ss_wire_put_fixed32(extras, SS_NAME_COLOUR, name->colour);
+    }
+    ss_wire_put_view(extras, SS_NAME_CATEGORY, name->category);
+    if (!valid) {
+        ss_wire_put_view(extras, SS_NAME_TEXT, name->text);
+    }
+    ss_wire_end(extras, own);
+}
+
+void ss_encode_event_category(struct ss_wire_buffer *interned, struct ss_strview category,
+                              uint32_t iid)
+{
+    size_t entry = ss_wire_begin(interned, SS_PF_EVENT_CATEGORIES);
+    ss_wire_put_uint(interned, SS_PF_IID, iid);
+    ss_encode_display_text(interned, SS_PF_STRING_BYTES, category);
+    ss_wire_end(interned, entry);
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static void put_real(struct ss_wire_buffer *out, uint32_t number, double real)
+{
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    ss_wire_put_fixed64(out, number, bits);
+}
+
+static void put_payload(struct ss_wire_buffer *out, const struct ss_trace_value *value)
+{
+    size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
+    ss_wire_put_text(out, SS_PF_ANNOTATION_NAME, "payload");
+    switch (value->type) {
+    case SS_VALUE_INT:
+        ss_wire_put_uint(out, SS_PF_ANNOTATION_INT, (uint64_t)value->integer);
+        break;
+    case SS_VALUE_UINT:
+        ss_wire_put_uint(out, SS_PF_ANNOTATION_UINT, value->natural);
+        break;
+    case SS_VALUE_REAL:
+        put_real(out, SS_PF_ANNOTATION_DOUBLE, value->real);
+        break;
+    case SS_VALUE_TEXT:
+        if (value->text.length == 0) {
+            ss_wire_put_bytes(out, SS_PF_ANNOTATION_STRING, "", 0);
+        } else {
+            ss_encode_display_text(out, SS_PF_ANNOTATION_STRING, value->text);
+        }
+        break;
+    case SS_VALUE_NONE:
+        break;
+    }
+    ss_wire_end(out, annotation);
+}
+
+static void put_truth(struct ss_wire_buffer *out, const char *name)
+{
+    size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
+    ss_wire_put_text(out, SS_PF_ANNOTATION_NAME, name);
+    ss_wire_put_uint(out, SS_PF_ANNOTATION_BOOL, 1);
+    ss_wire_end(out, annotation);
+}
+
+bool ss_event_has_rest(const struct ss_trace_event *event)
+{
+    return event->payload.type != SS_VALUE_NONE || event->flow != SS_FLOW_NONE || event->flags != 0;
+}
+
+void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event)
+{
+    if (event->payload.type != SS_VALUE_NONE) {
+        put_payload(out, &event->payload);
+    }
+    if ((event->flags & SS_EVENT_END_UNSEEN) != 0) {
+        put_truth(out, "end_unseen");
+    }
+    if ((event->flags & SS_EVENT_BEGIN_UNSEEN) != 0) {
+        put_truth(out, "begin_unseen");
+    }
+    if (event->flow != SS_FLOW_NONE) {
+        ss_wire_put_fixed64(out,
+                            event->flow == SS_FLOW_END ? SS_PF_EVENT_TERMINATING_FLOW_IDS
+                                                       : SS_PF_EVENT_FLOW_IDS,
+                            event->flow_id);
+    }
+}
+
+void ss_encode_event_payload(struct ss_wire_buffer *out, const struct ss_trace_event *event)
+{
+    const struct ss_trace_value *value = &event->payload;
+    bool is_raw =
+        value->type == SS_VALUE_TEXT && !ss_utf8_valid(value->text.data, value->text.length);
+    if (event->flags == 0 && !is_raw) {
+        return;
+    }
+    size_t payload = ss_encode_payload_begin(out);
+    ss_wire_put_nonzero(out, SS_PAYLOAD_EVENT_FLAGS, event->flags);
+    if (is_raw) {
+        ss_wire_put_view(out, SS_PAYLOAD_EVENT_TEXT, value->text);
+    }
+    ss_wire_end(out, payload);
+}
+
+static uint32_t pf_type_of(enum ss_event_kind kind)
+{
+    return kind == SS_EVENT_BEGIN ? SS_PF_EVENT_SLICE_BEGIN
+           : kind == SS_EVENT_END ? SS_PF_EVENT_SLICE_END
+                                  : SS_PF_EVENT_INSTANT;
+}
+
+static void put_step_name(struct ss_wire_buffer *out, const struct ss_trace_event *event,
+                          const struct ss_trace_track *track)
+{
+    char text[128];
+    int length = track->name.length < 64 ? (int)track->name.length : 64;
+    int64_t number = event->payload.type == SS_VALUE_INT    ? event->payload.integer
+                     : event->payload.type == SS_VALUE_UINT ? (int64_t)event->payload.natural
+                                                            : 0;
+    snprintf(text, sizeof text, "%.*s %" PRId64, length, track->name.data, number);
+    ss_encode_display_text(out, SS_PF_EVENT_NAME, ss_strview_of(text));
+}
+
+void ss_encode_event(struct ss_wire_buffer *out, const struct ss_trace_event *event,
+                     const struct ss_trace_track *track, uint64_t uuid, uint32_t name_iid,
+                     uint32_t category_iid)
+{
+    size_t message = ss_wire_begin(out, SS_PF_TRACK_EVENT);
+    ss_wire_put_uint(out, SS_PF_EVENT_TYPE, pf_type_of(event->kind));
+    ss_wire_put_uint(out, SS_PF_EVENT_TRACK, uuid);
+    if (name_iid == 0 && track->kind == SS_TRACK_STEPS && event->kind != SS_EVENT_END) {
+        put_step_name(out, event, track);
+    }
+    ss_wire_put_nonzero(out, SS_PF_EVENT_NAME_IID, name_iid);
+    ss_wire_put_nonzero(out, SS_PF_EVENT_CATEGORY_IIDS, category_iid);
+    ss_encode_event_rest(out, event);
+    ss_wire_end(out, message);
+    ss_encode_event_payload(out, event);
+}
+
+void ss_encode_counter(struct ss_wire_buffer *out, const struct ss_trace_counter *counter,
+                       uint64_t uuid)
+{
+    size_t message = ss_wire_begin(out, SS_PF_TRACK_EVENT);
+    ss_wire_put_uint(out, SS_PF_EVENT_TYPE, SS_PF_EVENT_COUNTER);
+    ss_wire_put_uint(out, SS_PF_EVENT_TRACK, uuid);
+    if (counter->is_integer) {
+        ss_wire_put_uint(out, SS_PF_EVENT_COUNTER_VALUE, (uint64_t)counter->integer);
+    } else {
+        put_real(out, SS_PF_EVENT_DOUBLE_COUNTER_VALUE, counter->real);
+    }
+    ss_wire_end(out, message);
+}

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/writer_tracks.h"
+
+#include "base/alloc.h"
+#include "base/intern.h"
+#include "trace/encode_tracks.h"
+#include "trace/profile.h"
+#include "trace/writer_state.h"
+#include "wire/perfetto.h"
+
+enum { MAX_NAME_REF = 1 << 24, SMALL_EVENT_BYTES = 18 };
+
+void ss_writer_tracks_fini(struct ss_trace_writer *writer)
+{
+    for (size_t i = 0; i < writer->tracks.count; i++) {
+        ss_vec_fini(&writer->tracks.data[i].lanes);
+    }
+    ss_vec_fini(&writer->tracks);
+    ss_vec_fini(&writer->names);
+    ss_vec_fini(&writer->category_iids);
+    ss_vec_fini(&writer->main_names.words);
+    ss_vec_fini(&writer->main_categories.words);
+}
+
+static size_t set_memory(const struct ss_iid_set *set)
+{
+    return set->words.capacity * sizeof *set->words.data;
+}
+
+size_t ss_writer_tracks_memory(const struct ss_trace_writer *writer)
+{
+    size_t total = writer->tracks.capacity * sizeof *writer->tracks.data +
+                   writer->names.capacity * sizeof *writer->names.data +
+                   writer->category_iids.capacity * sizeof *writer->category_iids.data +
+                   set_memory(&writer->main_names) + set_memory(&writer->main_categories);
+    for (size_t i = 0; i < writer->unit.sequences.count; i++) {
+        const struct ss_sequence *sequence = &writer->unit.sequences.data[i];
+        total += sizeof *sequence + set_memory(&sequence->names) +
+                 set_memory(&sequence->categories) +
+                 sequence->events.capacity * sizeof *sequence->events.data +
+                 sequence->interned.capacity + sequence->extras.capacity;
+    }
+    return total;
+}
+
+/* --- tracks --------------------------------------------------------------------------------- */
+
+static enum ss_status check_track(const struct ss_trace_writer *writer,
+                                  const struct ss_trace_track *track, struct ss_error *err)
+{
+    if (track->ref == 0 || track->ref > SS_MAX_TRACKS || track->kind >= SS_TRACK_KIND_COUNT ||
+        track->counter >= SS_COUNTER_KIND_COUNT) {
+        return ss_fail(err, SS_E_BUG, "track %u is out of range", track->ref);
+    }
+    uint32_t process = track->process_ref, thread = track->thread_ref, parent = track->parent_ref;
+    if (thread != 0 &&
+        (thread >= writer->threads.count || writer->threads.data[thread].record.ref == 0)) {
+        return ss_fail(err, SS_E_BUG, "track %u has no thread %u", track->ref, thread);
+    }
+    if (process != 0 &&
+        (process >= writer->processes.count || writer->processes.data[process].record.ref == 0)) {
+        return ss_fail(err, SS_E_BUG, "track %u has no process %u", track->ref, process);
+    }
+    /* A parent comes before its children: so there are no circles. */
+    if (parent != 0 && (parent >= track->ref || parent >= writer->tracks.count ||
+                        writer->tracks.data[parent].record.kind != SS_TRACK_GROUP)) {
+        return ss_fail(err, SS_E_BUG, "track %u has no group %u with a smaller number", track->ref,
+                       parent);
+    }
+    int depth = 0;
+    for (; parent != 0; parent = writer->tracks.data[parent].record.parent_ref) {
+        if (++depth > SS_MAX_TRACK_DEPTH) {
+            return ss_fail(err, SS_E_BUG, "track %u stands in more than %d groups", track->ref,
+                           SS_MAX_TRACK_DEPTH);
+        }
+    }
+    return SS_OK;
+}
+
+static uint64_t thread_uuid(const struct ss_trace_writer *writer, uint32_t ref)
+{
+    return ref != 0 ? writer->threads.data[ref].uuid : 0;
+}
+
+/* The number is in it because names may come again, the name because another recording of the
+ * same process may lie behind this one in a file. */
+static uint64_t make_track_uuid(const struct ss_trace_writer *writer,
+                                const struct ss_trace_track *track)
+{
+    uint64_t owner = track->thread_ref != 0 ? thread_uuid(writer, track->thread_ref)
+                                            : ss_writer_process_uuid(writer, track->process_ref);
+    if (track->kind == SS_TRACK_RANGES && track->thread_ref != 0 && track->name.length == 0) {
+        return owner;
+    }
+    if (owner == 0) {
+        owner = ss_writer_track_uuid(writer, 0);
+    }
+    uint64_t name = ss_hash_bytes(track->name.data, track->name.length);
+    uint64_t mixed = ss_hash_u64(owner ^ name << 24 ^ (uint64_t)track->kind << 60);
+    mixed = ss_hash_u64(mixed ^ track->ref);
+    return (owner & UINT64_C(0xffff000000000000)) | (mixed & UINT64_C(0xffffffffffff)) | 1;
+}
+
+enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
+                                     const struct ss_trace_track *track, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    SS_TRY(check_track(writer, track, err));
+    if (track->ref >= writer->tracks.count) {
+        ss_vec_resize(&writer->tracks, (size_t)track->ref + 1);
+    }
+    struct ss_writer_track *entry = &writer->tracks.data[track->ref];
+    if (entry->record.ref != 0 && entry->record.kind != track->kind) {
+        return ss_fail(err, SS_E_BUG, "track %u changes its kind", track->ref);
+    }
+    struct ss_trace_track record = *track;
+    if (record.thread_ref != 0) {
+        record.process_ref = writer->threads.data[record.thread_ref].record.process_ref;
+    }
+    if (entry->record.ref == 0) {
+        entry->uuid = make_track_uuid(writer, &record);
+    }
+    record.name = ss_writer_keep(writer, track->name);
+    record.unit = ss_writer_keep(writer, track->unit);
+    entry->record = record;
+    entry->changed = true;
+    return SS_OK;
+}
+
+static struct ss_track_uuids uuids_of(const struct ss_trace_writer *writer,
+                                      const struct ss_writer_track *track)
+{
+    uint32_t parent = track->record.parent_ref;
+    return (struct ss_track_uuids){.own = track->uuid,
+                                   .process =
+                                       ss_writer_process_uuid(writer, track->record.process_ref),
+                                   .thread = thread_uuid(writer, track->record.thread_ref),
+                                   .parent = parent != 0 ? writer->tracks.data[parent].uuid : 0};
+}
+
+/* Describes the track, and what it belongs to, when the period does not know it yet. */
+static void describe(struct ss_trace_writer *writer, uint32_t ref)
+{
+    struct ss_writer_track *track = &writer->tracks.data[ref];
+    uint32_t period = writer->definitions.period;
+    uint32_t thread = track->record.thread_ref;
+    bool renamed = thread != 0 && writer->threads.data[thread].changed;
+    if (track->period == period && !track->changed && !renamed) {
+        return;
+    }
+    if (track->record.parent_ref != 0) {
+        describe(writer, track->record.parent_ref);
+    }
+    ss_writer_use_process(writer, track->record.process_ref);
+    ss_writer_use_thread(writer, thread);
+    struct ss_track_uuids uuids = uuids_of(writer, track);
+    ss_encode_track_record(&writer->unit.descriptors, &track->record, &uuids);
+    track->period = period;
+    track->changed = false;
+}
+
+static struct ss_writer_track *find_track(struct ss_trace_writer *writer, uint32_t ref)
+{
+    if (ref == 0 || ref >= writer->tracks.count || writer->tracks.data[ref].record.ref == 0) {
+        return NULL;
+    }
+    return &writer->tracks.data[ref];
+}
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+enum ss_status ss_trace_writer_name(struct ss_trace_writer *writer,
+                                    const struct ss_trace_name *name, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    if (name->ref == 0 || name->ref > MAX_NAME_REF) {
+        return ss_fail(err, SS_E_BUG, "name %u is out of range", name->ref);
+    }
+    if (name->ref >= writer->names.count) {
+        ss_vec_resize(&writer->names, (size_t)name->ref + 1);
+    }
+    struct ss_strview text = name->text, category = name->category;
+    struct ss_intern *strings = &writer->definitions.strings;
+    size_t most = SS_MAX_TEXT_BYTES;
+    writer->names.data[name->ref] = (struct ss_writer_name){
+        .text = ss_intern_put(strings, text.data, text.length < most ? text.length : most),
+        .category =
+            ss_intern_put(strings, category.data, category.length < most ? category.length : most),
+        .colour = name->colour,
+        .known = true};
+    return SS_OK;
+}
+
+/* Where a sequence keeps what it has defined, and puts what it defines. */
+struct name_scope {
+    struct ss_iid_set *names, *categories;
+    struct ss_wire_buffer *interned, *extras;
+};
+
+static uint32_t use_category(struct ss_trace_writer *writer, struct name_scope *scope,
+                             uint32_t string)
+{
+    uint32_t period = writer->definitions.period;
+    if (string >= writer->category_iids.count) {
+        ss_vec_resize(&writer->category_iids, (size_t)string + 1);
+    }
+    struct ss_period_iid *entry = &writer->category_iids.data[string];
+    if (entry->period != period) {
+        *entry = (struct ss_period_iid){writer->next_name_iid++, period};
+    }
+    if (ss_iid_set_add(scope->categories, period, entry->iid)) {
+        ss_encode_event_category(scope->interned,
+                                 ss_intern_get(&writer->definitions.strings, string), entry->iid);
+    }
+    return entry->iid;
+}
+
+/* The iid of a name in a scope, defined there when it has to be. 0: there is no such name. */
+static uint32_t use_name(struct ss_trace_writer *writer, struct name_scope *scope, uint32_t ref,
+                         uint32_t *category_iid)
+{
+    *category_iid = 0;
+    if (ref == 0 || ref >= writer->names.count || !writer->names.data[ref].known) {
+        return 0;
+    }
+    struct ss_writer_name *name = &writer->names.data[ref];
+    uint32_t period = writer->definitions.period;
+    if (name->iid.period != period) {
+        name->iid = (struct ss_period_iid){writer->next_name_iid++, period};
+    }
+    if (name->category != 0) {
+        *category_iid = use_category(writer, scope, name->category);
+    }
+    if (ss_iid_set_add(scope->names, period, name->iid.iid)) {
+        const struct ss_intern *strings = &writer->definitions.strings;
+        struct ss_trace_name record = {.text = ss_intern_get(strings, name->text),
+                                       .category = ss_intern_get(strings, name->category),
+                                       .colour = name->colour};
+        ss_encode_event_name(scope->interned, scope->extras, &record, name->iid.iid);
+    }
+    return name->iid.iid;
+}
+
+static struct name_scope main_scope(struct ss_trace_writer *writer)
+{
+    return (struct name_scope){&writer->main_names, &writer->main_categories,
+                               &writer->definitions.interned, &writer->definitions.extras};
+}
+
+uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref)
+{
+    if (ref == 0) {
+        return 0;
+    }
+    struct name_scope scope = main_scope(writer);
+    uint32_t category_iid;
+    return use_name(writer, &scope, ref, &category_iid);
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static enum ss_status unknown_name(struct ss_error *err, uint32_t ref)
+{
+    return ss_fail(err, SS_E_BUG, "event of unknown name %u", ref);
+}
+
+/* Rows of ranges get sequences of their own while there are some left. */
+static struct ss_sequence *own_sequence(struct ss_trace_writer *writer,
+                                        struct ss_writer_track *track)
+{
+    struct ss_unit *unit = &writer->unit;
+    if (track->record.kind != SS_TRACK_RANGES) {
+        return NULL;
+    }
+    if (track->sequence == 0) {
+        if (unit->sequences.count >= SS_MAX_SEQUENCE - SS_SEQUENCE) {
+            return NULL;
+        }
+        ss_vec_push_zero(&unit->sequences);
+        track->sequence = (uint32_t)unit->sequences.count;
+        struct ss_sequence *added = &unit->sequences.data[track->sequence - 1];
+        added->id = SS_SEQUENCE + track->sequence;
+        added->track_uuid = track->uuid;
+    }
+    struct ss_sequence *sequence = &unit->sequences.data[track->sequence - 1];
+    if (sequence->period != writer->definitions.period) {
+        sequence->period = writer->definitions.period;
+        sequence->must_clear = true;
+    }
+    return sequence;
+}
+
+static enum ss_status put_own(struct ss_trace_writer *writer, struct ss_sequence *sequence,
+                              const struct ss_trace_event *event, struct ss_error *err)
+{
+    struct name_scope scope = {&sequence->names, &sequence->categories, &sequence->interned,
+                               &sequence->extras};
+    struct ss_unit *unit = &writer->unit;
+    uint32_t category_iid = 0;
+    size_t before = sequence->interned.length + sequence->extras.length;
+    uint32_t name_iid =
+        event->name_ref != 0 ? use_name(writer, &scope, event->name_ref, &category_iid) : 0;
+    if (event->name_ref != 0 && name_iid == 0) {
+        return unknown_name(err, event->name_ref);
+    }
+    struct ss_sequence_event row = {.time_ns = event->time_ns,
+                                    .order = (uint32_t)sequence->events.count,
+                                    .name_iid = name_iid,
+                                    .category_iid = category_iid,
+                                    .kind = (uint8_t)event->kind};
+    if (ss_event_has_rest(event)) {
+        struct ss_wire_buffer *blobs = &unit->blobs;
+        row.blob_at = (uint32_t)blobs->length;
+        ss_encode_event_rest(blobs, event);
+        row.blob_length = (uint16_t)(blobs->length - row.blob_at);
+        size_t tail_at = blobs->length;
+        ss_encode_event_payload(blobs, event);
+        row.tail_length = (uint16_t)(blobs->length - tail_at);
+    }
+    ss_vec_push(&sequence->events, row);
+    unit->sequence_events++;
+    unit->sequence_bytes +=
+        SMALL_EVENT_BYTES + sequence->interned.length + sequence->extras.length - before;
+    return SS_OK;
+}
+
+/* Perfetto's track of an event: the track itself, or one of its lanes. */
+static uint64_t use_lane(struct ss_trace_writer *writer, struct ss_writer_track *track,
+                         uint32_t number)
+{
+    if (number >= track->lanes.count + 1) {
+        ss_vec_resize(&track->lanes, number);
+    }
+    struct ss_writer_lane *lane = &track->lanes.data[number - 1];
+    if (lane->uuid == 0) {
+        lane->uuid = (track->uuid & UINT64_C(0xffff000000000000)) |
+                     (ss_hash_u64(track->uuid ^ number) & UINT64_C(0xffffffffffff)) | 1;
+    }
+    if (lane->period != writer->definitions.period) {
+        lane->period = writer->definitions.period;
+        struct ss_track_uuids uuids = uuids_of(writer, track);
+        ss_encode_lane(&writer->unit.descriptors, &track->record, &uuids, lane->uuid, number);
+    }
+    return lane->uuid;
+}
+
+static void push_main(struct ss_trace_writer *writer, uint64_t time_ns, size_t blob_at)
+{
+    ss_vec_push(
+        &writer->unit.events,
+        (struct ss_unit_event){.time_ns = time_ns,
+                               .order = (uint32_t)writer->unit.events.count,
+                               .blob_at = (uint32_t)blob_at,
+                               .blob_length = (uint32_t)(writer->unit.blobs.length - blob_at)});
+}
+
+static enum ss_status put_shared(struct ss_trace_writer *writer, struct ss_writer_track *track,
+                                 const struct ss_trace_event *event, struct ss_error *err)
+{
+    struct name_scope scope = main_scope(writer);
+    uint32_t category_iid = 0;
+    uint32_t name_iid =
+        event->name_ref != 0 ? use_name(writer, &scope, event->name_ref, &category_iid) : 0;
+    if (event->name_ref != 0 && name_iid == 0) {
+        return unknown_name(err, event->name_ref);
+    }
+    uint64_t uuid =
+        track->record.kind == SS_TRACK_ASYNC ? use_lane(writer, track, event->lane) : track->uuid;
+    size_t at = writer->unit.blobs.length;
+    ss_encode_event(&writer->unit.blobs, event, &track->record, uuid, name_iid, category_iid);
+    push_main(writer, event->time_ns, at);
+    return SS_OK;
+}
+
+static bool takes_events(const struct ss_writer_track *track, const struct ss_trace_event *event)
+{
+    bool async = track->record.kind == SS_TRACK_ASYNC;
+    return track->record.kind != SS_TRACK_COUNTER && track->record.kind != SS_TRACK_GROUP &&
+           event->kind < SS_EVENT_KIND_COUNT &&
+           (!async || (event->lane > 0 && event->lane <= SS_MAX_LANES));
+}
+
+/* An end has no name, and arrows begin and end elsewhere; a text has its limit. */
+static struct ss_trace_event complete_event(const struct ss_trace_event *event)
+{
+    struct ss_trace_event copy = *event;
+    if (copy.kind == SS_EVENT_END) {
+        copy.name_ref = 0;
+        copy.flow = SS_FLOW_NONE;
+    }
+    if (copy.payload.type == SS_VALUE_TEXT && copy.payload.text.length > SS_MAX_TEXT_BYTES) {
+        copy.payload.text.length = SS_MAX_TEXT_BYTES;
+    }
+    return copy;
+}
+
+enum ss_status ss_trace_writer_event(struct ss_trace_writer *writer,
+                                     const struct ss_trace_event *event, struct ss_error *err)
+{
+    SS_TRY(ss_writer_make_room(writer, err));
+    struct ss_writer_track *track = find_track(writer, event->track_ref);
+    if (track == NULL || !takes_events(track, event)) {
+        return ss_fail(err, SS_E_BUG, "event of unknown track %u, or one that takes none",
+                       event->track_ref);
+    }
+    describe(writer, event->track_ref);
+    struct ss_trace_event copy = complete_event(event);
+    struct ss_sequence *sequence = own_sequence(writer, track);
+    writer->stats.events++;
+    return sequence != NULL ? put_own(writer, sequence, &copy, err)
+                            : put_shared(writer, track, &copy, err);
+}
+
+enum ss_status ss_trace_writer_range(struct ss_trace_writer *writer,
+                                     const struct ss_trace_event *begin, uint64_t end_ns,
+                                     struct ss_error *err)
+{
+    SS_TRY(ss_trace_writer_event(writer, begin, err));
+    struct ss_trace_event end = {.time_ns = end_ns,
+                                 .track_ref = begin->track_ref,
+                                 .lane = begin->lane,
+                                 .kind = SS_EVENT_END,
+                                 .flags = begin->flags & SS_EVENT_END_UNSEEN};
+    return ss_trace_writer_event(writer, &end, err);
+}
+
+/* --- counters ------------------------------------------------------------------------------- */
+
+static struct ss_trace_counter add_up(struct ss_writer_track *track,
+                                      const struct ss_trace_counter *change)
+{
+    struct ss_trace_counter total = *change;
+    if (!track->is_real && change->is_integer &&
+        !__builtin_add_overflow(track->total, change->integer, &total.integer)) {
+        track->total = total.integer;
+        return total;
+    }
+    if (!track->is_real) {
+        track->is_real = true;
+        track->real_total = (double)track->total;
+    }
+    track->real_total += change->is_integer ? (double)change->integer : change->real;
+    total.is_integer = false;
+    total.real = track->real_total;
+    return total;
+}
+
+enum ss_status ss_trace_writer_counter(struct ss_trace_writer *writer,
+                                       const struct ss_trace_counter *counter, struct ss_error *err)
+{
+    SS_TRY(ss_writer_make_room(writer, err));
+    struct ss_writer_track *track = find_track(writer, counter->track_ref);
+    if (track == NULL || track->record.kind != SS_TRACK_COUNTER) {
+        return ss_fail(err, SS_E_BUG, "value of unknown counter track %u", counter->track_ref);
+    }
+    describe(writer, counter->track_ref);
+    bool is_change = track->record.counter == SS_COUNTER_DELTA && !writer->options.totals;
+    struct ss_trace_counter value = is_change ? add_up(track, counter) : *counter;
+    size_t at = writer->unit.blobs.length;
+    ss_encode_counter(&writer->unit.blobs, &value, track->uuid);
+    push_main(writer, counter->time_ns, at);
+    writer->stats.events++;
+    return SS_OK;
+}
+
+/* --- ranges that overlap -------------------------------------------------------------------- */
+
+/* The lowest lane that is free from `time_ns` on; 0: there is none left. */
+static uint32_t choose_lane(struct ss_writer_track *track, uint64_t id, uint64_t time_ns)
+{
+    uint32_t chosen = 0;
+    for (size_t i = 0; i < track->lanes.count; i++) {
+        const struct ss_writer_lane *lane = &track->lanes.data[i];
+        if (lane->open && lane->id == id) {
+            return 0;
+        }
+        if (chosen == 0 && !lane->open && lane->last_ns <= time_ns) {
+            chosen = (uint32_t)i + 1;
+        }
+    }
+    if (chosen == 0 && track->lanes.count < SS_MAX_LANES) {
+        ss_vec_push_zero(&track->lanes);
+        chosen = (uint32_t)track->lanes.count;
+    }
+    return chosen;
+}
+
+static enum ss_status not_async(struct ss_error *err, uint32_t ref)
+{
+    return ss_fail(err, SS_E_BUG, "track %u is none for ranges that overlap", ref);
+}
+
+enum ss_status ss_trace_writer_async_begin(struct ss_trace_writer *writer, uint64_t id,
+                                           const struct ss_trace_event *event, bool *taken,
+                                           struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    struct ss_writer_track *track = find_track(writer, event->track_ref);
+    if (track == NULL || track->record.kind != SS_TRACK_ASYNC) {
+        return not_async(err, event->track_ref);
+    }
+    uint32_t number = choose_lane(track, id, event->time_ns);
+    if (taken != NULL) {
+        *taken = number != 0;
+    }
+    if (number == 0) {
+        return SS_OK;
+    }
+    struct ss_writer_lane *lane = &track->lanes.data[number - 1];
+    lane->open = true;
+    lane->id = id;
+    lane->last_ns = event->time_ns;
+    struct ss_trace_event begin = *event;
+    begin.kind = SS_EVENT_BEGIN;
+    begin.lane = number;
+    return ss_trace_writer_event(writer, &begin, err);
+}
+
+enum ss_status ss_trace_writer_async_end(struct ss_trace_writer *writer, uint64_t id,
+                                         const struct ss_trace_event *end, bool *taken,
+                                         struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    struct ss_writer_track *track = find_track(writer, end->track_ref);
+    if (track == NULL || track->record.kind != SS_TRACK_ASYNC) {
+        return not_async(err, end->track_ref);
+    }
+    uint32_t number = 0;
+    for (size_t i = 0; i < track->lanes.count && number == 0; i++) {
+        const struct ss_writer_lane *lane = &track->lanes.data[i];
+        number = lane->open && lane->id == id ? (uint32_t)i + 1 : 0;
+    }
+    if (taken != NULL) {
+        *taken = number != 0;
+    }
+    if (number == 0) {
+        return SS_OK;
+    }
+    struct ss_writer_lane *lane = &track->lanes.data[number - 1];
+    struct ss_trace_event copy = *end;
+    copy.kind = SS_EVENT_END;
+    copy.lane = number;
+    /* Clocks of two cores may differ by a little: no range ends before it began. */
+    copy.time_ns = end->time_ns > lane->last_ns ? end->time_ns : lane->last_ns;
+    lane->open = false;
+    lane->last_ns = copy.time_ns;
+    return ss_trace_writer_event(writer, &copy, err);
+}
