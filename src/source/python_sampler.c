@@ -27,6 +27,7 @@ static const uint64_t cache_check_most_ns = UINT64_C(500000000);
 static const uint64_t state_fresh_ns = UINT64_C(2000000);
 enum {
     PARK_AFTER_LOOKS = 5,
+    MOST_NAME_LOOKS = 10,   /* not every thread has a name */
     REFINE_AFTER_LOOKS = 3, /* a longer sleep is worth asking for its kind */
     WATCH_FROM_PARKED = 4   /* fewer are looked at one by one */
 };
@@ -45,9 +46,11 @@ struct entry {
     uint64_t pending_ns;     /* the last of them */
     uint32_t bare_ticks;     /* since the last look at a thread without Python frames */
     uint32_t still_looks;    /* looks in a row that found it asleep and unmoved */
+    uint32_t name_looks;     /* without finding one */
     bool parked;             /* still for a while: watched by the sum of run times, see below */
-    bool listed;             /* mark of the task scan */
-    UT_hash_handle hh;       /* by tid */
+    bool named;
+    bool listed;       /* mark of the task scan */
+    UT_hash_handle hh; /* by tid */
 };
 
 /* Work that is done now and then, and less often the longer it takes: at most a twentieth of the
@@ -519,6 +522,7 @@ static void take_name(void *context, uint64_t pthread, struct ss_strview text)
     struct entry **end = sampler->named.data + sampler->named.count;
     for (struct entry **at = first; at < end && (*at)->python->pthread == pthread; at++) {
         struct entry *entry = *at;
+        entry->named = true;
         char name[sizeof entry->public.name];
         snprintf(name, sizeof name, "%.*s", (int)text.length, text.data);
         if (strcmp(name, entry->public.name) != 0) {
@@ -540,6 +544,12 @@ static void look_at_names(struct ss_python_sampler *sampler)
     if (sampler->named.count > 0) {
         qsort(sampler->named.data, sampler->named.count, sizeof *sampler->named.data, by_pthread);
         ss_python_thread_names(sampler->python, take_name, sampler);
+    }
+    /* A thread runs before it is known by its name, and the table of names may have been changing.
+     */
+    for (size_t i = 0; i < sampler->named.count; i++) {
+        struct entry *entry = sampler->named.data[i];
+        sampler->names_wanted |= !entry->named && ++entry->name_looks < MOST_NAME_LOOKS;
     }
 }
 
