@@ -3,14 +3,16 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS stepscope RUNTIME DESTINATION bin)
-install(TARGETS stepscope_reader EXPORT stepscope LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS stepscope_reader stepscope_runtime EXPORT stepscope
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/stepscope" DESTINATION include
   FILES_MATCHING PATTERN "*.h")
 install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" DESTINATION share/doc/stepscope)
 
 # pkg-config and CMake find the prefix from where they lie: the tree may be moved.
 configure_file(packaging/stepscope-reader.pc.in stepscope-reader.pc @ONLY)
-install(FILES "${CMAKE_BINARY_DIR}/stepscope-reader.pc"
+configure_file(packaging/stepscope.pc.in stepscope.pc @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/stepscope-reader.pc" "${CMAKE_BINARY_DIR}/stepscope.pc"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 configure_package_config_file(packaging/stepscope-config.cmake.in stepscope-config.cmake
   INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/stepscope")

@@ -116,6 +116,8 @@ __attribute__((visibility("default"), weak))
 const stepscope_runtime *
 stepscope_runtime_get(uint32_t version);
 
+#ifndef STEPSCOPE_BUILDING
+
 /* --- the gate: one word per program or shared object ------------------------------------------ */
 
 struct stepscope_link {
@@ -133,7 +135,7 @@ __attribute__((weak, visibility("hidden"))) struct stepscope_link stepscope_link
 
 __attribute__((constructor, unused)) static void stepscope_connect_(void)
 {
-#if !defined(STEPSCOPE_LINKED) && !defined(STEPSCOPE_BUILDING)
+#ifndef STEPSCOPE_LINKED
     if (!stepscope_runtime_get) {
         return;
     }
@@ -358,6 +360,8 @@ static inline void stepscope_scope_end_(const int *scope)
 #define STEPSCOPE_RANGE(text) STEPSCOPE_SCOPE_(0, text, __COUNTER__)
 #define STEPSCOPE_RANGE_IN(domain, text) STEPSCOPE_SCOPE_(domain, text, __COUNTER__)
 #define STEPSCOPE_FUNC() STEPSCOPE_SCOPE_(0, __func__, __COUNTER__)
+
+#endif
 
 #ifdef __cplusplus
 }

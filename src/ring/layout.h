@@ -43,6 +43,8 @@ enum {
     SS_RING_MAX_SLOTS_LOG2 = 24,
     SS_RING_DEFAULT_SLOTS_LOG2 = 16, /* 1 MiB: 65 ms of a million records a second */
 
+    SS_RING_DEFAULT_PATIENCE_MS = 10000,
+
     SS_RING_LIVE_DEPTH = 64, /* deeper ranges are recorded, but a sample does not see them */
     SS_RING_MAX_NAMES = 1 << 16,
     SS_RING_MAX_DOMAINS = 256,
@@ -53,6 +55,14 @@ enum ss_ring_clock {
     SS_RING_CLOCK_MONOTONIC, /* stamps are ns of CLOCK_MONOTONIC */
     SS_RING_CLOCK_TSC        /* stamps are ticks of the invariant TSC; the recorder converts */
 };
+
+/* --- names of files --------------------------------------------------------------------------
+ * FOLDER/PID.STARTTIME.N.ring, N from 0: one more for each exec. A recording's own folder also
+ * holds "recorder": one page, a header of which only the recorder's line is filled; a program that
+ * starts takes over what it says. */
+
+#define SS_RING_RECORDER_FILE "recorder"
+#define SS_RING_FILE_SUFFIX ".ring"
 
 /* --- header ---------------------------------------------------------------------------------- */
 
@@ -89,6 +99,7 @@ struct ss_ring_header {
     _Atomic uint32_t slots_log2; /* of rings to come; 0: the default */
     _Atomic int32_t recorder_pid;
     _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, once a second at least */
+    _Atomic uint32_t patience_ms;  /* without a heartbeat; 0: the default */
 
     /* The program, rarely. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint32_t thread_count; /* publishes directory entries */

@@ -14,12 +14,8 @@ void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thr
         .dropped = atomic_load_explicit(&thread->dropped, memory_order_relaxed),
         .unmatched = atomic_load_explicit(&thread->unmatched, memory_order_relaxed),
         .live_changes = atomic_load_explicit(&thread->live, memory_order_relaxed) >> 16,
-        .slots_log2 = slots_log2,
-        .overwrite = mode == SS_RING_OVERWRITE};
-    if (mode == SS_RING_OVERWRITE) {
-        producer->limit = UINT64_MAX >> 1;
-    }
-    ss_ring_producer_forget_ranges(producer);
+        .slots_log2 = slots_log2};
+    ss_ring_producer_begin(producer, mode);
 }
 
 bool ss_ring_producer_make_room(struct ss_ring_producer *producer, uint32_t slots)
@@ -44,8 +40,10 @@ bool ss_ring_producer_make_room(struct ss_ring_producer *producer, uint32_t slot
     return false;
 }
 
-void ss_ring_producer_forget_ranges(struct ss_ring_producer *producer)
+void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode)
 {
+    producer->overwrite = mode == SS_RING_OVERWRITE;
+    producer->limit = producer->overwrite ? UINT64_MAX >> 1 : 0; /* 0: look at the tail first */
     producer->depth = 0;
     ss_ring_publish_live(producer, 0);
 }

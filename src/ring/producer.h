@@ -45,8 +45,8 @@ void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thr
                            uint32_t slots_log2, enum ss_ring_mode mode);
 /* Looks at the tail again. false: there is no room for `slots`; the record is counted. */
 bool ss_ring_producer_make_room(struct ss_ring_producer *producer, uint32_t slots);
-/* The live stack starts anew, and the thread with it: for a new recording. */
-void ss_ring_producer_forget_ranges(struct ss_ring_producer *producer);
+/* Another recording begins: no range is open. */
+void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode);
 
 /* Takes `slots` slots. Returns the first, or UINT64_MAX when the record is dropped. */
 static inline uint64_t ss_ring_reserve(struct ss_ring_producer *producer, uint32_t slots)

@@ -17,6 +17,7 @@ enum {
     FIRST_SLOTS = 1024,
     CHECK_BATCH = 128,
     UNIT_BYTES = 2,
+    MAX_FRAME_BYTES = 1 << 20,
 };
 
 void ss_code_cache_init(struct ss_code_cache *cache, struct ss_memory_reader *reader,
@@ -70,7 +71,7 @@ static void put_lookup(struct ss_code_cache *cache, uint64_t code, uint64_t inst
     while (cache->lookups[slot].code != 0) {
         slot = (slot + 1) & mask;
     }
-    cache->lookups[slot] = (struct ss_code_lookup){code, instruction, frame};
+    cache->lookups[slot] = (struct ss_code_lookup){code, instruction, frame, SS_CODE_END_UNKNOWN};
     cache->lookup_count++;
 }
 
@@ -469,6 +470,45 @@ uint32_t ss_code_frame_slow(struct ss_code_cache *cache, uint64_t address, uint6
     }
     put_lookup(cache, address, instruction, frame);
     return frame;
+}
+
+static bool is_return(const struct ss_cpython_layout *layout, uint8_t opcode)
+{
+    return opcode == layout->op_return_value || opcode == layout->op_return_const ||
+           opcode == layout->op_instrumented_return_value ||
+           opcode == layout->op_instrumented_return_const;
+}
+
+bool ss_code_is_return(struct ss_code_cache *cache, uint64_t code, uint64_t instruction)
+{
+    uint32_t mask = cache->lookup_slots - 1;
+    uint32_t slot = ss_code_lookup_hash(code, instruction) & mask;
+    struct ss_code_lookup *entry = &cache->lookups[slot];
+    while (entry->code != 0 && (entry->code != code || entry->instruction != instruction)) {
+        slot = (slot + 1) & mask;
+        entry = &cache->lookups[slot];
+    }
+    uint8_t opcode;
+    if (entry->end == SS_CODE_END_UNKNOWN) {
+        bool ends = ss_memory_read(cache->reader, instruction, &opcode, 1) &&
+                    is_return(cache->layout, opcode);
+        entry->end = ends ? SS_CODE_ENDS : SS_CODE_GOES_ON;
+    }
+    return entry->end == SS_CODE_ENDS;
+}
+
+uint32_t ss_code_frame_bytes(const struct ss_code_cache *cache, uint64_t code)
+{
+    const struct ss_code *known = find_code(cache, code);
+    return known != NULL ? known->frame_bytes : 0;
+}
+
+void ss_code_note_frame_bytes(struct ss_code_cache *cache, uint64_t code, uint64_t bytes)
+{
+    struct ss_code *known = find_code(cache, code);
+    if (known != NULL && bytes <= MAX_FRAME_BYTES) {
+        known->frame_bytes = (uint32_t)bytes;
+    }
 }
 
 size_t ss_code_cache_bytes(const struct ss_code_cache *cache)

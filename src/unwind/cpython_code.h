@@ -39,8 +39,9 @@ struct ss_code {
     uint32_t function, name, file; /* interned */
     int32_t first_line;
     bool is_shim;
-    bool is_dead;    /* the address was reused */
-    uint32_t doubts; /* instructions that were not in it */
+    bool is_dead;         /* the address was reused */
+    uint32_t doubts;      /* instructions that were not in it */
+    uint32_t frame_bytes; /* of its frames on the data stack; 0 not known */
     struct ss_line_entry *lines;
     uint32_t line_count;
 };
@@ -50,9 +51,13 @@ struct ss_code_frame {
     int32_t line;
 };
 
+/* Does the instruction end its frame? */
+enum ss_code_end { SS_CODE_END_UNKNOWN, SS_CODE_ENDS, SS_CODE_GOES_ON };
+
 struct ss_code_lookup {
     uint64_t code, instruction;
     uint32_t frame;
+    uint8_t end; /* enum ss_code_end */
 };
 
 struct ss_code_cache {
@@ -102,6 +107,13 @@ static inline uint32_t ss_code_frame(struct ss_code_cache *cache, uint64_t code,
         }
     }
 }
+
+/* Is the instruction, which ss_code_frame has accepted, one that returns? */
+bool ss_code_is_return(struct ss_code_cache *cache, uint64_t code, uint64_t instruction);
+
+/* How far behind a frame of this code on the data stack that of a callee begins; 0: not known. */
+uint32_t ss_code_frame_bytes(const struct ss_code_cache *cache, uint64_t code);
+void ss_code_note_frame_bytes(struct ss_code_cache *cache, uint64_t code, uint64_t bytes);
 
 /* Re-reads the fingerprints of up to `maximum` code objects and drops those that changed;
  * how many. */

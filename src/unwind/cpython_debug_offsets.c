@@ -134,6 +134,9 @@ static void derive(struct ss_cpython_layout *layout)
     layout->runtime_interpreters_main = layout->runtime_interpreters_head + 8;
     layout->tstate_datastack_top = layout->tstate_datastack_chunk + 8;
     layout->frame_size = layout->frame_owner + 1;
+    if (layout->frame_stacktop != SS_ABSENT) {
+        layout->frame_stacktop = layout->frame_instr + 8;
+    }
     layout->unicode_compact_data = layout->unicode_ascii_data + 16;
     if (!layout->is_free_threaded) {
         layout->code_tlbc = SS_ABSENT;
@@ -166,6 +169,7 @@ static bool is_sane(const struct ss_cpython_layout *layout)
            layout->frame_code + 8 <= layout->frame_owner &&
            layout->frame_previous + 8 <= layout->frame_owner &&
            layout->frame_instr + 8 <= layout->frame_owner &&
+           layout->frame_stacktop + 4 <= layout->frame_owner &&
            layout->frame_locals <= SS_FRAME_MAX_BYTES && layout->bytes_data <= 128 &&
            layout->var_size + 8 <= layout->bytes_data && layout->unicode_ascii_data <= 128 &&
            layout->unicode_length + 8 <= layout->unicode_ascii_data &&

@@ -16,12 +16,12 @@
  */
 #include <string.h>
 
+#include "unwind/walk_frame.h"
+#include "unwind/walk_leaf.h"
 #include "unwind/walk_plan.h"
 
 enum {
     MAX_RETRIES = 12,
-    OWNED_BY_C = 3,    /* this owner and above: an entry from C, 3.12 on */
-    CODE_TAG_BITS = 7, /* low bits of a _PyStackRef that are not address, 3.14 on */
     MAX_FRAME_BYTES = 512,
 };
 
@@ -55,38 +55,12 @@ static const struct ss_walk_piece *find_piece(struct finder *finder, uint64_t ad
     return NULL;
 }
 
-struct frame {
-    uint64_t address, code, previous, instruction;
-    uint8_t owner;
-    bool is_stale; /* up to 3.10: it does not run (any more) */
-};
-
-static void decode_frame(const struct ss_cpython_layout *layout, const uint8_t *bytes,
-                         struct frame *frame)
-{
-    frame->code = ss_word(bytes, layout->frame_code);
-    frame->previous = ss_word(bytes, layout->frame_previous);
-    if (layout->frame_instr != SS_ABSENT) {
-        frame->instruction = ss_word(bytes, layout->frame_instr);
-    } else {
-        int32_t lasti;
-        memcpy(&lasti, bytes + layout->frame_lasti, sizeof lasti);
-        frame->instruction = (uint32_t)lasti;
-    }
-    frame->owner = layout->frame_owner != SS_ABSENT ? bytes[layout->frame_owner] : 0;
-    frame->is_stale = layout->frame_state != SS_ABSENT &&
-                      (int8_t)bytes[layout->frame_state] != layout->frame_executing;
-    if (layout->version >= 0x030e) {
-        frame->code &= ~(uint64_t)CODE_TAG_BITS;
-    }
-}
-
 /* Is the frame the same in another copy? One that is busy may have run on. */
-static bool is_same(const struct ss_python *python, const struct frame *frame, const uint8_t *copy,
-                    bool is_busy)
+static bool is_same(const struct ss_python *python, const struct ss_walk_frame *frame,
+                    const uint8_t *copy, bool is_busy)
 {
-    struct frame other;
-    decode_frame(&python->layout, copy, &other);
+    struct ss_walk_frame other;
+    ss_walk_decode(&python->layout, copy, &other);
     return frame->code == other.code && frame->previous == other.previous &&
            frame->owner == other.owner && (is_busy || frame->instruction == other.instruction);
 }
@@ -106,7 +80,7 @@ struct attempt {
 };
 
 /* Reads a frame that no range covered, so that the next plan can. */
-static bool discover(struct ss_python *python, struct frame *frame)
+static bool discover(struct ss_python *python, struct ss_walk_frame *frame)
 {
     uint8_t bytes[MAX_FRAME_BYTES];
     struct ss_walk_scratch *scratch = python->scratch;
@@ -114,15 +88,16 @@ static bool discover(struct ss_python *python, struct frame *frame)
         !ss_memory_read(python->reader, frame->address, bytes, (size_t)python->layout.frame_size)) {
         return false;
     }
-    decode_frame(&python->layout, bytes, frame);
+    ss_walk_decode(&python->layout, bytes, frame);
     ss_vec_push(&scratch->missed, frame->address);
     return true;
 }
 
 /* One frame into the ring; false when it is no valid frame. */
-static bool put_frame(struct ss_python *python, const struct frame *frame, struct attempt *attempt)
+static bool put_frame(struct ss_python *python, const struct ss_walk_frame *frame,
+                      struct attempt *attempt)
 {
-    if (frame->owner >= OWNED_BY_C && python->layout.version >= 0x030c) {
+    if (ss_walk_is_shim(python, frame)) {
         return true;
     }
     uint32_t id = ss_code_frame(&python->codes, frame->code, frame->instruction);
@@ -138,7 +113,7 @@ static bool put_frame(struct ss_python *python, const struct frame *frame, struc
 /* Did a frame of the top move while the pointer was read? In a hurry, the innermost ones may have:
  * they are taken as they stood behind the pointer, down to the first that was there before. */
 static bool is_bad_in_top(const struct ss_python *python, const struct ss_walk_piece *piece,
-                          const struct frame *frame, uint32_t step, struct attempt *attempt)
+                          const struct ss_walk_frame *frame, uint32_t step, struct attempt *attempt)
 {
     const uint8_t *ahead = piece->ahead + (frame->address - piece->start);
     bool is_busy = step == 0 || (attempt->is_hurried && !attempt->is_settled);
@@ -146,6 +121,17 @@ static bool is_bad_in_top(const struct ss_python *python, const struct ss_walk_p
     bool is_bad = !held && (!attempt->is_hurried || attempt->is_settled);
     attempt->is_settled |= held;
     return is_bad;
+}
+
+/* Where the next frame begins tells how large this one is; those that lead to one that runs are all
+ * there. */
+static void note_size(struct ss_python *python, const struct ss_python_walk *walk,
+                      const struct ss_walk_frame *frame, const struct ss_walk_frame *inner)
+{
+    if (inner->previous == frame->address && inner->address > frame->address &&
+        ss_walk_in_current_chunk(walk, inner->address)) {
+        ss_code_note_frame_bytes(&python->codes, frame->code, inner->address - frame->address);
+    }
 }
 
 /* The frames from `leaf` on. Fills the ring, scratch->chain and scratch->missed. */
@@ -158,14 +144,16 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
     /* Up to 3.10 the frames lie all over the heap, and reading them takes longer than a short
      * function lasts. But each tells by itself whether it runs, and who called it. */
     bool is_loose = attempt->is_hurried && !ss_walk_has_datastack(python);
-    bool is_tied = scratch->plan.is_quiet;
+    bool is_tied = false;
     size_t steps_left = scratch->plan.total_bytes / finder->frame_bytes + SS_PYTHON_MAX_DEPTH;
     uint64_t circle_mark = 0; /* an address met before, renewed ever less often */
-    struct frame frame = {.address = leaf};
+    bool is_direct = false;   /* the caller called it without C in between */
+    bool leaf_runs = false;
+    struct ss_walk_frame frame = {.address = leaf}, inner = {0};
     for (uint32_t step = 0; frame.address != 0; step++, frame.address = frame.previous) {
         const struct ss_walk_piece *piece = find_piece(finder, frame.address);
         if (piece != NULL) {
-            decode_frame(&python->layout, piece->bytes + (frame.address - piece->start), &frame);
+            ss_walk_decode(&python->layout, piece->bytes + (frame.address - piece->start), &frame);
         }
         bool is_circle = frame.address == circle_mark;
         circle_mark = (step & (step - 1)) == 0 ? frame.address : circle_mark;
@@ -175,13 +163,18 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
             attempt->was_missed = true;
             return;
         }
-        bool in_top = piece != NULL && piece->ahead != NULL;
+        bool is_snapshot = piece != NULL && piece->is_snapshot;
+        bool in_top = is_snapshot || (piece != NULL && piece->ahead != NULL);
         if (in_top && is_loose && frame.is_stale) { /* it may have ended right behind the pointer */
-            decode_frame(&python->layout, piece->ahead + (frame.address - piece->start), &frame);
+            ss_walk_decode(&python->layout, piece->ahead + (frame.address - piece->start), &frame);
         }
         bool is_bad = frame.is_stale || !put_frame(python, &frame, attempt);
         attempt->lesson.is_torn |= is_bad;
-        if (in_top && !is_loose) {
+        if (is_snapshot) {
+            /* While it waits for what it called itself it does not run. */
+            is_bad |= frame.is_running && is_direct;
+            attempt->is_settled = true;
+        } else if (in_top && !is_loose) {
             is_bad |= is_bad_in_top(python, piece, &frame, step, attempt);
         }
         if (frame.address == walk->anchor && anchor != NULL && anchor->got == anchor->length) {
@@ -196,12 +189,19 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         is_bad |= frame.previous >= frame.address && in_top &&
                   ss_walk_in_current_chunk(walk, frame.address) &&
                   ss_walk_in_current_chunk(walk, frame.previous);
+        leaf_runs = step == 0 ? frame.is_running : leaf_runs;
+        if (scratch->wanted_sizes > 0 && is_snapshot && leaf_runs) {
+            note_size(python, walk, &frame, &inner);
+        }
+        inner = frame;
+        is_direct = !frame.is_entry && !ss_walk_is_shim(python, &frame);
         if (is_bad) {
             attempt->unstable = attempt->count;
             attempt->is_torn = true;
         }
     }
     attempt->reached_base = true;
+    scratch->wanted_sizes -= scratch->wanted_sizes > 0;
 }
 
 /* --- one plan --- */
@@ -241,6 +241,43 @@ static bool is_verified(const struct attempt *attempt)
     return attempt->reached_base && !attempt->is_torn && !attempt->was_missed;
 }
 
+/* One chain of what was collected. */
+static void try_leaf(struct ss_python *python, const struct ss_python_thread *thread, uint64_t leaf,
+                     bool is_hurried, struct attempt *attempt)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    *attempt = (struct attempt){.is_hurried = is_hurried};
+    ss_vec_clear(&scratch->chain);
+    ss_vec_clear(&scratch->missed);
+    struct finder finder = {scratch->pieces.data, scratch->pieces.count, 0,
+                            (size_t)python->layout.frame_size};
+    follow_chain(python, thread->walk, &finder, leaf, attempt);
+}
+
+/* Looks at the one copy of the data stack. */
+static void decode_snapshot(struct ss_python *python, const struct ss_python_thread *thread,
+                            size_t which, struct attempt *attempt)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    uint64_t pointers[2], leaves[SS_WALK_MAX_LEAVES];
+    for (size_t i = 0; i < 2; i++) {
+        const struct ss_memory_range *range = ss_walk_pointer(scratch, i, which);
+        pointers[i] = UINT64_MAX;
+        if (range->got == range->length) {
+            uint64_t pointer = ss_word(range->buffer, (int32_t)scratch->plan.pointer_at);
+            pointers[i] = is_half_made(python, thread, pointer) ? UINT64_MAX : pointer;
+        }
+    }
+    ss_walk_collect(scratch, 0);
+    size_t count = ss_walk_find_leaves(python, thread->walk, pointers, leaves);
+    for (size_t i = 0; i < count; i++) {
+        try_leaf(python, thread, leaves[i], true, attempt);
+        if (is_verified(attempt)) {
+            return;
+        }
+    }
+}
+
 /* Looks at what arrived from each pointer between two copies of the top, until one is right. */
 static void decode(struct ss_python *python, const struct ss_python_thread *thread, size_t which,
                    bool is_hurried, struct attempt *attempt)
@@ -248,7 +285,7 @@ static void decode(struct ss_python *python, const struct ss_python_thread *thre
     struct ss_walk_scratch *scratch = python->scratch;
     const struct ss_walk_plan *plan = &scratch->plan;
     for (size_t i = 0; i + 1 < plan->copies; i++) {
-        const struct ss_memory_range *pointer = &scratch->ranges.data[plan->pointer[i] + which];
+        const struct ss_memory_range *pointer = ss_walk_pointer(scratch, i, which);
         if (pointer->got < pointer->length) {
             continue;
         }
@@ -256,13 +293,8 @@ static void decode(struct ss_python *python, const struct ss_python_thread *thre
         if (is_half_made(python, thread, leaf)) {
             continue;
         }
-        *attempt = (struct attempt){.is_hurried = is_hurried};
-        ss_vec_clear(&scratch->chain);
-        ss_vec_clear(&scratch->missed);
         ss_walk_collect(scratch, i);
-        struct finder finder = {scratch->pieces.data, scratch->pieces.count, 0,
-                                (size_t)python->layout.frame_size};
-        follow_chain(python, thread->walk, &finder, leaf, attempt);
+        try_leaf(python, thread, leaf, is_hurried, attempt);
         if (is_verified(attempt)) {
             return;
         }
@@ -298,14 +330,19 @@ static bool holds_gil(const struct ss_python *python, const struct ss_python_thr
            ss_word(range->buffer, layout->gil_last_holder) == thread->tstate_address;
 }
 
-/* Decodes what a plan fetched. false: the thread is gone. */
-static bool use_fetched(struct ss_python *python, struct ss_python_thread *thread,
-                        struct attempt *attempt, struct ss_python_stack *stack)
+/* One plan, one read. false: the thread is gone. */
+static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
+                     struct attempt *attempt, struct ss_python_stack *stack)
 {
     struct ss_walk_scratch *scratch = python->scratch;
     struct ss_python_walk *walk = thread->walk;
-    const struct ss_memory_range *window = &scratch->ranges.data[scratch->plan.window];
     *attempt = (struct attempt){.was_missed = true};
+    /* A second pair of copies costs less than another call. */
+    ss_walk_make_plan(python, thread, stack->retries == 0 ? 2 : SS_WALK_MAX_COPIES);
+    if (!ss_walk_fetch(python)) {
+        return false;
+    }
+    const struct ss_memory_range *window = &scratch->ranges.data[scratch->plan.window];
     if (!is_same_thread(python, thread, window)) {
         python->threads_stale = true;
         return false;
@@ -314,7 +351,10 @@ static bool use_fetched(struct ss_python *python, struct ss_python_thread *threa
     ss_vec_clear(&scratch->chain);
     ss_vec_clear(&scratch->missed);
     size_t which;
-    if (choose_pointer(python, walk, window->buffer, &which)) {
+    bool is_known = choose_pointer(python, walk, window->buffer, &which);
+    if (is_known && ss_walk_has_snapshot(python)) {
+        decode_snapshot(python, thread, which, attempt);
+    } else if (is_known) {
         /* To wait until the innermost frame holds still would favour functions that last. Where
          * frames lie apart, the first try is worth it: they tell less when taken as they are. */
         bool is_hurried = ss_walk_has_datastack(python);
@@ -326,15 +366,6 @@ static bool use_fetched(struct ss_python *python, struct ss_python_thread *threa
     attempt->lesson.is_torn |= !attempt->reached_base;
     ss_walk_learn(python, walk, window->buffer, &attempt->lesson);
     return true;
-}
-
-/* One plan, one read. false: the thread is gone. */
-static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
-                     struct attempt *attempt, struct ss_python_stack *stack)
-{
-    /* A second pair of copies costs less than another call. */
-    ss_walk_make_plan(python, thread, stack->retries == 0 ? 2 : SS_WALK_MAX_COPIES);
-    return ss_walk_fetch(python) && use_fetched(python, thread, attempt, stack);
 }
 
 /* Turns the ring round: frames outermost first, without the unstable innermost ones. */
@@ -351,21 +382,16 @@ static void put_result(struct ss_python *python, const struct attempt *attempt,
     stack->depth = kept;
 }
 
-enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_python_thread *thread,
-                                       struct ss_walk_scratch *fetched,
-                                       struct ss_python_stack *stack)
+enum ss_python_result ss_python_walk_thread(struct ss_python *python,
+                                            struct ss_python_thread *thread,
+                                            struct ss_python_stack *stack)
 {
-    struct ss_walk_scratch *own = python->scratch;
     memset(stack, 0, sizeof *stack);
     stack->frames = python->frames;
+    thread->walk->number++;
     for (; stack->retries <= MAX_RETRIES; stack->retries++) {
         struct attempt attempt;
-        python->scratch = fetched != NULL ? fetched : own;
-        bool is_there = fetched != NULL ? use_fetched(python, thread, &attempt, stack)
-                                        : try_once(python, thread, &attempt, stack);
-        python->scratch = own;
-        fetched = NULL;
-        if (!is_there) {
+        if (!try_once(python, thread, &attempt, stack)) {
             stack->depth = 0;
             return SS_PYTHON_LOST;
         }
@@ -383,12 +409,4 @@ enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_pytho
     }
     stack->retries = MAX_RETRIES;
     return stack->depth > 0 ? SS_PYTHON_PARTIAL : SS_PYTHON_LOST;
-}
-
-enum ss_python_result ss_python_walk_thread(struct ss_python *python,
-                                            struct ss_python_thread *thread,
-                                            struct ss_python_stack *stack)
-{
-    thread->walk->number++;
-    return ss_walk_complete(python, thread, NULL, stack);
 }

@@ -35,12 +35,10 @@ void ss_python_walk_free(struct ss_python_walk *walk)
     }
 }
 
-struct ss_walk_scratch *ss_walk_scratch_new(uint32_t *reversed)
+struct ss_walk_scratch *ss_walk_scratch_new(void)
 {
     struct ss_walk_scratch *scratch = ss_alloc_zero(1, sizeof *scratch);
-    scratch->shares_reversed = reversed != NULL;
-    scratch->reversed =
-        reversed != NULL ? reversed : ss_alloc_zero(SS_PYTHON_MAX_DEPTH, sizeof *reversed);
+    scratch->reversed = ss_alloc_zero(SS_PYTHON_MAX_DEPTH, sizeof *scratch->reversed);
     return scratch;
 }
 
@@ -52,17 +50,15 @@ void ss_walk_scratch_free(struct ss_walk_scratch *scratch)
         ss_vec_fini(&scratch->chain);
         ss_vec_fini(&scratch->missed);
         ss_free(scratch->buffer);
-        if (!scratch->shares_reversed) {
-            ss_free(scratch->reversed);
-        }
+        ss_free(scratch->reversed);
         ss_free(scratch);
     }
 }
 
 size_t ss_walk_scratch_bytes(const struct ss_walk_scratch *scratch)
 {
-    size_t own = scratch->shares_reversed ? 0 : SS_PYTHON_MAX_DEPTH * sizeof *scratch->reversed;
-    return scratch->buffer_bytes + own + scratch->ranges.capacity * sizeof *scratch->ranges.data +
+    return scratch->buffer_bytes + SS_PYTHON_MAX_DEPTH * sizeof *scratch->reversed +
+           scratch->ranges.capacity * sizeof *scratch->ranges.data +
            scratch->pieces.capacity * sizeof *scratch->pieces.data;
 }
 
@@ -83,7 +79,8 @@ static size_t add_window(const struct ss_python *python, const struct ss_python_
 
 /* The pointer to the innermost frame: in the thread state, or in a _PyCFrame on the C stack (3.11,
  * 3.12) of which there may be several candidates. */
-static size_t add_pointers(const struct ss_python *python, const struct ss_python_thread *thread)
+static size_t add_pointers(const struct ss_python *python, const struct ss_python_thread *thread,
+                           bool is_ahead)
 {
     const struct ss_cpython_layout *layout = &python->layout;
     const struct ss_python_walk *walk = thread->walk;
@@ -98,8 +95,11 @@ static size_t add_pointers(const struct ss_python *python, const struct ss_pytho
                      python->window_start);
         return first;
     }
+    /* Ahead of a copy the likeliest comes last, behind it first: each is the closest to it. */
     for (uint32_t i = 0; i < walk->cframe_count; i++) {
-        add_range(python->scratch, walk->cframes[i] + (uint64_t)layout->cframe_current_frame, 8);
+        uint32_t place = is_ahead ? walk->cframe_count - 1 - i : i;
+        add_range(python->scratch, walk->cframes[place] + (uint64_t)layout->cframe_current_frame,
+                  8);
     }
     plan->pointer_count = walk->cframe_count;
     return first;
@@ -202,6 +202,24 @@ static void add_top(const struct ss_python *python, const struct ss_python_walk 
     plan->top_count = scratch->ranges.count - plan->top[plan->copies - 1];
 }
 
+/* The pointer is read first, so that nothing has disturbed the target yet: it takes a while to
+ * write to what was just read. */
+static void add_snapshot(const struct ss_python *python, const struct ss_python_thread *thread,
+                         struct ss_walk_span top)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    struct ss_walk_plan *plan = &scratch->plan;
+    struct ss_walk_span nothing = {0, 0};
+    add_top(python, thread->walk, nothing);
+    plan->is_turned = true;
+    plan->pointer[0] = add_pointers(python, thread, true);
+    if (top.start < top.end) {
+        plan->stack = add_range(scratch, top.start, top.end - top.start);
+    }
+    plan->pointer[1] = add_pointers(python, thread, false);
+    add_top(python, thread->walk, nothing);
+}
+
 static uint64_t gil_of(const struct ss_python *python, const struct ss_python_thread *thread)
 {
     for (size_t i = 0; i < python->interpreters.count; i++) {
@@ -222,7 +240,7 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
     if (!walk->spans_known) {
         join_externals(python, walk);
     }
-    plan->anchor = plan->gil = SIZE_MAX;
+    plan->anchor = plan->gil = plan->stack = SIZE_MAX;
     plan->top_externals = walk->top_externals;
     ss_vec_clear(&scratch->ranges);
     struct ss_walk_span top = top_span(python, walk);
@@ -238,9 +256,14 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
         scratch->ranges.count--; /* nothing to tie to the top */
         plan->anchor = SIZE_MAX;
     }
-    add_top(python, walk, top);
+    if (ss_walk_has_snapshot(python)) {
+        add_snapshot(python, thread, top);
+        copies = 0;
+    } else {
+        add_top(python, walk, top);
+    }
     for (size_t i = 0; i + 1 < copies; i++) {
-        plan->pointer[i] = add_pointers(python, thread);
+        plan->pointer[i] = add_pointers(python, thread, false);
         add_top(python, walk, top);
     }
     if (!has_cframe) {
@@ -252,40 +275,9 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
     }
 }
 
-void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_python_thread *thread)
+bool ss_walk_fetch(struct ss_python *python)
 {
     struct ss_walk_scratch *scratch = python->scratch;
-    struct ss_walk_plan *plan = &scratch->plan;
-    struct ss_python_walk *walk = thread->walk;
-    *plan = (struct ss_walk_plan){.is_quiet = true, .anchor = SIZE_MAX, .gil = SIZE_MAX};
-    ss_vec_clear(&scratch->ranges);
-    if (!walk->spans_known) {
-        join_externals(python, walk);
-    }
-    if (python->layout.tstate_cframe != SS_ABSENT) {
-        plan->window = add_window(python, thread);
-    }
-    plan->pointer[0] = add_pointers(python, thread);
-    plan->copies = 2;
-    /* All that an ordinary plan has in the top is part of what lies below an empty one. */
-    struct ss_walk_span top = top_span(python, walk);
-    uint64_t start = walk->chunks.count > 0
-                         ? walk->chunks.data[0].address + (uint64_t)python->layout.chunk_data
-                         : top.end;
-    size_t below = scratch->ranges.count;
-    if (start < top.end) {
-        add_range(scratch, start, top.end - start);
-    }
-    for (size_t i = 0; i < walk->top_externals; i++) {
-        add_external(python, walk, i);
-    }
-    add_below(python, walk, (struct ss_walk_span){start, top.end});
-    plan->below = below;
-    plan->below_count = scratch->ranges.count - below;
-}
-
-void ss_walk_place_ranges(struct ss_walk_scratch *scratch)
-{
     if (scratch->plan.total_bytes > scratch->buffer_bytes) {
         ss_free(scratch->buffer);
         scratch->buffer_bytes = scratch->plan.total_bytes * 2;
@@ -296,12 +288,6 @@ void ss_walk_place_ranges(struct ss_walk_scratch *scratch)
         scratch->ranges.data[i].buffer = next;
         next += scratch->ranges.data[i].length;
     }
-}
-
-bool ss_walk_fetch(struct ss_python *python)
-{
-    struct ss_walk_scratch *scratch = python->scratch;
-    ss_walk_place_ranges(scratch);
     return python->reader->read(python->reader, scratch->ranges.data, scratch->ranges.count) == 0;
 }
 
@@ -318,6 +304,12 @@ void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window)
     const struct ss_walk_plan *plan = &scratch->plan;
     size_t externals = plan->top_externals;
     ss_vec_clear(&scratch->pieces);
+    if (plan->stack != SIZE_MAX) {
+        const struct ss_memory_range *range = &scratch->ranges.data[plan->stack];
+        ss_vec_push(&scratch->pieces,
+                    (struct ss_walk_piece){range->address, range->address + range->got,
+                                           range->buffer, NULL, true});
+    }
     for (size_t k = 0; k < plan->top_count; k++) {
         /* The data stack, which is last in the ranges, is asked first. */
         size_t i = plan->top_count > externals ? (k + externals) % plan->top_count : k;
@@ -325,14 +317,30 @@ void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window)
         const struct ss_memory_range *behind = top_range(scratch, window + 1, i, externals);
         size_t got = behind->got < ahead->got ? behind->got : ahead->got;
         ss_vec_push(&scratch->pieces, (struct ss_walk_piece){behind->address, behind->address + got,
-                                                             behind->buffer, ahead->buffer});
+                                                             behind->buffer, ahead->buffer, false});
     }
     for (size_t i = 0; i < plan->below_count; i++) {
         const struct ss_memory_range *range = &scratch->ranges.data[plan->below + i];
         ss_vec_push(&scratch->pieces,
                     (struct ss_walk_piece){range->address, range->address + range->got,
-                                           range->buffer, NULL});
+                                           range->buffer, NULL, false});
     }
+}
+
+const struct ss_walk_piece *ss_walk_snapshot(const struct ss_walk_scratch *scratch)
+{
+    return scratch->pieces.count > 0 && scratch->pieces.data[0].is_snapshot
+               ? &scratch->pieces.data[0]
+               : NULL;
+}
+
+const struct ss_memory_range *ss_walk_pointer(const struct ss_walk_scratch *scratch, size_t i,
+                                              size_t which)
+{
+    const struct ss_walk_plan *plan = &scratch->plan;
+    bool is_turned = plan->is_turned && i == 0;
+    return &scratch->ranges
+                .data[plan->pointer[i] + (is_turned ? plan->pointer_count - 1 - which : which)];
 }
 
 /* --- predictions --- */

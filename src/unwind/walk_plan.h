@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a walk fetches: predictions from the walks before, the ranges made from them, and what
- * arrived. Plan, fetch and decode are steps of their own: walk_batch.c fetches many plans with one
- * call, each thread's ranges side by side.
+ * arrived. Used by cpython_walk.c alone.
  *
  * Order of the ranges: the thread state; the anchor (the outermost frame of the top); what lies
  * below the top; then the top, a pointer to the innermost frame, the top again, and possibly
@@ -18,6 +17,7 @@
 enum {
     SS_WALK_MAX_CFRAMES = 6,
     SS_WALK_MAX_COPIES = 4, /* of the top */
+    SS_WALK_LEARN_SIZES = 64,
 };
 
 struct ss_walk_chunk {
@@ -54,6 +54,7 @@ struct ss_python_walk {
 struct ss_walk_piece {
     uint64_t start, end;
     const uint8_t *bytes, *ahead;
+    bool is_snapshot; /* of the data stack, all at one time */
 };
 
 /* Indices into scratch->ranges; SIZE_MAX: none. */
@@ -61,12 +62,13 @@ struct ss_walk_plan {
     size_t window, anchor, gil;
     size_t below, below_count; /* data stack, then externals */
     size_t top[SS_WALK_MAX_COPIES], top_count, top_externals;
+    size_t stack; /* the one copy of the data stack's top, where one is enough */
     size_t pointer[SS_WALK_MAX_COPIES - 1], pointer_count;
+    bool is_turned;    /* the candidates of pointer[0] are in the opposite order */
     size_t pointer_at; /* where in its range the pointer is */
     uint64_t cframe;   /* 3.11, 3.12: the one that holds the pointer, once read */
     size_t copies;     /* of the top; pointer[i] stands between copies i and i + 1 */
     size_t total_bytes;
-    bool is_quiet; /* of a thread that cannot run Python meanwhile: nothing is read twice */
 };
 
 struct ss_walk_scratch {
@@ -77,8 +79,8 @@ struct ss_walk_scratch {
     struct ss_vec_of(uint64_t) missed;               /* frames that no range covered */
     uint8_t *buffer;
     size_t buffer_bytes;
-    uint32_t *reversed; /* ids, innermost first: a ring of SS_PYTHON_MAX_DEPTH */
-    bool shares_reversed;
+    uint32_t wanted_sizes; /* so many walks note the sizes of frames */
+    uint32_t *reversed;    /* ids, innermost first: a ring of SS_PYTHON_MAX_DEPTH */
 };
 
 /* What a chain taught, for the next plan. */
@@ -99,20 +101,24 @@ static inline bool ss_walk_has_datastack(const struct ss_python *python)
     return python->layout.tstate_datastack_chunk != SS_ABSENT;
 }
 
+/* From 3.11 to 3.13 one copy of the data stack tells what was innermost in it; see walk_leaf.h. */
+static inline bool ss_walk_has_snapshot(const struct ss_python *python)
+{
+    return python->layout.frame_stacktop != SS_ABSENT;
+}
+
 void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_thread *thread,
                        size_t copies);
-/* A plan for a thread of which the caller proves that it did not run Python during the read. */
-void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_python_thread *thread);
-/* Gives each range its place in the buffer. */
-void ss_walk_place_ranges(struct ss_walk_scratch *scratch);
 /* One call for everything; false when the target is gone or refuses. */
 bool ss_walk_fetch(struct ss_python *python);
-/* Walks a thread, beginning with what was fetched for it already (NULL: nothing). */
-enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_python_thread *thread,
-                                       struct ss_walk_scratch *fetched,
-                                       struct ss_python_stack *stack);
 /* The pieces as seen from pointer `window`. */
 void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window);
+
+/* The copy of the data stack's top among the pieces; NULL: none. */
+const struct ss_walk_piece *ss_walk_snapshot(const struct ss_walk_scratch *scratch);
+/* The range of the i-th pointer, of the candidate `which`. */
+const struct ss_memory_range *ss_walk_pointer(const struct ss_walk_scratch *scratch, size_t i,
+                                              size_t which);
 
 void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe);
 bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t address);

@@ -202,7 +202,19 @@ static enum ss_python_result take_one(struct ss_python *python, struct ss_python
     return result;
 }
 
-/* Waits for the next point of the schedule; points that have passed are skipped. */
+/* 0 to 1; the same in every run. */
+static double draw(void)
+{
+    static uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (double)(state >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* Waits for a moment within the next period, drawn anew each time: a program that repeats itself
+ * must not meet the same point of its loop again and again. Periods that have passed are skipped.
+ */
 static void wait_for_tick(uint64_t *due_ns, uint64_t period_ns, struct tally *tally)
 {
     if (period_ns == 0) {
@@ -210,11 +222,12 @@ static void wait_for_tick(uint64_t *due_ns, uint64_t period_ns, struct tally *ta
     }
     *due_ns += period_ns;
     uint64_t now = ss_clock_monotonic_ns();
-    if (now > *due_ns + period_ns) {
+    if (now > *due_ns + 2 * period_ns) {
         tally->late++;
         *due_ns = now;
     }
-    struct timespec until = {(time_t)(*due_ns / 1000000000U), (long)(*due_ns % 1000000000U)};
+    uint64_t until_ns = *due_ns + (uint64_t)(draw() * (double)period_ns);
+    struct timespec until = {(time_t)(until_ns / 1000000000U), (long)(until_ns % 1000000000U)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
     }
 }

@@ -155,6 +155,19 @@ def test_every_kind_of_child_is_recorded(stepscope, python, tmp_path):
     assert "in_thread" in found and not (wanted - {"in_thread"}) & found
 
 
+def test_a_thread_that_gets_its_name_late_has_it(stepscope, python, tmp_path):
+    out = tmp_path / "t.pftrace"
+    code = ("import _thread, threading, time\n"
+            "def work():\n"
+            "    time.sleep(0.6)\n"
+            "    threading.current_thread().name = 'named' + ' late'\n"
+            "    time.sleep(1.5)\n"
+            "_thread.start_new_thread(work, ())\n"
+            "time.sleep(2.5)")
+    stepscope("record", "-o", out, "--", python, "-c", code)
+    assert '"named late"' in json.dumps(info(stepscope, out))
+
+
 def test_short_children_are_counted_and_named(stepscope, python, tmp_path):
     out = tmp_path / "t.pftrace"
     code = ("import subprocess\n"

@@ -166,6 +166,19 @@ static inline void image_fill_frame(struct image *image, uint64_t frame, uint64_
     }
 }
 
+/* From 3.11 to 3.13 a frame says whether it runs itself or waits for what it called. */
+static inline void image_set_running(struct image *image, uint64_t frame, bool is_running)
+{
+    image_put(image, frame, image->layout->frame_stacktop, is_running ? UINT32_MAX : 2, 4);
+}
+
+/* Makes instruction `unit` of a code object one that returns. */
+static inline void image_put_return(struct image *image, uint64_t code, unsigned unit)
+{
+    image_put(image, code, image->layout->code_bytecode + (int32_t)unit * 2,
+              (uint64_t)image->layout->op_return_value, 1);
+}
+
 /* Makes `frame` the innermost one (0: none). */
 static inline void image_set_leaf(struct image *image, uint64_t frame)
 {

@@ -7,6 +7,7 @@
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <frameobject.h>
+#include <opcode.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +69,6 @@ static void put_runtime(void)
     PUT(gil_size, sizeof(struct _gil_runtime_state));
     OFFSET(gil_last_holder, struct _gil_runtime_state, last_holder);
     OFFSET(gil_locked, struct _gil_runtime_state, locked);
-    OFFSET(gil_switch_number, struct _gil_runtime_state, switch_number);
 #ifdef Py_GIL_DISABLED
     OFFSET(gil_enabled, struct _gil_runtime_state, enabled);
 #else
@@ -150,6 +150,8 @@ static void put_frame(void)
     ABSENT(frame_instr);
     ABSENT(frame_owner);
     OFFSET(frame_locals, PyFrameObject, f_localsplus);
+    ABSENT(frame_stacktop);
+    ABSENT(frame_is_entry);
 #else
     PUT(frame_size, offsetof(_PyInterpreterFrame, owner) + 1);
     OFFSET(frame_previous, _PyInterpreterFrame, previous);
@@ -165,6 +167,35 @@ static void put_frame(void)
     OFFSET(frame_code, _PyInterpreterFrame, f_executable);
     OFFSET(frame_instr, _PyInterpreterFrame, instr_ptr);
 #endif
+#if PY_VERSION_HEX < 0x030e0000
+    OFFSET(frame_stacktop, _PyInterpreterFrame, stacktop);
+#else
+    ABSENT(frame_stacktop);
+#endif
+#if PY_VERSION_HEX < 0x030c0000
+    OFFSET(frame_is_entry, _PyInterpreterFrame, is_entry);
+#else
+    ABSENT(frame_is_entry);
+#endif
+#endif
+}
+
+/* Wanted where frame_stacktop is. */
+static void put_instructions(void)
+{
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000
+    PUT(op_return_value, RETURN_VALUE);
+#else
+    ABSENT(op_return_value);
+#endif
+#if PY_VERSION_HEX >= 0x030c0000 && PY_VERSION_HEX < 0x030e0000
+    PUT(op_return_const, RETURN_CONST);
+    PUT(op_instrumented_return_value, INSTRUMENTED_RETURN_VALUE);
+    PUT(op_instrumented_return_const, INSTRUMENTED_RETURN_CONST);
+#else
+    ABSENT(op_return_const);
+    ABSENT(op_instrumented_return_value);
+    ABSENT(op_instrumented_return_const);
 #endif
 }
 
@@ -284,6 +315,7 @@ int main(void)
     put_interpreter();
     put_thread();
     put_frame();
+    put_instructions();
     put_code();
     put_objects();
     put_dict();

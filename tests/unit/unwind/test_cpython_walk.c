@@ -207,6 +207,68 @@ static void a_frame_elsewhere_is_found_and_remembered(void **state)
     }
 }
 
+static void walk_to(struct fixture *fixture, uint32_t depth, const char *leaf, int32_t line)
+{
+    struct ss_python_stack stack;
+    assert_int_equal(ss_python_walk_thread(fixture->python, fixture->thread, &stack), SS_PYTHON_OK);
+    assert_int_equal(stack.depth, depth);
+    assert_frame(fixture, &stack, depth - 1, leaf, line);
+}
+
+/* The pointer is read at another time than the frames: they tell themselves which of them runs. */
+static void what_runs_is_innermost_wherever_the_pointer_was(void **state)
+{
+    (void)state;
+    for (int v = 3; v < VERSIONS; v++) {
+        struct fixture fixture;
+        begin(&fixture, versions[v]);
+        struct image *image = &fixture.image;
+        image_set_running(image, image->frames[DEPTH - 1], true);
+        walk_to(&fixture, DEPTH, "f11", 1102);
+        image_set_leaf(image, image->frames[DEPTH - 3]); /* it calls meanwhile */
+        walk_to(&fixture, DEPTH, "f11", 1102);
+        image_set_leaf(image, image->frames[DEPTH - 1]); /* it returns meanwhile */
+        image_set_running(image, image->frames[DEPTH - 1], false);
+        image_set_running(image, image->frames[DEPTH - 2], true);
+        walk_to(&fixture, DEPTH - 1, "f10", 1002);
+        end(&fixture);
+    }
+}
+
+static void a_frame_that_ends_is_left_as_its_version_does(void **state)
+{
+    (void)state;
+    for (int v = 3; v < VERSIONS; v++) {
+        struct fixture fixture;
+        begin(&fixture, versions[v]);
+        struct image *image = &fixture.image;
+        bool counts = versions[v] == 0x030b;
+        uint64_t leaf = image->frames[DEPTH - 1];
+        image_fill_frame(image, leaf, image_code_of(image, 0), image->frames[DEPTH - 2], 6);
+        image_put_return(image, image_code_of(image, 0), 6);
+        walk_to(&fixture, counts ? DEPTH : DEPTH - 1, counts ? "f11" : "f10", counts ? 1102 : 1002);
+        image_set_running(image, leaf, true);
+        walk_to(&fixture, DEPTH, "f11", 1102); /* how large frames are is known from here on */
+        image_set_running(image, leaf, false);
+        image_set_leaf(image, image->frames[DEPTH - 4]);
+        walk_to(&fixture, counts ? DEPTH : DEPTH - 1, counts ? "f11" : "f10", counts ? 1102 : 1002);
+        end(&fixture);
+    }
+}
+
+static void what_c_called_is_found_above_what_runs(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, 0x030b);
+    struct image *image = &fixture.image;
+    image_set_running(image, image->frames[DEPTH - 3], true);
+    walk_to(&fixture, DEPTH - 2, "f9", 902); /* what is above it has ended */
+    image_put(image, image->frames[DEPTH - 2], image->layout->frame_is_entry, 1, 1);
+    walk_to(&fixture, DEPTH, "f11", 1102);
+    end(&fixture);
+}
+
 static void a_circle_of_frames_ends(void **state)
 {
     (void)state;
@@ -385,6 +447,9 @@ int main(void)
         cmocka_unit_test(a_leaf_that_comes_and_goes_is_no_wrong_stack),
         cmocka_unit_test(what_holds_still_is_kept),
         cmocka_unit_test(a_frame_elsewhere_is_found_and_remembered),
+        cmocka_unit_test(what_runs_is_innermost_wherever_the_pointer_was),
+        cmocka_unit_test(a_frame_that_ends_is_left_as_its_version_does),
+        cmocka_unit_test(what_c_called_is_found_above_what_runs),
         cmocka_unit_test(a_circle_of_frames_ends),
         cmocka_unit_test(a_pointer_into_nowhere_is_lost),
         cmocka_unit_test(an_instruction_outside_the_code_is_no_frame),

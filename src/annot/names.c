@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annot/names.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { TABLE_SLOTS = 1 << 18 }; /* four times the names there can be */
+
+/* One mapping; pages that nobody needs are never made. */
+struct names {
+    char log[SS_RING_DEFINITIONS_BYTES];
+    _Atomic uint32_t table[TABLE_SLOTS];      /* offset of the definition + 1; 0: free */
+    uint32_t described[2][SS_RING_MAX_NAMES]; /* hash of a name's style and counter */
+    uint32_t log_bytes, names, domains;
+};
+
+static struct names *names;
+
+bool ss_names_init(void)
+{
+    void *memory = mmap(NULL, sizeof *names, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    names = memory;
+    names->names = names->domains = 1;
+    return true;
+}
+
+static uint32_t hash_text(uint32_t kind, const char *text, size_t length)
+{
+    uint64_t hash = kind * UINT64_C(0x9e3779b97f4a7c15) ^ length;
+    while (length >= 8) {
+        uint64_t word;
+        memcpy(&word, text, 8);
+        hash = (hash ^ word) * UINT64_C(0xd6e8feb86659fd93);
+        hash ^= hash >> 32;
+        text += 8;
+        length -= 8;
+    }
+    uint64_t rest = 0;
+    memcpy(&rest, text, length);
+    hash = (hash ^ rest) * UINT64_C(0xd6e8feb86659fd93);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool is_it(uint32_t offset, uint32_t kind, const char *text, size_t length, uint32_t *id)
+{
+    struct ss_ring_definition head;
+    memcpy(&head, names->log + offset, sizeof head);
+    *id = head.a;
+    return head.kind == kind && head.length == length &&
+           memcmp(names->log + offset + sizeof head, text, length) == 0;
+}
+
+/* Returns the id; else 0, and `*free_slot` is where it would stand. */
+static uint32_t look(uint32_t kind, const char *text, size_t length, uint32_t *free_slot)
+{
+    uint32_t slot = hash_text(kind, text, length) & (TABLE_SLOTS - 1);
+    for (;;) {
+        /* Pairs with the release store in ss_names_add: the definition is complete. */
+        uint32_t entry = atomic_load_explicit(&names->table[slot], memory_order_acquire);
+        uint32_t id;
+        if (entry == 0) {
+            *free_slot = slot;
+            return 0;
+        }
+        if (is_it(entry - 1, kind, text, length, &id)) {
+            return id;
+        }
+        slot = (slot + 1) & (TABLE_SLOTS - 1);
+    }
+}
+
+static size_t cut(size_t length)
+{
+    return length < SS_RING_MAX_TEXT_BYTES ? length : SS_RING_MAX_TEXT_BYTES;
+}
+
+uint32_t ss_names_find(enum ss_ring_definition_kind kind, const char *text, size_t length)
+{
+    uint32_t slot;
+    return names != NULL ? look(kind, text, cut(length), &slot) : 0;
+}
+
+static bool append(const struct ss_ring_definition *head, const char *text)
+{
+    size_t bytes = ss_ring_definition_bytes(head->length);
+    if (bytes > sizeof names->log - names->log_bytes) {
+        return false;
+    }
+    char *to = names->log + names->log_bytes;
+    memcpy(to, head, sizeof *head);
+    memcpy(to + sizeof *head, text, head->length);
+    names->log_bytes += (uint32_t)bytes;
+    return true;
+}
+
+uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_t length)
+{
+    uint32_t slot;
+    length = cut(length);
+    uint32_t id = names != NULL ? look(kind, text, length, &slot) : 0;
+    if (id != 0 || names == NULL) {
+        return id;
+    }
+    bool is_name = kind == SS_RING_DEFINE_NAME;
+    uint32_t *next = is_name ? &names->names : &names->domains;
+    uint32_t offset = names->log_bytes;
+    struct ss_ring_definition head = {.kind = kind, .length = (uint32_t)length, .a = *next};
+    if (*next >= (is_name ? (uint32_t)SS_RING_MAX_NAMES : (uint32_t)SS_RING_MAX_DOMAINS) ||
+        !append(&head, text)) {
+        return 0;
+    }
+    atomic_store_explicit(&names->table[slot], offset + 1, memory_order_release);
+    return (*next)++;
+}
+
+bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c)
+{
+    if (names == NULL || name == 0 || name >= names->names || c >= names->names ||
+        (kind == SS_RING_DEFINE_COUNTER && (b >= names->names || c >= SS_RING_COUNTER_COUNT))) {
+        return false;
+    }
+    uint32_t words[2] = {b, c};
+    uint32_t hash = hash_text(kind, (const char *)words, sizeof words) | 1;
+    uint32_t *known = &names->described[kind == SS_RING_DEFINE_COUNTER][name];
+    struct ss_ring_definition head = {.kind = kind, .a = name, .b = b, .c = c};
+    if (*known == hash || !append(&head, "")) {
+        return false;
+    }
+    *known = hash;
+    return true;
+}
+
+const char *ss_names_log(void)
+{
+    return names != NULL ? names->log : NULL;
+}
+
+uint32_t ss_names_log_bytes(void)
+{
+    return names != NULL ? names->log_bytes : 0;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annot/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "annot/names.h"
+#include "annot/stamp.h"
+#include "base/env.h"
+#include "ring/place.h"
+
+enum { MAX_EXECS = 10000, LEAST_SLOTS_LOG2 = 10 };
+
+struct ss_ring_header *ss_process_header;
+
+/* Wiped on fork: zeros mean "not this process's". */
+static struct state {
+    atomic_uint is_ours; /* 0 no, 1 being made, 2 yes */
+    atomic_uint lock;
+    bool has_file;
+    dev_t device;
+    ino_t inode;
+    uint64_t file_end;
+    uint32_t definition_room, definition_bytes;
+    _Atomic uint64_t ids;
+    uint64_t salt;
+    char path[SS_RING_PATH_BYTES];
+    char *directory; /* the file up to the segments */
+    uint32_t ring_count;
+    struct ss_ring_thread *rings[SS_RING_MAX_THREADS];
+    uint8_t ring_slots_log2[SS_RING_MAX_THREADS];
+} * state;
+
+/* What a child keeps. */
+static struct {
+    char folder[SS_RING_PATH_BYTES - 64]; /* "": none is safe */
+    pid_t pid;                            /* of whom `generation` is true */
+    uint32_t generation;
+    bool folder_is_recorders;
+} kept;
+
+void *ss_process_wiped_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    if (madvise(memory, bytes, MADV_WIPEONFORK) != 0) { /* before Linux 4.14 */
+        munmap(memory, bytes);
+        return NULL;
+    }
+    return memory;
+}
+
+/* --- lock ------------------------------------------------------------------------------------ */
+
+void ss_process_lock(void)
+{
+    unsigned expected = 0;
+    while (!atomic_compare_exchange_weak_explicit(&state->lock, &expected, 1, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+        expected = 0;
+        sched_yield();
+    }
+}
+
+void ss_process_unlock(void)
+{
+    atomic_store_explicit(&state->lock, 0, memory_order_release);
+}
+
+bool ss_process_is_set_up(void)
+{
+    return state != NULL;
+}
+
+/* --- who we are ------------------------------------------------------------------------------ */
+
+static uint64_t read_start_time(int32_t *parent_pid)
+{
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    uint64_t start = 0;
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at + 1, ' ');
+        if (at != NULL && field == 3) {
+            *parent_pid = (int32_t)strtol(at + 1, NULL, 10);
+        } else if (at != NULL && field == 21) {
+            start = strtoull(at + 1, NULL, 10);
+        }
+    }
+    return start;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static bool allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+    int result;
+    do {
+        result = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
+    } while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/* By its name, each time: a program may close descriptors that it did not open. */
+static int open_again(void)
+{
+    struct stat stat;
+    int fd = state->has_file ? ss_ring_place_open(state->path) : -1;
+    if (fd >= 0 &&
+        (fstat(fd, &stat) != 0 || stat.st_dev != state->device || stat.st_ino != state->inode)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* The recorder's wishes, from its page. */
+static bool take_over_wishes(struct ss_ring_header *header)
+{
+    char path[SS_RING_PATH_BYTES];
+    snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, kept.folder);
+    int fd = ss_ring_place_open(path);
+    static const size_t line = SS_RING_LINE_BYTES;
+    bool is_there = fd >= 0 && pread(fd, (char *)header + line, line, (off_t)line) == (ssize_t)line;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_there;
+}
+
+static void fill_header(struct ss_ring_header *header, uint64_t start_time, int32_t parent_pid)
+{
+    header->version = SS_RING_VERSION;
+    header->byte_order = SS_RING_BYTE_ORDER;
+    header->clock = ss_stamp_clock;
+    header->pid = (int32_t)getpid();
+    header->parent_pid = parent_pid;
+    header->generation = kept.generation;
+    header->start_time_ticks = start_time;
+    header->created_ns = ss_stamp_monotonic_ns();
+    header->step = header->epoch = -1;
+}
+
+/* Did this process call exec before anybody recorded it? */
+static bool is_unused_page(void)
+{
+    struct ss_ring_header header = {0};
+    int fd = ss_ring_place_open(state->path);
+    bool unused = fd >= 0 && !kept.folder_is_recorders &&
+                  pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                  atomic_load(&header.recorder_pid) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return unused;
+}
+
+static int create_file(uint64_t start_time)
+{
+    for (int i = 0; i < MAX_EXECS; i++) {
+        snprintf(state->path, sizeof state->path, "%s/%d.%llu.%d" SS_RING_FILE_SUFFIX, kept.folder,
+                 (int)getpid(), (unsigned long long)start_time, i);
+        int fd = open(state->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST) {
+            return fd;
+        }
+        if (is_unused_page() && unlink(state->path) == 0) {
+            i--;
+        }
+    }
+    return -1;
+}
+
+/* The new page takes the place of whatever header stood there: zeros, or that of our parent. */
+static bool map_header(int fd, const struct ss_ring_header *filled)
+{
+    struct stat stat;
+    if (!allocate(fd, 0, SS_RING_PAGE_BYTES) || fstat(fd, &stat) != 0) {
+        return false;
+    }
+    /* Written before it is mapped: whoever tests the gate sees the old page or the new one. */
+    if (pwrite(fd, filled, sizeof *filled, 0) != (ssize_t)sizeof *filled) {
+        return false;
+    }
+    if (mmap(ss_process_header, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+             fd, 0) == MAP_FAILED) {
+        return false;
+    }
+    state->device = stat.st_dev;
+    state->inode = stat.st_ino;
+    state->file_end = SS_RING_SEGMENTS_AT;
+    state->has_file = true;
+    /* Pairs with the acquire of ss_ring_consumer_open. */
+    atomic_store_explicit(&ss_process_header->magic, SS_RING_MAGIC, memory_order_release);
+    return true;
+}
+
+static void close_gate_for_good(void)
+{
+    mmap(ss_process_header, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void choose_users_folder(void)
+{
+    char place[SS_RING_PATH_BYTES];
+    kept.folder_is_recorders = false;
+    kept.folder[0] = '\0';
+    if (ss_ring_place_user(place) && strlen(place) < sizeof kept.folder) {
+        memcpy(kept.folder, place, strlen(place) + 1);
+    }
+}
+
+static void make_file(void)
+{
+    struct ss_ring_header filled = {0};
+    int32_t parent_pid = 0;
+    uint64_t start_time = read_start_time(&parent_pid);
+    if (kept.pid != getpid()) {
+        kept.generation += kept.pid != 0;
+        kept.pid = getpid();
+    }
+    state->salt = ss_stamp_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)kept.pid << 40;
+    bool goes_on = kept.folder_is_recorders && take_over_wishes(&filled);
+    if (kept.folder_is_recorders && !goes_on) {
+        choose_users_folder(); /* that recording is over */
+    }
+    if (kept.generation > 0) { /* a child goes on as its parent did */
+        memcpy((char *)&filled + SS_RING_LINE_BYTES, (char *)ss_process_header + SS_RING_LINE_BYTES,
+               SS_RING_LINE_BYTES);
+    }
+    fill_header(&filled, start_time, parent_pid);
+    int fd = kept.folder[0] != '\0' && start_time != 0 ? create_file(start_time) : -1;
+    if (fd >= 0 && !map_header(fd, &filled)) {
+        unlink(state->path);
+        close(fd);
+        fd = -1;
+    }
+    if (fd < 0) {
+        close_gate_for_good();
+        return;
+    }
+    close(fd);
+}
+
+static void choose_folder(void)
+{
+    const char *given = ss_env_get(SS_ENV_STEPSCOPE_RINGS);
+    if (given != NULL && strlen(given) < sizeof kept.folder && ss_ring_place_is_safe(given)) {
+        snprintf(kept.folder, sizeof kept.folder, "%s", given);
+        kept.folder_is_recorders = true;
+    } else {
+        choose_users_folder();
+    }
+}
+
+/* Nobody has recorded us: the page that says so goes with us. */
+__attribute__((destructor)) static void at_exit(void)
+{
+    if (state != NULL && atomic_load(&state->is_ours) == 2 && state->has_file &&
+        kept.pid == getpid() && atomic_load(&ss_process_header->recorder_pid) == 0) {
+        unlink(state->path);
+    }
+}
+
+void ss_process_init(void)
+{
+    int saved = errno;
+    ss_stamp_choose_clock();
+    void *page =
+        mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static struct ss_ring_header nowhere;
+    ss_process_header = page != MAP_FAILED ? page : &nowhere;
+    state = ss_process_wiped_memory(sizeof *state);
+    if (page != MAP_FAILED && state != NULL && ss_names_init() && getauxval(AT_SECURE) == 0) {
+        choose_folder();
+        make_file();
+        atomic_store(&state->is_ours, 2);
+    }
+    errno = saved;
+}
+
+bool ss_process_ensure(void)
+{
+    if (state == NULL) {
+        return false;
+    }
+    for (;;) {
+        unsigned now = atomic_load_explicit(&state->is_ours, memory_order_acquire);
+        if (now == 2) {
+            return state->has_file;
+        }
+        if (now == 0 && atomic_compare_exchange_strong(&state->is_ours, &now, 1)) {
+            make_file();
+            atomic_store_explicit(&state->is_ours, 2, memory_order_release);
+            return state->has_file;
+        }
+        sched_yield();
+    }
+}
+
+/* --- what the file holds --------------------------------------------------------------------- */
+
+/* Directory and definitions, when the first ring is wanted. */
+static bool map_directory(int fd)
+{
+    if (state->directory != NULL) {
+        return true;
+    }
+    if (!allocate(fd, 0, SS_RING_DEFINITIONS_AT)) {
+        return false;
+    }
+    void *memory =
+        mmap(NULL, SS_RING_SEGMENTS_AT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    state->directory = memory;
+    return true;
+}
+
+void ss_process_share_definitions(void)
+{
+    uint32_t end = ss_names_log_bytes();
+    if (state->directory == NULL || end == state->definition_bytes) {
+        return;
+    }
+    if (end > state->definition_room) {
+        uint32_t room = (end + SS_RING_DEFINITIONS_CHUNK_BYTES - 1) /
+                        SS_RING_DEFINITIONS_CHUNK_BYTES * SS_RING_DEFINITIONS_CHUNK_BYTES;
+        int fd = open_again();
+        bool has_room = fd >= 0 && allocate(fd, SS_RING_DEFINITIONS_AT, room);
+        if (fd >= 0) {
+            close(fd);
+        }
+        if (!has_room) {
+            atomic_fetch_add_explicit(&ss_process_header->lost_names, 1, memory_order_relaxed);
+            return;
+        }
+        state->definition_room = room;
+    }
+    memcpy(state->directory + SS_RING_DEFINITIONS_AT + state->definition_bytes,
+           ss_names_log() + state->definition_bytes, end - state->definition_bytes);
+    state->definition_bytes = end;
+    /* Pairs with the acquire of ss_ring_consumer_define. */
+    atomic_store_explicit(&ss_process_header->definition_bytes, end, memory_order_release);
+}
+
+static struct ss_ring_thread *take_ended_ring(uint32_t *slots_log2)
+{
+    for (uint32_t i = 0; i < state->ring_count; i++) {
+        uint32_t wanted = SS_RING_FREE;
+        /* Pairs with the release of ss_ring_consumer_release: it is drained. */
+        if (atomic_compare_exchange_strong_explicit(&state->rings[i]->state, &wanted, SS_RING_OPEN,
+                                                    memory_order_acquire, memory_order_relaxed)) {
+            *slots_log2 = state->ring_slots_log2[i];
+            return state->rings[i];
+        }
+    }
+    return NULL;
+}
+
+static struct ss_ring_thread *add_segment(int fd, uint32_t slots_log2)
+{
+    size_t bytes = SS_RING_PAGE_BYTES + (sizeof(struct ss_ring_slot) << slots_log2);
+    if (!allocate(fd, state->file_end, bytes)) {
+        return NULL;
+    }
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)state->file_end);
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    uint32_t number = state->ring_count++;
+    state->rings[number] = memory;
+    state->ring_slots_log2[number] = (uint8_t)slots_log2;
+    ss_ring_directory_entry *directory = (void *)(state->directory + SS_RING_DIRECTORY_AT);
+    atomic_store_explicit(&directory[number], state->file_end | slots_log2, memory_order_relaxed);
+    state->file_end += bytes;
+    return memory;
+}
+
+static struct ss_ring_thread *make_ring(uint32_t *slots_log2)
+{
+    uint32_t wanted = atomic_load_explicit(&ss_process_header->slots_log2, memory_order_relaxed);
+    if (wanted < SS_RING_MIN_SLOTS_LOG2 || wanted > SS_RING_MAX_SLOTS_LOG2) {
+        wanted = SS_RING_DEFAULT_SLOTS_LOG2;
+    }
+    int fd = state->ring_count < SS_RING_MAX_THREADS ? open_again() : -1;
+    struct ss_ring_thread *ring = NULL;
+    if (fd >= 0 && map_directory(fd)) {
+        ss_process_share_definitions();
+        /* Where room is scarce, a smaller ring is better than none. */
+        uint32_t least = wanted < LEAST_SLOTS_LOG2 ? wanted : LEAST_SLOTS_LOG2;
+        for (; ring == NULL && wanted >= least; wanted--) {
+            ring = add_segment(fd, wanted);
+            *slots_log2 = wanted;
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ring;
+}
+
+struct ss_ring_thread *ss_process_take_ring(uint32_t *slots_log2, bool *is_overwriting)
+{
+    bool is_new = false;
+    struct ss_ring_thread *ring = take_ended_ring(slots_log2);
+    if (ring == NULL) {
+        ring = make_ring(slots_log2);
+        is_new = true;
+    }
+    if (ring == NULL) {
+        return NULL;
+    }
+    atomic_store_explicit(&ring->phase, 0, memory_order_relaxed);
+    atomic_store_explicit(&ring->tid, (int32_t)syscall(SYS_gettid), memory_order_relaxed);
+    atomic_fetch_add_explicit(&ring->owner, 1, memory_order_relaxed);
+    atomic_store_explicit(&ring->state, SS_RING_OPEN, memory_order_release);
+    if (is_new) {
+        /* Pairs with the acquire of ss_ring_consumer_look. */
+        atomic_store_explicit(&ss_process_header->thread_count, state->ring_count,
+                              memory_order_release);
+    }
+    *is_overwriting =
+        atomic_load_explicit(&ss_process_header->mode, memory_order_relaxed) == SS_RING_OVERWRITE;
+    return ring;
+}
+
+void ss_process_give_ring(struct ss_ring_thread *thread)
+{
+    atomic_store_explicit(&thread->state, SS_RING_CLOSED, memory_order_release);
+}
+
+/* --- the recorder ---------------------------------------------------------------------------- */
+
+void ss_process_check_heartbeat(void)
+{
+    struct ss_ring_header *header = ss_process_header;
+    uint64_t heard_ns = atomic_load_explicit(&header->heartbeat_ns, memory_order_relaxed);
+    uint64_t patience_ms = atomic_load_explicit(&header->patience_ms, memory_order_relaxed);
+    patience_ms = patience_ms != 0 ? patience_ms : SS_RING_DEFAULT_PATIENCE_MS;
+    uint64_t now_ns = ss_stamp_monotonic_ns();
+    if (now_ns < heard_ns + patience_ms * 1000000) {
+        return;
+    }
+    uint32_t gate = atomic_load_explicit(&header->gate, memory_order_relaxed);
+    if ((gate & SS_RING_GATE_ALL) != 0 &&
+        atomic_compare_exchange_strong(&header->gate, &gate, gate & ~(uint32_t)SS_RING_GATE_ALL)) {
+        atomic_fetch_add_explicit(&header->orphaned, 1, memory_order_relaxed);
+    }
+}
+
+void ss_process_count_dropped(void)
+{
+    atomic_fetch_add_explicit(&ss_process_header->dropped, 1, memory_order_relaxed);
+}
+
+uint64_t ss_process_new_id(void)
+{
+    uint64_t number = atomic_fetch_add_explicit(&state->ids, 1, memory_order_relaxed) + 1;
+    return (state->salt & UINT64_C(0xffffff0000000000)) | (number & UINT64_C(0xffffffffff));
+}

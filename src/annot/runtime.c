@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The function table of include/stepscope/stepscope.h, and the library's constructor. */
+#define STEPSCOPE_BUILDING
+#include "stepscope/stepscope.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "annot/names.h"
+#include "annot/thread.h"
+
+_Static_assert((int)STEPSCOPE_RANGES == (int)SS_RING_GATE_RANGES &&
+                   (int)STEPSCOPE_COUNTERS == (int)SS_RING_GATE_COUNTERS &&
+                   (int)STEPSCOPE_MARKS == (int)SS_RING_GATE_MARKS &&
+                   (int)STEPSCOPE_ANY == (int)SS_RING_GATE_ALL,
+               "the header's gate is the ring's");
+_Static_assert((int)STEPSCOPE_UINT == (int)SS_RING_VALUE_UNSIGNED &&
+                   (int)STEPSCOPE_NAME == (int)SS_RING_VALUE_NAME &&
+                   (int)STEPSCOPE_DELTA == (int)SS_RING_DELTA &&
+                   (int)STEPSCOPE_CUMULATIVE == (int)SS_RING_CUMULATIVE,
+               "the header's values are the ring's");
+
+/* The ring, if what `bits` stand for is recorded now. */
+static inline struct ss_thread *enter(uint32_t bits, uint64_t *stamp)
+{
+    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
+    if (__builtin_expect((gate & bits) == 0, 0)) {
+        return NULL;
+    }
+    *stamp = ss_stamp_now();
+    return ss_thread_get(*stamp, gate);
+}
+
+static inline void write_value(struct ss_thread *thread, uint64_t stamp, uint64_t word,
+                               uint64_t value, uint64_t extra)
+{
+    struct ss_ring_extra more = {value, extra};
+    ss_ring_write_more(&thread->ring, stamp, word, &more, 1);
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static uint32_t intern_as(enum ss_ring_definition_kind kind, const char *text, size_t length)
+{
+    uint32_t id = ss_names_find(kind, text, length);
+    if (id != 0 || ss_thread_is_inside != 0 || !ss_process_is_set_up()) {
+        return id;
+    }
+    ss_thread_is_inside = 1;
+    ss_process_lock();
+    id = ss_names_add(kind, text, length);
+    ss_process_share_definitions();
+    ss_process_unlock();
+    ss_thread_is_inside = 0;
+    return id;
+}
+
+static stepscope_name intern(const char *text, size_t length)
+{
+    return text != NULL ? intern_as(SS_RING_DEFINE_NAME, text, length) : 0;
+}
+
+static stepscope_domain domain_of(const char *name)
+{
+    return name != NULL && name[0] != '\0' ? intern_as(SS_RING_DEFINE_DOMAIN, name, strlen(name))
+                                           : 0;
+}
+
+static void describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c)
+{
+    if (ss_thread_is_inside != 0 || !ss_process_is_set_up()) {
+        return;
+    }
+    ss_thread_is_inside = 1;
+    ss_process_lock();
+    if (ss_names_describe(kind, name, b, c)) {
+        ss_process_share_definitions();
+    }
+    ss_process_unlock();
+    ss_thread_is_inside = 0;
+}
+
+static void style(stepscope_name name, uint32_t argb, const char *category)
+{
+    describe(SS_RING_DEFINE_STYLE, name, argb,
+             category != NULL && category[0] != '\0' ? intern(category, strlen(category)) : 0);
+}
+
+static stepscope_name counter(const char *name, const char *unit, unsigned kind)
+{
+    stepscope_name id = name != NULL ? intern(name, strlen(name)) : 0;
+    describe(SS_RING_DEFINE_COUNTER, id,
+             unit != NULL && unit[0] != '\0' ? intern(unit, strlen(unit)) : 0, kind);
+    return id;
+}
+
+/* --- ranges ---------------------------------------------------------------------------------- */
+
+static int push(stepscope_domain domain, stepscope_name name)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_RANGES, &stamp);
+    if (__builtin_expect(thread == NULL, 0)) {
+        return 0;
+    }
+    uint32_t depth = ss_ring_live_push(&thread->ring, stamp, domain, name);
+    ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_PUSH, 0, domain, depth, name));
+    return (int)depth + 1;
+}
+
+static int push_value(stepscope_domain domain, stepscope_name name, unsigned type, uint64_t bits)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_RANGES, &stamp);
+    if (__builtin_expect(thread == NULL, 0)) {
+        return 0;
+    }
+    uint32_t depth = ss_ring_live_push(&thread->ring, stamp, domain, name);
+    write_value(thread, stamp, ss_ring_head_word(SS_RING_PUSH, 1, domain, depth, name), bits, type);
+    return (int)depth + 1;
+}
+
+static int pop(stepscope_domain domain)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_RANGES, &stamp);
+    if (__builtin_expect(thread == NULL, 0)) {
+        return 0;
+    }
+    uint32_t depth = ss_ring_live_pop(&thread->ring, domain);
+    if (__builtin_expect(depth == 0, 0)) {
+        return (int)thread->ring.depth;
+    }
+    ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_POP, 0, domain, depth, 0));
+    return (int)thread->ring.depth;
+}
+
+static void mark(stepscope_domain domain, stepscope_name name)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_MARKS, &stamp);
+    if (thread != NULL) {
+        ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_MARK, 0, domain, 0, name));
+    }
+}
+
+static void mark_value(stepscope_domain domain, stepscope_name name, unsigned type, uint64_t bits)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_MARKS, &stamp);
+    if (thread != NULL) {
+        write_value(thread, stamp, ss_ring_head_word(SS_RING_MARK, 1, domain, 0, name), bits, type);
+    }
+}
+
+static stepscope_id begin(stepscope_domain domain, stepscope_name name, unsigned type,
+                          uint64_t bits)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_RANGES, &stamp);
+    if (thread == NULL) {
+        return 0;
+    }
+    struct ss_ring_extra more[2] = {{ss_process_new_id(), SS_RING_VALUE_UNSIGNED}, {bits, type}};
+    uint32_t count = type != SS_RING_VALUE_NONE ? 2 : 1;
+    ss_ring_write_more(&thread->ring, stamp,
+                       ss_ring_head_word(SS_RING_BEGIN, count, domain, 0, name), more, count);
+    return more[0].value;
+}
+
+static void end(stepscope_id id)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = id != 0 ? enter(SS_RING_GATE_RANGES, &stamp) : NULL;
+    if (thread != NULL) {
+        write_value(thread, stamp, ss_ring_head_word(SS_RING_END, 1, 0, 0, 0), id, 0);
+    }
+}
+
+static stepscope_id flow_id(void)
+{
+    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
+    return (gate & SS_RING_GATE_RANGES) != 0 ? ss_process_new_id() : 0;
+}
+
+static void flow(stepscope_id id, unsigned where)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = id != 0 ? enter(SS_RING_GATE_RANGES, &stamp) : NULL;
+    if (thread != NULL) {
+        write_value(thread, stamp, ss_ring_head_word(SS_RING_FLOW, 1, 0, where, 0), id, 0);
+    }
+}
+
+static void count(stepscope_name name, unsigned type, uint64_t bits)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_COUNTERS, &stamp);
+    if (thread != NULL) {
+        write_value(thread, stamp, ss_ring_head_word(SS_RING_COUNT, 1, 0, 0, name), bits, type);
+    }
+}
+
+/* --- training -------------------------------------------------------------------------------- */
+
+static void step(int64_t number)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        atomic_store_explicit(&ss_process_header->step, number, memory_order_relaxed);
+        write_value(thread, stamp, ss_ring_head_word(SS_RING_STEP, 1, 0, 0, 0), (uint64_t)number,
+                    SS_RING_VALUE_SIGNED);
+    }
+}
+
+static void epoch(int64_t number)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        atomic_store_explicit(&ss_process_header->epoch, number, memory_order_relaxed);
+        write_value(thread, stamp, ss_ring_head_word(SS_RING_EPOCH, 1, 0, 0, 0), (uint64_t)number,
+                    SS_RING_VALUE_SIGNED);
+    }
+}
+
+static void phase(stepscope_name name)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        atomic_store_explicit(&thread->ring.thread->phase, name, memory_order_relaxed);
+        atomic_store_explicit(&ss_process_header->phase, name, memory_order_relaxed);
+        ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_PHASE, 0, 0, 0, name));
+    }
+}
+
+static void window(unsigned action, int64_t number, uint32_t which)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        atomic_store_explicit(&ss_process_header->window, which, memory_order_relaxed);
+        atomic_store_explicit(&ss_process_header->action, action, memory_order_relaxed);
+        write_value(thread, stamp, ss_ring_head_word(SS_RING_WINDOW, 1, 0, action, 0),
+                    (uint64_t)number, which);
+    }
+}
+
+static void thread_name(const char *text)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL && text != NULL) {
+        uint32_t name = intern(text, strlen(text));
+        ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_THREAD_NAME, 0, 0, 0, name));
+    }
+}
+
+static void fact(stepscope_name key, unsigned type, uint64_t bits)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        write_value(thread, stamp, ss_ring_head_word(SS_RING_FACT, 1, 0, 0, key), bits, type);
+    }
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+static stepscope_runtime runtime = {.size = sizeof runtime,
+                                    .domain = domain_of,
+                                    .intern = intern,
+                                    .style = style,
+                                    .counter = counter,
+                                    .push = push,
+                                    .push_value = push_value,
+                                    .pop = pop,
+                                    .mark = mark,
+                                    .mark_value = mark_value,
+                                    .begin = begin,
+                                    .end = end,
+                                    .flow_id = flow_id,
+                                    .flow = flow,
+                                    .count = count,
+                                    .step = step,
+                                    .epoch = epoch,
+                                    .phase = phase,
+                                    .window = window,
+                                    .thread_name = thread_name,
+                                    .fact = fact};
+
+/* Before the constructors of whoever uses us. */
+__attribute__((constructor(101))) static void on_load(void)
+{
+    ss_process_init();
+    ss_thread_init();
+    runtime.gate = (const uint32_t *)&ss_process_header->gate;
+}
+
+const stepscope_runtime *stepscope_runtime_get(uint32_t version)
+{
+    return version == STEPSCOPE_RUNTIME_VERSION && runtime.gate != NULL ? &runtime : NULL;
+}

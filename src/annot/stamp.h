@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time of an event, as cheap as this machine has it: ticks of the TSC where they run evenly,
+ * else CLOCK_MONOTONIC. Never with a fence: an event may be some ns off, but costs half. */
+#ifndef SS_ANNOT_STAMP_H
+#define SS_ANNOT_STAMP_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "ring/layout.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+/* Set once, before the first event. */
+extern enum ss_ring_clock ss_stamp_clock;
+void ss_stamp_choose_clock(void);
+
+static inline uint64_t ss_stamp_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t ss_stamp_now(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_expect(ss_stamp_clock == SS_RING_CLOCK_TSC, 1)) {
+        return __rdtsc();
+    }
+#endif
+    return ss_stamp_monotonic_ns();
+}
+
+/* About a second. */
+static inline uint64_t ss_stamp_second(void)
+{
+    return ss_stamp_clock == SS_RING_CLOCK_TSC ? UINT64_C(1) << 31 : UINT64_C(1000000000);
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/ring_file.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "ring/place.h"
+
+struct range {
+    char *start;
+    size_t bytes;
+};
+
+struct ss_ring_file {
+    int fd;
+    char *front; /* header, directory, definitions */
+    struct ss_vec_of(struct range) segments;
+    size_t mapped_bytes;
+    char path[SS_RING_PATH_BYTES + 64];
+};
+
+/* --- pages that vanish ----------------------------------------------------------------------- */
+
+/* Read by the signal handler: it runs on this thread, and only while ring memory is touched. */
+static struct ss_vec_of(struct range) guarded;
+static struct sigaction before;
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    char *address = info->si_addr;
+    for (size_t i = 0; info->si_code > 0 && i < guarded.count; i++) {
+        const struct range *range = &guarded.data[i];
+        if (address >= range->start && address < range->start + range->bytes) {
+            char *page = range->start + ((size_t)(address - range->start) & ~(size_t)4095);
+            if (mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                     -1, 0) != MAP_FAILED) {
+                return;
+            }
+        }
+    }
+    sigaction(number, &before, NULL); /* none of ours: it happens again, and what was set decides */
+}
+
+static void guard(char *start, size_t bytes)
+{
+    struct sigaction now;
+    if (sigaction(SIGBUS, NULL, &now) == 0 && now.sa_sigaction != on_bus_error) {
+        struct sigaction action = {.sa_sigaction = on_bus_error,
+                                   .sa_flags = SA_SIGINFO | SA_ONSTACK};
+        sigset_t set;
+        sigaction(SIGBUS, &action, &before);
+        sigemptyset(&set);
+        sigaddset(&set, SIGBUS);
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* blocked, it would kill at once */
+    }
+    ss_vec_push(&guarded, (struct range){start, bytes});
+}
+
+static void unguard(const char *start)
+{
+    for (size_t i = 0; i < guarded.count; i++) {
+        if (guarded.data[i].start == start) {
+            guarded.data[i] = guarded.data[--guarded.count];
+            return;
+        }
+    }
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+enum ss_status ss_ring_file_open(const char *path, struct ss_ring_file **file, struct ss_error *err)
+{
+    int fd = ss_ring_place_open(path);
+    if (fd < 0) {
+        return ss_fail(err, errno == ENOENT ? SS_E_NOTFOUND : SS_E_PERMISSION,
+                       "cannot open the ring file %s: it must be a file of this user that nobody "
+                       "else may open",
+                       path);
+    }
+    void *front =
+        mmap(NULL, SS_RING_SEGMENTS_AT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (front == MAP_FAILED) {
+        int saved = errno;
+        close(fd);
+        return ss_fail_errno(err, saved, "cannot map the ring file %s", path);
+    }
+    *file = ss_alloc_zero(1, sizeof **file);
+    (*file)->fd = fd;
+    (*file)->front = front;
+    (*file)->mapped_bytes = SS_RING_PAGE_BYTES;
+    snprintf((*file)->path, sizeof(*file)->path, "%s", path);
+    guard(front, SS_RING_SEGMENTS_AT);
+    return SS_OK;
+}
+
+void ss_ring_file_close(struct ss_ring_file *file)
+{
+    if (file == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < file->segments.count; i++) {
+        unguard(file->segments.data[i].start);
+        munmap(file->segments.data[i].start, file->segments.data[i].bytes);
+    }
+    ss_vec_fini(&file->segments);
+    unguard(file->front);
+    munmap(file->front, SS_RING_SEGMENTS_AT);
+    if (guarded.count == 0) {
+        ss_vec_fini(&guarded);
+    }
+    close(file->fd);
+    ss_free(file);
+}
+
+static void *map(void *context, uint64_t offset, size_t bytes)
+{
+    struct ss_ring_file *file = context;
+    struct stat stat;
+    if (fstat(file->fd, &stat) != 0 || stat.st_size < 0 || offset > (uint64_t)stat.st_size ||
+        bytes > (uint64_t)stat.st_size - offset) {
+        return NULL;
+    }
+    if (offset < SS_RING_SEGMENTS_AT) {
+        return bytes <= SS_RING_SEGMENTS_AT - offset ? file->front + offset : NULL;
+    }
+    void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, (off_t)offset);
+    if (segment == MAP_FAILED) {
+        return NULL;
+    }
+    ss_vec_push(&file->segments, (struct range){segment, bytes});
+    guard(segment, bytes);
+    file->mapped_bytes += bytes;
+    return segment;
+}
+
+struct ss_ring_memory ss_ring_file_memory(struct ss_ring_file *file)
+{
+    return (struct ss_ring_memory){file, map};
+}
+
+const char *ss_ring_file_path(const struct ss_ring_file *file)
+{
+    return file->path;
+}
+
+size_t ss_ring_file_mapped_bytes(const struct ss_ring_file *file)
+{
+    return file->mapped_bytes;
+}
+
+bool ss_ring_file_parse_name(const char *name, pid_t *pid, uint64_t *start_time_ticks)
+{
+    char *end;
+    if (name[0] < '1' || name[0] > '9') {
+        return false;
+    }
+    errno = 0;
+    long number = strtol(name, &end, 10);
+    if (errno != 0 || *end != '.' || number > INT32_MAX || end[1] < '0' || end[1] > '9') {
+        return false;
+    }
+    *pid = (pid_t)number;
+    *start_time_ticks = strtoull(end + 1, &end, 10);
+    if (errno != 0 || *end != '.' || end[1] < '0' || end[1] > '9') {
+        return false;
+    }
+    strtoul(end + 1, &end, 10);
+    return strcmp(end, SS_RING_FILE_SUFFIX) == 0;
+}

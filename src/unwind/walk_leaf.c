@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/walk_leaf.h"
+
+#include <string.h>
+
+#include "unwind/walk_frame.h"
+
+enum {
+    MAX_CLIMB = 1024, /* frames of one copy */
+    MAX_LOOKALIKES = 64,
+};
+
+/* The copy. */
+struct search {
+    struct ss_python *python;
+    const struct ss_python_walk *walk;
+    const uint8_t *bytes;
+    uint64_t start, end;
+};
+
+static bool is_covered(const struct search *search, uint64_t address)
+{
+    return address >= search->start && address < search->end && (address & 7) == 0 &&
+           search->end - address >= (uint64_t)search->python->layout.frame_size;
+}
+
+/* The frame at an address of the copy; false when there is none. */
+static bool get_frame(const struct search *search, uint64_t address, struct ss_walk_frame *frame)
+{
+    if (!is_covered(search, address)) {
+        return false;
+    }
+    ss_walk_decode(&search->python->layout, search->bytes + (address - search->start), frame);
+    frame->address = address;
+    bool goes_up = frame->previous >= address && frame->previous < search->end;
+    return !goes_up &&
+           ss_code_frame(&search->python->codes, frame->code, frame->instruction) != SS_FRAME_NONE;
+}
+
+static bool has_ended(const struct search *search, const struct ss_walk_frame *frame)
+{
+    return !frame->is_running &&
+           ss_code_is_return(&search->python->codes, frame->code, frame->instruction);
+}
+
+/* Frames that ended have been marked as not running, so that none is met that is not there. */
+static bool find_running(const struct search *search, struct ss_walk_frame *frame)
+{
+    const struct ss_cpython_layout *layout = &search->python->layout;
+    uint64_t size = (uint64_t)layout->frame_size;
+    if (search->end - search->start < size) {
+        return false;
+    }
+    int lookalikes = 0;
+    for (uint64_t address = (search->end - size) & ~UINT64_C(7);
+         address >= search->start && lookalikes < MAX_LOOKALIKES; address -= 8) {
+        int32_t stacktop;
+        memcpy(&stacktop,
+               search->bytes + (address - search->start) + (uint64_t)layout->frame_stacktop,
+               sizeof stacktop);
+        if (stacktop == -1) {
+            lookalikes++;
+            if (get_frame(search, address, frame)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Does the frame that ends still count as the innermost? In 3.11 until its locals are gone, unless
+ * C called it; later versions take the pointer from it first. */
+static bool counts_while_it_ends(const struct search *search, const struct ss_walk_frame *frame)
+{
+    return search->python->layout.version == 0x030b && !frame->is_entry;
+}
+
+/* The innermost frame from `address` outwards that has not ended, or is just ending. */
+static uint64_t pass_ended(const struct search *search, uint64_t address)
+{
+    struct ss_walk_frame frame, ended = {0};
+    while (get_frame(search, address, &frame) && has_ended(search, &frame)) {
+        ended = frame;
+        address = frame.previous;
+    }
+    return ended.address != 0 && counts_while_it_ends(search, &ended) ? ended.address : address;
+}
+
+/* No frame runs: one has just ended and its caller does not run yet. A caller that waits has what
+ * it called right above it. 0: that could not be followed. */
+static uint64_t climb(const struct search *search)
+{
+    struct ss_walk_frame caller, callee;
+    if (!get_frame(search, search->walk->anchor, &caller) || has_ended(search, &caller)) {
+        return 0;
+    }
+    for (int step = 0; step < MAX_CLIMB; step++) {
+        uint32_t bytes = ss_code_frame_bytes(&search->python->codes, caller.code);
+        if (bytes == 0) {
+            search->python->scratch->wanted_sizes = SS_WALK_LEARN_SIZES;
+            return 0;
+        }
+        if (!get_frame(search, caller.address + bytes, &callee) ||
+            callee.previous != caller.address) {
+            return 0;
+        }
+        if (has_ended(search, &callee)) {
+            return counts_while_it_ends(search, &callee) ? callee.address : caller.address;
+        }
+        caller = callee;
+    }
+    return 0;
+}
+
+/* A frame ran, perhaps in C, which may have called others: has `pointer` met one of them that is
+ * still there? */
+static uint64_t climb_from_c(const struct search *search, const struct ss_walk_frame *running,
+                             uint64_t pointer)
+{
+    struct ss_walk_frame frame;
+    if (pointer <= running->address || !get_frame(search, pointer, &frame)) {
+        return running->address;
+    }
+    while (frame.previous > running->address && frame.previous < frame.address) {
+        if (!get_frame(search, frame.previous, &frame)) {
+            return running->address;
+        }
+    }
+    bool is_direct = frame.previous == running->address && !frame.is_entry;
+    return is_direct ? running->address : pass_ended(search, pointer);
+}
+
+static bool is_running_external(const struct search *search, uint64_t address)
+{
+    const struct ss_walk_scratch *scratch = search->python->scratch;
+    for (size_t i = 0; i < scratch->pieces.count; i++) {
+        const struct ss_walk_piece *piece = &scratch->pieces.data[i];
+        if (piece->start == address && piece->ahead != NULL) {
+            struct ss_walk_frame ahead, behind;
+            ss_walk_decode(&search->python->layout, piece->ahead, &ahead);
+            ss_walk_decode(&search->python->layout, piece->bytes, &behind);
+            return ahead.is_running || behind.is_running;
+        }
+    }
+    return true; /* not known: it will be looked at */
+}
+
+static size_t put(uint64_t leaves[SS_WALK_MAX_LEAVES], size_t count, uint64_t leaf)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (leaves[i] == leaf) {
+            return count;
+        }
+    }
+    if (count < SS_WALK_MAX_LEAVES) {
+        leaves[count++] = leaf;
+    }
+    return count;
+}
+
+size_t ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk *walk,
+                           const uint64_t pointers[2], uint64_t leaves[SS_WALK_MAX_LEAVES])
+{
+    struct search search = {.python = python, .walk = walk};
+    const struct ss_walk_piece *copy = ss_walk_snapshot(python->scratch);
+    uint64_t pointer = pointers[0] != UINT64_MAX ? pointers[0] : pointers[1];
+    size_t count = 0;
+    if (copy != NULL) {
+        search.bytes = copy->bytes;
+        search.start = copy->start;
+        search.end = copy->end;
+    }
+    bool is_above = ss_walk_in_current_chunk(walk, pointer) && !is_covered(&search, pointer) &&
+                    pointer >= search.start;
+    struct ss_walk_frame running;
+    if (pointer == UINT64_MAX || (pointer == 0 && pointers[1] == 0)) {
+        return pointer == 0 ? put(leaves, 0, 0) : 0;
+    }
+    if (is_above || copy == NULL) { /* more is in use than was foreseen */
+        return put(leaves, 0, pointer);
+    }
+    bool is_external = pointer != 0 && !ss_walk_in_current_chunk(walk, pointer);
+    if (is_external && is_running_external(&search, pointer)) {
+        count = put(leaves, count, pointer);
+    }
+    if (find_running(&search, &running)) {
+        count = put(leaves, count, climb_from_c(&search, &running, pointer));
+        count = put(leaves, count, running.address);
+    } else {
+        uint64_t leaf = climb(&search);
+        count = leaf != 0 ? put(leaves, count, leaf) : count;
+        count = put(leaves, count, pass_ended(&search, pointer));
+    }
+    return pointers[1] != UINT64_MAX ? put(leaves, count, pass_ended(&search, pointers[1])) : count;
+}

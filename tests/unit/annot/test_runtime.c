@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libstepscope and a recorder by hand, both in this test: what a program does comes out of its
+ * rings, whatever happens to its threads and processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "ring/place.h"
+#include "source/ring_file.h"
+#include <stepscope/stepscope.h>
+
+enum { BATCH = 256 };
+
+/* The recorder's folder; the library found it as it was loaded (main starts this program again). */
+static const char *folder;
+
+struct recorded {
+    struct ss_ring_file *file;
+    struct ss_ring_consumer consumer;
+    uint64_t by_type[SS_RING_TYPE_COUNT];
+    uint64_t records;
+};
+
+static bool find_file(pid_t pid, char *path, size_t size)
+{
+    DIR *entries = opendir(folder);
+    bool found = false;
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        pid_t whose;
+        uint64_t start;
+        if (ss_ring_file_parse_name(entry->d_name, &whose, &start) && whose == pid) {
+            snprintf(path, size, "%s/%s", folder, entry->d_name);
+            found = true;
+        }
+    }
+    closedir(entries);
+    return found;
+}
+
+static void open_recorded(struct recorded *recorded, pid_t pid)
+{
+    char path[512];
+    memset(recorded, 0, sizeof *recorded);
+    assert_true(find_file(pid, path, sizeof path));
+    assert_int_equal(ss_ring_file_open(path, &recorded->file, NULL), SS_OK);
+    struct ss_ring_memory memory = ss_ring_file_memory(recorded->file);
+    assert_int_equal(ss_ring_consumer_open(&memory, &recorded->consumer, NULL), SS_OK);
+}
+
+static void close_recorded(struct recorded *recorded)
+{
+    ss_ring_consumer_close(&recorded->consumer);
+    ss_ring_file_close(recorded->file);
+}
+
+static void drain(struct recorded *recorded)
+{
+    static struct ss_ring_record records[BATCH];
+    ss_ring_consumer_look(&recorded->consumer);
+    for (uint32_t i = 0; i < recorded->consumer.lanes.count; i++) {
+        size_t got;
+        while ((got = ss_ring_consumer_read(&recorded->consumer, i, records, BATCH, true)) > 0) {
+            for (size_t j = 0; j < got; j++) {
+                recorded->by_type[records[j].type]++;
+            }
+            recorded->records += got;
+        }
+        ss_ring_consumer_release(&recorded->consumer, i);
+    }
+}
+
+/* produced = consumed + dropped, over all rings. */
+static uint64_t check_sums(struct recorded *recorded)
+{
+    uint64_t produced = 0;
+    for (uint32_t i = 0; i < recorded->consumer.lanes.count; i++) {
+        const struct ss_ring_counts *counts = ss_ring_consumer_count(&recorded->consumer, i);
+        assert_int_equal(counts->produced, counts->consumed + counts->dropped + counts->torn);
+        assert_int_equal(counts->damaged, 0);
+        produced += counts->produced;
+    }
+    return produced;
+}
+
+/* Opens the gate of this process anew: as if a recorder had just attached. */
+static void start(struct recorded *recorded, uint32_t slots_log2, uint64_t now_ns)
+{
+    open_recorded(recorded, getpid());
+    struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL,
+                                .slots_log2 = slots_log2,
+                                .recorder_pid = getpid(),
+                                .now_ns = now_ns};
+    ss_ring_consumer_start(&recorded->consumer, &wish);
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void stop(struct recorded *recorded)
+{
+    ss_ring_consumer_stop(&recorded->consumer);
+    close_recorded(recorded);
+}
+
+static int setup(void **state)
+{
+    struct recorded *recorded = malloc(sizeof *recorded);
+    start(recorded, 0, now());
+    *state = recorded;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    stop(*state);
+    free(*state);
+    return 0;
+}
+
+/* --- one thread ------------------------------------------------------------------------------ */
+
+static void test_all_calls_arrive(void **state)
+{
+    struct recorded *recorded = *state;
+    stepscope_domain domain = stepscope_domain_get("test");
+    stepscope_name name = stepscope_intern("forward", 7);
+    stepscope_name size = stepscope_counter("batch", "samples", STEPSCOPE_GAUGE);
+    assert_int_not_equal(domain, 0);
+    assert_int_equal(domain, stepscope_domain_get("test"));
+    assert_int_not_equal(name, 0);
+    assert_int_equal(name, stepscope_intern("forward pass", 7));
+    assert_int_not_equal(size, name);
+    stepscope_name_style(name, 0xff00ff00, "model");
+    assert_int_equal(stepscope_push(domain, name), 1);
+    assert_int_equal(stepscope_push_value(0, name, STEPSCOPE_INT, (uint64_t)-3), 2);
+    assert_int_equal(stepscope_pop(0), 1);
+    assert_int_equal(stepscope_pop(domain), 0);
+    assert_int_equal(stepscope_pop(domain), 0); /* unmatched: counted, not recorded */
+    stepscope_mark(0, name);
+    stepscope_mark_value(0, name, STEPSCOPE_UINT, 1);
+    stepscope_id id = stepscope_begin(0, name);
+    stepscope_id other = stepscope_begin_value(0, name, STEPSCOPE_UINT, 2);
+    assert_true(id != 0 && other != 0 && id != other);
+    stepscope_end(id);
+    stepscope_end(other);
+    stepscope_flow(stepscope_flow_new(), STEPSCOPE_FLOW_START);
+    stepscope_count_i(size, 32);
+    stepscope_count_f(size, 0.5);
+    stepscope_step(3);
+    stepscope_epoch(1);
+    stepscope_phase(name);
+    stepscope_thread_name("worker");
+    stepscope_fact("batch size", STEPSCOPE_INT, 32);
+    {
+        STEPSCOPE_FUNC();
+        STEPSCOPE_RANGE("inner");
+        STEPSCOPE_RANGE_IN(domain, "innermost");
+    }
+    drain(recorded);
+    static const uint64_t expected[SS_RING_TYPE_COUNT] = {
+        [SS_RING_PUSH] = 5,  [SS_RING_POP] = 5,         [SS_RING_MARK] = 2,  [SS_RING_BEGIN] = 2,
+        [SS_RING_END] = 2,   [SS_RING_FLOW] = 1,        [SS_RING_COUNT] = 2, [SS_RING_STEP] = 1,
+        [SS_RING_EPOCH] = 1, [SS_RING_THREAD_NAME] = 1, [SS_RING_PHASE] = 1, [SS_RING_FACT] = 1};
+    for (int i = 0; i < SS_RING_TYPE_COUNT; i++) {
+        assert_int_equal(recorded->by_type[i], expected[i]);
+    }
+    assert_int_equal(check_sums(recorded), recorded->records);
+    assert_int_equal(ss_ring_consumer_count(&recorded->consumer, 0)->unmatched, 1);
+    assert_int_equal(recorded->consumer.header->step, 3);
+    assert_int_equal(recorded->consumer.header->phase, name);
+}
+
+static void test_nothing_happens_while_nobody_records(void **state)
+{
+    (void)state;
+    struct recorded recorded;
+    start(&recorded, 0, now());
+    stop(&recorded);
+    open_recorded(&recorded, getpid());
+    errno = 77;
+    assert_int_equal(stepscope_enabled(STEPSCOPE_ANY), 0);
+    assert_int_equal(stepscope_push(0, 1), 0);
+    assert_int_equal(stepscope_pop(0), 0);
+    assert_true(stepscope_begin(0, 1) == 0);
+    assert_int_equal(stepscope_link_.runtime->push(0, 1), 0); /* without looking at the gate */
+    assert_int_equal(errno, 77);
+    close_recorded(&recorded);
+}
+
+static void test_ring_that_is_full_drops_and_counts(void **state)
+{
+    (void)state;
+    struct recorded recorded;
+    uint64_t count = (1 << SS_RING_DEFAULT_SLOTS_LOG2) + 5000;
+    start(&recorded, 0, now());
+    for (uint64_t i = 0; i < count; i++) {
+        stepscope_mark(0, 1);
+    }
+    drain(&recorded);
+    assert_int_equal(recorded.records, 1 << SS_RING_DEFAULT_SLOTS_LOG2);
+    assert_int_equal(check_sums(&recorded), count);
+    stop(&recorded);
+}
+
+static void test_orphan_closes_its_gate(void **state)
+{
+    (void)state;
+    struct recorded recorded;
+    start(&recorded, 0, now());
+    atomic_store(&recorded.consumer.header->heartbeat_ns, 1); /* long ago */
+    atomic_store(&recorded.consumer.header->patience_ms, 1);
+    uint64_t begin_ns = now();
+    while (stepscope_enabled(STEPSCOPE_ANY) && now() - begin_ns < 20000000000) {
+        stepscope_mark(0, 1); /* it looks once a second */
+    }
+    assert_int_equal(stepscope_enabled(STEPSCOPE_ANY), 0);
+    assert_true(atomic_load(&recorded.consumer.header->orphaned) > 0);
+    atomic_store(&recorded.consumer.header->patience_ms, 0);
+    stop(&recorded);
+}
+
+/* --- threads --------------------------------------------------------------------------------- */
+
+enum { THREADS = 8, ROUNDS = 20, PAIRS = 200 };
+
+static void *make_pairs(void *name)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        stepscope_push(0, *(stepscope_name *)name);
+        stepscope_pop(0);
+    }
+    return NULL;
+}
+
+static void test_threads_come_and_go(void **state)
+{
+    struct recorded *recorded = *state;
+    stepscope_name name = stepscope_intern("pair", 4);
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t threads[THREADS];
+        for (int i = 0; i < THREADS; i++) {
+            assert_int_equal(pthread_create(&threads[i], NULL, make_pairs, &name), 0);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(threads[i], NULL);
+        }
+        drain(recorded);
+    }
+    assert_int_equal(recorded->by_type[SS_RING_PUSH], THREADS * ROUNDS * PAIRS);
+    assert_int_equal(recorded->by_type[SS_RING_POP], THREADS * ROUNDS * PAIRS);
+    assert_int_equal(check_sums(recorded), recorded->records);
+    assert_true(recorded->consumer.lanes.count <= 3 * THREADS); /* rings are used again */
+}
+
+static stepscope_name late_name;
+
+static void push_late(void *value)
+{
+    (void)value;
+    stepscope_mark(0, late_name);
+}
+
+static void *use_key(void *key)
+{
+    pthread_setspecific(*(pthread_key_t *)key, &late_name);
+    stepscope_mark(0, late_name);
+    return NULL;
+}
+
+static void test_events_of_ending_threads_are_safe(void **state)
+{
+    struct recorded *recorded = *state;
+    pthread_key_t key;
+    late_name = stepscope_intern("late", 4);
+    assert_int_equal(pthread_key_create(&key, push_late), 0);
+    uint64_t before = atomic_load(&recorded->consumer.header->dropped);
+    for (int i = 0; i < 10; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, use_key, &key), 0);
+        pthread_join(thread, NULL);
+    }
+    drain(recorded);
+    uint64_t dropped = atomic_load(&recorded->consumer.header->dropped) - before;
+    assert_int_equal(recorded->by_type[SS_RING_MARK] + dropped, 20);
+    pthread_key_delete(key);
+}
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t handled;
+static stepscope_name handler_name;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stepscope_push(0, handler_name);
+    stepscope_count_i(handler_name, 1);
+    stepscope_pop(0);
+    handled++;
+}
+
+/* Deliveries at any instruction of push and pop. */
+static void test_signal_handlers_may_interrupt_anything(void **state)
+{
+    struct recorded *recorded = *state;
+    handler_name = stepscope_intern("handler", 7);
+    stepscope_name name = stepscope_intern("interrupted", 11);
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
+    assert_int_equal(sigaction(SIGRTMIN, &action, &old), 0);
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+    assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    struct itimerspec often = {{0, 50000}, {0, 50000}};
+    assert_int_equal(timer_settime(timer, 0, &often, NULL), 0);
+    uint64_t pairs = 0, begin_ns = now();
+    handled = 0;
+    while ((handled < 500 || pairs < 10000) && now() - begin_ns < 20000000000) {
+        for (int i = 0; i < 100; i++, pairs++) {
+            stepscope_push(0, name);
+            stepscope_pop(0);
+        }
+        drain(recorded);
+    }
+    timer_delete(timer);
+    sigaction(SIGRTMIN, &old, NULL);
+    drain(recorded);
+    assert_true(handled > 0);
+    assert_int_equal(check_sums(recorded), 2 * pairs + 3 * (uint64_t)handled);
+    assert_int_equal(recorded->by_type[SS_RING_COUNT], handled);
+    assert_int_equal(recorded->by_type[SS_RING_PUSH], pairs + (uint64_t)handled);
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+static void leave(int generation);
+
+static void have_children(int children, int generation)
+{
+    for (int i = 0; i < children; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            leave(generation);
+        }
+    }
+}
+
+/* What a child does: its own pairs, and children of its own. */
+static void leave(int generation)
+{
+    make_pairs(&late_name);
+    if (generation > 1) {
+        have_children(2, generation - 1);
+    }
+    while (wait(NULL) > 0) {
+    }
+    _exit(0);
+}
+
+static void test_forked_children_have_rings_of_their_own(void **state)
+{
+    struct recorded *recorded = *state;
+    late_name = stepscope_intern("in a child", 10);
+    make_pairs(&late_name);
+    have_children(8, 2);
+    while (wait(NULL) > 0) {
+    }
+    make_pairs(&late_name);
+    drain(recorded);
+    assert_int_equal(recorded->records, 4 * PAIRS); /* no child wrote into ours */
+    DIR *entries = opendir(folder);
+    int files = 0, grandchildren = 0;
+    uint64_t pushes = 0;
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        pid_t pid;
+        uint64_t start_time;
+        if (!ss_ring_file_parse_name(entry->d_name, &pid, &start_time) || pid == getpid()) {
+            continue;
+        }
+        struct recorded child;
+        open_recorded(&child, pid);
+        drain(&child);
+        assert_int_equal(check_sums(&child), 2 * PAIRS);
+        assert_int_equal(child.consumer.header->pid, pid);
+        grandchildren += child.consumer.header->generation == 2;
+        pushes += child.by_type[SS_RING_PUSH];
+        files++;
+        close_recorded(&child);
+    }
+    closedir(entries);
+    assert_int_equal(files, 8 + 16);
+    assert_int_equal(grandchildren, 16);
+    assert_int_equal(pushes, 24 * PAIRS);
+}
+
+/* Without the fork handlers of the C library. */
+static void test_raw_fork_is_noticed(void **state)
+{
+    struct recorded *recorded = *state;
+    stepscope_mark(0, 1);
+    pid_t pid = (pid_t)syscall(SYS_fork);
+    if (pid == 0) {
+        stepscope_mark(0, 1);
+        stepscope_mark(0, 1);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    drain(recorded);
+    assert_int_equal(recorded->records, 1);
+    struct recorded child;
+    open_recorded(&child, pid);
+    drain(&child);
+    assert_int_equal(child.records, 2);
+    close_recorded(&child);
+}
+
+static void test_records_survive_a_kill(void **state)
+{
+    (void)state;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        stepscope_push(0, 1);
+        for (int i = 0; i < 1000; i++) {
+            stepscope_mark(0, 1);
+        }
+        if (write(ready[1], "r", 1) == 1) {
+            pause();
+        }
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    struct recorded child;
+    open_recorded(&child, pid);
+    drain(&child);
+    assert_int_equal(child.records, 1001);
+    struct ss_ring_live_copy live;
+    assert_true(ss_ring_read_live(child.consumer.lanes.data[0].thread, &live));
+    assert_int_equal(live.depth, 1);
+    assert_int_equal(live.range[0].name, 1);
+    close_recorded(&child);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* A program that cuts its own file harms itself alone. */
+static void test_file_cut_under_the_recorder(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        make_pairs(&late_name);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    char path[512];
+    struct recorded child;
+    open_recorded(&child, pid);
+    ss_ring_consumer_look(&child.consumer);
+    assert_true(find_file(pid, path, sizeof path));
+    assert_int_equal(truncate(path, 0), 0);
+    drain(&child);
+    assert_int_equal(child.records, 0);
+    close_recorded(&child);
+}
+
+/* The page of this program as it was before main started it again. */
+static void remove_first_page(void)
+{
+    char place[SS_RING_PATH_BYTES], path[512];
+    const char *recorders = folder;
+    folder = place;
+    if (ss_ring_place_user(place) && find_file(getpid(), path, sizeof path)) {
+        unlink(path);
+    }
+    folder = recorders;
+}
+
+static void remove_folder(void)
+{
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    closedir(entries);
+    rmdir(folder);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    folder = getenv("STEPSCOPE_RINGS");
+    if (folder == NULL) {
+        char path[] = "/tmp/stepscope-test-XXXXXX", page[600];
+        folder = mkdtemp(path);
+        snprintf(page, sizeof page, "%s/" SS_RING_RECORDER_FILE, path);
+        FILE *file = fopen(page, "w");
+        if (file == NULL || chmod(page, 0600) != 0 || ftruncate(fileno(file), 4096) != 0) {
+            return 1;
+        }
+        fclose(file);
+        setenv("STEPSCOPE_RINGS", path, 1);
+        execv("/proc/self/exe", argv);
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all_calls_arrive, setup, teardown),
+        cmocka_unit_test(test_nothing_happens_while_nobody_records),
+        cmocka_unit_test(test_ring_that_is_full_drops_and_counts),
+        cmocka_unit_test(test_orphan_closes_its_gate),
+        cmocka_unit_test_setup_teardown(test_threads_come_and_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_events_of_ending_threads_are_safe, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_signal_handlers_may_interrupt_anything, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_forked_children_have_rings_of_their_own, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_raw_fork_is_noticed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_records_survive_a_kill, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_file_cut_under_the_recorder, setup, teardown),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_folder();
+    remove_first_page();
+    return failed;
+}
