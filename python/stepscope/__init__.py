@@ -1,14 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
 """stepscope: one timeline of a training run, and where its time went.
 
-The program does the work; this package tells where it is. `python -m stepscope` runs it."""
+The annotations stay in the code: while nobody records they do nothing.
 
-import os
-import shutil
-import sys
-import sysconfig
+    import stepscope
 
-__all__ = ["__version__", "program"]
+    @stepscope.annotate
+    def forward(batch): ...
+
+    for batch in loader:
+        with stepscope.annotate("step", color="blue"):
+            ...
+        stepscope.counter("loss", loss)
+        stepscope.step()
+
+    stepscope record -- python train.py
+
+`python -m stepscope` runs the program of this package; `program()` tells where it is."""
+
+try:
+    from ._stepscope import annotate, enabled, epoch, mark, phase, pop, push, step
+    from . import _stepscope
+except ModuleNotFoundError:  # built without the headers of this Python
+    from ._without import _stepscope, annotate, enabled, epoch, mark, phase, pop, push, step
+
+__all__ = ["__version__", "annotate", "counter", "cyclic_schedule", "enabled", "epoch", "flow",
+           "mark", "phase", "pop", "profile", "program", "push", "schedule", "step"]
+
+profile = annotate
+_KINDS = {"gauge": 0, "delta": 1, "cumulative": 2}
+_counters = {}
+
+
+def counter(name, value, unit=None, kind="gauge"):
+    """Records a value of the counter `name`.
+
+    value: an int or a float (a NumPy or PyTorch scalar is taken as a float).
+    unit: "bytes", "ns", "%", "samples/s"…; None: a plain number.
+    kind: "gauge", a level; "delta", what a total grew by; "cumulative", the total itself.
+    Unit and kind are those of the first call with this name. Raises ValueError for another kind,
+    TypeError for a value that is no number."""
+    if not enabled():
+        return
+    number = _counters.get(name)
+    if number is None:
+        if kind not in _KINDS:
+            raise ValueError(f'kind is "gauge", "delta" or "cumulative", not {kind!r}')
+        number = _counters[name] = _stepscope._counter(name, unit, _KINDS[kind])
+    _stepscope._count(number, value)
+
+
+class flow:
+    """An arrow through ranges, on any threads of this process: start() in the range where it
+    begins, step() in those it passes, end() in the last. Each returns the flow."""
+
+    __slots__ = ("_id",)
+
+    def __init__(self):
+        self._id = _stepscope._flow_new()
+
+    def start(self):
+        _stepscope._flow(self._id, 0)
+        return self
+
+    def step(self):
+        _stepscope._flow(self._id, 1)
+        return self
+
+    def end(self):
+        _stepscope._flow(self._id, 2)
+        return self
+
+
+def __getattr__(name):
+    """What takes long to import waits until somebody asks for it."""
+    if name in ("schedule", "cyclic_schedule", "Action"):
+        from . import _schedule
+        return getattr(_schedule, name)
+    if name == "__version__":
+        return _version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _version():
@@ -19,13 +90,14 @@ def _version():
         return "unknown"
 
 
-__version__ = _version()
-
-
 def program():
     """Path of the stepscope program that belongs to this package, else the first one on PATH.
 
     Raises FileNotFoundError when there is none."""
+    import os
+    import shutil
+    import sys
+    import sysconfig
     package = os.path.dirname(os.path.abspath(__file__))
     folders = [sysconfig.get_path("scripts"), os.path.join(sys.prefix, "bin"),
                # pip install --target DIR puts bin beside the package

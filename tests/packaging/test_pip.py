@@ -3,7 +3,9 @@
 
 import importlib.util
 import os
+import pathlib
 import sys
+import sysconfig
 
 import pytest
 
@@ -19,7 +21,7 @@ def environment(tmp_path_factory):
     run([sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index",
          "-w", folder, ROOT])
     wheel, = folder.glob("*.whl")
-    assert "-py3-none-linux_" in wheel.name
+    assert f"-cp{sys.version_info[0]}{sys.version_info[1]}-" in wheel.name
     run([sys.executable, "-m", "venv", folder / "venv"])
     run([folder / "venv" / "bin" / "pip", "install", "--no-index", wheel])
     return folder / "venv"
@@ -43,6 +45,17 @@ def test_module_finds_the_program_of_its_own_environment(environment):
     path = run([environment / "bin" / "python", "-c", "import stepscope; print(stepscope.program())"],
                env={**clean_environment(), "PATH": "/usr/bin:/bin"}).strip()
     assert path == str(environment / "bin" / "stepscope")
+
+
+def test_annotations_find_the_runtime_of_their_own_environment(environment):
+    """Without the headers of Python they are there all the same, and do nothing."""
+    code = ("import os, stepscope\n"
+            "with stepscope.annotate('x'): pass\n"
+            "native = getattr(stepscope._stepscope, 'has_runtime', None)\n"
+            "print(native, 'libstepscope.so' in open('/proc/self/maps').read())")
+    found = run([environment / "bin" / "python", "-c", code], env=clean_environment()).split()
+    header = pathlib.Path(sysconfig.get_path("include"), "Python.h")
+    assert found == (["1", "True"] if header.exists() else ["None", "False"])
 
 
 def test_the_tree_is_that_of_cmake(environment, tree):

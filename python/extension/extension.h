@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Python module stepscope._stepscope: annotations from Python into the one runtime of the
+ * process (stepscope/stepscope.h), which is found at import and called through its table. Without
+ * it, and while nothing is recorded, everything is a no-op.
+ *
+ * All of it runs under the GIL; the module does not say that it can do without.
+ */
+#ifndef SS_PYTHON_EXTENSION_H
+#define SS_PYTHON_EXTENSION_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STEPSCOPE_BUILDING /* the table alone, without what programs in C use */
+#include "stepscope/stepscope.h"
+
+#if PY_VERSION_HEX < 0x03090000
+#define PyObject_Vectorcall _PyObject_Vectorcall
+#define PyObject_VectorcallDict _PyObject_FastCallDict
+#define Py_TPFLAGS_HAVE_VECTORCALL _Py_TPFLAGS_HAVE_VECTORCALL
+#endif
+
+/* The process's runtime; a stand-in that records nothing when there is none. Never NULL. */
+extern const stepscope_runtime *ss_runtime;
+extern const uint32_t *ss_gate;
+
+static inline bool ss_recording(uint32_t bits)
+{
+    return __builtin_expect(__atomic_load_n(ss_gate, __ATOMIC_RELAXED) & bits, 0) != 0;
+}
+
+/* --- names.c --- */
+
+/* What a range or mark is called, how it looks, and what it carries. */
+struct ss_label {
+    PyObject *text; /* a str; NULL: not named yet */
+    stepscope_name name;
+    stepscope_domain domain;
+    bool is_known;   /* `name` is that of `text` */
+    uint8_t payload; /* STEPSCOPE_UINT…; STEPSCOPE_NO_PAYLOAD: none */
+    uint64_t bits;
+};
+
+/* The number of a str; never raises. */
+stepscope_name ss_name_of(PyObject *text);
+/* Reads (name, color, domain, category, payload) as they were called, positions or keywords. *first
+ * is what came in place of the name when that is not a str (borrowed; NULL: nothing). */
+bool ss_label_parse(struct ss_label *label, const char *function, PyObject *const *args,
+                    Py_ssize_t count, PyObject *keywords, PyObject **first);
+/* Gives a label without a name that of the line which calls. */
+void ss_label_name_by_line(struct ss_label *label);
+/* Looks the name up when this is the first time that it is wanted. */
+static inline stepscope_name ss_label_name(struct ss_label *label)
+{
+    if (__builtin_expect(!label->is_known, 0)) {
+        label->name = ss_name_of(label->text);
+        label->is_known = true;
+    }
+    return label->name;
+}
+static inline void ss_label_push(struct ss_label *label)
+{
+    stepscope_name name = ss_label_name(label);
+    if (__builtin_expect(label->payload == STEPSCOPE_NO_PAYLOAD, 1)) {
+        ss_runtime->push(label->domain, name);
+    } else {
+        ss_runtime->push_value(label->domain, name, label->payload, label->bits);
+    }
+}
+/* A payload or counter value from a number or text; false with an exception for what is neither. */
+bool ss_value_of(PyObject *value, uint8_t *type, uint64_t *bits);
+stepscope_domain ss_domain_of(PyObject *text); /* a str or None; (stepscope_domain)-1: raised */
+bool ss_names_init(void);
+
+/* --- annotate.c, wrapped.c --- */
+
+extern PyTypeObject ss_annotate_type, ss_wrapped_type;
+bool ss_annotate_init(void);
+PyObject *ss_annotate_from(const struct ss_label *label);
+const struct ss_label *ss_annotate_label(PyObject *object); /* NULL: not an annotate */
+/* Opens and closes a range of this thread as `with` does. */
+bool ss_scope_enter(struct ss_label *label);
+void ss_scope_exit(void);
+/* `function` with a range around each call (while it runs: generators and coroutines); raises for
+ * what cannot be called. */
+PyObject *ss_wrap(PyObject *function, const struct ss_label *label);
+/* Anything that can be called, from call to return; the label has a text. */
+PyObject *ss_wrap_plain(PyObject *function, const struct ss_label *label);
+
+/* --- schedule.c: methods of the module --- */
+
+PyObject *ss_python_schedule_text(PyObject *module, PyObject *argument);
+PyObject *ss_python_schedule_action(PyObject *module, PyObject *args);
+
+#endif

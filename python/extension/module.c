@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module: where the runtime is found, and the functions that are no ranges. */
+#include "extension.h" /* Python.h wants to be first */
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+/* --- the runtime --- */
+
+static const uint32_t nothing_recorded;
+
+static stepscope_domain no_domain(const char *name)
+{
+    (void)name;
+    return 0;
+}
+static stepscope_name no_name(const char *text, size_t length)
+{
+    (void)text;
+    (void)length;
+    return 0;
+}
+static void no_style(stepscope_name name, uint32_t argb, const char *category)
+{
+    (void)name;
+    (void)argb;
+    (void)category;
+}
+static stepscope_name no_counter(const char *name, const char *unit, unsigned kind)
+{
+    (void)name;
+    (void)unit;
+    (void)kind;
+    return 0;
+}
+static void no_number(int64_t number)
+{
+    (void)number;
+}
+static void no_phase(stepscope_name phase)
+{
+    (void)phase;
+}
+
+/* What is called without a look at the gate; the rest never is while it is closed. */
+static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
+                                             .gate = &nothing_recorded,
+                                             .domain = no_domain,
+                                             .intern = no_name,
+                                             .style = no_style,
+                                             .counter = no_counter,
+                                             .step = no_number,
+                                             .epoch = no_number,
+                                             .phase = no_phase};
+
+const stepscope_runtime *ss_runtime = &no_runtime;
+const uint32_t *ss_gate = &nothing_recorded;
+
+typedef const stepscope_runtime *(*get_function)(uint32_t version);
+
+static bool take_runtime(void *library)
+{
+    get_function get = NULL;
+    *(void **)&get = dlsym(library, "stepscope_runtime_get");
+    const stepscope_runtime *runtime = get != NULL ? get(STEPSCOPE_RUNTIME_VERSION) : NULL;
+    if (runtime == NULL || runtime->size < sizeof(stepscope_runtime)) {
+        return false;
+    }
+    ss_runtime = runtime;
+    ss_gate = runtime->gate;
+    return true;
+}
+
+#define RUNTIME_FILE "libstepscope.so.0"
+
+/* Beside us in the build, in a wheel (site-packages/stepscope below lib/), in `pip --target`. */
+static bool load_runtime_near(const char *ours)
+{
+    static const char *const places[] = {"", "../../", "../../../", "../lib/"};
+    const char *slash = strrchr(ours, '/');
+    int folder = slash != NULL ? (int)(slash - ours) + 1 : 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char path[PATH_MAX];
+        int length = snprintf(path, sizeof path, "%.*s%s" RUNTIME_FILE, folder, ours, places[i]);
+        void *library = length > 0 && (size_t)length < sizeof path
+                            ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
+                            : NULL;
+        if (library != NULL && take_runtime(library)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The one of the process: preloaded or linked, loaded by somebody else, else ours. */
+static void find_runtime(void)
+{
+    Dl_info here = {0};
+    if (take_runtime(RTLD_DEFAULT)) {
+        return;
+    }
+    void *loaded = dlopen(RUNTIME_FILE, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (loaded != NULL && take_runtime(loaded)) {
+        return;
+    }
+    if (dladdr((void *)&no_runtime, &here) != 0 && here.dli_fname != NULL) {
+        load_runtime_near(here.dli_fname);
+    }
+}
+
+/* --- marks, counters, flows --- */
+
+static PyObject *mark(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    (void)module;
+    struct ss_label label;
+    PyObject *first;
+    if (!ss_label_parse(&label, "mark", args, count, keywords, &first)) {
+        return NULL;
+    }
+    if (first != NULL) {
+        PyErr_Format(PyExc_TypeError, "mark() takes a name (str), not %.100s",
+                     Py_TYPE(first)->tp_name);
+        return NULL;
+    }
+    if (ss_recording(STEPSCOPE_MARKS)) {
+        if (label.text == NULL) {
+            ss_label_name_by_line(&label);
+        }
+        stepscope_name name = ss_label_name(&label);
+        if (label.payload == STEPSCOPE_NO_PAYLOAD) {
+            ss_runtime->mark(label.domain, name);
+        } else {
+            ss_runtime->mark_value(label.domain, name, label.payload, label.bits);
+        }
+    }
+    Py_XDECREF(label.text);
+    Py_RETURN_NONE;
+}
+
+/* _counter(name, unit, kind) → its number */
+static PyObject *counter(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *name, *unit;
+    unsigned kind;
+    if (!PyArg_ParseTuple(args, "szI", &name, &unit, &kind)) {
+        return NULL;
+    }
+    return PyLong_FromUnsignedLong(ss_runtime->counter(name, unit, kind));
+}
+
+/* _count(number, value) */
+static PyObject *count_value(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    uint8_t type;
+    uint64_t bits;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "_count() takes a counter's number and a value");
+        return NULL;
+    }
+    if (!ss_recording(STEPSCOPE_COUNTERS)) {
+        Py_RETURN_NONE;
+    }
+    unsigned long number = PyLong_AsUnsignedLongMask(args[0]);
+    if (PyErr_Occurred() || !ss_value_of(args[1], &type, &bits)) {
+        return NULL;
+    }
+    if (type == STEPSCOPE_NO_PAYLOAD || type == STEPSCOPE_NAME) {
+        PyErr_SetString(PyExc_TypeError, "a counter takes an int or a float");
+        return NULL;
+    }
+    ss_runtime->count((stepscope_name)number, type, bits);
+    Py_RETURN_NONE;
+}
+
+static PyObject *flow_new(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(ss_recording(STEPSCOPE_RANGES) ? ss_runtime->flow_id() : 0);
+}
+
+/* _flow(id, where) */
+static PyObject *flow(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    unsigned long long id = count == 2 ? PyLong_AsUnsignedLongLongMask(args[0]) : 0;
+    unsigned long where = count == 2 ? PyLong_AsUnsignedLongMask(args[1]) : 0;
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (id != 0 && ss_recording(STEPSCOPE_RANGES)) {
+        ss_runtime->flow(id, (unsigned)where);
+    }
+    Py_RETURN_NONE;
+}
+
+/* --- ranges without a block --- */
+
+static PyObject *push(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    (void)module;
+    struct ss_label label;
+    PyObject *first;
+    if (!ss_label_parse(&label, "push", args, count, keywords, &first)) {
+        return NULL;
+    }
+    if (first != NULL) {
+        PyErr_Format(PyExc_TypeError, "push() takes a name (str), not %.100s",
+                     Py_TYPE(first)->tp_name);
+        return NULL;
+    }
+    if (ss_recording(STEPSCOPE_RANGES)) {
+        if (label.text == NULL) {
+            ss_label_name_by_line(&label);
+        }
+        ss_label_push(&label);
+    }
+    Py_XDECREF(label.text);
+    Py_RETURN_NONE;
+}
+
+static PyObject *pop(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    stepscope_domain domain = ss_domain_of(count > 0 ? args[0] : NULL);
+    if (domain == (stepscope_domain)-1) {
+        return NULL;
+    }
+    if (ss_recording(STEPSCOPE_RANGES)) {
+        ss_runtime->pop(domain);
+    }
+    Py_RETURN_NONE;
+}
+
+/* --- training --- */
+
+static int64_t current_step = -1, current_epoch = -1;
+
+static bool number_or_next(PyObject *const *args, Py_ssize_t count, const char *function,
+                           int64_t *number)
+{
+    if (count > 1) {
+        PyErr_Format(PyExc_TypeError, "%s() takes one number at most", function);
+        return false;
+    }
+    if (count == 1 && args[0] != Py_None) {
+        *number = PyLong_AsLongLong(args[0]);
+        return *number != -1 || !PyErr_Occurred();
+    }
+    ++*number;
+    return true;
+}
+
+static PyObject *step(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    /* The first that nobody announced was step 0. */
+    int64_t number = current_step < 0 ? 0 : current_step;
+    if (!number_or_next(args, count, "step", &number)) {
+        return NULL;
+    }
+    current_step = number;
+    ss_runtime->step(number);
+    Py_RETURN_NONE;
+}
+
+static PyObject *epoch(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (!number_or_next(args, count, "epoch", &current_epoch)) {
+        return NULL;
+    }
+    ss_runtime->epoch(current_epoch);
+    if (current_step < 0) {
+        current_step = 0;
+        ss_runtime->step(0);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *phase(PyObject *module, PyObject *name)
+{
+    (void)module;
+    if (name != Py_None && !PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "phase() takes a name (str) or None, not %.100s",
+                     Py_TYPE(name)->tp_name);
+        return NULL;
+    }
+    if (ss_recording(STEPSCOPE_ANY)) {
+        ss_runtime->phase(name != Py_None ? ss_name_of(name) : 0);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *enabled(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(ss_recording(STEPSCOPE_ANY));
+}
+
+/* _wrap(function, range): for stepscope._decorate. */
+static PyObject *wrap(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    const struct ss_label *label = count == 2 ? ss_annotate_label(args[1]) : NULL;
+    if (label == NULL || label->text == NULL) {
+        PyErr_SetString(PyExc_TypeError, "_wrap() takes a function and a named range");
+        return NULL;
+    }
+    return ss_wrap_plain(args[0], label);
+}
+
+#define FAST(function) (PyCFunction)(void (*)(void))(function)
+
+static PyMethodDef methods[] = {
+    {"mark", FAST(mark), METH_FASTCALL | METH_KEYWORDS,
+     "mark(name=None, color=None, domain=None, category=None, payload=None)\n--\n\n"
+     "Something that happens now, on this thread. Arguments as of annotate."},
+    {"push", FAST(push), METH_FASTCALL | METH_KEYWORDS,
+     "push(name=None, color=None, domain=None, category=None, payload=None)\n--\n\n"
+     "Opens a range of the calling thread, for pop() to close; better is `with annotate(…)`."},
+    {"pop", FAST(pop), METH_FASTCALL,
+     "pop(domain=None, /)\n--\n\n"
+     "Closes the calling thread's innermost range of the domain. One too many is counted."},
+    {"step", FAST(step), METH_FASTCALL,
+     "step(number=None, /)\n--\n\n"
+     "Ends a training step; the next begins: with the number given, else one more than before.\n"
+     "The first call of a run without numbers begins step 1. Never waits for a disk."},
+    {"epoch", FAST(epoch), METH_FASTCALL,
+     "epoch(number=None, /)\n--\n\n"
+     "An epoch begins: with the number given, else one more than before, from 0."},
+    {"phase", phase, METH_O,
+     "phase(name, /)\n--\n\n"
+     "A phase of the step begins on this thread (\"data\", \"forward\", \"backward\", "
+     "\"optimizer\",\n\"communication\"), the one before ends. None: no phase."},
+    {"enabled", enabled, METH_NOARGS, "enabled()\n--\n\nWhether somebody records this process."},
+    {"_counter", counter, METH_VARARGS, NULL},
+    {"_count", FAST(count_value), METH_FASTCALL, NULL},
+    {"_flow_new", flow_new, METH_NOARGS, NULL},
+    {"_flow", FAST(flow), METH_FASTCALL, NULL},
+    {"_schedule_text", ss_python_schedule_text, METH_O, NULL},
+    {"_schedule_action", ss_python_schedule_action, METH_VARARGS, NULL},
+    {"_wrap", FAST(wrap), METH_FASTCALL, NULL},
+    {0}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "stepscope._stepscope",
+                                        .m_size = -1, .m_methods = methods};
+
+#pragma GCC visibility push(default) /* Python 3.8 does not ask for it */
+PyMODINIT_FUNC PyInit__stepscope(void);
+#pragma GCC visibility pop
+PyMODINIT_FUNC PyInit__stepscope(void)
+{
+    find_runtime();
+    if (!ss_names_init() || !ss_annotate_init() || PyType_Ready(&ss_wrapped_type) < 0) {
+        return NULL;
+    }
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) {
+        return NULL;
+    }
+    Py_INCREF(&ss_annotate_type);
+    if (PyModule_AddObject(module, "annotate", (PyObject *)&ss_annotate_type) < 0 ||
+        PyModule_AddIntConstant(module, "has_runtime", ss_runtime != &no_runtime) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

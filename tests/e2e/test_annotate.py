@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package's annotations in every interpreter found, against a runtime that writes down
+how it is called."""
+
+import ast
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from interpreters import WORKLOADS, by_minor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "stepscope"
+SHARED = ["cc", "-O1", "-g", "-fPIC", "-shared", "-D_GNU_SOURCE", "-fvisibility=hidden",
+          f"-I{ROOT}/include"]
+SOURCES = [*sorted((ROOT / "python" / "extension").glob("*.c")),
+           *(ROOT / "src" / name for name in
+             ("annot/schedule.c", "annot/schedule_text.c", "base/error.c"))]
+
+
+def compile_shared(output, sources, *options):
+    done = subprocess.run([*SHARED, *options, "-o", output, *sources], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture(scope="module")
+def fake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fake")
+    return compile_shared(folder / "libfake.so", [ROOT / "tests" / "fakes" / "fake_runtime.c"])
+
+
+def run_python(command, *arguments, path, **env):
+    return subprocess.run([*command, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=120, check=False,
+                          env={**os.environ, "PYTHONPATH": str(path), **env})
+
+
+@pytest.fixture(scope="module", params=sorted(by_minor(), key=lambda v: int(v.split(".")[1])))
+def python_and_path(request, tmp_path_factory):
+    """An interpreter, and a folder from which it imports the package, built for it."""
+    command = by_minor()[request.param]
+    code = "import sysconfig; print(sysconfig.get_path('include'))"
+    include = subprocess.run([*command, "-c", code], capture_output=True, text=True,
+                             check=True).stdout.strip()
+    if not pathlib.Path(include, "Python.h").exists():
+        pytest.skip(f"the headers of Python {request.param} are not installed")
+    folder = tmp_path_factory.mktemp("package")
+    shutil.copytree(PACKAGE, folder / "stepscope")
+    compile_shared(folder / "stepscope" / "_stepscope.so", SOURCES, f"-I{ROOT}/src",
+                   f"-I{include}", f"-I{ROOT}/python/extension", "-Wall", "-Wextra", "-Werror",
+                   "-Wno-missing-field-initializers")
+    return command, folder
+
+
+def test_annotations(python_and_path, fake):
+    command, folder = python_and_path
+    done = run_python(command, WORKLOADS / "annotations.py", fake, path=folder)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) > 25, done.stdout + done.stderr
+    wrong = [line.replace(" | ", "\n") for line in lines if not line.endswith(" ok")]
+    assert not wrong, "\n".join(wrong) + done.stderr
+
+
+def test_without_a_runtime_nothing_happens(python_and_path):
+    command, folder = python_and_path
+    code = ("import sys; before = set(sys.modules); import stepscope as s\n"
+            "print(sorted(set(sys.modules) - before), s._stepscope.has_runtime)\n"
+            "@s.annotate\n"
+            "def f(): return 3\n"
+            "with s.annotate('x', color='red', domain='d', payload=1): s.mark('m')\n"
+            "s.push('a'); s.pop(); s.counter('c', 1); s.flow().start().end()\n"
+            "s.epoch(); s.step(); s.phase('data'); print(f(), s.enabled())")
+    done = run_python(command, "-S", "-c", code, path=folder)
+    # Nothing that takes long is imported with it.
+    assert done.stdout.splitlines() == ["['stepscope', 'stepscope._stepscope'] 0", "3 False"], \
+        done.stderr
+
+
+def test_the_built_package_matches_the_interpreter():
+    """What CMake builds is for the Python that it found, or there is none."""
+    built = list((pathlib.Path(os.environ.get("STEPSCOPE", ROOT / "build/dev/stepscope")).parent
+                  / "python" / "stepscope").glob("_stepscope.*.so"))
+    if not built:
+        pytest.skip("CMake found no headers of Python")
+    assert len(built) == 1 and "cpython-3" in built[0].name
+
+
+def without_extension(tmp_path, code, **env):
+    shutil.copytree(PACKAGE, tmp_path / "stepscope")
+    return run_python([sys.executable], "-c", code, path=tmp_path, **env)
+
+
+def test_without_the_extension_nothing_is_recorded(tmp_path):
+    code = ("import stepscope as s\n"
+            "@s.annotate\n"
+            "def f(): return 3\n"
+            "@s.annotate('named', color='red')\n"
+            "async def g(): pass\n"
+            "class T:\n"
+            "    @s.annotate\n"
+            "    @classmethod\n"
+            "    def m(cls): return 4\n"
+            "with s.annotate('x', color='red', domain='d', payload=1): s.mark('m')\n"
+            "s.push('a'); s.pop(); s.counter('c', 1); s.flow().start().step().end()\n"
+            "s.epoch(); s.step(); s.phase('data'); print(f(), T.m(), s.enabled())")
+    done = without_extension(tmp_path, code)
+    assert (done.stdout, done.stderr) == ("3 4 False\n", "")
+
+
+def test_without_the_extension_a_recording_is_warned(tmp_path):
+    done = without_extension(tmp_path, "import stepscope", STEPSCOPE_RECORDING="x.pftrace")
+    assert "without the headers of Python" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_types_are_those_of_the_package():
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text())
+    typed = {node.name for node in stub.body
+             if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    typed |= {target.id for node in stub.body if isinstance(node, ast.Assign)
+              for target in node.targets}
+    typed |= {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
+    source = ast.parse((PACKAGE / "__init__.py").read_text())
+    exported, = (ast.literal_eval(node.value) for node in source.body
+                 if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    assert set(exported) <= typed
