@@ -11,6 +11,7 @@
 #include "cli/reading.h"
 #include "cli/recordings.h"
 #include "trace/rewrite.h"
+#include "view/sink.h"
 
 static const struct ss_option options[] = {
     {"to", 0, "FORMAT",
@@ -109,7 +110,7 @@ static enum ss_status write_export(const struct ss_arguments *arguments,
                                     .processes = ss_arguments_has(arguments, "subprocesses")};
     uint64_t bytes = 0;
     SS_TRY(ss_export_write(selection, &how, output, &bytes, err));
-    if (strcmp(output, "-") != 0) {
+    if (ss_sink_descriptor(output) < 0) {
         tell(output, request->format, bytes);
     }
     return SS_OK;
@@ -172,8 +173,9 @@ static int run_compat(const struct ss_arguments *arguments, const struct request
     if (arguments->positional_count > 1) {
         return ss_cli_usage(arguments, "--to perfetto-compat takes one trace");
     }
-    if (request->output != NULL && strcmp(request->output, "-") == 0) {
-        return ss_cli_usage(arguments, "--to perfetto-compat needs a file, not stdout");
+    if (request->output != NULL && ss_sink_descriptor(request->output) >= 0) {
+        return ss_cli_usage(arguments, "--to perfetto-compat needs a file, not %s",
+                            request->output);
     }
     struct ss_error err = {0};
     struct ss_strbuf newest;

@@ -121,7 +121,7 @@ static enum ss_status load_and_draw(const struct ss_arguments *arguments,
     if (status == SS_OK) {
         char *output = request->output != NULL ? ss_strdup(request->output) : default_output(input);
         status = draw(request, &now, is_diff ? &base : NULL, output, err);
-        if (status == SS_OK && strcmp(output, "-") != 0) {
+        if (status == SS_OK && ss_sink_descriptor(output) < 0) {
             fprintf(stderr, "stepscope flame: wrote %s (open it in a browser)\n", output);
         }
         ss_free(output);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,11 +19,12 @@
 #include "record/launch.h"
 #include "record/naming.h"
 #include "record/supervisor.h"
+#include "view/sink.h"
 
 static const struct ss_option options[] = {
     {"output", 'o', "FILE",
-     "where to write; folders are created; %p pid, %h host, %t time, %q{VAR} environment "
-     "(default PROGRAM-TIME-PID.pftrace here)",
+     "where to write; folders are created; %p pid, %h host, %t time, %q{VAR} environment; - is "
+     "standard output, at the end (default PROGRAM-TIME-PID.pftrace here)",
      "Output", false},
     {"format", 'f', "FORMAT",
      "native, raw, flamegraph, speedscope or chrometrace (default by the file's ending, else "
@@ -65,6 +69,7 @@ struct plan {
     struct ss_record_output output;
     char **program;
     char *output_path, *trace_path, *command_line;
+    char *temporary_folder; /* of trace_path, when it cannot be beside the output */
 };
 
 static void plan_fini(struct plan *plan)
@@ -73,6 +78,15 @@ static void plan_fini(struct plan *plan)
     ss_free(plan->output_path);
     ss_free(plan->trace_path);
     ss_free(plan->command_line);
+    ss_free(plan->temporary_folder);
+}
+
+/* Unless what was recorded is still in it. */
+static void remove_temporary_folder(const struct plan *plan)
+{
+    if (plan->temporary_folder != NULL) {
+        rmdir(plan->temporary_folder);
+    }
 }
 
 /* `record t.py` runs t.py with python when it cannot be run itself. */
@@ -139,6 +153,65 @@ static char *hidden_beside(const char *path)
     return text.data;
 }
 
+/* stdout, a pipe, a device: written to when the recording is over, and not read again. */
+static bool is_written_in_place(const char *path)
+{
+    struct stat info;
+    return ss_sink_descriptor(path) >= 0 ||
+           (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+static enum ss_status check_writable_in_place(const char *path, struct ss_error *err)
+{
+    int fd = ss_sink_descriptor(path);
+    int flags = fd >= 0 ? fcntl(fd, F_GETFL) : 0;
+    if (fd >= 0 && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)) {
+        return ss_fail(err, SS_E_USAGE, "%s: file descriptor %d is not open for writing", path, fd);
+    }
+    if (fd < 0 && access(path, W_OK) != 0) {
+        return ss_fail_errno(err, errno, "cannot write %s", path);
+    }
+    return SS_OK;
+}
+
+static enum ss_status make_temporary_trace(struct plan *plan, struct ss_error *err)
+{
+    const char *folder = ss_env_get(SS_ENV_TMPDIR);
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 65536);
+    ss_strbuf_append_format(&text, "%s/stepscope-XXXXXX",
+                            folder != NULL && folder[0] != '\0' ? folder : "/tmp");
+    char *made = ss_strbuf_take(&text);
+    if (mkdtemp(made) == NULL) {
+        enum ss_status status = ss_fail_errno(err, errno, "cannot make the folder %s", made);
+        ss_free(made);
+        return status;
+    }
+    plan->temporary_folder = made;
+    ss_strbuf_append_format(&text, "%s/recording.pftrace", made);
+    plan->trace_path = ss_strbuf_take(&text);
+    return SS_OK;
+}
+
+static enum ss_status choose_trace_path(struct plan *plan, struct ss_error *err)
+{
+    bool native = plan->output.format->format == SS_FORMAT_NATIVE;
+    if (native && ss_sink_descriptor(plan->output_path) >= 0) {
+        return ss_fail(err, SS_E_USAGE,
+                       "a native recording needs a file, not %s: name one, or choose another "
+                       "format, as in -f raw",
+                       plan->output_path);
+    }
+    if (!native && is_written_in_place(plan->output_path)) {
+        plan->output.in_place = true;
+        plan->record.keep_fd = ss_sink_descriptor(plan->output_path);
+        SS_TRY(check_writable_in_place(plan->output_path, err));
+        return make_temporary_trace(plan, err);
+    }
+    plan->trace_path = native ? ss_strdup(plan->output_path) : hidden_beside(plan->output_path);
+    return ss_name_check_writable(plan->output_path, err);
+}
+
 static enum ss_status choose_paths(const struct ss_arguments *arguments, struct plan *plan,
                                    struct ss_error *err)
 {
@@ -156,9 +229,8 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
     plan->output_path = ss_strbuf_take(&name);
     ss_strbuf_fini(&name);
     SS_TRY(status);
-    bool native = plan->output.format->format == SS_FORMAT_NATIVE;
-    plan->trace_path = native ? ss_strdup(plan->output_path) : hidden_beside(plan->output_path);
-    SS_TRY(ss_name_check_writable(plan->output_path, err));
+    plan->record.keep_fd = -1;
+    SS_TRY(choose_trace_path(plan, err));
     plan->record.path = plan->output.trace_path = plan->trace_path;
     plan->record.output = plan->output.output_path = plan->output_path;
     return SS_OK;
@@ -258,6 +330,7 @@ static int run_plan(const struct ss_arguments *arguments, struct plan *plan)
         ss_cli_error(arguments, &err);
         return SS_EXIT_OURS;
     }
+    remove_temporary_folder(plan);
     if (result.output_killed) {
         ss_record_output_cut_short(&plan->output);
     }
@@ -288,6 +361,7 @@ static int run(const struct ss_arguments *arguments)
             code = ss_cli_error(arguments, &err);
             code = plan.record.attach_pid != 0 || err.status == SS_E_USAGE ? code : SS_EXIT_OURS;
         }
+        remove_temporary_folder(&plan);
     }
     plan_fini(&plan);
     return code;

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/record_convert.h"
 #include "model/model.h"
+#include "view/sink.h"
 
 enum { HOT_LINES = 5, LEAST_SAMPLES = 30 };
 
@@ -180,13 +181,19 @@ static void print_hot_lines(FILE *out, const struct ss_model *model)
     ss_selection_fini(&selection);
 }
 
+static const char *output_name(const struct ss_record_output *output)
+{
+    bool is_stdout = ss_sink_descriptor(output->output_path) == STDOUT_FILENO;
+    return is_stdout ? "standard output" : output->output_path;
+}
+
 static void print_summary(const struct ss_record_output *output,
                           const struct ss_record_result *result, const struct ss_model *model)
 {
     FILE *out = stderr;
     struct colours colours = colours_of_stderr();
     if (isatty(STDERR_FILENO) != 1) {
-        fprintf(out, "stepscope: wrote %s: ", output->output_path);
+        fprintf(out, "stepscope: wrote %s: ", output_name(output));
         print_figures(out, output, &result->figures);
         fputc('\n', out);
         return;
@@ -195,6 +202,10 @@ static void print_summary(const struct ss_record_output *output,
     print_figures(out, output, &result->figures);
     fputc('\n', out);
     print_hot_lines(out, model);
+    if (output->in_place) {
+        fprintf(out, "Written to %s%s%s\n", colours.bold, output_name(output), colours.off);
+        return;
+    }
     fprintf(out, "Recorded in %s%s%s (", colours.bold, output->output_path, colours.off);
     print_size(out, output->output_path);
     fputs(")\n", out);
@@ -219,6 +230,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
                                  .keep_samples = ss_record_convert_wants_samples(output)};
     enum ss_status status = ss_model_add_input(&model, output->trace_path, &load, &err);
     bool empty = status != SS_OK || model.totals.count == 0;
+    bool unwritten = false;
     if (empty && !output->failed) {
         tell_why_empty(output, result, status == SS_OK ? &model : NULL);
     }
@@ -227,12 +239,11 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
         if (status == SS_OK) {
             unlink(output->trace_path);
         } else {
-            complain("cannot write %s: %s; the recording is kept in %s", output->output_path,
-                     err.message, output->trace_path);
-            output->failed = true;
+            complain("%s; the recording is kept in %s", err.message, output->trace_path);
+            output->failed = unwritten = true;
         }
     }
-    if (!output->quiet && !empty) {
+    if (!output->quiet && !empty && !unwritten) {
         print_summary(output, result, &model);
     }
     ss_model_fini(&model);
@@ -242,6 +253,6 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
 void ss_record_output_cut_short(const struct ss_record_output *output)
 {
     complain("interrupted before %s was finished; the recording is kept in %s",
-             output->format->format == SS_FORMAT_NATIVE ? "the summary" : output->output_path,
+             output->format->format == SS_FORMAT_NATIVE ? "the summary" : output_name(output),
              output->trace_path);
 }

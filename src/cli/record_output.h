@@ -14,6 +14,7 @@ struct ss_record_output {
     const struct ss_format_row *format;
     const char *trace_path;  /* the native trace; removed after a conversion that worked */
     const char *output_path; /* what the user asked for */
+    bool in_place;           /* a pipe, a device or stdout: not a file that can be read again */
     const char *command_line;
     double rate_hz;
     bool quiet;

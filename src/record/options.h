@@ -12,6 +12,7 @@ struct ss_record_options {
     pid_t attach_pid;     /* 0: launch `program` */
     const char *path;     /* of the native trace */
     const char *output;   /* what the user gets in the end (== path for native) */
+    int keep_fd;          /* inherited, and written to in the end; -1: none */
     double rate_hz;
     uint64_t duration_ns; /* 0: until the program ends */
     bool follow_children;

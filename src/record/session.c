@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "platform/descriptors.h"
 #include "platform/priority.h"
-#include "platform/procfs.h"
 #include "record/facts.h"
 #include "record/launch.h"
 #include "record/process_table.h"
@@ -25,7 +25,6 @@
 #include "record/ticker.h"
 
 static const uint64_t second_ns = UINT64_C(1000000000);
-static const uint64_t wake_ns = UINT64_C(10000000);      /* a stopping supervisor is looked at */
 static const uint64_t weights_ns = UINT64_C(5000000000); /* idle weights are written this often */
 /* Below this, waiting for the next tick by asking the clock beats a sleep and its wake-up. */
 static const uint64_t spin_ns = UINT64_C(20000);
@@ -36,9 +35,7 @@ struct session {
     struct ss_record_shared *shared;
     int news_fd;
     int epoll_fd, signal_fd, target_fd; /* target_fd: a pidfd when attached */
-    pid_t program, supervisor;
-    bool told_stop;         /* the supervisor: it stops too… */
-    uint64_t wake_until_ns; /* …and is to be woken, when it has stopped */
+    pid_t program;
     struct ss_record_context context;
     struct ss_process_table *processes;
     struct ss_ticker ticker;
@@ -61,27 +58,10 @@ static void note(struct session *session, const char *kind, const char *text, in
 
 /* --- the program's life ---------------------------------------------------------------------- */
 
-/* The supervisor stops like the program, for the shell to see. It cannot know when the program goes
- * on or ends unless something continues it as well: the shell continues both, but whoever continued
- * or killed the program alone does not. */
-static void wake_supervisor(struct session *session)
+/* The supervisor stops like the program, for the shell to see. */
+static void tell_stopped(struct session *session)
 {
-    struct ss_procfs_stat stat;
-    if (getppid() == session->supervisor && ss_procfs_stat(session->supervisor, 0, &stat) &&
-        stat.state == 'T') {
-        kill(session->supervisor, SIGCONT);
-        session->told_stop = false;
-    }
-}
-
-static void tell_supervisor(struct session *session, char news)
-{
-    if (news == 'S') {
-        session->told_stop = true;
-        session->wake_until_ns = 0;
-    } else if (session->told_stop) {
-        session->wake_until_ns = ss_clock_monotonic_ns() + second_ns;
-    }
+    char news = 'S';
     ssize_t written = write(session->news_fd, &news, 1);
     (void)written; /* the supervisor may be gone: the recording goes on */
 }
@@ -111,8 +91,8 @@ static void reap_children(struct session *session)
         bool is_program = info.si_pid == session->program;
         if (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ||
             info.si_code == CLD_CONTINUED) {
-            if (is_program) {
-                tell_supervisor(session, info.si_code == CLD_CONTINUED ? 'C' : 'S');
+            if (is_program && info.si_code != CLD_CONTINUED) {
+                tell_stopped(session);
             }
             waitid(P_PID, (id_t)info.si_pid, &info, WSTOPPED | WCONTINUED | WNOHANG);
             continue;
@@ -142,11 +122,6 @@ static void handle_signal(struct session *session, const struct signalfd_siginfo
             reap_children(session);
         }
         return;
-    }
-    /* Stamped before anything else: the supervisor compares, to tell a signal that went to the
-     * whole process group from one that was meant for it alone. */
-    if (info->ssi_signo < SS_SIGNAL_COUNT) {
-        atomic_store(&session->shared->signal_ns[info->ssi_signo], ss_clock_monotonic_ns());
     }
     bool ends = info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM ||
                 info->ssi_signo == SIGHUP || info->ssi_signo == SIGQUIT;
@@ -221,6 +196,7 @@ static enum ss_status start_target(struct session *session,
     struct ss_launch launch;
     SS_TRY(ss_launch_prepare(options, signals, session->shared, &launch, err));
     session->program = launch.pid;
+    ss_descriptors_release(-1); /* the program's now: whoever reads from it must see it end */
     session->processes = ss_process_table_open(&session->context, launch.pid,
                                                options->follow_children, true, getpid(), reason);
     if (reason[0] != '\0') {
@@ -367,9 +343,6 @@ static void wait_for_events(struct session *session, uint64_t until_ns)
 /* What does not wait for a tick, which may be a hundred seconds away. */
 static void keep_house(struct session *session, uint64_t now_ns)
 {
-    if (session->told_stop && now_ns < session->wake_until_ns) {
-        wake_supervisor(session);
-    }
     if (now_ns - session->flushed_ns >= second_ns) {
         ss_process_table_poll(session->processes, now_ns);
         once_a_second(session, now_ns);
@@ -380,9 +353,6 @@ static uint64_t next_wake_ns(const struct session *session, uint64_t stop_ns)
 {
     uint64_t until_ns = session->ticker.next_due_ns;
     uint64_t house_ns = session->flushed_ns + second_ns;
-    if (session->told_stop && session->wake_until_ns != 0) {
-        house_ns = ss_clock_monotonic_ns() + wake_ns;
-    }
     until_ns = until_ns < house_ns ? until_ns : house_ns;
     return until_ns < stop_ns ? until_ns : stop_ns;
 }
@@ -472,9 +442,6 @@ static void finish(struct session *session)
         }
     }
     remove_trace(session);
-    if (session->told_stop) {
-        wake_supervisor(session);
-    }
     ss_frame_table_free(session->context.frames);
 }
 
@@ -487,7 +454,6 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
                               .news_fd = news_fd,
                               .epoll_fd = -1,
                               .signal_fd = -1,
-                              .supervisor = getppid(),
                               .target_fd = -1};
     struct ss_error err = {0};
     prctl(PR_SET_NAME, "sscope-recorder");

@@ -13,8 +13,8 @@
 #include "record/shared.h"
 
 /* Runs to the end of the recording. All signals are blocked on entry; `signals` is what the program
- * gets. `news_fd` takes one byte for the supervisor: 'S' the program was stopped, 'C' it
- * goes on. Returns what `shared->end` tells as well. */
+ * gets. `news_fd` takes one byte for the supervisor: 'S' the program was stopped. Returns what
+ * `shared->end` tells as well. */
 enum ss_record_end ss_session_run(const struct ss_record_options *options,
                                   const struct ss_program_signals *signals,
                                   struct ss_record_shared *shared, int news_fd);

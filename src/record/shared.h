@@ -39,7 +39,7 @@ struct ss_record_shared {
     atomic_int exec_errno;     /* by the same when exec failed */
     atomic_bool program_ended; /* by the recorder, after program_status */
     atomic_int program_status; /* as waitpid gives it */
-    /* By the recorder: when (CLOCK_MONOTONIC) it last got each signal itself. */
+    /* By the witness: when (CLOCK_MONOTONIC) it last got each signal itself. */
     atomic_ullong signal_ns[SS_SIGNAL_COUNT];
     atomic_int end;                   /* enum ss_record_end; by the recorder */
     struct ss_error error;            /* by the recorder, before `end` is FAILED */

@@ -17,12 +17,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "platform/procfs.h"
+#include "base/log.h"
+#include "platform/descriptors.h"
 #include "record/launch.h"
 #include "record/session.h"
-
-/* How long the recorder may take to see a signal that went to the whole process group. */
-enum { GROUP_WAIT_MS = 25, BUSY_WAIT_MS = 1000 };
+#include "record/witness.h"
 
 struct supervisor {
     const struct ss_record_options *options;
@@ -34,7 +33,7 @@ struct supervisor {
     int signal_fd, news_fd;
     pid_t recorder; /* 0: ended */
     pid_t finisher; /* a child that runs `finished`; 0: none */
-    uint64_t matched_ns[SS_SIGNAL_COUNT];
+    struct ss_witness witness;
     uint64_t drained_ns; /* no signal was waiting then */
     bool program_ended;
     int program_status;
@@ -96,15 +95,18 @@ static void recorder_ended(struct supervisor *supervisor, int status)
     if (atomic_load(&supervisor->shared->program_ended)) {
         supervisor->program_ended = true;
         supervisor->program_status = atomic_load(&supervisor->shared->program_status);
+    } else if (atomic_load(&supervisor->shared->program_pid) == 0) {
+        ss_witness_end(&supervisor->witness); /* so that it can be told whether children are left */
     }
 }
 
 static void stop_like_program(struct supervisor *supervisor)
 {
     /* The program was stopped (Ctrl-Z, or a signal to it alone): the shell must see its job stop.
-     * SIGSTOP is not blockable; we go on here when the job is continued, or when the recorder
+     * SIGSTOP is not blockable; we go on here when the job is continued, or when the witness
      * wakes us because the program has gone on or ended. */
-    if (!atomic_load(&supervisor->shared->program_ended)) {
+    if (!atomic_load(&supervisor->shared->program_ended) && supervisor->witness.pid > 0) {
+        ss_witness_watch_stop(&supervisor->witness);
         raise(SIGSTOP);
     }
 }
@@ -115,10 +117,8 @@ static void reap(struct supervisor *supervisor)
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         if (WIFSTOPPED(status)) {
-            /* Without the recorder nobody would wake us when the program alone is continued: then
-             * only the terminal's stop signals count, after which the shell continues us too. */
-            if (pid == atomic_load(&supervisor->shared->program_pid) &&
-                WSTOPSIG(status) != SIGSTOP) {
+            /* Ours to see only after the recorder has ended. */
+            if (launched(supervisor) && pid == atomic_load(&supervisor->shared->program_pid)) {
                 stop_like_program(supervisor);
             }
             continue;
@@ -127,6 +127,8 @@ static void reap(struct supervisor *supervisor)
             recorder_ended(supervisor, status);
         } else if (pid == supervisor->finisher) {
             finisher_ended(supervisor, status);
+        } else if (pid == supervisor->witness.pid) {
+            supervisor->witness.pid = 0;
         } else if (launched(supervisor) && pid == atomic_load(&supervisor->shared->program_pid)) {
             /* Ours only after the recorder has ended: we are the subreaper. */
             supervisor->program_ended = true;
@@ -143,59 +145,43 @@ static void reap(struct supervisor *supervisor)
 
 /* --- signals --------------------------------------------------------------------------------- */
 
-/* Has the recorder a signal waiting that it has not come to read yet? */
-static bool recorder_has_waiting(const struct supervisor *supervisor, unsigned number)
-{
-    char path[64], text[2048];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)supervisor->recorder);
-    if (ss_procfs_read(path, text, sizeof text) <= 0) {
-        return false;
-    }
-    const char *at = strstr(text, "\nShdPnd:");
-    return at != NULL && (strtoull(at + 8, NULL, 16) >> (number - 1) & 1) != 0;
-}
-
-/* Did the recorder, which shares our process group, get this signal too? Then so did the program.
- * Ours arrived after we last found none waiting, and so must the recorder's: one that it got
- * earlier belongs to another event. */
-static bool went_to_group(struct supervisor *supervisor, unsigned number)
-{
-    const uint64_t slack_ns = GROUP_WAIT_MS * UINT64_C(1000000);
-    if (supervisor->recorder == 0) {
-        return false;
-    }
-    for (int waited_ms = 0; waited_ms < BUSY_WAIT_MS; waited_ms++) {
-        uint64_t seen_ns = atomic_load(&supervisor->shared->signal_ns[number]);
-        if (seen_ns > supervisor->matched_ns[number] &&
-            seen_ns + slack_ns >= supervisor->drained_ns) {
-            supervisor->matched_ns[number] = seen_ns;
-            return true;
-        }
-        if (waited_ms >= GROUP_WAIT_MS && !recorder_has_waiting(supervisor, number)) {
-            return false;
-        }
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
-    }
-    return true;
-}
-
 static bool is_request_to_end(unsigned number)
 {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
+static bool is_stop(unsigned number)
+{
+    return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+/* A stop takes back a continuation that has not been read yet, and the other way round: also the
+ * witness's, which then has nothing to tell. Only the later of the two matters. */
+static bool is_superseded(unsigned number)
+{
+    sigset_t waiting;
+    sigpending(&waiting);
+    if (number == SIGCONT) {
+        return sigismember(&waiting, SIGTSTP) || sigismember(&waiting, SIGTTIN) ||
+               sigismember(&waiting, SIGTTOU);
+    }
+    return is_stop(number) && sigismember(&waiting, SIGCONT);
+}
+
 /* The kernel's signals go to the whole foreground group; a hang-up to the session's leader first,
- * alone. Without a recorder to compare with, that is all that can be told. */
+ * alone. Without a witness to compare with, that is all that can be told. */
 static bool is_meant_for_us(struct supervisor *supervisor, const struct signalfd_siginfo *info)
 {
     unsigned number = info->ssi_signo;
-    if (number == SIGCONT && info->ssi_code <= 0 && (pid_t)info->ssi_pid == supervisor->recorder) {
+    if (number == SIGCONT && info->ssi_code <= 0 &&
+        (pid_t)info->ssi_pid == supervisor->witness.pid) {
         return false; /* it woke us; the program goes on already */
     }
-    if (supervisor->recorder == 0 && info->ssi_code > 0) {
+    if (supervisor->witness.pid == 0 && info->ssi_code > 0) {
         return number == SIGHUP && getsid(0) == getpid();
     }
-    return !went_to_group(supervisor, number);
+    return !ss_witness_saw(&supervisor->witness, number, supervisor->drained_ns) &&
+           !is_superseded(number);
 }
 
 /* While attached, Ctrl-Z stops the recording, not the process that is recorded. */
@@ -350,7 +336,16 @@ enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_f
     }
     if (status == SS_OK) {
         close(news_write_fd);
+        if (ss_witness_start(&supervisor.witness, supervisor.shared, supervisor.signal_fd, err) !=
+            SS_OK) {
+            ss_log(SS_WARN, "record", "%s: signals to the whole group reach the program twice",
+                   err->message);
+        }
+        if (launched(&supervisor)) {
+            ss_descriptors_release(options->keep_fd);
+        }
         run_loop(&supervisor);
+        ss_witness_end(&supervisor.witness);
         *program_status = supervisor.program_status;
     }
     /* Otherwise signals stay blocked: one that comes now must not replace the program's status. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/sink.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -44,14 +45,43 @@ static int create_temporary(struct ss_sink *sink)
     return -1;
 }
 
+int ss_sink_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) {
+        return STDOUT_FILENO;
+    }
+    if (strcmp(path, "/dev/stderr") == 0) {
+        return STDERR_FILENO;
+    }
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        const char *name = path + strlen(folders[i]);
+        char *end;
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0 && isdigit((unsigned char)*name)) {
+            long fd = strtol(name, &end, 10);
+            return *end == '\0' && fd <= INT_MAX ? (int)fd : -1;
+        }
+    }
+    return -1;
+}
+
+/* Not by its name: that would open the file behind it anew, and replace what is in it already. */
+static enum ss_status open_descriptor(struct ss_sink *sink, int fd, struct ss_error *err)
+{
+    sink->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (sink->fd < 0) {
+        return ss_fail_errno(err, errno, "cannot write to file descriptor %d", fd);
+    }
+    sink->name = ss_strdup(fd == STDOUT_FILENO ? "standard output" : "a file descriptor");
+    ss_strbuf_init(&sink->buffer, BUFFER_MAXIMUM);
+    return SS_OK;
+}
+
 enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, struct ss_error *err)
 {
     *sink = (struct ss_sink){.fd = -1};
-    if (strcmp(path, "-") == 0) {
-        sink->fd = STDOUT_FILENO;
-        sink->name = ss_strdup("standard output");
-        ss_strbuf_init(&sink->buffer, BUFFER_MAXIMUM);
-        return SS_OK;
+    if (ss_sink_descriptor(path) >= 0) {
+        return open_descriptor(sink, ss_sink_descriptor(path), err);
     }
     struct stat status;
     bool exists = stat(path, &status) == 0;
@@ -173,7 +203,7 @@ bool ss_sink_failed(const struct ss_sink *sink)
 
 static void release(struct ss_sink *sink)
 {
-    if (sink->fd > STDERR_FILENO) {
+    if (sink->fd >= 0) {
         close(sink->fd);
     }
     if (sink->temporary != NULL) {

@@ -26,9 +26,12 @@ struct ss_sink {
     struct ss_error failure; /* status SS_OK: none */
 };
 
+/* The descriptor of ours that `path` names: "-", /dev/stdout, /dev/fd/N, /proc/self/fd/N; else -1.
+ */
+int ss_sink_descriptor(const char *path);
 /* A regular file is written as a hidden file beside `path` (with the mode of the file that it
- * replaces, else the umask's) and renamed by ss_sink_close; "-" is stdout; a device or pipe is
- * written in place. */
+ * replaces, else the umask's) and renamed by ss_sink_close; a descriptor of ours is written to as
+ * it stands, a device or pipe in place. */
 enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, struct ss_error *err);
 /* Memory of at most `maximum_bytes`; what is in it: sink->buffer. Beyond it writes fail. */
 void ss_sink_open_memory(struct ss_sink *sink, size_t maximum_bytes);

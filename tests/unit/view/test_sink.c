@@ -131,6 +131,22 @@ static void test_closed_pipe_is_an_error_not_a_death(void **state)
     assert_non_null(strstr(err.message, "Broken pipe"));
 }
 
+static void test_names_of_descriptors(void **state)
+{
+    (void)state;
+    assert_int_equal(ss_sink_descriptor("-"), 1);
+    assert_int_equal(ss_sink_descriptor("/dev/stdout"), 1);
+    assert_int_equal(ss_sink_descriptor("/dev/stderr"), 2);
+    assert_int_equal(ss_sink_descriptor("/dev/fd/63"), 63);
+    assert_int_equal(ss_sink_descriptor("/proc/self/fd/0"), 0);
+    static const char *const others[] = {
+        "",           "a",          "--",         "/dev/fd/",
+        "/dev/fd/1x", "/dev/fd/-1", "/dev/fd/ 1", "/dev/fd/99999999999999999999"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_int_equal(ss_sink_descriptor(others[i]), -1);
+    }
+}
+
 static void check_json(const char *bytes, size_t length, const char *expected)
 {
     struct ss_sink sink;
@@ -175,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_link_and_mode_are_kept),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_closed_pipe_is_an_error_not_a_death),
+        cmocka_unit_test(test_names_of_descriptors),
         cmocka_unit_test(test_json_strings),
         cmocka_unit_test(test_json_times),
     };

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/witness.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "platform/descriptors.h"
+#include "platform/procfs.h"
+
+enum {
+    GROUP_WAIT_MS = 25,  /* a signal to the group has come to all of it by then… */
+    BUSY_WAIT_MS = 1000, /* …but the witness may have to wait for its turn to read it */
+    LOOK_MS = 20,        /* at a stopped program */
+    STALE_MS = 1000      /* a supervisor that has not stopped by then has gone on already */
+};
+
+/* --- in the witness -------------------------------------------------------------------------- */
+
+struct watch {
+    struct ss_record_shared *shared;
+    pid_t supervisor;
+    int signal_fd, told_fd;
+    bool stopped;        /* the supervisor has, or is about to */
+    uint64_t went_on_ns; /* 0: the program is stopped still */
+};
+
+static void note_signals(const struct watch *watch)
+{
+    struct signalfd_siginfo info;
+    while (read(watch->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo < SS_SIGNAL_COUNT) {
+            atomic_store(&watch->shared->signal_ns[info.ssi_signo], ss_clock_monotonic_ns());
+        }
+    }
+}
+
+static bool is_stopped(pid_t pid)
+{
+    struct ss_procfs_stat stat;
+    return pid > 0 && ss_procfs_stat(pid, 0, &stat) && (stat.state == 'T' || stat.state == 't');
+}
+
+/* The shell continues us all; whoever continued or killed the program alone does not. */
+static void look_at_stopped(struct watch *watch)
+{
+    uint64_t now_ns = ss_clock_monotonic_ns();
+    pid_t program = atomic_load(&watch->shared->program_pid);
+    bool waits = is_stopped(watch->supervisor);
+    if (is_stopped(program)) { /* looked at last: both may stop once more between the two */
+        watch->went_on_ns = 0;
+        return;
+    }
+    watch->went_on_ns = watch->went_on_ns != 0 ? watch->went_on_ns : now_ns;
+    if (waits) {
+        kill(watch->supervisor, SIGCONT);
+        watch->stopped = false;
+    } else if (now_ns - watch->went_on_ns > STALE_MS * UINT64_C(1000000)) {
+        watch->stopped = false;
+    }
+}
+
+static _Noreturn void stand_by(struct watch *watch)
+{
+    for (;;) {
+        struct pollfd files[2] = {{.fd = watch->signal_fd, .events = POLLIN},
+                                  {.fd = watch->told_fd, .events = POLLIN}};
+        poll(files, 2, watch->stopped ? LOOK_MS : -1);
+        note_signals(watch);
+        uint64_t told;
+        if (read(watch->told_fd, &told, sizeof told) == (ssize_t)sizeof told) {
+            watch->stopped = true;
+            watch->went_on_ns = 0;
+        }
+        if (watch->stopped) {
+            look_at_stopped(watch);
+        }
+    }
+}
+
+/* --- in the supervisor ----------------------------------------------------------------------- */
+
+enum ss_status ss_witness_start(struct ss_witness *witness, struct ss_record_shared *shared,
+                                int signal_fd, struct ss_error *err)
+{
+    *witness =
+        (struct ss_witness){.shared = shared, .told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    if (witness->told_fd < 0) {
+        return ss_fail_errno(err, errno, "cannot set up signals");
+    }
+    pid_t supervisor = getpid();
+    witness->pid = fork();
+    if (witness->pid < 0) {
+        witness->pid = 0;
+        return ss_fail_errno(err, errno, "cannot start another process");
+    }
+    if (witness->pid == 0) {
+        prctl(PR_SET_NAME, "sscope-witness");
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != supervisor) {
+            _exit(0);
+        }
+        ss_descriptors_release(-1);
+        ss_descriptors_silence(STDERR_FILENO);
+        stand_by(&(struct watch){.shared = shared,
+                                 .supervisor = supervisor,
+                                 .signal_fd = signal_fd,
+                                 .told_fd = witness->told_fd});
+    }
+    return SS_OK;
+}
+
+/* Has the witness a signal waiting that it has not come to read yet? */
+static bool has_waiting(const struct ss_witness *witness, unsigned number)
+{
+    char path[64], text[2048];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)witness->pid);
+    if (ss_procfs_read(path, text, sizeof text) <= 0) {
+        return false;
+    }
+    const char *at = strstr(text, "\nShdPnd:");
+    return at != NULL && (strtoull(at + 8, NULL, 16) >> (number - 1) & 1) != 0;
+}
+
+/* One that the witness got earlier belongs to another event. */
+bool ss_witness_saw(struct ss_witness *witness, unsigned number, uint64_t after_ns)
+{
+    const uint64_t slack_ns = GROUP_WAIT_MS * UINT64_C(1000000);
+    if (witness->pid == 0) {
+        return false;
+    }
+    for (int waited_ms = 0; waited_ms < BUSY_WAIT_MS; waited_ms++) {
+        uint64_t seen_ns = atomic_load(&witness->shared->signal_ns[number]);
+        if (seen_ns > witness->matched_ns[number] && seen_ns + slack_ns >= after_ns) {
+            witness->matched_ns[number] = seen_ns;
+            return true;
+        }
+        if (waited_ms >= GROUP_WAIT_MS && !has_waiting(witness, number)) {
+            return false;
+        }
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    return true;
+}
+
+void ss_witness_watch_stop(const struct ss_witness *witness)
+{
+    uint64_t one = 1;
+    ssize_t written = write(witness->told_fd, &one, sizeof one);
+    (void)written; /* a counter that is full tells as much */
+}
+
+void ss_witness_end(struct ss_witness *witness)
+{
+    if (witness->pid > 0) {
+        kill(witness->pid, SIGKILL);
+        waitpid(witness->pid, NULL, 0);
+        witness->pid = 0;
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small process beside the supervisor, in the same process group, which outlives the recorder.
+ * It notes when it gets a signal itself: what reached the witness went to the whole group, and so
+ * to the program, and must not be passed on to it again. And it wakes a supervisor that has stopped
+ * like its program when nobody but the program is continued or killed.
+ *
+ * Owned by the supervisor; ends with it. Touches neither program nor recorder.
+ */
+#ifndef SS_RECORD_WITNESS_H
+#define SS_RECORD_WITNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "record/shared.h"
+
+struct ss_witness {
+    pid_t pid; /* 0: none; all else then still works, but for telling signals to the group */
+    int told_fd;
+    struct ss_record_shared *shared;
+    uint64_t matched_ns[SS_SIGNAL_COUNT];
+};
+
+/* All signals are blocked, and `signal_fd` is a signalfd of all of them. */
+enum ss_status ss_witness_start(struct ss_witness *witness, struct ss_record_shared *shared,
+                                int signal_fd, struct ss_error *err);
+/* Has this signal, which we got since `after_ns`, come to the whole group? Waits a moment. */
+bool ss_witness_saw(struct ss_witness *witness, unsigned number, uint64_t after_ns);
+/* The caller is about to stop as the program has. */
+void ss_witness_watch_stop(const struct ss_witness *witness);
+/* Ends it, unless it has ended. */
+void ss_witness_end(struct ss_witness *witness);
+
+#endif
