@@ -9,11 +9,11 @@ from torch.utils.data import Dataset
 
 
 class RandomTokens(Dataset):
-    """Pairs (tokens × dim input, one target value per token); sample i is always the same."""
+    """Pairs (tokens × values input, one target value per token); sample i is always the same."""
 
-    def __init__(self, tokens, dim, size=64, seed=0):
+    def __init__(self, tokens, values, size=64, seed=0):
         self.tokens = tokens
-        self.dim = dim
+        self.values = values
         self.size = size
         self.seed = seed
 
@@ -22,6 +22,6 @@ class RandomTokens(Dataset):
 
     def __getitem__(self, index):
         source = np.random.RandomState(self.seed + index)
-        values = source.normal(size=(self.tokens, self.dim)).astype(np.float32)
+        values = source.normal(size=(self.tokens, self.values)).astype(np.float32)
         target = np.sin(values[:, :1] + values[:, -1:])
         return values, target

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pre-norm transformer block with its attention written out, so that each part is a line."""
+"""A pre-norm transformer block with its attention written out, so that each part is a line. In front
+of it a layer that brings the many values of a token down to the block's width."""
 
 import torch
 from torch import nn
@@ -36,10 +37,11 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each with its residual, then one value per token."""
+    """Embedding, attention and feed-forward, each with its residual, then one value per token."""
 
-    def __init__(self, dim, heads):
+    def __init__(self, values, dim, heads):
         super().__init__()
+        self.embed = nn.Linear(values, dim)
         self.attention_norm = nn.LayerNorm(dim)
         self.attention = Attention(dim, heads)
         self.feed_norm = nn.LayerNorm(dim)
@@ -47,6 +49,7 @@ class Block(nn.Module):
         self.head = nn.Linear(dim, 1)
 
     def forward(self, x):
+        x = self.embed(x)
         x = x + self.attention(self.attention_norm(x))
         x = x + self.feed_forward(self.feed_norm(x))
         return self.head(x)

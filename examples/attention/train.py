@@ -21,12 +21,13 @@ from model import Block
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description="Train a transformer block on random tokens.")
-    parser.add_argument("--dim", type=int, default=128, help="width of a token (default: 128)")
+    parser.add_argument("--dim", type=int, default=128, help="width of the block (default: 128)")
     parser.add_argument("--heads", type=int, default=8, help="attention heads (default: 8)")
-    parser.add_argument("--tokens", type=int, default=256, help="per sample (default: 256)")
+    parser.add_argument("--tokens", type=int, default=128, help="per sample (default: 128)")
+    parser.add_argument("--values", type=int, default=2048, help="drawn per token (default: 2048)")
     parser.add_argument("--samples", type=int, default=64, help="in the data set (default: 64)")
     parser.add_argument("--batch", type=int, default=8, help="samples a step (default: 8)")
-    parser.add_argument("--epochs", type=int, default=2, help="passes over the data (default: 2)")
+    parser.add_argument("--epochs", type=int, default=6, help="passes over the data (default: 6)")
     parser.add_argument("--steps", type=int, help="end after so many steps, whatever --epochs says")
     parser.add_argument("--workers", type=int, default=0, help="DataLoader processes (default: 0)")
     parser.add_argument("--mp-context", choices=("fork", "spawn"), default="fork",
@@ -51,7 +52,7 @@ def synchronize(device):
 
 
 def make_loader(args, distributed):
-    data = RandomTokens(args.tokens, args.dim, args.samples)
+    data = RandomTokens(args.tokens, args.values, args.samples)
     sampler = DistributedSampler(data, shuffle=True) if distributed else None
     return DataLoader(data, batch_size=args.batch, shuffle=sampler is None, sampler=sampler,
                       num_workers=args.workers, persistent_workers=args.workers > 0,
@@ -101,7 +102,7 @@ def main():
     if distributed:
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     torch.manual_seed(0)
-    model = Block(args.dim, args.heads).to(device)
+    model = Block(args.values, args.dim, args.heads).to(device)
     model.train(not args.inference)
     if distributed:
         model = DistributedDataParallel(model)
