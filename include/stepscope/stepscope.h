@@ -106,6 +106,13 @@ typedef struct stepscope_runtime {
     void (*window)(unsigned action, int64_t step, uint32_t window);
     void (*thread_name)(const char *name);
     void (*fact)(stepscope_name key, unsigned type, uint64_t bits);
+
+    /* The step under way ends (0, when nobody said otherwise), the next begins; or `number`, when
+     * it is not negative. */
+    void (*next_step)(int64_t number);
+    /* Epoch `number` begins (-1: the next), with `length` batches (-1: not known), at batch
+     * `resumed_at`. */
+    void (*begin_epoch)(int64_t number, int64_t length, int64_t resumed_at);
 } stepscope_runtime;
 
 #if defined(STEPSCOPE_LINKED) || defined(STEPSCOPE_BUILDING)
@@ -289,10 +296,27 @@ static inline void stepscope_step(int64_t step)
     }
 }
 
+/* The other way of marking: at the end of each step. The first call ends step 0. */
+static inline void stepscope_next_step(void)
+{
+    if (stepscope_enabled(STEPSCOPE_ANY)) {
+        stepscope_link_.runtime->next_step(-1);
+    }
+}
+
 static inline void stepscope_epoch(int64_t epoch)
 {
     if (stepscope_enabled(STEPSCOPE_ANY)) {
         stepscope_link_.runtime->epoch(epoch);
+    }
+}
+
+/* The same for a schedule that counts the batches of epochs: `length` of them (-1: not known), the
+ * first of which is `resumed_at` when the epoch is taken up again (else 0). */
+static inline void stepscope_epoch_begin(int64_t epoch, int64_t length, int64_t resumed_at)
+{
+    if (stepscope_enabled(STEPSCOPE_ANY)) {
+        stepscope_link_.runtime->begin_epoch(epoch, length, resumed_at);
     }
 }
 

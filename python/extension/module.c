@@ -38,6 +38,12 @@ static void no_number(int64_t number)
 {
     (void)number;
 }
+static void no_epoch(int64_t number, int64_t length, int64_t resumed_at)
+{
+    (void)number;
+    (void)length;
+    (void)resumed_at;
+}
 static void no_phase(stepscope_name phase)
 {
     (void)phase;
@@ -51,8 +57,9 @@ static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
                                              .style = no_style,
                                              .counter = no_counter,
                                              .step = no_number,
-                                             .epoch = no_number,
-                                             .phase = no_phase};
+                                             .phase = no_phase,
+                                             .next_step = no_number,
+                                             .begin_epoch = no_epoch};
 
 const stepscope_runtime *ss_runtime = &no_runtime;
 const uint32_t *ss_gate = &nothing_recorded;
@@ -238,46 +245,57 @@ static PyObject *pop(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 /* --- training --- */
 
-static int64_t current_step = -1, current_epoch = -1;
+static bool is_marked; /* a step of this process has been announced */
 
-static bool number_or_next(PyObject *const *args, Py_ssize_t count, const char *function,
-                           int64_t *number)
+static bool read_number(PyObject *argument, const char *what, int64_t *number)
 {
-    if (count > 1) {
-        PyErr_Format(PyExc_TypeError, "%s() takes one number at most", function);
-        return false;
+    if (argument == NULL || argument == Py_None) {
+        return true;
     }
-    if (count == 1 && args[0] != Py_None) {
-        *number = PyLong_AsLongLong(args[0]);
-        return *number != -1 || !PyErr_Occurred();
+    *number = PyLong_AsLongLong(argument);
+    if (*number < 0 && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "%s must not be negative", what);
     }
-    ++*number;
-    return true;
+    return !PyErr_Occurred();
 }
 
 static PyObject *step(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    /* The first that nobody announced was step 0. */
-    int64_t number = current_step < 0 ? 0 : current_step;
-    if (!number_or_next(args, count, "step", &number)) {
+    int64_t number = -1;
+    if (count > 1) {
+        PyErr_SetString(PyExc_TypeError, "step() takes one number at most");
         return NULL;
     }
-    current_step = number;
-    ss_runtime->step(number);
+    if (!read_number(count == 1 ? args[0] : NULL, "number", &number)) {
+        return NULL;
+    }
+    if (!is_marked && number == 0) {
+        ss_runtime->step(0); /* nothing ends here */
+    } else {
+        ss_runtime->next_step(number);
+    }
+    is_marked = true;
     Py_RETURN_NONE;
 }
 
-static PyObject *epoch(PyObject *module, PyObject *const *args, Py_ssize_t count)
+static PyObject *epoch(PyObject *module, PyObject *args, PyObject *keywords)
 {
     (void)module;
-    if (!number_or_next(args, count, "epoch", &current_epoch)) {
+    static char number_name[] = "number", length_name[] = "length", resumed_name[] = "resumed_at";
+    static char *names[] = {number_name, length_name, resumed_name, NULL};
+    PyObject *values[3] = {NULL};
+    int64_t number = -1, length = -1, resumed_at = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOO:epoch", names, &values[0], &values[1],
+                                     &values[2]) ||
+        !read_number(values[0], "number", &number) || !read_number(values[1], "length", &length) ||
+        !read_number(values[2], "resumed_at", &resumed_at)) {
         return NULL;
     }
-    ss_runtime->epoch(current_epoch);
-    if (current_step < 0) {
-        current_step = 0;
+    ss_runtime->begin_epoch(number, length, resumed_at);
+    if (!is_marked) {
         ss_runtime->step(0);
+        is_marked = true;
     }
     Py_RETURN_NONE;
 }
@@ -330,10 +348,15 @@ static PyMethodDef methods[] = {
     {"step", FAST(step), METH_FASTCALL,
      "step(number=None, /)\n--\n\n"
      "Ends a training step; the next begins: with the number given, else one more than before.\n"
-     "The first call of a run without numbers begins step 1. Never waits for a disk."},
-    {"epoch", FAST(epoch), METH_FASTCALL,
-     "epoch(number=None, /)\n--\n\n"
-     "An epoch begins: with the number given, else one more than before, from 0."},
+     "The first call ends step 0 and begins step 1, but step(0) begins step 0. Never waits for a "
+     "disk."},
+    {"epoch", FAST(epoch), METH_VARARGS | METH_KEYWORDS,
+     "epoch(number=None, length=None, resumed_at=0)\n--\n\n"
+     "An epoch begins: with the number given, else one more than before, from 0. length: batches "
+     "of\n"
+     "the epoch, if known; resumed_at: the batch at which it is taken up again. Schedules that "
+     "count\n"
+     "the batches of epochs want both."},
     {"phase", phase, METH_O,
      "phase(name, /)\n--\n\n"
      "A phase of the step begins on this thread (\"data\", \"forward\", \"backward\", "

@@ -47,7 +47,8 @@ def step(number=None):
     """Records nothing."""
 
 
-epoch = step
+def epoch(number=None, length=None, resumed_at=0):
+    """Records nothing."""
 
 
 def phase(name):

@@ -5,9 +5,12 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "annot/names.h"
+#include "annot/steps.h"
 #include "annot/thread.h"
+#include "base/env.h"
 
 _Static_assert((int)STEPSCOPE_RANGES == (int)SS_RING_GATE_RANGES &&
                    (int)STEPSCOPE_COUNTERS == (int)SS_RING_GATE_COUNTERS &&
@@ -203,25 +206,80 @@ static void count(stepscope_name name, unsigned type, uint64_t bits)
 
 /* --- training -------------------------------------------------------------------------------- */
 
+static struct ss_steps steps;
+static pid_t steps_pid; /* a forked child marks its own */
+
+static void write_number(enum ss_ring_type type, int64_t number, struct ss_thread *to,
+                         uint64_t stamp)
+{
+    write_value(to, stamp, ss_ring_head_word(type, 1, 0, 0, 0), (uint64_t)number,
+                SS_RING_VALUE_SIGNED);
+}
+
+static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, int64_t number,
+                         uint32_t which)
+{
+    atomic_store_explicit(&ss_process_header->window, which, memory_order_relaxed);
+    atomic_store_explicit(&ss_process_header->action, detail & SS_RING_WINDOW_ACTION,
+                          memory_order_relaxed);
+    write_value(to, stamp, ss_ring_head_word(SS_RING_WINDOW, 1, 0, detail, 0), (uint64_t)number,
+                which);
+}
+
+/* Counts also while nobody records: who comes later is to see the right number. */
+static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
+{
+    pid_t pid = getpid();
+    if (steps_pid != pid) {
+        steps_pid = pid;
+        ss_steps_forget(&steps);
+    }
+    struct ss_steps_wish wish = {mark, number, length, resumed_at};
+    struct ss_steps_change change = ss_steps_mark(&steps, &wish);
+    uint64_t stamp;
+    struct ss_thread *thread = change.busy ? NULL : enter(SS_RING_GATE_ALL, &stamp);
+    if (thread == NULL) {
+        return;
+    }
+    if (change.begins_epoch) {
+        atomic_store_explicit(&ss_process_header->epoch, change.epoch, memory_order_relaxed);
+        write_number(SS_RING_EPOCH, change.epoch, thread, stamp);
+    }
+    if (change.begins_step) {
+        atomic_store_explicit(&ss_process_header->step, change.step, memory_order_relaxed);
+        write_number(SS_RING_STEP, change.step, thread, stamp);
+    }
+    if (change.changes_window) {
+        unsigned cut = change.cut ? SS_RING_WINDOW_CUT : 0;
+        write_window(thread, stamp, (unsigned)change.action | cut, change.step, change.window);
+    }
+}
+
 static void step(int64_t number)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
-    if (thread != NULL) {
-        atomic_store_explicit(&ss_process_header->step, number, memory_order_relaxed);
-        write_value(thread, stamp, ss_ring_head_word(SS_RING_STEP, 1, 0, 0, 0), (uint64_t)number,
-                    SS_RING_VALUE_SIGNED);
-    }
+    mark_step(SS_STEPS_BEGIN, number, -1, 0);
+}
+
+static void next_step(int64_t number)
+{
+    mark_step(SS_STEPS_NEXT, number, -1, 0);
 }
 
 static void epoch(int64_t number)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
-    if (thread != NULL) {
-        atomic_store_explicit(&ss_process_header->epoch, number, memory_order_relaxed);
-        write_value(thread, stamp, ss_ring_head_word(SS_RING_EPOCH, 1, 0, 0, 0), (uint64_t)number,
-                    SS_RING_VALUE_SIGNED);
+    mark_step(SS_STEPS_EPOCH, number, -1, 0);
+}
+
+static void begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
+{
+    mark_step(SS_STEPS_EPOCH, number, length, resumed_at);
+}
+
+/* A window that is open is cut. */
+__attribute__((destructor)) static void on_exit_of_program(void)
+{
+    if (steps.has_schedule && steps_pid == getpid()) {
+        mark_step(SS_STEPS_END, -1, -1, 0);
     }
 }
 
@@ -241,10 +299,7 @@ static void window(unsigned action, int64_t number, uint32_t which)
     uint64_t stamp;
     struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {
-        atomic_store_explicit(&ss_process_header->window, which, memory_order_relaxed);
-        atomic_store_explicit(&ss_process_header->action, action, memory_order_relaxed);
-        write_value(thread, stamp, ss_ring_head_word(SS_RING_WINDOW, 1, 0, action, 0),
-                    (uint64_t)number, which);
+        write_window(thread, stamp, action & SS_RING_WINDOW_ACTION, number, which);
     }
 }
 
@@ -289,13 +344,17 @@ static stepscope_runtime runtime = {.size = sizeof runtime,
                                     .phase = phase,
                                     .window = window,
                                     .thread_name = thread_name,
-                                    .fact = fact};
+                                    .fact = fact,
+                                    .next_step = next_step,
+                                    .begin_epoch = begin_epoch};
 
 /* Before the constructors of whoever uses us. */
 __attribute__((constructor(101))) static void on_load(void)
 {
     ss_process_init();
     ss_thread_init();
+    ss_steps_init(&steps, ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE));
+    steps_pid = getpid();
     runtime.gate = (const uint32_t *)&ss_process_header->gate;
 }
 

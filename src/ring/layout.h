@@ -176,23 +176,26 @@ struct ss_ring_slot {
 };
 
 enum ss_ring_type {
-    SS_RING_NOTHING,     /* never written */
-    SS_RING_PUSH,        /* name, domain; detail: depth before. Payload: 1 continuation */
-    SS_RING_POP,         /* domain; detail: depth before */
-    SS_RING_MARK,        /* name, domain. Payload: 1 continuation */
-    SS_RING_BEGIN,       /* name, domain; value id. Payload: a second continuation */
-    SS_RING_END,         /* value id */
-    SS_RING_FLOW,        /* detail: 0 start, 1 step, 2 end; value id */
-    SS_RING_COUNT,       /* name; value, extra its type */
-    SS_RING_STEP,        /* value: the step that begins now */
-    SS_RING_EPOCH,       /* value: the epoch that begins now */
-    SS_RING_PHASE,       /* name: the phase that begins now; 0: none */
-    SS_RING_WINDOW,      /* detail: action that begins now; value step, extra window */
+    SS_RING_NOTHING, /* never written */
+    SS_RING_PUSH,    /* name, domain; detail: depth before. Payload: 1 continuation */
+    SS_RING_POP,     /* domain; detail: depth before */
+    SS_RING_MARK,    /* name, domain. Payload: 1 continuation */
+    SS_RING_BEGIN,   /* name, domain; value id. Payload: a second continuation */
+    SS_RING_END,     /* value id */
+    SS_RING_FLOW,    /* detail: 0 start, 1 step, 2 end; value id */
+    SS_RING_COUNT,   /* name; value, extra its type */
+    SS_RING_STEP,    /* value: the step that begins now */
+    SS_RING_EPOCH,   /* value: the epoch that begins now */
+    SS_RING_PHASE,   /* name: the phase that begins now; 0: none */
+    SS_RING_WINDOW, /* detail: action that begins now (SS_RING_WINDOW_…); value step, extra window
+                     */
     SS_RING_THREAD_NAME, /* name: of this thread */
     SS_RING_FACT,        /* name: key; value, extra its type (a fact of the process) */
     SS_RING_TYPE_COUNT,
     SS_RING_CONTINUATION = 63
 };
+
+enum { SS_RING_WINDOW_ACTION = 0xff, SS_RING_WINDOW_CUT = 0x100 /* the one that ends was cut */ };
 
 /* Types of payloads and values: in `extra` of their continuation. */
 enum ss_ring_value {

@@ -157,6 +157,14 @@ static void epoch(int64_t number)
 {
     tell("epoch %" PRId64, number);
 }
+static void next_step(int64_t number)
+{
+    tell("next %" PRId64, number);
+}
+static void begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
+{
+    tell("epoch %" PRId64 " %" PRId64 " %" PRId64, number, length, resumed_at);
+}
 static void phase(stepscope_name name)
 {
     tell("phase %s", texts[name]);
@@ -195,7 +203,9 @@ static const stepscope_runtime runtime = {.size = sizeof runtime,
                                           .phase = phase,
                                           .window = window,
                                           .thread_name = thread_name,
-                                          .fact = fact};
+                                          .fact = fact,
+                                          .next_step = next_step,
+                                          .begin_epoch = begin_epoch};
 
 const stepscope_runtime *stepscope_runtime_get(uint32_t version)
 {

@@ -435,15 +435,17 @@ def check_marks_counters_flows_phases():
 
 def check_steps_and_epochs():
     with recording() as calls:
-        stepscope.epoch()
-        stepscope.step()
+        stepscope.epoch(length=12)
         stepscope.step()
         stepscope.step(10)
-        stepscope.step()
+        stepscope.step(0)
         stepscope.epoch()
-        stepscope.epoch(7)
-    equal(calls, ["epoch 0", "step 0", "step 1", "step 2", "step 10", "step 11", "epoch 1",
-                  "epoch 7"])
+        stepscope.epoch(7, 12, resumed_at=4)
+    equal(calls, ["epoch -1 12 0", "step 0", "next -1", "next 10", "next 0", "epoch -1 -1 0",
+                  "epoch 7 12 4"])
+    raises(ValueError, "number must not be negative", stepscope.step, -1)
+    raises(ValueError, "length must not be negative", stepscope.epoch, 1, -1)
+    raises(TypeError, "", stepscope.step, "x")
 
 
 def check_odd_names():

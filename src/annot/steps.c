@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annot/steps.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "annot/schedule_text.h"
+
+void ss_steps_init(struct ss_steps *steps, const char *schedule)
+{
+    *steps = (struct ss_steps){.step = -1, .epoch = -1};
+    steps->has_schedule =
+        schedule != NULL && ss_schedule_parse(schedule, &steps->run.schedule, NULL) == SS_OK;
+}
+
+void ss_steps_forget(struct ss_steps *steps)
+{
+    *steps = (struct ss_steps){.has_schedule = steps->has_schedule,
+                               .step = -1,
+                               .epoch = -1,
+                               .run.schedule = steps->run.schedule};
+}
+
+static void take_turn(struct ss_steps *steps, struct ss_schedule_turn turn,
+                      struct ss_steps_change *change)
+{
+    if (turn.ends) {
+        change->cut = turn.partial;
+        steps->window = 0;
+    }
+    if (turn.begins) {
+        steps->window = turn.begun + 1;
+    }
+    steps->action = turn.action;
+}
+
+static void start(struct ss_steps *steps, struct ss_steps_change *change)
+{
+    if (!steps->run.running) {
+        take_turn(steps, ss_schedule_run_start(&steps->run), change);
+        steps->is_unclaimed = true;
+    }
+}
+
+static void follow(struct ss_steps *steps, const struct ss_steps_wish *wish,
+                   struct ss_steps_change *change)
+{
+    switch (wish->mark) {
+    case SS_STEPS_BEGIN:
+    case SS_STEPS_NEXT:
+        start(steps, change);
+        if (wish->mark == SS_STEPS_NEXT || !steps->is_unclaimed) {
+            take_turn(steps, ss_schedule_run_step(&steps->run), change);
+        }
+        steps->is_unclaimed = false;
+        break;
+    case SS_STEPS_EPOCH:
+        start(steps, change);
+        take_turn(steps,
+                  ss_schedule_run_epoch(&steps->run, steps->epoch, wish->length, wish->resumed_at),
+                  change);
+        steps->is_unclaimed = steps->is_unclaimed || steps->run.schedule.per_epoch;
+        break;
+    default:
+        take_turn(steps, ss_schedule_run_stop(&steps->run), change);
+    }
+}
+
+static void number(struct ss_steps *steps, const struct ss_steps_wish *wish,
+                   struct ss_steps_change *change)
+{
+    if (wish->mark == SS_STEPS_EPOCH) {
+        steps->epoch = wish->number >= 0 ? wish->number : steps->epoch + 1;
+        change->begins_epoch = true;
+    } else if (wish->mark != SS_STEPS_END) {
+        /* Behind a step 0 that nobody announced comes step 1. */
+        int64_t before = steps->step < 0 && wish->mark == SS_STEPS_NEXT ? 0 : steps->step;
+        steps->step = wish->number >= 0 ? wish->number : before + 1;
+        change->begins_step = true;
+    }
+}
+
+struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *wish)
+{
+    struct ss_steps_change change = {0};
+    /* Pairs with the release below: who comes next sees all of it. */
+    if (atomic_exchange_explicit(&steps->is_marking, true, memory_order_acquire)) {
+        change.busy = true;
+        return change;
+    }
+    enum ss_schedule_action action = steps->action;
+    uint32_t window = steps->window;
+    number(steps, wish, &change);
+    if (steps->has_schedule) {
+        follow(steps, wish, &change);
+    }
+    change.step = steps->step;
+    change.epoch = steps->epoch;
+    change.action = steps->action;
+    change.window = steps->window;
+    change.changes_window = steps->action != action || steps->window != window || change.cut;
+    atomic_store_explicit(&steps->is_marking, false, memory_order_release);
+    return change;
+}

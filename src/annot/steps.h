@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps and epochs that a program marks, with the schedule that its recording asks for.
+ *
+ * A program marks in one of two ways: a step begins (C), or the step under way ends and the next
+ * begins (Python). The schedule counts from the first mark; a process that marks nothing has no
+ * windows. A first mark that ends a step ends step 0, which nobody announced: no window holds it.
+ *
+ * One thread at a time marks; another that comes in between, or a signal handler, is turned away
+ * (`busy`) rather than made to wait. No allocation.
+ */
+#ifndef SS_ANNOT_STEPS_H
+#define SS_ANNOT_STEPS_H
+
+#include "annot/schedule_run.h"
+
+enum ss_steps_mark {
+    SS_STEPS_BEGIN, /* a step begins */
+    SS_STEPS_NEXT,  /* the step under way ends, another begins */
+    SS_STEPS_EPOCH, /* an epoch begins */
+    SS_STEPS_END    /* the program ends */
+};
+
+struct ss_steps_wish {
+    enum ss_steps_mark mark;
+    int64_t number;     /* of the step or epoch; -1: one more than the last */
+    int64_t length;     /* of the epoch, in batches; -1: not known */
+    int64_t resumed_at; /* batch at which the epoch is taken up again; else 0 */
+};
+
+/* What a mark means. */
+struct ss_steps_change {
+    bool busy; /* nothing: somebody is marking */
+    bool begins_step, begins_epoch;
+    bool changes_window; /* `action`, `window` or both; or `cut` */
+    bool cut;            /* the window that ends here is partial */
+    int64_t step, epoch; /* under way now; -1: none */
+    enum ss_schedule_action action;
+    uint32_t window; /* from 1; 0: none is open */
+};
+
+struct ss_steps {
+    _Atomic bool is_marking;
+    bool has_schedule;
+    bool is_unclaimed; /* the schedule's step began with its epoch: BEGIN means this one */
+    int64_t step, epoch;
+    enum ss_schedule_action action;
+    uint32_t window;
+    struct ss_schedule_run run;
+};
+
+/* `schedule` in text form. NULL, or one that cannot be read: none, and every step is like another.
+ */
+void ss_steps_init(struct ss_steps *steps, const char *schedule);
+/* A forked child: it has marked nothing yet. */
+void ss_steps_forget(struct ss_steps *steps);
+struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *wish);
+
+#endif

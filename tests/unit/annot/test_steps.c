@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first */
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "annot/steps.h"
+
+static struct ss_steps steps;
+static char story[2048];
+
+/* "s5" step 5 begins, "e1" epoch 1, "[2" window 2 is open from here, "]" none is, "~" the one that
+ * ended was cut; "w" warmup, "." skip. */
+static void mark_all(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
+{
+    static uint32_t window;
+    struct ss_steps_wish wish = {mark, number, length, resumed_at};
+    struct ss_steps_change change = ss_steps_mark(&steps, &wish);
+    assert_false(change.busy);
+    char *at = story + strlen(story);
+    size_t left = sizeof story - strlen(story);
+    at += snprintf(at, left, "%s", story[0] != '\0' ? " " : "");
+    left = sizeof story - strlen(story);
+    if (change.begins_step) {
+        at += snprintf(at, left, "s%" PRId64, change.step);
+    }
+    if (change.begins_epoch) {
+        at += snprintf(at, left, "e%" PRId64, change.epoch);
+    }
+    if (!change.changes_window) {
+        return;
+    }
+    at += snprintf(at, left, "%s", change.cut ? "~" : "");
+    if (change.window != 0 && (change.window != window || change.cut)) {
+        at += snprintf(at, left, "[%u", change.window);
+    } else if (change.window == 0) {
+        at += snprintf(at, left, "]%c", ".wrS"[change.action]);
+    } else {
+        at += snprintf(at, left, "%c", ".wrS"[change.action]);
+    }
+    window = change.window;
+}
+
+static void begin(int64_t number)
+{
+    mark_all(SS_STEPS_BEGIN, number, -1, 0);
+}
+static void next(void)
+{
+    mark_all(SS_STEPS_NEXT, -1, -1, 0);
+}
+static void epoch(int64_t length, int64_t resumed_at)
+{
+    mark_all(SS_STEPS_EPOCH, -1, length, resumed_at);
+}
+static void end(void)
+{
+    mark_all(SS_STEPS_END, -1, -1, 0);
+}
+
+static void with_schedule(const char *schedule)
+{
+    ss_steps_init(&steps, schedule);
+    story[0] = '\0';
+}
+
+static void without_a_schedule(void **state)
+{
+    (void)state;
+    with_schedule(NULL);
+    begin(0);
+    begin(1);
+    begin(10);
+    next();
+    epoch(4, 0);
+    end();
+    assert_string_equal(story, "s0 s1 s10 s11 e0 ");
+    with_schedule("nonsense");
+    assert_false(steps.has_schedule);
+    next(); /* ends step 0 */
+    next();
+    assert_string_equal(story, "s1 s2");
+}
+
+static void steps_that_begin(void **state)
+{
+    (void)state;
+    with_schedule("wait=1,warmup=1,active=2,repeat=1");
+    for (int i = 0; i < 6; i++) {
+        begin(i);
+    }
+    end();
+    assert_string_equal(story, "s0 s1]w s2[1 s3S s4]. s5 ");
+}
+
+static void steps_that_end(void **state)
+{
+    (void)state;
+    with_schedule("wait=1,warmup=1,active=2,repeat=1");
+    for (int i = 0; i < 5; i++) {
+        next();
+    }
+    assert_string_equal(story, "s1]w s2[1 s3S s4]. s5");
+    with_schedule("active=1"); /* window 1 would have been step 0: nobody said that it began */
+    next();
+    next();
+    end();
+    assert_string_equal(story, "s1[2 s2[3 ~].");
+    with_schedule("active=1");
+    begin(0);
+    next();
+    assert_string_equal(story, "s0[1 s1[2");
+}
+
+static void windows_are_cut(void **state)
+{
+    (void)state;
+    with_schedule("active=5");
+    begin(100);
+    begin(101);
+    end();
+    assert_string_equal(story, "s100[1 s101 ~].");
+}
+
+static void epochs_of_both_kinds(void **state)
+{
+    (void)state;
+    with_schedule("per_epoch,skip_first=1,warmup=0,active=1");
+    for (int e = 0; e < 2; e++) { /* as C does */
+        epoch(3, 0);
+        for (int b = 0; b < 3; b++) {
+            begin(3 * e + b);
+        }
+    }
+    assert_string_equal(story, "e0 s0 s1[1 s2]. e1 s3 s4[2 s5].");
+    with_schedule("per_epoch,skip_first=1,warmup=0,active=1");
+    for (int e = 0; e < 2; e++) { /* as Python does */
+        epoch(3, e == 0 ? 1 : 0);
+        if (e == 0) {
+            begin(0);
+        }
+        for (int b = e == 0 ? 1 : 0; b < 3; b++) {
+            next();
+        }
+    }
+    assert_string_equal(story, "e0 s0 s1[1 s2]. e1 s3[2 s4]. s5");
+    with_schedule("per_epoch,warmup=0,active=4");
+    epoch(-1, 0);
+    begin(0);
+    begin(1);
+    epoch(-1, 0);
+    assert_string_equal(story, "e0[1 s0 s1 e1~[2");
+}
+
+static void epochs_of_a_run_are_labels(void **state)
+{
+    (void)state;
+    with_schedule("wait=1,active=1");
+    epoch(2, 0);
+    begin(0);
+    begin(1);
+    epoch(2, 0);
+    begin(2);
+    assert_string_equal(story, "e0 s0 s1[1 e1 s2].");
+}
+
+static void a_child_starts_anew(void **state)
+{
+    (void)state;
+    with_schedule("wait=1,active=1");
+    begin(0);
+    begin(1);
+    assert_string_equal(story, "s0 s1[1");
+    ss_steps_forget(&steps);
+    story[0] = '\0';
+    begin(0);
+    begin(1);
+    assert_true(steps.has_schedule);
+    assert_string_equal(story, "s0 s1S");
+}
+
+static void who_comes_in_between_is_turned_away(void **state)
+{
+    (void)state;
+    with_schedule(NULL);
+    atomic_store(&steps.is_marking, true);
+    struct ss_steps_wish wish = {.mark = SS_STEPS_NEXT, .number = -1};
+    assert_true(ss_steps_mark(&steps, &wish).busy);
+    atomic_store(&steps.is_marking, false);
+    assert_false(ss_steps_mark(&steps, &wish).busy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_schedule),
+        cmocka_unit_test(steps_that_begin),
+        cmocka_unit_test(steps_that_end),
+        cmocka_unit_test(windows_are_cut),
+        cmocka_unit_test(epochs_of_both_kinds),
+        cmocka_unit_test(epochs_of_a_run_are_labels),
+        cmocka_unit_test(a_child_starts_anew),
+        cmocka_unit_test(who_comes_in_between_is_turned_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
