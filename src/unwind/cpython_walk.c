@@ -144,7 +144,7 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
     /* Up to 3.10 the frames lie all over the heap, and reading them takes longer than a short
      * function lasts. But each tells by itself whether it runs, and who called it. */
     bool is_loose = attempt->is_hurried && !ss_walk_has_datastack(python);
-    bool is_tied = false;
+    bool is_tied = scratch->plan.is_quiet;
     size_t steps_left = scratch->plan.total_bytes / finder->frame_bytes + SS_PYTHON_MAX_DEPTH;
     uint64_t circle_mark = 0; /* an address met before, renewed ever less often */
     bool is_direct = false;   /* the caller called it without C in between */
@@ -330,19 +330,14 @@ static bool holds_gil(const struct ss_python *python, const struct ss_python_thr
            ss_word(range->buffer, layout->gil_last_holder) == thread->tstate_address;
 }
 
-/* One plan, one read. false: the thread is gone. */
-static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
-                     struct attempt *attempt, struct ss_python_stack *stack)
+/* Decodes what a plan fetched. false: the thread is gone. */
+static bool use_fetched(struct ss_python *python, struct ss_python_thread *thread,
+                        struct attempt *attempt, struct ss_python_stack *stack)
 {
     struct ss_walk_scratch *scratch = python->scratch;
     struct ss_python_walk *walk = thread->walk;
-    *attempt = (struct attempt){.was_missed = true};
-    /* A second pair of copies costs less than another call. */
-    ss_walk_make_plan(python, thread, stack->retries == 0 ? 2 : SS_WALK_MAX_COPIES);
-    if (!ss_walk_fetch(python)) {
-        return false;
-    }
     const struct ss_memory_range *window = &scratch->ranges.data[scratch->plan.window];
+    *attempt = (struct attempt){.was_missed = true};
     if (!is_same_thread(python, thread, window)) {
         python->threads_stale = true;
         return false;
@@ -352,7 +347,9 @@ static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
     ss_vec_clear(&scratch->missed);
     size_t which;
     bool is_known = choose_pointer(python, walk, window->buffer, &which);
-    if (is_known && ss_walk_has_snapshot(python)) {
+    if (is_known && scratch->plan.is_quiet) {
+        decode(python, thread, which, false, attempt);
+    } else if (is_known && ss_walk_has_snapshot(python)) {
         decode_snapshot(python, thread, which, attempt);
     } else if (is_known) {
         /* To wait until the innermost frame holds still would favour functions that last. Where
@@ -366,6 +363,15 @@ static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
     attempt->lesson.is_torn |= !attempt->reached_base;
     ss_walk_learn(python, walk, window->buffer, &attempt->lesson);
     return true;
+}
+
+/* One plan, one read. false: the thread is gone. */
+static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
+                     struct attempt *attempt, struct ss_python_stack *stack)
+{
+    /* A second pair of copies costs less than another call. */
+    ss_walk_make_plan(python, thread, stack->retries == 0 ? 2 : SS_WALK_MAX_COPIES);
+    return ss_walk_fetch(python) && use_fetched(python, thread, attempt, stack);
 }
 
 /* Turns the ring round: frames outermost first, without the unstable innermost ones. */
@@ -382,16 +388,25 @@ static void put_result(struct ss_python *python, const struct attempt *attempt,
     stack->depth = kept;
 }
 
-enum ss_python_result ss_python_walk_thread(struct ss_python *python,
-                                            struct ss_python_thread *thread,
-                                            struct ss_python_stack *stack)
+enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_python_thread *thread,
+                                       struct ss_walk_scratch *fetched,
+                                       struct ss_python_stack *stack)
 {
+    struct ss_walk_scratch *own = python->scratch;
     memset(stack, 0, sizeof *stack);
     stack->frames = python->frames;
-    thread->walk->number++;
     for (; stack->retries <= MAX_RETRIES; stack->retries++) {
         struct attempt attempt;
-        if (!try_once(python, thread, &attempt, stack)) {
+        if (fetched != NULL) {
+            fetched->wanted_sizes = own->wanted_sizes;
+            python->scratch = fetched;
+        }
+        bool is_there = fetched != NULL ? use_fetched(python, thread, &attempt, stack)
+                                        : try_once(python, thread, &attempt, stack);
+        own->wanted_sizes = python->scratch->wanted_sizes;
+        python->scratch = own;
+        fetched = NULL;
+        if (!is_there) {
             stack->depth = 0;
             return SS_PYTHON_LOST;
         }
@@ -409,4 +424,12 @@ enum ss_python_result ss_python_walk_thread(struct ss_python *python,
     }
     stack->retries = MAX_RETRIES;
     return stack->depth > 0 ? SS_PYTHON_PARTIAL : SS_PYTHON_LOST;
+}
+
+enum ss_python_result ss_python_walk_thread(struct ss_python *python,
+                                            struct ss_python_thread *thread,
+                                            struct ss_python_stack *stack)
+{
+    thread->walk->number++;
+    return ss_walk_complete(python, thread, NULL, stack);
 }

@@ -186,7 +186,7 @@ enum ss_status ss_python_open(struct ss_memory_reader *reader,
     take_options(python, options);
     python->reader = reader;
     python->runtime = location->runtime_address;
-    python->scratch = ss_walk_scratch_new();
+    python->scratch = ss_walk_scratch_new(NULL);
     python->frames = ss_alloc_zero(SS_PYTHON_MAX_DEPTH, sizeof *python->frames);
     ss_code_cache_init(&python->codes, reader, &python->layout, python->options.no_lines);
     enum ss_status status = ss_debug_offsets_present(bytes, range.got)
@@ -209,6 +209,7 @@ void ss_python_close(struct ss_python *python)
     ss_vec_fini(&python->threads);
     ss_vec_fini(&python->interpreters);
     ss_code_cache_fini(&python->codes);
+    ss_walk_batch_free(python->batch);
     ss_walk_scratch_free(python->scratch);
     ss_free(python->frames);
     ss_free(python);
@@ -247,6 +248,7 @@ bool ss_python_check_cache(struct ss_python *python)
 size_t ss_python_memory_bytes(const struct ss_python *python)
 {
     return sizeof *python + ss_code_cache_bytes(&python->codes) +
-           ss_walk_scratch_bytes(python->scratch) + SS_PYTHON_MAX_DEPTH * sizeof *python->frames +
+           ss_walk_scratch_bytes(python->scratch) + ss_walk_batch_bytes(python->batch) +
+           SS_PYTHON_MAX_DEPTH * sizeof *python->frames +
            python->threads.count * sizeof(struct ss_python_thread);
 }

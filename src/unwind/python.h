@@ -73,12 +73,24 @@ enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
                                                         struct ss_python_thread *thread),
                                         void *context, struct ss_error *err);
 size_t ss_python_thread_count(const struct ss_python *python);
+/* Changes whenever the list was walked: threads may have come. */
+uint32_t ss_python_thread_round(const struct ss_python *python);
 struct ss_python_thread *ss_python_thread_at(struct ss_python *python, size_t index);
 
 /* The GIL of the thread's interpreter, to tell waiting from sleeping: a futex in
  * [address, address + length) is the GIL's. false in free-threaded builds. */
 bool ss_python_gil_range(const struct ss_python *python, const struct ss_python_thread *thread,
                          uint64_t *address, size_t *length);
+
+/* The GIL of a process that has just one, as the last ss_python_update_threads found it. */
+struct ss_python_gil {
+    uint64_t holder;   /* the thread state that holds it, or held it last */
+    uint64_t switches; /* counts the changes of `holder` */
+    uint32_t waiters;  /* threads that wait for it, where the C library is glibc: to be verified */
+    bool is_held;
+};
+/* false: not known, or there are several, or none. */
+bool ss_python_get_gil(const struct ss_python *python, struct ss_python_gil *gil);
 
 enum ss_python_result {
     SS_PYTHON_OK,      /* verified, whole */
@@ -97,6 +109,17 @@ struct ss_python_stack {
 enum ss_python_result ss_python_walk_thread(struct ss_python *python,
                                             struct ss_python_thread *thread,
                                             struct ss_python_stack *stack);
+
+/* Walks many threads with few system calls; `take` is called for each in order. Threads that cannot
+ * run Python meanwhile, because another one holds the GIL all the time, need no second look. False:
+ * the target is gone or refuses, nothing was walked from there on. */
+struct ss_python_takes {
+    void *context;
+    void (*take)(void *context, struct ss_python_thread *thread, enum ss_python_result result,
+                 const struct ss_python_stack *stack);
+};
+bool ss_python_walk_threads(struct ss_python *python, struct ss_python_thread *const *threads,
+                            size_t count, const struct ss_python_takes *takes);
 
 /* Frame ids are dense from 1 and never reused: (code object, line). Text is valid until close. */
 struct ss_python_frame {

@@ -35,7 +35,10 @@ struct ss_python {
     uint32_t window_bytes;
 
     struct ss_walk_scratch *scratch; /* cpython_walk.c */
-    uint32_t *frames;                /* the last result, outermost first */
+    struct ss_walk_batch *batch;     /* walk_batch.c; NULL until it is needed */
+    struct ss_python_gil gil;        /* as last read; see has_gil */
+    bool has_gil;
+    uint32_t *frames; /* the last result, outermost first */
 };
 
 /* An unsigned word out of bytes that were fetched; 0 for an absent field. */
@@ -50,8 +53,20 @@ static inline uint64_t ss_word(const uint8_t *bytes, int32_t offset)
 
 struct ss_python_walk *ss_python_walk_new(void);
 void ss_python_walk_free(struct ss_python_walk *walk);
-struct ss_walk_scratch *ss_walk_scratch_new(void);
+/* `reversed`: of another scratch, to be shared; NULL: its own. */
+struct ss_walk_scratch *ss_walk_scratch_new(uint32_t *reversed);
 void ss_walk_scratch_free(struct ss_walk_scratch *scratch);
 size_t ss_walk_scratch_bytes(const struct ss_walk_scratch *scratch);
+void ss_walk_batch_free(struct ss_walk_batch *batch);
+size_t ss_walk_batch_bytes(const struct ss_walk_batch *batch);
+
+/* The one GIL of the process, by which is known who can run Python; false: there is none, or there
+ * are several. */
+bool ss_python_only_gil(const struct ss_python *python, struct ss_memory_range *range,
+                        uint8_t *buffer);
+/* What the bytes of such a range say; false when they did not all arrive. */
+bool ss_python_decode_gil(const struct ss_python *python, const struct ss_memory_range *range,
+                          struct ss_python_gil *gil);
+enum { SS_GIL_BYTES = 96 };
 
 #endif

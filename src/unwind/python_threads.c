@@ -108,13 +108,61 @@ static bool read_interpreters(struct ss_python *python)
     return python->interpreters.count > 0;
 }
 
-/* One small read: are the heads of all lists where they were? */
+/* --- the GIL --- */
+
+enum {
+    /* pthread_cond_t of glibc from 2.25 counts its waiters in this word, from bit 3 on. Whoever
+     * uses the number compares it with what the kernel says, since the C library may be another. */
+    CONDITION_WAITERS = 36,
+    CONDITION_WAITERS_SHIFT = 3
+};
+
+bool ss_python_only_gil(const struct ss_python *python, struct ss_memory_range *range,
+                        uint8_t *buffer)
+{
+    const struct ss_cpython_layout *layout = &python->layout;
+    size_t length = (size_t)layout->gil_switch_number + 8 + CONDITION_WAITERS + 4;
+    if (python->interpreters.count != 1 || python->interpreters.data[0].gil == 0 ||
+        layout->is_free_threaded || layout->gil_switch_number == SS_ABSENT ||
+        length > SS_GIL_BYTES) {
+        return false;
+    }
+    *range = (struct ss_memory_range){python->interpreters.data[0].gil, buffer, length, 0};
+    return true;
+}
+
+bool ss_python_decode_gil(const struct ss_python *python, const struct ss_memory_range *range,
+                          struct ss_python_gil *gil)
+{
+    const struct ss_cpython_layout *layout = &python->layout;
+    const uint8_t *bytes = range->buffer;
+    uint32_t locked, waiters;
+    if (range->got < range->length) {
+        return false;
+    }
+    memcpy(&locked, bytes + layout->gil_locked, sizeof locked);
+    memcpy(&waiters, bytes + layout->gil_switch_number + 8 + CONDITION_WAITERS, sizeof waiters);
+    *gil = (struct ss_python_gil){.holder = ss_word(bytes, layout->gil_last_holder),
+                                  .switches = ss_word(bytes, layout->gil_switch_number),
+                                  .waiters = waiters >> CONDITION_WAITERS_SHIFT,
+                                  .is_held = locked == 1};
+    return true;
+}
+
+bool ss_python_get_gil(const struct ss_python *python, struct ss_python_gil *gil)
+{
+    *gil = python->gil;
+    return python->has_gil;
+}
+
+/* One small read: are the heads of all lists where they were? And who holds the GIL? */
 static bool is_unchanged(struct ss_python *python, bool *is_gone)
 {
     const struct ss_cpython_layout *layout = &python->layout;
     enum { FEW = 16 };
     uint64_t head = 0, heads[FEW], nexts[FEW];
-    struct ss_memory_range ranges[1 + 2 * FEW];
+    uint8_t gil[SS_GIL_BYTES];
+    struct ss_memory_range ranges[2 + 2 * FEW];
     size_t count = python->interpreters.count;
     *is_gone = false;
     if (count == 0 || count > FEW) {
@@ -130,10 +178,13 @@ static bool is_unchanged(struct ss_python *python, bool *is_gone)
         ranges[used++] =
             (struct ss_memory_range){address + (uint64_t)layout->interp_next, &nexts[i], 8, 0};
     }
+    bool has_gil = ss_python_only_gil(python, &ranges[used], gil);
+    used += has_gil;
     if (python->reader->read(python->reader, ranges, used) != 0 || ranges[0].got < 8) {
         *is_gone = true;
         return false;
     }
+    python->has_gil = has_gil && ss_python_decode_gil(python, &ranges[used - 1], &python->gil);
     bool same = head == python->interpreters_head;
     for (size_t i = 0; i < count && same; i++) {
         const struct ss_python_interpreter *known = &python->interpreters.data[i];
@@ -418,6 +469,7 @@ enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
                                         void *context, struct ss_error *err)
 {
     bool is_gone = false;
+    python->has_gil = false;
     if (!force && !python->threads_stale && is_unchanged(python, &is_gone)) {
         return SS_OK;
     }
@@ -449,6 +501,11 @@ enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
     ss_vec_fini(&index);
     remove_unseen(python, round, removed, context);
     return SS_OK;
+}
+
+uint32_t ss_python_thread_round(const struct ss_python *python)
+{
+    return python->thread_round;
 }
 
 size_t ss_python_thread_count(const struct ss_python *python)

@@ -35,10 +35,12 @@ void ss_python_walk_free(struct ss_python_walk *walk)
     }
 }
 
-struct ss_walk_scratch *ss_walk_scratch_new(void)
+struct ss_walk_scratch *ss_walk_scratch_new(uint32_t *reversed)
 {
     struct ss_walk_scratch *scratch = ss_alloc_zero(1, sizeof *scratch);
-    scratch->reversed = ss_alloc_zero(SS_PYTHON_MAX_DEPTH, sizeof *scratch->reversed);
+    scratch->shares_reversed = reversed != NULL;
+    scratch->reversed =
+        reversed != NULL ? reversed : ss_alloc_zero(SS_PYTHON_MAX_DEPTH, sizeof *reversed);
     return scratch;
 }
 
@@ -50,15 +52,17 @@ void ss_walk_scratch_free(struct ss_walk_scratch *scratch)
         ss_vec_fini(&scratch->chain);
         ss_vec_fini(&scratch->missed);
         ss_free(scratch->buffer);
-        ss_free(scratch->reversed);
+        if (!scratch->shares_reversed) {
+            ss_free(scratch->reversed);
+        }
         ss_free(scratch);
     }
 }
 
 size_t ss_walk_scratch_bytes(const struct ss_walk_scratch *scratch)
 {
-    return scratch->buffer_bytes + SS_PYTHON_MAX_DEPTH * sizeof *scratch->reversed +
-           scratch->ranges.capacity * sizeof *scratch->ranges.data +
+    size_t own = scratch->shares_reversed ? 0 : SS_PYTHON_MAX_DEPTH * sizeof *scratch->reversed;
+    return scratch->buffer_bytes + own + scratch->ranges.capacity * sizeof *scratch->ranges.data +
            scratch->pieces.capacity * sizeof *scratch->pieces.data;
 }
 
@@ -275,9 +279,41 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
     }
 }
 
-bool ss_walk_fetch(struct ss_python *python)
+void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_python_thread *thread)
 {
     struct ss_walk_scratch *scratch = python->scratch;
+    struct ss_walk_plan *plan = &scratch->plan;
+    struct ss_python_walk *walk = thread->walk;
+    *plan = (struct ss_walk_plan){
+        .is_quiet = true, .anchor = SIZE_MAX, .gil = SIZE_MAX, .stack = SIZE_MAX};
+    ss_vec_clear(&scratch->ranges);
+    if (!walk->spans_known) {
+        join_externals(python, walk);
+    }
+    if (python->layout.tstate_cframe != SS_ABSENT) {
+        plan->window = add_window(python, thread);
+    }
+    plan->pointer[0] = add_pointers(python, thread, false);
+    plan->copies = 2;
+    /* All that an ordinary plan has in the top is part of what lies below an empty one. */
+    struct ss_walk_span top = top_span(python, walk);
+    uint64_t start = walk->chunks.count > 0
+                         ? walk->chunks.data[0].address + (uint64_t)python->layout.chunk_data
+                         : top.end;
+    size_t below = scratch->ranges.count;
+    if (start < top.end) {
+        add_range(scratch, start, top.end - start);
+    }
+    for (size_t i = 0; i < walk->top_externals; i++) {
+        add_external(python, walk, i);
+    }
+    add_below(python, walk, (struct ss_walk_span){start, top.end});
+    plan->below = below;
+    plan->below_count = scratch->ranges.count - below;
+}
+
+void ss_walk_place_ranges(struct ss_walk_scratch *scratch)
+{
     if (scratch->plan.total_bytes > scratch->buffer_bytes) {
         ss_free(scratch->buffer);
         scratch->buffer_bytes = scratch->plan.total_bytes * 2;
@@ -288,6 +324,12 @@ bool ss_walk_fetch(struct ss_python *python)
         scratch->ranges.data[i].buffer = next;
         next += scratch->ranges.data[i].length;
     }
+}
+
+bool ss_walk_fetch(struct ss_python *python)
+{
+    struct ss_walk_scratch *scratch = python->scratch;
+    ss_walk_place_ranges(scratch);
     return python->reader->read(python->reader, scratch->ranges.data, scratch->ranges.count) == 0;
 }
 

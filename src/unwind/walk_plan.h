@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a walk fetches: predictions from the walks before, the ranges made from them, and what
- * arrived. Used by cpython_walk.c alone.
+ * arrived. Plan, fetch and decode are steps of their own: walk_batch.c fetches many plans with one
+ * call, each thread's ranges side by side.
  *
  * Order of the ranges: the thread state; the anchor (the outermost frame of the top); what lies
  * below the top; then the top, a pointer to the innermost frame, the top again, and possibly
@@ -69,6 +70,7 @@ struct ss_walk_plan {
     uint64_t cframe;   /* 3.11, 3.12: the one that holds the pointer, once read */
     size_t copies;     /* of the top; pointer[i] stands between copies i and i + 1 */
     size_t total_bytes;
+    bool is_quiet; /* of a thread that cannot run Python meanwhile: nothing is read twice */
 };
 
 struct ss_walk_scratch {
@@ -81,6 +83,7 @@ struct ss_walk_scratch {
     size_t buffer_bytes;
     uint32_t wanted_sizes; /* so many walks note the sizes of frames */
     uint32_t *reversed;    /* ids, innermost first: a ring of SS_PYTHON_MAX_DEPTH */
+    bool shares_reversed;
 };
 
 /* What a chain taught, for the next plan. */
@@ -109,8 +112,16 @@ static inline bool ss_walk_has_snapshot(const struct ss_python *python)
 
 void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_thread *thread,
                        size_t copies);
+/* A plan for a thread of which the caller proves that it did not run Python during the read. */
+void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_python_thread *thread);
+/* Gives each range its place in the buffer. */
+void ss_walk_place_ranges(struct ss_walk_scratch *scratch);
 /* One call for everything; false when the target is gone or refuses. */
 bool ss_walk_fetch(struct ss_python *python);
+/* Walks a thread, beginning with what was fetched for it already (NULL: nothing). */
+enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_python_thread *thread,
+                                       struct ss_walk_scratch *fetched,
+                                       struct ss_python_stack *stack);
 /* The pieces as seen from pointer `window`. */
 void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window);
 

@@ -56,37 +56,61 @@ static void take_name(void *context, uint64_t pthread, struct ss_strview text)
     *(size_t *)context += text.length;
 }
 
-static void use(struct image *image)
+struct use {
+    struct ss_python *python;
+    size_t sum;
+};
+
+static void use_stack(struct use *use, enum ss_python_result result,
+                      const struct ss_python_stack *stack)
 {
+    bool has_frames = result == SS_PYTHON_OK || result == SS_PYTHON_PARTIAL;
+    if (stack->depth > SS_PYTHON_MAX_DEPTH || has_frames != (stack->depth > 0)) {
+        abort();
+    }
+    for (uint32_t n = 0; n < stack->depth; n++) {
+        struct ss_python_frame frame;
+        if (stack->frames[n] == 0 || stack->frames[n] > ss_python_frame_count(use->python)) {
+            abort();
+        }
+        ss_python_frame_get(use->python, stack->frames[n], &frame);
+        use->sum += frame.function.length + frame.file.length;
+    }
+}
+
+static void take_stack(void *context, struct ss_python_thread *thread, enum ss_python_result result,
+                       const struct ss_python_stack *stack)
+{
+    (void)thread;
+    use_stack(context, result, stack);
+}
+
+static void use_image(struct image *image)
+{
+    enum { THREADS = 4 };
     struct ss_python_location location = image_location(image);
-    struct ss_python *python = NULL;
-    if (ss_python_open(&image->reader, &location, NULL, &python, NULL) != SS_OK) {
+    struct use use = {0};
+    if (ss_python_open(&image->reader, &location, NULL, &use.python, NULL) != SS_OK) {
         return;
     }
-    size_t sum = 0;
     for (int i = 0; i < WALKS; i++) {
-        ss_python_update_threads(python, i % 2 == 1, NULL, NULL, NULL);
-        for (size_t k = 0; k < ss_python_thread_count(python) && k < 4; k++) {
-            struct ss_python_stack stack;
-            enum ss_python_result result =
-                ss_python_walk_thread(python, ss_python_thread_at(python, k), &stack);
-            bool has_frames = result == SS_PYTHON_OK || result == SS_PYTHON_PARTIAL;
-            if (stack.depth > SS_PYTHON_MAX_DEPTH || has_frames != (stack.depth > 0)) {
-                abort();
-            }
-            for (uint32_t n = 0; n < stack.depth; n++) {
-                struct ss_python_frame frame;
-                if (stack.frames[n] == 0 || stack.frames[n] > ss_python_frame_count(python)) {
-                    abort();
-                }
-                ss_python_frame_get(python, stack.frames[n], &frame);
-                sum += frame.function.length + frame.file.length;
-            }
+        ss_python_update_threads(use.python, i % 2 == 1, NULL, NULL, NULL);
+        struct ss_python_thread *threads[THREADS];
+        size_t count = 0;
+        while (count < ss_python_thread_count(use.python) && count < THREADS) {
+            threads[count] = ss_python_thread_at(use.python, count);
+            count++;
         }
-        ss_python_check_cache(python);
-        ss_python_thread_names(python, take_name, &sum);
+        struct ss_python_takes takes = {&use, take_stack};
+        ss_python_walk_threads(use.python, threads, count, &takes);
+        for (size_t k = 0; k < count; k++) {
+            struct ss_python_stack stack;
+            use_stack(&use, ss_python_walk_thread(use.python, threads[k], &stack), &stack);
+        }
+        ss_python_check_cache(use.python);
+        ss_python_thread_names(use.python, take_name, &use.sum);
     }
-    ss_python_close(python);
+    ss_python_close(use.python);
 }
 
 /* Returns how many bytes it filled, as far as the first list. */
@@ -121,6 +145,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               .life = is_long_lived ? UINT64_MAX : LIFE_RANGES};
     image.context = &patches;
     image.on_range = apply;
-    use(&image);
+    use_image(&image);
     return 0;
 }

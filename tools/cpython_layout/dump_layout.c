@@ -69,6 +69,7 @@ static void put_runtime(void)
     PUT(gil_size, sizeof(struct _gil_runtime_state));
     OFFSET(gil_last_holder, struct _gil_runtime_state, last_holder);
     OFFSET(gil_locked, struct _gil_runtime_state, locked);
+    OFFSET(gil_switch_number, struct _gil_runtime_state, switch_number);
 #ifdef Py_GIL_DISABLED
     OFFSET(gil_enabled, struct _gil_runtime_state, enabled);
 #else

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many threads with one read.
+ *
+ * The ranges of each thread stay side by side, so that its own window is no longer than alone. The
+ * GIL is read ahead of the first thread and behind the last: when it did not change hands in
+ * between, a thread that neither holds it nor held it last cannot have run Python. Nothing of its
+ * stack can have moved, one copy of it is enough, and it is right for certain.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "unwind/walk_plan.h"
+
+enum {
+    MAX_THREADS = 16,
+    MAX_RANGES = 768,      /* a call takes 1024 */
+    MAX_BYTES = 256 << 10, /* of one batch; more is read thread by thread */
+    LONGEST_PAUSE = 256
+};
+
+struct ss_walk_batch {
+    struct ss_walk_scratch *slots[MAX_THREADS];
+    bool is_quiet[MAX_THREADS];
+    size_t count;
+    struct ss_vec_of(struct ss_memory_range) ranges;
+    size_t bytes;
+    uint8_t gil_ahead[SS_GIL_BYTES], gil_behind[SS_GIL_BYTES];
+    /* Where the GIL changes hands all the time the proof fails: it is not tried for a while. */
+    uint32_t pause, next_pause;
+};
+
+void ss_walk_batch_free(struct ss_walk_batch *batch)
+{
+    if (batch == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < MAX_THREADS; i++) {
+        ss_walk_scratch_free(batch->slots[i]);
+    }
+    ss_vec_fini(&batch->ranges);
+    ss_free(batch);
+}
+
+size_t ss_walk_batch_bytes(const struct ss_walk_batch *batch)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; batch != NULL && i < MAX_THREADS; i++) {
+        bytes += batch->slots[i] != NULL ? ss_walk_scratch_bytes(batch->slots[i]) : 0;
+    }
+    return bytes;
+}
+
+/* Plans one more thread; false: it does not fit into this batch any more. */
+static bool add_thread(struct ss_python *python, struct ss_python_thread *thread, bool is_quiet)
+{
+    struct ss_walk_batch *batch = python->batch;
+    struct ss_walk_scratch *own = python->scratch;
+    size_t place = batch->count;
+    if (batch->slots[place] == NULL) {
+        batch->slots[place] = ss_walk_scratch_new(own->reversed);
+    }
+    struct ss_walk_scratch *slot = batch->slots[place];
+    python->scratch = slot;
+    if (is_quiet) {
+        ss_walk_make_quiet_plan(python, thread);
+    } else {
+        ss_walk_make_plan(python, thread, 2);
+    }
+    python->scratch = own;
+    bool fits = batch->ranges.count + slot->ranges.count <= MAX_RANGES &&
+                batch->bytes + slot->plan.total_bytes <= MAX_BYTES;
+    if (!fits && batch->count > 0) {
+        return false;
+    }
+    ss_walk_place_ranges(slot);
+    for (size_t i = 0; i < slot->ranges.count; i++) {
+        ss_vec_push(&batch->ranges, slot->ranges.data[i]);
+    }
+    batch->bytes += slot->plan.total_bytes;
+    batch->is_quiet[batch->count++] = is_quiet;
+    return true;
+}
+
+/* What arrived goes back to the plans. */
+static void hand_back(struct ss_walk_batch *batch, size_t first)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct ss_walk_scratch *slot = batch->slots[i];
+        for (size_t k = 0; k < slot->ranges.count; k++) {
+            slot->ranges.data[k].got = batch->ranges.data[first++].got;
+        }
+    }
+}
+
+static void note_proof(struct ss_walk_batch *batch, bool is_proven)
+{
+    if (is_proven) {
+        batch->next_pause = 0;
+        return;
+    }
+    batch->next_pause =
+        batch->next_pause < LONGEST_PAUSE / 2 ? batch->next_pause * 2 + 1 : LONGEST_PAUSE;
+    batch->pause = batch->next_pause;
+}
+
+/* Plans as many threads as fit, reads them; false: the target is gone. `*steady`: who holds the
+ * GIL (or held it last), and nobody else did meanwhile; has_gil false: not known. */
+static bool fetch_batch(struct ss_python *python, struct ss_python_thread *const *threads,
+                        size_t count, struct ss_python_gil *steady, bool *has_gil)
+{
+    struct ss_walk_batch *batch = python->batch;
+    struct ss_memory_range range;
+    batch->count = batch->bytes = 0;
+    ss_vec_clear(&batch->ranges);
+    bool has_range = ss_python_only_gil(python, &range, batch->gil_ahead);
+    bool tries_proof = has_range && python->has_gil && batch->pause == 0 && !python->threads_stale;
+    batch->pause -= batch->pause > 0;
+    if (tries_proof) {
+        ss_vec_push(&batch->ranges, range);
+    }
+    size_t first = batch->ranges.count;
+    bool is_any_quiet = false;
+    while (batch->count < MAX_THREADS && batch->count < count) {
+        struct ss_python_thread *thread = threads[batch->count];
+        bool is_quiet = tries_proof && thread->tstate_address != python->gil.holder;
+        if (!add_thread(python, thread, is_quiet)) {
+            break;
+        }
+        thread->walk->number++;
+        is_any_quiet |= is_quiet;
+    }
+    range.buffer = batch->gil_behind;
+    if (tries_proof) {
+        ss_vec_push(&batch->ranges, range);
+    }
+    if (python->reader->read(python->reader, batch->ranges.data, batch->ranges.count) != 0) {
+        return false;
+    }
+    hand_back(batch, first);
+    struct ss_python_gil ahead;
+    *has_gil = tries_proof && ss_python_decode_gil(python, &batch->ranges.data[0], &ahead) &&
+               ss_python_decode_gil(python, &batch->ranges.data[batch->ranges.count - 1], steady) &&
+               ahead.holder == steady->holder && ahead.switches == steady->switches;
+    if (is_any_quiet) {
+        note_proof(batch, *has_gil);
+    }
+    return true;
+}
+
+bool ss_python_walk_threads(struct ss_python *python, struct ss_python_thread *const *threads,
+                            size_t count, const struct ss_python_takes *takes)
+{
+    if (python->batch == NULL) {
+        python->batch = ss_alloc_zero(1, sizeof *python->batch);
+    }
+    struct ss_walk_batch *batch = python->batch;
+    for (size_t begin = 0; begin < count; begin += batch->count) {
+        struct ss_python_gil gil = {0};
+        bool has_gil = false;
+        if (!fetch_batch(python, threads + begin, count - begin, &gil, &has_gil)) {
+            return false;
+        }
+        for (size_t i = 0; i < batch->count; i++) {
+            struct ss_python_thread *thread = threads[begin + i];
+            struct ss_python_stack stack;
+            bool is_unproven =
+                batch->is_quiet[i] && (!has_gil || gil.holder == thread->tstate_address);
+            enum ss_python_result result =
+                ss_walk_complete(python, thread, is_unproven ? NULL : batch->slots[i], &stack);
+            stack.retries += is_unproven;
+            if (has_gil && !is_unproven) {
+                stack.holds_gil = gil.is_held && gil.holder == thread->tstate_address;
+            }
+            takes->take(takes->context, thread, result, &stack);
+        }
+    }
+    return true;
+}
