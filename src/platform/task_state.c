@@ -13,6 +13,11 @@
 
 #include "platform/procfs.h"
 
+enum {
+    SURE_AFTER_LOOKS = 4, /* a thread that moved so often in a row will have moved again… */
+    TRUST_LOOKS = 7       /* …which is believed so often */
+};
+
 /* Files kept open at most, over all threads: half the limit, the rest is for everything else. */
 static int kept_open_limit(void)
 {
@@ -204,22 +209,46 @@ uint64_t ss_task_state_peek_run_ns(struct ss_task_state *task, uint64_t now_ns)
     return task->peeked[0];
 }
 
+/* Asks for the call that a busy thread sleeps in, before its counters, and for nothing else when it
+ * does. Returns the state, or 0 when it is to be found out the long way. */
+static char look_ahead(struct ss_task_state *task, uint64_t now_ns)
+{
+    bool is_peeked = task->peeked_ns == now_ns && now_ns != 0;
+    if (is_peeked || task->moved_looks < SURE_AFTER_LOOKS || task->trusted >= TRUST_LOOKS) {
+        return 0;
+    }
+    char state = read_syscall(task);
+    if (state == 'S') {
+        task->activity = SS_TASK_SLEEPING;
+        task->checked_ns = now_ns;
+        task->trusted++;
+    }
+    return state;
+}
+
 bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
 {
     uint64_t values[3] = {0, 0, 0};
     bool known = true;
+    bool slept = task->activity >= SS_TASK_SLEEPING;
+    char state = look_ahead(task, now_ns);
+    if (state == 'S') {
+        return true;
+    }
+    task->trusted = 0;
     if (task->peeked_ns == now_ns && now_ns != 0) {
         memcpy(values, task->peeked, sizeof values);
     } else {
         known = read_schedstat(task, values);
     }
-    bool slept = task->activity >= SS_TASK_SLEEPING;
-    if (known && slept && values[2] == task->timeslices && values[0] == task->run_ns) {
+    if (known && slept && state != 'R' && values[2] == task->timeslices &&
+        values[0] == task->run_ns) {
+        task->moved_looks = 0;
         return false;
     }
     uint64_t ran_ns = values[0] - task->run_ns;
     uint64_t waited_ns = values[1] - task->wait_ns;
-    char state = read_syscall(task);
+    state = state != 0 ? state : read_syscall(task);
     if (state == '?') {
         state = read_state(task);
     }
@@ -237,7 +266,16 @@ bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
     task->wait_ns = values[1];
     task->timeslices = known ? values[2] : task->timeslices + 1;
     task->checked_ns = now_ns;
+    task->moved_looks += task->moved_looks < SURE_AFTER_LOOKS;
     return true;
+}
+
+void ss_task_state_take_wait(struct ss_task_state *task, uint64_t address, uint64_t now_ns)
+{
+    task->activity = SS_TASK_SLEEPING;
+    task->syscall_number = SYS_futex;
+    task->syscall_argument = address;
+    task->checked_ns = now_ns;
 }
 
 void ss_task_state_refine_sleep(struct ss_task_state *task)
@@ -254,12 +292,16 @@ bool ss_task_state_waits_on(const struct ss_task_state *task, uint64_t address, 
            task->syscall_argument - address < length;
 }
 
-uint64_t ss_task_process_run_ns(pid_t pid)
+int ss_task_process_clock(pid_t pid)
 {
-    /* The CPU clock of another process, as clock_getcpuclockid makes it. */
     clockid_t clock;
+    return clock_getcpuclockid(pid, &clock) == 0 ? clock : 0;
+}
+
+uint64_t ss_task_process_run_ns(int clock)
+{
     struct timespec time;
-    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) {
+    if (clock == 0 || clock_gettime(clock, &time) != 0) {
         return 0;
     }
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;

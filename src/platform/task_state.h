@@ -35,21 +35,28 @@ struct ss_task_state {
     uint64_t syscall_argument;
     bool no_syscall_file; /* may not be read */
     bool gone;
+    uint8_t moved_looks; /* in a row that found it had run; saturates */
+    uint8_t trusted;     /* looks in a row that took this for granted */
 };
 
 void ss_task_state_open(struct ss_task_state *task, pid_t pid, pid_t tid);
 void ss_task_state_close(struct ss_task_state *task);
 /* Determines the activity. Returns false when the thread cannot have moved since the last call: it
- * slept then and has had no timeslice since. */
+ * slept then and has had no timeslice since. Of a thread that has moved at every look for a while
+ * this is not asked each time: it may be said to have moved a few times more. */
 bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns);
 /* Reads the thread's run time (ns) only; an update with the same `now_ns` uses what was read. */
 uint64_t ss_task_state_peek_run_ns(struct ss_task_state *task, uint64_t now_ns);
 /* For a thread that sleeps longer: asks the kernel for the kind of sleep (disk, stopped). */
 void ss_task_state_refine_sleep(struct ss_task_state *task);
+/* For a thread that is known by other means to sleep in a futex call on `address`. */
+void ss_task_state_take_wait(struct ss_task_state *task, uint64_t address, uint64_t now_ns);
 /* True when the thread sleeps in a futex call on an address in [address, address + length). */
 bool ss_task_state_waits_on(const struct ss_task_state *task, uint64_t address, uint64_t length);
 
-/* Run time of all threads of a process, ended ones included, in ns; 0 when unknown. */
-uint64_t ss_task_process_run_ns(pid_t pid);
+/* Run time of all threads of a process, ended ones included, in ns; 0 when unknown. The clock of a
+ * process stays the same: it is asked for once. */
+int ss_task_process_clock(pid_t pid);
+uint64_t ss_task_process_run_ns(int clock);
 
 #endif
