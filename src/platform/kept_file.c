@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/kept_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+int ss_kept_file_open(struct ss_kept_file *file, const char *folder, const char *name)
+{
+    char path[4096];
+    int length = snprintf(path, sizeof path, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
+    file->fd = -1;
+    if (length < 0 || (size_t)length >= sizeof path) {
+        return ENAMETOOLONG;
+    }
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return file->fd >= 0 ? 0 : errno;
+}
+
+void ss_kept_file_close(struct ss_kept_file *file)
+{
+    if (file->fd >= 0) {
+        close(file->fd);
+    }
+    file->fd = -1;
+}
+
+/* Files that list things (interfaces, disks) come a page at a time. */
+bool ss_kept_file_read(const struct ss_kept_file *file, char *buffer, size_t size,
+                       struct ss_strview *text)
+{
+    size_t used = 0;
+    while (file->fd >= 0 && used < size) {
+        ssize_t got = pread(file->fd, buffer + used, size - used, (off_t)used);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            used = 0; /* half a file would be taken for counters that went backwards */
+        }
+        if (got <= 0) {
+            break;
+        }
+        used += (size_t)got;
+    }
+    *text = (struct ss_strview){buffer, used};
+    return used > 0;
+}
