@@ -360,7 +360,10 @@ enum ss_status ss_trace_writer_tick(struct ss_trace_writer *writer, uint64_t now
                                     bool *restarted, struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
-    bool due = now_ns >= writer->clock.monotonic_ns + writer->options.unit_ns;
+    /* The clock was read a moment after the last call: who calls once a second gets a unit a
+     * second. */
+    uint64_t unit_ns = writer->options.unit_ns;
+    bool due = now_ns + unit_ns / 32 >= writer->clock.monotonic_ns + unit_ns;
     /* The first unit goes out at once: from then on the file is a readable trace. */
     if (due || writer->unit_number == 0) {
         SS_TRY(close_unit(writer, false, err));
