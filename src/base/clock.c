@@ -20,6 +20,11 @@ uint64_t ss_clock_thread_cpu_ns(void)
     return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t ss_clock_process_cpu_ns(void)
+{
+    return read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 void ss_clock_read(struct ss_clock_reading *reading)
 {
     reading->width_ns = UINT64_MAX;

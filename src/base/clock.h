@@ -7,6 +7,7 @@
 
 uint64_t ss_clock_monotonic_ns(void);
 uint64_t ss_clock_thread_cpu_ns(void);
+uint64_t ss_clock_process_cpu_ns(void); /* of all its threads */
 
 /* One reading of the four clocks that the multi-rank merge aligns with. The bracket (MONOTONIC
  * before and after) bounds the error: at most `width_ns`. */

@@ -8,11 +8,27 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/doctor_findings.h"
+#include "source/registry.h"
 
-enum { MOST_FINDINGS = 16, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
+enum { MOST_FINDINGS = 32, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
 
 static const char *const verdict_names[] = {"ok", "limited", "no", "-"};
 static const char *const verdict_colours[] = {"\033[32m", "\033[33m", "\033[31m", "\033[2m"};
+
+/* What can be recorded beside the stacks; those have their own findings. */
+static size_t examine_sources(struct ss_finding *findings)
+{
+    static const struct ss_source_setup setup = {.proc_root = "/proc", .sys_root = "/sys"};
+    size_t count = 0;
+    for (size_t i = 0; ss_sources[i] != NULL; i++) {
+        if (ss_sources[i] != &ss_source_python) {
+            char reason[SS_SOURCE_REASON_BYTES];
+            enum ss_source_state state = ss_sources[i]->probe(&setup, reason);
+            ss_finding_source(ss_sources[i], state, reason, &findings[count++]);
+        }
+    }
+    return count;
+}
 
 static size_t examine(struct ss_finding *findings)
 {
@@ -33,6 +49,7 @@ static size_t examine(struct ss_finding *findings)
     ss_vec_fini(&running);
 
     ss_finding_children(&host, &findings[count++]);
+    count += examine_sources(findings + count);
     ss_finding_clock(&host, &findings[count++]);
 
     struct ss_folder_facts folder;

@@ -35,6 +35,10 @@ static const struct ss_option options[] = {
     {"rate", 'r', "HZ", "samples a second for every thread (default 100)", NULL, false},
     {"duration", 'd', "SECONDS",
      "record this long; the program runs on to its end (default: as long as it runs)", NULL, false},
+    {"host-interval", 0, "SECONDS",
+     "between readings of CPU, memory, disks, networks, GPUs and of what the processes use; 0: "
+     "none (default 0.5)",
+     NULL, false},
     {"no-subprocesses", 0, NULL, "record the program only, not the processes that it starts", NULL,
      false},
     {"subprocesses", 's', NULL, "record the processes that it starts too (the default)", NULL,
@@ -238,10 +242,11 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
 
 static bool take_options(const struct ss_arguments *arguments, struct plan *plan)
 {
-    double seconds;
+    double seconds, host_seconds;
     long long pid;
     if (!ss_arguments_get_number(arguments, "rate", 0.01, 100000, 100, &plan->record.rate_hz) ||
         !ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, &seconds) ||
+        !ss_arguments_get_number(arguments, "host-interval", 0, 86400, 0.5, &host_seconds) ||
         !ss_arguments_get_integer(arguments, "pid", 1, 0x7fffffff, 0, &pid) ||
         !choose_format(arguments, plan)) {
         return false;
@@ -251,6 +256,7 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
         return false;
     }
     plan->record.duration_ns = (uint64_t)(seconds * 1e9);
+    plan->record.host_interval_ns = (uint64_t)(host_seconds * 1e9);
     plan->record.attach_pid = (pid_t)pid;
     plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
     plan->record.inject = !ss_arguments_has(arguments, "no-inject");

@@ -235,6 +235,19 @@ void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding 
         host->self.no_new_privs ? ", no new privileges" : "");
 }
 
+/* A machine without GPUs lacks nothing; one whose /proc tells nothing does. */
+void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state state,
+                       const char *reason, struct ss_finding *finding)
+{
+    bool runs = state == SS_SOURCE_RUNS;
+    bool partly = runs && strstr(reason, "not here") != NULL;
+    say(finding, source->name,
+        partly ? SS_VERDICT_LIMITED
+        : runs ? SS_VERDICT_OK
+               : SS_VERDICT_FACT,
+        "%s", reason);
+}
+
 void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding)
 {
     say(finding, "machine", SS_VERDICT_FACT, "%s, %d %s usable", host->kernel, host->cores,

@@ -7,6 +7,7 @@
 #include "platform/host_facts.h"
 #include "platform/ptrace_access.h"
 #include "platform/python_installs.h"
+#include "source/source.h"
 
 enum ss_verdict {
     SS_VERDICT_OK,
@@ -35,6 +36,9 @@ void ss_finding_folder(const char *name, const struct ss_folder_facts *folder,
                        struct ss_finding *finding);
 void ss_finding_processes(const struct ss_host_facts *host, struct ss_finding *finding);
 void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding *finding);
+/* Of one row of source/registry.h: what its probe said. */
+void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state state,
+                       const char *reason, struct ss_finding *finding);
 void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/version.h"
 #include "platform/procfs.h"
+#include "source/registry.h"
 
 static enum ss_status put_text(struct ss_trace_writer *writer, const char *key, const char *text,
                                struct ss_error *err)
@@ -104,11 +105,10 @@ enum ss_status ss_record_facts_write(struct ss_trace_writer *writer,
     SS_TRY(put_machine(writer, err));
     SS_TRY(put_variable(writer, "rank", rank_variables, err));
     SS_TRY(put_variable(writer, "world_size", world_variables, err));
-    struct ss_trace_source python = {
-        .ref = 1,
-        .name = ss_strview_of("python"),
-        .status = SS_SOURCE_RAN,
-        .reason = ss_strview_of("stacks read from outside, the program is never stopped")};
+    struct ss_trace_source python = {.ref = 1,
+                                     .name = ss_strview_of(ss_source_python.name),
+                                     .status = SS_SOURCE_RAN,
+                                     .reason = ss_strview_of(ss_source_python.summary)};
     SS_TRY(ss_trace_writer_source(writer, &python, err));
     struct ss_trace_source native = {.ref = 2,
                                      .name = ss_strview_of("native"),

@@ -14,7 +14,8 @@ struct ss_record_options {
     const char *output;   /* what the user gets in the end (== path for native) */
     int keep_fd;          /* inherited, and written to in the end; -1: none */
     double rate_hz;
-    uint64_t duration_ns; /* 0: until the program ends */
+    uint64_t duration_ns;      /* 0: until the program ends */
+    uint64_t host_interval_ns; /* between readings of the host's figures; 0: none */
     bool follow_children;
     bool inject;              /* hand the environment of child_env.def to the program */
     bool show_status;         /* a status line on stderr */

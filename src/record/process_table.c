@@ -238,6 +238,24 @@ void ss_process_table_add_counts(const struct ss_process_table *table,
     }
 }
 
+void ss_process_table_each(struct ss_process_table *table,
+                           void (*visit)(void *visitor, pid_t pid, uint32_t ref), void *visitor)
+{
+    struct member *member, *next;
+    HASH_ITER(hh, table->by_pid, member, next)
+    {
+        if (member->ended) {
+            continue;
+        }
+        if (member->pid == table->root) {
+            ss_recorded_process_tell(member->process); /* the others, when they have lived a bit */
+        }
+        if (ss_recorded_process_is_told(member->process)) {
+            visit(visitor, member->pid, ss_recorded_process_ref(member->process));
+        }
+    }
+}
+
 uint64_t ss_process_table_seen(const struct ss_process_table *table)
 {
     return table->seen;

@@ -26,6 +26,9 @@ void ss_process_table_flush(struct ss_process_table *table, uint64_t now_ns, boo
 void ss_process_table_exit_status(struct ss_process_table *table, pid_t pid, int status);
 void ss_process_table_add_counts(const struct ss_process_table *table,
                                  struct ss_sampler_counts *counts);
+/* Calls `visit` for each process that is alive and stands in the trace. */
+void ss_process_table_each(struct ss_process_table *table,
+                           void (*visit)(void *visitor, pid_t pid, uint32_t ref), void *visitor);
 uint64_t ss_process_table_seen(const struct ss_process_table *table);  /* so far, root included */
 uint64_t ss_process_table_short(const struct ss_process_table *table); /* ended unsampled */
 /* The recording is over: writes everything that is pending. */

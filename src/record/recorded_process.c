@@ -393,6 +393,11 @@ uint32_t ss_recorded_process_tell(struct ss_recorded_process *process)
     return process->told ? process->ref : process->parent_ref;
 }
 
+bool ss_recorded_process_is_told(const struct ss_recorded_process *process)
+{
+    return process->told;
+}
+
 bool ss_recorded_process_is_python(const struct ss_recorded_process *process)
 {
     return process->sampler != NULL;

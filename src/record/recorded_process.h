@@ -22,6 +22,7 @@ struct ss_record_context {
     struct ss_frame_table *frames;
     uint32_t python_source_ref;
     uint32_t next_thread_ref;
+    uint32_t track_refs;                   /* given out so far */
     uint64_t samples;                      /* written: rows, not ticks */
     struct ss_sampler_counts ended_counts; /* of processes that are gone */
     uint64_t python_processes;
@@ -39,6 +40,8 @@ void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_
 /* Puts it into the trace if it is not there yet (a parent, before its child). Returns its ref, or
  * its parent's when it is gone already. */
 uint32_t ss_recorded_process_tell(struct ss_recorded_process *process);
+
+bool ss_recorded_process_is_told(const struct ss_recorded_process *process);
 
 /* One tick. false: the process has ended. */
 bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_ns);

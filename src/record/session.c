@@ -21,6 +21,7 @@
 #include "record/facts.h"
 #include "record/launch.h"
 #include "record/process_table.h"
+#include "record/sources.h"
 #include "record/status_line.h"
 #include "record/ticker.h"
 
@@ -38,6 +39,8 @@ struct session {
     pid_t program;
     struct ss_record_context context;
     struct ss_process_table *processes;
+    struct ss_record_sources *sources;
+    uint64_t sources_due_ns; /* when one of them wants to be ticked */
     struct ss_ticker ticker;
     uint64_t flushed_ns, weights_flushed_ns, polled_ns, end_ns;
     enum ss_record_end end;
@@ -89,13 +92,18 @@ static void reap_children(struct session *session)
             return;
         }
         bool is_program = info.si_pid == session->program;
-        if (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ||
-            info.si_code == CLD_CONTINUED) {
+        bool goes_on = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ||
+                       info.si_code == CLD_CONTINUED;
+        if (goes_on) {
             if (is_program && info.si_code != CLD_CONTINUED) {
                 tell_stopped(session);
             }
             waitid(P_PID, (id_t)info.si_pid, &info, WSTOPPED | WCONTINUED | WNOHANG);
             continue;
+        }
+        if (session->sources != NULL) {
+            ss_record_sources_process_ending(session->sources, info.si_pid,
+                                             ss_clock_monotonic_ns());
         }
         if (is_program) {
             program_ended(session, &info);
@@ -182,16 +190,26 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     return ss_record_facts_write(session->context.writer, session->options, err);
 }
 
+static void start_sources(struct session *session, uint64_t since_ns)
+{
+    session->sources =
+        ss_record_sources_start(&session->context, session->options, session->processes, since_ns);
+    session->sources_due_ns = ss_record_sources_tick(session->sources, ss_clock_monotonic_ns());
+}
+
 static enum ss_status start_target(struct session *session,
                                    const struct ss_program_signals *signals, struct ss_error *err)
 {
     const struct ss_record_options *options = session->options;
+    uint64_t since_ns = ss_clock_monotonic_ns();
     char reason[512] = "";
     if (options->attach_pid != 0) {
         session->program = options->attach_pid;
         session->processes = ss_process_table_open(&session->context, session->program,
                                                    options->follow_children, false, 0, reason);
-        return ss_process_table_check(session->processes, err);
+        SS_TRY(ss_process_table_check(session->processes, err));
+        start_sources(session, since_ns);
+        return SS_OK;
     }
     struct ss_launch launch;
     SS_TRY(ss_launch_prepare(options, signals, session->shared, &launch, err));
@@ -203,6 +221,7 @@ static enum ss_status start_target(struct session *session,
         ss_log(SS_INFO, "record", "children are found by polling: %s", reason);
         note(session, "children-polled", reason, 0);
     }
+    start_sources(session, since_ns);
     ss_launch_go(&launch);
     return SS_OK;
 }
@@ -349,11 +368,19 @@ static void keep_house(struct session *session, uint64_t now_ns)
     }
 }
 
+static void tick_sources(struct session *session, uint64_t now_ns)
+{
+    if (now_ns >= session->sources_due_ns) {
+        session->sources_due_ns = ss_record_sources_tick(session->sources, now_ns);
+    }
+}
+
 static uint64_t next_wake_ns(const struct session *session, uint64_t stop_ns)
 {
     uint64_t until_ns = session->ticker.next_due_ns;
     uint64_t house_ns = session->flushed_ns + second_ns;
     until_ns = until_ns < house_ns ? until_ns : house_ns;
+    until_ns = until_ns < session->sources_due_ns ? until_ns : session->sources_due_ns;
     return until_ns < stop_ns ? until_ns : stop_ns;
 }
 
@@ -376,6 +403,7 @@ static void loop(struct session *session)
         }
         if (session->end == SS_RECORD_RUNNING) {
             keep_house(session, now_ns);
+            tick_sources(session, now_ns);
         }
     }
     session->end_ns = ss_clock_monotonic_ns();
@@ -404,7 +432,7 @@ static void note_own_cost(struct session *session)
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
         note(session, "recorder-cpu", "CPU time of the recorder in ns",
-             (int64_t)ss_clock_thread_cpu_ns());
+             (int64_t)ss_clock_process_cpu_ns());
         note(session, "recorder-memory", "peak resident memory of the recorder in bytes",
              (int64_t)usage.ru_maxrss * 1024);
     }
@@ -423,6 +451,9 @@ static void remove_trace(struct session *session)
 
 static void finish(struct session *session)
 {
+    if (session->sources != NULL) {
+        ss_record_sources_stop(session->sources, session->end_ns);
+    }
     if (session->processes != NULL) {
         ss_process_table_poll(session->processes, session->end_ns);
         ss_process_table_end(session->processes, session->end_ns);
@@ -433,7 +464,7 @@ static void finish(struct session *session)
         ss_process_table_close(session->processes);
     }
     session->shared->figures.end_ns = session->end_ns;
-    session->shared->figures.cpu_ns = ss_clock_thread_cpu_ns();
+    session->shared->figures.cpu_ns = ss_clock_process_cpu_ns();
     if (session->context.writer != NULL) {
         struct ss_error err = {0};
         if (ss_trace_writer_close(session->context.writer, &err) != SS_OK &&

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/nvml.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* The library's interface, as much of it as is called here. All its functions return a status; a
+ * device is a pointer of its own. */
+typedef void *nvml_device;
+typedef int (*plain_function)(void);
+typedef int (*count_function)(unsigned int *count);
+typedef int (*handle_function)(unsigned int index, nvml_device *device);
+typedef int (*text_function)(nvml_device device, char *text, unsigned int size);
+typedef int (*number_function)(nvml_device device, unsigned int *value);
+typedef int (*long_function)(nvml_device device, unsigned long long *value);
+typedef int (*choice_function)(nvml_device device, unsigned int which, unsigned int *value);
+typedef int (*pair_function)(nvml_device device, unsigned int values[2]);
+typedef int (*memory_function)(nvml_device device, void *memory);
+typedef const char *(*error_function)(int status);
+
+enum { OK = 0, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15, CLOCK_SM = 1, CLOCK_MEMORY = 2 };
+enum { TEXT_BYTES = 96, MEMORY_V2 = 0x02000028 /* version 2, 40 bytes */ };
+
+struct memory_v1 {
+    unsigned long long total, free, used;
+};
+/* Leaves out of `used` what the driver keeps for itself. */
+struct memory_v2 {
+    unsigned int version;
+    unsigned long long total, reserved, free, used;
+};
+_Static_assert(sizeof(struct memory_v2) == (MEMORY_V2 & 0xff), "as the library has it");
+
+struct device {
+    nvml_device handle;
+    char name[TEXT_BYTES], uuid[TEXT_BYTES];
+    bool lost;
+};
+
+struct ss_nvml {
+    void *library;
+    plain_function shutdown;
+    pair_function utilisation;
+    memory_function memory_v1, memory_v2;
+    number_function power, power_limit;
+    long_function energy, throttle;
+    choice_function clock, temperature;
+    size_t count;
+    struct device devices[SS_NVML_MOST_DEVICES];
+};
+
+/* POSIX says that what dlsym gives can be a function; C has no cast for it. */
+static void find(void *library, void *function, const char *name, const char *older)
+{
+    void *symbol = dlsym(library, name);
+    if (symbol == NULL && older != NULL) {
+        symbol = dlsym(library, older);
+    }
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+static void find_functions(struct ss_nvml *nvml)
+{
+    void *library = nvml->library;
+    find(library, &nvml->shutdown, "nvmlShutdown", NULL);
+    find(library, &nvml->utilisation, "nvmlDeviceGetUtilizationRates", NULL);
+    find(library, &nvml->memory_v1, "nvmlDeviceGetMemoryInfo", NULL);
+    find(library, &nvml->memory_v2, "nvmlDeviceGetMemoryInfo_v2", NULL);
+    find(library, &nvml->power, "nvmlDeviceGetPowerUsage", NULL);
+    find(library, &nvml->power_limit, "nvmlDeviceGetEnforcedPowerLimit", NULL);
+    find(library, &nvml->energy, "nvmlDeviceGetTotalEnergyConsumption", NULL);
+    find(library, &nvml->clock, "nvmlDeviceGetClockInfo", NULL);
+    find(library, &nvml->temperature, "nvmlDeviceGetTemperature", NULL);
+    find(library, &nvml->throttle, "nvmlDeviceGetCurrentClocksEventReasons",
+         "nvmlDeviceGetCurrentClocksThrottleReasons");
+}
+
+static void take_text(struct ss_nvml *nvml, nvml_device handle, const char *function, char *text)
+{
+    text_function get;
+    find(nvml->library, &get, function, NULL);
+    if (get == NULL || get(handle, text, TEXT_BYTES) != OK) {
+        text[0] = '\0';
+    }
+    text[TEXT_BYTES - 1] = '\0';
+}
+
+static bool find_devices(struct ss_nvml *nvml, char *reason)
+{
+    count_function count;
+    handle_function handle;
+    unsigned int found = 0;
+    find(nvml->library, &count, "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount");
+    find(nvml->library, &handle, "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex");
+    if (count == NULL || handle == NULL || count(&found) != OK) {
+        snprintf(reason, SS_NVML_REASON_BYTES, "NVML does not tell how many GPUs there are");
+        return false;
+    }
+    for (unsigned int i = 0; i < found && nvml->count < SS_NVML_MOST_DEVICES; i++) {
+        struct device *device = &nvml->devices[nvml->count];
+        if (handle(i, &device->handle) == OK) { /* else it is not for this container */
+            take_text(nvml, device->handle, "nvmlDeviceGetName", device->name);
+            take_text(nvml, device->handle, "nvmlDeviceGetUUID", device->uuid);
+            nvml->count++;
+        }
+    }
+    if (nvml->count == 0) {
+        snprintf(reason, SS_NVML_REASON_BYTES, "NVML is here, but no GPU is visible");
+    }
+    return nvml->count > 0;
+}
+
+static bool init(struct ss_nvml *nvml, char *reason)
+{
+    plain_function begin;
+    error_function describe;
+    find(nvml->library, &begin, "nvmlInit_v2", "nvmlInit");
+    find(nvml->library, &describe, "nvmlErrorString", NULL);
+    int status = begin != NULL ? begin() : -1;
+    if (status != OK) {
+        const char *why = begin == NULL ? "it has no nvmlInit" : NULL;
+        why = why == NULL && status == DRIVER_NOT_LOADED ? "the NVIDIA driver is not loaded" : why;
+        why = why == NULL && describe != NULL ? describe(status) : why;
+        snprintf(reason, SS_NVML_REASON_BYTES, "NVML does not start: %.180s",
+                 why != NULL ? why : "unknown error");
+        return false;
+    }
+    find_functions(nvml);
+    return true;
+}
+
+struct ss_nvml *ss_nvml_open(const char *path, char *reason)
+{
+    static const char usual[] = "libnvidia-ml.so.1";
+    struct ss_nvml *nvml = ss_alloc_zero(1, sizeof *nvml);
+    nvml->library = dlopen(path != NULL ? path : usual, RTLD_NOW | RTLD_LOCAL);
+    if (nvml->library == NULL) {
+        const char *why = dlerror();
+        bool absent = why == NULL || strstr(why, "No such file") != NULL;
+        snprintf(reason, SS_NVML_REASON_BYTES, "%.200s",
+                 absent ? "no NVIDIA driver here (libnvidia-ml.so.1 is not installed)" : why);
+        ss_free(nvml);
+        return NULL;
+    }
+    if (init(nvml, reason)) {
+        if (find_devices(nvml, reason)) {
+            return nvml;
+        }
+        ss_nvml_close(nvml);
+        return NULL;
+    }
+    dlclose(nvml->library);
+    ss_free(nvml);
+    return NULL;
+}
+
+void ss_nvml_close(struct ss_nvml *nvml)
+{
+    if (nvml->shutdown != NULL) {
+        nvml->shutdown();
+    }
+    dlclose(nvml->library);
+    ss_free(nvml);
+}
+
+size_t ss_nvml_count(const struct ss_nvml *nvml)
+{
+    return nvml->count;
+}
+
+const char *ss_nvml_name(const struct ss_nvml *nvml, size_t device)
+{
+    return nvml->devices[device].name;
+}
+
+const char *ss_nvml_uuid(const struct ss_nvml *nvml, size_t device)
+{
+    return nvml->devices[device].uuid;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static void keep(struct ss_nvml_sample *sample, enum ss_nvml_field field, uint64_t value,
+                 int status)
+{
+    sample->lost = sample->lost || status == GPU_IS_LOST;
+    if (status == OK) {
+        sample->known |= UINT32_C(1) << field;
+        sample->values[field] = value;
+    }
+}
+
+static void read_utilisation(const struct ss_nvml *nvml, nvml_device handle,
+                             struct ss_nvml_sample *sample)
+{
+    unsigned int shares[2] = {0, 0};
+    if (nvml->utilisation != NULL) {
+        int status = nvml->utilisation(handle, shares);
+        keep(sample, SS_NVML_UTILISATION, shares[0], status);
+        keep(sample, SS_NVML_MEMORY_UTILISATION, shares[1], status);
+    }
+}
+
+static void read_memory(const struct ss_nvml *nvml, nvml_device handle,
+                        struct ss_nvml_sample *sample)
+{
+    struct memory_v2 newer = {.version = MEMORY_V2};
+    struct memory_v1 older = {0};
+    if (nvml->memory_v2 != NULL && nvml->memory_v2(handle, &newer) == OK) {
+        keep(sample, SS_NVML_MEMORY_USED, newer.used, OK);
+        keep(sample, SS_NVML_MEMORY_TOTAL, newer.total, OK);
+    } else if (nvml->memory_v1 != NULL) {
+        int status = nvml->memory_v1(handle, &older);
+        keep(sample, SS_NVML_MEMORY_USED, older.used, status);
+        keep(sample, SS_NVML_MEMORY_TOTAL, older.total, status);
+    }
+}
+
+static void read_number(number_function get, nvml_device handle, enum ss_nvml_field field,
+                        struct ss_nvml_sample *sample)
+{
+    unsigned int value = 0;
+    if (get != NULL) {
+        int status = get(handle, &value);
+        keep(sample, field, value, status);
+    }
+}
+
+static void read_long(long_function get, nvml_device handle, enum ss_nvml_field field,
+                      struct ss_nvml_sample *sample)
+{
+    unsigned long long value = 0;
+    if (get != NULL) {
+        int status = get(handle, &value);
+        keep(sample, field, value, status);
+    }
+}
+
+static void read_choice(choice_function get, nvml_device handle, unsigned int which,
+                        enum ss_nvml_field field, struct ss_nvml_sample *sample)
+{
+    unsigned int value = 0;
+    if (get != NULL) {
+        int status = get(handle, which, &value);
+        keep(sample, field, value, status);
+    }
+}
+
+void ss_nvml_read(struct ss_nvml *nvml, size_t index, struct ss_nvml_sample *sample)
+{
+    struct device *device = &nvml->devices[index];
+    *sample = (struct ss_nvml_sample){.time_ns = ss_clock_monotonic_ns(), .lost = device->lost};
+    if (device->lost) {
+        return;
+    }
+    nvml_device handle = device->handle;
+    read_utilisation(nvml, handle, sample);
+    read_memory(nvml, handle, sample);
+    read_number(nvml->power, handle, SS_NVML_POWER, sample);
+    read_number(nvml->power_limit, handle, SS_NVML_POWER_LIMIT, sample);
+    read_long(nvml->energy, handle, SS_NVML_ENERGY, sample);
+    read_choice(nvml->clock, handle, CLOCK_SM, SS_NVML_SM_CLOCK, sample);
+    read_choice(nvml->clock, handle, CLOCK_MEMORY, SS_NVML_MEMORY_CLOCK, sample);
+    read_choice(nvml->temperature, handle, 0, SS_NVML_TEMPERATURE, sample);
+    read_long(nvml->throttle, handle, SS_NVML_THROTTLE, sample);
+    if (sample->lost) {
+        sample->known = 0;
+        device->lost = true;
+    }
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stands in for libnvidia-ml.so.1: two GPUs whose figures are known. The second one is like a
+ * partition of a GPU: it tells no utilisation, energy or power limit. FAKE_NVML chooses what else
+ * goes wrong: "driver" (not loaded), "none" (no GPU), "lost" (the first falls off the bus after
+ * three readings), "old" (only the first version of the memory call), "slow" (each reading takes
+ * five seconds).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { OK = 0, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15, MISMATCH = 25 };
+
+struct gpu {
+    unsigned index, readings;
+};
+static struct gpu gpus[2] = {{0, 0}, {1, 0}};
+
+struct utilisation {
+    unsigned gpu, memory;
+};
+struct memory {
+    unsigned long long total, free, used;
+};
+struct memory_v2 {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
+
+int nvmlInit_v2(void);
+int nvmlShutdown(void);
+const char *nvmlErrorString(int status);
+int nvmlDeviceGetCount_v2(unsigned *count);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct gpu **gpu);
+int nvmlDeviceGetName(struct gpu *gpu, char *name, unsigned size);
+int nvmlDeviceGetUUID(struct gpu *gpu, char *uuid, unsigned size);
+int nvmlDeviceGetUtilizationRates(struct gpu *gpu, struct utilisation *utilisation);
+int nvmlDeviceGetMemoryInfo(struct gpu *gpu, struct memory *memory);
+int nvmlDeviceGetMemoryInfo_v2(struct gpu *gpu, struct memory_v2 *memory);
+int nvmlDeviceGetPowerUsage(struct gpu *gpu, unsigned *milliwatts);
+int nvmlDeviceGetEnforcedPowerLimit(struct gpu *gpu, unsigned *milliwatts);
+int nvmlDeviceGetTotalEnergyConsumption(struct gpu *gpu, unsigned long long *millijoules);
+int nvmlDeviceGetClockInfo(struct gpu *gpu, unsigned which, unsigned *mhz);
+int nvmlDeviceGetTemperature(struct gpu *gpu, unsigned sensor, unsigned *degrees);
+int nvmlDeviceGetCurrentClocksThrottleReasons(struct gpu *gpu, unsigned long long *reasons);
+
+static int is(const char *mode)
+{
+    const char *chosen = getenv("FAKE_NVML");
+    return chosen != NULL && strcmp(chosen, mode) == 0;
+}
+
+EXPORT int nvmlInit_v2(void)
+{
+    return is("driver") ? DRIVER_NOT_LOADED : OK;
+}
+
+EXPORT int nvmlShutdown(void)
+{
+    return OK;
+}
+
+EXPORT const char *nvmlErrorString(int status)
+{
+    return status == DRIVER_NOT_LOADED ? "Driver Not Loaded" : "some error";
+}
+
+EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = is("none") ? 0 : 2;
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct gpu **gpu)
+{
+    *gpu = &gpus[index];
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetName(struct gpu *gpu, char *name, unsigned size)
+{
+    snprintf(name, size, "Fake %u", gpu->index + 1);
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetUUID(struct gpu *gpu, char *uuid, unsigned size)
+{
+    snprintf(uuid, size, "GPU-%08x-and-so-on", gpu->index);
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetUtilizationRates(struct gpu *gpu, struct utilisation *utilisation)
+{
+    gpu->readings++;
+    if (is("slow")) {
+        struct timespec pause = {5, 0};
+        nanosleep(&pause, NULL);
+    }
+    if (is("lost") && gpu->index == 0 && gpu->readings > 3) {
+        return GPU_IS_LOST;
+    }
+    *utilisation = (struct utilisation){87, 43};
+    return gpu->index == 0 ? OK : NOT_SUPPORTED;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo(struct gpu *gpu, struct memory *memory)
+{
+    (void)gpu;
+    *memory = (struct memory){80ULL << 30, 59ULL << 30, 21ULL << 30};
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo_v2(struct gpu *gpu, struct memory_v2 *memory)
+{
+    (void)gpu;
+    if (is("old") || memory->version != (sizeof *memory | 2U << 24)) {
+        return MISMATCH;
+    }
+    memory->total = 80ULL << 30;
+    memory->reserved = 1ULL << 30;
+    memory->free = 59ULL << 30;
+    memory->used = 20ULL << 30;
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetPowerUsage(struct gpu *gpu, unsigned *milliwatts)
+{
+    *milliwatts = 345600 + gpu->index;
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetEnforcedPowerLimit(struct gpu *gpu, unsigned *milliwatts)
+{
+    *milliwatts = 700000;
+    return gpu->index == 0 ? OK : NOT_SUPPORTED;
+}
+
+/* 300 W since the machine was booted. */
+EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct gpu *gpu, unsigned long long *millijoules)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    unsigned long long ms =
+        (unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000;
+    *millijoules = 300 * ms;
+    return gpu->index == 0 ? OK : NOT_SUPPORTED;
+}
+
+EXPORT int nvmlDeviceGetClockInfo(struct gpu *gpu, unsigned which, unsigned *mhz)
+{
+    (void)gpu;
+    *mhz = which == 1 ? 1980 : which == 2 ? 2619 : 0;
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetTemperature(struct gpu *gpu, unsigned sensor, unsigned *degrees)
+{
+    *degrees = 54 + gpu->index;
+    return sensor == 0 ? OK : NOT_SUPPORTED;
+}
+
+/* The first one idles, which is no loss; the second one is too hot. */
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(struct gpu *gpu, unsigned long long *reasons)
+{
+    *reasons = gpu->index == 0 ? 0x1 : 0x20;
+    return OK;
+}

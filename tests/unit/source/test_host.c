@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host source over a synthetic /proc: what it tells from one tick to the next. Time is what the
+ * clock says, so rates are checked against the time that really passed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first */
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "source/host.h"
+#include "source/metric.h"
+
+/* --- a sink that remembers -------------------------------------------------------------------- */
+
+enum { MOST = 4096 };
+
+struct series {
+    uint32_t process_ref, parent;
+    char name[64], unit[16];
+    size_t points;
+    uint64_t first_ns, last_ns;
+    double first, last;
+};
+
+struct sink {
+    char groups[MOST][128];
+    struct series series[MOST];
+    uint32_t group_count, series_count;
+};
+
+static struct sink sink;
+
+static uint32_t on_group(void *context, uint32_t process_ref, uint32_t parent, const char *name)
+{
+    (void)process_ref;
+    struct sink *self = context;
+    assert_true(self->group_count + 1 < MOST);
+    char above[64];
+    snprintf(above, sizeof above, "%.60s%s", self->groups[parent], parent != 0 ? "/" : "");
+    snprintf(self->groups[++self->group_count], 128, "%s%.60s", above, name);
+    return self->group_count;
+}
+
+static uint32_t on_series(void *context, uint32_t process_ref, uint32_t parent, const char *name,
+                          const char *unit)
+{
+    struct sink *self = context;
+    assert_true(self->series_count + 1 < MOST);
+    struct series *series = &self->series[++self->series_count];
+    *series = (struct series){.process_ref = process_ref, .parent = parent};
+    snprintf(series->name, sizeof series->name, "%s", name);
+    snprintf(series->unit, sizeof series->unit, "%s", unit);
+    return self->series_count;
+}
+
+static void on_real(void *context, uint32_t ref, uint64_t time_ns, double value)
+{
+    struct series *series = &((struct sink *)context)->series[ref];
+    if (series->points++ == 0) {
+        series->first_ns = time_ns;
+        series->first = value;
+    }
+    assert_true(time_ns >= series->last_ns);
+    series->last_ns = time_ns;
+    series->last = value;
+}
+
+static void on_integer(void *context, uint32_t ref, uint64_t time_ns, int64_t value)
+{
+    on_real(context, ref, time_ns, (double)value);
+}
+
+static const struct series *find(const char *group, const char *name)
+{
+    for (uint32_t i = 1; i <= sink.series_count; i++) {
+        if (strcmp(sink.groups[sink.series[i].parent], group) == 0 &&
+            strcmp(sink.series[i].name, name) == 0) {
+            return &sink.series[i];
+        }
+    }
+    return NULL;
+}
+
+static double last(const char *group, const char *name)
+{
+    const struct series *series = find(group, name);
+    if (series == NULL || series->points == 0) {
+        fail_msg("there is no %s, %s", group, name);
+        return 0;
+    }
+    return series->last;
+}
+
+/* --- a synthetic /proc ------------------------------------------------------------------------ */
+
+static char root[64], sys_root[80];
+static uint64_t began_ns;
+
+static void put_file(const char *name, const char *text)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    /* In place: the source keeps its files open, as it does those of the kernel. */
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void make_folder(const char *name)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&sink, 0, sizeof sink);
+    snprintf(root, sizeof root, "/tmp/ss-host-XXXXXX");
+    assert_non_null(mkdtemp(root));
+    snprintf(sys_root, sizeof sys_root, "%s/sys", root);
+    make_folder("net");
+    make_folder("pressure");
+    make_folder("self");
+    began_ns = ss_clock_monotonic_ns();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"net/dev",
+                                        "stat",
+                                        "loadavg",
+                                        "meminfo",
+                                        "vmstat",
+                                        "diskstats",
+                                        "net",
+                                        "self/stat",
+                                        "pressure/cpu",
+                                        "pressure/io",
+                                        "pressure",
+                                        "self/cgroup",
+                                        "self/mountinfo",
+                                        "self",
+                                        "g/cpu.max",
+                                        "g/cpu.stat",
+                                        "g/memory.max",
+                                        "g/memory.current",
+                                        "g",
+                                        "sys/block/sda",
+                                        "sys/block/sda1",
+                                        "sys/block",
+                                        "sys",
+                                        ""};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[160];
+        snprintf(path, sizeof path, "%s/%s", root, files[i]);
+        (void)remove(path);
+    }
+    assert_int_equal(access(root, F_OK), -1);
+    return 0;
+}
+
+static void no_process(void *context, void (*visit)(void *visitor, pid_t pid, uint32_t ref),
+                       void *visitor)
+{
+    (void)context;
+    (void)visit;
+    (void)visitor;
+}
+
+static const uint64_t interval_ns = UINT64_C(20000000);
+
+static void *open_source(char *reason)
+{
+    struct ss_source_setup setup = {.proc_root = root,
+                                    .sys_root = sys_root,
+                                    .interval_ns = interval_ns,
+                                    .since_ns = began_ns,
+                                    .metrics = {&sink, on_group, on_series, on_integer, on_real},
+                                    .each_process = no_process};
+    return ss_source_host.start(&setup, reason);
+}
+
+enum { PAUSE_NS = 30000000 };
+
+/* The interval in which the files change. It is never shorter than the pause; returns how long it
+ * can have been at most, in seconds. */
+static double wait_and_tick(void *source, uint64_t *before_ns)
+{
+    struct timespec pause = {0, PAUSE_NS};
+    nanosleep(&pause, NULL);
+    uint64_t now_ns = ss_clock_monotonic_ns();
+    ss_source_host.tick(source, now_ns);
+    double seconds = (double)(ss_clock_monotonic_ns() - *before_ns) / 1e9;
+    *before_ns = now_ns;
+    return seconds;
+}
+
+/* A rate of `step` in an interval of at most `seconds`, within its rounding. */
+static void assert_rate(double rate, double step, double seconds)
+{
+    assert_true(rate >= step / seconds - 1 && rate <= step / (PAUSE_NS / 1e9) + 1);
+}
+
+static void *begin(uint64_t *before_ns)
+{
+    char reason[SS_SOURCE_REASON_BYTES];
+    void *source = open_source(reason);
+    assert_non_null(source);
+    *before_ns = ss_clock_monotonic_ns();
+    ss_source_host.tick(source, *before_ns);
+    return source;
+}
+
+static void end(void *source)
+{
+    char reason[SS_SOURCE_REASON_BYTES];
+    ss_source_host.stop(source, ss_clock_monotonic_ns(), reason);
+}
+
+static void shares_of_cpu_time_add_up(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    put_file("stat", "cpu 100 10 50 1000 20 5 5 10 30 0\n"
+                     "cpu0 50 5 25 500 10 2 3 5 15 0\ncpu1 50 5 25 500 10 3 2 5 15 0\n");
+    void *source = begin(&before_ns);
+    assert_null(find("CPU", "busy")); /* one reading makes no rate */
+    uint64_t first_ns = before_ns;
+    /* 100 ticks each: core 0 is all user, of which a guest has a quarter; core 1 waits */
+    put_file("stat", "cpu 200 10 50 1040 80 5 5 10 55 0\n"
+                     "cpu0 150 5 25 500 10 2 3 5 40 0\ncpu1 50 5 25 540 70 3 2 5 15 0\n");
+    wait_and_tick(source, &before_ns);
+    assert_true(last("CPU", "busy") == 100 && last("CPU", "user") == 75);
+    assert_true(last("CPU", "guest") == 25 && last("CPU", "iowait") == 60);
+    assert_true(last("CPU", "system") == 0);
+    assert_true(last("CPU cores/core 0", "busy") == 100);
+    assert_true(last("CPU cores/core 1", "busy") == 0);
+    assert_true(last("CPU cores/core 1", "iowait") == 60);
+    assert_null(find("CPU", "steal")); /* there was none */
+    assert_null(find("CPU cores/core 0", "iowait"));
+    /* where the interval began */
+    assert_in_range(find("CPU", "busy")->last_ns, first_ns, before_ns - 1);
+    /* iowait may go backwards; steal comes up, and was 0 before */
+    put_file("stat", "cpu 200 10 50 1120 70 5 5 30 55 0\n"
+                     "cpu0 150 5 25 500 10 2 3 5 40 0\ncpu1 50 5 25 620 60 3 2 25 15 0\n");
+    wait_and_tick(source, &before_ns);
+    assert_true(last("CPU cores/core 1", "steal") == 20 && last("CPU", "steal") == 40);
+    assert_in_range(find("CPU", "steal")->first_ns, first_ns, before_ns - PAUSE_NS);
+    assert_true(find("CPU", "steal")->first == 0 && last("CPU", "iowait") == 0);
+    end(source);
+}
+
+static void cores_go_and_come_back(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    put_file("stat", "cpu 0 0 0 0\ncpu0 0 0 0 0\ncpu1 0 0 0 0\n");
+    void *source = begin(&before_ns);
+    put_file("stat", "cpu 100 0 0 100\ncpu0 50 0 0 50\ncpu1 50 0 0 50\n");
+    wait_and_tick(source, &before_ns);
+    assert_true(last("CPU cores/core 1", "busy") == 50 && last("CPU", "busy") == 100);
+    put_file("stat", "cpu 150 0 0 150\ncpu0 100 0 0 100\n");
+    wait_and_tick(source, &before_ns);
+    assert_true(last("CPU cores/core 1", "busy") == 0);
+    assert_true(last("CPU", "busy") == 50); /* of the one core that is left */
+    size_t points = find("CPU cores/core 1", "busy")->points;
+    put_file("stat", "cpu 250 0 0 200\ncpu0 150 0 0 150\ncpu1 90 0 0 60\n");
+    wait_and_tick(source, &before_ns);
+    assert_int_equal(find("CPU cores/core 1", "busy")->points, points); /* first look again */
+    put_file("stat", "cpu 350 0 0 200\ncpu0 150 0 0 150\ncpu1 190 0 0 60\n");
+    wait_and_tick(source, &before_ns);
+    assert_true(last("CPU cores/core 1", "busy") == 100);
+    end(source);
+}
+
+static void a_stat_file_that_never_moves_tells_nothing(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    put_file("stat", "cpu 0 0 0 0\ncpu0 0 0 0 0\n"); /* as gVisor has it */
+    void *source = begin(&before_ns);
+    wait_and_tick(source, &before_ns);
+    wait_and_tick(source, &before_ns);
+    assert_int_equal(sink.series_count, 0);
+    end(source);
+}
+
+static void memory_load_and_pressure(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    put_file("meminfo", "MemTotal: 1000 kB\nMemFree: 100 kB\nMemAvailable: 400 kB\n"
+                        "SwapTotal: 50 kB\nSwapFree: 20 kB\n");
+    put_file("loadavg", "1.50 2.25 3.00 4/140 22183\n");
+    put_file("pressure/io", "some avg10=0 total=1000\nfull avg10=0 total=0\n");
+    put_file("vmstat", "pswpin 0\npswpout 0\npgmajfault 100\n");
+    void *source = begin(&before_ns);
+    assert_true(last("memory", "used") == 600 * 1024 && last("memory", "swap used") == 30 * 1024);
+    assert_true(last("memory", "available") == 400 * 1024);
+    assert_string_equal(find("memory", "used")->unit, "bytes");
+    assert_true(last("load", "1 min") == 1.5 && last("load", "runnable now") == 4);
+    assert_null(find("pressure", "io some"));
+    put_file("pressure/io", "some avg10=0 total=6000\nfull avg10=0 total=0\n");
+    put_file("vmstat", "pswpin 10\npswpout 0\npgmajfault 150\n");
+    double seconds = wait_and_tick(source, &before_ns);
+    assert_rate(last("pressure", "io some"), 0.5, seconds); /* 5 ms, in per cent */
+    assert_true(last("pressure", "io full") == 0);
+    assert_rate(last("memory", "swapped in"), 10.0 * (double)sysconf(_SC_PAGESIZE), seconds);
+    assert_rate(last("memory", "major faults"), 50, seconds);
+    assert_null(find("memory", "swapped out"));
+    /* more waiting than time: the kernel's clock and ours differ */
+    put_file("pressure/io", "some avg10=0 total=90000000\nfull avg10=0 total=0\n");
+    wait_and_tick(source, &before_ns);
+    assert_true(last("pressure", "io some") == 100);
+    /* a file that is cut short tells nothing, and breaks nothing */
+    size_t points = find("memory", "used")->points;
+    put_file("meminfo", "MemTotal: 1");
+    wait_and_tick(source, &before_ns);
+    assert_int_equal(find("memory", "used")->points, points);
+    end(source);
+}
+
+static void disks_by_rule_rate_and_reset(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    make_folder("sys");
+    make_folder("sys/block");
+    make_folder("sys/block/sda");
+    put_file("diskstats", "8 0 sda 10 0 100 0 20 0 200 0 0 4294967290 0\n"
+                          "8 1 sda1 10 0 100 0 20 0 200 0 0 50 0\n"
+                          "7 0 loop0 10 0 100 0 20 0 200 0 0 50 0\n"
+                          "8 16 sdb 0 0 0 0 0 0 0 0 0 0 0\n");
+    void *source = begin(&before_ns);
+    put_file("diskstats", "8 0 sda 15 0 1100 0 20 0 200 0 0 4 0\n" /* busy time wrapped */
+                          "8 1 sda1 15 0 1100 0 20 0 200 0 0 60 0\n"
+                          "7 0 loop0 20 0 200 0 30 0 400 0 0 60 0\n"
+                          "8 16 sdb 0 0 0 0 0 0 0 0 0 0 0\n");
+    double seconds = wait_and_tick(source, &before_ns);
+    assert_rate(last("disk sda", "read"), 1000 * 512, seconds);
+    assert_rate(last("disk sda", "reads"), 5, seconds);
+    assert_true(last("disk sda", "written") == 0);
+    assert_rate(last("disk sda", "utilisation"), 1, seconds); /* 10 ms, in per cent */
+    assert_null(find("disk sda1", "read"));
+    assert_null(find("disk loop0", "read"));
+    assert_null(find("disk sdb", "read"));
+    /* reset: no rate for this interval; then it goes on */
+    size_t points = find("disk sda", "read")->points;
+    put_file("diskstats", "8 0 sda 1 0 10 0 1 0 10 0 0 5 0\n");
+    wait_and_tick(source, &before_ns);
+    assert_int_equal(find("disk sda", "read")->points, points);
+    put_file("diskstats", "8 0 sda 2 0 2010 0 1 0 10 0 0 5 0\n");
+    seconds = wait_and_tick(source, &before_ns);
+    assert_rate(last("disk sda", "read"), 2000 * 512, seconds);
+    /* unplugged: the series ends with 0, and goes on when it comes back */
+    put_file("diskstats", "\n");
+    wait_and_tick(source, &before_ns);
+    assert_true(last("disk sda", "read") == 0);
+    put_file("diskstats", "8 0 sda 2 0 2010 0 1 0 10 0 0 5 0\n");
+    wait_and_tick(source, &before_ns);
+    put_file("diskstats", "8 0 sda 2 0 3010 0 1 0 10 0 0 5 0\n");
+    seconds = wait_and_tick(source, &before_ns);
+    assert_rate(last("disk sda", "read"), 1000 * 512, seconds);
+    end(source);
+}
+
+static void networks_show_when_they_carry_something(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    put_file("net/dev", "lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+                        "eth0: 4294967000 10 0 0 0 0 0 0 500 5 0 0 0 0 0 0\n"
+                        "ifb0: 5 5 5 5 5 5 5 5 5 5 5 5 5 5 5 5\n");
+    void *source = begin(&before_ns);
+    assert_int_equal(sink.series_count, 0);
+    put_file("net/dev", "lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+                        "eth0: 704 20 0 3 0 0 0 0 500 5 0 0 0 0 0 0\n" /* wrapped: 1,000 */
+                        "ifb0: 5 5 5 5 5 5 5 5 5 5 5 5 5 5 5 5\n");
+    double seconds = wait_and_tick(source, &before_ns);
+    assert_rate(last("net eth0", "received"), 1000, seconds);
+    assert_rate(last("net eth0", "packets received"), 10, seconds);
+    assert_rate(last("net eth0", "receive drops"), 3, seconds);
+    assert_true(last("net eth0", "sent") == 0);
+    assert_null(find("net eth0", "receive errors"));
+    assert_null(find("net lo", "received"));
+    assert_null(find("net ifb0", "received"));
+    end(source);
+}
+
+static char many[400 * 1024];
+
+static void list_interfaces(int count, int bytes)
+{
+    size_t length = 0;
+    for (int i = 0; i < count; i++) {
+        length += (size_t)snprintf(many + length, sizeof many - length,
+                                   "veth%05x: %d 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", i, bytes);
+    }
+    put_file("net/dev", many);
+}
+
+static void thousands_of_interfaces_are_bounded_and_counted(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    char reason[SS_SOURCE_REASON_BYTES];
+    list_interfaces(2000, 5);
+    void *source = begin(&before_ns);
+    list_interfaces(2000, 6);
+    wait_and_tick(source, &before_ns);
+    assert_int_equal(sink.series_count, 4 * 256);
+    assert_non_null(find("net veth000ff", "received"));
+    list_interfaces(5, 7); /* most of them are gone */
+    wait_and_tick(source, &before_ns);
+    assert_true(last("net veth00004", "received") > 0);
+    assert_true(last("net veth00005", "received") == 0);
+    ss_source_host.stop(source, ss_clock_monotonic_ns(), reason);
+    assert_non_null(strstr(reason, "1744 devices left out"));
+}
+
+static void limits_of_the_container(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    char text[256];
+    make_folder("g");
+    put_file("loadavg", "1 2 3 4/5 6\n");
+    put_file("self/cgroup", "0::/g\n");
+    snprintf(text, sizeof text, "29 23 0:26 / %s rw - cgroup2 cgroup2 rw\n", root);
+    put_file("self/mountinfo", text);
+    put_file("g/cpu.max", "150000 100000\n");
+    put_file("g/cpu.stat", "usage_usec 1000\nthrottled_usec 500\n");
+    put_file("g/memory.max", "1073741824\n");
+    put_file("g/memory.current", "4096\n");
+    void *source = begin(&before_ns);
+    assert_true(last("container", "CPU limit") == 150);
+    assert_true(last("container", "memory limit") == 1073741824);
+    assert_true(last("container", "memory used") == 4096);
+    put_file("g/cpu.stat", "usage_usec 31000\nthrottled_usec 3500\n");
+    double seconds = wait_and_tick(source, &before_ns);
+    assert_rate(last("container", "CPU used"), 3, seconds); /* 30 ms, in per cent of a core */
+    assert_rate(last("container", "CPU throttled"), 0.3, seconds);
+    end(source);
+}
+
+static void nothing_to_read_is_told(void **state)
+{
+    (void)state;
+    char reason[SS_SOURCE_REASON_BYTES];
+    assert_null(open_source(reason));
+    assert_non_null(strstr(reason, "nothing can be read in"));
+    struct ss_source_setup setup = {.proc_root = root, .sys_root = sys_root};
+    assert_int_equal(ss_source_host.probe(&setup, reason), SS_SOURCE_NOT_HERE);
+    assert_null(ss_source_host.start(&setup, reason)); /* not wanted: interval 0 */
+    assert_string_equal(reason, "--host-interval 0");
+    put_file("loadavg", "1 2 3 4/5 6\n");
+    assert_int_equal(ss_source_host.probe(&setup, reason), SS_SOURCE_RUNS);
+    assert_non_null(strstr(reason, "load; not here: CPU, pressure, memory, paging, disks"));
+}
+
+static void the_beat_is_kept(void **state)
+{
+    (void)state;
+    char reason[SS_SOURCE_REASON_BYTES];
+    put_file("loadavg", "1 2 3 4/5 6\n");
+    void *source = open_source(reason);
+    assert_non_null(source);
+    uint64_t first_ns = ss_source_host.tick(source, 0); /* when the first is due */
+    uint64_t next_ns = ss_source_host.tick(source, first_ns + interval_ns / 2);
+    assert_int_equal(next_ns, first_ns + interval_ns);
+    assert_int_equal(ss_source_host.tick(source, next_ns - 1), next_ns);
+    next_ns = ss_source_host.tick(source, first_ns + 10 * interval_ns + 1); /* we were stopped */
+    assert_int_equal(next_ns, first_ns + 11 * interval_ns);
+    end(source);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(shares_of_cpu_time_add_up),
+        TEST(cores_go_and_come_back),
+        TEST(a_stat_file_that_never_moves_tells_nothing),
+        TEST(memory_load_and_pressure),
+        TEST(disks_by_rule_rate_and_reset),
+        TEST(networks_show_when_they_carry_something),
+        TEST(thousands_of_interfaces_are_bounded_and_counted),
+        TEST(limits_of_the_container),
+        TEST(nothing_to_read_is_told),
+        TEST(the_beat_is_kept),
+#undef TEST
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
