@@ -91,6 +91,10 @@ static enum ss_status draw(const struct request *request, const struct ss_select
                            struct ss_error *err)
 {
     struct ss_sink sink;
+    SS_TRY(ss_reading_check_output(now->model, output, err));
+    if (base != NULL) {
+        SS_TRY(ss_reading_check_output(base->model, output, err));
+    }
     SS_TRY(ss_sink_open(&sink, output, err));
     enum ss_status status = ss_view_flame(now, base, &request->flame, &sink, err);
     if (status != SS_OK) {

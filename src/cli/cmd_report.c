@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "view/report.h"
+#include "view/sink.h"
 #include "view/text_cell.h"
 
 enum report_by {
@@ -134,6 +135,9 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
     int view;
     long long width;
     request->output = ss_arguments_get(arguments, "output");
+    if (request->output != NULL && ss_sink_descriptor(request->output) == STDOUT_FILENO) {
+        request->output = NULL;
+    }
     bool to_terminal = request->output == NULL && isatty(STDOUT_FILENO) == 1;
     long long natural = to_terminal ? ss_cli_terminal_width(STDOUT_FILENO) : 0;
     if (!ss_arguments_get_choice(arguments, "format", names, -1, &view) ||
@@ -213,6 +217,9 @@ static enum ss_status render(const struct request *request, const struct ss_repo
                              struct ss_error *err)
 {
     FILE *out = stdout;
+    if (request->output != NULL) {
+        SS_TRY(ss_reading_check_output(report->trust->selection->model, request->output, err));
+    }
     if (request->output != NULL && (out = fopen(request->output, "we")) == NULL) {
         return ss_fail_errno(err, errno, "cannot write %s", request->output);
     }
