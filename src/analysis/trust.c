@@ -108,6 +108,8 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     const struct ss_trace_summary *summary = &input->summary;
     if (summary->last_ns > summary->first_ns) {
         out->duration_s = (double)(summary->last_ns - summary->first_ns) / 1e9;
+    } else if (summary->last_event_ns > summary->first_event_ns) {
+        out->duration_s = (double)(summary->last_event_ns - summary->first_event_ns) / 1e9;
     }
     count_rows(model, index, out);
     sum_counts(model, index, out);
