@@ -17,6 +17,10 @@ static const struct ss_option options[] = {
     {"normalize", 0, "BY",
      "a difference compares shares of the total, or samples (default total; key n)", NULL, false},
     {"threads", 't', NULL, "a box for each thread", NULL, false},
+    {"under", 0, "WHAT",
+     "ranges: boxes for the annotated ranges around each sample, above its frames (default "
+     "nothing)",
+     NULL, false},
     {"no-processes", 0, NULL, "merge the processes instead of giving each a box", NULL, false},
     {"title", 0, "TEXT", "title (default the recorded command)", NULL, false},
     {"colors", 0, "BY", "module, origin, function or warm (default module)", NULL, false},
@@ -38,13 +42,15 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
 {
     static const char *const widths_names[] = {"this", "baseline", NULL};
     static const char *const normalize_names[] = {"total", "samples", NULL};
-    int widths, normalize, colors;
+    static const char *const under_names[] = {"nothing", "ranges", NULL};
+    int widths, normalize, colors, under;
     *request = (struct request){.flame = {.size = sizeof request->flame}};
     struct ss_flame_options *flame = &request->flame;
     request->baseline = ss_arguments_get(arguments, "diff");
     request->output = ss_arguments_get(arguments, "output");
     if (!ss_reading_parse(arguments, "to", SS_IDLE_MAIN, &request->reading) ||
         !ss_arguments_get_choice(arguments, "widths", widths_names, 0, &widths) ||
+        !ss_arguments_get_choice(arguments, "under", under_names, 0, &under) ||
         !ss_arguments_get_choice(arguments, "normalize", normalize_names, 0, &normalize) ||
         !ss_arguments_get_choice(arguments, "colors", ss_flame_scheme_names, 0, &colors) ||
         !ss_arguments_get_number(arguments, "width", 200, 20000, 0, &flame->width_px) ||
@@ -60,6 +66,9 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     flame->inverted = ss_arguments_has(arguments, "inverted");
     flame->reverse = ss_arguments_has(arguments, "reverse");
     flame->threads = ss_arguments_has(arguments, "threads");
+    flame->ranges = under == 1;
+    request->reading.load.sample_ranges = flame->ranges;
+    request->reading.load.no_tracks = !flame->ranges;
     flame->no_processes = ss_arguments_has(arguments, "no-processes");
     flame->colors = (enum ss_flame_scheme)colors;
     flame->base_widths = widths == 1;
