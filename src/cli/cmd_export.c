@@ -72,6 +72,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
         return false;
     }
     request->reading.load.keep_samples = ss_export_wants_samples(format);
+    request->reading.load.no_tracks = !ss_export_wants_samples(format);
     return true;
 }
 
