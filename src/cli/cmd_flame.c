@@ -113,6 +113,18 @@ static enum ss_status draw(const struct request *request, const struct ss_select
     return ss_sink_close(&sink, err);
 }
 
+/* A picture without the ranges that were asked for would say that there were none. */
+static enum ss_status check_ranges(const struct ss_model *model, const struct request *request,
+                                   struct ss_error *err)
+{
+    if (!request->flame.ranges || model->paths.count > 1) {
+        return SS_OK;
+    }
+    return ss_fail(err, SS_E_EMPTY,
+                   "%s has no ranges to draw: annotate the program, or leave --under ranges out",
+                   ss_model_text(model, model->inputs.data[0].path));
+}
+
 static enum ss_status load_and_draw(const struct ss_arguments *arguments,
                                     const struct request *request, struct ss_model *model,
                                     struct ss_model *base_model, int *exit_status,
@@ -124,6 +136,9 @@ static enum ss_status load_and_draw(const struct ss_arguments *arguments,
     enum ss_status status = ss_reading_load(arguments, &request->reading, model, &input, err);
     if (status == SS_OK && is_diff) {
         status = ss_model_add_input(base_model, request->baseline, &request->reading.load, err);
+    }
+    if (status == SS_OK) {
+        status = check_ranges(model, request, err);
     }
     if (status == SS_OK) {
         status = ss_selection_init(&now, model, &request->reading.selection, err);

@@ -95,7 +95,8 @@ enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body
     bool is_news;
     struct ss_track_target *target =
         ss_tables_put_target(tables, track.uuid, digest_of_track(&track), &is_news);
-    if (target->track == 0) {
+    bool is_new = target->track == 0;
+    if (is_new) {
         if (tables->tracks.count > SS_MAX_TRACKS) {
             return ss_step_malformed(step, "there are more tracks than a trace may have");
         }
