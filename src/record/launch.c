@@ -17,11 +17,14 @@ const struct ss_child_env ss_child_env_table[] = {
 };
 const size_t ss_child_env_count = sizeof ss_child_env_table / sizeof ss_child_env_table[0];
 
-static void hand_environment(const struct ss_record_options *options)
+static void hand_environment(const struct ss_record_options *options, const char *rings)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
         const char *present = getenv(row->name);
+        if (strstr(row->value, "%r") != NULL && rings[0] == '\0') {
+            continue;
+        }
         if (present != NULL) {
             ss_log(SS_WARN, "record", "%s is set already (%s) and is left as it is", row->name,
                    present);
@@ -33,6 +36,9 @@ static void hand_environment(const struct ss_record_options *options)
             if (at[0] == '%' && at[1] == 'o') {
                 ss_strbuf_append_text(&value, options->output);
                 at++;
+            } else if (at[0] == '%' && at[1] == 'r') {
+                ss_strbuf_append_text(&value, rings);
+                at++;
             } else {
                 ss_strbuf_append_char(&value, *at);
             }
@@ -43,7 +49,7 @@ static void hand_environment(const struct ss_record_options *options)
 }
 
 static _Noreturn void become_program(const struct ss_record_options *options,
-                                     const struct ss_program_signals *signals,
+                                     const struct ss_program_signals *signals, const char *rings,
                                      struct ss_record_shared *shared, int go_fd)
 {
     char go = 0;
@@ -56,7 +62,7 @@ static _Noreturn void become_program(const struct ss_record_options *options,
     }
     atomic_store(&shared->program_pid, (int)getpid());
     if (options->inject) {
-        hand_environment(options);
+        hand_environment(options, rings);
     }
     sigaction(SIGCHLD, &signals->child, NULL);
     sigaction(SIGPIPE, &signals->pipe, NULL);
@@ -68,7 +74,7 @@ static _Noreturn void become_program(const struct ss_record_options *options,
 }
 
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,
-                                 const struct ss_program_signals *signals,
+                                 const struct ss_program_signals *signals, const char *rings,
                                  struct ss_record_shared *shared, struct ss_launch *launch,
                                  struct ss_error *err)
 {
@@ -85,7 +91,7 @@ enum ss_status ss_launch_prepare(const struct ss_record_options *options,
     }
     if (pid == 0) {
         close(go[1]);
-        become_program(options, signals, shared, go[0]);
+        become_program(options, signals, rings, shared, go[0]);
     }
     close(go[0]);
     *launch = (struct ss_launch){pid, go[1]};

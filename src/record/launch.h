@@ -30,8 +30,9 @@ struct ss_program_signals {
 /* Exit statuses of a program that could not be run, as shells have them. */
 enum { SS_EXIT_OURS = 125, SS_EXIT_NOT_EXECUTABLE = 126, SS_EXIT_NOT_FOUND = 127 };
 
+/* `rings`: the folder for the program's annotations; "": none. */
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,
-                                 const struct ss_program_signals *signals,
+                                 const struct ss_program_signals *signals, const char *rings,
                                  struct ss_record_shared *shared, struct ss_launch *launch,
                                  struct ss_error *err);
 void ss_launch_go(struct ss_launch *launch);

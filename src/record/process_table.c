@@ -32,6 +32,7 @@ struct ss_process_table {
     struct member *by_pid;
     struct short_name *short_names;
     pid_t root;
+    bool follows; /* children too */
     uint32_t next_ref;
     uint64_t seen, short_count;
     uint64_t now_ns;
@@ -86,6 +87,10 @@ static void remove_member(struct ss_process_table *table, struct member *member,
     if (!ss_recorded_process_was_seen(member->process) && member->pid != table->root) {
         count_short(table, name);
     }
+    if (table->context->annotations != NULL) {
+        /* What its last image left is still this process's. */
+        ss_record_annotations_news(table->context->annotations, table->now_ns);
+    }
     HASH_DEL(table->by_pid, member);
     ss_recorded_process_free(member->process, table->now_ns);
     ss_free(member);
@@ -120,6 +125,11 @@ static void on_execed(void *context, pid_t pid, const char *name)
     struct member *member = find(table, pid);
     if (member != NULL) {
         member->ended = false;
+        struct ss_record_annotated *annotated = ss_recorded_process_annotated(member->process);
+        if (annotated != NULL) {
+            ss_record_annotations_image_ended(table->context->annotations, annotated,
+                                              table->now_ns);
+        }
         ss_recorded_process_execed(member->process, table->now_ns);
     }
 }
@@ -141,6 +151,25 @@ static void on_ended(void *context, pid_t pid, const char *name)
     }
 }
 
+struct ss_recorded_process *ss_process_table_process(struct ss_process_table *table,
+                                                     const struct ss_process_identity *identity,
+                                                     bool is_ours)
+{
+    struct member *member = find(table, identity->pid);
+    bool may_join = is_ours && table->follows;
+    if (member == NULL && may_join) {
+        add_member(table, identity->pid, identity->parent_pid);
+        member = find(table, identity->pid);
+        member->ended = !identity->is_alive;
+    }
+    if (member == NULL) {
+        return NULL;
+    }
+    ss_recorded_process_tell_gone(member->process, identity->parent_pid,
+                                  identity->start_time_ticks);
+    return member->process;
+}
+
 struct ss_process_table *ss_process_table_open(struct ss_record_context *context, pid_t root,
                                                bool follow, bool use_events, pid_t adopt,
                                                char *reason)
@@ -148,6 +177,7 @@ struct ss_process_table *ss_process_table_open(struct ss_record_context *context
     struct ss_process_table *table = ss_alloc_zero(1, sizeof *table);
     table->context = context;
     table->root = root;
+    table->follows = follow;
     table->next_ref = ROOT_REF;
     table->now_ns = ss_clock_monotonic_ns();
     add_member(table, root, 0);

@@ -23,6 +23,16 @@ enum ss_status ss_process_table_check(struct ss_process_table *table, struct ss_
 void ss_process_table_tick(struct ss_process_table *table, uint64_t now_ns);
 void ss_process_table_poll(struct ss_process_table *table, uint64_t now_ns); /* news only */
 void ss_process_table_flush(struct ss_process_table *table, uint64_t now_ns, bool weights);
+/* The process that left these traces of itself, told to the trace. One that is not known (it was
+ * too short to be met, say) is taken in when `is_ours`; else NULL. */
+struct ss_process_identity {
+    pid_t pid, parent_pid;
+    uint64_t start_time_ticks;
+    bool is_alive;
+};
+struct ss_recorded_process *ss_process_table_process(struct ss_process_table *table,
+                                                     const struct ss_process_identity *identity,
+                                                     bool is_ours);
 void ss_process_table_exit_status(struct ss_process_table *table, pid_t pid, int status);
 void ss_process_table_add_counts(const struct ss_process_table *table,
                                  struct ss_sampler_counts *counts);

@@ -28,6 +28,14 @@ struct thread_row {
     struct ss_vec_of(uint32_t) nodes;  /* …and their stack refs */
 };
 
+/* A thread as the trace knows it, whoever met it first: the sampler or its annotations. */
+struct tid_row {
+    int32_t tid;
+    uint32_t ref;
+    bool is_sampled;
+    bool is_named; /* by the program itself */
+};
+
 struct ss_recorded_process {
     struct ss_record_context *context;
     uint32_t ref, parent_ref;
@@ -38,7 +46,9 @@ struct ss_recorded_process {
     struct ss_python_sampler *sampler;
     struct ss_vec_of(uint32_t) frame_refs;       /* by frame id of the sampler */
     struct ss_vec_of(struct thread_row) threads; /* by thread id of the sampler */
-    struct ss_sampler_counts base;               /* of samplers before an exec */
+    struct ss_vec_of(struct tid_row) tids;
+    struct ss_record_annotated *annotated;
+    struct ss_sampler_counts base; /* of samplers before an exec */
     struct ss_error error;
 };
 
@@ -103,24 +113,72 @@ static struct thread_row *row_of(struct ss_recorded_process *process, uint32_t i
     if (id >= process->threads.count) {
         ss_vec_resize(&process->threads, (size_t)id + 1);
     }
-    struct thread_row *row = &process->threads.data[id];
-    if (row->ref == 0) {
-        row->ref = process->context->next_thread_ref++;
+    return &process->threads.data[id];
+}
+
+/* The newest thread of this id: ids are used again. */
+static struct tid_row *find_tid(struct ss_recorded_process *process, int32_t tid)
+{
+    for (size_t i = process->tids.count; i > 0; i--) {
+        if (process->tids.data[i - 1].tid == tid) {
+            return &process->tids.data[i - 1];
+        }
     }
-    return row;
+    return NULL;
+}
+
+static struct tid_row *add_tid(struct ss_recorded_process *process, int32_t tid)
+{
+    ss_vec_push(&process->tids,
+                (struct tid_row){.tid = tid, .ref = process->context->next_thread_ref++});
+    return &process->tids.data[process->tids.count - 1];
+}
+
+static void tell_thread(struct ss_recorded_process *process, uint32_t ref, int32_t tid,
+                        bool is_main, struct ss_strview name)
+{
+    struct ss_trace_thread told = {
+        .ref = ref, .process_ref = process->ref, .tid = tid, .is_main = is_main, .name = name};
+    struct ss_error err = {0};
+    keep_error(process->context, ss_trace_writer_thread(process->context->writer, &told, &err),
+               &err);
+}
+
+uint32_t ss_recorded_process_thread(struct ss_recorded_process *process, int32_t tid)
+{
+    struct tid_row *row = find_tid(process, tid);
+    if (row == NULL) {
+        struct ss_procfs_stat stat = {0};
+        ss_procfs_stat(process->pid, tid, &stat);
+        row = add_tid(process, tid);
+        tell_thread(process, row->ref, tid, tid == process->pid, ss_strview_of(stat.comm));
+    }
+    return row->ref;
+}
+
+void ss_recorded_process_name_thread(struct ss_recorded_process *process, int32_t tid,
+                                     struct ss_strview name)
+{
+    uint32_t ref = ss_recorded_process_thread(process, tid);
+    find_tid(process, tid)->is_named = true;
+    tell_thread(process, ref, tid, tid == process->pid, name);
 }
 
 static void on_thread(void *context, const struct ss_sampler_thread *thread)
 {
     struct ss_recorded_process *process = context;
-    struct ss_trace_thread told = {.ref = row_of(process, thread->id)->ref,
-                                   .process_ref = process->ref,
-                                   .tid = thread->tid,
-                                   .is_main = thread->is_main,
-                                   .name = ss_strview_of(thread->name)};
-    struct ss_error err = {0};
-    keep_error(process->context, ss_trace_writer_thread(process->context->writer, &told, &err),
-               &err);
+    struct thread_row *row = row_of(process, thread->id);
+    struct tid_row *known = thread->tid > 0 ? find_tid(process, thread->tid) : NULL;
+    if (row->ref == 0) {
+        if (known == NULL || known->is_sampled) {
+            known = add_tid(process, thread->tid);
+        }
+        known->is_sampled = true;
+        row->ref = known->ref;
+    }
+    if (known == NULL || known->ref != row->ref || !known->is_named) {
+        tell_thread(process, row->ref, thread->tid, thread->is_main, ss_strview_of(thread->name));
+    }
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
@@ -192,6 +250,9 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
                                    .gil = (enum ss_gil_state)sample->gil,
                                    .partial = sample->partial || row->truncated,
                                    .step = -1};
+    if (process->annotated != NULL) {
+        ss_record_annotations_label(process->annotated, sample->thread->tid, &told);
+    }
     struct ss_error err = {0};
     keep_error(process->context, ss_trace_writer_sample(process->context->writer, &told, &err),
                &err);
@@ -279,8 +340,13 @@ static void close_sampler(struct ss_recorded_process *process)
 void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_ns)
 {
     close_sampler(process);
+    if (process->annotated != NULL) {
+        ss_record_annotations_process_ended(process->context->annotations, process->annotated,
+                                            now_ns);
+    }
     write_counts(process, now_ns);
     add_counts(&process->context->ended_counts, &process->base);
+    ss_vec_fini(&process->tids);
     ss_free(process);
 }
 
@@ -396,6 +462,36 @@ uint32_t ss_recorded_process_tell(struct ss_recorded_process *process)
 bool ss_recorded_process_is_told(const struct ss_recorded_process *process)
 {
     return process->told;
+}
+
+void ss_recorded_process_tell_gone(struct ss_recorded_process *process, int32_t parent_pid,
+                                   uint64_t start_time_ticks)
+{
+    ss_recorded_process_tell(process);
+    if (process->told) {
+        return;
+    }
+    struct ss_trace_process told = {.ref = process->ref,
+                                    .parent_ref = process->parent_ref,
+                                    .pid = process->pid,
+                                    .parent_pid = parent_pid,
+                                    .start_time_ticks = start_time_ticks,
+                                    .first_seen_ns = process->first_seen_ns};
+    struct ss_error err = {0};
+    keep_error(process->context, ss_trace_writer_process(process->context->writer, &told, &err),
+               &err);
+    process->told = true;
+}
+
+void ss_recorded_process_set_annotated(struct ss_recorded_process *process,
+                                       struct ss_record_annotated *annotated)
+{
+    process->annotated = annotated;
+}
+
+struct ss_record_annotated *ss_recorded_process_annotated(const struct ss_recorded_process *process)
+{
+    return process->annotated;
 }
 
 bool ss_recorded_process_is_python(const struct ss_recorded_process *process)

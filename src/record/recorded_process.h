@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "record/annotations.h"
 #include "record/frame_table.h"
 #include "source/python_sampler.h"
 #include "trace/writer.h"
@@ -22,7 +23,8 @@ struct ss_record_context {
     struct ss_frame_table *frames;
     uint32_t python_source_ref;
     uint32_t next_thread_ref;
-    uint32_t track_refs;                   /* given out so far */
+    uint32_t track_refs; /* given out so far */
+    struct ss_record_annotations *annotations;
     uint64_t samples;                      /* written: rows, not ticks */
     struct ss_sampler_counts ended_counts; /* of processes that are gone */
     uint64_t python_processes;
@@ -40,6 +42,19 @@ void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_
 /* Puts it into the trace if it is not there yet (a parent, before its child). Returns its ref, or
  * its parent's when it is gone already. */
 uint32_t ss_recorded_process_tell(struct ss_recorded_process *process);
+/* The same for one that is gone: from what is known of it. */
+void ss_recorded_process_tell_gone(struct ss_recorded_process *process, int32_t parent_pid,
+                                   uint64_t start_time_ticks);
+
+/* The trace's ref of a thread, by its id. */
+uint32_t ss_recorded_process_thread(struct ss_recorded_process *process, int32_t tid);
+void ss_recorded_process_name_thread(struct ss_recorded_process *process, int32_t tid,
+                                     struct ss_strview name);
+/* Whose annotations label its samples; NULL: none. It is told when the process ends. */
+void ss_recorded_process_set_annotated(struct ss_recorded_process *process,
+                                       struct ss_record_annotated *annotated);
+struct ss_record_annotated *
+ss_recorded_process_annotated(const struct ss_recorded_process *process);
 
 bool ss_recorded_process_is_told(const struct ss_recorded_process *process);
 

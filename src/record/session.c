@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "platform/descriptors.h"
 #include "platform/priority.h"
+#include "record/annotations.h"
 #include "record/facts.h"
 #include "record/launch.h"
 #include "record/process_table.h"
@@ -41,6 +42,8 @@ struct session {
     struct ss_process_table *processes;
     struct ss_record_sources *sources;
     uint64_t sources_due_ns; /* when one of them wants to be ticked */
+    struct ss_record_annotations *annotations;
+    uint64_t annotations_due_ns; /* when they want to be drained */
     struct ss_ticker ticker;
     uint64_t flushed_ns, weights_flushed_ns, polled_ns, end_ns;
     enum ss_record_end end;
@@ -197,6 +200,43 @@ static void start_sources(struct session *session, uint64_t since_ns)
     session->sources_due_ns = ss_record_sources_tick(session->sources, ss_clock_monotonic_ns());
 }
 
+static enum ss_status open_annotations(struct session *session, struct ss_error *err)
+{
+    char reason[256];
+    const struct ss_record_options *options = session->options;
+    struct ss_trace_source source = {.ref = SS_ANNOTATIONS_SOURCE_REF,
+                                     .name = ss_strview_of("annotations"),
+                                     .status = SS_SOURCE_RAN,
+                                     .reason =
+                                         ss_strview_of("rings of programs with libstepscope")};
+    session->annotations_due_ns = UINT64_MAX;
+    if (options->attach_pid == 0 && !options->inject) {
+        source.status = SS_SOURCE_OFF;
+        source.reason = ss_strview_of("--no-inject");
+        return ss_trace_writer_source(session->context.writer, &source, err);
+    }
+    session->annotations =
+        ss_record_annotations_open(&session->context, options->attach_pid, reason);
+    session->context.annotations = session->annotations;
+    if (reason[0] != '\0') {
+        source.status = SS_SOURCE_UNAVAILABLE;
+        source.reason = ss_strview_of(reason);
+        ss_log(SS_INFO, "record", "no annotations: %s", reason);
+    }
+    SS_TRY(ss_trace_writer_source(session->context.writer, &source, err));
+    int fd = ss_record_annotations_fd(session->annotations);
+    return fd >= 0 ? watch(session, fd, err) : SS_OK;
+}
+
+static void begin_annotations(struct session *session)
+{
+    if (session->annotations != NULL) {
+        uint64_t now_ns = ss_clock_monotonic_ns();
+        ss_record_annotations_begin(session->annotations, session->processes, now_ns);
+        session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns);
+    }
+}
+
 static enum ss_status start_target(struct session *session,
                                    const struct ss_program_signals *signals, struct ss_error *err)
 {
@@ -209,10 +249,13 @@ static enum ss_status start_target(struct session *session,
                                                    options->follow_children, false, 0, reason);
         SS_TRY(ss_process_table_check(session->processes, err));
         start_sources(session, since_ns);
+        begin_annotations(session);
         return SS_OK;
     }
     struct ss_launch launch;
-    SS_TRY(ss_launch_prepare(options, signals, session->shared, &launch, err));
+    const char *rings =
+        session->annotations != NULL ? ss_record_annotations_folder(session->annotations) : "";
+    SS_TRY(ss_launch_prepare(options, signals, rings, session->shared, &launch, err));
     session->program = launch.pid;
     ss_descriptors_release(-1); /* the program's now: whoever reads from it must see it end */
     session->processes = ss_process_table_open(&session->context, launch.pid,
@@ -222,6 +265,7 @@ static enum ss_status start_target(struct session *session,
         note(session, "children-polled", reason, 0);
     }
     start_sources(session, since_ns);
+    begin_annotations(session);
     ss_launch_go(&launch);
     return SS_OK;
 }
@@ -280,6 +324,9 @@ static void write_tick_counts(struct session *session, uint64_t now_ns)
 static void flush(struct session *session, uint64_t now_ns, bool weights)
 {
     ss_process_table_flush(session->processes, now_ns, weights);
+    if (session->annotations != NULL) {
+        ss_record_annotations_flush(session->annotations, now_ns);
+    }
     write_tick_counts(session, now_ns);
     publish_figures(session);
 }
@@ -328,6 +375,20 @@ static void tick(struct session *session, uint64_t now_ns)
     }
 }
 
+static void drain_annotations(struct session *session, uint64_t now_ns)
+{
+    if (now_ns >= session->annotations_due_ns) {
+        session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns);
+    }
+}
+
+static void hear_of_annotations(struct session *session)
+{
+    uint64_t now_ns = ss_clock_monotonic_ns();
+    ss_record_annotations_news(session->annotations, now_ns);
+    session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns);
+}
+
 static void wait_for_events(struct session *session, uint64_t until_ns)
 {
     uint64_t now_ns = ss_clock_monotonic_ns();
@@ -355,6 +416,8 @@ static void wait_for_events(struct session *session, uint64_t until_ns)
             handle_signals(session);
         } else if (events[i].data.fd == session->target_fd) {
             session->end = SS_RECORD_PROGRAM_ENDED;
+        } else {
+            hear_of_annotations(session);
         }
     }
 }
@@ -381,6 +444,7 @@ static uint64_t next_wake_ns(const struct session *session, uint64_t stop_ns)
     uint64_t house_ns = session->flushed_ns + second_ns;
     until_ns = until_ns < house_ns ? until_ns : house_ns;
     until_ns = until_ns < session->sources_due_ns ? until_ns : session->sources_due_ns;
+    until_ns = until_ns < session->annotations_due_ns ? until_ns : session->annotations_due_ns;
     return until_ns < stop_ns ? until_ns : stop_ns;
 }
 
@@ -396,6 +460,7 @@ static void loop(struct session *session)
     while (session->end == SS_RECORD_RUNNING && session->context.error.status == SS_OK) {
         wait_for_events(session, next_wake_ns(session, stop_ns));
         uint64_t now_ns = ss_clock_monotonic_ns();
+        drain_annotations(session, now_ns);
         if (session->end == SS_RECORD_RUNNING && now_ns >= stop_ns) {
             session->end = SS_RECORD_DURATION;
         } else if (session->end == SS_RECORD_RUNNING && now_ns >= session->ticker.next_due_ns) {
@@ -456,6 +521,9 @@ static void finish(struct session *session)
     }
     if (session->processes != NULL) {
         ss_process_table_poll(session->processes, session->end_ns);
+        if (session->annotations != NULL) {
+            ss_record_annotations_end(session->annotations, session->end_ns);
+        }
         ss_process_table_end(session->processes, session->end_ns);
         note(session, "recording-ended", end_text(session->end), session->end);
         note_own_cost(session);
@@ -463,6 +531,7 @@ static void finish(struct session *session)
         publish_figures(session);
         ss_process_table_close(session->processes);
     }
+    ss_record_annotations_close(session->annotations);
     session->shared->figures.end_ns = session->end_ns;
     session->shared->figures.cpu_ns = ss_clock_process_cpu_ns();
     if (session->context.writer != NULL) {
@@ -492,6 +561,9 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
     enum ss_status status = open_loop(&session, &err);
     if (status == SS_OK) {
         status = open_trace(&session, &err);
+    }
+    if (status == SS_OK) {
+        status = open_annotations(&session, &err);
     }
     if (status == SS_OK) {
         status = start_target(&session, signals, &err);

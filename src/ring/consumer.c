@@ -246,14 +246,21 @@ static uint64_t pending_head(struct ss_ring_consumer *consumer, struct ss_ring_l
     return head;
 }
 
-/* What was copied before the producer came round again is good; the rest is forgotten. */
-static size_t keep_unspoilt(struct ss_ring_lane *lane, struct ss_ring_record *records,
-                            const uint32_t *slots_before, size_t count, uint64_t first)
+/* Overwrite mode: what was copied from before this slot may have been under the producer's hands.
+ */
+static uint64_t first_safe_slot(const struct ss_ring_lane *lane)
 {
     uint64_t size = UINT64_C(1) << lane->slots_log2;
-    uint64_t head = atomic_load_explicit(&lane->thread->head, memory_order_acquire);
-    uint64_t margin = unsafe_slots(lane) / 2;
-    uint64_t safe = head + margin > size ? head + margin - size : 0;
+    uint64_t end = atomic_load_explicit(&lane->thread->head, memory_order_acquire);
+    end += unsafe_slots(lane) / 2;
+    return end > size ? end - size : 0;
+}
+
+/* What was copied before the producer came round again is good; the rest is forgotten. */
+static size_t keep_unspoilt(const struct ss_ring_lane *lane, struct ss_ring_record *records,
+                            const uint32_t *slots_before, size_t count, uint64_t first)
+{
+    uint64_t safe = first_safe_slot(lane);
     size_t spoilt = 0;
     while (spoilt < count && first + slots_before[spoilt] < safe) {
         spoilt++;
@@ -280,6 +287,9 @@ size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
     while (at < head && count < capacity) {
         struct ss_ring_record *record = &records[count];
         enum verdict verdict = copy_record(lane, at, head, record);
+        if (verdict != IS_RECORD && consumer->is_overwriting && at < first_safe_slot(lane)) {
+            break; /* the producer came round while it was copied: go on behind it */
+        }
         if (verdict == IS_RECORD) {
             slots_before[count++] = (uint32_t)(at - first);
             at += 1 + record->more;

@@ -16,8 +16,12 @@ bool ss_ring_place_is_safe(const char *path)
 bool ss_ring_place_user(char path[SS_RING_PATH_BYTES])
 {
     static const char *const roots[] = {"/dev/shm", "/tmp"};
+    /* Containers may share these folders but not their process ids. */
+    struct stat space = {0};
+    stat("/proc/self/ns/pid", &space);
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
-        snprintf(path, SS_RING_PATH_BYTES, "%s/stepscope-%u", roots[i], (unsigned)geteuid());
+        snprintf(path, SS_RING_PATH_BYTES, "%s/stepscope-%u-%llu", roots[i], (unsigned)geteuid(),
+                 (unsigned long long)space.st_ino);
         mkdir(path, 0700); /* it may be there already; what it is decides the check */
         if (ss_ring_place_is_safe(path)) {
             return true;

@@ -9,7 +9,8 @@
 
 enum { SS_RING_PATH_BYTES = 192 };
 
-/* The user's folder: in /dev/shm, else in /tmp. Made when it is missing. false: none is safe. */
+/* The user's folder in this pid namespace: in /dev/shm, else in /tmp. Made when it is missing.
+ * false: none is safe. */
 bool ss_ring_place_user(char path[SS_RING_PATH_BYTES]);
 /* Is it a folder, no link, of this user, closed to all others? */
 bool ss_ring_place_is_safe(const char *path);

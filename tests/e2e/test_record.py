@@ -130,7 +130,7 @@ def test_the_program_is_not_touched(stepscope, tmp_path):
     assert recorded == plain
     handed = seen_by_program([str(stepscope), "record", "-q", "-o", str(trace), "--"], tmp_path)
     extra = set(handed["env"]) - set(plain["env"])
-    assert extra == {"STEPSCOPE_RECORDING"}
+    assert extra == {"STEPSCOPE_RECORDING", "STEPSCOPE_RINGS"}
     assert handed["env"]["STEPSCOPE_RECORDING"] == str(trace)
 
 
@@ -250,9 +250,6 @@ def test_script_without_python_and_without_dashes(stepscope, tmp_path):
 
 def test_options_of_py_spy_are_accepted(stepscope, python, tmp_path):
     out = tmp_path / "o.txt"
-    stepscope("record", "-d", "unlimited", "-F", "-o", out, "--", python, "-c",
-              "import time; time.sleep(0.3)")
-    stepscope("record", "-F", "--nolineno", "-o", out, "--", "true", status=2)
     done = stepscope("record", "-r", "100", "-d", "1", "-s", "-t", "-g", "-i", "-F", "-n",
                      "--nonblocking", "-f", "raw", "-o", out, "--", python,
                      WORKLOADS / "spin.py", "--seconds", "0.6")

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/annotation_tracks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/alloc.h"
+#include "trace/writer_tracks.h"
+
+enum { MAX_ASYNC = 65536, MAX_EARLY_ENDS = 4096, LANE_DOMAINS = SS_RING_MAX_DOMAINS };
+
+struct name_row {
+    uint32_t text; /* in names->texts */
+    uint32_t ref;  /* of the trace */
+    uint32_t counter_track;
+    uint32_t unit;
+    enum ss_ring_counter counter;
+};
+
+struct lane_row {
+    uint32_t thread; /* of source/annot.h; another one has other tracks */
+    uint32_t thread_ref;
+    uint32_t tracks[LANE_DOMAINS];
+};
+
+struct async_range {
+    uint64_t id;
+    uint32_t track_ref;
+    UT_hash_handle hh;
+};
+
+struct early_end {
+    uint64_t id, time_ns;
+    bool is_old; /* one drain has passed */
+};
+
+/* A track on which one thing follows the other: steps, epochs, phases. */
+struct sequence {
+    uint32_t track_ref;
+    bool is_open;
+};
+
+struct ss_annotation_tracks {
+    struct ss_record_context *context;
+    struct ss_annotation_names *names;
+    struct ss_recorded_process *process;
+    uint32_t process_ref;
+    struct ss_vec_of(struct name_row) rows;
+    struct ss_vec_of(uint32_t) domains; /* texts */
+    struct ss_vec_of(struct lane_row *) lanes;
+    uint32_t async_tracks[LANE_DOMAINS];
+    struct async_range *async;
+    struct ss_vec_of(struct early_end) early;
+    struct sequence steps, epochs, phases;
+    uint64_t refused;
+};
+
+static void keep_error(struct ss_annotation_tracks *tracks, enum ss_status status,
+                       const struct ss_error *err)
+{
+    if (status != SS_OK && tracks->context->error.status == SS_OK) {
+        tracks->context->error = *err;
+    }
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static struct ss_strview text_of(const struct ss_annotation_tracks *tracks, uint32_t text)
+{
+    return ss_intern_get(&tracks->names->texts, text);
+}
+
+static uint32_t name_ref(struct ss_annotation_tracks *tracks, uint32_t text, uint32_t category,
+                         uint32_t argb)
+{
+    struct ss_intern *keys = &tracks->names->keys;
+    uint32_t key[3] = {text, category, argb};
+    uint32_t known = keys->count;
+    uint32_t ref = ss_intern_put(keys, (const char *)key, sizeof key);
+    if (ref >= known) {
+        struct ss_trace_name name = {.ref = ref,
+                                     .text = text_of(tracks, text),
+                                     .category = text_of(tracks, category),
+                                     .colour = argb};
+        struct ss_error err = {0};
+        keep_error(tracks, ss_trace_writer_name(tracks->context->writer, &name, &err), &err);
+    }
+    return ref;
+}
+
+static void on_name(void *context, const struct ss_annot_name *name)
+{
+    struct ss_annotation_tracks *tracks = context;
+    if (name->id >= tracks->rows.count) {
+        ss_vec_resize(&tracks->rows, (size_t)name->id + 1);
+    }
+    struct name_row *row = &tracks->rows.data[name->id];
+    row->text = ss_intern_put(&tracks->names->texts, name->text.data, name->text.length);
+    uint32_t category =
+        name->category < tracks->rows.count ? tracks->rows.data[name->category].text : 0;
+    row->ref = name_ref(tracks, row->text, category, name->argb);
+}
+
+static void on_domain(void *context, uint32_t id, struct ss_strview text)
+{
+    struct ss_annotation_tracks *tracks = context;
+    if (id >= tracks->domains.count) {
+        ss_vec_resize(&tracks->domains, (size_t)id + 1);
+    }
+    tracks->domains.data[id] = ss_intern_put(&tracks->names->texts, text.data, text.length);
+}
+
+static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind)
+{
+    struct ss_annotation_tracks *tracks = context;
+    if (name < tracks->rows.count && unit < tracks->rows.count) {
+        tracks->rows.data[name].unit = tracks->rows.data[unit].text;
+        tracks->rows.data[name].counter = kind;
+    }
+}
+
+/* What has no name (there was no room for it) is called so. */
+static uint32_t other_ref(struct ss_annotation_tracks *tracks)
+{
+    static const char text[] = "<other>";
+    return name_ref(tracks, ss_intern_put(&tracks->names->texts, text, sizeof text - 1), 0, 0);
+}
+
+static uint32_t ref_of(struct ss_annotation_tracks *tracks, uint32_t name)
+{
+    uint32_t ref = name < tracks->rows.count ? tracks->rows.data[name].ref : 0;
+    return ref != 0 ? ref : other_ref(tracks);
+}
+
+uint32_t ss_annotation_tracks_name(const struct ss_annotation_tracks *tracks, uint32_t name)
+{
+    return name < tracks->rows.count ? tracks->rows.data[name].ref : 0;
+}
+
+/* --- tracks ---------------------------------------------------------------------------------- */
+
+static uint32_t new_track(struct ss_annotation_tracks *tracks, struct ss_trace_track track)
+{
+    struct ss_error err = {0};
+    track.ref = ++tracks->context->track_refs;
+    keep_error(tracks, ss_trace_writer_track(tracks->context->writer, &track, &err), &err);
+    return track.ref;
+}
+
+static struct ss_strview domain_text(const struct ss_annotation_tracks *tracks, uint32_t domain)
+{
+    return text_of(tracks, domain < tracks->domains.count ? tracks->domains.data[domain] : 0);
+}
+
+static struct lane_row *lane_of(struct ss_annotation_tracks *tracks,
+                                const struct ss_annot_event *event)
+{
+    if (event->lane >= tracks->lanes.count) {
+        ss_vec_resize(&tracks->lanes, (size_t)event->lane + 1);
+    }
+    struct lane_row **row = &tracks->lanes.data[event->lane];
+    if (*row == NULL) {
+        *row = ss_alloc_zero(1, sizeof **row);
+    }
+    if ((*row)->thread != event->thread) {
+        **row = (struct lane_row){.thread = event->thread};
+        (*row)->thread_ref = ss_recorded_process_thread(tracks->process, event->tid);
+    }
+    return *row;
+}
+
+static uint32_t range_track(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    struct lane_row *row = lane_of(tracks, event);
+    uint32_t domain = event->domain < LANE_DOMAINS ? event->domain : 0;
+    if (row->tracks[domain] == 0) {
+        row->tracks[domain] =
+            new_track(tracks, (struct ss_trace_track){.kind = SS_TRACK_RANGES,
+                                                      .process_ref = tracks->process_ref,
+                                                      .thread_ref = row->thread_ref,
+                                                      .name = domain_text(tracks, domain)});
+    }
+    return row->tracks[domain];
+}
+
+static uint32_t async_track(struct ss_annotation_tracks *tracks, uint32_t domain)
+{
+    domain = domain < LANE_DOMAINS ? domain : 0;
+    if (tracks->async_tracks[domain] == 0) {
+        tracks->async_tracks[domain] =
+            new_track(tracks, (struct ss_trace_track){.kind = SS_TRACK_ASYNC,
+                                                      .process_ref = tracks->process_ref,
+                                                      .name = domain_text(tracks, domain)});
+    }
+    return tracks->async_tracks[domain];
+}
+
+static uint32_t counter_track(struct ss_annotation_tracks *tracks, uint32_t name)
+{
+    if (name == 0 || name >= tracks->rows.count) {
+        return 0;
+    }
+    struct name_row *row = &tracks->rows.data[name];
+    if (row->counter_track == 0) {
+        row->counter_track = new_track(
+            tracks, (struct ss_trace_track){.kind = SS_TRACK_COUNTER,
+                                            .process_ref = tracks->process_ref,
+                                            .name = text_of(tracks, row->text),
+                                            .unit = text_of(tracks, row->unit),
+                                            .counter = (enum ss_counter_kind)row->counter});
+    }
+    return row->counter_track;
+}
+
+_Static_assert((int)SS_RING_GAUGE == (int)SS_COUNTER_GAUGE &&
+                   (int)SS_RING_DELTA == (int)SS_COUNTER_DELTA &&
+                   (int)SS_RING_CUMULATIVE == (int)SS_COUNTER_CUMULATIVE,
+               "the ring's counters are those of the trace");
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static struct ss_trace_value payload_of(const struct ss_annotation_tracks *tracks,
+                                        const struct ss_annot_event *event)
+{
+    struct ss_trace_value value = {.type = SS_VALUE_NONE};
+    switch (event->value_type) {
+    case SS_RING_VALUE_UNSIGNED:
+        value.type = SS_VALUE_UINT;
+        value.natural = event->value;
+        break;
+    case SS_RING_VALUE_SIGNED:
+        value.type = SS_VALUE_INT;
+        value.integer = (int64_t)event->value;
+        break;
+    case SS_RING_VALUE_DOUBLE:
+        value.type = SS_VALUE_REAL;
+        memcpy(&value.real, &event->value, sizeof value.real);
+        break;
+    case SS_RING_VALUE_NAME:
+        value.type = SS_VALUE_TEXT;
+        value.text = text_of(
+            tracks, event->value < tracks->rows.count ? tracks->rows.data[event->value].text : 0);
+        break;
+    default:
+        break;
+    }
+    return value;
+}
+
+static void write_event(struct ss_annotation_tracks *tracks, const struct ss_trace_event *event)
+{
+    struct ss_error err = {0};
+    keep_error(tracks, ss_trace_writer_event(tracks->context->writer, event, &err), &err);
+}
+
+static void write_range(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    bool is_end = event->kind == SS_ANNOT_RANGE_END;
+    struct ss_trace_event told = {.time_ns = event->time_ns,
+                                  .track_ref = range_track(tracks, event),
+                                  .name_ref = is_end ? 0 : ref_of(tracks, event->name),
+                                  .kind = is_end                         ? SS_EVENT_END
+                                          : event->kind == SS_ANNOT_MARK ? SS_EVENT_INSTANT
+                                                                         : SS_EVENT_BEGIN,
+                                  .flags = is_end && event->unseen_end ? SS_EVENT_END_UNSEEN : 0,
+                                  .payload = payload_of(tracks, event)};
+    write_event(tracks, &told);
+}
+
+/* An arrow has to stand on something: an instant within the range that it passes through. */
+static void write_flow(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    struct ss_trace_event told = {.time_ns = event->time_ns,
+                                  .track_ref = range_track(tracks, event),
+                                  .name_ref = ref_of(tracks, event->name),
+                                  .kind = SS_EVENT_INSTANT,
+                                  .flow = event->detail == 2 ? SS_FLOW_END : SS_FLOW_THROUGH,
+                                  .flow_id = event->id};
+    write_event(tracks, &told);
+}
+
+static void write_count(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    struct ss_trace_counter counter = {.time_ns = event->time_ns,
+                                       .track_ref = counter_track(tracks, event->name),
+                                       .is_integer = event->value_type != SS_RING_VALUE_DOUBLE};
+    if (counter.track_ref == 0) {
+        tracks->refused++;
+        return;
+    }
+    if (counter.is_integer) {
+        counter.integer = (int64_t)event->value;
+    } else {
+        memcpy(&counter.real, &event->value, sizeof counter.real);
+    }
+    struct ss_error err = {0};
+    keep_error(tracks, ss_trace_writer_counter(tracks->context->writer, &counter, &err), &err);
+}
+
+/* --- asynchronous ranges --------------------------------------------------------------------- */
+
+static void end_async(struct ss_annotation_tracks *tracks, struct async_range *range,
+                      uint64_t time_ns, bool unseen)
+{
+    struct ss_trace_event told = {.time_ns = time_ns,
+                                  .track_ref = range->track_ref,
+                                  .kind = SS_EVENT_END,
+                                  .flags = unseen ? SS_EVENT_END_UNSEEN : 0};
+    struct ss_error err = {0};
+    keep_error(tracks,
+               ss_trace_writer_async_end(tracks->context->writer, range->id, &told, NULL, &err),
+               &err);
+    HASH_DEL(tracks->async, range);
+    ss_free(range);
+}
+
+static struct async_range *find_async(struct ss_annotation_tracks *tracks, uint64_t id)
+{
+    struct async_range *range = NULL;
+    HASH_FIND(hh, tracks->async, &id, sizeof id, range);
+    return range;
+}
+
+static void begin_async(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    struct ss_trace_event told = {.time_ns = event->time_ns,
+                                  .track_ref = async_track(tracks, event->domain),
+                                  .name_ref = ref_of(tracks, event->name),
+                                  .kind = SS_EVENT_BEGIN,
+                                  .payload = payload_of(tracks, event)};
+    struct ss_error err = {0};
+    bool taken = false;
+    if (HASH_COUNT(tracks->async) < MAX_ASYNC && find_async(tracks, event->id) == NULL) {
+        keep_error(
+            tracks,
+            ss_trace_writer_async_begin(tracks->context->writer, event->id, &told, &taken, &err),
+            &err);
+    }
+    if (!taken) {
+        tracks->refused++;
+        return;
+    }
+    struct async_range *range = ss_alloc_zero(1, sizeof *range);
+    range->id = event->id;
+    range->track_ref = told.track_ref;
+    HASH_ADD(hh, tracks->async, id, sizeof range->id, range);
+    for (size_t i = 0; i < tracks->early.count; i++) {
+        if (tracks->early.data[i].id == event->id) {
+            end_async(tracks, range, tracks->early.data[i].time_ns, false);
+            tracks->early.data[i] = tracks->early.data[--tracks->early.count];
+            return;
+        }
+    }
+}
+
+/* Its begin may lie in the ring of another thread that was not drained yet. */
+static void on_async_end(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    struct async_range *range = find_async(tracks, event->id);
+    if (range != NULL) {
+        end_async(tracks, range, event->time_ns, false);
+    } else if (tracks->early.count < MAX_EARLY_ENDS) {
+        ss_vec_push(&tracks->early, (struct early_end){event->id, event->time_ns, false});
+    } else {
+        tracks->refused++;
+    }
+}
+
+void ss_annotation_tracks_drained(struct ss_annotation_tracks *tracks)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < tracks->early.count; i++) {
+        struct early_end *end = &tracks->early.data[i];
+        if (end->is_old) {
+            tracks->refused++;
+        } else {
+            end->is_old = true;
+            tracks->early.data[kept++] = *end;
+        }
+    }
+    tracks->early.count = kept;
+}
+
+/* --- steps, epochs, phases ------------------------------------------------------------------- */
+
+static void end_sequence(struct ss_annotation_tracks *tracks, struct sequence *sequence,
+                         uint64_t time_ns, bool unseen)
+{
+    if (sequence->is_open) {
+        struct ss_trace_event end = {.time_ns = time_ns,
+                                     .track_ref = sequence->track_ref,
+                                     .kind = SS_EVENT_END,
+                                     .flags = unseen ? SS_EVENT_END_UNSEEN : 0};
+        write_event(tracks, &end);
+        sequence->is_open = false;
+    }
+}
+
+static void follow(struct ss_annotation_tracks *tracks, struct sequence *sequence,
+                   enum ss_track_kind kind, const char *name, const struct ss_trace_event *begin)
+{
+    if (sequence->track_ref == 0) {
+        sequence->track_ref =
+            new_track(tracks, (struct ss_trace_track){.kind = kind,
+                                                      .process_ref = tracks->process_ref,
+                                                      .name = ss_strview_of(name)});
+    }
+    end_sequence(tracks, sequence, begin->time_ns, false);
+    struct ss_trace_event told = *begin;
+    told.track_ref = sequence->track_ref;
+    write_event(tracks, &told);
+    sequence->is_open = true;
+}
+
+static void on_number(struct ss_annotation_tracks *tracks, struct sequence *sequence,
+                      const char *name, const struct ss_annot_event *event)
+{
+    struct ss_trace_event begin = {
+        .time_ns = event->time_ns,
+        .kind = SS_EVENT_BEGIN,
+        .payload = {.type = SS_VALUE_INT, .integer = (int64_t)event->value}};
+    follow(tracks, sequence, SS_TRACK_STEPS, name, &begin);
+}
+
+static void on_phase(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    if (event->name == 0) {
+        end_sequence(tracks, &tracks->phases, event->time_ns, false);
+        return;
+    }
+    struct ss_trace_event begin = {
+        .time_ns = event->time_ns, .kind = SS_EVENT_BEGIN, .name_ref = ref_of(tracks, event->name)};
+    follow(tracks, &tracks->phases, SS_TRACK_PHASES, "phase", &begin);
+}
+
+/* --- facts and notes ------------------------------------------------------------------------- */
+
+static void write_note(struct ss_annotation_tracks *tracks, const char *kind,
+                       struct ss_strview text, uint64_t time_ns, int64_t value)
+{
+    struct ss_trace_note note = {.time_ns = time_ns,
+                                 .process_ref = tracks->process_ref,
+                                 .kind = ss_strview_of(kind),
+                                 .text = text,
+                                 .value = value};
+    struct ss_error err = {0};
+    keep_error(tracks, ss_trace_writer_note(tracks->context->writer, &note, &err), &err);
+}
+
+/* "name = value" */
+static void on_fact(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    char text[2 * SS_RING_MAX_TEXT_BYTES + 64];
+    struct ss_trace_value value = payload_of(tracks, event);
+    struct ss_strview key =
+        text_of(tracks, event->name < tracks->rows.count ? tracks->rows.data[event->name].text : 0);
+    int at = snprintf(text, sizeof text, "%.*s = ", (int)key.length, key.data);
+    size_t room = sizeof text - (size_t)at;
+    if (value.type == SS_VALUE_TEXT) {
+        at += snprintf(text + at, room, "%.*s", (int)value.text.length, value.text.data);
+    } else if (value.type == SS_VALUE_REAL) {
+        at += snprintf(text + at, room, "%.17g", value.real);
+    } else if (value.type == SS_VALUE_UINT) {
+        at += snprintf(text + at, room, "%" PRIu64, value.natural);
+    } else {
+        at += snprintf(text + at, room, "%" PRId64, (int64_t)event->value);
+    }
+    write_note(tracks, "fact", (struct ss_strview){text, (size_t)at}, event->time_ns,
+               value.type == SS_VALUE_INT || value.type == SS_VALUE_UINT ? (int64_t)event->value
+                                                                         : 0);
+}
+
+static void on_window(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    static const char *const actions[] = {"skip", "warmup", "record", "record_and_save"};
+    char text[64];
+    snprintf(text, sizeof text, "%s from step %" PRId64,
+             event->detail < 4 ? actions[event->detail] : "?", (int64_t)event->value);
+    write_note(tracks, "schedule", ss_strview_of(text), event->time_ns, (int64_t)event->id);
+}
+
+static void on_process_end(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    struct async_range *range, *next;
+    HASH_ITER(hh, tracks->async, range, next)
+    {
+        end_async(tracks, range, event->time_ns, true);
+    }
+    end_sequence(tracks, &tracks->phases, event->time_ns, true);
+    end_sequence(tracks, &tracks->steps, event->time_ns, true);
+    end_sequence(tracks, &tracks->epochs, event->time_ns, true);
+}
+
+static void on_event(void *context, const struct ss_annot_event *event)
+{
+    struct ss_annotation_tracks *tracks = context;
+    switch (event->kind) {
+    case SS_ANNOT_RANGE_BEGIN:
+    case SS_ANNOT_RANGE_END:
+    case SS_ANNOT_MARK:
+        write_range(tracks, event);
+        break;
+    case SS_ANNOT_ASYNC_BEGIN:
+        begin_async(tracks, event);
+        break;
+    case SS_ANNOT_ASYNC_END:
+        on_async_end(tracks, event);
+        break;
+    case SS_ANNOT_FLOW:
+        write_flow(tracks, event);
+        break;
+    case SS_ANNOT_COUNT:
+        write_count(tracks, event);
+        break;
+    case SS_ANNOT_STEP:
+        on_number(tracks, &tracks->steps, "step", event);
+        break;
+    case SS_ANNOT_EPOCH:
+        on_number(tracks, &tracks->epochs, "epoch", event);
+        break;
+    case SS_ANNOT_PHASE:
+        on_phase(tracks, event);
+        break;
+    case SS_ANNOT_WINDOW:
+        on_window(tracks, event);
+        break;
+    case SS_ANNOT_THREAD_NAME:
+        if (event->name < tracks->rows.count) {
+            ss_recorded_process_name_thread(tracks->process, event->tid,
+                                            text_of(tracks, tracks->rows.data[event->name].text));
+        }
+        break;
+    case SS_ANNOT_FACT:
+        on_fact(tracks, event);
+        break;
+    case SS_ANNOT_PROCESS_END:
+        on_process_end(tracks, event);
+        break;
+    }
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct ss_annotation_tracks *ss_annotation_tracks_new(struct ss_record_context *context,
+                                                      struct ss_annotation_names *names,
+                                                      struct ss_recorded_process *process)
+{
+    struct ss_annotation_tracks *tracks = ss_alloc_zero(1, sizeof *tracks);
+    tracks->context = context;
+    tracks->names = names;
+    tracks->process = process;
+    tracks->process_ref = ss_recorded_process_ref(process);
+    return tracks;
+}
+
+void ss_annotation_tracks_free(struct ss_annotation_tracks *tracks)
+{
+    if (tracks == NULL) {
+        return;
+    }
+    struct async_range *range, *next;
+    HASH_ITER(hh, tracks->async, range, next)
+    {
+        HASH_DEL(tracks->async, range);
+        ss_free(range);
+    }
+    for (size_t i = 0; i < tracks->lanes.count; i++) {
+        ss_free(tracks->lanes.data[i]);
+    }
+    ss_vec_fini(&tracks->lanes);
+    ss_vec_fini(&tracks->rows);
+    ss_vec_fini(&tracks->domains);
+    ss_vec_fini(&tracks->early);
+    ss_free(tracks);
+}
+
+struct ss_annot_sink ss_annotation_tracks_sink(struct ss_annotation_tracks *tracks)
+{
+    return (struct ss_annot_sink){tracks, on_name, on_domain, on_counter, on_event};
+}
+
+uint64_t ss_annotation_tracks_refused(const struct ss_annotation_tracks *tracks)
+{
+    return tracks->refused;
+}

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/annotations.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "platform/procfs.h"
+#include "record/annotation_tracks.h"
+#include "record/process_table.h"
+#include "ring/place.h"
+#include "source/annot.h"
+#include "source/ring_file.h"
+
+enum { PATH_BYTES = SS_RING_PATH_BYTES + 300, REASON_BYTES = 256 };
+
+/* How long a ring may fill before it is looked at: shorter while they fill fast, longer while
+ * nothing comes. The default ring holds 65 ms of a million records a second. */
+static const uint64_t drain_first_ns = UINT64_C(4000000);
+static const uint64_t drain_least_ns = UINT64_C(1000000);
+static const uint64_t drain_most_ns = UINT64_C(32000000);
+enum { FILLS_FAST_PERCENT = 12, FILLS_SLOWLY_PERCENT = 2 };
+/* Somebody else's recorder that has been silent for so long is gone. */
+static const uint64_t silent_ns = UINT64_C(5000000000);
+
+struct ss_record_annotated {
+    struct ss_record_annotations *owner;
+    char path[PATH_BYTES];
+    pid_t pid;
+    uint64_t start_time_ticks;
+    struct ss_ring_file *file;
+    struct ss_annot *annot;
+    struct ss_annotation_tracks *tracks;
+    struct ss_recorded_process *process;
+    uint32_t process_ref;
+    bool is_ended;   /* all is written; the row stays, so that the file is not taken again */
+    bool is_refused; /* it was ended from the start: not readable, or not of this recording */
+    uint64_t seen_ns;
+    struct ss_annot_totals totals;
+};
+
+struct ss_record_annotations {
+    struct ss_record_context *context;
+    struct ss_process_table *processes;
+    pid_t attach_pid;
+    bool is_off;
+    char folder[PATH_BYTES];
+    struct ss_ring_header *page; /* of a recording's own folder */
+    int inotify_fd;
+    struct ss_stamp_clock clock;
+    struct ss_annotation_names names;
+    struct ss_vec_of(struct ss_record_annotated *) rows;
+    uint64_t since_ns, drain_ns, next_ns;
+    uint32_t live;
+};
+
+/* --- the folder ------------------------------------------------------------------------------ */
+
+static bool is_alive(pid_t pid, uint64_t start_time_ticks)
+{
+    struct ss_procfs_stat stat;
+    return ss_procfs_stat(pid, 0, &stat) && stat.start_time_ticks == start_time_ticks &&
+           stat.state != 'Z' && stat.state != 'X';
+}
+
+static void remove_files(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char path[PATH_BYTES];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        unlink(path); /* "." and ".." refuse */
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+    rmdir(folder);
+}
+
+/* What recorders and programs left behind that were killed. */
+static void sweep(const char *place)
+{
+    DIR *entries = opendir(place);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char path[PATH_BYTES], name[64];
+        pid_t pid;
+        uint64_t start;
+        bool is_folder = entry->d_name[0] == 'r';
+        snprintf(name, sizeof name, "%.40s%s", entry->d_name + is_folder,
+                 is_folder ? SS_RING_FILE_SUFFIX : "");
+        if (strlen(entry->d_name) > 40 || !ss_ring_file_parse_name(name, &pid, &start) ||
+            is_alive(pid, start)) {
+            continue;
+        }
+        snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
+        if (!is_folder) {
+            unlink(path);
+        } else if (ss_ring_place_is_safe(path)) {
+            remove_files(path);
+        }
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+static struct ss_ring_wish wish_of(uint64_t now_ns)
+{
+    return (struct ss_ring_wish){.gate = SS_RING_GATE_ALL,
+                                 .mode = SS_RING_DROP_NEWEST,
+                                 .recorder_pid = (int32_t)getpid(),
+                                 .now_ns = now_ns};
+}
+
+/* What programs of this recording find as they start. */
+static bool make_page(struct ss_record_annotations *annotations)
+{
+    char path[PATH_BYTES + 16];
+    snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, annotations->folder);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return false;
+    }
+    void *page = MAP_FAILED;
+    if (posix_fallocate(fd, 0, SS_RING_PAGE_BYTES) == 0) {
+        page = mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    if (page == MAP_FAILED) {
+        return false;
+    }
+    annotations->page = page;
+    struct ss_ring_wish wish = wish_of(annotations->since_ns);
+    atomic_store(&annotations->page->mode, (uint32_t)wish.mode);
+    atomic_store(&annotations->page->recorder_pid, wish.recorder_pid);
+    atomic_store(&annotations->page->heartbeat_ns, wish.now_ns);
+    atomic_store(&annotations->page->gate, SS_RING_GATE_RECORDING | wish.gate);
+    return true;
+}
+
+static bool make_folder(struct ss_record_annotations *annotations, const char *place)
+{
+    struct ss_procfs_stat stat = {0};
+    ss_procfs_stat(getpid(), 0, &stat);
+    snprintf(annotations->folder, sizeof annotations->folder, "%s/r%d.%llu.0", place, (int)getpid(),
+             (unsigned long long)stat.start_time_ticks);
+    if (mkdir(annotations->folder, 0700) == 0 && make_page(annotations)) {
+        return true;
+    }
+    remove_files(annotations->folder);
+    return false;
+}
+
+struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
+                                                         pid_t attach_pid, char *reason)
+{
+    struct ss_record_annotations *annotations = ss_alloc_zero(1, sizeof *annotations);
+    char place[SS_RING_PATH_BYTES];
+    annotations->context = context;
+    annotations->attach_pid = attach_pid;
+    annotations->inotify_fd = -1;
+    annotations->next_ns = UINT64_MAX;
+    annotations->drain_ns = drain_first_ns;
+    ss_intern_init(&annotations->names.texts);
+    ss_intern_init(&annotations->names.keys);
+    ss_stamp_clock_read(&annotations->clock);
+    annotations->since_ns = annotations->clock.first.ns;
+    reason[0] = '\0';
+    if (!ss_ring_place_user(place)) {
+        snprintf(reason, REASON_BYTES,
+                 "neither /dev/shm nor /tmp has a folder for this user alone");
+    } else if (attach_pid != 0) {
+        snprintf(annotations->folder, sizeof annotations->folder, "%s", place);
+    } else {
+        sweep(place);
+        if (!make_folder(annotations, place)) {
+            snprintf(reason, REASON_BYTES, "cannot make a folder in %.150s: %s", place,
+                     strerror(errno));
+        }
+    }
+    if (reason[0] == '\0') {
+        annotations->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (annotations->inotify_fd < 0 ||
+            inotify_add_watch(annotations->inotify_fd, annotations->folder, IN_CLOSE_WRITE) <
+                0) { /* its header is complete then */
+            snprintf(reason, REASON_BYTES, "cannot watch %.150s: %s", annotations->folder,
+                     strerror(errno));
+        }
+    }
+    annotations->is_off = reason[0] != '\0';
+    return annotations;
+}
+
+const char *ss_record_annotations_folder(const struct ss_record_annotations *annotations)
+{
+    return annotations->is_off || annotations->attach_pid != 0 ? "" : annotations->folder;
+}
+
+int ss_record_annotations_fd(const struct ss_record_annotations *annotations)
+{
+    return annotations->is_off ? -1 : annotations->inotify_fd;
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+static void note(struct ss_record_annotations *annotations, uint32_t process_ref, const char *kind,
+                 const char *text, uint64_t now_ns)
+{
+    struct ss_trace_note told = {.time_ns = now_ns,
+                                 .process_ref = process_ref,
+                                 .kind = ss_strview_of(kind),
+                                 .text = ss_strview_of(text)};
+    struct ss_error err = {0};
+    if (ss_trace_writer_note(annotations->context->writer, &told, &err) != SS_OK &&
+        annotations->context->error.status == SS_OK) {
+        annotations->context->error = err;
+    }
+}
+
+static struct ss_record_annotated *find_row(struct ss_record_annotations *annotations,
+                                            const char *path)
+{
+    for (size_t i = annotations->rows.count; i > 0; i--) {
+        if (strcmp(annotations->rows.data[i - 1]->path, path) == 0) {
+            return annotations->rows.data[i - 1];
+        }
+    }
+    return NULL;
+}
+
+static void write_counts(struct ss_record_annotated *row, uint64_t now_ns)
+{
+    struct ss_annot_totals totals;
+    ss_annot_get_totals(row->annot, &totals);
+    totals.dropped += ss_annotation_tracks_refused(row->tracks);
+    if (memcmp(&totals, &row->totals, sizeof totals) == 0) {
+        return;
+    }
+    row->totals = totals;
+    struct ss_trace_counts counts = {.source_ref = SS_ANNOTATIONS_SOURCE_REF,
+                                     .process_ref = row->process_ref,
+                                     .time_ns = now_ns,
+                                     .seen = totals.produced,
+                                     .ok = totals.produced - totals.dropped,
+                                     .lost = totals.dropped,
+                                     .dropped = totals.dropped};
+    struct ss_error err = {0};
+    if (ss_trace_writer_counts(row->owner->context->writer, &counts, &err) != SS_OK &&
+        row->owner->context->error.status == SS_OK) {
+        row->owner->context->error = err;
+    }
+}
+
+/* Things that should not be, once per process. */
+static void tell_trouble(struct ss_record_annotated *row, uint64_t now_ns)
+{
+    static const struct {
+        size_t offset;
+        const char *text;
+    } troubles[] = {
+        {offsetof(struct ss_annot_totals, dropped), "annotations were dropped: a ring was full"},
+        {offsetof(struct ss_annot_totals, damaged), "parts of a ring were no records"},
+        {offsetof(struct ss_annot_totals, unmatched), "ranges were popped that nobody pushed"},
+        {offsetof(struct ss_annot_totals, lost_names), "names found no room"}};
+    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
+        uint64_t count;
+        char text[160];
+        memcpy(&count, (char *)&row->totals + troubles[i].offset, sizeof count);
+        if (count > 0) {
+            snprintf(text, sizeof text, "%s (%llu)", troubles[i].text, (unsigned long long)count);
+            note(row->owner, row->process_ref, "annotations", text, now_ns);
+        }
+    }
+}
+
+static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_dead)
+{
+    if (row->is_ended) {
+        return;
+    }
+    row->is_ended = true;
+    row->owner->live--;
+    ss_stamp_clock_read(&row->owner->clock);
+    if (!is_dead) {
+        ss_annot_stop(row->annot);
+    }
+    ss_annot_end(row->annot, now_ns, is_dead ? row->seen_ns : now_ns, is_dead);
+    write_counts(row, now_ns);
+    tell_trouble(row, now_ns);
+    if (is_dead || row->owner->attach_pid == 0) {
+        unlink(row->path);
+        row->path[0] = '\0'; /* the next image of the process may take the name again */
+    }
+    if (row->process != NULL) {
+        ss_recorded_process_set_annotated(row->process, NULL);
+        row->process = NULL;
+    }
+    ss_annot_free(row->annot);
+    ss_annotation_tracks_free(row->tracks);
+    ss_ring_file_close(row->file);
+    row->annot = NULL;
+    row->tracks = NULL;
+    row->file = NULL;
+}
+
+/* One image of a process follows another. */
+static void end_images_before(struct ss_record_annotations *annotations, pid_t pid, uint64_t now_ns)
+{
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        if (row->pid == pid && !row->is_ended) {
+            end_row(row, now_ns, true);
+        }
+    }
+}
+
+/* Is somebody else recording it? */
+static bool is_taken(const struct ss_ring_header *header, uint64_t now_ns)
+{
+    uint64_t heard_ns = atomic_load(&header->heartbeat_ns);
+    return (atomic_load(&header->gate) & SS_RING_GATE_ALL) != 0 &&
+           atomic_load(&header->recorder_pid) != (int32_t)getpid() && now_ns < heard_ns + silent_ns;
+}
+
+static struct ss_recorded_process *process_of(struct ss_record_annotations *annotations, pid_t pid,
+                                              uint64_t start_time_ticks,
+                                              const struct ss_ring_header *header)
+{
+    bool is_ours = atomic_load(&header->recorder_pid) == (int32_t)getpid();
+    struct ss_process_identity identity = {.pid = pid,
+                                           .parent_pid = header->parent_pid,
+                                           .start_time_ticks = start_time_ticks,
+                                           .is_alive = is_alive(pid, start_time_ticks)};
+    return ss_process_table_process(annotations->processes, &identity, is_ours);
+}
+
+static struct ss_record_annotated *add_row(struct ss_record_annotations *annotations,
+                                           const char *path, pid_t pid, uint64_t start_time_ticks)
+{
+    struct ss_record_annotated *row = ss_alloc_zero(1, sizeof *row);
+    row->owner = annotations;
+    row->pid = pid;
+    row->start_time_ticks = start_time_ticks;
+    row->is_ended = row->is_refused = true;
+    snprintf(row->path, sizeof row->path, "%s", path);
+    ss_vec_push(&annotations->rows, row);
+    return row;
+}
+
+/* The process that the file is of; NULL: the file is none, or not for us. */
+static struct ss_recorded_process *judge_file(struct ss_record_annotated *row, uint64_t now_ns,
+                                              bool *is_new)
+{
+    struct ss_error err = {0};
+    struct ss_ring_memory memory = ss_ring_file_memory(row->file);
+    struct ss_ring_consumer peek;
+    enum ss_status status = ss_ring_consumer_open(&memory, &peek, &err);
+    struct ss_recorded_process *process = NULL;
+    if (status == SS_OK && !is_taken(peek.header, now_ns)) {
+        *is_new = atomic_load(&peek.header->recorder_pid) != (int32_t)getpid();
+        process = process_of(row->owner, row->pid, row->start_time_ticks, peek.header);
+    } else if (status == SS_E_FORMAT) {
+        note(row->owner, 0, "annotations", err.message, now_ns);
+    }
+    ss_ring_consumer_close(&peek);
+    return process;
+}
+
+static bool start_row(struct ss_record_annotated *row, struct ss_recorded_process *process,
+                      uint64_t now_ns, bool is_new)
+{
+    struct ss_record_annotations *annotations = row->owner;
+    struct ss_ring_memory memory = ss_ring_file_memory(row->file);
+    row->tracks = ss_annotation_tracks_new(annotations->context, &annotations->names, process);
+    struct ss_annot_sink sink = ss_annotation_tracks_sink(row->tracks);
+    uint64_t since_ns = is_new ? now_ns : annotations->since_ns;
+    if (ss_annot_open(&memory, &annotations->clock, since_ns, &sink, &row->annot, NULL) != SS_OK) {
+        ss_annotation_tracks_free(row->tracks);
+        row->tracks = NULL;
+        return false;
+    }
+    struct ss_ring_wish wish = wish_of(now_ns);
+    ss_annot_start(row->annot, &wish, is_new);
+    row->process = process;
+    row->process_ref = ss_recorded_process_ref(process);
+    row->seen_ns = now_ns;
+    row->is_ended = row->is_refused = false;
+    ss_recorded_process_set_annotated(process, row);
+    annotations->live++;
+    annotations->next_ns = now_ns;
+    return true;
+}
+
+static void open_row(struct ss_record_annotated *row, uint64_t now_ns)
+{
+    struct ss_error err = {0};
+    bool is_new = false;
+    if (ss_ring_file_open(row->path, &row->file, &err) != SS_OK) {
+        ss_log(SS_DEBUG, "record", "%s", err.message);
+        return;
+    }
+    struct ss_recorded_process *process = judge_file(row, now_ns, &is_new);
+    if (process != NULL) {
+        end_images_before(row->owner, row->pid, now_ns);
+    }
+    if (process == NULL || !start_row(row, process, now_ns, is_new)) {
+        ss_ring_file_close(row->file);
+        row->file = NULL;
+    }
+}
+
+/* Is it finished? Opened for reading only: the end of that is no sign of life. */
+static bool is_complete(const char *path)
+{
+    uint64_t magic = 0;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool complete = fd >= 0 && pread(fd, &magic, sizeof magic, 0) == (ssize_t)sizeof magic;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return complete && magic != 0;
+}
+
+/* A file that was refused is not opened again at each sign of life, which our own closing is. */
+static void look_at(struct ss_record_annotations *annotations, const char *name, uint64_t now_ns,
+                    bool again)
+{
+    char path[PATH_BYTES];
+    pid_t pid;
+    uint64_t start;
+    snprintf(path, sizeof path, "%.*s/%.255s", SS_RING_PATH_BYTES, annotations->folder, name);
+    if (!ss_ring_file_parse_name(name, &pid, &start)) {
+        return;
+    }
+    struct ss_record_annotated *row = find_row(annotations, path);
+    if (row == NULL && is_complete(path)) {
+        open_row(add_row(annotations, path, pid, start), now_ns);
+    } else if (row != NULL && row->is_refused && again) {
+        open_row(row, now_ns);
+    }
+}
+
+static void scan(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    DIR *entries = annotations->is_off ? NULL : opendir(annotations->folder);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        look_at(annotations, entry->d_name, now_ns, true);
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+void ss_record_annotations_begin(struct ss_record_annotations *annotations,
+                                 struct ss_process_table *processes, uint64_t now_ns)
+{
+    annotations->processes = processes;
+    scan(annotations, now_ns);
+}
+
+void ss_record_annotations_news(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    _Alignas(struct inotify_event) char buffer[4096];
+    ssize_t got;
+    if (annotations->is_off || annotations->processes == NULL) {
+        return;
+    }
+    while ((got = read(annotations->inotify_fd, buffer, sizeof buffer)) > 0) {
+        for (ssize_t at = 0; at < got;) {
+            const struct inotify_event *event = (const struct inotify_event *)(buffer + at);
+            if ((event->mask & IN_Q_OVERFLOW) != 0) {
+                scan(annotations, now_ns);
+            } else if (event->len > 0) {
+                look_at(annotations, event->name, now_ns, false);
+            }
+            at += (ssize_t)(sizeof *event + event->len);
+        }
+    }
+}
+
+uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    if (annotations->live == 0 || now_ns < annotations->next_ns) {
+        return annotations->live == 0 ? UINT64_MAX : annotations->next_ns;
+    }
+    uint32_t fullest = 0;
+    ss_stamp_clock_read(&annotations->clock);
+    if (annotations->page != NULL) {
+        atomic_store_explicit(&annotations->page->heartbeat_ns, now_ns, memory_order_relaxed);
+    }
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        if (!row->is_ended) {
+            uint32_t filled = ss_annot_drain(row->annot, now_ns);
+            ss_annotation_tracks_drained(row->tracks);
+            fullest = filled > fullest ? filled : fullest;
+            row->seen_ns = now_ns;
+        }
+    }
+    if (fullest >= FILLS_FAST_PERCENT && annotations->drain_ns > drain_least_ns) {
+        annotations->drain_ns /= 2;
+    } else if (fullest < FILLS_SLOWLY_PERCENT && annotations->drain_ns < drain_most_ns) {
+        annotations->drain_ns *= 2;
+    }
+    annotations->next_ns = now_ns + annotations->drain_ns;
+    return annotations->next_ns;
+}
+
+void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    if (annotations->page != NULL) {
+        atomic_store_explicit(&annotations->page->heartbeat_ns, now_ns, memory_order_relaxed);
+    }
+    if (annotations->attach_pid != 0) {
+        scan(annotations, now_ns); /* of processes that were not known to be ours */
+    }
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        if (!row->is_ended) {
+            write_counts(row, now_ns);
+            /* It gave us up while we were stopped: go on. */
+            const struct ss_ring_header *header = ss_annot_header(row->annot);
+            if ((atomic_load(&header->gate) & SS_RING_GATE_ALL) == 0) {
+                struct ss_ring_wish wish = wish_of(now_ns);
+                ss_annot_drain(row->annot, now_ns);
+                ss_annot_start(row->annot, &wish, true);
+            }
+        }
+    }
+}
+
+void ss_record_annotations_process_ended(struct ss_record_annotations *annotations,
+                                         struct ss_record_annotated *annotated, uint64_t now_ns)
+{
+    (void)annotations;
+    end_row(annotated, now_ns, true);
+}
+
+static bool is_mapped(pid_t pid, const char *path)
+{
+    char name[64], line[1024];
+    snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(name, "re");
+    bool found = false;
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL) {
+        found = strstr(line, path) != NULL;
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return found;
+}
+
+void ss_record_annotations_image_ended(struct ss_record_annotations *annotations,
+                                       struct ss_record_annotated *annotated, uint64_t now_ns)
+{
+    (void)annotations;
+    if (!is_mapped(annotated->pid, annotated->path)) {
+        end_row(annotated, now_ns, true);
+    }
+}
+
+void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t tid,
+                                 struct ss_trace_sample *sample)
+{
+    struct ss_annot_label label;
+    if (annotated->is_ended) {
+        return;
+    }
+    ss_annot_label(annotated->annot, tid, &label);
+    sample->step = label.step;
+    sample->window = label.window;
+    sample->phase_name = ss_annotation_tracks_name(annotated->tracks, label.phase);
+    sample->range_name = ss_annotation_tracks_name(annotated->tracks, label.range);
+}
+
+void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    if (annotations->is_off) {
+        return;
+    }
+    if (annotations->page != NULL) {
+        atomic_store(&annotations->page->gate, 0);
+    }
+    if (annotations->attach_pid == 0) {
+        scan(annotations, now_ns); /* of processes that were too short for inotify */
+    }
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        end_row(row, now_ns, !is_alive(row->pid, row->start_time_ticks));
+    }
+}
+
+void ss_record_annotations_close(struct ss_record_annotations *annotations)
+{
+    if (annotations == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        ss_free(annotations->rows.data[i]);
+    }
+    ss_vec_fini(&annotations->rows);
+    ss_intern_fini(&annotations->names.texts);
+    ss_intern_fini(&annotations->names.keys);
+    if (annotations->page != NULL) {
+        munmap(annotations->page, SS_RING_PAGE_BYTES);
+        remove_files(annotations->folder);
+    }
+    if (annotations->inotify_fd >= 0) {
+        close(annotations->inotify_fd);
+    }
+    ss_free(annotations);
+}

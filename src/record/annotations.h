@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The annotations of all processes of a recording: finds their ring files, drains them, and puts
+ * what comes out on tracks of the trace. A file belongs to the process of its name when the start
+ * times agree; a process that is gone already, or lives under another number in a pid namespace of
+ * its own, gets a row from what its file says.
+ *
+ * Launching, the recording has a folder of its own that the program finds in its environment.
+ * Attaching, it is the user's folder, where every process with libstepscope has its page.
+ *
+ * Owned by the recorder's thread. Errors of the writer go into the context.
+ */
+#ifndef SS_RECORD_ANNOTATIONS_H
+#define SS_RECORD_ANNOTATIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "trace/records.h"
+
+struct ss_record_annotations;
+struct ss_record_annotated; /* one process's */
+struct ss_record_context;
+struct ss_process_table;
+
+enum { SS_ANNOTATIONS_SOURCE_REF = 64 };
+
+/* `attach_pid` 0: launching. Never fails: where no folder can be made, `reason` (256 bytes) says
+ * why and nothing is recorded. */
+struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
+                                                         pid_t attach_pid, char *reason);
+/* For the program's environment; "" when there is none. */
+const char *ss_record_annotations_folder(const struct ss_record_annotations *annotations);
+/* Becomes readable when a process appears; -1: none. */
+int ss_record_annotations_fd(const struct ss_record_annotations *annotations);
+/* The processes are known now: looks at the files that are there. */
+void ss_record_annotations_begin(struct ss_record_annotations *annotations,
+                                 struct ss_process_table *processes, uint64_t now_ns);
+void ss_record_annotations_news(struct ss_record_annotations *annotations, uint64_t now_ns);
+/* Drains. Returns when it wants to be called again (UINT64_MAX: not before there is news). */
+uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, uint64_t now_ns);
+/* Once a second: the counts of what was produced and lost. */
+void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint64_t now_ns);
+/* Drains what a process has left that has ended. */
+void ss_record_annotations_process_ended(struct ss_record_annotations *annotations,
+                                         struct ss_record_annotated *annotated, uint64_t now_ns);
+/* It called exec: the same, unless the new image has taken its place already. */
+void ss_record_annotations_image_ended(struct ss_record_annotations *annotations,
+                                       struct ss_record_annotated *annotated, uint64_t now_ns);
+/* Step, phase and innermost range of a thread, now. */
+void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t tid,
+                                 struct ss_trace_sample *sample);
+/* The recording is over: closes all gates, writes the rest. */
+void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64_t now_ns);
+void ss_record_annotations_close(struct ss_record_annotations *annotations);
+
+#endif

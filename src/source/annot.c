@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/annot.h"
+
+#include "base/alloc.h"
+
+enum {
+    BATCH = 256,
+    MAX_OPEN = 65535, /* ranges of one thread: as deep as a record can say */
+    MAX_LAPS = 2,     /* of a ring per drain: a flood does not keep us from the others */
+    MAX_NAMES = SS_RING_MAX_NAMES
+};
+
+struct open_range {
+    uint32_t depth;
+    uint32_t name;
+    uint8_t domain;
+};
+
+/* One ring, with the thread that has it now. */
+struct lane {
+    struct ss_vec_of(struct open_range) open;
+    uint64_t last_ns;
+    uint32_t owner; /* as the ring counts them */
+    uint32_t thread;
+    int32_t tid;
+};
+
+struct style {
+    uint32_t text_at, text_length; /* in `texts` */
+    uint32_t argb, category;
+};
+
+struct ss_annot {
+    struct ss_ring_consumer ring;
+    const struct ss_stamp_clock *clock;
+    struct ss_annot_sink sink;
+    uint64_t since_ns, now_ns;
+    struct ss_vec_of(struct lane) lanes;
+    struct ss_vec_of(struct style) names;
+    struct ss_vec_of(char) texts;
+    uint64_t begins_lost, ends_lost, bad_names;
+    uint32_t threads;
+    uint32_t label_lane; /* of the last label: most samples are of few threads */
+};
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static void tell_name(struct ss_annot *annot, uint32_t id)
+{
+    const struct style *style = &annot->names.data[id];
+    struct ss_annot_name name = {.id = id,
+                                 .text = {annot->texts.data + style->text_at, style->text_length},
+                                 .argb = style->argb,
+                                 .category = style->category};
+    annot->sink.name(annot->sink.context, &name);
+}
+
+static void on_define(void *context, const struct ss_ring_defined *defined)
+{
+    struct ss_annot *annot = context;
+    size_t at = annot->texts.count;
+    switch (defined->kind) {
+    case SS_RING_DEFINE_NAME: /* its id is the count: the consumer saw to it */
+        ss_vec_resize(&annot->texts, at + defined->text.length);
+        memcpy(annot->texts.data + at, defined->text.data, defined->text.length);
+        ss_vec_push(&annot->names, (struct style){(uint32_t)at, (uint32_t)defined->text.length});
+        tell_name(annot, defined->a);
+        break;
+    case SS_RING_DEFINE_DOMAIN:
+        annot->sink.domain(annot->sink.context, defined->a, defined->text);
+        break;
+    case SS_RING_DEFINE_STYLE:
+        annot->names.data[defined->a].argb = defined->b;
+        annot->names.data[defined->a].category = defined->c;
+        tell_name(annot, defined->a);
+        break;
+    case SS_RING_DEFINE_COUNTER:
+        annot->sink.counter(annot->sink.context, defined->a, defined->b,
+                            (enum ss_ring_counter)defined->c);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Names that were never defined (no room for them, or an invention) are name 0. */
+static uint32_t known_name(struct ss_annot *annot, uint32_t name)
+{
+    if (name < annot->names.count) {
+        return name;
+    }
+    annot->bad_names++;
+    return 0;
+}
+
+/* --- ranges ---------------------------------------------------------------------------------- */
+
+static void tell(struct ss_annot *annot, const struct ss_annot_event *event)
+{
+    annot->sink.event(annot->sink.context, event);
+}
+
+static struct ss_annot_event event_of(struct ss_annot *annot, uint32_t number,
+                                      enum ss_annot_kind kind, uint64_t time_ns)
+{
+    const struct lane *lane = &annot->lanes.data[number];
+    return (struct ss_annot_event){
+        .kind = kind, .time_ns = time_ns, .lane = number, .thread = lane->thread, .tid = lane->tid};
+}
+
+static void end_range(struct ss_annot *annot, uint32_t number, size_t at, uint64_t time_ns,
+                      bool unseen)
+{
+    struct lane *lane = &annot->lanes.data[number];
+    struct ss_annot_event event = event_of(annot, number, SS_ANNOT_RANGE_END, time_ns);
+    event.domain = lane->open.data[at].domain;
+    event.unseen_end = unseen;
+    tell(annot, &event);
+    memmove(&lane->open.data[at], &lane->open.data[at + 1],
+            (lane->open.count - at - 1) * sizeof *lane->open.data);
+    lane->open.count--;
+}
+
+static void end_all(struct ss_annot *annot, uint32_t number, uint64_t time_ns)
+{
+    struct lane *lane = &annot->lanes.data[number];
+    while (lane->open.count > 0) {
+        end_range(annot, number, lane->open.count - 1, time_ns, true);
+    }
+}
+
+static void on_push(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *record,
+                    struct ss_annot_event *event)
+{
+    struct lane *lane = &annot->lanes.data[number];
+    uint32_t depth = record->detail;
+    while (lane->open.count > 0 && lane->open.data[lane->open.count - 1].depth >= depth) {
+        annot->ends_lost++; /* its pop was dropped */
+        end_range(annot, number, lane->open.count - 1, event->time_ns, true);
+    }
+    if (lane->open.count >= MAX_OPEN) {
+        annot->ends_lost++;
+        return;
+    }
+    ss_vec_push(&lane->open, (struct open_range){depth, event->name, record->domain});
+    event->kind = SS_ANNOT_RANGE_BEGIN;
+    tell(annot, event);
+}
+
+/* Ranges of the same domain above it have lost their pops. Those of other domains are open still,
+ * one level further out. */
+static void on_pop(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *record,
+                   uint64_t time_ns)
+{
+    struct lane *lane = &annot->lanes.data[number];
+    uint32_t depth = record->detail - 1u;
+    size_t at = lane->open.count;
+    while (at > 0 && lane->open.data[at - 1].depth > depth) {
+        at--;
+    }
+    bool is_open = at > 0 && lane->open.data[at - 1].depth == depth &&
+                   lane->open.data[at - 1].domain == record->domain;
+    for (size_t i = lane->open.count; i > at; i--) {
+        if (lane->open.data[i - 1].domain == record->domain) {
+            annot->ends_lost++;
+            end_range(annot, number, i - 1, time_ns, true);
+        } else {
+            lane->open.data[i - 1].depth--;
+        }
+    }
+    if (is_open) {
+        end_range(annot, number, at - 1, time_ns, false);
+    } else {
+        annot->begins_lost++; /* its push was dropped, or is older than the recording */
+    }
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+static void take_value(struct ss_annot *annot, const struct ss_ring_record *record, int index,
+                       struct ss_annot_event *event)
+{
+    if (index < record->more) {
+        uint64_t type = record->extra[index];
+        event->value = record->value[index];
+        event->value_type =
+            type < SS_RING_VALUE_COUNT ? (enum ss_ring_value)type : SS_RING_VALUE_NONE;
+        if (event->value_type == SS_RING_VALUE_NAME) {
+            event->value = event->value < MAX_NAMES ? known_name(annot, (uint32_t)event->value) : 0;
+        }
+    }
+}
+
+static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *record)
+{
+    static const enum ss_annot_kind kinds[SS_RING_TYPE_COUNT] = {
+        [SS_RING_MARK] = SS_ANNOT_MARK,     [SS_RING_COUNT] = SS_ANNOT_COUNT,
+        [SS_RING_STEP] = SS_ANNOT_STEP,     [SS_RING_EPOCH] = SS_ANNOT_EPOCH,
+        [SS_RING_PHASE] = SS_ANNOT_PHASE,   [SS_RING_THREAD_NAME] = SS_ANNOT_THREAD_NAME,
+        [SS_RING_FACT] = SS_ANNOT_FACT,     [SS_RING_FLOW] = SS_ANNOT_FLOW,
+        [SS_RING_WINDOW] = SS_ANNOT_WINDOW, [SS_RING_BEGIN] = SS_ANNOT_ASYNC_BEGIN,
+        [SS_RING_END] = SS_ANNOT_ASYNC_END};
+    struct lane *lane = &annot->lanes.data[number];
+    uint64_t time_ns = annot->ring.clock == SS_RING_CLOCK_TSC
+                           ? ss_stamp_clock_ns(annot->clock, record->stamp)
+                           : record->stamp;
+    time_ns = time_ns < annot->now_ns ? time_ns : annot->now_ns;
+    /* A handler's records may lie behind one that was stamped earlier. */
+    time_ns = time_ns > lane->last_ns ? time_ns : lane->last_ns;
+    lane->last_ns = time_ns;
+    if (record->type == SS_RING_POP) {
+        on_pop(annot, number, record, time_ns);
+        return;
+    }
+    struct ss_annot_event event = event_of(annot, number, kinds[record->type], time_ns);
+    event.domain = record->domain < annot->ring.domains ? record->domain : 0;
+    event.name = known_name(annot, record->name);
+    event.detail = record->detail;
+    switch (record->type) {
+    case SS_RING_PUSH:
+        take_value(annot, record, 0, &event);
+        on_push(annot, number, record, &event);
+        return;
+    case SS_RING_BEGIN:
+    case SS_RING_END:
+        event.id = record->value[0];
+        take_value(annot, record, 1, &event);
+        break;
+    case SS_RING_FLOW:
+        event.id = record->value[0];
+        event.domain = lane->open.count > 0 ? lane->open.data[lane->open.count - 1].domain : 0;
+        event.name = lane->open.count > 0 ? lane->open.data[lane->open.count - 1].name : 0;
+        break;
+    case SS_RING_WINDOW:
+        event.value = record->value[0];
+        event.value_type = SS_RING_VALUE_SIGNED;
+        event.id = record->extra[0];
+        break;
+    default:
+        take_value(annot, record, 0, &event);
+        break;
+    }
+    tell(annot, &event);
+}
+
+/* --- lanes ----------------------------------------------------------------------------------- */
+
+static void meet_lanes(struct ss_annot *annot)
+{
+    ss_ring_consumer_look(&annot->ring);
+    while (annot->lanes.count < annot->ring.lanes.count) {
+        ss_vec_push(&annot->lanes, (struct lane){.last_ns = annot->since_ns});
+    }
+    for (uint32_t i = 0; i < annot->lanes.count; i++) {
+        struct lane *lane = &annot->lanes.data[i];
+        const struct ss_ring_lane *ring = &annot->ring.lanes.data[i];
+        if (ring->thread != NULL && ring->owner != lane->owner) {
+            end_all(annot, i, lane->last_ns);
+            lane->owner = ring->owner;
+            lane->tid = ring->tid;
+            lane->thread = ++annot->threads;
+        }
+    }
+}
+
+static uint32_t fill_percent(const struct ss_ring_lane *lane)
+{
+    uint64_t head = atomic_load_explicit(&lane->thread->head, memory_order_relaxed);
+    uint64_t size = UINT64_C(1) << lane->slots_log2;
+    return head > lane->tail && head - lane->tail <= size
+               ? (uint32_t)((head - lane->tail) * 100 / size)
+               : 0;
+}
+
+static void drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
+{
+    static struct ss_ring_record records[BATCH]; /* one owner: the recorder's thread */
+    uint64_t left = (uint64_t)MAX_LAPS << annot->ring.lanes.data[number].slots_log2;
+    size_t got;
+    while (left > 0 &&
+           (got = ss_ring_consumer_read(&annot->ring, number, records, BATCH, is_final)) > 0) {
+        ss_ring_consumer_define(&annot->ring, on_define, annot);
+        for (size_t i = 0; i < got; i++) {
+            on_record(annot, number, &records[i]);
+        }
+        left -= got < left ? got : left;
+    }
+}
+
+static uint32_t drain(struct ss_annot *annot, bool is_final)
+{
+    uint32_t fullest = 0;
+    meet_lanes(annot);
+    for (uint32_t i = 0; i < annot->lanes.count; i++) {
+        struct ss_ring_lane *ring = &annot->ring.lanes.data[i];
+        if (ring->thread == NULL) {
+            continue;
+        }
+        uint32_t filled = fill_percent(ring);
+        fullest = filled > fullest ? filled : fullest;
+        drain_lane(annot, i, is_final);
+        if (ring->state == SS_RING_CLOSED) { /* before the drain: nothing comes any more */
+            end_all(annot, i, annot->lanes.data[i].last_ns);
+            ss_ring_consumer_release(&annot->ring, i);
+        }
+    }
+    return fullest;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum ss_status ss_annot_open(const struct ss_ring_memory *memory,
+                             const struct ss_stamp_clock *clock, uint64_t since_ns,
+                             const struct ss_annot_sink *sink, struct ss_annot **annot,
+                             struct ss_error *err)
+{
+    struct ss_ring_consumer ring;
+    SS_TRY(ss_ring_consumer_open(memory, &ring, err));
+    *annot = ss_alloc_zero(1, sizeof **annot);
+    **annot = (struct ss_annot){.ring = ring, .clock = clock, .sink = *sink, .since_ns = since_ns};
+    (*annot)->now_ns = since_ns;
+    ss_vec_push(&(*annot)->names, (struct style){0}); /* name 0 */
+    return SS_OK;
+}
+
+const struct ss_ring_header *ss_annot_header(const struct ss_annot *annot)
+{
+    return annot->ring.header;
+}
+
+void ss_annot_start(struct ss_annot *annot, const struct ss_ring_wish *wish, bool is_new)
+{
+    if (is_new) {
+        ss_ring_consumer_start(&annot->ring, wish);
+    } else {
+        ss_ring_consumer_heartbeat(&annot->ring, wish->now_ns);
+        annot->ring.is_overwriting = wish->mode == SS_RING_OVERWRITE;
+    }
+}
+
+uint32_t ss_annot_drain(struct ss_annot *annot, uint64_t now_ns)
+{
+    annot->now_ns = now_ns;
+    ss_ring_consumer_heartbeat(&annot->ring, now_ns);
+    return drain(annot, false);
+}
+
+void ss_annot_stop(struct ss_annot *annot)
+{
+    ss_ring_consumer_stop(&annot->ring);
+}
+
+void ss_annot_end(struct ss_annot *annot, uint64_t now_ns, uint64_t last_ns, bool is_dead)
+{
+    annot->now_ns = now_ns;
+    drain(annot, is_dead);
+    uint64_t end_ns = last_ns;
+    for (uint32_t i = 0; i < annot->lanes.count; i++) {
+        end_ns = annot->lanes.data[i].last_ns > end_ns ? annot->lanes.data[i].last_ns : end_ns;
+    }
+    for (uint32_t i = 0; i < annot->lanes.count; i++) {
+        end_all(annot, i, end_ns);
+    }
+    struct ss_annot_event event = {.kind = SS_ANNOT_PROCESS_END, .time_ns = end_ns};
+    tell(annot, &event);
+}
+
+void ss_annot_free(struct ss_annot *annot)
+{
+    if (annot == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < annot->lanes.count; i++) {
+        ss_vec_fini(&annot->lanes.data[i].open);
+    }
+    ss_vec_fini(&annot->lanes);
+    ss_vec_fini(&annot->names);
+    ss_vec_fini(&annot->texts);
+    ss_ring_consumer_close(&annot->ring);
+    ss_free(annot);
+}
+
+void ss_annot_get_totals(struct ss_annot *annot, struct ss_annot_totals *totals)
+{
+    const struct ss_ring_header *header = annot->ring.header;
+    uint64_t homeless = atomic_load_explicit(&header->dropped, memory_order_relaxed);
+    *totals = (struct ss_annot_totals){
+        .produced = homeless,
+        .dropped = homeless,
+        .lost_names =
+            atomic_load_explicit(&header->lost_names, memory_order_relaxed) + annot->bad_names,
+        .begins_lost = annot->begins_lost,
+        .ends_lost = annot->ends_lost,
+        .threads = annot->threads};
+    for (uint32_t i = 0; i < annot->ring.lanes.count; i++) {
+        const struct ss_ring_counts *counts = ss_ring_consumer_count(&annot->ring, i);
+        totals->produced += counts->produced;
+        totals->consumed += counts->consumed;
+        totals->dropped += counts->dropped + counts->overwritten + counts->torn;
+        totals->damaged += counts->damaged;
+        totals->unmatched += counts->unmatched;
+    }
+}
+
+/* --- labels of samples ----------------------------------------------------------------------- */
+
+static const struct ss_ring_lane *lane_of(struct ss_annot *annot, int32_t tid)
+{
+    const struct ss_ring_lane *lanes = annot->ring.lanes.data;
+    size_t count = annot->ring.lanes.count;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (annot->label_lane + i) % count;
+        if (lanes[at].thread != NULL && lanes[at].tid == tid && lanes[at].state == SS_RING_OPEN) {
+            annot->label_lane = (uint32_t)at;
+            return &lanes[at];
+        }
+    }
+    return NULL;
+}
+
+void ss_annot_label(struct ss_annot *annot, int32_t tid, struct ss_annot_label *label)
+{
+    const struct ss_ring_header *header = annot->ring.header;
+    if (atomic_load_explicit(&header->thread_count, memory_order_relaxed) >
+        annot->ring.lanes.count) {
+        meet_lanes(annot); /* rings since the last drain */
+    }
+    const struct ss_ring_lane *lane = lane_of(annot, tid);
+    uint32_t phase = 0, range = 0, domain;
+    *label = (struct ss_annot_label){
+        .step = atomic_load_explicit(&header->step, memory_order_relaxed),
+        .window = atomic_load_explicit(&header->window, memory_order_relaxed)};
+    label->step = label->step >= 0 ? label->step : -1;
+    if (lane != NULL) {
+        phase = atomic_load_explicit(&lane->thread->phase, memory_order_relaxed);
+        if (!ss_ring_read_innermost(lane->thread, &range, &domain)) {
+            range = 0;
+        }
+    }
+    phase = phase != 0 ? phase : atomic_load_explicit(&header->phase, memory_order_relaxed);
+    if (phase >= annot->names.count || range >= annot->names.count) {
+        ss_ring_consumer_define(&annot->ring, on_define, annot);
+    }
+    label->phase = phase < annot->names.count ? phase : 0;
+    label->range = range < annot->names.count ? range : 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program with annotations that lives and dies in a chosen way; prints what it did.
+ *
+ *   pairs N        N ranges "pair"
+ *   flood N        the same, as fast as it goes, and how many events that were
+ *   family W       W forked workers, each with two of its own: 100 ranges each; one more by exec
+ *   exec           ranges, then another image of itself with more
+ *   killed         dies by SIGKILL within a range, a step and an asynchronous range
+ *   serve          ranges until stdin ends; tells when it is being recorded, and when not any more
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <stepscope/stepscope.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void make_pairs(long count)
+{
+    for (long i = 0; i < count; i++) {
+        STEPSCOPE_RANGE("pair");
+    }
+}
+
+static void be_worker(const char *self, int children)
+{
+    make_pairs(100);
+    for (int i = 0; i < children; i++) {
+        if (fork() == 0) {
+            make_pairs(100);
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0) {
+    }
+    if (self != NULL) {
+        execl(self, self, "pairs", "100", (char *)NULL);
+    }
+    _exit(0);
+}
+
+static void be_family(const char *self, int workers)
+{
+    make_pairs(100);
+    for (int i = 0; i < workers; i++) {
+        if (fork() == 0) {
+            be_worker(i == 0 ? self : NULL, 2);
+        }
+    }
+    while (wait(NULL) > 0) {
+    }
+    make_pairs(100);
+}
+
+static void die(void)
+{
+    stepscope_step(7);
+    stepscope_push(0, stepscope_intern("never ends", 10));
+    stepscope_begin(0, stepscope_intern("neither this", 12));
+    make_pairs(10);
+    struct timespec pause = {0, 50000000};
+    nanosleep(&pause, NULL);
+    raise(SIGKILL);
+}
+
+static void serve(void)
+{
+    int was_recorded = -1;
+    struct pollfd in = {.fd = 0, .events = POLLIN};
+    while (poll(&in, 1, 2) == 0) {
+        int recorded = stepscope_enabled(STEPSCOPE_RANGES) != 0;
+        if (recorded != was_recorded) {
+            printf("%s\n", recorded ? "recorded" : "alone");
+            fflush(stdout);
+            was_recorded = recorded;
+        }
+        make_pairs(1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    long count = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+    if (strcmp(how, "pairs") == 0 || strcmp(how, "flood") == 0) {
+        make_pairs(count);
+        printf("%ld\n", 2 * count);
+    } else if (strcmp(how, "family") == 0) {
+        be_family("/proc/self/exe", (int)count);
+    } else if (strcmp(how, "exec") == 0) {
+        make_pairs(50);
+        stepscope_push(0, stepscope_intern("until exec", 10));
+        execl("/proc/self/exe", argv[0], "pairs", "70", (char *)NULL);
+    } else if (strcmp(how, "killed") == 0) {
+        die();
+    } else if (strcmp(how, "serve") == 0) {
+        serve();
+    } else {
+        fprintf(stderr, "annotated_life: what to do?\n");
+        return 2;
+    }
+    return 0;
+}
