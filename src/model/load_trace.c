@@ -9,6 +9,7 @@
 #include "model/origin.h"
 
 enum { MAX_REF = 0x3ffffff0 };
+static const uint64_t default_max_samples = UINT64_C(1) << 26;
 
 struct id_map ss_vec_of(uint32_t);
 
@@ -19,9 +20,9 @@ struct loader {
     /* ref → id; 0: not defined */
     struct id_map processes, threads, frames, stacks, sources;
     bool has_base;
-    uint64_t base_ns;   /* the first tick of the first sample: where a time range counts from */
-    uint64_t period_ns; /* 0: unknown */
-    struct ss_error *err;
+    uint64_t base_ns;     /* the first tick of the first sample: where a time range counts from */
+    uint64_t period_ns;   /* 0: unknown */
+    struct ss_error *err; /* why this loader stopped the reading: the reader cannot know */
 };
 
 static enum ss_status set_id(struct loader *loader, struct id_map *map, uint32_t ref, uint32_t id)
@@ -202,6 +203,19 @@ static void set_base(struct loader *loader, const struct ss_trace_sample *sample
     loader->has_base = true;
 }
 
+static enum ss_status keep_sample(struct loader *loader, const struct ss_model_sample *sample)
+{
+    uint64_t most = loader->load->max_samples > 0 ? loader->load->max_samples : default_max_samples;
+    if (loader->model->samples.count >= most) {
+        return ss_fail(loader->err, SS_E_LIMIT,
+                       "more than %" PRIu64 " samples, and each has a place of its own in a "
+                       "timeline; take a part of the time (--from, --until)",
+                       most);
+    }
+    ss_vec_push(&loader->model->samples, *sample);
+    return SS_OK;
+}
+
 static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
 {
     struct loader *loader = context;
@@ -236,7 +250,7 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
                                       .state = total.state,
                                       .gil = total.gil,
                                       .partial = total.partial};
-        ss_vec_push(&model->samples, row);
+        return keep_sample(loader, &row);
     }
     return SS_OK;
 }
@@ -299,8 +313,9 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     struct ss_model_input input = {.kind = SS_INPUT_TRACE,
                                    .path = ss_intern_put_text(&model->strings, path)};
     ss_vec_push(&model->inputs, input);
+    struct ss_error own = {0};
     struct loader loader = {
-        .model = model, .load = load, .input = (uint32_t)model->inputs.count - 1, .err = err};
+        .model = model, .load = load, .input = (uint32_t)model->inputs.count - 1, .err = &own};
     struct ss_trace_summary summary = {0};
     enum ss_status status = ss_trace_read(path, &visitor, &loader, &summary, err);
     model->inputs.data[loader.input].summary = summary;
@@ -309,5 +324,7 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     ss_vec_fini(&loader.frames);
     ss_vec_fini(&loader.stacks);
     ss_vec_fini(&loader.sources);
-    return status;
+    return status != SS_OK && own.message[0] != '\0'
+               ? ss_fail(err, status, "%s: %s", path, own.message)
+               : status;
 }

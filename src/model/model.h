@@ -155,6 +155,8 @@ struct ss_model_load {
     bool has_time_range;
     uint64_t from_ns, to_ns;
     bool quiet; /* no messages about skipped lines */
+    /* With keep_samples: more are SS_E_LIMIT. 0: 2^26, which take about 2 GB. */
+    uint64_t max_samples;
 };
 
 void ss_model_init(struct ss_model *model);
