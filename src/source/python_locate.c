@@ -28,6 +28,7 @@ struct file_facts {
     ino_t inode;
     struct timespec modified;
     bool has_runtime;
+    bool holds_version; /* in its own data: it is the interpreter, not a small program before it */
     bool is_debug, is_free_threaded;
     uint64_t runtime;       /* as linked */
     uint32_t version_hex;   /* micro may be missing */
@@ -124,6 +125,7 @@ static uint32_t find_version(struct ss_elf *elf, const char *path, struct file_f
         return exact;
     }
     exact = version_in_rodata(elf, (named >> 16) & 255);
+    facts->holds_version = exact != 0 && named != 0;
     return exact != 0 ? exact : named;
 }
 
@@ -281,6 +283,7 @@ struct search {
     const struct ss_maps *maps;
     struct ss_python_location *location;
     uint32_t unsupported; /* version of a Python that was met but cannot be read */
+    uint32_t stripped;    /* version of one that does not tell where its state is */
     bool is_unreadable;   /* a likely file could not be opened */
 };
 
@@ -326,6 +329,9 @@ static bool try_file(struct search *search, const struct ss_map *map, enum candi
         search->unsupported = facts.version_hex;
         return false;
     }
+    if (!facts.has_runtime && facts.holds_version && kind != OTHER_FILE) {
+        search->stripped = facts.version_hex;
+    }
     if (!facts.has_runtime || !load_bias(search->maps, map, &facts, &bias)) {
         return false;
     }
@@ -341,7 +347,7 @@ enum ss_status ss_python_locate(pid_t pid, struct ss_python_location *location,
 {
     struct ss_maps maps;
     SS_TRY(ss_maps_read(pid, &maps, err));
-    struct search search = {pid, &maps, location, 0, false};
+    struct search search = {.pid = pid, .maps = &maps, .location = location};
     uint64_t exe_inode = inode_of_exe(pid);
     enum ss_status status = check_pypy(&maps, pid, err);
     bool found = false;
@@ -362,6 +368,13 @@ enum ss_status ss_python_locate(pid_t pid, struct ss_python_location *location,
         return ss_fail(err, SS_E_UNSUPPORTED,
                        "process %d runs Python %u.%u; stepscope reads CPython 3.8 to 3.14",
                        (int)pid, search.unsupported >> 24, (search.unsupported >> 16) & 255);
+    }
+    if (search.stripped != 0) {
+        return ss_fail(err, SS_E_UNSUPPORTED,
+                       "process %d runs a Python %u.%u that was stripped of the symbol _PyRuntime, "
+                       "so its state cannot be found; run a build that exports it, as CPython's "
+                       "own do",
+                       (int)pid, search.stripped >> 24, (search.stripped >> 16) & 255);
     }
     return ss_fail(err, SS_E_NOTFOUND, "process %d has no Python interpreter%s", (int)pid,
                    search.is_unreadable ? " that could be read: its files are not accessible"

@@ -44,3 +44,36 @@ def _rows(table):
     if "rows" in table:
         return table["rows"]
     return table["tables"][0]["rows"]
+
+
+def test_an_interpreter_without_its_symbol_is_one_clear_sentence(stepscope, needs_tool, tmp_path):
+    """A static build with hidden symbols, as some packagers link: only its version is in it."""
+    source = tmp_path / "main.c"
+    source.write_text('#include <stdio.h>\n#include <unistd.h>\n'
+                      'int main(void) { puts("3.9.18"); fflush(stdout); sleep(1); return 3; }\n')
+    program = tmp_path / "python3.9"
+    subprocess.run([needs_tool("cc"), "-s", "-o", program, source], check=True)
+    done = stepscope("record", "-o", tmp_path / "t.pftrace", "--", program, status=3)
+    assert "no samples: process " in done.stderr
+    assert "Python 3.9 that was stripped of the symbol _PyRuntime" in done.stderr
+
+
+def test_a_stripped_interpreter_is_recorded(stepscope, interpreters, needs_tool, tmp_path):
+    """strip leaves what is exported: that is enough, also where there is no .PyRuntime section."""
+    strip, tried = needs_tool("strip"), 0
+    for interpreter in interpreters:
+        libraries = sorted((interpreter.parents[1] / "lib").glob("libpython3.*.so.1.0"))
+        major_minor = ".".join(version_of(interpreter).split(".")[:2])
+        mine = [one for one in libraries if f"libpython{major_minor}." in one.name]
+        folder = tmp_path / major_minor
+        folder.mkdir(exist_ok=True)
+        for file in [interpreter, *mine]:
+            subprocess.run([strip, "--strip-all", "-o", folder / file.name, file], check=True)
+        out = folder / "t.txt"
+        done = stepscope("record", "-r", "200", "-o", out, "--", folder / interpreter.name,
+                         WORKLOADS / "spin.py", "--seconds", "0.5", status=None,
+                         env={"LD_LIBRARY_PATH": str(folder),
+                              "PYTHONHOME": str(interpreter.parents[1])})
+        assert done.returncode == 0 and "hot (" in out.read_text(), (interpreter, done.stderr)
+        tried += 1
+    assert tried
