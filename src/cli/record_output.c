@@ -223,6 +223,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
         return output->failed;
     }
     tell_failure(output, result);
+    bool whole = !output->failed;
     struct ss_model model;
     ss_model_init(&model);
     struct ss_model_load load = {.size = sizeof load,
@@ -231,10 +232,11 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     enum ss_status status = ss_model_add_input(&model, output->trace_path, &load, &err);
     bool empty = status != SS_OK || model.totals.count == 0;
     bool unwritten = false;
-    if (empty && !output->failed) {
+    if (empty && whole) {
         tell_why_empty(output, result, status == SS_OK ? &model : NULL);
     }
-    if (status == SS_OK && output->format->format != SS_FORMAT_NATIVE) {
+    bool native = output->format->format == SS_FORMAT_NATIVE;
+    if (!native && status == SS_OK && !empty) {
         status = ss_record_convert(output, &model, &err);
         if (status == SS_OK) {
             unlink(output->trace_path);
@@ -242,6 +244,8 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
             complain("%s; the recording is kept in %s", err.message, output->trace_path);
             output->failed = unwritten = true;
         }
+    } else if (!native && status == SS_OK && whole) {
+        unlink(output->trace_path); /* nothing is in it, and why has been told */
     }
     if (!output->quiet && !empty && !unwritten) {
         print_summary(output, result, &model);

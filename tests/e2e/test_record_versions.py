@@ -6,6 +6,8 @@ import os
 import pathlib
 import subprocess
 
+import pytest
+
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 
 
@@ -77,3 +79,53 @@ def test_a_stripped_interpreter_is_recorded(stepscope, interpreters, needs_tool,
         assert done.returncode == 0 and "hot (" in out.read_text(), (interpreter, done.stderr)
         tried += 1
     assert tried
+
+
+def claim_version(file, copy, minor):
+    """A copy whose published layout says that it belongs to 3.`minor`; false: it publishes none."""
+    image = bytearray(file.read_bytes())
+    at = image.find(b"xdebugpy" + bytes([0xf0]))
+    while at >= 0 and image[at + 8 + 3] != 3:
+        at = image.find(b"xdebugpy", at + 1)
+    if at < 0:
+        return False
+    image[at + 8 + 2] = minor
+    copy.write_bytes(image)
+    copy.chmod(0o755)
+    return True
+
+
+def test_a_version_newer_than_known_is_checked_or_refused(stepscope, interpreters, tmp_path):
+    """Real interpreters that say they are 3.20. One of 3.14's shape passes the self-check walk and
+    is recorded; one of another shape is one clear sentence, and nothing is made up."""
+    tried = 0
+    for interpreter in interpreters:
+        version = version_of(interpreter)
+        minor = int(version.split(".")[1])
+        libraries = sorted((interpreter.parents[1] / "lib").glob(f"libpython3.{minor}*.so.1.0"))
+        if minor < 13 or len(libraries) > 1:
+            continue
+        folder = tmp_path / str(tried)
+        folder.mkdir()
+        copies = [(file, folder / file.name) for file in [interpreter, *libraries]]
+        if not any([claim_version(file, copy, 20) for file, copy in copies]):
+            continue
+        program = folder / interpreter.name
+        if not program.exists():
+            program.write_bytes(interpreter.read_bytes())
+            program.chmod(0o755)
+        out = folder / "t.txt"
+        done = stepscope("record", "-r", "200", "-o", out, "--", program, WORKLOADS / "spin.py",
+                         "--seconds", "0.5", status=0,
+                         env={"LD_LIBRARY_PATH": str(folder),
+                              "PYTHONHOME": str(interpreter.parents[1])})
+        print(interpreter, version, done.stderr)
+        if minor == 13:
+            assert "no samples: " in done.stderr and "3.20" in done.stderr, done.stderr
+            assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+            assert not out.exists()
+        else:
+            assert "hot (" in out.read_text(), done.stderr
+        tried += 1
+    if tried == 0:
+        pytest.skip("no CPython 3.13 or newer here")
