@@ -9,7 +9,7 @@ const data = JSON.parse(svg.querySelector('metadata').textContent);
 const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
 const ROW = 18, BOX = 17, MARGIN = 12, FACT = 17, LEGEND = 20, PAD = 4;
 const SIDES = data.diff ? 2 : 1, FIELDS = 2 + 4 * SIDES;
-const KINDS = ['', 'all', 'process', 'thread'];
+const KINDS = ['', 'all', 'process', 'thread', 'range'];
 const ORIGINS = ['your code', 'your code', 'standard library', 'package', 'native code'];
 
 // ---- the boxes -----------------------------------------------------------------------------

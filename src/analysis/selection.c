@@ -152,7 +152,7 @@ static bool *match_stacks(const struct pattern *pattern, const struct ss_model *
 struct decider {
     const struct ss_selection_options *options;
     const struct ss_model *model;
-    bool *threads;
+    bool *threads, *processes;
     bool *match, *exclude; /* by stack; NULL: no such filter */
 };
 
@@ -177,6 +177,10 @@ static enum ss_status decider_init(struct decider *decider, const struct ss_mode
             decider->threads[i] = wants_thread(&thread, model, i) &&
                                   wants_process(&process, model, model->threads.data[i].process);
         }
+        decider->processes = ss_alloc_zero(model->processes.count, sizeof *decider->processes);
+        for (uint32_t i = 0; i < model->processes.count; i++) {
+            decider->processes[i] = !thread.active && wants_process(&process, model, i);
+        }
         decider->match = match_stacks(&match, model);
         decider->exclude = match_stacks(&exclude, model);
     }
@@ -190,6 +194,7 @@ static enum ss_status decider_init(struct decider *decider, const struct ss_mode
 static void decider_fini(struct decider *decider)
 {
     ss_free(decider->threads);
+    ss_free(decider->processes);
     ss_free(decider->match);
     ss_free(decider->exclude);
 }
@@ -223,7 +228,7 @@ static uint64_t *reason_not_shown(struct ss_selection *selection, const struct d
     if (decider->options->gil_only && total->gil != SS_GIL_HELD) {
         return &selection->no_gil;
     }
-    return total->stack == 0 ? &selection->frameless : NULL;
+    return total->stack == 0 && !decider->options->frameless ? &selection->frameless : NULL;
 }
 
 enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss_model *model,
@@ -253,6 +258,9 @@ enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss
         selection->lines[i] = line->stack != 0 && !options->gil_only &&
                               passes_filters(&decider, line->thread, line->stack);
     }
+    selection->threads = decider.threads;
+    selection->processes = decider.processes;
+    decider.threads = decider.processes = NULL;
     decider_fini(&decider);
     return SS_OK;
 }
@@ -261,5 +269,7 @@ void ss_selection_fini(struct ss_selection *selection)
 {
     ss_free(selection->totals);
     ss_free(selection->lines);
+    ss_free(selection->threads);
+    ss_free(selection->processes);
     *selection = (struct ss_selection){0};
 }

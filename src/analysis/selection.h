@@ -24,6 +24,7 @@ struct ss_selection_options {
     size_t size;
     enum ss_idle_policy idle;
     bool gil_only;       /* only samples that hold the GIL */
+    bool frameless;      /* also samples without any frame */
     const char *thread;  /* a tid, or an extended regex over the thread name; NULL: all */
     const char *process; /* a pid, or a regex over label, name and command line; NULL: all */
     const char *match;   /* a regex; some frame "NAME (PATH:LINE)" must match; NULL: all */
@@ -34,6 +35,9 @@ struct ss_selection {
     const struct ss_model *model;
     bool *totals; /* by index of model->totals: does it count? */
     bool *lines;  /* the same for model->lines */
+    /* What the thread and process filters let through: by thread, by process; [0] is for what
+     * belongs to none. */
+    bool *threads, *processes;
     /* In samples (ticks). */
     uint64_t recorded;  /* all there were */
     uint64_t shown;     /* what counts: 100 % */

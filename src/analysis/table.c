@@ -6,6 +6,7 @@
 void ss_table_fini(struct ss_table *table)
 {
     ss_vec_fini(&table->cells);
+    ss_arena_fini(&table->texts);
     *table = (struct ss_table){0};
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What analyses return: a table with typed columns and units. Views render it and compute nothing.
- * Text in cells is borrowed from the model's strings. Built by one thread, immutable afterwards.
+ * Text in cells is borrowed from the model's strings or kept by the table. Built by one thread,
+ * immutable afterwards.
  */
 #ifndef SS_ANALYSIS_TABLE_H
 #define SS_ANALYSIS_TABLE_H
@@ -10,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/strview.h"
 #include "base/vec.h"
 
@@ -37,6 +39,7 @@ struct ss_table {
     size_t column_count;
     struct ss_vec_of(struct ss_cell) cells; /* row by row */
     size_t row_count;
+    struct ss_arena texts; /* of cells that no string of the model says */
     /* What the limits left out. */
     uint64_t hidden_rows, hidden_samples;
     uint64_t small_rows; /* of the hidden: on too few samples to be named */

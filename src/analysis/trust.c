@@ -59,6 +59,17 @@ static void sum_counts(const struct ss_model *model, uint32_t input, struct ss_t
     }
 }
 
+static void sum_repairs(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+{
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->input == input && strcmp(ss_model_text(model, note->kind), "file-damage") == 0) {
+            out->repaired_places++;
+            out->repaired_bytes += note->value > 0 ? (uint64_t)note->value : 0;
+        }
+    }
+}
+
 static const char *first_runtime(const struct ss_model *model, uint32_t input)
 {
     for (size_t i = 1; i < model->processes.count; i++) {
@@ -97,9 +108,12 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     const struct ss_trace_summary *summary = &input->summary;
     if (summary->last_ns > summary->first_ns) {
         out->duration_s = (double)(summary->last_ns - summary->first_ns) / 1e9;
+    } else if (summary->last_event_ns > summary->first_event_ns) {
+        out->duration_s = (double)(summary->last_event_ns - summary->first_event_ns) / 1e9;
     }
     count_rows(model, index, out);
     sum_counts(model, index, out);
+    sum_repairs(model, index, out);
     if (out->due > 0 && out->asked_hz > 0) {
         out->achieved_hz = out->asked_hz * (double)out->done / (double)out->due;
     }
@@ -168,6 +182,8 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     all->lost += one->lost;
     all->dropped += one->dropped;
     all->processes_short += one->processes_short;
+    all->repaired_places += one->repaired_places;
+    all->repaired_bytes += one->repaired_bytes;
     /* Inputs of different rates have no one rate. */
     all->asked_hz = all->asked_hz == one->asked_hz ? all->asked_hz : 0;
 }

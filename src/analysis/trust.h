@@ -43,6 +43,7 @@ struct ss_trust_input {
     bool has_counts;
     uint64_t due, done, skipped, late;
     uint64_t seen, partial, lost, dropped, processes_short;
+    uint64_t repaired_places, repaired_bytes; /* what `repair` had to leave out */
 };
 
 struct ss_trust {

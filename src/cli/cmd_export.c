@@ -72,6 +72,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
         return false;
     }
     request->reading.load.keep_samples = ss_export_wants_samples(format);
+    request->reading.load.no_tracks = !ss_export_wants_samples(format);
     return true;
 }
 
@@ -90,8 +91,9 @@ static char *default_output(const char *input, const struct ss_format_row *forma
 
 static void tell(const char *output, const struct ss_format_row *format, uint64_t bytes)
 {
-    fprintf(stderr, "stepscope export: wrote %s (%s, %.1f MB)\n", output, format->name,
-            (double)bytes / 1e6);
+    bool large = bytes >= 1000 * 1000;
+    fprintf(stderr, "stepscope export: wrote %s (%s, %.1f %s)\n", output, format->name,
+            (double)bytes / (large ? 1e6 : 1e3), large ? "MB" : "kB");
     if (bytes > huge_bytes) {
         fprintf(stderr, "stepscope export: browsers fail on files of this size; --from, --until, "
                         "--thread or --process make it smaller\n");
@@ -109,6 +111,7 @@ static enum ss_status write_export(const struct ss_arguments *arguments,
                                     .threads = ss_arguments_has(arguments, "threads"),
                                     .processes = ss_arguments_has(arguments, "subprocesses")};
     uint64_t bytes = 0;
+    SS_TRY(ss_reading_check_output(selection->model, output, err));
     SS_TRY(ss_export_write(selection, &how, output, &bytes, err));
     if (ss_sink_descriptor(output) < 0) {
         tell(output, request->format, bytes);

@@ -17,6 +17,10 @@ static const struct ss_option options[] = {
     {"normalize", 0, "BY",
      "a difference compares shares of the total, or samples (default total; key n)", NULL, false},
     {"threads", 't', NULL, "a box for each thread", NULL, false},
+    {"under", 0, "WHAT",
+     "ranges: boxes for the annotated ranges around each sample, above its frames (default "
+     "nothing)",
+     NULL, false},
     {"no-processes", 0, NULL, "merge the processes instead of giving each a box", NULL, false},
     {"title", 0, "TEXT", "title (default the recorded command)", NULL, false},
     {"colors", 0, "BY", "module, origin, function or warm (default module)", NULL, false},
@@ -38,13 +42,15 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
 {
     static const char *const widths_names[] = {"this", "baseline", NULL};
     static const char *const normalize_names[] = {"total", "samples", NULL};
-    int widths, normalize, colors;
+    static const char *const under_names[] = {"nothing", "ranges", NULL};
+    int widths, normalize, colors, under;
     *request = (struct request){.flame = {.size = sizeof request->flame}};
     struct ss_flame_options *flame = &request->flame;
     request->baseline = ss_arguments_get(arguments, "diff");
     request->output = ss_arguments_get(arguments, "output");
     if (!ss_reading_parse(arguments, "to", SS_IDLE_MAIN, &request->reading) ||
         !ss_arguments_get_choice(arguments, "widths", widths_names, 0, &widths) ||
+        !ss_arguments_get_choice(arguments, "under", under_names, 0, &under) ||
         !ss_arguments_get_choice(arguments, "normalize", normalize_names, 0, &normalize) ||
         !ss_arguments_get_choice(arguments, "colors", ss_flame_scheme_names, 0, &colors) ||
         !ss_arguments_get_number(arguments, "width", 200, 20000, 0, &flame->width_px) ||
@@ -60,6 +66,9 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     flame->inverted = ss_arguments_has(arguments, "inverted");
     flame->reverse = ss_arguments_has(arguments, "reverse");
     flame->threads = ss_arguments_has(arguments, "threads");
+    flame->ranges = under == 1;
+    request->reading.load.sample_ranges = flame->ranges;
+    request->reading.load.no_tracks = !flame->ranges;
     flame->no_processes = ss_arguments_has(arguments, "no-processes");
     flame->colors = (enum ss_flame_scheme)colors;
     flame->base_widths = widths == 1;
@@ -91,6 +100,10 @@ static enum ss_status draw(const struct request *request, const struct ss_select
                            struct ss_error *err)
 {
     struct ss_sink sink;
+    SS_TRY(ss_reading_check_output(now->model, output, err));
+    if (base != NULL) {
+        SS_TRY(ss_reading_check_output(base->model, output, err));
+    }
     SS_TRY(ss_sink_open(&sink, output, err));
     enum ss_status status = ss_view_flame(now, base, &request->flame, &sink, err);
     if (status != SS_OK) {
@@ -98,6 +111,18 @@ static enum ss_status draw(const struct request *request, const struct ss_select
         return status;
     }
     return ss_sink_close(&sink, err);
+}
+
+/* A picture without the ranges that were asked for would say that there were none. */
+static enum ss_status check_ranges(const struct ss_model *model, const struct request *request,
+                                   struct ss_error *err)
+{
+    if (!request->flame.ranges || model->paths.count > 1) {
+        return SS_OK;
+    }
+    return ss_fail(err, SS_E_EMPTY,
+                   "%s has no ranges to draw: annotate the program, or leave --under ranges out",
+                   ss_model_text(model, model->inputs.data[0].path));
 }
 
 static enum ss_status load_and_draw(const struct ss_arguments *arguments,
@@ -111,6 +136,9 @@ static enum ss_status load_and_draw(const struct ss_arguments *arguments,
     enum ss_status status = ss_reading_load(arguments, &request->reading, model, &input, err);
     if (status == SS_OK && is_diff) {
         status = ss_model_add_input(base_model, request->baseline, &request->reading.load, err);
+    }
+    if (status == SS_OK) {
+        status = check_ranges(model, request, err);
     }
     if (status == SS_OK) {
         status = ss_selection_init(&now, model, &request->reading.selection, err);

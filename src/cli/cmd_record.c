@@ -240,12 +240,23 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
     return SS_OK;
 }
 
+/* 0: as long as it runs, which is py-spy's "unlimited". */
+static bool take_duration(const struct ss_arguments *arguments, double *seconds)
+{
+    const char *text = ss_arguments_get(arguments, "duration");
+    if (text != NULL && strcmp(text, "unlimited") == 0) {
+        *seconds = 0;
+        return true;
+    }
+    return ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, seconds);
+}
+
 static bool take_options(const struct ss_arguments *arguments, struct plan *plan)
 {
     double seconds, host_seconds;
     long long pid;
     if (!ss_arguments_get_number(arguments, "rate", 0.01, 100000, 100, &plan->record.rate_hz) ||
-        !ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, &seconds) ||
+        !take_duration(arguments, &seconds) ||
         !ss_arguments_get_number(arguments, "host-interval", 0, 86400, 0.5, &host_seconds) ||
         !ss_arguments_get_integer(arguments, "pid", 1, 0x7fffffff, 0, &pid) ||
         !choose_format(arguments, plan)) {

@@ -5,13 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/counters.h"
 #include "analysis/hotspots.h"
 #include "analysis/leaf.h"
+#include "analysis/ranges.h"
 #include "analysis/trust.h"
 #include "analysis/uncertainty.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "view/report.h"
+#include "view/sink.h"
 #include "view/text_cell.h"
 
 enum report_by {
@@ -22,19 +25,24 @@ enum report_by {
     BY_FILE,
     BY_THREAD,
     BY_PROCESS,
-    BY_TREE
+    BY_TREE,
+    BY_RANGE,
+    BY_COUNTER,
+    BY_SAMPLE_RANGE
 };
 
-static const char *const by_names[] = {"leaf",   "function", "line", "file",
-                                       "thread", "process",  "tree", NULL};
+static const char *const by_names[] = {"leaf",    "function",     "line", "file",
+                                       "thread",  "process",      "tree", "range",
+                                       "counter", "sample-range", NULL};
 
 static const struct ss_option options[] = {
     {"by", 0, "WHAT",
-     "leaf, function, line, file, thread, process or tree; without it the hottest functions and "
-     "lines",
+     "leaf, function, line, file, thread, process or tree; range, counter or sample-range (where, "
+     "by range, the samples fell); without it the hottest functions and lines",
      "Table", false},
-    {"num-rows", 0, "N", "rows of each table, or \"all\" (default 10; the tree: all)", NULL, false},
-    {"sort", 0, "KEY", "self or total (default self)", NULL, false},
+    {"num-rows", 0, "N", "rows of each table, or \"all\" (default 10; trees and counters: all)",
+     NULL, false},
+    {"sort", 0, "KEY", "self or total (default self; of ranges total)", NULL, false},
     {"min-percent", 0, "P", "smallest share of a tree node, in percent (default 1)", NULL, false},
     {"full-filenames", 0, NULL, "paths as recorded, not shortened to their package", NULL, false},
     {"library-name", 0, "NAME",
@@ -134,6 +142,9 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
     int view;
     long long width;
     request->output = ss_arguments_get(arguments, "output");
+    if (request->output != NULL && ss_sink_descriptor(request->output) == STDOUT_FILENO) {
+        request->output = NULL;
+    }
     bool to_terminal = request->output == NULL && isatty(STDOUT_FILENO) == 1;
     long long natural = to_terminal ? ss_cli_terminal_width(STDOUT_FILENO) : 0;
     if (!ss_arguments_get_choice(arguments, "format", names, -1, &view) ||
@@ -145,6 +156,26 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
                                               : &ss_report_views[0];
     request->style.width = (size_t)width;
     request->style.colour = to_terminal && ss_cli_use_colour(STDOUT_FILENO);
+    return true;
+}
+
+static bool is_of_tracks(int by)
+{
+    return by == BY_RANGE || by == BY_COUNTER;
+}
+
+/* What the tables of ranges and counters cannot do. */
+static bool check_tracks(const struct ss_arguments *arguments, const struct request *request)
+{
+    static const char *const of_samples[] = {"match", "exclude", "idle", "i", "gil"};
+    for (size_t i = 0; i < sizeof of_samples / sizeof *of_samples; i++) {
+        if (is_of_tracks(request->by) && ss_arguments_has(arguments, of_samples[i])) {
+            ss_cli_usage(arguments, "%s%s chooses samples; --by %s has none",
+                         of_samples[i][1] == '\0' ? "-" : "--", of_samples[i],
+                         by_names[request->by]);
+            return false;
+        }
+    }
     return true;
 }
 
@@ -164,13 +195,19 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
         return false;
     }
     request->sort = (enum ss_hotspots_sort)sort;
+    if (request->by == BY_RANGE && !ss_arguments_has(arguments, "sort")) {
+        request->sort = SS_SORT_TOTAL;
+    }
+    request->reading.load.no_tracks = request->by < BY_RANGE;
+    request->reading.load.sample_ranges = request->by == BY_SAMPLE_RANGE;
+    request->reading.selection.frameless = request->by == BY_SAMPLE_RANGE;
     request->full_paths = ss_arguments_has(arguments, "full-filenames");
     request->reading.load.keep_lines = request->by == BY_LEAF && !request->leaf.aggregate;
     /* A table for a program is one table. */
     if (request->by == BY_OVERVIEW && strcmp(request->view->name, "csv") == 0) {
         request->by = BY_FUNCTION;
     }
-    return true;
+    return check_tracks(arguments, request);
 }
 
 static void make_hotspots(const struct request *request, const struct ss_selection *selection,
@@ -202,6 +239,17 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
                                        .max_rows = request->has_max_rows ? request->max_rows : 0,
                                        .full_paths = request->full_paths};
         ss_tree_table(selection, &tree, &tables[0]);
+    } else if (request->by == BY_RANGE || request->by == BY_SAMPLE_RANGE) {
+        struct ss_ranges_options ranges = {.sort = request->sort, .max_rows = request->max_rows};
+        if (request->by == BY_RANGE) {
+            ss_ranges_table(selection, &ranges, &tables[0]);
+        } else {
+            ss_sample_ranges_table(selection, &ranges, &tables[0]);
+        }
+    } else if (request->by == BY_COUNTER) {
+        struct ss_counters_options counters = {.max_rows =
+                                                   request->has_max_rows ? request->max_rows : 0};
+        ss_counters_table(selection, &counters, &tables[0]);
     } else {
         make_hotspots(request, selection, (enum ss_hotspots_by)(request->by - BY_FUNCTION), 0,
                       &tables[0]);
@@ -213,6 +261,9 @@ static enum ss_status render(const struct request *request, const struct ss_repo
                              struct ss_error *err)
 {
     FILE *out = stdout;
+    if (request->output != NULL) {
+        SS_TRY(ss_reading_check_output(report->trust->selection->model, request->output, err));
+    }
     if (request->output != NULL && (out = fopen(request->output, "we")) == NULL) {
         return ss_fail_errno(err, errno, "cannot write %s", request->output);
     }
@@ -232,6 +283,18 @@ static enum ss_status render(const struct request *request, const struct ss_repo
                                request->output != NULL ? request->output : "the report");
     }
     return status;
+}
+
+/* A recording without samples is no problem for tables that need none. */
+static void forgive_no_samples(struct ss_trust *trust, const struct ss_table *table)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < trust->problems.count; i++) {
+        if (trust->problems.data[i].kind != SS_PROBLEM_NO_SAMPLES || table->row_count == 0) {
+            trust->problems.data[kept++] = trust->problems.data[i];
+        }
+    }
+    trust->problems.count = kept;
 }
 
 /* What the recording could not do is told on stderr too, and in the exit status. */
@@ -293,6 +356,9 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     ss_trust_init(&trust, selection);
     struct ss_table tables[2] = {0};
     size_t count = make_tables(request, selection, tables);
+    if (is_of_tracks(request->by)) {
+        forgive_no_samples(&trust, &tables[0]);
+    }
     struct ss_report report = {.trust = &trust,
                                .tables = tables,
                                .table_count = count,

@@ -148,6 +148,48 @@ static enum ss_status on_damage(void *context, const struct ss_trace_damage *dam
     return SS_OK;
 }
 
+static enum ss_status on_track(void *context, const struct ss_trace_track *track)
+{
+    struct ss_info_facts *facts = context;
+    if (track->ref >= facts->by_track.count) {
+        ss_vec_resize(&facts->by_track, (size_t)track->ref + 1);
+    }
+    facts->by_track.data[track->ref].kind = (uint8_t)track->kind;
+    return SS_OK;
+}
+
+static uint8_t use_track(struct ss_info_facts *facts, uint32_t ref)
+{
+    struct ss_info_track *track = &facts->by_track.data[ref];
+    facts->tracks[track->kind] += !track->used;
+    track->used = true;
+    return track->kind;
+}
+
+static enum ss_status on_name(void *context, const struct ss_trace_name *name)
+{
+    (void)name;
+    ((struct ss_info_facts *)context)->name_count++;
+    return SS_OK;
+}
+
+static enum ss_status on_event(void *context, const struct ss_trace_event *event)
+{
+    struct ss_info_facts *facts = context;
+    uint8_t kind = use_track(facts, event->track_ref);
+    facts->begins[kind] += event->kind == SS_EVENT_BEGIN;
+    facts->ends += event->kind == SS_EVENT_END;
+    facts->marks += event->kind == SS_EVENT_INSTANT;
+    facts->flow_points += event->flow != SS_FLOW_NONE;
+    return SS_OK;
+}
+
+static enum ss_status on_counter(void *context, const struct ss_trace_counter *counter)
+{
+    use_track(context, counter->track_ref);
+    return SS_OK;
+}
+
 enum ss_status ss_info_collect(const char *path, struct ss_info_facts *facts, struct ss_error *err)
 {
     static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
@@ -160,7 +202,11 @@ enum ss_status ss_info_collect(const char *path, struct ss_info_facts *facts, st
                                                     .counts = on_counts,
                                                     .note = on_note,
                                                     .clock = on_clock,
-                                                    .damage = on_damage};
+                                                    .damage = on_damage,
+                                                    .track = on_track,
+                                                    .name = on_name,
+                                                    .event = on_event,
+                                                    .counter = on_counter};
     *facts = (struct ss_info_facts){.path = path};
     return ss_trace_read(path, &visitor, facts, &facts->summary, err);
 }
@@ -175,6 +221,7 @@ void ss_info_fini(struct ss_info_facts *facts)
     ss_vec_fini(&facts->counts);
     ss_vec_fini(&facts->notes);
     ss_vec_fini(&facts->damages);
+    ss_vec_fini(&facts->by_track);
 }
 
 const struct ss_trace_attribute *ss_info_attribute(const struct ss_info_facts *facts,
@@ -193,6 +240,10 @@ uint64_t ss_info_duration_ns(const struct ss_info_facts *facts)
     const struct ss_trace_summary *summary = &facts->summary;
     uint64_t first_ns = summary->samples > 0 ? summary->first_ns : UINT64_MAX;
     uint64_t last_ns = summary->last_ns;
+    if (summary->events + summary->counter_values > 0) {
+        first_ns = summary->first_event_ns < first_ns ? summary->first_event_ns : first_ns;
+        last_ns = summary->last_event_ns > last_ns ? summary->last_event_ns : last_ns;
+    }
     if (facts->clock_count > 0) {
         uint64_t began_ns = facts->first_clock.monotonic_ns;
         uint64_t ended_ns = facts->last_clock.monotonic_ns;
@@ -209,7 +260,7 @@ const char *ss_info_state(const struct ss_info_facts *facts)
         return summary->sealed ? "complete" : "cut short";
     }
     bool only_tail = facts->damages.count == 1 && facts->damages.data[0].is_cut;
-    return only_tail && summary->lost_samples == 0 ? "cut short" : "damaged";
+    return only_tail && summary->lost_samples + summary->lost_events == 0 ? "cut short" : "damaged";
 }
 
 struct ss_trace_counts ss_info_totals(const struct ss_info_facts *facts, uint32_t source_ref)

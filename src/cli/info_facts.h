@@ -27,6 +27,11 @@ struct ss_info_damage {
     bool is_cut;
 };
 
+struct ss_info_track {
+    uint8_t kind; /* enum ss_track_kind */
+    bool used;    /* there is something on it */
+};
+
 struct ss_info_facts {
     const char *path;
     struct ss_trace_summary summary;
@@ -40,6 +45,10 @@ struct ss_info_facts {
     struct ss_vec_of(struct ss_info_damage) damages;    /* the first MAX_DAMAGES */
     uint64_t note_count, frame_count, stack_count;
     uint64_t ticks;
+    uint64_t tracks[SS_TRACK_KIND_COUNT]; /* that there is something on */
+    uint64_t begins[SS_TRACK_KIND_COUNT]; /* ranges, by the kind of their track */
+    uint64_t ends, marks, flow_points, name_count;
+    struct ss_vec_of(struct ss_info_track) by_track; /* by ref */
     uint64_t clock_count;
     struct ss_trace_clock first_clock, last_clock;
     uint64_t widest_clock_ns;

@@ -146,6 +146,20 @@ static json_t *clocks_to_json(const struct ss_info_facts *facts)
                      integer(ss_info_suspended_ns(facts)));
 }
 
+static json_t *tracks_to_json(const struct ss_info_facts *facts)
+{
+    const uint64_t *begins = facts->begins, *tracks = facts->tracks;
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "rows",
+                     integer(tracks[SS_TRACK_RANGES] + tracks[SS_TRACK_ASYNC]), "ranges",
+                     integer(begins[SS_TRACK_RANGES]), "async_ranges",
+                     integer(begins[SS_TRACK_ASYNC]), "steps", integer(begins[SS_TRACK_STEPS]),
+                     "phases", integer(begins[SS_TRACK_PHASES]), "ends", integer(facts->ends),
+                     "marks", integer(facts->marks), "flow_points", integer(facts->flow_points),
+                     "names", integer(facts->name_count), "counters",
+                     integer(tracks[SS_TRACK_COUNTER]), "counter_values",
+                     integer(facts->summary.counter_values));
+}
+
 json_t *ss_info_to_json(const struct ss_info_facts *facts)
 {
     const struct ss_trace_summary *summary = &facts->summary;
@@ -163,12 +177,14 @@ json_t *ss_info_to_json(const struct ss_info_facts *facts)
     json_object_set_new(object, "restart_points", integer(summary->restart_points));
     json_object_set_new(object, "damaged_units", integer(summary->damaged_units));
     json_object_set_new(object, "lost_bytes", integer(summary->lost_bytes));
-    json_object_set_new(object, "lost_records", integer(summary->lost_samples));
+    json_object_set_new(object, "lost_records",
+                        integer(summary->lost_samples + summary->lost_events));
     json_object_set_new(object, "damages", damages_to_json(facts));
     json_object_set_new(object, "records", integer(summary->samples));
     json_object_set_new(object, "samples", integer(facts->ticks));
     json_object_set_new(object, "frames", integer(facts->frame_count));
     json_object_set_new(object, "stacks", integer(facts->stack_count));
+    json_object_set_new(object, "tracks", tracks_to_json(facts));
     json_object_set_new(object, "attributes", attributes_to_json(facts));
     json_object_set_new(object, "sources", sources_to_json(facts));
     json_object_set_new(object, "counts", counts_to_json(facts));

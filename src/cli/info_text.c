@@ -148,10 +148,10 @@ static void print_state(const struct ss_info_facts *facts, const struct style *s
         printf("and %zu%s more places\n", facts->damages.count - 5,
                facts->damages.count == SS_INFO_MAX_DAMAGES ? " or" : "");
     }
-    if (summary->lost_samples > 0) {
+    if (summary->lost_samples + summary->lost_events > 0) {
         print_key(style, "");
         printf("%s records cannot be read because their definitions were there\n",
-               grouped(summary->lost_samples, text));
+               grouped(summary->lost_samples + summary->lost_events, text));
     }
     if (!complete) {
         print_key(style, "");
@@ -171,13 +171,48 @@ static void print_size(const struct ss_info_facts *facts, const struct style *st
            summary->restart_points == 1 ? "" : "s");
     print_key(style, "samples");
     printf("%s in %s records", grouped(facts->ticks, a), grouped(summary->samples, b));
-    if (summary->samples > 0) {
+    if (summary->samples > summary->events + summary->counter_values) {
         printf(", %.1f bytes each as written, %.1f plain",
                (double)summary->read_bytes / (double)summary->samples,
                (double)summary->plain_bytes / (double)summary->samples);
     }
     printf("; %s stacks, %s frames\n", grouped(facts->stack_count, a),
            grouped(facts->frame_count, b));
+}
+
+static void print_amount(const char *separator, uint64_t count, const char *what)
+{
+    if (count > 0) {
+        printf("%s%s %s%s", separator, grouped(count, (char[32]){0}), what, count == 1 ? "" : "s");
+    }
+}
+
+/* What lies on tracks, where there is any. */
+static void print_tracks(const struct ss_info_facts *facts, const struct style *style)
+{
+    const uint64_t *begins = facts->begins;
+    uint64_t ranges = begins[SS_TRACK_RANGES] + begins[SS_TRACK_ASYNC];
+    if (facts->summary.events > 0) {
+        print_key(style, "ranges");
+        printf("%s", grouped(ranges, (char[32]){0}));
+        print_amount(" in ", facts->tracks[SS_TRACK_RANGES] + facts->tracks[SS_TRACK_ASYNC], "row");
+        print_amount(" of ", facts->name_count, "name");
+        print_amount("; ", begins[SS_TRACK_STEPS], "step");
+        print_amount("; ", begins[SS_TRACK_PHASES], "phase");
+        print_amount("; ", facts->marks, "mark");
+        print_amount("; ", facts->flow_points, "arrow end");
+        uint64_t begun = ranges + begins[SS_TRACK_STEPS] + begins[SS_TRACK_PHASES];
+        if (begun > facts->ends) {
+            printf("; %s without an end", grouped(begun - facts->ends, (char[32]){0}));
+        }
+        printf("\n");
+    }
+    if (facts->summary.counter_values > 0) {
+        print_key(style, "counters");
+        printf("%s values", grouped(facts->summary.counter_values, (char[32]){0}));
+        print_amount(" of ", facts->tracks[SS_TRACK_COUNTER], "counter");
+        printf("\n");
+    }
 }
 
 static void print_rate(const struct ss_info_facts *facts, const struct style *style)
@@ -491,6 +526,7 @@ void ss_info_print_text(const struct ss_info_facts *facts,
     print_attribute(facts, &style, "command", "command");
     print_state(facts, &style);
     print_size(facts, &style);
+    print_tracks(facts, &style);
     print_rate(facts, &style);
     print_clocks(facts, &style);
     print_attribute(facts, &style, "written by", "stepscope_version");

@@ -2,6 +2,7 @@
 #include "cli/reading.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "analysis/trust.h"
 #include "cli/recordings.h"
@@ -93,6 +94,22 @@ enum ss_status ss_reading_load(const struct ss_arguments *arguments,
     }
     ss_strbuf_fini(&path);
     return status;
+}
+
+enum ss_status ss_reading_check_output(const struct ss_model *model, const char *output,
+                                       struct ss_error *err)
+{
+    struct stat out, in;
+    if (stat(output, &out) != 0 || !S_ISREG(out.st_mode)) {
+        return SS_OK;
+    }
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        const char *path = ss_model_text(model, model->inputs.data[i].path);
+        if (stat(path, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+            return ss_fail(err, SS_E_USAGE, "%s is what is read: name another output", output);
+        }
+    }
+    return SS_OK;
 }
 
 int ss_reading_tell_problems(const struct ss_arguments *arguments,

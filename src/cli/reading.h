@@ -64,6 +64,10 @@ enum ss_status ss_reading_load(const struct ss_arguments *arguments,
                                const struct ss_reading *reading, struct ss_model *model,
                                const char **named, struct ss_error *err);
 
+/* SS_E_USAGE when the output is one of the files that were read: writing there would destroy it. */
+enum ss_status ss_reading_check_output(const struct ss_model *model, const char *output,
+                                       struct ss_error *err);
+
 /* Tells on stderr what keeps the recording from being the whole truth; returns the exit status for
  * it: 0, or 3 for recordings that failed, are damaged or were not closed. */
 int ss_reading_tell_problems(const struct ss_arguments *arguments,

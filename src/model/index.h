@@ -42,7 +42,7 @@ static inline void ss_slots_insert(struct ss_slots *slots, uint64_t hash, uint32
 }
 
 struct ss_model_index {
-    struct ss_slots frames, stacks, totals;
+    struct ss_slots frames, stacks, totals, paths;
     /* By thread: index + 1 of the total it was last added to, often the next one too. */
     struct ss_vec_of(uint32_t) last_totals;
     uint64_t total_samples; /* of all totals; stays below 2^63 */

@@ -6,6 +6,7 @@
 
 #include "model/index.h"
 #include "model/load.h"
+#include "model/load_tracks.h"
 #include "model/origin.h"
 
 enum { MAX_REF = 0x3ffffff0 };
@@ -18,7 +19,10 @@ struct loader {
     const struct ss_model_load *load;
     uint32_t input;
     /* ref → id; 0: not defined */
-    struct id_map processes, threads, frames, stacks, sources;
+    struct id_map processes, threads, frames, stacks, sources, tracks, names;
+    struct id_map step_names; /* by track */
+    struct ss_load_tracks on_tracks;
+    struct ss_vec_of(struct ss_pending_sample) pending; /* sample_ranges */
     bool has_base;
     uint64_t base_ns;     /* the first tick of the first sample: where a time range counts from */
     uint64_t period_ns;   /* 0: unknown */
@@ -239,7 +243,14 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
     if (ticks > INT64_MAX - model->index->total_samples) {
         return ss_fail(loader->err, SS_E_LIMIT, "more than 2^63 samples");
     }
-    ss_model_add_total(model, &total);
+    if (loader->load->sample_ranges) {
+        ss_vec_push(&loader->pending,
+                    (struct ss_pending_sample){.time_ns = last_ns,
+                                               .label = id_of(&loader->names, sample->range_name),
+                                               .total = total});
+    } else {
+        ss_model_add_total(model, &total);
+    }
     model->index->total_samples += ticks;
     model->inputs.data[loader->input].samples += ticks;
     if (loader->load->keep_samples) {
@@ -297,6 +308,82 @@ static enum ss_status on_note(void *context, const struct ss_trace_note *note)
     return SS_OK;
 }
 
+static enum ss_status on_track(void *context, const struct ss_trace_track *track)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    uint32_t id = id_of(&loader->tracks, track->ref);
+    if (id == 0) {
+        ss_vec_push_zero(&model->tracks);
+        id = (uint32_t)model->tracks.count - 1;
+        SS_TRY(set_id(loader, &loader->tracks, track->ref, id));
+    }
+    model->tracks.data[id] =
+        (struct ss_model_track){.input = loader->input,
+                                .kind = track->kind,
+                                .process = id_of(&loader->processes, track->process_ref),
+                                .thread = id_of(&loader->threads, track->thread_ref),
+                                .parent = id_of(&loader->tracks, track->parent_ref),
+                                .name = intern(loader, track->name),
+                                .unit = intern(loader, track->unit),
+                                .counter = track->counter,
+                                .rank = track->rank};
+    return SS_OK;
+}
+
+static enum ss_status on_name(void *context, const struct ss_trace_name *name)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    ss_vec_push(&model->names, (struct ss_model_name){.text = intern(loader, name->text),
+                                                      .category = intern(loader, name->category),
+                                                      .colour = name->colour});
+    return set_id(loader, &loader->names, name->ref, (uint32_t)model->names.count - 1);
+}
+
+/* Steps are named by their track. */
+static uint32_t step_name(struct loader *loader, uint32_t track)
+{
+    struct ss_model *model = loader->model;
+    if (track >= loader->step_names.count) {
+        ss_vec_resize(&loader->step_names, (size_t)track + 1);
+    }
+    uint32_t *name = &loader->step_names.data[track];
+    if (*name == 0) {
+        *name = (uint32_t)model->names.count;
+        ss_vec_push(&model->names, (struct ss_model_name){.text = model->tracks.data[track].name});
+    }
+    return *name;
+}
+
+static enum ss_status on_event(void *context, const struct ss_trace_event *event)
+{
+    struct loader *loader = context;
+    uint32_t track = id_of(&loader->tracks, event->track_ref);
+    uint32_t name = id_of(&loader->names, event->name_ref);
+    if (name == 0 && event->kind == SS_EVENT_BEGIN &&
+        loader->model->tracks.data[track].kind == SS_TRACK_STEPS) {
+        name = step_name(loader, track);
+    }
+    ss_load_tracks_event(&loader->on_tracks, loader->model, track, name, event);
+    return SS_OK;
+}
+
+static enum ss_status on_counter(void *context, const struct ss_trace_counter *counter)
+{
+    struct loader *loader = context;
+    struct ss_model_value value = {.time_ns = counter->time_ns,
+                                   .track = id_of(&loader->tracks, counter->track_ref),
+                                   .is_integer = counter->is_integer};
+    if (counter->is_integer) {
+        value.integer = counter->integer;
+    } else {
+        value.real = counter->real;
+    }
+    ss_vec_push(&loader->model->values, value);
+    return SS_OK;
+}
+
 static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                 .source = on_source,
                                                 .process = on_process,
@@ -305,7 +392,39 @@ static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                 .stack = on_stack,
                                                 .sample = on_sample,
                                                 .counts = on_counts,
-                                                .note = on_note};
+                                                .note = on_note,
+                                                .track = on_track,
+                                                .name = on_name,
+                                                .event = on_event,
+                                                .counter = on_counter};
+
+/* The absolute times behind what was asked for. */
+static struct ss_load_times times_of(const struct loader *loader,
+                                     const struct ss_trace_summary *summary)
+{
+    const struct ss_model_load *load = loader->load;
+    uint64_t base_ns = loader->has_base ? loader->base_ns : summary->first_event_ns;
+    uint64_t last_ns = summary->last_event_ns;
+    return (struct ss_load_times){
+        .has_range = load->has_time_range,
+        .from_ns = base_ns + load->from_ns,
+        .to_ns = load->to_ns > UINT64_MAX - base_ns ? UINT64_MAX : base_ns + load->to_ns,
+        .last_ns = summary->last_ns > last_ns ? summary->last_ns : last_ns};
+}
+
+static void finish(struct loader *loader, const struct ss_trace_summary *summary)
+{
+    struct ss_model *model = loader->model;
+    struct ss_load_times times = times_of(loader, summary);
+    ss_load_tracks_end(&loader->on_tracks, model, &times);
+    struct ss_pending_sample *pending = loader->pending.data;
+    if (loader->pending.count > 0) {
+        ss_find_sample_ranges(model, loader->on_tracks.first_range, pending, loader->pending.count);
+    }
+    for (size_t i = 0; i < loader->pending.count; i++) {
+        ss_model_add_total(model, &pending[i].total);
+    }
+}
 
 enum ss_status ss_load_trace(struct ss_model *model, const char *path,
                              const struct ss_model_load *load, struct ss_error *err)
@@ -317,7 +436,23 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     struct loader loader = {
         .model = model, .load = load, .input = (uint32_t)model->inputs.count - 1, .err = &own};
     struct ss_trace_summary summary = {0};
-    enum ss_status status = ss_trace_read(path, &visitor, &loader, &summary, err);
+    struct ss_trace_visitor wanted = visitor;
+    if (load->no_tracks) {
+        wanted.track = NULL;
+        wanted.name = NULL;
+        wanted.event = NULL;
+        wanted.counter = NULL;
+    }
+    ss_load_tracks_begin(&loader.on_tracks, model);
+    enum ss_status status = ss_trace_read(path, &wanted, &loader, &summary, err);
+    if (status == SS_OK) {
+        finish(&loader, &summary);
+    }
+    ss_load_tracks_fini(&loader.on_tracks);
+    ss_vec_fini(&loader.pending);
+    ss_vec_fini(&loader.tracks);
+    ss_vec_fini(&loader.names);
+    ss_vec_fini(&loader.step_names);
     model->inputs.data[loader.input].summary = summary;
     ss_vec_fini(&loader.processes);
     ss_vec_fini(&loader.threads);

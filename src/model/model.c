@@ -21,6 +21,10 @@ void ss_model_init(struct ss_model *model)
     model->frames.data[0].line = -1;
     model->frames.data[0].first_line = -1;
     ss_vec_push_zero(&model->stacks);
+    ss_vec_push_zero(&model->tracks);
+    ss_vec_push_zero(&model->names);
+    ss_vec_push_zero(&model->paths);
+    ss_vec_push_zero(&model->payloads);
     model->index = ss_alloc_zero(1, sizeof *model->index);
 }
 
@@ -39,10 +43,19 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->sources);
     ss_vec_fini(&model->counts);
     ss_vec_fini(&model->notes);
+    ss_vec_fini(&model->tracks);
+    ss_vec_fini(&model->names);
+    ss_vec_fini(&model->paths);
+    ss_vec_fini(&model->ranges);
+    ss_vec_fini(&model->marks);
+    ss_vec_fini(&model->flows);
+    ss_vec_fini(&model->payloads);
+    ss_vec_fini(&model->values);
     if (model->index != NULL) {
         ss_free(model->index->frames.ids);
         ss_free(model->index->stacks.ids);
         ss_free(model->index->totals.ids);
+        ss_free(model->index->paths.ids);
         ss_vec_fini(&model->index->last_totals);
         ss_free(model->index);
     }
@@ -123,17 +136,46 @@ uint32_t ss_model_stack_id(struct ss_model *model, uint32_t parent, uint32_t fra
     return id;
 }
 
+uint32_t ss_model_path_id(struct ss_model *model, uint32_t parent, uint32_t name)
+{
+    struct ss_slots *slots = &model->index->paths;
+    if (ss_slots_grow(slots)) {
+        for (uint32_t id = 1; id < model->paths.count; id++) {
+            const struct ss_model_path *node = &model->paths.data[id];
+            ss_slots_insert(slots, ss_hash_u64(pair(node->parent, node->name)), id);
+        }
+    }
+    uint32_t slot = (uint32_t)ss_hash_u64(pair(parent, name)) & (slots->count - 1);
+    for (; slots->ids[slot] != 0; slot = (slot + 1) & (slots->count - 1)) {
+        uint32_t id = slots->ids[slot] - 1;
+        const struct ss_model_path *node = &model->paths.data[id];
+        if (node->parent == parent && node->name == name) {
+            return id;
+        }
+    }
+    if (model->paths.count >= MAX_ROWS) {
+        ss_bug("more than %d paths of ranges", MAX_ROWS);
+    }
+    uint32_t id = (uint32_t)model->paths.count;
+    uint32_t depth = model->paths.data[parent].depth + 1;
+    ss_vec_push(&model->paths, (struct ss_model_path){parent, name, depth});
+    slots->ids[slot] = id + 1;
+    slots->used++;
+    return id;
+}
+
 static uint64_t hash_total(const struct ss_model_total *total)
 {
     uint64_t flags =
         (uint64_t)total->state | (uint64_t)total->gil << 8 | (uint64_t)total->partial << 16;
-    return ss_hash_u64(pair(total->thread, total->stack) ^ (flags << 40));
+    uint64_t range = total->range * UINT64_C(0x9e3779b97f4a7c15);
+    return ss_hash_u64(pair(total->thread, total->stack) ^ (flags << 40) ^ range);
 }
 
 static bool same_total(const struct ss_model_total *a, const struct ss_model_total *b)
 {
-    return a->thread == b->thread && a->stack == b->stack && a->state == b->state &&
-           a->gil == b->gil && a->partial == b->partial;
+    return a->thread == b->thread && a->stack == b->stack && a->range == b->range &&
+           a->state == b->state && a->gil == b->gil && a->partial == b->partial;
 }
 
 /* Index of the total's row, added when it is new. */

@@ -62,12 +62,13 @@ struct ss_model_stack {
     uint32_t depth; /* 1 for an outermost frame */
 };
 
-/* Totals by (thread, stack, state, gil, partial): all that tables and flame graphs need. */
+/* Totals by (thread, stack, range, state, gil, partial): all that tables and flame graphs need. */
 struct ss_model_total {
     uint32_t thread;
     uint32_t stack;
-    uint8_t state; /* enum ss_thread_state */
-    uint8_t gil;   /* enum ss_gil_state */
+    uint32_t range; /* path of the ranges around it; 0 unless asked for (sample_ranges) */
+    uint8_t state;  /* enum ss_thread_state */
+    uint8_t gil;    /* enum ss_gil_state */
     bool partial;
     uint64_t samples; /* ticks: the sum of weights */
     uint64_t records; /* stored samples: the ticks at which the stack was really read */
@@ -126,6 +127,85 @@ struct ss_model_note {
     int64_t value;
 };
 
+struct ss_model_track {
+    uint32_t input;
+    enum ss_track_kind kind;
+    uint32_t process, thread; /* 0: none */
+    uint32_t parent;          /* a GROUP track */
+    uint32_t name, unit;      /* strings */
+    enum ss_counter_kind counter;
+    int32_t rank;
+};
+
+/* What ranges and instants are called; row 0 is "none". */
+struct ss_model_name {
+    uint32_t text, category; /* strings */
+    uint32_t colour;         /* 0xAARRGGBB; 0: none */
+};
+
+/* A name within those around it; path 0 is the root. parent < own id. */
+struct ss_model_path {
+    uint32_t parent;
+    uint32_t name;
+    uint32_t depth; /* 1 for an outermost range */
+};
+
+enum ss_model_range_flag {
+    /* As in struct ss_trace_event; a begin without an end ends with the recording. */
+    SS_RANGE_END_UNSEEN = SS_EVENT_END_UNSEEN,
+    SS_RANGE_BEGIN_UNSEEN = SS_EVENT_BEGIN_UNSEEN,
+    SS_RANGE_OUTSIDE = 128 /* began outside the time range that was asked for */
+};
+
+/* Ranges of one track and lane lie together, in order of their begins, outer before inner. */
+struct ss_model_range {
+    uint64_t begin_ns, end_ns; /* begin ≤ end */
+    uint32_t track;
+    uint32_t path;    /* within its track */
+    uint32_t payload; /* index into payloads; 0: none */
+    uint16_t lane;    /* of an ASYNC track, from 1 */
+    uint8_t flags;    /* enum ss_model_range_flag */
+};
+
+struct ss_model_mark {
+    uint64_t time_ns;
+    uint32_t track, name, payload;
+};
+
+/* Where an arrow leaves or arrives. Those of one id, by time, are the arrow's way. */
+struct ss_model_flow {
+    uint64_t id, time_ns;
+    uint32_t track;
+    uint16_t lane;
+    bool is_end;
+};
+
+struct ss_model_payload {
+    enum ss_value_type type;
+    union {
+        int64_t integer;
+        uint64_t natural;
+        double real;
+        uint32_t text; /* string */
+    };
+};
+
+/* By track, then by time. */
+struct ss_model_value {
+    uint64_t time_ns;
+    uint32_t track;
+    bool is_integer;
+    union {
+        int64_t integer;
+        double real;
+    };
+};
+
+static inline double ss_model_real(const struct ss_model_value *value)
+{
+    return value->is_integer ? (double)value->integer : value->real;
+}
+
 struct ss_model {
     struct ss_intern strings;
     struct ss_vec_of(struct ss_model_input) inputs;
@@ -140,6 +220,16 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_source) sources;
     struct ss_vec_of(struct ss_model_counts) counts;
     struct ss_vec_of(struct ss_model_note) notes;
+    struct ss_vec_of(struct ss_model_track) tracks; /* row 0 is "none", as of the next two */
+    struct ss_vec_of(struct ss_model_name) names;
+    struct ss_vec_of(struct ss_model_path) paths;
+    struct ss_vec_of(struct ss_model_range) ranges;
+    struct ss_vec_of(struct ss_model_mark) marks;
+    struct ss_vec_of(struct ss_model_flow) flows;
+    struct ss_vec_of(struct ss_model_payload) payloads;
+    struct ss_vec_of(struct ss_model_value) values;
+    uint64_t unmatched_ends; /* ends without a range that was open: left out */
+    uint64_t open_ranges;    /* begins without an end */
     /* What the load filter left out, in ticks (see struct ss_model_load). */
     uint64_t filtered_samples;
     uint32_t skipped_files;       /* of folders: neither a trace nor a raw file */
@@ -149,9 +239,11 @@ struct ss_model {
 /* What to load. Zero is everything. Times are ns since the first sample of each input. */
 struct ss_model_load {
     size_t size;
-    bool keep_samples; /* fill model.samples */
-    bool keep_lines;   /* fill model.lines */
-    bool strict;       /* an unreadable raw line is an error, and so is an odd file in a folder */
+    bool keep_samples;  /* fill model.samples */
+    bool keep_lines;    /* fill model.lines */
+    bool no_tracks;     /* leave out what lies on tracks: tables of samples do not need it */
+    bool sample_ranges; /* the ranges around each sample, in totals */
+    bool strict;        /* an unreadable raw line is an error, and so is an odd file in a folder */
     bool has_time_range;
     uint64_t from_ns, to_ns;
     bool quiet; /* no messages about skipped lines */
@@ -180,6 +272,7 @@ enum ss_status ss_model_add_raw_memory(struct ss_model *model, const char *name,
 /* Building blocks for loaders, importers and tests: ids of equal content are shared. */
 uint32_t ss_model_frame_id(struct ss_model *model, const struct ss_model_frame *frame);
 uint32_t ss_model_stack_id(struct ss_model *model, uint32_t parent, uint32_t frame);
+uint32_t ss_model_path_id(struct ss_model *model, uint32_t parent, uint32_t name);
 void ss_model_add_total(struct ss_model *model, const struct ss_model_total *total);
 
 static inline const char *ss_model_text(const struct ss_model *model, uint32_t string)

@@ -322,6 +322,12 @@ static enum ss_outcome read_packets(struct ss_step *step, struct ss_wire_cursor 
         if (field.number != SS_PF_TRACE_PACKET || field.type != SS_WIRE_BYTES) {
             continue;
         }
+        enum ss_outcome outcome;
+        if (ss_decode_small_event(step, field.body, &outcome)) {
+            decoder->summary->plain_bytes += nested ? 0 : field.value;
+            SS_STEP_TRY(outcome);
+            continue;
+        }
         struct packet packet = {0};
         SS_STEP_TRY(split_packet(step, field.body, &packet));
         if (packet.compressed.at == NULL) {

@@ -88,6 +88,10 @@ enum ss_outcome ss_decode_defaults(struct ss_step *step, struct ss_wire_cursor b
 /* A track that is none of ours: its events are left out and not missed. */
 enum ss_outcome ss_decode_foreign_track(struct ss_step *step, struct ss_wire_cursor descriptor);
 /* `event` holds what the packet says beside the TrackEvent. */
+/* The whole packet, when it is one of the small ones that a row of ranges consists of; false: it is
+ * not, and nothing was done. */
+bool ss_decode_small_event(struct ss_step *step, struct ss_wire_cursor packet,
+                           enum ss_outcome *outcome);
 enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body, uint32_t sequence,
                                 struct ss_trace_event *event);
 

@@ -95,7 +95,8 @@ enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body
     bool is_news;
     struct ss_track_target *target =
         ss_tables_put_target(tables, track.uuid, digest_of_track(&track), &is_news);
-    if (target->track == 0) {
+    bool is_new = target->track == 0;
+    if (is_new) {
         if (tables->tracks.count > SS_MAX_TRACKS) {
             return ss_step_malformed(step, "there are more tracks than a trace may have");
         }
@@ -440,4 +441,66 @@ enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body
     return message.type == SS_PF_EVENT_COUNTER
                ? tell_counter(step, &message, target, event->time_ns)
                : tell_event(step, &message, target, sequence, event);
+}
+
+/* As ss_sequence_encode writes them: sequence, flags, type, name, category, stamp, one byte or two
+ * for each tag, in this order and nothing else. */
+static bool split_small(struct ss_wire_cursor cursor, uint64_t *sequence,
+                        struct event_message *message, uint64_t *delta_ns)
+{
+    static const uint8_t flags_and_event[] = {SS_PF_SEQUENCE_FLAGS << 3, SS_PF_NEEDS_STATE,
+                                              SS_PF_TRACK_EVENT << 3 | SS_WIRE_BYTES};
+    if (cursor.end - cursor.at < 10 || *cursor.at++ != SS_PF_SEQUENCE_ID << 3 ||
+        !ss_wire_get_varint(&cursor, sequence) || cursor.end - cursor.at < 8 ||
+        memcmp(cursor.at, flags_and_event, sizeof flags_and_event) != 0) {
+        return false;
+    }
+    cursor.at += sizeof flags_and_event;
+    size_t length = *cursor.at++;
+    if (length < 2 || length >= 0x80 || length > (size_t)(cursor.end - cursor.at) ||
+        cursor.at[0] != SS_PF_EVENT_TYPE << 3) {
+        return false;
+    }
+    struct ss_wire_cursor event = {cursor.at + 2, cursor.at + length};
+    message->type = cursor.at[1];
+    if (event.at < event.end && *event.at == SS_PF_EVENT_NAME_IID << 3) {
+        event.at++;
+        if (!ss_wire_get_varint(&event, &message->name_iid)) {
+            return false;
+        }
+    }
+    uint64_t category;
+    if (event.at < event.end && *event.at == SS_PF_EVENT_CATEGORY_IIDS << 3) {
+        event.at++;
+        if (!ss_wire_get_varint(&event, &category)) {
+            return false;
+        }
+    }
+    cursor.at += length;
+    return event.at == event.end && cursor.at < cursor.end &&
+           *cursor.at++ == SS_PF_TIMESTAMP << 3 && ss_wire_get_varint(&cursor, delta_ns) &&
+           cursor.at == cursor.end;
+}
+
+bool ss_decode_small_event(struct ss_step *step, struct ss_wire_cursor packet,
+                           enum ss_outcome *outcome)
+{
+    struct ss_decoder *decoder = step->decoder;
+    uint64_t sequence, delta_ns;
+    struct event_message message = {0};
+    if (!split_small(packet, &sequence, &message, &delta_ns) || sequence <= SS_SEQUENCE ||
+        sequence >= decoder->sequences.count || message.type == 0 ||
+        message.type > SS_PF_EVENT_INSTANT) {
+        return false;
+    }
+    struct ss_decoder_sequence *state = &decoder->sequences.data[sequence];
+    state->time_ns += delta_ns;
+    *outcome = SS_STEP_GOOD;
+    if (state->target.track == 0) {
+        decoder->summary->lost_events++;
+        return true;
+    }
+    struct ss_trace_event event = {.time_ns = state->time_ns};
+    *outcome = tell_event(step, &message, state->target, (uint32_t)sequence, &event);
+    return true;
 }

@@ -12,6 +12,7 @@ enum {
     SAMPLE_BYTES = 34,            /* usual size of a sample's packet */
     FAST_ABOVE_BYTES = 96 * 1024, /* a busy recording compresses with less effort */
     LEVEL_FAST = 1,
+    LEVEL_RANGES = 4, /* packets of 15 bytes: the first level that looks behind the first match */
     LEVEL_SMALL = 6
 };
 
@@ -184,11 +185,14 @@ static void put_body(struct ss_unit *unit, struct ss_deflater *deflater)
 {
     struct ss_wire_buffer *out = &unit->stored;
     if (deflater != NULL) {
-        int level = unit->plain.length > FAST_ABOVE_BYTES ? LEVEL_FAST : LEVEL_SMALL;
+        bool ranges = unit->sequence_events > unit->events.count;
+        int level = unit->plain.length <= FAST_ABOVE_BYTES ? LEVEL_SMALL
+                    : ranges                               ? LEVEL_RANGES
+                                                           : LEVEL_FAST;
         size_t before = out->length;
         size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
         size_t content = ss_wire_begin(out, SS_PF_COMPRESSED_PACKETS);
-        if (ss_deflate(deflater, level, unit->plain.data, unit->plain.length, out)) {
+        if (ss_deflate(deflater, level, !ranges, unit->plain.data, unit->plain.length, out)) {
             ss_wire_end(out, content);
             ss_wire_end(out, packet);
             return;

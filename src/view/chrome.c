@@ -6,26 +6,10 @@
 #include "analysis/trust.h"
 #include "base/alloc.h"
 #include "base/version.h"
+#include "view/chrome_build.h"
 #include "view/json_text.h"
 #include "view/pair_ids.h"
 #include "view/shown.h"
-#include "view/spans.h"
-
-/* Ids for processes and threads whose own id is unknown or taken by another machine's: beyond
- * what Linux gives out (4,194,304). */
-enum { FIRST_SYNTHETIC_ID = 5000000 };
-
-struct writing {
-    const struct ss_selection *selection;
-    const struct ss_chrome_options *options;
-    struct ss_sink *sink;
-    struct ss_spans spans;
-    ss_span_list list;
-    int64_t *pid_of_process;
-    bool *process_named;
-    struct ss_vec_of(uint32_t) open, path; /* frames, outermost first */
-    bool any_event;
-};
 
 static const char *category_of(const struct ss_model_frame *frame)
 {
@@ -41,7 +25,7 @@ static const char *category_of(const struct ss_model_frame *frame)
     }
 }
 
-static void begin_event(struct writing *writing)
+void ss_chrome_begin_event(struct ss_chrome_writing *writing)
 {
     ss_sink_text(writing->sink, writing->any_event ? ",\n{" : "\n{");
     writing->any_event = true;
@@ -49,10 +33,10 @@ static void begin_event(struct writing *writing)
 
 /* ---- names ----------------------------------------------------------------------------- */
 
-static void write_metadata(struct writing *writing, const char *what, const char *key, int64_t pid,
-                           int64_t tid, struct ss_strview text)
+void ss_chrome_metadata(struct ss_chrome_writing *writing, const char *what, const char *key,
+                        int64_t pid, int64_t tid, struct ss_strview text)
 {
-    begin_event(writing);
+    ss_chrome_begin_event(writing);
     ss_sink_format(writing->sink,
                    "\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64
                    ",\"ts\":0,\"args\":{\"%s\":",
@@ -61,7 +45,7 @@ static void write_metadata(struct writing *writing, const char *what, const char
     ss_sink_text(writing->sink, "}}");
 }
 
-static void number_processes(struct writing *writing)
+static void number_processes(struct ss_chrome_writing *writing)
 {
     const struct ss_model *model = writing->selection->model;
     struct ss_pair_ids taken = {0};
@@ -77,7 +61,7 @@ static void number_processes(struct writing *writing)
     ss_pair_ids_fini(&taken);
 }
 
-static void name_process(struct writing *writing, uint32_t process)
+void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process)
 {
     if (writing->process_named[process]) {
         return;
@@ -87,19 +71,21 @@ static void name_process(struct writing *writing, uint32_t process)
     const struct ss_model_process *row = &model->processes.data[process];
     int64_t pid = writing->pid_of_process[process];
     uint32_t name = row->cmdline != 0 ? row->cmdline : row->name;
-    if (name != 0) {
-        write_metadata(writing, "process_name", "name", pid, pid,
-                       ss_intern_get(&model->strings, name));
+    if (process == 0) {
+        ss_chrome_metadata(writing, "process_name", "name", pid, pid, ss_strview_of("host"));
+    } else if (name != 0) {
+        ss_chrome_metadata(writing, "process_name", "name", pid, pid,
+                           ss_intern_get(&model->strings, name));
     }
     if (row->label != 0) {
-        write_metadata(writing, "process_labels", "labels", pid, pid,
-                       ss_intern_get(&model->strings, row->label));
+        ss_chrome_metadata(writing, "process_labels", "labels", pid, pid,
+                           ss_intern_get(&model->strings, row->label));
     }
 }
 
 /* ---- events ---------------------------------------------------------------------------- */
 
-static void write_begin(struct writing *writing, uint32_t frame, int64_t pid, int64_t tid,
+static void write_begin(struct ss_chrome_writing *writing, uint32_t frame, int64_t pid, int64_t tid,
                         uint64_t time_ns)
 {
     const struct ss_model *model = writing->selection->model;
@@ -107,7 +93,7 @@ static void write_begin(struct writing *writing, uint32_t frame, int64_t pid, in
     struct ss_strview file = ss_frame_file(model, row, &writing->options->style);
     int32_t line = ss_frame_line(row, &writing->options->style);
     uint32_t name = row->function != 0 ? row->function : row->name;
-    begin_event(writing);
+    ss_chrome_begin_event(writing);
     ss_sink_format(writing->sink,
                    "\"ph\":\"B\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", pid, tid);
     ss_json_write_us(writing->sink, time_ns);
@@ -124,12 +110,12 @@ static void write_begin(struct writing *writing, uint32_t frame, int64_t pid, in
     ss_sink_text(writing->sink, "}");
 }
 
-static void close_down_to(struct writing *writing, size_t depth, int64_t pid, int64_t tid,
+static void close_down_to(struct ss_chrome_writing *writing, size_t depth, int64_t pid, int64_t tid,
                           uint64_t time_ns)
 {
     while (writing->open.count > depth) {
         writing->open.count--;
-        begin_event(writing);
+        ss_chrome_begin_event(writing);
         ss_sink_format(writing->sink,
                        "\"ph\":\"E\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", pid, tid);
         ss_json_write_us(writing->sink, time_ns);
@@ -145,7 +131,7 @@ static bool same_call(const struct ss_model *model, uint32_t a, uint32_t b)
                       left->file == right->file && left->first_line == right->first_line);
 }
 
-static void write_span(struct writing *writing, const struct ss_span *span, int64_t pid,
+static void write_span(struct ss_chrome_writing *writing, const struct ss_span *span, int64_t pid,
                        int64_t tid)
 {
     const struct ss_model *model = writing->selection->model;
@@ -166,7 +152,7 @@ static void write_span(struct writing *writing, const struct ss_span *span, int6
     }
 }
 
-static void write_thread(struct writing *writing, uint32_t thread)
+static void write_thread(struct ss_chrome_writing *writing, uint32_t thread)
 {
     const struct ss_model *model = writing->selection->model;
     const struct ss_model_thread *row = &model->threads.data[thread];
@@ -176,10 +162,10 @@ static void write_thread(struct writing *writing, uint32_t thread)
     }
     int64_t pid = writing->pid_of_process[row->process];
     int64_t tid = row->tid > 0 ? row->tid : FIRST_SYNTHETIC_ID + (int64_t)thread;
-    name_process(writing, row->process);
+    ss_chrome_name_process(writing, row->process);
     if (row->name != 0) {
-        write_metadata(writing, "thread_name", "name", pid, tid,
-                       ss_intern_get(&model->strings, row->name));
+        ss_chrome_metadata(writing, "thread_name", "name", pid, tid,
+                           ss_intern_get(&model->strings, row->name));
     }
     uint64_t end_ns = 0;
     for (size_t i = 0; i < writing->list.count && !ss_sink_failed(writing->sink); i++) {
@@ -193,7 +179,7 @@ static void write_thread(struct writing *writing, uint32_t thread)
     close_down_to(writing, 0, pid, tid, end_ns);
 }
 
-static void write_head(struct writing *writing)
+static void write_head(struct ss_chrome_writing *writing)
 {
     struct ss_trust trust;
     ss_trust_init(&trust, writing->selection);
@@ -228,10 +214,10 @@ enum ss_status ss_view_chrome(const struct ss_selection *selection,
 {
     const struct ss_model *model = selection->model;
     SS_TRY(check_times(model, err));
-    if (selection->shown == 0) {
+    if (selection->shown == 0 && !ss_chrome_has_tracks(selection)) {
         return ss_fail_no_samples(selection, err);
     }
-    struct writing writing = {
+    struct ss_chrome_writing writing = {
         .selection = selection,
         .options = options,
         .sink = sink,
@@ -243,6 +229,7 @@ enum ss_status ss_view_chrome(const struct ss_selection *selection,
     for (uint32_t thread = 0; thread < model->threads.count && !ss_sink_failed(sink); thread++) {
         write_thread(&writing, thread);
     }
+    ss_chrome_write_tracks(&writing);
     ss_sink_text(sink, "]}\n");
     ss_spans_fini(&writing.spans);
     ss_free(writing.pid_of_process);

@@ -7,7 +7,7 @@
 #include "view/flame_tree.h"
 #include "view/pair_ids.h"
 
-/* A process or thread label around the frames; group 0 is none. */
+/* A process, thread or range label around the frames; group 0 is none. */
 struct ss_flame_group {
     uint32_t parent, label;
 };
@@ -37,7 +37,8 @@ struct ss_flame_build {
 };
 
 uint32_t ss_flame_frame_label(struct ss_flame_build *build, uint32_t frame);
-uint32_t ss_flame_thread_group(struct ss_flame_build *build, uint32_t thread);
+/* The innermost group around the frames of a total. */
+uint32_t ss_flame_group_of(struct ss_flame_build *build, const struct ss_model_total *total);
 uint32_t ss_flame_child(struct ss_flame_build *build, uint32_t node, uint32_t label);
 
 void ss_flame_reverse_add(struct ss_flame_build *build, const struct ss_model_total *total);

@@ -85,6 +85,10 @@ static enum palette palette_of_origin(enum ss_code_origin origin)
 ss_flame_class ss_flame_class_of(const struct ss_flame_tree *tree,
                                  const struct ss_flame_label *label, enum ss_flame_scheme scheme)
 {
+    if (label->kind == SS_FLAME_RANGE) {
+        uint32_t name = hash_of(tree, label->name);
+        return hashed(FUNCTION, name, name >> 8);
+    }
     if (label->kind != SS_FLAME_FRAME) {
         return class_at(GROUP, 0, label->kind == SS_FLAME_ALL ? 0 : (int)label->kind - 1);
     }

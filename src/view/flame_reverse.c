@@ -53,7 +53,7 @@ static void advance(struct ss_flame_build *build, struct ss_flame_walker *walker
 
 void ss_flame_reverse_add(struct ss_flame_build *build, const struct ss_model_total *total)
 {
-    struct ss_flame_walker walker = {.group = ss_flame_thread_group(build, total->thread),
+    struct ss_flame_walker walker = {.group = ss_flame_group_of(build, total),
                                      .side = (uint8_t)build->side,
                                      .waiting = ss_total_is_idle(build->models[build->side], total),
                                      .samples = total->samples,

@@ -139,6 +139,7 @@ static void build_tree(struct ss_flame_picture *picture, bool processes)
                                          .style = options->style,
                                          .processes = processes,
                                          .threads = options->threads,
+                                         .ranges = options->ranges,
                                          .reverse = options->reverse,
                                          .minimum_share = picture->asked_minimum_share};
     ss_flame_tree_init(&picture->tree, picture->now, picture->base, &tree);

@@ -20,6 +20,7 @@ struct ss_flame_options {
     bool inverted;     /* outermost at the bottom */
     bool reverse;      /* leaves outermost */
     bool threads;      /* boxes for threads */
+    bool ranges;       /* boxes for the ranges around the samples (load with sample_ranges) */
     bool no_processes; /* no boxes for processes, also when there are several */
     enum ss_flame_scheme colors;
     bool base_widths;  /* difference: widths of the baseline first */

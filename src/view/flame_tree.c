@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "view/flame_build.h"
 
-enum { NAME_BYTES = 300, LONGEST_CYCLE = 8 };
+enum { NAME_BYTES = 300, LONGEST_CYCLE = 8, DEEPEST_RANGE = 256 };
 
 /* ---- labels ---------------------------------------------------------------------------- */
 
@@ -97,7 +97,7 @@ static uint32_t process_group(struct ss_flame_build *build, uint32_t process, in
     return put_group(build, parent, group_label(build, SS_FLAME_PROCESS, process));
 }
 
-uint32_t ss_flame_thread_group(struct ss_flame_build *build, uint32_t thread)
+static uint32_t thread_group(struct ss_flame_build *build, uint32_t thread)
 {
     uint32_t *known = &build->group_of_thread[build->side][thread];
     if (*known == 0) {
@@ -114,6 +114,38 @@ uint32_t ss_flame_thread_group(struct ss_flame_build *build, uint32_t thread)
         *known = group + 1;
     }
     return *known - 1;
+}
+
+static uint32_t range_label(struct ss_flame_build *build, uint32_t path)
+{
+    const struct ss_model *model = build->models[build->side];
+    uint32_t text = model->names.data[model->paths.data[path].name].text;
+    struct ss_flame_label label = {.kind = SS_FLAME_RANGE,
+                                   .name = put_clean(build, ss_intern_get(&model->strings, text))};
+    return put_label(build, &label);
+}
+
+/* Ranges nested deeper than anybody looks stay with the outer ones. */
+static uint32_t range_group(struct ss_flame_build *build, uint32_t outside, uint32_t path)
+{
+    const struct ss_model *model = build->models[build->side];
+    uint32_t inward[DEEPEST_RANGE], count = 0;
+    while (model->paths.data[path].depth > DEEPEST_RANGE) {
+        path = model->paths.data[path].parent;
+    }
+    for (; path != 0; path = model->paths.data[path].parent) {
+        inward[count++] = path;
+    }
+    while (count > 0) {
+        outside = put_group(build, outside, range_label(build, inward[--count]));
+    }
+    return outside;
+}
+
+uint32_t ss_flame_group_of(struct ss_flame_build *build, const struct ss_model_total *total)
+{
+    uint32_t group = thread_group(build, total->thread);
+    return build->options->ranges ? range_group(build, group, total->range) : group;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------- */
@@ -209,7 +241,7 @@ static uint32_t stack_node(struct ss_flame_build *build, uint32_t group, uint32_
 
 static void add_forward(struct ss_flame_build *build, const struct ss_model_total *total)
 {
-    uint32_t group = ss_flame_thread_group(build, total->thread);
+    uint32_t group = ss_flame_group_of(build, total);
     /* The call may move the nodes. */
     uint32_t id = stack_node(build, group, total->stack);
     struct ss_flame_node *node = &build->tree->nodes.data[id];

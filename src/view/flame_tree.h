@@ -16,7 +16,13 @@
 #include "model/model.h"
 #include "view/frame_text.h"
 
-enum ss_flame_kind { SS_FLAME_FRAME, SS_FLAME_ALL, SS_FLAME_PROCESS, SS_FLAME_THREAD };
+enum ss_flame_kind {
+    SS_FLAME_FRAME,
+    SS_FLAME_ALL,
+    SS_FLAME_PROCESS,
+    SS_FLAME_THREAD,
+    SS_FLAME_RANGE /* of annotations; flame.js knows the numbers */
+};
 
 struct ss_flame_label {
     enum ss_flame_kind kind;
@@ -43,6 +49,7 @@ struct ss_flame_tree_options {
     struct ss_frame_style style;
     bool processes; /* process labels as outermost boxes */
     bool threads;   /* thread labels inside them */
+    bool ranges;    /* and inside those the ranges around the samples */
     bool reverse;   /* leaves outermost */
     /* Runs of at most 8 frames that repeat at once become one. */
     bool merge_recursion;

@@ -8,6 +8,7 @@
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
 #include "view/report.h"
+#include "view/report_tables.h"
 #include "view/text_cell.h"
 #include "view/text_table.h"
 
@@ -91,7 +92,8 @@ enum {
 };
 
 /* Who or where the row is. */
-static void put_identity(struct ss_text_table *text, const struct ss_cell *cells, bool by_file)
+static void put_identity(struct ss_text_table *text, const struct ss_cell *cells, bool by_file,
+                         bool of_ranges)
 {
     const struct ss_cell *pid = &cells[SS_HOT_PID], *tid = &cells[SS_HOT_TID];
     if (by_file) {
@@ -100,6 +102,8 @@ static void put_identity(struct ss_text_table *text, const struct ss_cell *cells
     }
     if (cells[SS_HOT_NAME].type == SS_CELL_TEXT) {
         ss_text_table_put(text, SHOW_NAME, cells[SS_HOT_NAME].text, NULL);
+    } else if (of_ranges) {
+        ss_text_table_put(text, SHOW_NAME, ss_strview_of("(in no range)"), "darkgray");
     }
     if (tid->type == SS_CELL_INTEGER && pid->type == SS_CELL_INTEGER) {
         ss_text_table_putf(text, SHOW_PLACE, "cyan", "%" PRId64 "/%" PRId64, pid->integer,
@@ -112,7 +116,8 @@ static void put_identity(struct ss_text_table *text, const struct ss_cell *cells
     }
 }
 
-static void put_hot_row(struct ss_text_table *text, const struct ss_cell *cells, bool by_file)
+static void put_hot_row(struct ss_text_table *text, const struct ss_cell *cells, bool by_file,
+                        bool of_ranges)
 {
     const char *colour = share_colour(cells[SS_HOT_SELF_PERCENT].real);
     ss_text_table_add_row(text, row_colour(cells[SS_HOT_TOTAL].integer));
@@ -126,7 +131,7 @@ static void put_hot_row(struct ss_text_table *text, const struct ss_cell *cells,
     }
     put_share(text, SHOW_TOTAL, cells[SS_HOT_TOTAL_PERCENT].real, cells[SS_HOT_TOTAL_PM].real,
               NULL);
-    put_identity(text, cells, by_file);
+    put_identity(text, cells, by_file, of_ranges);
 }
 
 static enum ss_status print_hotspots(const struct ss_table *table,
@@ -139,12 +144,13 @@ static enum ss_status print_hotspots(const struct ss_table *table,
                   {"line", "function", "where"},
                   {"file", "file", ""},
                   {"thread", "thread", "pid/tid"},
-                  {"process", "process", "pid"}};
+                  {"process", "process", "pid"},
+                  {"sample-range", "range", "within"}};
     size_t kind = 0;
     while (strcmp(titles[kind].by, table->name) != 0) {
         kind++;
     }
-    bool by_file = strcmp(table->name, "file") == 0, by_place = kind < 2;
+    bool by_file = strcmp(table->name, "file") == 0, by_place = kind < 2 || kind == 5;
     const struct ss_text_column columns[SHOW_COUNT] = {
         [SHOW_SELF] = {.title = "self", .right = true},
         [SHOW_BAR] = {.title = "", .drops = true},
@@ -156,7 +162,7 @@ static enum ss_status print_hotspots(const struct ss_table *table,
     struct ss_text_table text;
     ss_text_table_init(&text, columns, SHOW_COUNT);
     for (size_t row = 0; row < table->row_count; row++) {
-        put_hot_row(&text, ss_table_cell(table, row, 0), by_file);
+        put_hot_row(&text, ss_table_cell(table, row, 0), by_file, kind == 5);
     }
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
     ss_text_table_fini(&text);
@@ -319,6 +325,14 @@ static void print_hidden(const struct ss_table *table, const struct ss_report_st
     bool tree = strcmp(table->name, "tree") == 0;
     if (table->hidden_rows > 0) {
         bool small = table->small_rows == table->hidden_rows;
+        if (ss_report_is_of_tracks(table)) {
+            ss_text_append_count(&text, table->hidden_rows);
+            ss_strbuf_append_format(&text, " row%s not shown: --num-rows all",
+                                    table->hidden_rows == 1 ? "" : "s");
+            print_note(style, out, text.data);
+            ss_strbuf_fini(&text);
+            return;
+        }
         double share = table->shown_samples > 0
                            ? 100 * (double)table->hidden_samples / (double)table->shown_samples
                            : 0;
@@ -348,13 +362,17 @@ static enum ss_status print_table(const struct ss_table *table, const struct ss_
 {
     fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", table->title,
             style->colour ? "\033[0m" : "");
-    if (table->row_count == 0) {
+    if (table->row_count == 0 && ss_report_is_of_tracks(table)) {
+        print_note(style, out, ss_report_empty_text(table));
+    } else if (table->row_count == 0) {
         print_note(style, out,
                    table->hidden_rows > 0
                        ? "no row rests on 30 samples or more: too few to name any"
                        : "no samples");
     } else if (strcmp(table->name, "leaf") == 0) {
         SS_TRY(print_leaves(table, style, out, err));
+    } else if (ss_report_is_of_tracks(table)) {
+        SS_TRY(ss_report_text_tracks(table, style, out, err));
     } else if (strcmp(table->name, "tree") == 0) {
         SS_TRY(print_tree(table, style, out, err));
     } else {
@@ -368,6 +386,9 @@ static enum ss_status print_table(const struct ss_table *table, const struct ss_
 static bool has_small_rows(const struct ss_table *table)
 {
     bool leaf = strcmp(table->name, "leaf") == 0;
+    if (ss_report_is_of_tracks(table)) {
+        return false; /* counted, not sampled */
+    }
     size_t column = ss_table_column(table, leaf ? "samples" : "total_samples");
     for (size_t row = 0; row < table->row_count; row++) {
         if (ss_table_cell(table, row, column)->integer < SS_MIN_CLAIM_SAMPLES) {
@@ -384,7 +405,8 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
     const struct ss_selection *selection = report->trust->selection;
     struct ss_strbuf text;
     ss_strbuf_init(&text, 1024);
-    if (selection->idle > 0) {
+    bool sampled = report->table_count == 0 || !ss_report_is_of_tracks(&report->tables[0]);
+    if (selection->idle > 0 && sampled) {
         ss_text_append_count(&text, selection->idle);
         ss_strbuf_append_text(&text, " idle samples not shown: --idle all counts them");
         print_note(style, out, text.data);
@@ -399,7 +421,7 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
                                  : "Rows on fewer than 30 samples claim no hotspot.");
     }
     ss_strbuf_fini(&text);
-    return small || selection->idle > 0;
+    return small || (selection->idle > 0 && sampled);
 }
 
 static void print_steps(const struct ss_report_step *steps, const struct ss_report_style *style,

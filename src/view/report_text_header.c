@@ -178,6 +178,18 @@ static void print_sampling(struct panel *panel, const struct ss_trust_input *all
     end_line(panel);
 }
 
+/* A repaired file is whole again, yet not all that was recorded. */
+static void print_repairs(struct panel *panel, const struct ss_trust_input *all)
+{
+    if (all->repaired_places > 0) {
+        begin_line(panel, "Repaired");
+        add_count(panel, "", all->repaired_places,
+                  all->repaired_places == 1 ? "damaged place left out" : "damaged places left out");
+        add_count(panel, " · ", all->repaired_bytes, "bytes of samples are missing");
+        end_line(panel);
+    }
+}
+
 /* recorded = shown + what each reason took away: whoever adds up gets the same. */
 static void print_samples(struct panel *panel, const struct ss_selection *selection)
 {
@@ -266,6 +278,7 @@ void ss_report_text_header(const struct ss_trust *trust, const struct ss_report_
     print_recorded(&panel, trust);
     print_sampling(&panel, &trust->all);
     print_samples(&panel, trust->selection);
+    print_repairs(&panel, &trust->all);
     print_problems(&panel, trust);
     fputc('\n', out);
     ss_strbuf_fini(&panel.line);

@@ -128,6 +128,29 @@ static void find_bases(struct ss_spans *spans)
     }
 }
 
+static void begin_by(struct ss_spans *spans, uint32_t track, uint64_t time_ns)
+{
+    uint64_t *base_ns = &spans->base_ns[spans->selection->model->tracks.data[track].input];
+    *base_ns = time_ns < *base_ns ? time_ns : *base_ns;
+}
+
+/* Time counts from the first thing that is there, sample or not. */
+static void find_bases_of_tracks(struct ss_spans *spans)
+{
+    const struct ss_model *model = spans->selection->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        if ((model->ranges.data[i].flags & SS_RANGE_OUTSIDE) == 0) {
+            begin_by(spans, model->ranges.data[i].track, model->ranges.data[i].begin_ns);
+        }
+    }
+    for (size_t i = 0; i < model->marks.count; i++) {
+        begin_by(spans, model->marks.data[i].track, model->marks.data[i].time_ns);
+    }
+    for (size_t i = 0; i < model->values.count; i++) {
+        begin_by(spans, model->values.data[i].track, model->values.data[i].time_ns);
+    }
+}
+
 void ss_spans_init(struct ss_spans *spans, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
@@ -140,6 +163,7 @@ void ss_spans_init(struct ss_spans *spans, const struct ss_selection *selection)
     mark_kept(spans);
     sort_samples(spans);
     find_bases(spans);
+    find_bases_of_tracks(spans);
 }
 
 void ss_spans_fini(struct ss_spans *spans)

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 
 struct ss_span {
-    uint64_t start_ns, end_ns; /* since the first sample of the input */
+    uint64_t start_ns, end_ns; /* since the input's base */
     uint32_t stack;
 };
 
@@ -26,7 +26,7 @@ struct ss_spans {
     uint32_t *order;   /* indexes of samples, by thread, then by time */
     uint32_t *first;   /* by thread: where its samples begin in `order`; one more at the end */
     bool *kept;        /* by sample */
-    uint64_t *base_ns; /* by input */
+    uint64_t *base_ns; /* by input: the first sample, or what of the tracks is earlier */
 };
 
 /* Needs a model that was loaded with keep_samples. */

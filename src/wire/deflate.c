@@ -9,7 +9,7 @@
 
 struct ss_deflater {
     z_stream stream;
-    int level;
+    int level, strategy;
 };
 
 struct ss_inflater {
@@ -20,7 +20,10 @@ struct ss_deflater *ss_deflater_new(void)
 {
     struct ss_deflater *deflater = ss_alloc_zero(1, sizeof *deflater);
     deflater->level = Z_BEST_SPEED;
-    if (deflateInit(&deflater->stream, deflater->level) != Z_OK) {
+    deflater->strategy = Z_DEFAULT_STRATEGY;
+    /* The largest hash and blocks: units of many small packets get some percent smaller. */
+    if (deflateInit2(&deflater->stream, deflater->level, Z_DEFLATED, MAX_WBITS, MAX_MEM_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
         ss_bug("zlib cannot start a stream");
     }
     return deflater;
@@ -34,18 +37,20 @@ void ss_deflater_free(struct ss_deflater *deflater)
     }
 }
 
-bool ss_deflate(struct ss_deflater *deflater, int level, const void *bytes, size_t length,
-                struct ss_wire_buffer *out)
+bool ss_deflate(struct ss_deflater *deflater, int level, bool short_matches, const void *bytes,
+                size_t length, struct ss_wire_buffer *out)
 {
     z_stream *stream = &deflater->stream;
     if (length > UINT_MAX || deflateReset(stream) != Z_OK) {
         return false;
     }
-    if (level != deflater->level) {
-        if (deflateParams(stream, level, Z_DEFAULT_STRATEGY) != Z_OK) {
+    int strategy = short_matches ? Z_DEFAULT_STRATEGY : Z_FILTERED;
+    if (level != deflater->level || strategy != deflater->strategy) {
+        if (deflateParams(stream, level, strategy) != Z_OK) {
             return false;
         }
         deflater->level = level;
+        deflater->strategy = strategy;
     }
     uLong bound = deflateBound(stream, (uLong)length);
     if (bound > UINT_MAX) {

@@ -18,8 +18,8 @@ struct ss_inflater;
 struct ss_deflater *ss_deflater_new(void);
 void ss_deflater_free(struct ss_deflater *deflater); /* NULL is fine */
 /* Appends the compressed bytes to `out`. False only when zlib itself fails. Level 1 to 9. */
-bool ss_deflate(struct ss_deflater *deflater, int level, const void *bytes, size_t length,
-                struct ss_wire_buffer *out);
+bool ss_deflate(struct ss_deflater *deflater, int level, bool short_matches, const void *bytes,
+                size_t length, struct ss_wire_buffer *out);
 
 struct ss_inflater *ss_inflater_new(void);
 void ss_inflater_free(struct ss_inflater *inflater);

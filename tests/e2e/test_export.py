@@ -254,7 +254,7 @@ def slices(data):
     """(tid, name, start, end, depth) of every call; checks order and nesting on the way."""
     open_calls, last, found = collections.defaultdict(list), {}, []
     for event in data["traceEvents"]:
-        if event["ph"] == "M":
+        if event["ph"] not in "BE":  # of the samples; test_tracks.py looks at the others
             continue
         track = (event["pid"], event["tid"])
         time_ns = round(event["ts"] * 1000)

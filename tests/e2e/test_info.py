@@ -96,6 +96,7 @@ def test_damaged_files_are_told_and_repaired(stepscope, golden, tmp_path, name, 
     assert other["records"] == one["records"] and other["samples"] == one["samples"]
     assert [n["kind"] for n in other["notes"]].count("file-damage") == 1
     stepscope("info", "--check", fixed)
+    assert "1 damaged place left out" in stepscope("report", fixed, status=None).stdout
     assert broken.read_bytes() == before
 
 

@@ -250,6 +250,9 @@ def test_script_without_python_and_without_dashes(stepscope, tmp_path):
 
 def test_options_of_py_spy_are_accepted(stepscope, python, tmp_path):
     out = tmp_path / "o.txt"
+    stepscope("record", "-d", "unlimited", "-F", "-o", out, "--", python, "-c",
+              "import time; time.sleep(0.3)")
+    stepscope("record", "-F", "--nolineno", "-o", out, "--", "true", status=2)
     done = stepscope("record", "-r", "100", "-d", "1", "-s", "-t", "-g", "-i", "-F", "-n",
                      "--nonblocking", "-f", "raw", "-o", out, "--", python,
                      WORKLOADS / "spin.py", "--seconds", "0.6")

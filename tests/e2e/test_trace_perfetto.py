@@ -184,3 +184,149 @@ def test_our_extension_is_free_in_the_published_schema():
     assert OURS not in descriptor.fields_by_number
     known = descriptor.file.pool.FindAllExtensions(descriptor)
     assert OURS not in {extension.number for extension in known}
+
+
+# --- what lies on tracks --------------------------------------------------------------------------
+
+
+class Tracks:
+    """What an importer makes of track descriptors and events: per sequence its interning, clock and
+    default track; then, by time, a stack of open slices for each track."""
+
+    def __init__(self, packets):
+        self.descriptors, self.events, self.found = {}, [], collections.Counter()
+        self.flows = collections.defaultdict(list)
+        self.values = collections.defaultdict(list)
+        sequences = collections.defaultdict(Sequence)
+        defaults = {}
+        for packet in packets:
+            unknown_fields(packet, "packet", self.found)
+            identity = packet.trusted_packet_sequence_id
+            sequence = sequences[identity]
+            if packet.sequence_flags & 1:
+                defaults.pop(identity, None)
+            sequence.feed(packet)
+            if packet.trace_packet_defaults.HasField("track_event_defaults"):
+                defaults[identity] = packet.trace_packet_defaults.track_event_defaults.track_uuid
+            if packet.HasField("track_descriptor"):
+                self.descriptors[packet.track_descriptor.uuid] = packet.track_descriptor
+            if packet.HasField("track_event"):
+                self.take(packet, sequence, defaults.get(identity))
+
+    def take(self, packet, sequence, default):
+        event = packet.track_event
+        uuid = event.track_uuid if event.HasField("track_uuid") else default
+        assert uuid in self.descriptors
+        time = sequence.time(packet)
+        if event.type == event.TYPE_COUNTER:
+            which = event.WhichOneof("counter_value_field")
+            self.values[uuid].append((time, getattr(event, which)))
+            return
+        name = event.name or (sequence.tables["event_names"][event.name_iid].name
+                              if event.name_iid else "")
+        categories = [sequence.tables["event_categories"][iid].name for iid in event.category_iids]
+        self.events.append((time, uuid, event, name, categories))
+
+    def slices(self):
+        """(track, name, begin, end, depth); asserts that ends match begins."""
+        open_slices, found = collections.defaultdict(list), []
+        for time, uuid, event, name, _ in sorted(self.events, key=lambda e: e[0]):
+            if event.type == event.TYPE_SLICE_BEGIN:
+                open_slices[uuid].append((name, time))
+            elif event.type == event.TYPE_SLICE_END:
+                name, begin = open_slices[uuid].pop()
+                found.append((uuid, name, begin, time, len(open_slices[uuid])))
+        return found, {uuid: names for uuid, names in open_slices.items() if names}
+
+    def path(self, uuid):
+        """Names of the track and what it lies in, outermost first."""
+        names = []
+        while uuid:
+            track = self.descriptors[uuid]
+            names.append(track.name or track.process.process_name or track.thread.thread_name)
+            uuid = track.parent_uuid
+        return tuple(reversed(names))
+
+
+@pytest.fixture(scope="module")
+def tracks(source_dir):
+    return Tracks(packets_of(source_dir / "tests" / "golden" / "good" / "tracks.pftrace"))
+
+
+def test_tracks_have_no_unknown_fields(tracks):
+    assert set(tracks.found) == {("packet", OURS)}
+
+
+def test_slices_are_where_they_belong(tracks):
+    slices, left_open = tracks.slices()
+    start = min(begin for _, _, begin, _, _ in slices)
+    found = collections.Counter((tracks.path(uuid), name) for uuid, name, *_ in slices)
+    assert found == {
+        (("train.py", "step"), "step 1"): 1, (("train.py", "step"), "step 2"): 1,
+        (("train.py", "step"), "step 3"): 1,
+        (("train.py", "phase"), "forward"): 3, (("train.py", "phase"), "backward"): 3,
+        (("train.py", "MainThread"), "forward"): 3, (("train.py", "MainThread"), "attention"): 6,
+        (("train.py", "MainThread"), "backward"): 3, (("train.py", "MainThread"), "update"): 3,
+        (("train.py", "MainThread", "oneDNN"), "matmul"): 3,
+        (("train.py", "loader"), "load batch"): 3, (("train.py", "fetches"), "fetch"): 6}
+    assert [names for names in left_open.values()] == [[("evaluate", start + 310_000_000)]]
+    attention = [(begin - start, end - begin, depth) for _, name, begin, end, depth in slices
+                 if name == "attention"]
+    assert attention[:2] == [(25_000_000, 10_000_000, 1), (40_000_000, 10_000_000, 1)]
+    lanes = {uuid for uuid, name, *_ in slices if name == "fetch"}
+    assert len(lanes) == 2  # they overlap; siblings of one name are one row
+    categories = {name: c for _, _, event, name, c in tracks.events if event.type == 1}
+    assert categories["forward"] == ["compute"] and categories["update"] == []
+
+
+def test_tracks_are_ordered_for_people(tracks):
+    """Steps and phases on top, then the threads, then the rest; the host behind the processes."""
+    process = next(t for t in tracks.descriptors.values() if t.HasField("process"))
+    assert process.child_ordering == process.EXPLICIT
+    children = [t for t in tracks.descriptors.values() if t.parent_uuid == process.uuid]
+    assert len({t.name for t in children if t.name == "fetches"}) == 1
+    order = [t.name or t.thread.thread_name
+             for t in sorted(children, key=lambda t: t.sibling_order_rank)]
+    assert order[:4] == ["step", "phase", "MainThread", "loader"]
+    assert order[4] == "fetches" and set(order[-2:]) == {"loss", "tokens"}
+    host = next(t for t in tracks.descriptors.values() if t.name == "host")
+    assert not host.parent_uuid and host.sibling_order_rank == 1000
+    assert host.child_ordering == host.EXPLICIT
+
+
+def test_counters_have_units_and_places(tracks):
+    counters = {tracks.path(uuid): (tracks.descriptors[uuid].counter, values)
+                for uuid, values in tracks.values.items()}
+    memory, values = counters["host", "memory used"]
+    assert memory.unit == memory.UNIT_SIZE_BYTES
+    assert [value >> 30 for _, value in sorted(values)] == [1, 2, 3]
+    tokens, values = counters["train.py", "tokens"]
+    assert tokens.unit == tokens.UNIT_COUNT
+    assert [value for _, value in sorted(values)] == [512, 1024, 1536]  # the running total
+    assert ("host", "disk sda", "read") in counters
+    assert [value for _, value in sorted(counters["train.py", "loss"][1])] == [4, 2, 4 / 3]
+
+
+def test_flows_marks_and_payloads(tracks):
+    begins = {name: event for _, _, event, name, _ in tracks.events if event.type == 1}
+    assert list(begins["load batch"].flow_ids) == list(begins["forward"].terminating_flow_ids)
+    (payload,) = begins["forward"].debug_annotations
+    assert (payload.name, payload.int_value) == ("payload", 32)
+    (mark,) = [event for _, _, event, name, _ in tracks.events if name == "checkpoint saved"]
+    assert mark.type == mark.TYPE_INSTANT
+    assert mark.debug_annotations[0].string_value == "a.pt"
+
+
+def test_compat_export_keeps_what_lies_on_tracks(stepscope, source_dir, tracks, tmp_path):
+    compat = tmp_path / "tracks.compat.pftrace"
+    stepscope("export", source_dir / "tests" / "golden" / "good" / "tracks.pftrace", "--to",
+              "perfetto-compat", "-o", compat)
+    again = Tracks(packets_of(compat))
+
+    def named(of):
+        return sorted((of.path(uuid), *rest) for uuid, *rest in of.slices()[0])
+
+    assert named(again) == named(tracks)
+    assert {again.path(uuid): values for uuid, values in again.values.items()
+            if uuid in again.descriptors} == {
+        tracks.path(uuid): values for uuid, values in tracks.values.items()}

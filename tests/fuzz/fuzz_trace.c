@@ -27,8 +27,8 @@ static void check(bool holds, const char *what)
 
 /* The promises of reader.h: definitions come before their use, refs are dense. */
 struct seen {
-    uint32_t processes, threads, frames, stacks, sources;
-    uint64_t samples;
+    uint32_t processes, threads, frames, stacks, sources, tracks, names;
+    uint64_t samples, events, counters;
     struct ss_trace_writer *writer; /* NULL: do not write anew */
 };
 
@@ -128,16 +128,56 @@ static enum ss_status on_damage(void *context, const struct ss_trace_damage *dam
     return seen->writer != NULL ? ss_trace_writer_gap(seen->writer, NULL) : SS_OK;
 }
 
+static enum ss_status on_track(void *context, const struct ss_trace_track *track)
+{
+    struct seen *seen = context;
+    dense(track->ref, &seen->tracks, "track refs are dense");
+    check(track->process_ref <= seen->processes && track->thread_ref <= seen->threads &&
+              track->parent_ref < track->ref,
+          "what a track belongs to is known");
+    check(track->kind < SS_TRACK_KIND_COUNT && track->counter < SS_COUNTER_KIND_COUNT,
+          "a track's values are in range");
+    return seen->writer != NULL ? ss_trace_writer_track(seen->writer, track, NULL) : SS_OK;
+}
+
+static enum ss_status on_name(void *context, const struct ss_trace_name *name)
+{
+    struct seen *seen = context;
+    check(name->ref == seen->names + 1, "name refs are dense");
+    seen->names++;
+    return seen->writer != NULL ? ss_trace_writer_name(seen->writer, name, NULL) : SS_OK;
+}
+
+static enum ss_status on_event(void *context, const struct ss_trace_event *event)
+{
+    struct seen *seen = context;
+    check(event->track_ref >= 1 && event->track_ref <= seen->tracks &&
+              event->name_ref <= seen->names && event->kind < SS_EVENT_KIND_COUNT &&
+              event->lane <= SS_MAX_LANES,
+          "an event's track and name are known");
+    seen->events++;
+    return seen->writer != NULL ? ss_trace_writer_event(seen->writer, event, NULL) : SS_OK;
+}
+
+static enum ss_status on_counter(void *context, const struct ss_trace_counter *counter)
+{
+    struct seen *seen = context;
+    check(counter->track_ref >= 1 && counter->track_ref <= seen->tracks,
+          "a value's track is known");
+    seen->counters++;
+    return seen->writer != NULL ? ss_trace_writer_counter(seen->writer, counter, NULL) : SS_OK;
+}
+
 static void read_it(const uint8_t *data, size_t size, bool rewrite)
 {
-    static const struct ss_trace_visitor visitor = {on_attribute, on_source, on_process, on_thread,
-                                                    on_frame,     on_stack,  on_sample,  on_counts,
-                                                    on_note,      on_clock,  on_damage};
+    static const struct ss_trace_visitor visitor = {
+        on_attribute, on_source, on_process, on_thread, on_frame, on_stack, on_sample, on_counts,
+        on_note,      on_clock,  on_damage,  on_track,  on_name,  on_event, on_counter};
     struct seen seen = {0};
     struct ss_error err = {0};
     if (rewrite) {
         struct ss_trace_writer_options options = {
-            .size = sizeof options, .path = "/dev/null", .replay = true};
+            .size = sizeof options, .path = "/dev/null", .replay = true, .totals = true};
         check(ss_trace_writer_open(&options, &seen.writer, &err) == SS_OK, "/dev/null opens");
     }
     struct ss_trace_summary summary;
@@ -145,6 +185,8 @@ static void read_it(const uint8_t *data, size_t size, bool rewrite)
     check(status != SS_E_BUG, err.message);
     check(status == SS_OK || err.message[0] != '\0', "an error has a message");
     check(seen.samples == summary.samples, "the summary counts the samples");
+    check(seen.events == summary.events && seen.counters == summary.counter_values,
+          "the summary counts the events");
     check(summary.read_bytes <= size && summary.lost_bytes <= size, "the summary adds up");
     if (seen.writer != NULL) {
         check(ss_trace_writer_close(seen.writer, &err) == SS_OK, "the writer closes");

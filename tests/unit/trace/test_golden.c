@@ -26,6 +26,7 @@ struct golden {
 
 static const struct golden goldens[] = {
     {"good/small.pftrace", SS_OK, 60, 0, ""},
+    {"good/tracks.pftrace", SS_OK, 36, 0, ""}, /* by tests/bench/trace_ranges.c */
     {"good/uncompressed.pftrace", SS_OK, 60, 0, ""},
     {"good/two-in-one.pftrace", SS_OK, 120, 0, ""},
     {"good/among-foreign-packets.pftrace", SS_OK, 60, 0, ""},

@@ -153,7 +153,7 @@ static void test_deflate(void **state)
     struct ss_inflater *inflater = ss_inflater_new();
     for (int level = 1; level <= 9; level += 4) {
         struct ss_wire_buffer packed = {0}, plain = {0};
-        assert_true(ss_deflate(deflater, level, bytes, LENGTH, &packed));
+        assert_true(ss_deflate(deflater, level, level % 2 == 0, bytes, LENGTH, &packed));
         assert_true(packed.length < LENGTH);
         assert_int_equal(ss_inflate(inflater, packed.data, packed.length, LENGTH + 1, &plain),
                          SS_INFLATE_OK);

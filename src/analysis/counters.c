@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/counters.h"
+
+#include <math.h>
+
+#include "analysis/distribution.h"
+#include "analysis/ranges.h"
+#include "base/strbuf.h"
+
+static const struct ss_column columns[SS_COUNTER_COLUMNS] = {
+    [SS_COUNTER_NAME] = {.key = "name"},
+    [SS_COUNTER_GROUP] = {.key = "group"},
+    [SS_COUNTER_PID] = {.key = "pid"},
+    [SS_COUNTER_TID] = {.key = "tid"},
+    [SS_COUNTER_UNIT] = {.key = "unit"},
+    [SS_COUNTER_KIND] = {.key = "kind"},
+    [SS_COUNTER_COUNT] = {.key = "count", .unit = "values"},
+    [SS_COUNTER_MIN] = {.key = "min", .unit = "unit of the row"},
+    [SS_COUNTER_MEAN] = {.key = "mean", .unit = "unit of the row"},
+    [SS_COUNTER_P50] = {.key = "p50", .unit = "unit of the row"},
+    [SS_COUNTER_P95] = {.key = "p95", .unit = "unit of the row"},
+    [SS_COUNTER_MAX] = {.key = "max", .unit = "unit of the row"},
+    [SS_COUNTER_LAST] = {.key = "last", .unit = "unit of the row"},
+};
+
+enum { MAX_GROUP_TEXT = 1 << 16 };
+
+struct reals ss_vec_of(double);
+
+/* Whole numbers stay whole while a double holds them exactly. */
+static struct ss_cell number_cell(double value, bool is_whole)
+{
+    return is_whole && fabs(value) < 9007199254740992.0 ? ss_cell_integer((int64_t)value)
+                                                        : ss_cell_real(value);
+}
+
+static bool are_whole(const struct ss_model *model, size_t first, size_t end)
+{
+    while (first < end && model->values.data[first].is_integer) {
+        first++;
+    }
+    return first == end;
+}
+
+/* What counts of a series: values [first, end) of the model. */
+static void collect(const struct ss_model *model, enum ss_counter_kind kind, size_t first,
+                    size_t end, struct reals *reals)
+{
+    double before = 0;
+    bool has_before = kind == SS_COUNTER_DELTA;
+    ss_vec_clear(reals);
+    for (size_t i = first; i < end; i++) {
+        double value = ss_model_real(&model->values.data[i]);
+        if (!isfinite(value)) {
+            continue;
+        }
+        if (kind == SS_COUNTER_GAUGE) {
+            ss_vec_push(reals, value);
+        } else if (has_before) {
+            ss_vec_push(reals, value - before);
+        }
+        before = value;
+        has_before = true;
+    }
+}
+
+static struct ss_cell group_cell(const struct ss_model *model, uint32_t track,
+                                 struct ss_arena *arena)
+{
+    struct ss_vec_of(uint32_t) groups = {0};
+    for (uint32_t at = model->tracks.data[track].parent; at != 0 && groups.count < 64;
+         at = model->tracks.data[at].parent) {
+        ss_vec_push(&groups, model->tracks.data[at].name);
+    }
+    if (groups.count == 0) {
+        return (struct ss_cell){0};
+    }
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MAX_GROUP_TEXT);
+    for (size_t i = groups.count; i-- > 0;) {
+        ss_strbuf_append_view(&text, ss_intern_get(&model->strings, groups.data[i]));
+        ss_strbuf_append_text(&text, i > 0 ? ";" : "");
+    }
+    struct ss_strview kept = {ss_arena_strndup(arena, text.data, text.length), text.length};
+    ss_strbuf_fini(&text);
+    ss_vec_fini(&groups);
+    return ss_cell_text(kept);
+}
+
+static void fill_row(const struct ss_model *model, size_t first, size_t end, struct reals *reals,
+                     struct ss_table *table)
+{
+    static const char *const kinds[] = {"gauge", "delta", "cumulative"};
+    uint32_t id = model->values.data[first].track;
+    const struct ss_model_track *track = &model->tracks.data[id];
+    const struct ss_model_value *last = &model->values.data[end - 1];
+    struct ss_cell *cells = ss_table_add_row(table), unused;
+    cells[SS_COUNTER_NAME] = ss_cell_text(ss_intern_get(&model->strings, track->name));
+    cells[SS_COUNTER_GROUP] = group_cell(model, id, &table->texts);
+    ss_track_owner_cells(model, id, &cells[SS_COUNTER_PID], &cells[SS_COUNTER_TID], &unused);
+    if (track->unit != 0) {
+        cells[SS_COUNTER_UNIT] = ss_cell_text(ss_intern_get(&model->strings, track->unit));
+    }
+    cells[SS_COUNTER_KIND] = ss_cell_text(ss_strview_of(kinds[track->counter]));
+    collect(model, track->counter, first, end, reals);
+    cells[SS_COUNTER_COUNT] = ss_cell_integer((int64_t)reals->count);
+    if (last->is_integer) {
+        cells[SS_COUNTER_LAST] = ss_cell_integer(last->integer);
+    } else if (isfinite(last->real)) {
+        cells[SS_COUNTER_LAST] = ss_cell_real(last->real);
+    }
+    if (reals->count == 0) {
+        return;
+    }
+    bool whole = are_whole(model, first, end);
+    ss_sort_real(reals->data, reals->count);
+    double sum = 0;
+    for (size_t i = 0; i < reals->count; i++) {
+        sum += reals->data[i] / (double)reals->count; /* no overflow on the way */
+    }
+    cells[SS_COUNTER_MIN] = number_cell(reals->data[0], whole);
+    cells[SS_COUNTER_MEAN] = ss_cell_real(sum);
+    cells[SS_COUNTER_P50] = number_cell(ss_percentile(reals->data, reals->count, 50), whole);
+    cells[SS_COUNTER_P95] = number_cell(ss_percentile(reals->data, reals->count, 95), whole);
+    cells[SS_COUNTER_MAX] = number_cell(reals->data[reals->count - 1], whole);
+}
+
+void ss_counters_table(const struct ss_selection *selection,
+                       const struct ss_counters_options *options, struct ss_table *table)
+{
+    const struct ss_model *model = selection->model;
+    *table = (struct ss_table){.name = "counter",
+                               .title = "Counters",
+                               .columns = columns,
+                               .column_count = SS_COUNTER_COLUMNS};
+    struct reals reals = {0};
+    for (size_t first = 0, end; first < model->values.count; first = end) {
+        uint32_t track = model->values.data[first].track;
+        for (end = first; end < model->values.count && model->values.data[end].track == track;) {
+            end++;
+        }
+        if (!ss_selection_has_track(selection, track)) {
+            continue;
+        }
+        if (options->max_rows != 0 && table->row_count >= options->max_rows) {
+            table->hidden_rows++;
+            continue;
+        }
+        fill_row(model, first, end, &reals, table);
+    }
+    ss_vec_fini(&reals);
+}

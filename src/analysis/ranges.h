@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ranges cost: one row for each path of names on each thread (or process) and domain. Total
+ * is the time between begin and end, self what of it no inner range of the same track covers. A
+ * range counts where it begins: whole, and in full when its begin is in the time range asked for.
+ * Percentiles are nearest-rank over all ranges of the row. Pure.
+ */
+#ifndef SS_ANALYSIS_RANGES_H
+#define SS_ANALYSIS_RANGES_H
+
+#include "analysis/hotspots.h"
+#include "analysis/selection.h"
+#include "analysis/table.h"
+
+enum ss_range_column {
+    SS_RANGE_NAME,
+    SS_RANGE_PATH,     /* names from the outermost on, ';' between them */
+    SS_RANGE_KIND,     /* "range", "async", "step", "phase" */
+    SS_RANGE_DOMAIN,   /* of the track; absent: the default one */
+    SS_RANGE_CATEGORY, /* of the name */
+    SS_RANGE_PID,
+    SS_RANGE_TID,
+    SS_RANGE_THREAD,
+    SS_RANGE_COUNT,
+    SS_RANGE_TOTAL,
+    SS_RANGE_SELF,
+    SS_RANGE_MEAN,
+    SS_RANGE_P50,
+    SS_RANGE_P95,
+    SS_RANGE_MAX,
+    SS_RANGE_CUT, /* of the count: the begin or the end was not seen, so they are longer than shown
+                   */
+    SS_RANGE_COLUMNS
+};
+
+struct ss_ranges_options {
+    size_t size;
+    enum ss_hotspots_sort sort;
+    uint64_t max_rows; /* 0: all */
+};
+
+void ss_ranges_table(const struct ss_selection *selection, const struct ss_ranges_options *options,
+                     struct ss_table *table);
+/* Where, by range, the samples fell; columns of enum ss_hotspots_column. The model must have been
+ * loaded with sample_ranges. The row without a name is of samples outside all ranges. */
+void ss_sample_ranges_table(const struct ss_selection *selection,
+                            const struct ss_ranges_options *options, struct ss_table *table);
+
+/* "outer;inner" of a path of ranges, in the table's keeping. */
+struct ss_strview ss_range_path_text(const struct ss_model *model, uint32_t path,
+                                     struct ss_arena *arena);
+/* True when the thread and process filters let the track through. */
+bool ss_selection_has_track(const struct ss_selection *selection, uint32_t track);
+/* pid, tid and thread name of a track's owner; absent cells where it has none. */
+void ss_track_owner_cells(const struct ss_model *model, uint32_t track, struct ss_cell *pid,
+                          struct ss_cell *tid, struct ss_cell *thread);
+
+#endif

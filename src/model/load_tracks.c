@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/load_tracks.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* --- order ---------------------------------------------------------------------------------- */
+
+struct sort_key {
+    uint64_t time_ns;
+    size_t index;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct sort_key *a = left, *b = right;
+    if (a->time_ns != b->time_ns) {
+        return a->time_ns < b->time_ns ? -1 : 1;
+    }
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static uint64_t time_of(const char *rows, size_t index, size_t size)
+{
+    uint64_t time_ns;
+    memcpy(&time_ns, rows + index * size, sizeof time_ns);
+    return time_ns;
+}
+
+void ss_sort_by_time(void *rows, size_t count, size_t size)
+{
+    char *bytes = rows;
+    size_t sorted = 1;
+    while (sorted < count && time_of(bytes, sorted, size) >= time_of(bytes, sorted - 1, size)) {
+        sorted++;
+    }
+    if (sorted >= count) {
+        return;
+    }
+    struct sort_key *keys = ss_alloc(count * sizeof *keys);
+    char *copy = ss_alloc(count * size);
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = (struct sort_key){time_of(bytes, i, size), i};
+    }
+    qsort(keys, count, sizeof *keys, compare_keys);
+    memcpy(copy, bytes, count * size);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(bytes + i * size, copy + keys[i].index * size, size);
+    }
+    ss_free(keys);
+    ss_free(copy);
+}
+
+/* --- gathering ------------------------------------------------------------------------------ */
+
+void ss_load_tracks_begin(struct ss_load_tracks *tracks, const struct ss_model *model)
+{
+    *tracks = (struct ss_load_tracks){.first_value = model->values.count,
+                                      .first_mark = model->marks.count,
+                                      .first_flow = model->flows.count,
+                                      .first_range = model->ranges.count};
+}
+
+void ss_load_tracks_fini(struct ss_load_tracks *tracks)
+{
+    for (size_t i = 0; i < tracks->lanes.count; i++) {
+        ss_vec_fini(&tracks->lanes.data[i]);
+    }
+    ss_vec_fini(&tracks->lanes);
+    ss_vec_fini(&tracks->nests);
+    ss_vec_fini(&tracks->events);
+}
+
+static uint32_t nest_of(struct ss_load_tracks *tracks, uint32_t track, uint32_t lane)
+{
+    if (track >= tracks->lanes.count) {
+        ss_vec_resize(&tracks->lanes, (size_t)track + 1);
+    }
+    ss_nests_by_lane *lanes = &tracks->lanes.data[track];
+    if (lane >= lanes->count) {
+        ss_vec_resize(lanes, (size_t)lane + 1);
+    }
+    uint32_t *nest = &lanes->data[lane];
+    if (*nest == 0) {
+        ss_vec_push(&tracks->nests, (struct ss_nest){track, (uint16_t)lane, 0});
+        *nest = (uint32_t)tracks->nests.count;
+    }
+    return *nest - 1;
+}
+
+static uint32_t put_payload(struct ss_model *model, const struct ss_trace_value *value)
+{
+    if (value->type == SS_VALUE_NONE) {
+        return 0;
+    }
+    struct ss_model_payload row = {.type = value->type, .natural = value->natural};
+    if (value->type == SS_VALUE_TEXT) {
+        row.text = ss_intern_put(&model->strings, value->text.data, value->text.length);
+    } else if (value->type == SS_VALUE_REAL) {
+        row.real = value->real;
+    }
+    ss_vec_push(&model->payloads, row);
+    return (uint32_t)model->payloads.count - 1;
+}
+
+void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t track,
+                          uint32_t name, const struct ss_trace_event *event)
+{
+    uint32_t payload = put_payload(model, &event->payload);
+    if (event->flow != SS_FLOW_NONE) {
+        ss_vec_push(&model->flows, (struct ss_model_flow){.id = event->flow_id,
+                                                          .time_ns = event->time_ns,
+                                                          .track = track,
+                                                          .lane = (uint16_t)event->lane,
+                                                          .is_end = event->flow == SS_FLOW_END});
+    }
+    if (event->kind == SS_EVENT_INSTANT) {
+        ss_vec_push(&model->marks, (struct ss_model_mark){event->time_ns, track, name, payload});
+        return;
+    }
+    uint32_t nest = nest_of(tracks, track, event->lane);
+    tracks->nests.data[nest].count++;
+    ss_vec_push(&tracks->events, (struct ss_raw_event){.time_ns = event->time_ns,
+                                                       .nest = nest,
+                                                       .name = name,
+                                                       .payload = payload,
+                                                       .kind = (uint8_t)event->kind,
+                                                       .flags = event->flags});
+}
+
+/* --- ranges --------------------------------------------------------------------------------- */
+
+/* The ranges that are open while the events of a nest are gone through. */
+struct open_ranges ss_vec_of(size_t); /* rows of model.ranges */
+
+static uint32_t path_above(const struct ss_model *model, const struct open_ranges *open)
+{
+    return open->count > 0 ? model->ranges.data[open->data[open->count - 1]].path : 0;
+}
+
+static void close_range(struct ss_model *model, size_t row, const struct ss_raw_event *end)
+{
+    struct ss_model_range *range = &model->ranges.data[row];
+    range->end_ns = end->time_ns;
+    range->flags |= end->flags & SS_RANGE_END_UNSEEN;
+    if (range->payload == 0) {
+        range->payload = end->payload;
+    }
+}
+
+static void make_ranges(struct ss_model *model, const struct ss_nest *nest,
+                        const struct ss_raw_event *events, const struct ss_load_times *times,
+                        struct open_ranges *open)
+{
+    ss_vec_clear(open);
+    for (size_t i = 0; i < nest->count; i++) {
+        const struct ss_raw_event *event = &events[i];
+        if (event->kind == SS_EVENT_END) {
+            if (open->count == 0) {
+                model->unmatched_ends++;
+                continue;
+            }
+            close_range(model, open->data[--open->count], event);
+            continue;
+        }
+        bool outside =
+            times->has_range && (event->time_ns < times->from_ns || event->time_ns >= times->to_ns);
+        uint32_t path = ss_model_path_id(model, path_above(model, open), event->name);
+        ss_vec_push(open, model->ranges.count);
+        ss_vec_push(&model->ranges, (struct ss_model_range){
+                                        .begin_ns = event->time_ns,
+                                        .track = nest->track,
+                                        .path = path,
+                                        .payload = event->payload,
+                                        .lane = nest->lane,
+                                        .flags = (uint8_t)((event->flags & SS_RANGE_BEGIN_UNSEEN) |
+                                                           (outside ? SS_RANGE_OUTSIDE : 0))});
+    }
+    model->open_ranges += open->count;
+    while (open->count > 0) {
+        struct ss_model_range *range = &model->ranges.data[open->data[--open->count]];
+        range->end_ns = times->last_ns > range->begin_ns ? times->last_ns : range->begin_ns;
+        range->flags |= SS_RANGE_END_UNSEEN;
+    }
+}
+
+/* A counting sort by nest, which keeps the order of the file within each. */
+static struct ss_raw_event *order_events(const struct ss_load_tracks *tracks)
+{
+    size_t nests = tracks->nests.count, begin = 0;
+    size_t *next = ss_alloc((nests + 1) * sizeof *next);
+    for (size_t i = 0; i < nests; i++) {
+        next[i] = begin;
+        begin += tracks->nests.data[i].count;
+    }
+    struct ss_raw_event *ordered = ss_alloc((begin + 1) * sizeof *ordered);
+    for (size_t i = 0; i < tracks->events.count; i++) {
+        const struct ss_raw_event *event = &tracks->events.data[i];
+        ordered[next[event->nest]++] = *event;
+    }
+    ss_free(next);
+    return ordered;
+}
+
+/* --- the rest ------------------------------------------------------------------------------- */
+
+/* By track, then by time; what is equal keeps its order. */
+static void order_values(struct ss_model_value *values, size_t count, size_t track_count)
+{
+    ss_sort_by_time(values, count, sizeof *values);
+    size_t *next = ss_alloc_zero(track_count + 1, sizeof *next);
+    struct ss_model_value *copy = ss_alloc((count + 1) * sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
+        next[values[i].track + 1]++;
+    }
+    for (size_t i = 0; i < track_count; i++) {
+        next[i + 1] += next[i];
+    }
+    memcpy(copy, values, count * sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
+        values[next[copy[i].track]++] = copy[i];
+    }
+    ss_free(copy);
+    ss_free(next);
+}
+
+static bool is_wanted(const struct ss_load_times *times, uint64_t time_ns)
+{
+    return !times->has_range || (time_ns >= times->from_ns && time_ns < times->to_ns);
+}
+
+#define KEEP_WANTED(rows, first, times)                                                            \
+    do {                                                                                           \
+        size_t kept_ = (first);                                                                    \
+        for (size_t i_ = (first); i_ < (rows)->count; i_++) {                                      \
+            if (is_wanted((times), (rows)->data[i_].time_ns)) {                                    \
+                (rows)->data[kept_++] = (rows)->data[i_];                                          \
+            }                                                                                      \
+        }                                                                                          \
+        (rows)->count = kept_;                                                                     \
+    } while (0)
+
+void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
+                        const struct ss_load_times *times)
+{
+    KEEP_WANTED(&model->values, tracks->first_value, times);
+    KEEP_WANTED(&model->marks, tracks->first_mark, times);
+    KEEP_WANTED(&model->flows, tracks->first_flow, times);
+    if (model->values.count > tracks->first_value) {
+        order_values(model->values.data + tracks->first_value,
+                     model->values.count - tracks->first_value, model->tracks.count);
+    }
+    if (tracks->events.count == 0) {
+        return;
+    }
+    struct ss_raw_event *events = order_events(tracks);
+    ss_vec_fini(&tracks->events);
+    struct open_ranges open = {0};
+    struct ss_raw_event *at = events;
+    for (size_t i = 0; i < tracks->nests.count; i++) {
+        const struct ss_nest *nest = &tracks->nests.data[i];
+        ss_sort_by_time(at, nest->count, sizeof *at);
+        make_ranges(model, nest, at, times, &open);
+        at += nest->count;
+    }
+    ss_vec_fini(&open);
+    ss_free(events);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What lies on the tracks of one trace: gathered while it is read, put into order and made into
+ * rows of the model at its end. Private to model/. One owner.
+ */
+#ifndef SS_MODEL_LOAD_TRACKS_H
+#define SS_MODEL_LOAD_TRACKS_H
+
+#include "base/vec.h"
+#include "model/model.h"
+
+/* Where ranges nest: a track, or one lane of it. */
+struct ss_nest {
+    uint32_t track; /* of the model */
+    uint16_t lane;
+    size_t count; /* of its events */
+};
+
+/* The begin or end of a range as read. The time comes first: ss_sort_by_time wants it there. */
+struct ss_raw_event {
+    uint64_t time_ns;
+    uint32_t nest;
+    uint32_t name, payload; /* ids of the model */
+    uint8_t kind;           /* enum ss_event_kind */
+    uint8_t flags;
+};
+
+typedef struct ss_vec_of(uint32_t) ss_nests_by_lane; /* nest + 1 */
+
+struct ss_load_tracks {
+    struct ss_vec_of(ss_nests_by_lane) lanes; /* by track of the model */
+    struct ss_vec_of(struct ss_nest) nests;
+    struct ss_vec_of(struct ss_raw_event) events;
+    size_t first_value, first_mark, first_flow, first_range; /* rows of other inputs lie before */
+};
+
+/* The times that were asked for, and where what is open ends. */
+struct ss_load_times {
+    bool has_range;
+    uint64_t from_ns, to_ns; /* absolute; from ≤ t < to */
+    uint64_t last_ns;
+};
+
+void ss_load_tracks_begin(struct ss_load_tracks *tracks, const struct ss_model *model);
+void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t track,
+                          uint32_t name, const struct ss_trace_event *event);
+/* Makes rows of all that was gathered. */
+void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
+                        const struct ss_load_times *times);
+void ss_load_tracks_fini(struct ss_load_tracks *tracks);
+
+/* A sample that waits for the ranges around it. */
+struct ss_pending_sample {
+    uint64_t time_ns;
+    uint32_t label; /* name of the innermost range as the sampler read it; 0: none */
+    struct ss_model_total total;
+};
+
+/* Sets total.range of each: the path of the ranges, from `first_range` on, that were open on the
+ * sample's thread, over all its tracks; the label where there was none. */
+void ss_find_sample_ranges(struct ss_model *model, size_t first_range,
+                           struct ss_pending_sample *samples, size_t count);
+
+/* Stable; each row of `size` bytes begins with a u64 time. */
+void ss_sort_by_time(void *rows, size_t count, size_t size);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ranges a sample fell into: the ranges of all tracks of its thread, outermost first. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "model/load_tracks.h"
+
+/* A range begins or ends. */
+struct edge {
+    uint64_t time_ns;
+    uint32_t thread;
+    bool is_begin;
+    size_t range;
+};
+
+struct edges ss_vec_of(struct edge);
+
+/* At one time: ends before begins, inner ends before outer ones, outer begins before inner. */
+static int compare_edges(const void *left, const void *right)
+{
+    const struct edge *a = left, *b = right;
+    if (a->thread != b->thread) {
+        return a->thread < b->thread ? -1 : 1;
+    }
+    if (a->time_ns != b->time_ns) {
+        return a->time_ns < b->time_ns ? -1 : 1;
+    }
+    if (a->is_begin != b->is_begin) {
+        return a->is_begin ? 1 : -1;
+    }
+    int by_range = (a->range > b->range) - (a->range < b->range);
+    return a->is_begin ? by_range : -by_range;
+}
+
+static void collect_edges(const struct ss_model *model, size_t first_range, struct edges *edges)
+{
+    for (size_t i = first_range; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *track = &model->tracks.data[range->track];
+        /* Nothing falls into a range without length. */
+        if (track->kind == SS_TRACK_RANGES && track->thread != 0 &&
+            range->begin_ns < range->end_ns) {
+            ss_vec_push(edges, (struct edge){range->begin_ns, track->thread, true, i});
+            ss_vec_push(edges, (struct edge){range->end_ns, track->thread, false, i});
+        }
+    }
+    if (edges->count > 0) {
+        qsort(edges->data, edges->count, sizeof *edges->data, compare_edges);
+    }
+}
+
+struct open_range {
+    size_t range;
+    uint32_t path; /* of all that is open on the thread up to here */
+};
+
+struct open_ranges ss_vec_of(struct open_range);
+
+static uint32_t path_at(const struct open_ranges *open, size_t count)
+{
+    return count > 0 ? open->data[count - 1].path : 0;
+}
+
+static uint32_t name_of(const struct ss_model *model, size_t range)
+{
+    return model->paths.data[model->ranges.data[range].path].name;
+}
+
+/* Ranges of two domains may end in another order than that of a stack: then those that began later
+ * move out by one. */
+static void pass(struct ss_model *model, struct open_ranges *open, const struct edge *edge)
+{
+    if (edge->is_begin) {
+        uint32_t path =
+            ss_model_path_id(model, path_at(open, open->count), name_of(model, edge->range));
+        ss_vec_push(open, (struct open_range){edge->range, path});
+        return;
+    }
+    size_t at = open->count;
+    while (at > 0 && open->data[at - 1].range != edge->range) {
+        at--;
+    }
+    if (at == 0) {
+        return;
+    }
+    for (; at < open->count; at++) {
+        size_t range = open->data[at].range;
+        uint32_t path = ss_model_path_id(model, path_at(open, at - 1), name_of(model, range));
+        open->data[at - 1] = (struct open_range){range, path};
+    }
+    open->count--;
+}
+
+struct sample_order {
+    uint64_t time_ns;
+    uint32_t thread;
+    size_t index;
+};
+
+static int compare_samples(const void *left, const void *right)
+{
+    const struct sample_order *a = left, *b = right;
+    if (a->thread != b->thread) {
+        return a->thread < b->thread ? -1 : 1;
+    }
+    if (a->time_ns != b->time_ns) {
+        return a->time_ns < b->time_ns ? -1 : 1;
+    }
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static struct sample_order *order_samples(const struct ss_pending_sample *samples, size_t count)
+{
+    struct sample_order *order = ss_alloc((count + 1) * sizeof *order);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (struct sample_order){samples[i].time_ns, samples[i].total.thread, i};
+    }
+    qsort(order, count, sizeof *order, compare_samples);
+    return order;
+}
+
+void ss_find_sample_ranges(struct ss_model *model, size_t first_range,
+                           struct ss_pending_sample *samples, size_t count)
+{
+    struct edges edges = {0};
+    struct open_ranges open = {0};
+    collect_edges(model, first_range, &edges);
+    struct sample_order *order = order_samples(samples, count);
+    size_t edge = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sample_order *at = &order[i];
+        if (i == 0 || at->thread != order[i - 1].thread) {
+            ss_vec_clear(&open);
+            while (edge < edges.count && edges.data[edge].thread < at->thread) {
+                edge++;
+            }
+        }
+        while (edge < edges.count && edges.data[edge].thread == at->thread &&
+               edges.data[edge].time_ns <= at->time_ns) {
+            pass(model, &open, &edges.data[edge++]);
+        }
+        struct ss_pending_sample *sample = &samples[at->index];
+        sample->total.range = path_at(&open, open.count);
+        if (sample->total.range == 0 && sample->label != 0) {
+            sample->total.range = ss_model_path_id(model, 0, sample->label);
+        }
+    }
+    ss_free(order);
+    ss_vec_fini(&edges);
+    ss_vec_fini(&open);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the writers of Chrome events share (samples, tracks). Private to chrome*.c. */
+#ifndef SS_VIEW_CHROME_BUILD_H
+#define SS_VIEW_CHROME_BUILD_H
+
+#include "base/vec.h"
+#include "view/chrome.h"
+#include "view/spans.h"
+
+/* Ids for processes and threads whose own id is unknown or taken by another machine's, and for rows
+ * that are no threads: beyond what Linux gives out (4,194,304). */
+enum { FIRST_SYNTHETIC_ID = 5000000 };
+
+struct ss_chrome_writing {
+    const struct ss_selection *selection;
+    const struct ss_chrome_options *options;
+    struct ss_sink *sink;
+    struct ss_spans spans;
+    ss_span_list list;
+    int64_t *pid_of_process; /* of process 0: the host's */
+    bool *process_named;
+    struct ss_vec_of(uint32_t) open, path; /* frames, outermost first */
+    bool any_event;
+};
+
+/* "{", after a comma where one is due. */
+void ss_chrome_begin_event(struct ss_chrome_writing *writing);
+void ss_chrome_metadata(struct ss_chrome_writing *writing, const char *what, const char *key,
+                        int64_t pid, int64_t tid, struct ss_strview text);
+void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process);
+
+/* chrome_tracks.c: ranges, marks, flows and counters. */
+bool ss_chrome_has_tracks(const struct ss_selection *selection);
+void ss_chrome_write_tracks(struct ss_chrome_writing *writing);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What lies on tracks as Chrome events. Ranges are complete events in rows of their own, beside
+ * those of the samples, whose edges are only known to a period; so are the lanes of ranges that
+ * overlap.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "view/chrome_build.h"
+#include "view/json_text.h"
+#include "view/pair_ids.h"
+
+enum { NAME_BYTES = 64 * 1024 };
+
+/* A track and lane, and where it is drawn. */
+struct row {
+    uint32_t track;
+    uint16_t lane;
+};
+
+struct rows {
+    struct ss_chrome_writing *writing;
+    struct ss_pair_ids ids; /* by track and lane: row + 1 */
+    struct ss_vec_of(struct row) rows;
+};
+
+bool ss_chrome_has_tracks(const struct ss_selection *selection)
+{
+    const struct ss_model *model = selection->model;
+    return model->ranges.count + model->marks.count + model->values.count > 0;
+}
+
+static bool has_track(const struct ss_chrome_writing *writing, uint32_t track)
+{
+    const struct ss_selection *selection = writing->selection;
+    const struct ss_model_track *row = &selection->model->tracks.data[track];
+    return row->thread != 0 ? selection->threads[row->thread] : selection->processes[row->process];
+}
+
+static int64_t pid_of(const struct ss_chrome_writing *writing, uint32_t track)
+{
+    const struct ss_model *model = writing->selection->model;
+    return writing->pid_of_process[model->tracks.data[track].process];
+}
+
+static uint64_t since_base(const struct ss_chrome_writing *writing, uint32_t track,
+                           uint64_t time_ns)
+{
+    const struct ss_model *model = writing->selection->model;
+    uint64_t base_ns = writing->spans.base_ns[model->tracks.data[track].input];
+    return time_ns > base_ns ? time_ns - base_ns : 0;
+}
+
+/* --- rows ----------------------------------------------------------------------------------- */
+
+static void append_row_name(const struct ss_model *model, uint32_t track, struct ss_strbuf *name)
+{
+    const struct ss_model_track *row = &model->tracks.data[track];
+    if (row->thread != 0 && row->kind == SS_TRACK_RANGES) {
+        const struct ss_model_thread *thread = &model->threads.data[row->thread];
+        if (thread->name != 0) {
+            ss_strbuf_append_view(name, ss_intern_get(&model->strings, thread->name));
+        } else {
+            ss_strbuf_append_format(name, "thread %" PRId64, thread->tid);
+        }
+        ss_strbuf_append_text(name, ": ");
+    }
+    if (row->name != 0) {
+        ss_strbuf_append_view(name, ss_intern_get(&model->strings, row->name));
+    } else {
+        ss_strbuf_append_text(name, "ranges");
+    }
+}
+
+static int sort_index(enum ss_track_kind kind)
+{
+    return kind == SS_TRACK_STEPS ? -20 : kind == SS_TRACK_PHASES ? -10 : 10;
+}
+
+/* The row's thread id; named at its first use. */
+static int64_t row_tid(struct rows *rows, uint32_t track, uint16_t lane)
+{
+    struct ss_chrome_writing *writing = rows->writing;
+    const struct ss_model *model = writing->selection->model;
+    uint32_t *id = ss_pair_ids_at(&rows->ids, ss_pair(track, lane));
+    int64_t first = FIRST_SYNTHETIC_ID + (int64_t)model->threads.count;
+    if (*id == 0) {
+        ss_vec_push(&rows->rows, (struct row){track, lane});
+        *id = (uint32_t)rows->rows.count;
+        int64_t tid = first + *id, pid = pid_of(writing, track);
+        struct ss_strbuf name;
+        ss_strbuf_init(&name, NAME_BYTES);
+        append_row_name(model, track, &name);
+        ss_chrome_name_process(writing, model->tracks.data[track].process);
+        ss_chrome_metadata(writing, "thread_name", "name", pid, tid,
+                           (struct ss_strview){name.data, name.length});
+        ss_strbuf_fini(&name);
+        ss_chrome_begin_event(writing);
+        ss_sink_format(writing->sink,
+                       "\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%" PRId64
+                       ",\"tid\":%" PRId64 ",\"ts\":0,\"args\":{\"sort_index\":%d}}",
+                       pid, tid, sort_index(model->tracks.data[track].kind));
+        return tid;
+    }
+    return first + *id;
+}
+
+/* --- ranges, marks, flows ------------------------------------------------------------------- */
+
+static void write_real(struct ss_sink *sink, double real)
+{
+    if (isfinite(real)) {
+        ss_sink_format(sink, "%.17g", real);
+    } else {
+        ss_sink_text(sink, "null");
+    }
+}
+
+static void write_payload(struct ss_chrome_writing *writing, uint32_t payload)
+{
+    const struct ss_model *model = writing->selection->model;
+    const struct ss_model_payload *row = &model->payloads.data[payload];
+    switch (row->type) {
+    case SS_VALUE_INT:
+        ss_sink_format(writing->sink, "%" PRId64, row->integer);
+        break;
+    case SS_VALUE_UINT:
+        ss_sink_format(writing->sink, "%" PRIu64, row->natural);
+        break;
+    case SS_VALUE_REAL:
+        write_real(writing->sink, row->real);
+        break;
+    case SS_VALUE_TEXT:
+        ss_json_write_string(writing->sink, ss_intern_get(&model->strings, row->text));
+        break;
+    case SS_VALUE_NONE:
+        ss_sink_text(writing->sink, "null");
+        break;
+    }
+}
+
+/* Name, category and arguments, and the end of the event. */
+static void write_what(struct ss_chrome_writing *writing, uint32_t name, uint32_t payload,
+                       bool is_step, uint8_t flags)
+{
+    const struct ss_model *model = writing->selection->model;
+    const struct ss_model_name *row = &model->names.data[name];
+    struct ss_strview text = ss_intern_get(&model->strings, row->text);
+    struct ss_strview category =
+        row->category != 0 ? ss_intern_get(&model->strings, row->category) : ss_strview_of("range");
+    struct ss_strbuf numbered;
+    ss_strbuf_init(&numbered, NAME_BYTES);
+    if (is_step && model->payloads.data[payload].type != SS_VALUE_TEXT) {
+        ss_strbuf_append_view(&numbered, text);
+        ss_strbuf_append_format(&numbered, " %" PRId64, model->payloads.data[payload].integer);
+        text = (struct ss_strview){numbered.data, numbered.length};
+    }
+    ss_sink_text(writing->sink, ",\"cat\":");
+    ss_json_write_string(writing->sink, category);
+    ss_sink_text(writing->sink, ",\"name\":");
+    ss_json_write_string(writing->sink, text);
+    ss_strbuf_fini(&numbered);
+    if (payload != 0 || flags != 0) {
+        ss_sink_text(writing->sink, ",\"args\":{");
+        if (payload != 0) {
+            ss_sink_text(writing->sink, "\"payload\":");
+            write_payload(writing, payload);
+        }
+        if (flags != 0) {
+            ss_sink_text(writing->sink, payload != 0 ? ",\"cut\":true" : "\"cut\":true");
+        }
+        ss_sink_text(writing->sink, "}");
+    }
+    ss_sink_text(writing->sink, "}");
+}
+
+static void write_place(struct rows *rows, const char *phase, uint32_t track, uint16_t lane,
+                        uint64_t time_ns)
+{
+    struct ss_chrome_writing *writing = rows->writing;
+    int64_t tid = row_tid(rows, track, lane);
+    ss_chrome_begin_event(writing);
+    ss_sink_format(writing->sink,
+                   "\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", phase,
+                   pid_of(writing, track), tid);
+    ss_json_write_us(writing->sink, since_base(writing, track, time_ns));
+}
+
+static void write_ranges(struct rows *rows)
+{
+    struct ss_chrome_writing *writing = rows->writing;
+    const struct ss_model *model = writing->selection->model;
+    for (size_t i = 0; i < model->ranges.count && !ss_sink_failed(writing->sink); i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        if ((range->flags & SS_RANGE_OUTSIDE) != 0 || !has_track(writing, range->track)) {
+            continue;
+        }
+        write_place(rows, "X", range->track, range->lane, range->begin_ns);
+        ss_sink_text(writing->sink, ",\"dur\":");
+        ss_json_write_us(writing->sink, range->end_ns - range->begin_ns);
+        write_what(writing, model->paths.data[range->path].name, range->payload,
+                   model->tracks.data[range->track].kind == SS_TRACK_STEPS, range->flags);
+    }
+}
+
+static void write_marks(struct rows *rows)
+{
+    struct ss_chrome_writing *writing = rows->writing;
+    const struct ss_model *model = writing->selection->model;
+    for (size_t i = 0; i < model->marks.count && !ss_sink_failed(writing->sink); i++) {
+        const struct ss_model_mark *mark = &model->marks.data[i];
+        if (has_track(writing, mark->track)) {
+            write_place(rows, "i", mark->track, 0, mark->time_ns);
+            ss_sink_text(writing->sink, ",\"s\":\"t\"");
+            write_what(writing, mark->name, mark->payload, false, 0);
+        }
+    }
+}
+
+static int by_id_and_time(const void *left, const void *right)
+{
+    const struct ss_model_flow *a = left, *b = right;
+    if (a->id != b->id) {
+        return a->id < b->id ? -1 : 1;
+    }
+    return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+/* Arrows need two ends: the first point of an id, those on the way, the last. */
+static void write_flows(struct rows *rows)
+{
+    struct ss_chrome_writing *writing = rows->writing;
+    const struct ss_model *model = writing->selection->model;
+    size_t count = 0;
+    struct ss_model_flow *flows = ss_alloc((model->flows.count + 1) * sizeof *flows);
+    for (size_t i = 0; i < model->flows.count; i++) {
+        if (has_track(writing, model->flows.data[i].track)) {
+            flows[count++] = model->flows.data[i];
+        }
+    }
+    if (count > 1) {
+        qsort(flows, count, sizeof *flows, by_id_and_time);
+    }
+    for (size_t i = 0; i < count && !ss_sink_failed(writing->sink); i++) {
+        bool first = i == 0 || flows[i - 1].id != flows[i].id;
+        bool last = i + 1 == count || flows[i + 1].id != flows[i].id;
+        if (first && last) {
+            continue;
+        }
+        write_place(rows,
+                    first  ? "s"
+                    : last ? "f"
+                           : "t",
+                    flows[i].track, flows[i].lane, flows[i].time_ns);
+        ss_sink_format(writing->sink,
+                       ",\"cat\":\"flow\",\"name\":\"flow\",\"id\":\"0x%" PRIx64 "\"%s}",
+                       flows[i].id, last ? ",\"bp\":\"e\"" : "");
+    }
+    ss_free(flows);
+}
+
+/* --- counters ------------------------------------------------------------------------------- */
+
+/* "host;disk sda;read": groups first. */
+static void append_series(const struct ss_model *model, uint32_t track, struct ss_strbuf *name)
+{
+    uint32_t above[16], count = 0;
+    for (uint32_t at = model->tracks.data[track].parent; at != 0 && count < 16;
+         at = model->tracks.data[at].parent) {
+        above[count++] = at;
+    }
+    while (count > 0) {
+        uint32_t text = model->tracks.data[above[--count]].name;
+        ss_strbuf_append_view(name, ss_intern_get(&model->strings, text));
+        ss_strbuf_append_char(name, ';');
+    }
+    ss_strbuf_append_view(name, ss_intern_get(&model->strings, model->tracks.data[track].name));
+}
+
+static void write_value(struct ss_chrome_writing *writing, const struct ss_model_value *value,
+                        struct ss_strview name, struct ss_strview unit)
+{
+    if (!value->is_integer && !isfinite(value->real)) {
+        return;
+    }
+    ss_chrome_begin_event(writing);
+    ss_sink_format(writing->sink, "\"ph\":\"C\",\"pid\":%" PRId64 ",\"tid\":0,\"ts\":",
+                   pid_of(writing, value->track));
+    ss_json_write_us(writing->sink, since_base(writing, value->track, value->time_ns));
+    ss_sink_text(writing->sink, ",\"name\":");
+    ss_json_write_string(writing->sink, name);
+    ss_sink_text(writing->sink, ",\"args\":{");
+    ss_json_write_string(writing->sink, unit);
+    ss_sink_text(writing->sink, ":");
+    if (value->is_integer) {
+        ss_sink_format(writing->sink, "%" PRId64, value->integer);
+    } else {
+        write_real(writing->sink, value->real);
+    }
+    ss_sink_text(writing->sink, "}}");
+}
+
+static void write_counters(struct ss_chrome_writing *writing)
+{
+    const struct ss_model *model = writing->selection->model;
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, NAME_BYTES);
+    uint32_t named = 0;
+    for (size_t i = 0; i < model->values.count && !ss_sink_failed(writing->sink); i++) {
+        const struct ss_model_value *value = &model->values.data[i];
+        if (!has_track(writing, value->track)) {
+            continue;
+        }
+        if (value->track != named) {
+            named = value->track;
+            ss_strbuf_clear(&name);
+            append_series(model, named, &name);
+            ss_chrome_name_process(writing, model->tracks.data[named].process);
+        }
+        uint32_t unit = model->tracks.data[value->track].unit;
+        write_value(writing, value, (struct ss_strview){name.data, name.length},
+                    unit != 0 ? ss_intern_get(&model->strings, unit) : ss_strview_of("value"));
+    }
+    ss_strbuf_fini(&name);
+}
+
+void ss_chrome_write_tracks(struct ss_chrome_writing *writing)
+{
+    struct rows rows = {.writing = writing};
+    write_ranges(&rows);
+    write_marks(&rows);
+    write_flows(&rows);
+    write_counters(writing);
+    ss_pair_ids_fini(&rows.ids);
+    ss_vec_fini(&rows.rows);
+}

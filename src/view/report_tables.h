@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of what lies on tracks, for people. Private to report_text*.c. */
+#ifndef SS_VIEW_REPORT_TABLES_H
+#define SS_VIEW_REPORT_TABLES_H
+
+#include "view/report.h"
+
+/* Ranges and counters: measured, not sampled. */
+bool ss_report_is_of_tracks(const struct ss_table *table);
+const char *ss_report_empty_text(const struct ss_table *table);
+enum ss_status ss_report_text_tracks(const struct ss_table *table,
+                                     const struct ss_report_style *style, FILE *out,
+                                     struct ss_error *err);
+
+#endif

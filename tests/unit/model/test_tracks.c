@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what a trace says of tracks to rows: order, nesting, what is open or has no begin, and the
+ * ranges around samples. Hostile traces too. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../trace/sample_recording.h"
+#include "model/model.h"
+
+#define START RECORDING_START
+
+static struct ss_trace_writer *open_writer(const char *path)
+{
+    struct ss_trace_writer *writer;
+    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
+    MUST(ss_trace_writer_open(&options, &writer, must_err));
+    recording_define(writer);
+    MUST(ss_trace_writer_clock(
+        writer, &(struct ss_trace_clock){START, START + 5, START - 9, START + (1ull << 60), 50},
+        must_err));
+    return writer;
+}
+
+static void put_track(struct ss_trace_writer *writer, uint32_t ref, const char *name)
+{
+    MUST(ss_trace_writer_track(
+        writer,
+        &(struct ss_trace_track){
+            .ref = ref, .kind = SS_TRACK_RANGES, .thread_ref = 1, .name = ss_strview_of(name)},
+        must_err));
+}
+
+static void put_name(struct ss_trace_writer *writer, uint32_t ref, const char *text)
+{
+    MUST(ss_trace_writer_name(
+        writer, &(struct ss_trace_name){.ref = ref, .text = ss_strview_of(text)}, must_err));
+}
+
+static void begin(struct ss_trace_writer *writer, uint64_t time_ns, uint32_t track, uint32_t name)
+{
+    MUST(ss_trace_writer_event(
+        writer,
+        &(struct ss_trace_event){.time_ns = START + time_ns, .track_ref = track, .name_ref = name},
+        must_err));
+}
+
+static void end(struct ss_trace_writer *writer, uint64_t time_ns, uint32_t track)
+{
+    MUST(ss_trace_writer_event(writer,
+                               &(struct ss_trace_event){.time_ns = START + time_ns,
+                                                        .track_ref = track,
+                                                        .kind = SS_EVENT_END},
+                               must_err));
+}
+
+static void sample(struct ss_trace_writer *writer, uint64_t time_ns, uint32_t label)
+{
+    MUST(ss_trace_writer_sample(writer,
+                                &(struct ss_trace_sample){.time_ns = START + time_ns,
+                                                          .thread_ref = 1,
+                                                          .stack_ref = 1,
+                                                          .weight = 1,
+                                                          .step = -1,
+                                                          .range_name = label},
+                                must_err));
+}
+
+static void load(struct ss_model *model, const char *path, struct ss_model_load how)
+{
+    how.size = sizeof how;
+    ss_model_init(model);
+    MUST(ss_model_add_input(model, path, &how, must_err));
+}
+
+/* "a/b/c" */
+static const char *path_text(const struct ss_model *model, uint32_t path)
+{
+    static char text[256];
+    char before[256] = "";
+    text[0] = '\0';
+    for (; path != 0; path = model->paths.data[path].parent) {
+        const struct ss_model_name *name = &model->names.data[model->paths.data[path].name];
+        snprintf(before, sizeof before, "%s%s%.200s", ss_model_text(model, name->text),
+                 text[0] != '\0' ? "/" : "", text);
+        memcpy(text, before, sizeof text);
+    }
+    return text;
+}
+
+static void check_range(const struct ss_model *model, size_t row, uint64_t from, uint64_t to,
+                        const char *path, unsigned flags)
+{
+    const struct ss_model_range *range = &model->ranges.data[row];
+    assert_int_equal(range->begin_ns, START + from);
+    assert_int_equal(range->end_ns, START + to);
+    assert_string_equal(path_text(model, range->path), path);
+    assert_int_equal(range->flags, flags);
+}
+
+/* Late, nested, touching, without length, without end, without begin. */
+static void test_nesting(void **state)
+{
+    (void)state;
+    const char *path = recording_path("nesting");
+    struct ss_trace_writer *writer = open_writer(path);
+    put_track(writer, 1, "");
+    put_name(writer, 1, "a");
+    put_name(writer, 2, "b");
+    put_name(writer, 3, "late");
+    end(writer, 1, 1);       /* of nothing */
+    begin(writer, 10, 1, 1); /* a [10, 50) */
+    begin(writer, 20, 1, 2); /* b [20, 30) */
+    end(writer, 30, 1);
+    begin(writer, 30, 1, 2); /* b again, touching */
+    end(writer, 40, 1);
+    end(writer, 50, 1);
+    begin(writer, 60, 1, 1); /* without length */
+    end(writer, 60, 1);
+    begin(writer, 70, 1, 1); /* never ends */
+    MUST(ss_trace_writer_clock(writer, &(struct ss_trace_clock){START + 1000, 1, 1, 1, 1},
+                               must_err));
+    begin(writer, 31, 1, 3); /* within the second b, told in the next unit */
+    end(writer, 35, 1);
+    sample(writer, 900, 0);
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct ss_model model;
+    load(&model, path, (struct ss_model_load){0});
+    assert_int_equal(model.ranges.count, 6);
+    check_range(&model, 0, 10, 50, "a", 0);
+    check_range(&model, 1, 20, 30, "a/b", 0);
+    check_range(&model, 2, 30, 40, "a/b", 0);
+    check_range(&model, 3, 31, 35, "a/b/late", 0);
+    check_range(&model, 4, 60, 60, "a", 0);
+    check_range(&model, 5, 70, 900, "a", SS_RANGE_END_UNSEEN);
+    assert_int_equal(model.unmatched_ends, 1);
+    assert_int_equal(model.open_ranges, 1);
+    assert_true(sizeof(struct ss_model_range) <= 40);
+    ss_model_fini(&model);
+    load(&model, path, (struct ss_model_load){.no_tracks = true});
+    assert_int_equal(model.ranges.count, 0);
+    assert_int_equal(model.totals.data[0].samples, 1);
+    ss_model_fini(&model);
+    unlink(path);
+}
+
+/* Two domains whose ranges end crosswise; a label where no range is known. */
+static void test_sample_ranges(void **state)
+{
+    (void)state;
+    const char *path = recording_path("around");
+    struct ss_trace_writer *writer = open_writer(path);
+    put_track(writer, 1, "");
+    put_track(writer, 2, "other");
+    put_name(writer, 1, "a");
+    put_name(writer, 2, "b");
+    put_name(writer, 3, "c");
+    static const uint64_t times[] = {5, 10, 25, 35, 45, 55};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        sample(writer, times[i], times[i] == 5 ? 3 : 0);
+    }
+    begin(writer, 10, 1, 1); /* a [10, 40) */
+    begin(writer, 20, 2, 2); /* b [20, 50) on the other track */
+    begin(writer, 30, 1, 3); /* c [30, 38) */
+    end(writer, 38, 1);
+    end(writer, 40, 1);
+    end(writer, 50, 2);
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct ss_model model;
+    load(&model, path, (struct ss_model_load){.sample_ranges = true});
+    static const char *const expected[] = {"c", "a", "a/b", "a/b/c", "b", ""};
+    assert_int_equal(model.totals.count, 6);
+    for (size_t i = 0; i < model.totals.count; i++) {
+        assert_string_equal(path_text(&model, model.totals.data[i].range), expected[i]);
+    }
+    ss_model_fini(&model);
+    load(&model, path, (struct ss_model_load){0}); /* not asked for: one row of totals */
+    assert_int_equal(model.totals.count, 1);
+    ss_model_fini(&model);
+    unlink(path);
+}
+
+/* A time range keeps the ranges whose begin lies in it, and says which do not. */
+static void test_time_range(void **state)
+{
+    (void)state;
+    const char *path = recording_path("window");
+    struct ss_trace_writer *writer = open_writer(path);
+    put_track(writer, 1, "");
+    put_name(writer, 1, "a");
+    sample(writer, 0, 0);
+    for (uint64_t i = 0; i < 10; i++) {
+        begin(writer, i * 100, 1, 1);
+        end(writer, i * 100 + 50, 1);
+    }
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct ss_model model;
+    load(&model, path,
+         (struct ss_model_load){.has_time_range = true, .from_ns = 200, .to_ns = 500});
+    unsigned inside = 0;
+    for (size_t i = 0; i < model.ranges.count; i++) {
+        inside += (model.ranges.data[i].flags & SS_RANGE_OUTSIDE) == 0;
+    }
+    assert_int_equal(model.ranges.count, 10);
+    assert_int_equal(inside, 3);
+    ss_model_fini(&model);
+    unlink(path);
+}
+
+/* Ten thousand open ranges, a hundred thousand names, more ends than begins. */
+static void test_hostile(void **state)
+{
+    (void)state;
+    enum { DEPTH = 10000, NAMES = 100000 };
+    const char *path = recording_path("hostile");
+    struct ss_trace_writer *writer = open_writer(path);
+    put_track(writer, 1, "");
+    put_track(writer, 2, "names");
+    put_name(writer, 1, "deep");
+    for (uint64_t i = 0; i < DEPTH; i++) {
+        begin(writer, i, 1, 1);
+    }
+    for (uint64_t i = 0; i < DEPTH + 5; i++) {
+        end(writer, 2 * DEPTH + i, 1);
+    }
+    for (uint32_t i = 2; i < NAMES + 2; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "name %u", i);
+        put_name(writer, i, name);
+        begin(writer, i, 2, i);
+        end(writer, i, 2);
+    }
+    sample(writer, DEPTH, 0);
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct ss_model model;
+    load(&model, path, (struct ss_model_load){.sample_ranges = true});
+    assert_int_equal(model.ranges.count, DEPTH + NAMES);
+    assert_int_equal(model.unmatched_ends, 5);
+    assert_int_equal(model.open_ranges, 0);
+    assert_int_equal(model.names.count, NAMES + 2);
+    assert_int_equal(model.paths.data[model.totals.data[0].range].depth, DEPTH);
+    ss_model_fini(&model);
+    unlink(path);
+}
+
+/* Values lie by series, then by time, also when they came late. */
+static void test_values(void **state)
+{
+    (void)state;
+    const char *path = recording_path("values");
+    struct ss_trace_writer *writer = open_writer(path);
+    for (uint32_t i = 1; i <= 2; i++) {
+        MUST(ss_trace_writer_track(writer,
+                                   &(struct ss_trace_track){.ref = i,
+                                                            .kind = SS_TRACK_COUNTER,
+                                                            .name = ss_strview_of("n"),
+                                                            .unit = ss_strview_of("W")},
+                                   must_err));
+    }
+    for (int i = 0; i < 10; i++) {
+        MUST(ss_trace_writer_counter(
+            writer,
+            &(struct ss_trace_counter){.time_ns = START + (uint64_t)(i * 7 % 10),
+                                       .track_ref = 1 + (uint32_t)i % 2,
+                                       .is_integer = true,
+                                       .integer = i * 7 % 10},
+            must_err));
+    }
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct ss_model model;
+    load(&model, path, (struct ss_model_load){0});
+    assert_int_equal(model.values.count, 10);
+    for (size_t i = 0; i < 10; i++) {
+        const struct ss_model_value *value = &model.values.data[i];
+        assert_int_equal(value->track, 1 + i / 5);
+        assert_int_equal(value->integer, (int64_t)(value->time_ns - START));
+        assert_true(i % 5 == 0 || value[-1].time_ns <= value->time_ns);
+    }
+    ss_model_fini(&model);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nesting), cmocka_unit_test(test_sample_ranges),
+        cmocka_unit_test(test_time_range), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_values)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
