@@ -2,6 +2,7 @@
 #include "analysis/counters.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
@@ -25,7 +26,7 @@ static const struct ss_column columns[SS_COUNTER_COLUMNS] = {
 
 enum { MAX_GROUP_TEXT = 1 << 16 };
 
-struct reals ss_vec_of(double);
+struct reals ss_vec_of(struct ss_weighted);
 
 /* Whole numbers stay whole while a double holds them exactly. */
 static struct ss_cell number_cell(double value, bool is_whole)
@@ -55,12 +56,45 @@ static void collect(const struct ss_model *model, enum ss_counter_kind kind, siz
             continue;
         }
         if (kind == SS_COUNTER_GAUGE) {
-            ss_vec_push(reals, value);
+            ss_vec_push(reals, (struct ss_weighted){value, 1});
         } else if (has_before) {
-            ss_vec_push(reals, value - before);
+            ss_vec_push(reals, (struct ss_weighted){value - before, 1});
         }
         before = value;
         has_before = true;
+    }
+}
+
+static uint64_t end_of_recording(const struct ss_model *model, uint32_t input)
+{
+    const struct ss_trace_summary *summary = &model->inputs.data[input].summary;
+    return summary->last_ns > summary->last_event_ns ? summary->last_ns : summary->last_event_ns;
+}
+
+/* Lets the values of a metric count for as long as they held. What a process had last held until
+ * its end, which nobody saw. */
+static void weigh(const struct ss_model *model, const struct ss_model_track *track, size_t first,
+                  size_t end, struct reals *reals)
+{
+    double sum = 0;
+    size_t at = 0;
+    if (track->counter != SS_COUNTER_GAUGE || track->parent == 0) {
+        return;
+    }
+    for (size_t i = first; i < end; i++) {
+        const struct ss_model_value *value = &model->values.data[i];
+        if (!isfinite(ss_model_real(value))) {
+            continue;
+        }
+        uint64_t until_ns = i + 1 < end           ? value[1].time_ns
+                            : track->process == 0 ? end_of_recording(model, track->input)
+                                                  : value->time_ns;
+        reals->data[at].weight =
+            until_ns > value->time_ns ? (double)(until_ns - value->time_ns) : 0;
+        sum += reals->data[at++].weight;
+    }
+    for (size_t i = 0; i < reals->count && sum == 0; i++) {
+        reals->data[i].weight = 1;
     }
 }
 
@@ -113,40 +147,71 @@ static void fill_row(const struct ss_model *model, size_t first, size_t end, str
         return;
     }
     bool whole = are_whole(model, first, end);
-    ss_sort_real(reals->data, reals->count);
-    double sum = 0;
-    for (size_t i = 0; i < reals->count; i++) {
-        sum += reals->data[i] / (double)reals->count; /* no overflow on the way */
-    }
-    cells[SS_COUNTER_MIN] = number_cell(reals->data[0], whole);
-    cells[SS_COUNTER_MEAN] = ss_cell_real(sum);
+    weigh(model, track, first, end, reals);
+    ss_sort_weighted(reals->data, reals->count);
+    cells[SS_COUNTER_MIN] = number_cell(reals->data[0].value, whole);
+    cells[SS_COUNTER_MEAN] = ss_cell_real(ss_mean(reals->data, reals->count));
     cells[SS_COUNTER_P50] = number_cell(ss_percentile(reals->data, reals->count, 50), whole);
     cells[SS_COUNTER_P95] = number_cell(ss_percentile(reals->data, reals->count, 95), whole);
-    cells[SS_COUNTER_MAX] = number_cell(reals->data[reals->count - 1], whole);
+    cells[SS_COUNTER_MAX] = number_cell(reals->data[reals->count - 1].value, whole);
 }
 
-void ss_counters_table(const struct ss_selection *selection,
-                       const struct ss_counters_options *options, struct ss_table *table)
+/* The values of one counter: [first, end) of the model. */
+struct series {
+    uint32_t process, group, track;
+    size_t first, end;
+};
+
+/* The host's first, then each process's; what is in one group together. */
+static int compare_series(const void *left, const void *right)
+{
+    const struct series *a = left, *b = right;
+    if (a->process != b->process) {
+        return a->process < b->process ? -1 : 1;
+    }
+    if (a->group != b->group) {
+        return a->group < b->group ? -1 : 1;
+    }
+    return (a->track > b->track) - (a->track < b->track);
+}
+
+struct series_list ss_vec_of(struct series);
+
+static void list_series(const struct ss_selection *selection, struct series_list *list)
 {
     const struct ss_model *model = selection->model;
-    *table = (struct ss_table){.name = "counter",
-                               .title = "Counters",
-                               .columns = columns,
-                               .column_count = SS_COUNTER_COLUMNS};
-    struct reals reals = {0};
     for (size_t first = 0, end; first < model->values.count; first = end) {
         uint32_t track = model->values.data[first].track;
         for (end = first; end < model->values.count && model->values.data[end].track == track;) {
             end++;
         }
-        if (!ss_selection_has_track(selection, track)) {
-            continue;
+        if (ss_selection_has_track(selection, track)) {
+            const struct ss_model_track *row = &model->tracks.data[track];
+            ss_vec_push(list, (struct series){row->process, row->parent, track, first, end});
         }
+    }
+    if (list->count > 0) {
+        qsort(list->data, list->count, sizeof *list->data, compare_series);
+    }
+}
+
+void ss_counters_table(const struct ss_selection *selection,
+                       const struct ss_counters_options *options, struct ss_table *table)
+{
+    *table = (struct ss_table){.name = "counter",
+                               .title = "Counters",
+                               .columns = columns,
+                               .column_count = SS_COUNTER_COLUMNS};
+    struct reals reals = {0};
+    struct series_list list = {0};
+    list_series(selection, &list);
+    for (size_t i = 0; i < list.count; i++) {
         if (options->max_rows != 0 && table->row_count >= options->max_rows) {
             table->hidden_rows++;
             continue;
         }
-        fill_row(model, first, end, &reals, table);
+        fill_row(selection->model, list.data[i].first, list.data[i].end, &reals, table);
     }
+    ss_vec_fini(&list);
     ss_vec_fini(&reals);
 }

@@ -4,6 +4,10 @@
  * counter of changes the changes; of an ever-growing total what it grew by from value to value.
  * `last` is the newest value, for the latter two the newest total. Values that are no number are
  * left out. Pure.
+ *
+ * Gauges in a group are metrics of the host or a process, written when they change: mean and
+ * percentiles count each value for as long as it held, the last of a host's to the end of the
+ * recording. All others count each value once.
  */
 #ifndef SS_ANALYSIS_COUNTERS_H
 #define SS_ANALYSIS_COUNTERS_H

@@ -14,20 +14,9 @@ uint64_t ss_percentile_u64(const uint64_t *values, size_t count, unsigned percen
     return values[rank(count, percent)];
 }
 
-double ss_percentile(const double *values, size_t count, unsigned percent)
-{
-    return values[rank(count, percent)];
-}
-
 static int compare_u64(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-static int compare_real(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
 }
 
@@ -38,9 +27,44 @@ void ss_sort_u64(uint64_t *values, size_t count)
     }
 }
 
-void ss_sort_real(double *values, size_t count)
+static double sum_of_weights(const struct ss_weighted *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += values[i].weight;
+    }
+    return sum;
+}
+
+double ss_percentile(const struct ss_weighted *values, size_t count, unsigned percent)
+{
+    double wanted = sum_of_weights(values, count) * percent / 100, sum = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < count && (sum < wanted || values[at].weight == 0); i++) {
+        sum += values[i].weight;
+        at = values[i].weight > 0 ? i : at;
+    }
+    return values[at].value;
+}
+
+double ss_mean(const struct ss_weighted *values, size_t count)
+{
+    double all = sum_of_weights(values, count), mean = 0;
+    for (size_t i = 0; i < count; i++) {
+        mean += values[i].value * (values[i].weight / all); /* no overflow on the way */
+    }
+    return mean;
+}
+
+static int compare_weighted(const void *left, const void *right)
+{
+    const struct ss_weighted *a = left, *b = right;
+    return (a->value > b->value) - (a->value < b->value);
+}
+
+void ss_sort_weighted(struct ss_weighted *values, size_t count)
 {
     if (count > 1) {
-        qsort(values, count, sizeof *values, compare_real);
+        qsort(values, count, sizeof *values, compare_weighted);
     }
 }
