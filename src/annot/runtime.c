@@ -249,6 +249,12 @@ static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, i
         atomic_store_explicit(&ss_process_header->step, change.step, memory_order_relaxed);
         write_number(SS_RING_STEP, change.step, thread, stamp);
     }
+    if (steps.has_schedule) {
+        atomic_store_explicit(&ss_process_header->steps, (uint32_t)steps.run.steps,
+                              memory_order_relaxed);
+        atomic_store_explicit(&ss_process_header->most_steps, (uint32_t)steps.run.longest,
+                              memory_order_relaxed);
+    }
     if (change.changes_window) {
         unsigned cut = change.cut ? SS_RING_WINDOW_CUT : 0;
         write_window(thread, stamp, (unsigned)change.action | cut, change.step, change.window);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "annot/schedule_text.h"
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/log.h"
@@ -38,6 +39,10 @@ static const struct ss_option options[] = {
     {"host-interval", 0, "SECONDS",
      "between readings of CPU, memory, disks, networks, GPUs and of what the processes use; 0: "
      "none (default 0.5)",
+     NULL, false},
+    {"schedule", 0, "SCHEDULE",
+     "record only the steps that it says, such as wait=5,warmup=1,active=3,repeat=2, of a program "
+     "that marks its steps; \"stepscope schedule SCHEDULE\" shows which",
      NULL, false},
     {"no-subprocesses", 0, NULL, "record the program only, not the processes that it starts", NULL,
      false},
@@ -70,6 +75,8 @@ static const char *const examples[] = {
 
 struct plan {
     struct ss_record_options record;
+    struct ss_schedule schedule;
+    char schedule_text[SS_SCHEDULE_TEXT_BYTES];
     struct ss_record_output output;
     char **program;
     char *output_path, *trace_path, *command_line;
@@ -287,6 +294,30 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
     return true;
 }
 
+static bool take_schedule(const struct ss_arguments *arguments, struct plan *plan)
+{
+    const char *text = ss_arguments_get(arguments, "schedule");
+    struct ss_error err = {0};
+    if (text == NULL) {
+        return true;
+    }
+    if (ss_schedule_parse(text, &plan->schedule, &err) != SS_OK) {
+        ss_cli_usage(arguments, "--schedule %s: %s", text, err.message);
+        return false;
+    }
+    if (plan->record.attach_pid != 0 || !plan->record.inject) {
+        ss_cli_usage(arguments,
+                     "--schedule is handed to the program as it starts; leave %s out, or record "
+                     "everything",
+                     plan->record.attach_pid != 0 ? "--pid" : "--no-inject");
+        return false;
+    }
+    ss_schedule_put(&plan->schedule, plan->schedule_text, sizeof plan->schedule_text);
+    plan->record.schedule = plan->schedule_text;
+    plan->output.schedule = &plan->schedule;
+    return true;
+}
+
 static bool take_target(const struct ss_arguments *arguments, struct plan *plan)
 {
     bool attach = plan->record.attach_pid != 0;
@@ -371,7 +402,8 @@ static int run(const struct ss_arguments *arguments)
     struct plan plan = {0};
     struct ss_error err = {0};
     int code = ss_status_exit_code(SS_E_USAGE);
-    if (take_options(arguments, &plan) && take_target(arguments, &plan)) {
+    if (take_options(arguments, &plan) && take_schedule(arguments, &plan) &&
+        take_target(arguments, &plan)) {
         if (choose_paths(arguments, &plan, &err) == SS_OK) {
             code = run_plan(arguments, &plan);
         } else {

@@ -12,6 +12,7 @@
 
 #include "analysis/hotspots.h"
 #include "analysis/selection.h"
+#include "annot/schedule_run.h"
 #include "cli/command.h"
 #include "cli/record_convert.h"
 #include "model/model.h"
@@ -73,6 +74,23 @@ static const char *unreadable_reason(const struct ss_model *model)
     return NULL;
 }
 
+/* A schedule that recorded nothing says why. Returns whether it did. */
+static bool tell_why_no_window(const struct ss_record_output *output,
+                               const struct ss_record_figures *figures)
+{
+    if (output->schedule == NULL || figures->windows > 0) {
+        return false;
+    }
+    struct ss_schedule_run run = {.schedule = *output->schedule,
+                                  .starts = 1,
+                                  .steps = (int64_t)figures->marked_steps,
+                                  .longest = (int64_t)figures->most_steps};
+    char why[512];
+    ss_schedule_run_why_nothing(&run, why, sizeof why);
+    complain("%s", why);
+    return true;
+}
+
 /* Zero samples is never a quiet success. */
 static void tell_why_empty(struct ss_record_output *output, const struct ss_record_result *result,
                            const struct ss_model *model)
@@ -84,8 +102,14 @@ static void tell_why_empty(struct ss_record_output *output, const struct ss_reco
         return; /* told by the caller */
     }
     output->failed = true;
+    if (tell_why_no_window(output, figures)) {
+        return;
+    }
     if (reason != NULL) {
         complain("no samples: %s", reason);
+    } else if (figures->windows > 0) {
+        complain("no samples: the windows of the schedule were over before the first one was due; "
+                 "a higher rate (-r) sees shorter windows");
     } else if (figures->done == 0 && result->end != SS_RECORD_DURATION) {
         complain("no samples: the program ended before the first one was due; a higher rate (-r) "
                  "sees shorter programs");
@@ -126,6 +150,10 @@ static void print_figures(FILE *out, const struct ss_record_output *output,
             (unsigned long long)figures->samples, seconds, achieved_hz, output->rate_hz,
             (unsigned long long)figures->lost, (unsigned long long)figures->partial,
             (unsigned long long)figures->late);
+    if (output->schedule != NULL) {
+        fprintf(out, ", %llu window%s (%llu partial)", (unsigned long long)figures->windows,
+                figures->windows == 1 ? "" : "s", (unsigned long long)figures->partial_windows);
+    }
     if (figures->short_processes > 0) {
         fprintf(out, ", %llu processes too short to sample",
                 (unsigned long long)figures->short_processes);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "annot/schedule.h"
 #include "base/error.h"
 #include "cli/formats.h"
 #include "record/supervisor.h"
@@ -17,6 +18,7 @@ struct ss_record_output {
     bool in_place;           /* a pipe, a device or stdout: not a file that can be read again */
     const char *command_line;
     double rate_hz;
+    const struct ss_schedule *schedule; /* NULL: none */
     bool quiet;
     /* what of the samples goes into a converted file, as py-spy's -t -g -i -F --nolineno … */
     bool threads, gil_only, idle, function_only, no_lines, full_filenames;

@@ -475,9 +475,11 @@ static void on_fact(struct ss_annotation_tracks *tracks, const struct ss_annot_e
 static void on_window(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
     static const char *const actions[] = {"skip", "warmup", "record", "record_and_save"};
-    char text[64];
-    snprintf(text, sizeof text, "%s from step %" PRId64,
-             event->detail < 4 ? actions[event->detail] : "?", (int64_t)event->value);
+    char text[96];
+    uint32_t action = event->detail & SS_RING_WINDOW_ACTION;
+    snprintf(text, sizeof text, "%s from step %" PRId64 "%s", action < 4 ? actions[action] : "?",
+             (int64_t)event->value,
+             (event->detail & SS_RING_WINDOW_CUT) != 0 ? "; the window before is partial" : "");
     write_note(tracks, "schedule", ss_strview_of(text), event->time_ns, (int64_t)event->id);
 }
 

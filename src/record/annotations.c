@@ -17,6 +17,7 @@
 #include "platform/procfs.h"
 #include "record/annotation_tracks.h"
 #include "record/process_table.h"
+#include "record/window_filter.h"
 #include "ring/place.h"
 #include "source/annot.h"
 #include "source/ring_file.h"
@@ -40,6 +41,7 @@ struct ss_record_annotated {
     struct ss_ring_file *file;
     struct ss_annot *annot;
     struct ss_annotation_tracks *tracks;
+    struct ss_window_filter *filter; /* NULL: no schedule */
     struct ss_recorded_process *process;
     uint32_t process_ref;
     bool is_ended;   /* all is written; the row stays, so that the file is not taken again */
@@ -61,6 +63,9 @@ struct ss_record_annotations {
     struct ss_vec_of(struct ss_record_annotated *) rows;
     uint64_t since_ns, drain_ns, next_ns;
     uint32_t live;
+    struct ss_record_windows ended; /* of processes that are gone */
+    uint64_t looked_ns;             /* when `any_in_window` was true or not */
+    bool any_in_window;
 };
 
 /* --- the folder ------------------------------------------------------------------------------ */
@@ -282,6 +287,20 @@ static void tell_trouble(struct ss_record_annotated *row, uint64_t now_ns)
     }
 }
 
+static void add_windows(const struct ss_record_annotated *row, struct ss_record_windows *sum)
+{
+    if (row->filter == NULL) {
+        return;
+    }
+    struct ss_window_counts counts = ss_window_filter_counts(row->filter);
+    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    uint32_t steps = atomic_load(&header->steps), most_steps = atomic_load(&header->most_steps);
+    sum->windows += counts.windows;
+    sum->partial += counts.partial;
+    sum->steps = steps > sum->steps ? steps : sum->steps;
+    sum->most_steps = most_steps > sum->most_steps ? most_steps : sum->most_steps;
+}
+
 static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_dead)
 {
     if (row->is_ended) {
@@ -296,6 +315,7 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
     ss_annot_end(row->annot, now_ns, is_dead ? row->seen_ns : now_ns, is_dead);
     write_counts(row, now_ns);
     tell_trouble(row, now_ns);
+    add_windows(row, &row->owner->ended);
     if (is_dead || row->owner->attach_pid == 0) {
         unlink(row->path);
         row->path[0] = '\0'; /* the next image of the process may take the name again */
@@ -305,9 +325,11 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
         row->process = NULL;
     }
     ss_annot_free(row->annot);
+    ss_window_filter_free(row->filter);
     ss_annotation_tracks_free(row->tracks);
     ss_ring_file_close(row->file);
     row->annot = NULL;
+    row->filter = NULL;
     row->tracks = NULL;
     row->file = NULL;
 }
@@ -382,9 +404,15 @@ static bool start_row(struct ss_record_annotated *row, struct ss_recorded_proces
     struct ss_ring_memory memory = ss_ring_file_memory(row->file);
     row->tracks = ss_annotation_tracks_new(annotations->context, &annotations->names, process);
     struct ss_annot_sink sink = ss_annotation_tracks_sink(row->tracks);
+    if (annotations->context->follows_schedule) {
+        row->filter = ss_window_filter_new(&sink);
+        sink = ss_window_filter_sink(row->filter);
+    }
     uint64_t since_ns = is_new ? now_ns : annotations->since_ns;
     if (ss_annot_open(&memory, &annotations->clock, since_ns, &sink, &row->annot, NULL) != SS_OK) {
+        ss_window_filter_free(row->filter);
         ss_annotation_tracks_free(row->tracks);
+        row->filter = NULL;
         row->tracks = NULL;
         return false;
     }
@@ -503,6 +531,9 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
         struct ss_record_annotated *row = annotations->rows.data[i];
         if (!row->is_ended) {
             uint32_t filled = ss_annot_drain(row->annot, now_ns);
+            if (row->filter != NULL) {
+                ss_window_filter_drained(row->filter, now_ns);
+            }
             ss_annotation_tracks_drained(row->tracks);
             fullest = filled > fullest ? filled : fullest;
             row->seen_ns = now_ns;
@@ -583,6 +614,57 @@ void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t 
     sample->window = label.window;
     sample->phase_name = ss_annotation_tracks_name(annotated->tracks, label.phase);
     sample->range_name = ss_annotation_tracks_name(annotated->tracks, label.range);
+}
+
+/* --- windows --------------------------------------------------------------------------------- */
+
+static bool is_in_window(const struct ss_ring_header *header)
+{
+    return atomic_load_explicit(&header->window, memory_order_relaxed) != 0;
+}
+
+static bool marks_steps(const struct ss_ring_header *header)
+{
+    return atomic_load_explicit(&header->step, memory_order_relaxed) >= 0 ||
+           atomic_load_explicit(&header->epoch, memory_order_relaxed) >= 0;
+}
+
+static bool is_any_in_window(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    if (annotations->looked_ns != now_ns) {
+        annotations->looked_ns = now_ns;
+        annotations->any_in_window = false;
+        for (size_t i = 0; i < annotations->rows.count && !annotations->any_in_window; i++) {
+            const struct ss_record_annotated *row = annotations->rows.data[i];
+            annotations->any_in_window =
+                !row->is_ended && is_in_window(ss_annot_header(row->annot));
+        }
+    }
+    return annotations->any_in_window;
+}
+
+bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotations,
+                                        const struct ss_record_annotated *annotated,
+                                        uint64_t now_ns)
+{
+    if (annotated != NULL && !annotated->is_ended) {
+        const struct ss_ring_header *header = ss_annot_header(annotated->annot);
+        if (marks_steps(header)) {
+            return is_in_window(header);
+        }
+    }
+    return is_any_in_window(annotations, now_ns);
+}
+
+void ss_record_annotations_get_windows(const struct ss_record_annotations *annotations,
+                                       struct ss_record_windows *windows)
+{
+    *windows = annotations->ended;
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        if (!annotations->rows.data[i]->is_ended) {
+            add_windows(annotations->rows.data[i], windows);
+        }
+    }
 }
 
 void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64_t now_ns)

@@ -51,6 +51,17 @@ void ss_record_annotations_image_ended(struct ss_record_annotations *annotations
 /* Step, phase and innermost range of a thread, now. */
 void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t tid,
                                  struct ss_trace_sample *sample);
+/* With a schedule: whether the process is in one of its windows now, or, when it marks no steps of
+ * its own, any process is. `annotated` may be NULL. */
+bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotations,
+                                        const struct ss_record_annotated *annotated,
+                                        uint64_t now_ns);
+struct ss_record_windows {
+    uint64_t windows, partial;
+    uint64_t steps, most_steps; /* of the process that marked most: in all; of one epoch or run */
+};
+void ss_record_annotations_get_windows(const struct ss_record_annotations *annotations,
+                                       struct ss_record_windows *windows);
 /* The recording is over: closes all gates, writes the rest. */
 void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64_t now_ns);
 void ss_record_annotations_close(struct ss_record_annotations *annotations);

@@ -100,6 +100,9 @@ enum ss_status ss_record_facts_write(struct ss_trace_writer *writer,
     SS_TRY(put_text(writer, "command", options->command_line, err));
     SS_TRY(put_text(writer, "rate_hz", rate, err));
     SS_TRY(put_text(writer, "mode", options->attach_pid != 0 ? "attach" : "launch", err));
+    if (options->schedule != NULL) {
+        SS_TRY(put_text(writer, "schedule", options->schedule, err));
+    }
     SS_TRY(put_integer(writer, "follow_children", options->follow_children, err));
     SS_TRY(put_integer(writer, "start_realtime_ns", (int64_t)clock.realtime_ns, err));
     SS_TRY(put_machine(writer, err));

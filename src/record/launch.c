@@ -22,7 +22,8 @@ static void hand_environment(const struct ss_record_options *options, const char
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
         const char *present = getenv(row->name);
-        if (strstr(row->value, "%r") != NULL && rings[0] == '\0') {
+        if ((strstr(row->value, "%r") != NULL && rings[0] == '\0') ||
+            (strstr(row->value, "%s") != NULL && options->schedule == NULL)) {
             continue;
         }
         if (present != NULL) {
@@ -38,6 +39,9 @@ static void hand_environment(const struct ss_record_options *options, const char
                 at++;
             } else if (at[0] == '%' && at[1] == 'r') {
                 ss_strbuf_append_text(&value, rings);
+                at++;
+            } else if (at[0] == '%' && at[1] == 's') {
+                ss_strbuf_append_text(&value, options->schedule);
                 at++;
             } else {
                 ss_strbuf_append_char(&value, *at);

@@ -19,6 +19,7 @@ struct ss_record_options {
     bool follow_children;
     bool inject;              /* hand the environment of child_env.def to the program */
     bool show_status;         /* a status line on stderr */
+    const char *schedule;     /* text form (annot/schedule_text.h); NULL: all the time */
     const char *command_line; /* of the program, for people */
 };
 

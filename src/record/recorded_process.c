@@ -48,6 +48,7 @@ struct ss_recorded_process {
     struct ss_vec_of(struct thread_row) threads; /* by thread id of the sampler */
     struct ss_vec_of(struct tid_row) tids;
     struct ss_record_annotated *annotated;
+    bool is_in_window;             /* as the last tick saw it */
     struct ss_sampler_counts base; /* of samplers before an exec */
     struct ss_error error;
 };
@@ -234,9 +235,22 @@ static void remember_stack(struct ss_recorded_process *process, struct thread_ro
     row->stack_ref = node;
 }
 
+/* A schedule is followed, and this is outside its windows. */
+static bool is_waiting(const struct ss_recorded_process *process, uint64_t now_ns)
+{
+    return process->context->follows_schedule &&
+           !ss_record_annotations_is_in_window(process->context->annotations, process->annotated,
+                                               now_ns);
+}
+
 static void on_sample(void *context, const struct ss_sampler_sample *sample)
 {
     struct ss_recorded_process *process = context;
+    /* The window may have ended while the stack was read. What is handed out later (same_stack) was
+     * looked at before. */
+    if (!sample->same_stack && is_waiting(process, sample->time_ns)) {
+        return;
+    }
     struct thread_row *row = row_of(process, sample->thread->id);
     process->seen = true;
     if (!sample->same_stack) {
@@ -413,6 +427,14 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
         if (process->sampler == NULL) {
             return true;
         }
+    }
+    bool was_in_window = process->is_in_window;
+    process->is_in_window = !is_waiting(process, now_ns);
+    if (!process->is_in_window) {
+        if (was_in_window) {
+            ss_python_sampler_flush(process->sampler);
+        }
+        return true;
     }
     struct ss_error err = {0};
     enum ss_status status = ss_python_sampler_tick(process->sampler, now_ns, &err);

@@ -25,6 +25,7 @@ struct ss_record_context {
     uint32_t next_thread_ref;
     uint32_t track_refs; /* given out so far */
     struct ss_record_annotations *annotations;
+    bool follows_schedule;                 /* samples only in its windows */
     uint64_t samples;                      /* written: rows, not ticks */
     struct ss_sampler_counts ended_counts; /* of processes that are gone */
     uint64_t python_processes;

@@ -189,6 +189,7 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     SS_TRY(ss_trace_writer_open(&options, &session->context.writer, err));
     session->context.frames = ss_frame_table_new(session->context.writer);
     session->context.python_source_ref = 1;
+    session->context.follows_schedule = session->options->schedule != NULL;
     session->context.next_thread_ref = 1;
     return ss_record_facts_write(session->context.writer, session->options, err);
 }
@@ -218,6 +219,9 @@ static enum ss_status open_annotations(struct session *session, struct ss_error 
     session->annotations =
         ss_record_annotations_open(&session->context, options->attach_pid, reason);
     session->context.annotations = session->annotations;
+    if (reason[0] != '\0' && options->schedule != NULL) {
+        return ss_fail(err, SS_E_UNSUPPORTED, "no schedule can be followed here: %s", reason);
+    }
     if (reason[0] != '\0') {
         source.status = SS_SOURCE_UNAVAILABLE;
         source.reason = ss_strview_of(reason);
@@ -272,9 +276,22 @@ static enum ss_status start_target(struct session *session,
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
+static void publish_windows(struct session *session)
+{
+    struct ss_record_windows windows;
+    if (session->annotations != NULL) {
+        ss_record_annotations_get_windows(session->annotations, &windows);
+        session->shared->figures.windows = windows.windows;
+        session->shared->figures.partial_windows = windows.partial;
+        session->shared->figures.marked_steps = windows.steps;
+        session->shared->figures.most_steps = windows.most_steps;
+    }
+}
+
 static void publish_figures(struct session *session)
 {
     struct ss_record_figures *figures = &session->shared->figures;
+    publish_windows(session);
     struct ss_sampler_counts counts = session->context.ended_counts;
     ss_process_table_add_counts(session->processes, &counts);
     struct ss_trace_writer_stats stats;

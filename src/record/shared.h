@@ -30,6 +30,9 @@ struct ss_record_figures {
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; of the sampling */
     uint64_t memory_bytes;
     uint64_t cpu_ns; /* of the recorder, at the end */
+    /* With a schedule: of all processes; of the one that marked most. */
+    uint64_t windows, partial_windows;
+    uint64_t marked_steps, most_steps;
 };
 
 enum { SS_SIGNAL_COUNT = 65 };

@@ -63,9 +63,20 @@ static uint32_t on_series(void *context, uint32_t process_ref, uint32_t parent, 
     return write_track(context, &track);
 }
 
+/* Readings go on outside the windows of a schedule, for the rates; they are not kept. */
+static bool is_wanted(const struct ss_record_sources *sources, uint64_t time_ns)
+{
+    const struct ss_record_context *context = sources->context;
+    return !context->follows_schedule ||
+           ss_record_annotations_is_in_window(context->annotations, NULL, time_ns);
+}
+
 static void write_counter(struct ss_record_sources *sources, const struct ss_trace_counter *counter)
 {
     struct ss_error err = {0};
+    if (!is_wanted(sources, counter->time_ns)) {
+        return;
+    }
     if (sources->context->error.status == SS_OK) { /* after a failed track its ref is unknown */
         keep_error(sources->context,
                    ss_trace_writer_counter(sources->context->writer, counter, &err), &err);

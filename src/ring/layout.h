@@ -114,6 +114,8 @@ struct ss_ring_header {
     _Atomic uint32_t phase;                           /* name; 0: none */
     _Atomic uint32_t window;                          /* of the schedule; 0: none */
     _Atomic uint32_t action;                          /* of the schedule, now */
+    _Atomic uint32_t steps;                           /* whole ones that the schedule has seen */
+    _Atomic uint32_t most_steps;                      /* of one epoch, or of the run */
 };
 
 /* --- directory ------------------------------------------------------------------------------- */

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first */
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/window_filter.h"
+
+enum { SECOND = 1000000000 };
+
+static char story[4096];
+static struct ss_window_filter *filter;
+
+/* "12 begin 3/0 a": at second 12 range a begins on lane 3, domain 0. */
+static void tell(void *context, const struct ss_annot_event *event)
+{
+    (void)context;
+    static const char *const kinds[] = {"begin",  "end",    "mark", "async", "finish",
+                                        "flow",   "count",  "step", "epoch", "phase",
+                                        "window", "thread", "fact", "over"};
+    char *at = story + strlen(story);
+    snprintf(at, sizeof story - strlen(story), "%s%" PRIu64 " %s %u/%u %c%s",
+             at == story ? "" : "; ", event->time_ns / SECOND, kinds[event->kind], event->lane,
+             event->domain, event->name != 0 ? (char)event->name : '-',
+             event->unseen_end ? "!" : "");
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct ss_annot_sink sink = {.event = tell};
+    story[0] = '\0';
+    filter = ss_window_filter_new(&sink);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ss_window_filter_free(filter);
+    return 0;
+}
+
+static void give(struct ss_annot_event event)
+{
+    struct ss_annot_sink sink = ss_window_filter_sink(filter);
+    event.time_ns *= SECOND;
+    event.thread = event.lane + 1;
+    sink.event(sink.context, &event);
+}
+
+static void begin(uint64_t time, uint32_t lane, char name)
+{
+    give((struct ss_annot_event){
+        .kind = SS_ANNOT_RANGE_BEGIN, .time_ns = time, .lane = lane, .name = (uint32_t)name});
+}
+
+static void end(uint64_t time, uint32_t lane)
+{
+    give((struct ss_annot_event){.kind = SS_ANNOT_RANGE_END, .time_ns = time, .lane = lane});
+}
+
+static void mark(uint64_t time, uint32_t lane, char name)
+{
+    give((struct ss_annot_event){
+        .kind = SS_ANNOT_MARK, .time_ns = time, .lane = lane, .name = (uint32_t)name});
+}
+
+static void window(uint64_t time, uint64_t number, uint32_t detail)
+{
+    give((struct ss_annot_event){
+        .kind = SS_ANNOT_WINDOW, .time_ns = time, .id = number, .detail = detail});
+}
+
+static void drained(uint64_t time)
+{
+    ss_window_filter_drained(filter, time * SECOND + SECOND / 2);
+}
+
+static void expect(const char *text)
+{
+    assert_string_equal(story, text);
+    story[0] = '\0';
+}
+
+static void nothing_outside_windows(void **state)
+{
+    (void)state;
+    begin(1, 0, 'a');
+    mark(2, 0, 'm');
+    end(3, 0);
+    drained(4);
+    expect("");
+    window(5, 1, 2);
+    begin(6, 0, 'b');
+    mark(7, 0, 'n');
+    end(8, 0);
+    window(9, 0, 0);
+    mark(10, 0, 'o');
+    drained(11);
+    expect("5 window 0/0 -; 9 window 0/0 -; 6 begin 0/0 b; 7 mark 0/0 n; 8 end 0/0 b");
+    struct ss_window_counts counts = ss_window_filter_counts(filter);
+    assert_int_equal(counts.windows, 1);
+    assert_int_equal(counts.partial, 0);
+}
+
+static void ranges_are_cut_at_the_edges(void **state)
+{
+    (void)state;
+    begin(1, 0, 'a');
+    begin(2, 0, 'b');
+    window(3, 1, 2);
+    begin(4, 0, 'c');
+    window(5, 1, 3); /* the same window goes on */
+    window(6, 0, 0);
+    end(7, 0);
+    end(8, 0);
+    window(9, 2, 3);
+    end(10, 0);
+    drained(11);
+    expect("3 window 0/0 -; 5 window 0/0 -; 6 window 0/0 -; 9 window 0/0 -; 3 begin 0/0 a; "
+           "3 begin 0/0 b; 4 begin 0/0 c; 6 end 0/0 c!; 6 end 0/0 b!; 6 end 0/0 a!; "
+           "9 begin 0/0 a; 10 end 0/0 a");
+    assert_int_equal(ss_window_filter_counts(filter).windows, 2);
+}
+
+static void windows_may_touch(void **state)
+{
+    (void)state;
+    begin(1, 0, 'a');
+    window(2, 1, 3);
+    window(3, 2, 3);
+    window(4, 0, 0);
+    drained(5);
+    expect("2 window 0/0 -; 3 window 0/0 -; 4 window 0/0 -; 2 begin 0/0 a; 3 end 0/0 a!; "
+           "3 begin 0/0 a; 4 end 0/0 a!");
+}
+
+static void events_wait_for_edges_of_other_rings(void **state)
+{
+    (void)state;
+    begin(3, 1, 'x'); /* drained before the ring that holds the edge at 2 */
+    drained(2);
+    expect("");
+    window(2, 1, 2);
+    end(4, 1);
+    drained(5);
+    expect("2 window 0/0 -; 3 begin 1/0 x; 4 end 1/0 x");
+}
+
+static void asynchronous_ranges(void **state)
+{
+    (void)state;
+    struct ss_annot_event event = {.kind = SS_ANNOT_ASYNC_END, .time_ns = 6, .lane = 1, .id = 9};
+    give(event); /* its begin lies in another ring */
+    event =
+        (struct ss_annot_event){.kind = SS_ANNOT_ASYNC_BEGIN, .time_ns = 1, .id = 9, .name = 'a'};
+    give(event);
+    event.id = 10;
+    event.name = 'b';
+    event.time_ns = 5;
+    give(event);
+    window(4, 1, 2);
+    window(7, 0, 0);
+    drained(8);
+    expect("4 window 0/0 -; 7 window 0/0 -; 4 async 0/0 a; 5 async 0/0 b; 6 finish 0/0 a; "
+           "7 finish 0/0 b!");
+}
+
+static void a_killed_program_leaves_a_partial_window(void **state)
+{
+    (void)state;
+    window(1, 1, 2);
+    begin(2, 0, 'a');
+    end(3, 0);
+    give((struct ss_annot_event){.kind = SS_ANNOT_STEP, .time_ns = 1});
+    give((struct ss_annot_event){.kind = SS_ANNOT_PROCESS_END, .time_ns = 4});
+    expect(
+        "1 window 0/0 -; 1 step 0/0 -; 4 window 0/0 -; 2 begin 0/0 a; 3 end 0/0 a; 4 over 0/0 -");
+    struct ss_window_counts counts = ss_window_filter_counts(filter);
+    assert_int_equal(counts.windows, 1);
+    assert_int_equal(counts.partial, 1);
+}
+
+static void many_windows_need_no_more_memory(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++) {
+        begin(10 * i + 1, (uint32_t)(i % 3), 'a');
+        window(10 * i + 2, i + 1, 3);
+        window(10 * i + 3, 0, SS_RING_WINDOW_CUT);
+        end(10 * i + 4, (uint32_t)(i % 3));
+        drained(10 * i + 5);
+        char expected[256];
+        snprintf(expected, sizeof expected,
+                 "%" PRIu64 " window 0/0 -; %" PRIu64 " window 0/0 -; %" PRIu64
+                 " begin %u/0 a; %" PRIu64 " end %u/0 a!",
+                 10 * i + 2, 10 * i + 3, 10 * i + 2, (unsigned)(i % 3), 10 * i + 3,
+                 (unsigned)(i % 3));
+        expect(expected);
+    }
+    assert_int_equal(ss_window_filter_counts(filter).partial, 1000);
+}
+
+static void depth_has_a_limit(void **state)
+{
+    (void)state;
+    window(1, 1, 2);
+    for (int i = 0; i < 5000; i++) {
+        begin(2, 0, 'd');
+    }
+    for (int i = 0; i < 5000; i++) {
+        end(3, 0);
+    }
+    end(4, 0); /* one too many */
+    mark(5, 0, 'm');
+    window(6, 0, 0);
+    drained(7);
+    assert_non_null(strstr(story, "2 begin 0/0 d"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nothing_outside_windows, setup, teardown),
+        cmocka_unit_test_setup_teardown(ranges_are_cut_at_the_edges, setup, teardown),
+        cmocka_unit_test_setup_teardown(windows_may_touch, setup, teardown),
+        cmocka_unit_test_setup_teardown(events_wait_for_edges_of_other_rings, setup, teardown),
+        cmocka_unit_test_setup_teardown(asynchronous_ranges, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_killed_program_leaves_a_partial_window, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_windows_need_no_more_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(depth_has_a_limit, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
