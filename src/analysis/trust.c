@@ -28,6 +28,23 @@ static int64_t attribute_integer(const struct ss_model *model, uint32_t input, c
     return attribute != NULL && attribute->is_integer ? attribute->integer : 0;
 }
 
+static bool is_of_annotations(const struct ss_model *model, const struct ss_model_counts *row)
+{
+    return row->source < model->sources.count &&
+           strcmp(ss_model_text(model, model->sources.data[row->source].name), "annotations") == 0;
+}
+
+static void sum_events(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
+{
+    for (size_t i = 0; i < model->counts.count; i++) {
+        const struct ss_model_counts *row = &model->counts.data[i];
+        if (row->input == input && is_of_annotations(model, row)) {
+            out->events += row->totals.seen;
+            out->events_dropped += row->totals.dropped;
+        }
+    }
+}
+
 /* A source counts its ticks once and its threads per process: a row without a process that has
  * seen threads already holds their sum. */
 static void sum_counts(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
@@ -39,7 +56,7 @@ static void sum_counts(const struct ss_model *model, uint32_t input, struct ss_t
     }
     for (size_t i = 0; i < model->counts.count; i++) {
         const struct ss_model_counts *row = &model->counts.data[i];
-        if (row->input != input) {
+        if (row->input != input || is_of_annotations(model, row)) {
             continue;
         }
         out->has_counts = true;
@@ -113,6 +130,7 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     }
     count_rows(model, index, out);
     sum_counts(model, index, out);
+    sum_events(model, index, out);
     sum_repairs(model, index, out);
     if (out->due > 0 && out->asked_hz > 0) {
         out->achieved_hz = out->asked_hz * (double)out->done / (double)out->due;
@@ -181,6 +199,8 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     all->partial += one->partial;
     all->lost += one->lost;
     all->dropped += one->dropped;
+    all->events += one->events;
+    all->events_dropped += one->events_dropped;
     all->processes_short += one->processes_short;
     all->repaired_places += one->repaired_places;
     all->repaired_bytes += one->repaired_bytes;

@@ -43,6 +43,8 @@ struct ss_trust_input {
     bool has_counts;
     uint64_t due, done, skipped, late;
     uint64_t seen, partial, lost, dropped, processes_short;
+    /* Of the programs' annotations: marked by them, and not stored. */
+    uint64_t events, events_dropped;
     uint64_t repaired_places, repaired_bytes; /* what `repair` had to leave out */
 };
 

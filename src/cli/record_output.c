@@ -243,6 +243,19 @@ static void print_summary(const struct ss_record_output *output,
     }
 }
 
+/* Stacks are Python's; what a program marks itself is worth a file without them. */
+static bool holds_marks(const struct ss_record_output *output, const struct ss_model *model)
+{
+    return output->format->format == SS_FORMAT_NATIVE &&
+           model->ranges.count + model->marks.count > 0;
+}
+
+static void print_marks(const struct ss_record_output *output, const struct ss_model *model)
+{
+    fprintf(stderr, "%zu ranges and %zu marks of the program, no Python stacks, in %s\n",
+            model->ranges.count, model->marks.count, output->output_path);
+}
+
 bool ss_record_output_finish(void *context, const struct ss_record_result *result)
 {
     struct ss_record_output *output = context;
@@ -260,7 +273,8 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     enum ss_status status = ss_model_add_input(&model, output->trace_path, &load, &err);
     bool empty = status != SS_OK || model.totals.count == 0;
     bool unwritten = false;
-    if (empty && whole) {
+    bool marked = empty && status == SS_OK && holds_marks(output, &model);
+    if (empty && whole && !marked) {
         tell_why_empty(output, result, status == SS_OK ? &model : NULL);
     }
     bool native = output->format->format == SS_FORMAT_NATIVE;
@@ -275,7 +289,9 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     } else if (!native && status == SS_OK && whole) {
         unlink(output->trace_path); /* nothing is in it, and why has been told */
     }
-    if (!output->quiet && !empty && !unwritten) {
+    if (!output->quiet && marked) {
+        print_marks(output, &model);
+    } else if (!output->quiet && !empty && !unwritten) {
         print_summary(output, result, &model);
     }
     ss_model_fini(&model);

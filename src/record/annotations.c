@@ -82,8 +82,10 @@ static void remove_files(const char *folder)
     DIR *entries = opendir(folder);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         char path[PATH_BYTES];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        unlink(path); /* "." and ".." refuse */
+        int length = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (length > 0 && (size_t)length < sizeof path) {
+            unlink(path); /* "." and ".." refuse */
+        }
     }
     if (entries != NULL) {
         closedir(entries);

@@ -49,6 +49,8 @@ static json_t *counts_of(const struct ss_trust_input *input)
     put_count(counts, "stacks_lost", input->lost);
     put_count(counts, "stacks_dropped", input->dropped);
     put_count(counts, "processes_too_short", input->processes_short);
+    put_count(counts, "events", input->events);
+    put_count(counts, "events_dropped", input->events_dropped);
     put_count(counts, "repaired_places", input->repaired_places);
     put_count(counts, "repaired_bytes", input->repaired_bytes);
     return counts;

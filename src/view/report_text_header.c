@@ -178,6 +178,16 @@ static void print_sampling(struct panel *panel, const struct ss_trust_input *all
     end_line(panel);
 }
 
+static void print_events(struct panel *panel, const struct ss_trust_input *all)
+{
+    if (all->events > 0) {
+        begin_line(panel, "Events");
+        add_count(panel, "", all->events, "marked by the program");
+        add_share(panel, "dropped", all->events_dropped, all->events);
+        end_line(panel);
+    }
+}
+
 /* A repaired file is whole again, yet not all that was recorded. */
 static void print_repairs(struct panel *panel, const struct ss_trust_input *all)
 {
@@ -277,6 +287,7 @@ void ss_report_text_header(const struct ss_trust *trust, const struct ss_report_
     print_title(&panel, trust);
     print_recorded(&panel, trust);
     print_sampling(&panel, &trust->all);
+    print_events(&panel, &trust->all);
     print_samples(&panel, trust->selection);
     print_repairs(&panel, &trust->all);
     print_problems(&panel, trust);
