@@ -123,6 +123,15 @@ static bool is_bad_in_top(const struct ss_python *python, const struct ss_walk_p
     return is_bad;
 }
 
+/* A frame that is being made has no caller yet, like the first one of a thread, but does not run.
+ */
+static bool is_half_pushed(const struct ss_python *python, const struct ss_walk_frame *frame,
+                           uint32_t step)
+{
+    return ss_walk_has_snapshot(python) && step == 0 && frame->previous == 0 &&
+           !frame->is_running && !ss_walk_is_shim(python, frame);
+}
+
 /* Where the next frame begins tells how large this one is; those that lead to one that runs are all
  * there. */
 static void note_size(struct ss_python *python, const struct ss_python_walk *walk,
@@ -168,7 +177,8 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         if (in_top && is_loose && frame.is_stale) { /* it may have ended right behind the pointer */
             ss_walk_decode(&python->layout, piece->ahead + (frame.address - piece->start), &frame);
         }
-        bool is_bad = frame.is_stale || !put_frame(python, &frame, attempt);
+        bool is_bad = frame.is_stale || is_half_pushed(python, &frame, step) ||
+                      !put_frame(python, &frame, attempt);
         attempt->lesson.is_torn |= is_bad;
         if (is_snapshot) {
             /* While it waits for what it called itself it does not run. */
@@ -261,7 +271,8 @@ static void decode_snapshot(struct ss_python *python, const struct ss_python_thr
     struct ss_walk_scratch *scratch = python->scratch;
     uint64_t pointers[2], leaves[SS_WALK_MAX_LEAVES];
     for (size_t i = 0; i < 2; i++) {
-        const struct ss_memory_range *range = ss_walk_pointer(scratch, i, which);
+        const struct ss_memory_range *range =
+            &scratch->ranges.data[scratch->plan.pointer[i] + which];
         pointers[i] = UINT64_MAX;
         if (range->got == range->length) {
             uint64_t pointer = ss_word(range->buffer, (int32_t)scratch->plan.pointer_at);
@@ -285,7 +296,8 @@ static void decode(struct ss_python *python, const struct ss_python_thread *thre
     struct ss_walk_scratch *scratch = python->scratch;
     const struct ss_walk_plan *plan = &scratch->plan;
     for (size_t i = 0; i + 1 < plan->copies; i++) {
-        const struct ss_memory_range *pointer = ss_walk_pointer(scratch, i, which);
+        const struct ss_memory_range *pointer =
+            &scratch->ranges.data[scratch->plan.pointer[i] + which];
         if (pointer->got < pointer->length) {
             continue;
         }

@@ -91,7 +91,7 @@ static uint64_t pass_ended(const struct search *search, uint64_t address)
 static uint64_t climb(const struct search *search)
 {
     struct ss_walk_frame caller, callee;
-    if (!get_frame(search, search->walk->anchor, &caller) || has_ended(search, &caller)) {
+    if (!get_frame(search, search->walk->top_start, &caller) || has_ended(search, &caller)) {
         return 0;
     }
     for (int step = 0; step < MAX_CLIMB; step++) {
@@ -101,7 +101,7 @@ static uint64_t climb(const struct search *search)
             return 0;
         }
         if (!get_frame(search, caller.address + bytes, &callee) ||
-            callee.previous != caller.address) {
+            (callee.previous != caller.address && is_covered(search, callee.previous))) {
             return 0;
         }
         if (has_ended(search, &callee)) {

@@ -8,6 +8,7 @@
 
 enum {
     TOP_BYTES = 2048,      /* of the data stack: about 15 frames */
+    SNAPSHOT_BYTES = 8192, /* the same where it is read only once: more costs little */
     HEADROOM_BYTES = 512,  /* above the highest frame seen lately */
     MAX_TOP_BYTES = 65536, /* while nothing is known */
     MAX_CHUNK_BYTES = 16 << 20,
@@ -83,8 +84,7 @@ static size_t add_window(const struct ss_python *python, const struct ss_python_
 
 /* The pointer to the innermost frame: in the thread state, or in a _PyCFrame on the C stack (3.11,
  * 3.12) of which there may be several candidates. */
-static size_t add_pointers(const struct ss_python *python, const struct ss_python_thread *thread,
-                           bool is_ahead)
+static size_t add_pointers(const struct ss_python *python, const struct ss_python_thread *thread)
 {
     const struct ss_cpython_layout *layout = &python->layout;
     const struct ss_python_walk *walk = thread->walk;
@@ -99,11 +99,8 @@ static size_t add_pointers(const struct ss_python *python, const struct ss_pytho
                      python->window_start);
         return first;
     }
-    /* Ahead of a copy the likeliest comes last, behind it first: each is the closest to it. */
     for (uint32_t i = 0; i < walk->cframe_count; i++) {
-        uint32_t place = is_ahead ? walk->cframe_count - 1 - i : i;
-        add_range(python->scratch, walk->cframes[place] + (uint64_t)layout->cframe_current_frame,
-                  8);
+        add_range(python->scratch, walk->cframes[i] + (uint64_t)layout->cframe_current_frame, 8);
     }
     plan->pointer_count = walk->cframe_count;
     return first;
@@ -206,22 +203,26 @@ static void add_top(const struct ss_python *python, const struct ss_python_walk 
     plan->top_count = scratch->ranges.count - plan->top[plan->copies - 1];
 }
 
-/* The pointer is read first, so that nothing has disturbed the target yet: it takes a while to
- * write to what was just read. */
+/* The copy of the data stack comes first: what the target writes to after we have read it costs it
+ * a while, and would be found at that point too often. So the pointer, which each call and return
+ * writes, is only read behind it. */
 static void add_snapshot(const struct ss_python *python, const struct ss_python_thread *thread,
-                         struct ss_walk_span top)
+                         struct ss_walk_span top, size_t copies)
 {
     struct ss_walk_scratch *scratch = python->scratch;
     struct ss_walk_plan *plan = &scratch->plan;
     struct ss_walk_span nothing = {0, 0};
-    add_top(python, thread->walk, nothing);
-    plan->is_turned = true;
-    plan->pointer[0] = add_pointers(python, thread, true);
     if (top.start < top.end) {
         plan->stack = add_range(scratch, top.start, top.end - top.start);
     }
-    plan->pointer[1] = add_pointers(python, thread, false);
+    plan->pointer[0] = plan->pointer[1] = add_pointers(python, thread);
     add_top(python, thread->walk, nothing);
+    if (copies > 2) { /* the first try failed: any hint is welcome */
+        plan->pointer[1] = add_pointers(python, thread);
+    }
+    add_top(python, thread->walk, nothing);
+    plan->window =
+        python->layout.tstate_cframe != SS_ABSENT ? add_window(python, thread) : plan->pointer[0];
 }
 
 static uint64_t gil_of(const struct ss_python *python, const struct ss_python_thread *thread)
@@ -234,6 +235,14 @@ static uint64_t gil_of(const struct ss_python *python, const struct ss_python_th
     return 0;
 }
 
+static void prepare(const struct ss_python *python, struct ss_python_walk *walk)
+{
+    walk->top_bytes = ss_walk_has_snapshot(python) ? SNAPSHOT_BYTES : TOP_BYTES;
+    if (!walk->spans_known) {
+        join_externals(python, walk);
+    }
+}
+
 void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_thread *thread,
                        size_t copies)
 {
@@ -241,17 +250,11 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
     struct ss_walk_plan *plan = &scratch->plan;
     struct ss_python_walk *walk = thread->walk;
     memset(plan, 0, sizeof *plan);
-    if (!walk->spans_known) {
-        join_externals(python, walk);
-    }
+    prepare(python, walk);
     plan->anchor = plan->gil = plan->stack = SIZE_MAX;
     plan->top_externals = walk->top_externals;
     ss_vec_clear(&scratch->ranges);
     struct ss_walk_span top = top_span(python, walk);
-    bool has_cframe = python->layout.tstate_cframe != SS_ABSENT;
-    if (has_cframe) {
-        plan->window = add_window(python, thread);
-    }
     if (walk->anchor != 0) {
         plan->anchor = add_range(scratch, walk->anchor, (uint64_t)python->layout.frame_size);
     }
@@ -261,16 +264,16 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
         plan->anchor = SIZE_MAX;
     }
     if (ss_walk_has_snapshot(python)) {
-        add_snapshot(python, thread, top);
+        add_snapshot(python, thread, top, copies);
         copies = 0;
     } else {
         add_top(python, walk, top);
     }
     for (size_t i = 0; i + 1 < copies; i++) {
-        plan->pointer[i] = add_pointers(python, thread, false);
+        plan->pointer[i] = add_pointers(python, thread);
         add_top(python, walk, top);
     }
-    if (!has_cframe) {
+    if (copies > 0) {
         plan->window = plan->pointer[0];
     }
     uint64_t gil = gil_of(python, thread);
@@ -287,13 +290,11 @@ void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_pyt
     *plan = (struct ss_walk_plan){
         .is_quiet = true, .anchor = SIZE_MAX, .gil = SIZE_MAX, .stack = SIZE_MAX};
     ss_vec_clear(&scratch->ranges);
-    if (!walk->spans_known) {
-        join_externals(python, walk);
-    }
+    prepare(python, walk);
     if (python->layout.tstate_cframe != SS_ABSENT) {
         plan->window = add_window(python, thread);
     }
-    plan->pointer[0] = add_pointers(python, thread, false);
+    plan->pointer[0] = add_pointers(python, thread);
     plan->copies = 2;
     /* All that an ordinary plan has in the top is part of what lies below an empty one. */
     struct ss_walk_span top = top_span(python, walk);
@@ -376,15 +377,6 @@ const struct ss_walk_piece *ss_walk_snapshot(const struct ss_walk_scratch *scrat
                : NULL;
 }
 
-const struct ss_memory_range *ss_walk_pointer(const struct ss_walk_scratch *scratch, size_t i,
-                                              size_t which)
-{
-    const struct ss_walk_plan *plan = &scratch->plan;
-    bool is_turned = plan->is_turned && i == 0;
-    return &scratch->ranges
-                .data[plan->pointer[i] + (is_turned ? plan->pointer_count - 1 - which : which)];
-}
-
 /* --- predictions --- */
 
 void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe)
@@ -418,8 +410,8 @@ void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
     if (on_stack && lesson->highest == 0) {
         lesson->highest = address;
     }
-    lesson->is_beyond_top |=
-        (on_stack && address + TOP_BYTES < lesson->highest) || lesson->externals > TOP_EXTERNALS;
+    lesson->is_beyond_top |= (on_stack && address + walk->top_bytes < lesson->highest) ||
+                             lesson->externals > TOP_EXTERNALS;
     if (!lesson->is_beyond_top) {
         lesson->anchor = address;
         lesson->top_externals = lesson->externals;
@@ -562,8 +554,8 @@ static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_lesso
 {
     size_t before = walk->top_externals;
     bool fits = lesson->is_anchor_met && lesson->anchor_externals <= TOP_EXTERNALS &&
-                lesson->highest > walk->top_start + TOP_BYTES / 2 &&
-                lesson->highest < walk->top_start + UINT64_C(2) * TOP_BYTES;
+                lesson->highest > walk->top_start + walk->top_bytes / 2 &&
+                lesson->highest < walk->top_start + 2 * walk->top_bytes;
     if (fits) {
         walk->top_externals = lesson->anchor_externals;
     } else {

@@ -44,6 +44,7 @@ struct ss_python_walk {
     size_t top_externals;                                /* so many of them belong to the top */
     struct ss_vec_of(struct ss_walk_span) spans;         /* where the others lie; see spans_known */
     bool spans_known;
+    uint64_t top_bytes;                   /* how large the top may be */
     uint64_t top_start;                   /* of the data stack's part of the top; 0 unknown */
     uint64_t anchor;                      /* the outermost frame of the top; 0 unknown */
     uint64_t high_water, next_high_water; /* end of the highest frame in the current chunk */
@@ -65,7 +66,6 @@ struct ss_walk_plan {
     size_t top[SS_WALK_MAX_COPIES], top_count, top_externals;
     size_t stack; /* the one copy of the data stack's top, where one is enough */
     size_t pointer[SS_WALK_MAX_COPIES - 1], pointer_count;
-    bool is_turned;    /* the candidates of pointer[0] are in the opposite order */
     size_t pointer_at; /* where in its range the pointer is */
     uint64_t cframe;   /* 3.11, 3.12: the one that holds the pointer, once read */
     size_t copies;     /* of the top; pointer[i] stands between copies i and i + 1 */
@@ -127,9 +127,6 @@ void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window);
 
 /* The copy of the data stack's top among the pieces; NULL: none. */
 const struct ss_walk_piece *ss_walk_snapshot(const struct ss_walk_scratch *scratch);
-/* The range of the i-th pointer, of the candidate `which`. */
-const struct ss_memory_range *ss_walk_pointer(const struct ss_walk_scratch *scratch, size_t i,
-                                              size_t which);
 
 void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe);
 bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t address);

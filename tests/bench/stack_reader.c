@@ -8,19 +8,24 @@
  *       stopped   the same with the process stopped (ptrace): the truth to compare with
  *       perframe  one read per frame, no validation: what other samplers do
  *       floor     64 bytes and nothing else: what a system call costs here
- * RATE_HZ 0: without a pause, for the cost alone: nothing is judged.
+ * RATE_HZ 0: without a pause, for the cost alone: nothing is judged. Else only samples count ahead
+ * of which the process has run: on a busy machine it waits, and many reads of one stack are one
+ * sample.
  *
  * Prints one line of JSON: results, cost, impossible callers where the program is
  * tests/workloads/flutter.py (by name and line, and by name alone), and how often each innermost
  * function was met. A development tool: the only one that ever stops a process.
  */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/vec.h"
@@ -34,6 +39,7 @@ enum { FLUTTER_WIDTH = 4, FLUTTER_LEVELS = 6, MAX_LEAVES = 256 };
 struct tally {
     uint64_t samples, ok, partial, lost, empty, retries, frames;
     uint64_t pairs, wrong_pairs, wrong_names, wrong_stacks, syscalls, cpu_ns, late;
+    uint64_t moving, waiting;
     struct {
         uint32_t frame;
         uint64_t count;
@@ -243,6 +249,26 @@ static double clock_cost_ns(void)
     return (double)sum / ROUNDS;
 }
 
+/* A counter of the CPU time of a thread that is exact at every moment, which its clock is not for
+ * other processes; -1: not allowed here. */
+static int open_cpu_counter(pid_t tid)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_SW_TASK_CLOCK,
+                                   .exclude_kernel = 1};
+    return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Without a counter every moment counts as one of its own. */
+static uint64_t read_cpu_counter(int counter)
+{
+    static uint64_t moments;
+    uint64_t run_ns = 0;
+    return counter >= 0 && read(counter, &run_ns, sizeof run_ns) == sizeof run_ns ? run_ns
+                                                                                  : ++moments;
+}
+
 static bool sample(struct ss_python *python, struct ss_memory_reader *reader,
                    struct ss_python_thread *thread, enum mode mode, double rate_hz,
                    uint64_t samples, struct tally *tally)
@@ -254,14 +280,25 @@ static bool sample(struct ss_python *python, struct ss_memory_reader *reader,
         take_one(python, thread, mode, &stack);
     }
     uint64_t syscalls = reader->syscalls;
+    int counter = period_ns > 0 ? open_cpu_counter(thread->tid) : -1;
     bool is_paced = period_ns > 0;
-    uint64_t loop_begin_ns = ss_clock_thread_cpu_ns();
+    uint64_t loop_begin_ns = ss_clock_thread_cpu_ns(), counted_ns = 0;
     while (tally->samples < samples) {
         wait_for_tick(&due_ns, period_ns, tally);
         struct ss_python_stack stack = {0};
+        uint64_t ran_ns = is_paced ? read_cpu_counter(counter) : 0;
+        if (is_paced && ran_ns == counted_ns) {
+            tally->waiting++;
+            if (kill((pid_t)reader->pid, 0) != 0) {
+                return false;
+            }
+            continue;
+        }
+        counted_ns = ran_ns;
         uint64_t begin_ns = is_paced ? ss_clock_thread_cpu_ns() : 0;
         enum ss_python_result result = take_one(python, thread, mode, &stack);
         tally->cpu_ns += is_paced ? ss_clock_thread_cpu_ns() - begin_ns : 0;
+        tally->moving += counter >= 0 && read_cpu_counter(counter) != ran_ns;
         tally->samples++;
         tally->retries += stack.retries;
         tally->ok += result == SS_PYTHON_OK;
@@ -278,6 +315,9 @@ static bool sample(struct ss_python *python, struct ss_memory_reader *reader,
         }
     }
     tally->syscalls = reader->syscalls - syscalls;
+    if (counter >= 0) {
+        close(counter);
+    }
     if (is_paced) { /* what the clock itself costs is not the walk's */
         tally->cpu_ns -= (uint64_t)(clock_cost_ns() * (double)samples);
     } else {
@@ -290,11 +330,13 @@ static void print_json(const struct ss_python *python, const struct tally *tally
 {
     double samples = (double)tally->samples;
     printf("{\"python\": \"%s\", \"samples\": %llu, \"ok\": %llu, \"partial\": %llu, "
-           "\"lost\": %llu, \"empty\": %llu, \"late\": %llu, \"retries\": %.4f, ",
+           "\"lost\": %llu, \"empty\": %llu, \"late\": %llu, \"waiting\": %llu, "
+           "\"moving\": %llu, \"retries\": %.4f, ",
            ss_python_version(python), (unsigned long long)tally->samples,
            (unsigned long long)tally->ok, (unsigned long long)tally->partial,
            (unsigned long long)tally->lost, (unsigned long long)tally->empty,
-           (unsigned long long)tally->late, (double)tally->retries / samples);
+           (unsigned long long)tally->late, (unsigned long long)tally->waiting,
+           (unsigned long long)tally->moving, (double)tally->retries / samples);
     printf("\"depth\": %.2f, \"cpu_us\": %.3f, \"syscalls\": %.4f, \"pairs\": %llu, "
            "\"wrong_pairs\": %llu, \"wrong_names\": %llu, \"wrong_stacks\": %llu, \"leaves\": {",
            (double)tally->frames / samples, (double)tally->cpu_ns / samples / 1000,
