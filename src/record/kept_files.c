@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/kept_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+void ss_kept_files_init(struct ss_kept_files *kept, int64_t most)
+{
+    *kept = (struct ss_kept_files){.most = most};
+}
+
+void ss_kept_files_fini(struct ss_kept_files *kept)
+{
+    for (size_t i = 0; i < kept->paths.count; i++) {
+        ss_free(kept->paths.data[i]);
+    }
+    ss_vec_fini(&kept->paths);
+}
+
+static void forget(struct ss_kept_files *kept, size_t index)
+{
+    ss_free(kept->paths.data[index]);
+    for (size_t i = index + 1; i < kept->paths.count; i++) {
+        kept->paths.data[i - 1] = kept->paths.data[i];
+    }
+    kept->paths.count--;
+}
+
+enum ss_status ss_kept_files_add(struct ss_kept_files *kept, const char *path, struct ss_error *err)
+{
+    for (size_t i = 0; i < kept->paths.count; i++) {
+        if (strcmp(kept->paths.data[i], path) == 0) {
+            forget(kept, i);
+            break;
+        }
+    }
+    ss_vec_push(&kept->paths, ss_strdup(path));
+    enum ss_status status = SS_OK;
+    while (kept->most >= 0 && kept->paths.count > (uint64_t)kept->most) {
+        if (unlink(kept->paths.data[0]) != 0 && errno != ENOENT && status == SS_OK) {
+            status = ss_fail_errno(err, errno, "cannot remove the old recording %s",
+                                   kept->paths.data[0]);
+        }
+        forget(kept, 0);
+    }
+    return status;
+}
+
+enum ss_status ss_folder_check_empty(const char *folder, struct ss_error *err)
+{
+    DIR *entries = opendir(folder);
+    if (entries == NULL) {
+        return errno == ENOENT
+                   ? SS_OK
+                   : ss_fail_errno(err, errno, "cannot look into the folder %s", folder);
+    }
+    enum ss_status status = SS_OK;
+    for (struct dirent *entry; status == SS_OK && (entry = readdir(entries)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            status = ss_fail(err, SS_E_USAGE,
+                             "the folder %.200s is not empty (it holds %.100s); choose another, "
+                             "empty it, or allow to overwrite",
+                             folder, entry->d_name);
+        }
+    }
+    closedir(entries);
+    return status;
+}
