@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum kind { TEXT, NUMBER, SECONDS };
@@ -73,9 +74,10 @@ struct piece {
 static enum ss_status unknown_variable(const char *name, size_t length, struct ss_error *err)
 {
     char list[400] = "";
-    for (int i = 0; i < VARIABLE_COUNT; i++) {
-        strncat(list, i > 0 ? ", " : "", sizeof list - strlen(list) - 1);
-        strncat(list, variables[i].name, sizeof list - strlen(list) - 1);
+    size_t used = 0;
+    for (int i = 0; i < VARIABLE_COUNT && used < sizeof list; i++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                 variables[i].name);
     }
     return ss_fail(err, SS_E_USAGE, "{%.*s} in the name is not known; there are %s",
                    length > MAX_NAME ? MAX_NAME : (int)length, name, list);
