@@ -19,7 +19,7 @@ static const uint64_t name_look_ns = UINT64_C(200000000);
  * again, what runs there is shown under the old name. */
 static const uint64_t cache_check_least_ns = UINT64_C(20000000);
 static const uint64_t cache_check_most_ns = UINT64_C(500000000);
-/* From so many threads on, to know at each tick who has the GIL saves more than it costs. */
+/* From so many active threads on, to know at each tick who has the GIL saves more than it costs. */
 enum { GIL_FROM_THREADS = 3 };
 
 bool ss_sampler_chore_is_due(const struct ss_sampler_chore *chore, uint64_t now_ns)
@@ -248,10 +248,12 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
     if (force) {
         ss_sampler_chore_begin(&sampler->thread_list);
     }
-    bool wants_gil = ss_python_thread_count(sampler->python) >= GIL_FROM_THREADS;
+    bool wants_gil = sampler->active.count >= GIL_FROM_THREADS;
+    bool is_due = now_ns - sampler->threads_ns >= new_threads_ns;
+    bool needs_look = is_due && !ss_python_take_heads(sampler->python);
+    sampler->threads_ns = is_due ? now_ns : sampler->threads_ns;
     sampler->has_gil = false;
-    if (force || wants_gil || now_ns - sampler->threads_ns >= new_threads_ns) {
-        sampler->threads_ns = now_ns;
+    if (force || wants_gil || needs_look) {
         SS_TRY(
             ss_python_update_threads(sampler->python, force, forget_python_thread, sampler, err));
         sampler->has_gil = ss_python_get_gil(sampler->python, &sampler->gil);

@@ -72,6 +72,9 @@ enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
                                         void (*removed)(void *context,
                                                         struct ss_python_thread *thread),
                                         void *context, struct ss_error *err);
+/* Has ss_python_walk_threads, since it was asked for this, seen that nothing changed? Then the list
+ * needs no look. Asks it to see again, along with the next stacks. */
+bool ss_python_take_heads(struct ss_python *python);
 size_t ss_python_thread_count(const struct ss_python *python);
 /* Changes whenever the list was walked: threads may have come. */
 uint32_t ss_python_thread_round(const struct ss_python *python);

@@ -38,7 +38,9 @@ struct ss_python {
     struct ss_walk_batch *batch;     /* walk_batch.c; NULL until it is needed */
     struct ss_python_gil gil;        /* as last read; see has_gil */
     bool has_gil;
-    uint32_t *frames; /* the last result, outermost first */
+    bool heads_wanted; /* by the next ss_python_walk_threads… */
+    bool heads_fresh;  /* …which found that they had not changed */
+    uint32_t *frames;  /* the last result, outermost first */
 };
 
 /* An unsigned word out of bytes that were fetched; 0 for an absent field. */
@@ -68,5 +70,24 @@ bool ss_python_only_gil(const struct ss_python *python, struct ss_memory_range *
 bool ss_python_decode_gil(const struct ss_python *python, const struct ss_memory_range *range,
                           struct ss_python_gil *gil);
 enum { SS_GIL_BYTES = 96 };
+
+enum {
+    SS_INTERPRETER_BYTES = 512, /* next, id and thread list lie within so much of each other */
+    SS_FEW_INTERPRETERS = 16,
+    SS_HEAD_RANGES = 1 + SS_FEW_INTERPRETERS
+};
+
+/* The heads of the lists of interpreters and thread states. */
+struct ss_python_heads {
+    uint64_t first;
+    int32_t start;
+    uint8_t bytes[SS_FEW_INTERPRETERS][SS_INTERPRETER_BYTES];
+};
+
+/* The ranges to read them with, at most SS_HEAD_RANGES; how many, 0 when they are too many. */
+size_t ss_python_put_heads(const struct ss_python *python, struct ss_python_heads *heads,
+                           struct ss_memory_range *ranges);
+bool ss_python_are_heads_same(const struct ss_python *python, const struct ss_python_heads *heads,
+                              const struct ss_memory_range *ranges);
 
 #endif

@@ -7,10 +7,9 @@
 #include "unwind/python_state.h"
 
 enum {
-    PTHREAD_BYTES = 2304,    /* how far into struct pthread the kernel tid is looked for */
-    MAX_TID = 1 << 22,       /* PID_MAX_LIMIT of the kernel */
-    FETCH_AT_ONCE = 512,     /* thread states in one call */
-    INTERPRETER_BYTES = 512, /* next, id and thread list lie within so much of each other */
+    PTHREAD_BYTES = 2304, /* how far into struct pthread the kernel tid is looked for */
+    MAX_TID = 1 << 22,    /* PID_MAX_LIMIT of the kernel */
+    FETCH_AT_ONCE = 512,  /* thread states in one call */
 };
 
 /* Follows a list of the target that may be a circle: false when `address` was met before, seen at
@@ -51,7 +50,7 @@ static struct ss_memory_range interpreter_range(const struct ss_cpython_layout *
     *start = least(least(layout->interp_next, layout->interp_id), layout->interp_threads_head);
     int32_t end = most(most(layout->interp_next, layout->interp_id), layout->interp_threads_head);
     size_t length = (size_t)(end - *start) + 8;
-    length = length <= INTERPRETER_BYTES ? length : 0;
+    length = length <= SS_INTERPRETER_BYTES ? length : 0;
     return (struct ss_memory_range){address + (uint64_t)*start, buffer, length, 0};
 }
 
@@ -59,7 +58,7 @@ static bool read_interpreter(struct ss_python *python, uint64_t address,
                              struct ss_python_interpreter *interpreter)
 {
     const struct ss_cpython_layout *layout = &python->layout;
-    uint8_t bytes[INTERPRETER_BYTES];
+    uint8_t bytes[SS_INTERPRETER_BYTES];
     int32_t start;
     uint64_t gil = 0;
     struct ss_memory_range ranges[2] = {interpreter_range(layout, address, bytes, &start)};
@@ -155,43 +154,65 @@ bool ss_python_get_gil(const struct ss_python *python, struct ss_python_gil *gil
     return python->has_gil;
 }
 
+/* --- the heads of the lists --- */
+
+size_t ss_python_put_heads(const struct ss_python *python, struct ss_python_heads *heads,
+                           struct ss_memory_range *ranges)
+{
+    size_t count = python->interpreters.count;
+    if (count == 0 || count > SS_FEW_INTERPRETERS) {
+        return 0;
+    }
+    ranges[0] = (struct ss_memory_range){
+        python->runtime + (uint64_t)python->layout.runtime_interpreters_head, &heads->first, 8, 0};
+    for (size_t i = 0; i < count; i++) {
+        ranges[1 + i] = interpreter_range(&python->layout, python->interpreters.data[i].address,
+                                          heads->bytes[i], &heads->start);
+    }
+    return ranges[1].length > 0 ? 1 + count : 0;
+}
+
+bool ss_python_are_heads_same(const struct ss_python *python, const struct ss_python_heads *heads,
+                              const struct ss_memory_range *ranges)
+{
+    const struct ss_cpython_layout *layout = &python->layout;
+    bool same = ranges[0].got == 8 && heads->first == python->interpreters_head;
+    for (size_t i = 0; i < python->interpreters.count && same; i++) {
+        const struct ss_python_interpreter *known = &python->interpreters.data[i];
+        const uint8_t *bytes = heads->bytes[i];
+        same = ranges[1 + i].got == ranges[1 + i].length &&
+               ss_word(bytes, layout->interp_threads_head - heads->start) == known->threads_head &&
+               ss_word(bytes, layout->interp_next - heads->start) == known->next;
+    }
+    return same;
+}
+
 /* One small read: are the heads of all lists where they were? And who holds the GIL? */
 static bool is_unchanged(struct ss_python *python, bool *is_gone)
 {
-    const struct ss_cpython_layout *layout = &python->layout;
-    enum { FEW = 16 };
-    uint64_t head = 0, heads[FEW], nexts[FEW];
+    struct ss_python_heads heads;
     uint8_t gil[SS_GIL_BYTES];
-    struct ss_memory_range ranges[2 + 2 * FEW];
-    size_t count = python->interpreters.count;
+    struct ss_memory_range ranges[SS_HEAD_RANGES + 1];
     *is_gone = false;
-    if (count == 0 || count > FEW) {
+    size_t count = ss_python_put_heads(python, &heads, ranges);
+    if (count == 0) {
         return false;
     }
-    size_t used = 0;
-    ranges[used++] = (struct ss_memory_range){
-        python->runtime + (uint64_t)layout->runtime_interpreters_head, &head, 8, 0};
-    for (size_t i = 0; i < count; i++) {
-        uint64_t address = python->interpreters.data[i].address;
-        ranges[used++] = (struct ss_memory_range){address + (uint64_t)layout->interp_threads_head,
-                                                  &heads[i], 8, 0};
-        ranges[used++] =
-            (struct ss_memory_range){address + (uint64_t)layout->interp_next, &nexts[i], 8, 0};
-    }
-    bool has_gil = ss_python_only_gil(python, &ranges[used], gil);
-    used += has_gil;
-    if (python->reader->read(python->reader, ranges, used) != 0 || ranges[0].got < 8) {
+    bool has_gil = ss_python_only_gil(python, &ranges[count], gil);
+    if (python->reader->read(python->reader, ranges, count + has_gil) != 0 || ranges[0].got < 8) {
         *is_gone = true;
         return false;
     }
-    python->has_gil = has_gil && ss_python_decode_gil(python, &ranges[used - 1], &python->gil);
-    bool same = head == python->interpreters_head;
-    for (size_t i = 0; i < count && same; i++) {
-        const struct ss_python_interpreter *known = &python->interpreters.data[i];
-        same = ranges[1 + 2 * i].got == 8 && ranges[2 + 2 * i].got == 8 &&
-               heads[i] == known->threads_head && nexts[i] == known->next;
-    }
-    return same;
+    python->has_gil = has_gil && ss_python_decode_gil(python, &ranges[count], &python->gil);
+    return ss_python_are_heads_same(python, &heads, ranges);
+}
+
+bool ss_python_take_heads(struct ss_python *python)
+{
+    bool are_fresh = python->heads_fresh && !python->threads_stale;
+    python->heads_fresh = python->has_gil = false;
+    python->heads_wanted = true;
+    return are_fresh;
 }
 
 /* --- kernel thread ids --- */
@@ -469,7 +490,7 @@ enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
                                         void *context, struct ss_error *err)
 {
     bool is_gone = false;
-    python->has_gil = false;
+    python->has_gil = python->heads_fresh = python->heads_wanted = false;
     if (!force && !python->threads_stale && is_unchanged(python, &is_gone)) {
         return SS_OK;
     }

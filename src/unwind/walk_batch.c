@@ -26,6 +26,7 @@ struct ss_walk_batch {
     struct ss_vec_of(struct ss_memory_range) ranges;
     size_t bytes;
     uint8_t gil_ahead[SS_GIL_BYTES], gil_behind[SS_GIL_BYTES];
+    struct ss_python_heads heads;
     /* Where the GIL changes hands all the time the proof fails: it is not tried for a while. */
     uint32_t pause, next_pause;
 };
@@ -104,45 +105,85 @@ static void note_proof(struct ss_walk_batch *batch, bool is_proven)
     batch->pause = batch->next_pause;
 }
 
+static void add_threads(struct ss_python *python, struct ss_python_thread *const *threads,
+                        size_t count, bool tries_proof)
+{
+    struct ss_walk_batch *batch = python->batch;
+    while (batch->count < MAX_THREADS && batch->count < count) {
+        struct ss_python_thread *thread = threads[batch->count];
+        bool is_quiet = tries_proof && thread->tstate_address != python->gil.holder;
+        if (!add_thread(python, thread, is_quiet)) {
+            return;
+        }
+        thread->walk->number++;
+    }
+}
+
+/* What is read along with the threads: who has the GIL, or whether there are new threads. */
+struct extras {
+    bool tries_proof;
+    struct ss_memory_range gil;
+    size_t head_count, first; /* the first range of the threads */
+};
+
+static void add_extras(struct ss_python *python, struct extras *extras)
+{
+    struct ss_walk_batch *batch = python->batch;
+    bool has_range = ss_python_only_gil(python, &extras->gil, batch->gil_ahead);
+    extras->tries_proof =
+        has_range && python->has_gil && batch->pause == 0 && !python->threads_stale;
+    batch->pause -= batch->pause > 0;
+    extras->head_count = 0;
+    if (extras->tries_proof) {
+        ss_vec_push(&batch->ranges, extras->gil);
+    } else if (python->heads_wanted) {
+        python->heads_wanted = false;
+        ss_vec_resize(&batch->ranges, SS_HEAD_RANGES);
+        extras->head_count = ss_python_put_heads(python, &batch->heads, batch->ranges.data);
+        batch->ranges.count = extras->head_count;
+    }
+    extras->first = batch->ranges.count;
+}
+
+/* false: the target is gone. */
+static bool judge_heads(struct ss_python *python, const struct extras *extras)
+{
+    const struct ss_memory_range *ranges = python->batch->ranges.data;
+    if (extras->head_count == 0) {
+        return true;
+    }
+    python->heads_fresh = ss_python_are_heads_same(python, &python->batch->heads, ranges);
+    python->threads_stale |= !python->heads_fresh;
+    return ranges[0].got == ranges[0].length;
+}
+
 /* Plans as many threads as fit, reads them; false: the target is gone. `*steady`: who holds the
  * GIL (or held it last), and nobody else did meanwhile; has_gil false: not known. */
 static bool fetch_batch(struct ss_python *python, struct ss_python_thread *const *threads,
                         size_t count, struct ss_python_gil *steady, bool *has_gil)
 {
     struct ss_walk_batch *batch = python->batch;
-    struct ss_memory_range range;
+    struct extras extras;
     batch->count = batch->bytes = 0;
     ss_vec_clear(&batch->ranges);
-    bool has_range = ss_python_only_gil(python, &range, batch->gil_ahead);
-    bool tries_proof = has_range && python->has_gil && batch->pause == 0 && !python->threads_stale;
-    batch->pause -= batch->pause > 0;
-    if (tries_proof) {
-        ss_vec_push(&batch->ranges, range);
+    add_extras(python, &extras);
+    add_threads(python, threads, count, extras.tries_proof);
+    extras.gil.buffer = batch->gil_behind;
+    if (extras.tries_proof) {
+        ss_vec_push(&batch->ranges, extras.gil);
     }
-    size_t first = batch->ranges.count;
-    bool is_any_quiet = false;
-    while (batch->count < MAX_THREADS && batch->count < count) {
-        struct ss_python_thread *thread = threads[batch->count];
-        bool is_quiet = tries_proof && thread->tstate_address != python->gil.holder;
-        if (!add_thread(python, thread, is_quiet)) {
-            break;
-        }
-        thread->walk->number++;
-        is_any_quiet |= is_quiet;
-    }
-    range.buffer = batch->gil_behind;
-    if (tries_proof) {
-        ss_vec_push(&batch->ranges, range);
-    }
-    if (python->reader->read(python->reader, batch->ranges.data, batch->ranges.count) != 0) {
+    if (python->reader->read(python->reader, batch->ranges.data, batch->ranges.count) != 0 ||
+        !judge_heads(python, &extras)) {
         return false;
     }
-    hand_back(batch, first);
-    struct ss_python_gil ahead;
-    *has_gil = tries_proof && ss_python_decode_gil(python, &batch->ranges.data[0], &ahead) &&
-               ss_python_decode_gil(python, &batch->ranges.data[batch->ranges.count - 1], steady) &&
-               ahead.holder == steady->holder && ahead.switches == steady->switches;
-    if (is_any_quiet) {
+    hand_back(batch, extras.first);
+    *has_gil = false;
+    if (extras.tries_proof) {
+        const struct ss_memory_range *behind = &batch->ranges.data[batch->ranges.count - 1];
+        struct ss_python_gil ahead;
+        *has_gil = ss_python_decode_gil(python, &batch->ranges.data[0], &ahead) &&
+                   ss_python_decode_gil(python, behind, steady) && ahead.holder == steady->holder &&
+                   ahead.switches == steady->switches;
         note_proof(batch, *has_gil);
     }
     return true;

@@ -295,6 +295,12 @@ void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_pyt
         plan->window = add_window(python, thread);
     }
     plan->pointer[0] = add_pointers(python, thread);
+    if (python->layout.tstate_cframe != SS_ABSENT && plan->pointer_count > 1) {
+        /* It did not move: the latest is the right one, nearly always. */
+        scratch->ranges.count -= plan->pointer_count - 1;
+        plan->total_bytes -= (plan->pointer_count - 1) * 8;
+        plan->pointer_count = 1;
+    }
     plan->copies = 2;
     /* All that an ordinary plan has in the top is part of what lies below an empty one. */
     struct ss_walk_span top = top_span(python, walk);

@@ -27,7 +27,7 @@ struct fixture {
         enum ss_python_result result;
         uint32_t depth, retries;
         bool holds_gil;
-        char leaf[16];
+        char leaf[24];
     } taken[MAX_TAKEN];
     size_t taken_count;
 };
@@ -135,7 +135,7 @@ static void learn(struct fixture *fixture)
 
 static void assert_taken(const struct fixture *fixture, size_t i)
 {
-    char leaf[16];
+    char leaf[24];
     snprintf(leaf, sizeof leaf, "t%zu_%d", i, DEPTH - 1);
     assert_ptr_equal(fixture->taken[i].thread, fixture->threads[i]);
     assert_int_equal(fixture->taken[i].result, SS_PYTHON_OK);
@@ -229,6 +229,32 @@ static void when_the_gil_moves_each_is_read_on_its_own(void **state)
     end(&fixture);
 }
 
+static void new_threads_are_seen_along_with_the_stacks(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, 2);
+    learn(&fixture);
+    struct image *image = &fixture.image;
+    struct ss_python_takes takes = {&fixture, take};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ss_python_take_heads(fixture.python), i > 0);
+        uint64_t before = image->reader.syscalls;
+        assert_true(ss_python_walk_threads(fixture.python, fixture.threads, 1, &takes));
+        assert_int_equal(image->reader.syscalls - before, 1);
+    }
+    /* The newest thread ends. */
+    image_put_word(image, image->interpreter, image->layout->interp_threads_head,
+                   fixture.tstates[0]);
+    assert_true(ss_python_take_heads(fixture.python));
+    assert_true(ss_python_walk_threads(fixture.python, fixture.threads, 1, &takes));
+    assert_false(ss_python_take_heads(fixture.python));
+    struct ss_error err;
+    assert_int_equal(ss_python_update_threads(fixture.python, false, NULL, NULL, &err), SS_OK);
+    assert_int_equal(ss_python_thread_count(fixture.python), 1);
+    end(&fixture);
+}
+
 static void who_has_the_gil_is_told(void **state)
 {
     (void)state;
@@ -259,6 +285,7 @@ int main(void)
         cmocka_unit_test(more_than_a_batch_take_more_reads),
         cmocka_unit_test(one_that_cannot_be_read_does_not_hinder_the_others),
         cmocka_unit_test(when_the_gil_moves_each_is_read_on_its_own),
+        cmocka_unit_test(new_threads_are_seen_along_with_the_stacks),
         cmocka_unit_test(who_has_the_gil_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
