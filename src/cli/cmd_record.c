@@ -53,6 +53,10 @@ static const struct ss_option options[] = {
     {"nonblocking", 0, NULL, "never stop the program (the default, and the only way)", NULL, false},
     {"no-inject", 0, NULL, "hand the program no environment variables and load nothing into it",
      NULL, false},
+    {"full-rings", 0, "WHAT",
+     "what happens to annotations that come faster than they are taken: drop the newest (the "
+     "default) or overwrite the oldest; either way they are counted",
+     NULL, false},
     {"threads", 't', NULL, "thread names as frames", "Converted formats (native keeps everything)",
      false},
     {"gil", 'g', NULL, "only samples that hold the GIL", NULL, false},
@@ -260,12 +264,15 @@ static bool take_duration(const struct ss_arguments *arguments, double *seconds)
 
 static bool take_options(const struct ss_arguments *arguments, struct plan *plan)
 {
+    static const char *const full_rings[] = {"drop", "overwrite", NULL};
     double seconds, host_seconds;
     long long pid;
+    int when_full;
     if (!ss_arguments_get_number(arguments, "rate", 0.01, 100000, 100, &plan->record.rate_hz) ||
         !take_duration(arguments, &seconds) ||
         !ss_arguments_get_number(arguments, "host-interval", 0, 86400, 0.5, &host_seconds) ||
         !ss_arguments_get_integer(arguments, "pid", 1, 0x7fffffff, 0, &pid) ||
+        !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
         !choose_format(arguments, plan)) {
         return false;
     }
@@ -276,6 +283,7 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
     plan->record.duration_ns = (uint64_t)(seconds * 1e9);
     plan->record.host_interval_ns = (uint64_t)(host_seconds * 1e9);
     plan->record.attach_pid = (pid_t)pid;
+    plan->record.overwrite_events = when_full == 1;
     plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
     plan->record.inject = !ss_arguments_has(arguments, "no-inject");
     plan->output.quiet = ss_arguments_has(arguments, "quiet");

@@ -54,6 +54,7 @@ struct ss_record_annotations {
     struct ss_record_context *context;
     struct ss_process_table *processes;
     pid_t attach_pid;
+    enum ss_ring_mode mode;
     bool is_off;
     char folder[PATH_BYTES];
     struct ss_ring_header *page; /* of a recording's own folder */
@@ -120,10 +121,10 @@ static void sweep(const char *place)
     }
 }
 
-static struct ss_ring_wish wish_of(uint64_t now_ns)
+static struct ss_ring_wish wish_of(const struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     return (struct ss_ring_wish){.gate = SS_RING_GATE_ALL,
-                                 .mode = SS_RING_DROP_NEWEST,
+                                 .mode = annotations->mode,
                                  .recorder_pid = (int32_t)getpid(),
                                  .now_ns = now_ns};
 }
@@ -146,7 +147,7 @@ static bool make_page(struct ss_record_annotations *annotations)
         return false;
     }
     annotations->page = page;
-    struct ss_ring_wish wish = wish_of(annotations->since_ns);
+    struct ss_ring_wish wish = wish_of(annotations, annotations->since_ns);
     atomic_store(&annotations->page->mode, (uint32_t)wish.mode);
     atomic_store(&annotations->page->recorder_pid, wish.recorder_pid);
     atomic_store(&annotations->page->heartbeat_ns, wish.now_ns);
@@ -168,12 +169,14 @@ static bool make_folder(struct ss_record_annotations *annotations, const char *p
 }
 
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
-                                                         pid_t attach_pid, char *reason)
+                                                         pid_t attach_pid, bool overwrite,
+                                                         char *reason)
 {
     struct ss_record_annotations *annotations = ss_alloc_zero(1, sizeof *annotations);
     char place[SS_RING_PATH_BYTES];
     annotations->context = context;
     annotations->attach_pid = attach_pid;
+    annotations->mode = overwrite ? SS_RING_OVERWRITE : SS_RING_DROP_NEWEST;
     annotations->inotify_fd = -1;
     annotations->next_ns = UINT64_MAX;
     annotations->drain_ns = drain_first_ns;
@@ -274,9 +277,10 @@ static void tell_trouble(struct ss_record_annotated *row, uint64_t now_ns)
         size_t offset;
         const char *text;
     } troubles[] = {
-        {offsetof(struct ss_annot_totals, dropped), "annotations were dropped: a ring was full"},
+        {offsetof(struct ss_annot_totals, dropped), "annotations were dropped: rings were full"},
         {offsetof(struct ss_annot_totals, damaged), "parts of a ring were no records"},
-        {offsetof(struct ss_annot_totals, unmatched), "ranges were popped that nobody pushed"},
+        {offsetof(struct ss_annot_totals, unmatched),
+         "ranges ended that had not begun while recorded"},
         {offsetof(struct ss_annot_totals, lost_names), "names found no room"}};
     for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
         uint64_t count;
@@ -418,7 +422,7 @@ static bool start_row(struct ss_record_annotated *row, struct ss_recorded_proces
         row->tracks = NULL;
         return false;
     }
-    struct ss_ring_wish wish = wish_of(now_ns);
+    struct ss_ring_wish wish = wish_of(annotations, now_ns);
     ss_annot_start(row->annot, &wish, is_new);
     row->process = process;
     row->process_ref = ss_recorded_process_ref(process);
@@ -565,7 +569,7 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
             /* It gave us up while we were stopped: go on. */
             const struct ss_ring_header *header = ss_annot_header(row->annot);
             if ((atomic_load(&header->gate) & SS_RING_GATE_ALL) == 0) {
-                struct ss_ring_wish wish = wish_of(now_ns);
+                struct ss_ring_wish wish = wish_of(annotations, now_ns);
                 ss_annot_drain(row->annot, now_ns);
                 ss_annot_start(row->annot, &wish, true);
             }

@@ -26,10 +26,11 @@ struct ss_process_table;
 
 enum { SS_ANNOTATIONS_SOURCE_REF = 64 };
 
-/* `attach_pid` 0: launching. Never fails: where no folder can be made, `reason` (256 bytes) says
- * why and nothing is recorded. */
+/* `attach_pid` 0: launching. `overwrite`: what a full ring forgets. Never fails: where no folder
+ * can be made, `reason` (256 bytes) says why and nothing is recorded. */
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
-                                                         pid_t attach_pid, char *reason);
+                                                         pid_t attach_pid, bool overwrite,
+                                                         char *reason);
 /* For the program's environment; "" when there is none. */
 const char *ss_record_annotations_folder(const struct ss_record_annotations *annotations);
 /* Becomes readable when a process appears; -1: none. */

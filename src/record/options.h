@@ -18,6 +18,7 @@ struct ss_record_options {
     uint64_t host_interval_ns; /* between readings of the host's figures; 0: none */
     bool follow_children;
     bool inject;              /* hand the environment of child_env.def to the program */
+    bool overwrite_events;    /* of annotations: a full ring forgets the oldest */
     bool show_status;         /* a status line on stderr */
     const char *schedule;     /* text form (annot/schedule_text.h); NULL: all the time */
     const char *command_line; /* of the program, for people */

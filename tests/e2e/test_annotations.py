@@ -120,6 +120,13 @@ def test_flood_is_counted_exactly(record):
         assert names_of(trace) == {"pair": 300000}
 
 
+def test_overwriting_forgets_the_oldest_and_counts(record):
+    trace, done = record("annotated_life", "flood", "300000", options=["--full-rings", "overwrite"])
+    (row,) = trace.check_counts().values()
+    assert row["seen"] == int(done.stdout)
+    assert names_of(trace)["pair"] > 1000
+
+
 def test_workers_of_workers_lose_nothing(record):
     trace, _ = record("annotated_life", "family", "8")
     by_process = collections.Counter(process for process, _, _, _ in trace.ranges())
@@ -207,10 +214,11 @@ def test_attach_and_detach(stepscope, tools, tmp_path):
 
 
 LABELS = """
-import ctypes, sys, time
+import ctypes, _ctypes, sys, time
 library = ctypes.CDLL(sys.argv[1])
 library.stepscope_runtime_get.restype = ctypes.POINTER(ctypes.c_void_p * 24)
 table = library.stepscope_runtime_get(1).contents
+_ctypes.dlclose(library._handle)  # it stays: rings, gates and tables outlive who opened it
 def function(index, *types):
     return ctypes.CFUNCTYPE(*types)(table[index])
 intern = function(3, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t)
