@@ -46,6 +46,9 @@ void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_r
     for (size_t i = 0; i < consumer->lanes.count; i++) {
         struct ss_ring_lane *lane = &consumer->lanes.data[i];
         struct ss_ring_thread *thread = lane->thread;
+        if (thread == NULL) {
+            continue;
+        }
         uint64_t head = atomic_load_explicit(&thread->head, memory_order_acquire);
         lane->tail = head;
         lane->base_records =
