@@ -310,6 +310,20 @@ void ss_recorded_process_add_counts(const struct ss_recorded_process *process,
     }
 }
 
+struct ss_trace_counts ss_recorded_counts(const struct ss_record_context *context,
+                                          const struct ss_sampler_counts *sum, uint64_t now_ns)
+{
+    return (struct ss_trace_counts){.source_ref = context->python_source_ref,
+                                    .time_ns = now_ns,
+                                    .seen = sum->seen,
+                                    .ok = sum->ok,
+                                    .partial = sum->partial,
+                                    .lost = sum->lost,
+                                    .unchanged = sum->unchanged,
+                                    .retries = sum->retries,
+                                    .read_syscalls = sum->read_syscalls};
+}
+
 static void write_counts(struct ss_recorded_process *process, uint64_t now_ns)
 {
     struct ss_sampler_counts sum = {0};
@@ -317,16 +331,8 @@ static void write_counts(struct ss_recorded_process *process, uint64_t now_ns)
     if (sum.seen == 0) {
         return;
     }
-    struct ss_trace_counts counts = {.source_ref = process->context->python_source_ref,
-                                     .process_ref = process->ref,
-                                     .time_ns = now_ns,
-                                     .seen = sum.seen,
-                                     .ok = sum.ok,
-                                     .partial = sum.partial,
-                                     .lost = sum.lost,
-                                     .unchanged = sum.unchanged,
-                                     .retries = sum.retries,
-                                     .read_syscalls = sum.read_syscalls};
+    struct ss_trace_counts counts = ss_recorded_counts(process->context, &sum, now_ns);
+    counts.process_ref = process->ref;
     struct ss_error err = {0};
     keep_error(process->context, ss_trace_writer_counts(process->context->writer, &counts, &err),
                &err);

@@ -73,6 +73,9 @@ uint32_t ss_recorded_process_ref(const struct ss_recorded_process *process);
 pid_t ss_recorded_process_pid(const struct ss_recorded_process *process);
 /* Why it could not be opened the last time it was tried; SS_OK when it was not refused. */
 const struct ss_error *ss_recorded_process_error(const struct ss_recorded_process *process);
+/* As they go into the trace, for the Python source; the caller adds what else it knows. */
+struct ss_trace_counts ss_recorded_counts(const struct ss_record_context *context,
+                                          const struct ss_sampler_counts *sum, uint64_t now_ns);
 void ss_recorded_process_add_counts(const struct ss_recorded_process *process,
                                     struct ss_sampler_counts *counts);
 

@@ -317,20 +317,12 @@ static void write_tick_counts(struct session *session, uint64_t now_ns)
 {
     struct ss_sampler_counts sum = session->context.ended_counts;
     ss_process_table_add_counts(session->processes, &sum);
-    struct ss_trace_counts counts = {.source_ref = session->context.python_source_ref,
-                                     .time_ns = now_ns,
-                                     .due = session->ticker.due,
-                                     .done = session->ticker.done,
-                                     .skipped = session->ticker.skipped,
-                                     .late = session->ticker.late,
-                                     .seen = sum.seen,
-                                     .ok = sum.ok,
-                                     .partial = sum.partial,
-                                     .lost = sum.lost,
-                                     .unchanged = sum.unchanged,
-                                     .retries = sum.retries,
-                                     .read_syscalls = sum.read_syscalls,
-                                     .processes_short = ss_process_table_short(session->processes)};
+    struct ss_trace_counts counts = ss_recorded_counts(&session->context, &sum, now_ns);
+    counts.due = session->ticker.due;
+    counts.done = session->ticker.done;
+    counts.skipped = session->ticker.skipped;
+    counts.late = session->ticker.late;
+    counts.processes_short = ss_process_table_short(session->processes);
     struct ss_error err = {0};
     if (ss_trace_writer_counts(session->context.writer, &counts, &err) != SS_OK &&
         session->context.error.status == SS_OK) {

@@ -14,6 +14,15 @@ size_t ss_encode_packet_begin(struct ss_wire_buffer *out)
     return packet;
 }
 
+void ss_encode_clock(struct ss_wire_buffer *out, uint32_t id, uint64_t time_ns, bool incremental)
+{
+    size_t clock = ss_wire_begin(out, SS_PF_CLOCKS);
+    ss_wire_put_uint(out, SS_PF_CLOCK_ID, id);
+    ss_wire_put_uint(out, SS_PF_CLOCK_TIME, time_ns);
+    ss_wire_put_nonzero(out, SS_PF_CLOCK_INCREMENTAL, incremental);
+    ss_wire_end(out, clock);
+}
+
 size_t ss_encode_payload_begin(struct ss_wire_buffer *out)
 {
     size_t payload = ss_wire_begin(out, SS_EXTENSION);

@@ -13,6 +13,8 @@
 size_t ss_encode_packet_begin(struct ss_wire_buffer *out);
 /* Begins our payload inside a packet: format word first. End with ss_wire_end. */
 size_t ss_encode_payload_begin(struct ss_wire_buffer *out);
+/* One clock of a snapshot. */
+void ss_encode_clock(struct ss_wire_buffer *out, uint32_t id, uint64_t time_ns, bool incremental);
 /* A text field that other programs read: bytes that are not UTF-8 become U+FFFD. */
 void ss_encode_display_text(struct ss_wire_buffer *out, uint32_t number, struct ss_strview text);
 

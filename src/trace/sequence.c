@@ -70,15 +70,6 @@ static void sort_events(struct ss_sequence *sequence)
     }
 }
 
-static void put_clock(struct ss_wire_buffer *out, uint32_t id, uint64_t time_ns, bool incremental)
-{
-    size_t clock = ss_wire_begin(out, SS_PF_CLOCKS);
-    ss_wire_put_uint(out, SS_PF_CLOCK_ID, id);
-    ss_wire_put_uint(out, SS_PF_CLOCK_TIME, time_ns);
-    ss_wire_put_nonzero(out, SS_PF_CLOCK_INCREMENTAL, incremental);
-    ss_wire_end(out, clock);
-}
-
 /* As the head of the main sequence: sets the clock in each unit, clears the state in each period.
  */
 static void put_head(const struct ss_sequence *sequence, uint64_t base_ns,
@@ -98,8 +89,8 @@ static void put_head(const struct ss_sequence *sequence, uint64_t base_ns,
         ss_wire_put_nonzero(out, SS_PF_FIRST_PACKET_ON_SEQUENCE, !sequence->was_used);
     }
     size_t snapshot = ss_wire_begin(out, SS_PF_CLOCK_SNAPSHOT);
-    put_clock(out, SS_PF_SEQUENCE_CLOCK, base_ns, true);
-    put_clock(out, SS_PF_MONOTONIC, base_ns, false);
+    ss_encode_clock(out, SS_PF_SEQUENCE_CLOCK, base_ns, true);
+    ss_encode_clock(out, SS_PF_MONOTONIC, base_ns, false);
     ss_wire_put_uint(out, SS_PF_PRIMARY_TRACE_CLOCK, SS_PF_MONOTONIC);
     ss_wire_end(out, snapshot);
     ss_wire_end(out, packet);

@@ -100,15 +100,6 @@ enum ss_status ss_writer_failed(const struct ss_trace_writer *writer, struct ss_
 
 /* --- closing a unit ------------------------------------------------------------------------- */
 
-static void put_clock(struct ss_wire_buffer *out, uint32_t id, uint64_t time_ns, bool incremental)
-{
-    size_t clock = ss_wire_begin(out, SS_PF_CLOCKS);
-    ss_wire_put_uint(out, SS_PF_CLOCK_ID, id);
-    ss_wire_put_uint(out, SS_PF_CLOCK_TIME, time_ns);
-    ss_wire_put_nonzero(out, SS_PF_CLOCK_INCREMENTAL, incremental);
-    ss_wire_end(out, clock);
-}
-
 static void put_perf_defaults(struct ss_wire_buffer *out)
 {
     size_t samples = ss_wire_begin(out, SS_PF_DEFAULT_PERF_SAMPLE);
@@ -150,12 +141,12 @@ static void put_head(struct ss_trace_writer *writer, struct ss_wire_buffer *out,
         ss_wire_put_nonzero(out, SS_PF_FIRST_PACKET_ON_SEQUENCE, writer->unit_number == 0);
     }
     size_t snapshot = ss_wire_begin(out, SS_PF_CLOCK_SNAPSHOT);
-    put_clock(out, SS_PF_SEQUENCE_CLOCK, base_ns, true);
-    put_clock(out, SS_PF_MONOTONIC, base_ns, false);
+    ss_encode_clock(out, SS_PF_SEQUENCE_CLOCK, base_ns, true);
+    ss_encode_clock(out, SS_PF_MONOTONIC, base_ns, false);
     if (writer->has_clock) {
-        put_clock(out, SS_PF_BOOTTIME, writer->clock.boottime_ns, false);
-        put_clock(out, SS_PF_MONOTONIC_RAW, writer->clock.monotonic_raw_ns, false);
-        put_clock(out, SS_PF_REALTIME, writer->clock.realtime_ns, false);
+        ss_encode_clock(out, SS_PF_BOOTTIME, writer->clock.boottime_ns, false);
+        ss_encode_clock(out, SS_PF_MONOTONIC_RAW, writer->clock.monotonic_raw_ns, false);
+        ss_encode_clock(out, SS_PF_REALTIME, writer->clock.realtime_ns, false);
     }
     ss_wire_put_uint(out, SS_PF_PRIMARY_TRACE_CLOCK, SS_PF_MONOTONIC);
     ss_wire_end(out, snapshot);

@@ -9,6 +9,7 @@
 #include "analysis/trust.h"
 #include "view/flame_picture.h"
 #include "view/report.h"
+#include "view/text_cell.h"
 
 enum { TITLE_BYTES = 300, FACT_BYTES = 600, LEGEND_PACKAGES = 8 };
 
@@ -22,22 +23,9 @@ static struct ss_strbuf *new_fact(struct ss_flame_picture *picture)
     return fact;
 }
 
-/* "12,345" */
-static void append_count(struct ss_strbuf *out, uint64_t count)
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) {
-            ss_strbuf_append_char(out, ',');
-        }
-        ss_strbuf_append_char(out, digits[i]);
-    }
-}
-
 static void append_noun(struct ss_strbuf *out, uint64_t count, const char *noun, const char *plural)
 {
-    append_count(out, count);
+    ss_text_append_count(out, count);
     ss_strbuf_append_format(out, " %s%s", noun, count == 1 ? "" : plural);
 }
 
@@ -204,7 +192,7 @@ static void put_left_out(struct ss_flame_picture *picture)
         } else {
             ss_strbuf_append_text(fact, ", ");
         }
-        append_count(fact, reasons[i].samples);
+        ss_text_append_count(fact, reasons[i].samples);
         ss_strbuf_append_text(fact, reasons[i].why);
     }
 }

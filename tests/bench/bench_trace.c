@@ -11,22 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../random.h"
 #include "base/clock.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
 enum { STACKS = 300, DEPTH = 25, FUNCTIONS = 400 };
 #define SECOND_NS UINT64_C(1000000000)
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 static void check(enum ss_status status, const struct ss_error *err)
 {

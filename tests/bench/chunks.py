@@ -3,16 +3,9 @@
 per chunk: monotonic time at its end, CPU time and wall time it took, in seconds."""
 
 import argparse
-import threading
 import time
 
-
-def inner(n):
-    return sum(i * i for i in range(n))
-
-
-def middle(n):
-    return inner(n) + inner(n // 2)
+from busywork import IdleThreads, middle
 
 
 def main():
@@ -20,10 +13,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--idle-threads", type=int, default=0)
     arguments = parser.parse_args()
-    stop = threading.Event()
-    threads = [threading.Thread(target=stop.wait) for _ in range(arguments.idle_threads)]
-    for thread in threads:
-        thread.start()
+    idle = IdleThreads(arguments.idle_threads)
     print("ready", flush=True)
     rows = []
     end = time.monotonic() + arguments.seconds
@@ -32,7 +22,7 @@ def main():
         middle(6000)
         now = time.monotonic()
         rows.append((now, time.thread_time() - cpu, now - wall))
-    stop.set()
+    idle.stop()
     for row in rows:
         print(*row)
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../random.h"
 #include "base/clock.h"
 #include "model/model.h"
 #include "trace/reader.h"
@@ -260,16 +261,6 @@ static void write_sample(const char *path)
 /* --- the benchmark -------------------------------------------------------------------------- */
 
 enum { NAMES = 200, THREADS = 4, DEPTH = 4 };
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 /* A time of its own for each layer and each place in it, up to an eighth longer. */
 static uint64_t some_ns(uint32_t place, uint64_t least_ns)

@@ -9,19 +9,10 @@
 
 #include <cmocka.h>
 
+#include "../../random.h"
 #include "base/vec.h"
 #include "sample_recording.h"
 #include "trace/rewrite.h"
-
-static uint64_t random_state = 1;
-
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 /* Rebuilds what was recorded, checking each sample against the one that was written. */
 struct check {
