@@ -45,7 +45,8 @@ def test_hot_function_is_found_in_proportion(stepscope, python, tmp_path):
     done = stepscope("record", "-r", "200", "-o", out, "--", python, WORKLOADS / "spin.py",
                      "--seconds", "3")
     rows = folded(out)
-    assert 0.55 < share(rows, "hot") < 0.92, rows  # 75 % of the time is spent there
+    spun = [row for row in rows if any(frame.startswith("main (") for frame in row[0])]
+    assert 0.55 < share(spun, "hot") < 0.92, rows  # 75 % of its time; the start may take longer
     assert {"main", "hot", "warm"} <= functions(rows)
     assert sum(count for _, count in rows) > 200
     assert done.stdout == ""
