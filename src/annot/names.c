@@ -99,7 +99,7 @@ static bool append(const struct ss_ring_definition *head, const char *text)
 
 uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_t length)
 {
-    uint32_t slot;
+    uint32_t slot = 0;
     length = cut(length);
     uint32_t id = names != NULL ? look(kind, text, length, &slot) : 0;
     if (id != 0 || names == NULL) {

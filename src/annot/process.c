@@ -215,8 +215,8 @@ static bool map_header(int fd, const struct ss_ring_header *filled)
 
 static void close_gate_for_good(void)
 {
-    mmap(ss_process_header, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    (void)mmap(ss_process_header, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 static void choose_users_folder(void)

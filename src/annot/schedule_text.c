@@ -15,7 +15,8 @@ static const struct {
                  {"warmup", offsetof(struct ss_schedule, warmup)},
                  {"active", offsetof(struct ss_schedule, active)},
                  {"repeat", offsetof(struct ss_schedule, repeat)}};
-enum { ARGUMENT_COUNT = sizeof arguments / sizeof *arguments, PER_EPOCH = -1, UNKNOWN = -2 };
+enum { ARGUMENT_COUNT = sizeof arguments / sizeof *arguments, PER_EPOCH = -1 };
+enum { UNKNOWN = ARGUMENT_COUNT };
 
 static int64_t *slot(struct ss_schedule *schedule, int argument)
 {
@@ -103,7 +104,7 @@ static enum ss_status read_pieces(const char *text, struct ss_schedule *schedule
         size_t length = strcspn(at, ",");
         struct piece piece;
         SS_TRY(read_piece(at, length, &piece, err));
-        unsigned bit = 1u << (piece.argument + 1);
+        unsigned bit = 1u << (unsigned)(piece.argument - PER_EPOCH);
         if ((seen & bit) != 0) {
             return ss_fail(err, SS_E_USAGE, "%.*s stands twice in the schedule; give it once",
                            (int)piece.name_length, at);

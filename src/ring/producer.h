@@ -30,6 +30,7 @@ struct ss_ring_producer {
 
 /* *counter += amount, and what it was: in one instruction, so that signal handlers of the thread
  * come before it or after it. Not atomic between threads: none but this one writes here. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the instruction writes there */
 static inline uint64_t ss_ring_take(uint64_t *counter, uint64_t amount)
 {
 #if defined(__x86_64__)
