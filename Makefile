@@ -7,7 +7,6 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= python3
 VENV := .venv
-FUZZ_SECONDS ?= 60
 
 export CTEST_OUTPUT_ON_FAILURE = 1
 
@@ -27,10 +26,10 @@ check: ## build with warnings as errors and run every test
 	@tools/need --optional more-tests
 	@tests/run --python $(PYTHON) --venv $(VENV) --jobs $(JOBS)
 
-check-long: ## every test, also those that take hours: kill tests, ten minutes of each fuzz target
+check-long: ## every test, also those that take hours: kill tests, sanitizers, FUZZ_SECONDS (600) of each fuzz target
 	@tools/need build test venv fuzz
 	@tools/need --optional more-tests
-	@tests/run --long --python $(PYTHON) --venv $(VENV) --jobs $(JOBS)
+	@tests/run --long --fuzz-seconds $(or $(FUZZ_SECONDS),600) --python $(PYTHON) --venv $(VENV) --jobs $(JOBS)
 
 bench: ## measure against the budgets, beside py-spy where it is installed
 	@tools/need build test venv
@@ -45,9 +44,9 @@ install: ## build a release and install it: make install PREFIX=DIR
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(abspath $(PREFIX))" --strip
 	@echo "installed: $(DESTDIR)$(abspath $(PREFIX))/bin/stepscope"
 
-fuzz: ## run each fuzz target for FUZZ_SECONDS (default 60)
+fuzz: ## run each fuzz target for FUZZ_SECONDS (60)
 	@tools/need build test fuzz
-	@tools/fuzz $(FUZZ_SECONDS) $(JOBS)
+	@tools/fuzz $(or $(FUZZ_SECONDS),60) $(JOBS)
 
 tidy: ## clang-tidy over everything
 	@tools/need build test tidy

@@ -59,6 +59,16 @@ class Runner(unittest.TestCase):
         self.assertEqual((1, [], []), self.read("run", "12 inputs replayed\n"))
         self.assertEqual(1, len(self.read("fail", "12 inputs replayed\n")[1]))
 
+    def test_each_fuzz_target_counts(self):
+        clean = "fuzz raw: clean after 5 s, 12 inputs\n"
+        failed = "#1 INITED\nfuzz walk: FAILED, the input is in build/fuzz/found/\n"
+        self.assertEqual((1, []), runner.fuzz_results(clean, 0))
+        self.assertEqual((1, ["walk, the input is in build/fuzz/found/"]),
+                         runner.fuzz_results(clean + failed, 1))
+        self.assertEqual((0, ["exit status 4: the build failed"]),
+                         runner.fuzz_results("the build failed\n", 4))
+        self.assertEqual((0, ["exit status 0: "]), runner.fuzz_results("", 0))
+
     def test_the_last_line_sums_up(self):
         totals = runner.Totals()
         out = io.StringIO()
