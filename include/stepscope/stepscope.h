@@ -350,6 +350,7 @@ static inline void stepscope_fact(const char *key, unsigned type, uint64_t bits)
 
 /* --- scopes: to the end of the block ---------------------------------------------------------- */
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the built-in writes there */
 static inline int stepscope_scope_begin_(stepscope_domain domain, stepscope_name *name,
                                          const char *text)
 {

@@ -326,4 +326,4 @@ def test_reused_code_objects_keep_no_old_names(stepscope, python, tmp_path):
     table = stepscope("report", out, "--by", "function", "--format", "csv", "--num-rows", "all").stdout
     shares = {row["name"]: float(row["total_percent"]) for row in csv.DictReader(io.StringIO(table))}
     made = [shares.get(f"made_{i:02d}", 0) for i in range(10)]
-    assert min(made) > 4 and max(made) < 16, made  # a tenth each, less a tenth of a second
+    assert min(made) > 2 and max(made) < 25, made  # a tenth each; on a busy machine about so

@@ -48,7 +48,9 @@ static bool find_file(pid_t pid, char *path, size_t size)
             found = true;
         }
     }
-    closedir(entries);
+    if (entries != NULL) {
+        closedir(entries);
+    }
     return found;
 }
 
@@ -406,7 +408,9 @@ static void test_forked_children_have_rings_of_their_own(void **state)
         files++;
         close_recorded(&child);
     }
-    closedir(entries);
+    if (entries != NULL) {
+        closedir(entries);
+    }
     assert_int_equal(files, 8 + 16);
     assert_int_equal(grandchildren, 16);
     assert_int_equal(pushes, 24 * PAIRS);
@@ -507,7 +511,9 @@ static void remove_folder(void)
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         unlink(path);
     }
-    closedir(entries);
+    if (entries != NULL) {
+        closedir(entries);
+    }
     rmdir(folder);
 }
 
