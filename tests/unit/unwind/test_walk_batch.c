@@ -89,7 +89,7 @@ static void begin(struct fixture *fixture, size_t count)
         }
         fixture->tstates[i] = image->tstate;
         for (int k = 0; k < DEPTH; k++) {
-            char name[16];
+            char name[40];
             snprintf(name, sizeof name, "t%zu_%d", i, k);
             fixture->frames[i][k] = image_push(image, image_code(image, name, 100 * k + 1), 5);
             image_set_running(image, fixture->frames[i][k], k == DEPTH - 1);
