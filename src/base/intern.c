@@ -80,6 +80,7 @@ static uint32_t add_text(struct ss_intern *table, const char *text, size_t lengt
 
 uint32_t ss_intern_put(struct ss_intern *table, const char *text, size_t length)
 {
+    text = length > 0 ? text : ""; /* an empty view may point nowhere */
     uint32_t hash = ss_hash_bytes(text, length);
     uint32_t mask = table->slot_count - 1;
     uint32_t slot = hash & mask;
