@@ -229,6 +229,7 @@ void ss_ranges_table(const struct ss_selection *selection, const struct ss_range
     *table = (struct ss_table){
         .name = "range", .title = "Ranges", .columns = columns, .column_count = SS_RANGE_COLUMNS};
     struct range_rows all = {.row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t))};
+    ss_vec_reserve(&all.rows, 16);
     find_rows(selection, &all);
     add_up(selection, &all);
     find_self(model, &all);

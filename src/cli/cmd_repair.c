@@ -15,13 +15,13 @@ enum { MAX_PATH_BYTES = 8192 };
 static bool is_whole(const struct ss_trace_summary *summary)
 {
     return summary->sealed && summary->damaged_units == 0 && summary->lost_bytes == 0 &&
-           summary->lost_samples == 0;
+           summary->lost_samples + summary->lost_events == 0;
 }
 
 static void tell(const char *in, const char *out, const struct ss_trace_summary *summary)
 {
     printf("%s: %" PRIu64 " units and %" PRIu64 " records kept", out, summary->units,
-           summary->samples);
+           summary->samples + summary->events + summary->counter_values);
     if (is_whole(summary)) {
         printf("; %s was whole\n", in);
         return;
@@ -32,8 +32,9 @@ static void tell(const char *in, const char *out, const struct ss_trace_summary 
     }
     printf("; lost: %" PRIu64 " damaged units, %" PRIu64 " bytes", summary->damaged_units,
            summary->lost_bytes);
-    if (summary->lost_samples > 0) {
-        printf(", %" PRIu64 " records whose definitions were there", summary->lost_samples);
+    uint64_t undefined = summary->lost_samples + summary->lost_events;
+    if (undefined > 0) {
+        printf(", %" PRIu64 " records whose definitions were there", undefined);
     }
     printf("\n  first at %s\n", summary->damage);
 }

@@ -169,6 +169,12 @@ static struct ss_writer_track *find_track(struct ss_trace_writer *writer, uint32
 
 /* --- names ---------------------------------------------------------------------------------- */
 
+static uint32_t keep_string(struct ss_trace_writer *writer, struct ss_strview text)
+{
+    size_t length = text.length < SS_MAX_TEXT_BYTES ? text.length : SS_MAX_TEXT_BYTES;
+    return length > 0 ? ss_intern_put(&writer->definitions.strings, text.data, length) : 0;
+}
+
 enum ss_status ss_trace_writer_name(struct ss_trace_writer *writer,
                                     const struct ss_trace_name *name, struct ss_error *err)
 {
@@ -179,15 +185,11 @@ enum ss_status ss_trace_writer_name(struct ss_trace_writer *writer,
     if (name->ref >= writer->names.count) {
         ss_vec_resize(&writer->names, (size_t)name->ref + 1);
     }
-    struct ss_strview text = name->text, category = name->category;
-    struct ss_intern *strings = &writer->definitions.strings;
-    size_t most = SS_MAX_TEXT_BYTES;
-    writer->names.data[name->ref] = (struct ss_writer_name){
-        .text = ss_intern_put(strings, text.data, text.length < most ? text.length : most),
-        .category =
-            ss_intern_put(strings, category.data, category.length < most ? category.length : most),
-        .colour = name->colour,
-        .known = true};
+    writer->names.data[name->ref] =
+        (struct ss_writer_name){.text = keep_string(writer, name->text),
+                                .category = keep_string(writer, name->category),
+                                .colour = name->colour,
+                                .known = true};
     return SS_OK;
 }
 
