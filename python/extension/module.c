@@ -243,6 +243,45 @@ static PyObject *pop(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
+/* A range that any thread may end: its number, 0 while nobody records. */
+static PyObject *begin(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                       PyObject *keywords)
+{
+    (void)module;
+    struct ss_label label;
+    PyObject *first;
+    stepscope_id id = 0;
+    if (!ss_label_parse(&label, "begin", args, count, keywords, &first)) {
+        return NULL;
+    }
+    if (first != NULL) {
+        PyErr_Format(PyExc_TypeError, "begin() takes a name (str), not %.100s",
+                     Py_TYPE(first)->tp_name);
+        return NULL;
+    }
+    if (ss_recording(STEPSCOPE_RANGES)) {
+        if (label.text == NULL) {
+            ss_label_name_by_line(&label);
+        }
+        id = ss_runtime->begin(label.domain, ss_label_name(&label), label.payload, label.bits);
+    }
+    Py_XDECREF(label.text);
+    return PyLong_FromUnsignedLongLong(id);
+}
+
+static PyObject *end(PyObject *module, PyObject *number)
+{
+    (void)module;
+    unsigned long long id = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (id != 0 && ss_recording(STEPSCOPE_RANGES)) {
+        ss_runtime->end(id);
+    }
+    Py_RETURN_NONE;
+}
+
 /* --- training --- */
 
 static bool is_marked; /* a step of this process has been announced */
@@ -345,6 +384,10 @@ static PyMethodDef methods[] = {
     {"pop", FAST(pop), METH_FASTCALL,
      "pop(domain=None, /)\n--\n\n"
      "Closes the calling thread's innermost range of the domain. One too many is counted."},
+    {"begin", FAST(begin), METH_FASTCALL | METH_KEYWORDS,
+     "begin(name=None, color=None, domain=None, category=None, payload=None)\n--\n\n"
+     "Opens a range that any thread may close: end(what this returns). 0 while nobody records."},
+    {"end", end, METH_O, "end(id, /)\n--\n\nCloses a range of begin(); 0: none."},
     {"step", FAST(step), METH_FASTCALL,
      "step(number=None, /)\n--\n\n"
      "Ends a training step; the next begins: with the number given, else one more than before.\n"

@@ -19,13 +19,14 @@ The annotations stay in the code: while nobody records they do nothing.
 `python -m stepscope` runs the program of this package; `program()` tells where it is."""
 
 try:
-    from ._stepscope import annotate, enabled, epoch, mark, phase, pop, push, step
+    from ._stepscope import annotate, begin, enabled, end, epoch, mark, phase, pop, push, step
     from . import _stepscope
 except ModuleNotFoundError:  # built without the headers of this Python
-    from ._without import _stepscope, annotate, enabled, epoch, mark, phase, pop, push, step
+    from ._without import (_stepscope, annotate, begin, enabled, end, epoch, mark, phase, pop,
+                           push, step)
 
-__all__ = ["__version__", "annotate", "counter", "cyclic_schedule", "enabled", "epoch", "flow",
-           "mark", "phase", "pop", "profile", "program", "push", "schedule", "step"]
+__all__ = ["__version__", "annotate", "begin", "counter", "cyclic_schedule", "enabled", "end",
+           "epoch", "flow", "mark", "phase", "pop", "profile", "program", "push", "schedule", "step"]
 
 profile = annotate
 _KINDS = {"gauge": 0, "delta": 1, "cumulative": 2}

@@ -485,6 +485,81 @@ def check_fork():
     equal(calls, ["push parent", "pop"])
 
 
+def check_ranges_of_any_thread():
+    with recording() as calls:
+        number = stepscope.begin("async", payload=1)
+        equal(number, 7)
+        thread = threading.Thread(target=stepscope.end, args=(number,))
+        thread.start()
+        thread.join()
+        stepscope.end(0)
+    equal(calls, ["begin async", "end 7"])
+    equal(stepscope.begin("off"), 0)
+    raises(TypeError, "takes a name", stepscope.begin, 3)
+    raises(TypeError, "", stepscope.end, "x")
+
+
+def check_compat_nvtx():
+    from stepscope.compat import nvtx
+
+    @nvtx.annotate
+    def bare():
+        return 1
+
+    @nvtx.annotate("named", color="cornflowerblue", domain="d", category=3, payload=[1, 2])
+    def named(x):
+        return x
+    attributes = nvtx.get_domain("e").get_event_attributes("m", color="blue")
+    with recording() as calls:
+        equal((bare(), named(2)), (1, 2))
+        with nvtx.annotate(message="block", color="green"):
+            nvtx.mark("here", payload=1)
+        nvtx.push_range("p", domain="d")
+        nvtx.pop_range(domain="d")
+        nvtx.end_range(nvtx.start_range("s"))
+        domain = nvtx.get_domain("e")
+        domain.push_range(attributes)
+        domain.mark(attributes)
+        domain.pop_range()
+        assert nvtx.get_domain("e") is domain and nvtx.enabled()
+    equal([call for call in calls if not call.startswith("style")],
+          ["push check_compat_nvtx.<locals>.bare", "pop", "push d:named = n[1, 2]", "pop d",
+           "push block", "mark here = i1", "pop", "push d:p", "pop d", "begin s", "end 7",
+           "push e:m", "mark e:m", "pop e"])
+
+
+def check_compat_record_function_and_marker():
+    from stepscope.compat import marker, record_function
+    span = marker("m", actions=(), categories=("a", "b"))
+    assert marker("m") is span
+    both = marker("both", record_instant_on_start=True, record_instant_on_finish=True)
+
+    @span
+    def decorated(x):
+        return x
+
+    @both
+    def instants():
+        return 5
+
+    @record_function("torch", "args")
+    def model():
+        return 6
+    with recording() as calls:
+        with record_function("block"):
+            pass
+        equal((decorated(4), instants(), model()), (4, 5, 6))
+        span.start()
+        with span:
+            span.instant()
+        span.finish()
+        span.counter({"x": 1, "y": 2.5})
+    equal([call for call in calls if not call.startswith(("style", "counter"))],
+          ["push block", "pop", "push m", "pop", "push both", "mark both", "mark both", "pop",
+           "push torch = nargs", "pop", "push m", "push m", "mark m", "pop", "pop",
+           "count m/x i1", "count m/y f2.5"])
+
+
 def check_schedules():
     schedule = stepscope.schedule(wait=1, warmup=1, active=2, repeat=1)
     equal([int(schedule(step)) for step in range(6)], [0, 1, 2, 3, 0, 0])
