@@ -273,7 +273,8 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     enum ss_status status = ss_model_add_input(&model, output->trace_path, &load, &err);
     bool empty = status != SS_OK || model.totals.count == 0;
     bool unwritten = false;
-    bool marked = empty && status == SS_OK && holds_marks(output, &model);
+    bool no_window = output->schedule != NULL && result->figures.windows == 0;
+    bool marked = empty && status == SS_OK && !no_window && holds_marks(output, &model);
     if (empty && whole && !marked) {
         tell_why_empty(output, result, status == SS_OK ? &model : NULL);
     }
