@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a ring file. The first byte chooses the mode; the rest is laid over the places that
+/* Any bytes as a ring file. The first byte chooses the mode and who
+ * reads; the rest is laid over the places that
  * the consumer reads: header, directory, definitions and the first segments. Reading ends, stays in
  * bounds (the memory is exactly as large as the map says) and counts no more than there was. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../fakes/ring_memory.h"
+#include "source/annot.h"
 
 enum { MEMORY_BYTES = SS_RING_SEGMENTS_AT + (64 << 10), ROUNDS = 8 };
 
@@ -51,6 +53,69 @@ static void read_all(struct ss_ring_consumer *consumer, bool is_final)
     ss_ring_consumer_define(consumer, define, &text);
 }
 
+/* --- the same memory through the recorder's consumer -------------------------------------------
+ */
+
+struct heard {
+    uint64_t begins, ends, last_ns[SS_RING_MAX_THREADS];
+};
+
+static void hear_name(void *context, const struct ss_annot_name *name)
+{
+    size_t bytes = 0;
+    struct ss_ring_defined defined = {.text = name->text};
+    (void)context;
+    define(&bytes, &defined);
+}
+
+static void hear_domain(void *context, uint32_t id, struct ss_strview text)
+{
+    struct ss_annot_name name = {.id = id, .text = text};
+    hear_name(context, &name);
+}
+
+static void hear_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind)
+{
+    (void)context, (void)name, (void)unit, (void)kind;
+}
+
+static void hear(void *context, const struct ss_annot_event *event)
+{
+    struct heard *heard = context;
+    heard->begins += event->kind == SS_ANNOT_RANGE_BEGIN;
+    heard->ends += event->kind == SS_ANNOT_RANGE_END;
+    if (event->kind != SS_ANNOT_PROCESS_END && event->time_ns < heard->last_ns[event->lane]) {
+        fprintf(stderr, "broken: time runs backwards\n");
+        abort();
+    }
+    heard->last_ns[event->lane] = event->time_ns;
+}
+
+static void record_all(const struct ss_ring_memory *map)
+{
+    static struct heard heard;
+    struct ss_stamp_clock clock = {0};
+    struct ss_annot *annot;
+    struct ss_annot_sink sink = {&heard, hear_name, hear_domain, hear_counter, hear};
+    memset(&heard, 0, sizeof heard);
+    ss_stamp_clock_put(&clock, (struct ss_stamp_reading){1000, 5000});
+    ss_stamp_clock_put(&clock, (struct ss_stamp_reading){3000, 6000});
+    if (ss_annot_open(map, &clock, 10, &sink, &annot, NULL) != SS_OK) {
+        return;
+    }
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        struct ss_annot_label label;
+        ss_annot_label(annot, (int32_t)i, &label);
+        ss_annot_drain(annot, 1000 + i);
+    }
+    ss_annot_end(annot, 2000, 1500, true);
+    ss_annot_free(annot);
+    if (heard.begins != heard.ends) {
+        fprintf(stderr, "broken: a range without an end\n");
+        abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -69,6 +134,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     lay(memory.bytes, SS_RING_SEGMENTS_AT + SS_RING_PAGE_BYTES, 60 << 10, &data, &size);
     struct ss_ring_memory map = {&memory, ring_memory_map};
     struct ss_ring_consumer consumer;
+    if (choice & 16) {
+        record_all(&map);
+        ring_memory_close(&memory);
+        return 0;
+    }
     if (ss_ring_consumer_open(&map, &consumer, NULL) == SS_OK) {
         if (choice & 8) {
             struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL,

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes out of rings: ends belong to begins although records were lost, and time to the
+ * recorder's clock. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "../../fakes/ring_memory.h"
+#include "base/error.h"
+#include "source/annot.h"
+
+enum { MEMORY_BYTES = 16 << 20, SLOTS_LOG2 = 8 };
+
+struct bench {
+    struct ring_memory memory;
+    struct ss_ring_producer producer;
+    struct ss_stamp_clock clock;
+    struct ss_annot *annot;
+    char log[4096]; /* "+1@10 -1@20?" : begins, ends, "?" where the end was not seen */
+    uint32_t names, domains;
+};
+
+static void on_name(void *context, const struct ss_annot_name *name)
+{
+    struct bench *bench = context;
+    assert_true(name->id <= ++bench->names);
+}
+
+static void on_domain(void *context, uint32_t id, struct ss_strview text)
+{
+    struct bench *bench = context;
+    assert_int_equal(id, ++bench->domains);
+    assert_true(text.length < 100);
+}
+
+static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind)
+{
+    (void)context;
+    (void)unit;
+    assert_true(name > 0 && kind < SS_RING_COUNTER_COUNT);
+}
+
+static void on_event(void *context, const struct ss_annot_event *event)
+{
+    static const char letters[] = "+-!<>fcsepwtaE";
+    struct bench *bench = context;
+    size_t used = strlen(bench->log);
+    uint32_t what = event->kind == SS_ANNOT_RANGE_END ? event->domain : event->name;
+    snprintf(bench->log + used, sizeof bench->log - used, "%s%c%u@%llu%s", used > 0 ? " " : "",
+             letters[event->kind], what, (unsigned long long)event->time_ns,
+             event->unseen_end ? "?" : "");
+}
+
+static void open_bench(struct bench *bench)
+{
+    memset(bench, 0, sizeof *bench);
+    ring_memory_open(&bench->memory, MEMORY_BYTES);
+    for (uint32_t i = 1; i <= 9; i++) {
+        ring_memory_define(&bench->memory, SS_RING_DEFINE_NAME, i, 0, 0, "name");
+    }
+    ring_memory_define(&bench->memory, SS_RING_DEFINE_DOMAIN, 1, 0, 0, "domain");
+    struct ss_ring_memory memory = {&bench->memory, ring_memory_map};
+    struct ss_annot_sink sink = {bench, on_name, on_domain, on_counter, on_event};
+    assert_int_equal(ss_annot_open(&memory, &bench->clock, 0, &sink, &bench->annot, NULL), SS_OK);
+    struct ss_ring_thread *thread = ring_memory_thread(&bench->memory, SLOTS_LOG2, 7);
+    ss_ring_producer_init(&bench->producer, thread, SLOTS_LOG2, SS_RING_DROP_NEWEST);
+}
+
+static void close_bench(struct bench *bench)
+{
+    ss_annot_free(bench->annot);
+    ring_memory_close(&bench->memory);
+}
+
+static void push(struct bench *bench, uint64_t stamp, uint32_t domain, uint32_t depth,
+                 uint32_t name)
+{
+    ss_ring_write(&bench->producer, stamp, ss_ring_head_word(SS_RING_PUSH, 0, domain, depth, name));
+}
+
+static void pop(struct bench *bench, uint64_t stamp, uint32_t domain, uint32_t depth)
+{
+    ss_ring_write(&bench->producer, stamp, ss_ring_head_word(SS_RING_POP, 0, domain, depth, 0));
+}
+
+static void test_ranges_nest(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    push(&bench, 10, 0, 0, 1);
+    push(&bench, 11, 0, 1, 2);
+    pop(&bench, 12, 0, 2);
+    pop(&bench, 13, 0, 1);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "+1@10 +2@11 -0@12 -0@13");
+    assert_int_equal(bench.names, 9);
+    close_bench(&bench);
+}
+
+static void test_domains_end_on_their_own(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    push(&bench, 10, 0, 0, 1);
+    push(&bench, 11, 1, 1, 2);
+    pop(&bench, 12, 0, 1); /* from below: the other goes on, one level further out */
+    pop(&bench, 13, 1, 1);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "+1@10 +2@11 -0@12 -1@13");
+    close_bench(&bench);
+}
+
+static void test_lost_pops_end_where_it_shows(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    struct ss_annot_totals totals;
+    open_bench(&bench);
+    push(&bench, 10, 0, 0, 1);
+    push(&bench, 11, 0, 1, 2);
+    push(&bench, 20, 0, 1, 3); /* so 2 is over */
+    pop(&bench, 21, 0, 1);     /* so 3 is over too */
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "+1@10 +2@11 -0@20? +3@20 -0@21? -0@21");
+    ss_annot_get_totals(bench.annot, &totals);
+    assert_int_equal(totals.ends_lost, 2);
+    close_bench(&bench);
+}
+
+static void test_lost_pushes_end_nothing_else(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    struct ss_annot_totals totals;
+    open_bench(&bench);
+    push(&bench, 10, 0, 0, 1);
+    pop(&bench, 12, 0, 2); /* of a range whose push was dropped */
+    pop(&bench, 13, 0, 1);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "+1@10 -0@13");
+    ss_annot_get_totals(bench.annot, &totals);
+    assert_int_equal(totals.begins_lost, 1);
+    close_bench(&bench);
+}
+
+static void test_what_is_open_at_the_end_is_flagged(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    push(&bench, 10, 0, 0, 1);
+    ss_annot_drain(bench.annot, 1000);
+    push(&bench, 1500, 0, 1, 2);
+    ss_annot_end(bench.annot, 2000, 1000, true);
+    assert_string_equal(bench.log, "+1@10 +2@1500 -0@1500? -0@1500? E0@1500");
+    close_bench(&bench);
+}
+
+static void test_ended_threads_leave_nothing_open(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    push(&bench, 10, 0, 0, 1);
+    atomic_store(&bench.producer.thread->state, SS_RING_CLOSED);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "+1@10 -0@10?");
+    assert_int_equal(bench.producer.thread->state, SS_RING_FREE);
+    close_bench(&bench);
+}
+
+static void test_time_stays_in_order_and_in_the_recording(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    push(&bench, 100, 0, 0, 1);
+    pop(&bench, 90, 0, 1); /* a signal handler's, stamped before what it interrupted */
+    push(&bench, UINT64_MAX, 0, 0, 2);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "+1@100 -0@100 +2@1000");
+    close_bench(&bench);
+}
+
+static void test_inventions_are_dropped(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    struct ss_annot_totals totals;
+    open_bench(&bench);
+    push(&bench, 10, 200, 0, 5000); /* neither was defined */
+    ss_ring_write(&bench.producer, 11, ss_ring_head_word(SS_RING_COUNT, 0, 0, 0, 1));
+    ss_ring_write(&bench.producer, 12, ss_ring_head_word((enum ss_ring_type)40, 0, 0, 0, 1));
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "+0@10");
+    ss_annot_get_totals(bench.annot, &totals);
+    assert_int_equal(totals.damaged, 2);
+    assert_int_equal(totals.lost_names, 1);
+    close_bench(&bench);
+}
+
+static void test_labels_of_samples(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    struct ss_annot_label label;
+    open_bench(&bench);
+    ring_memory_header(&bench.memory)->step = 41;
+    ring_memory_header(&bench.memory)->phase = 3;
+    ss_ring_live_push(&bench.producer, 10, 0, 4);
+    ss_annot_label(bench.annot, 7, &label); /* before the first drain */
+    assert_int_equal(label.step, 41);
+    assert_int_equal(label.phase, 3);
+    assert_int_equal(label.range, 4);
+    ss_annot_label(bench.annot, 8, &label); /* a thread without annotations */
+    assert_int_equal(label.step, 41);
+    assert_int_equal(label.phase, 3);
+    assert_int_equal(label.range, 0);
+    atomic_store(&bench.producer.thread->phase, 5);
+    ss_ring_live_push(&bench.producer, 11, 0, 60000); /* undefined */
+    ring_memory_header(&bench.memory)->step = -1;
+    ss_annot_label(bench.annot, 7, &label);
+    assert_int_equal(label.step, -1);
+    assert_int_equal(label.phase, 5);
+    assert_int_equal(label.range, 0);
+    close_bench(&bench);
+}
+
+static void test_clock_lies_on_lines_between_readings(void **state)
+{
+    (void)state;
+    struct ss_stamp_clock clock = {0};
+    assert_int_equal(ss_stamp_clock_ns(&clock, 5), 0);
+    ss_stamp_clock_put(&clock, (struct ss_stamp_reading){1000, 5000});
+    assert_int_equal(ss_stamp_clock_ns(&clock, 5), 5000);
+    ss_stamp_clock_put(&clock, (struct ss_stamp_reading){3000, 6000});
+    ss_stamp_clock_put(&clock, (struct ss_stamp_reading){5000, 8000}); /* the clock was slewed */
+    assert_int_equal(ss_stamp_clock_ns(&clock, 1000), 5000);
+    assert_int_equal(ss_stamp_clock_ns(&clock, 2000), 5500);
+    assert_int_equal(ss_stamp_clock_ns(&clock, 4000), 7000);
+    assert_int_equal(ss_stamp_clock_ns(&clock, 5500), 8500); /* since the last reading */
+    assert_int_equal(ss_stamp_clock_ns(&clock, 0), 4250);    /* before the first */
+    uint64_t last = 0;
+    for (uint64_t i = 0; i < 1000; i++) {
+        ss_stamp_clock_put(&clock, (struct ss_stamp_reading){6000 + i * 100, 9000 + i * 31});
+    }
+    for (uint64_t stamp = 0; stamp < 120000; stamp += 7) {
+        uint64_t ns = ss_stamp_clock_ns(&clock, stamp);
+        assert_true(ns >= last || stamp < 100000); /* older ones lie on one long line */
+        last = ns;
+    }
+    ss_stamp_clock_ns(&clock, UINT64_MAX);
+    ss_stamp_clock_ns(&clock, UINT64_C(1) << 63);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranges_nest),
+        cmocka_unit_test(test_domains_end_on_their_own),
+        cmocka_unit_test(test_lost_pops_end_where_it_shows),
+        cmocka_unit_test(test_lost_pushes_end_nothing_else),
+        cmocka_unit_test(test_what_is_open_at_the_end_is_flagged),
+        cmocka_unit_test(test_ended_threads_leave_nothing_open),
+        cmocka_unit_test(test_time_stays_in_order_and_in_the_recording),
+        cmocka_unit_test(test_inventions_are_dropped),
+        cmocka_unit_test(test_labels_of_samples),
+        cmocka_unit_test(test_clock_lies_on_lines_between_readings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
