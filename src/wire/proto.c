@@ -62,21 +62,9 @@ void ss_wire_put_fixed64(struct ss_wire_buffer *buffer, uint32_t number, uint64_
     ss_wire_put_raw(buffer, &value, sizeof value);
 }
 
-size_t ss_wire_begin(struct ss_wire_buffer *buffer, uint32_t number)
-{
-    ss_wire_put_tag(buffer, number, SS_WIRE_BYTES);
-    ss_wire_reserve(buffer, 1);
-    buffer->length++;
-    return buffer->length;
-}
-
-void ss_wire_end(struct ss_wire_buffer *buffer, size_t begun)
+void ss_wire_end_long(struct ss_wire_buffer *buffer, size_t begun)
 {
     size_t length = buffer->length - begun;
-    if (length < 0x80) {
-        buffer->data[begun - 1] = (uint8_t)length;
-        return;
-    }
     uint8_t prefix[SS_WIRE_MAX_VARINT];
     size_t prefix_length = (size_t)(ss_wire_encode_varint(prefix, length) - prefix);
     ss_wire_reserve(buffer, prefix_length);

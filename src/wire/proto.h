@@ -91,8 +91,24 @@ void ss_wire_put_fixed32(struct ss_wire_buffer *buffer, uint32_t number, uint32_
 
 /* A nested message: what is written between begin and end is its content. One length byte is
  * assumed and the content moved when it needs more, so small messages cost no copy. */
-size_t ss_wire_begin(struct ss_wire_buffer *buffer, uint32_t number);
-void ss_wire_end(struct ss_wire_buffer *buffer, size_t begun);
+static inline size_t ss_wire_begin(struct ss_wire_buffer *buffer, uint32_t number)
+{
+    ss_wire_put_tag(buffer, number, SS_WIRE_BYTES);
+    ss_wire_reserve(buffer, 1);
+    return ++buffer->length;
+}
+
+void ss_wire_end_long(struct ss_wire_buffer *buffer, size_t begun);
+
+static inline void ss_wire_end(struct ss_wire_buffer *buffer, size_t begun)
+{
+    size_t length = buffer->length - begun;
+    if (length < 0x80) {
+        buffer->data[begun - 1] = (uint8_t)length;
+    } else {
+        ss_wire_end_long(buffer, begun);
+    }
+}
 
 static inline uint64_t ss_wire_zigzag(int64_t value)
 {
