@@ -86,6 +86,7 @@ struct process {
     bool from_start; /* it began under our eyes: all that it used was used since then */
     bool kept;       /* its files stay open */
     uint64_t start_time_ticks;
+    int clock;            /* of its CPU time */
     uint64_t began_ns;    /* when from_start */
     uint64_t switches_ns; /* when its threads' switches were last read; 0: never */
     struct ss_kept_file stat, io, task;
@@ -131,7 +132,12 @@ static void free_process(struct process *process)
 void ss_host_processes_close(struct ss_host_processes *part)
 {
     for (size_t i = 0; i < part->processes.count; i++) {
-        free_process(part->processes.data[i]);
+        struct process *process = part->processes.data[i];
+        if (!process->ended) {
+            ss_metric_close(&process->group, rows, process->metrics, PROCESS_METRICS,
+                            ss_clock_monotonic_ns());
+        }
+        free_process(process);
     }
     ss_vec_fini(&part->processes);
     ss_free(part);
@@ -196,6 +202,7 @@ static void begin(const struct ss_host_processes *part, struct process *process,
 {
     uint64_t began_ns = start_ns(part, usage->start_time_ticks);
     process->start_time_ticks = usage->start_time_ticks;
+    process->clock = ss_task_process_clock(process->pid);
     process->from_start = began_ns + second_ns / 50 >= part->setup->since_ns;
     if (process->from_start) {
         process->began_ns = began_ns =
@@ -227,7 +234,7 @@ static void put_usage(const struct ss_host_processes *part, struct process *proc
     double percent = 100 / part->ticks_per_second;
     /* The CPU clock is exact where the ticks of stat come in steps of 10 ms. */
     uint64_t run_time_ns = ss_clock_monotonic_ns();
-    uint64_t run_ns = ss_task_process_run_ns(process->pid);
+    uint64_t run_ns = ss_task_process_run_ns(process->clock);
     if (run_ns == 0) {
         uint64_t ticks = usage->user_ticks + usage->system_ticks;
         run_ns = (uint64_t)((double)ticks * 1e9 / part->ticks_per_second);

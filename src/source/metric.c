@@ -83,6 +83,16 @@ void ss_metric_end(struct ss_metric_group *group, const struct ss_metric_row *ro
     }
 }
 
+void ss_metric_close(struct ss_metric_group *group, const struct ss_metric_row *rows,
+                     struct ss_metric *metrics, size_t count, uint64_t time_ns)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (metrics[i].ref != 0 && metrics[i].written_ns < time_ns) {
+            write_point(group, &rows[i], &metrics[i], time_ns, metrics[i].last);
+        }
+    }
+}
+
 bool ss_metric_rate(struct ss_metric_counter *counter, uint64_t value, uint64_t time_ns,
                     double *per_second)
 {

@@ -57,6 +57,10 @@ void ss_metric_put(struct ss_metric_group *group, const struct ss_metric_row *ro
 void ss_metric_end(struct ss_metric_group *group, const struct ss_metric_row *rows,
                    struct ss_metric *metrics, size_t count, uint64_t time_ns);
 
+/* The recording ends, what it tells of goes on: the last value held until now. */
+void ss_metric_close(struct ss_metric_group *group, const struct ss_metric_row *rows,
+                     struct ss_metric *metrics, size_t count, uint64_t time_ns);
+
 /* A counter of the kernel's, as it was read last. */
 struct ss_metric_counter {
     bool known;

@@ -3,6 +3,8 @@
 program says about itself, and against psutil where it is installed. No figure depends on how busy
 the machine is: totals over the whole recording are compared, with room for the two ends."""
 
+import csv
+import io
 import json
 import os
 import pathlib
@@ -161,18 +163,59 @@ def test_network_against_proc_net_dev(recording):
                 assert recording.total(series) <= recording.network[interface][0] * 1.05 + 4096
 
 
-def test_levels_against_psutil(stepscope, tmp_path):
+def test_disks_networks_and_memory_against_psutil(stepscope, tmp_path):
     psutil = pytest.importorskip("psutil", reason="psutil is not installed")
-    memory, boot = psutil.virtual_memory(), psutil.Process()
+    def totals():
+        return psutil.disk_io_counters(perdisk=True), psutil.net_io_counters(pernic=True), \
+            psutil.virtual_memory()
     out = tmp_path / "t.pftrace"
-    stepscope("record", "-q", "-o", out, "--", "sleep", "1.2")
-    series, _ = counters.read(trace_pb2, out)
-    after = psutil.virtual_memory()
+    program = "import os, time; f = open('data', 'wb'); f.write(os.urandom(16 << 20));" \
+        "f.flush(); os.fsync(f.fileno()); time.sleep(0.7)"
+    disks, networks, memory = totals()
+    stepscope("record", "-q", "-o", out, "--", sys.executable, "-c", program, cwd=tmp_path)
+    disks_after, networks_after, memory_after = totals()
+    series, end_ns = counters.read(trace_pb2, out)
+
+    def total(path):
+        return series[0, path].total(end_ns) if (0, path) in series else 0
+
+    # What psutil sees contains what the recording saw: it looked before and after.
+    room = 1.1, 1 << 16
+    for name, before in disks.items():
+        if name in disks_after:
+            for ours, theirs in (("read", "read_bytes"), ("written", "write_bytes")):
+                most = getattr(disks_after[name], theirs) - getattr(before, theirs)
+                assert total(f"disk {name}/{ours}") <= room[0] * most + room[1], name
+    for name, before in networks.items():
+        if name in networks_after:
+            for ours, theirs in (("received", "bytes_recv"), ("sent", "bytes_sent")):
+                most = getattr(networks_after[name], theirs) - getattr(before, theirs)
+                assert total(f"net {name}/{ours}") <= room[0] * most + room[1], name
+    shown = {path.split("/")[0].removeprefix("disk ") for _, path in series
+             if path.startswith("disk ")}
+    written = sum(disks_after[name].write_bytes - disks[name].write_bytes
+                  for name in shown if name in disks)
+    if written >= 16 << 20:  # else it went to no disk: tmpfs, a network
+        assert sum(total(f"disk {name}/written") for name in shown) > 12 << 20
     assert series[0, "memory/total"].values[0] == memory.total
-    low, high = sorted((memory.available, after.available))
-    room = 0.2 * memory.total  # other programs come and go
-    assert low - room < series[0, "memory/available"].values[0] < high + room
-    assert boot.pid
+    low, high = sorted((memory.available, memory_after.available))
+    other = 0.2 * memory.total  # other programs come and go
+    assert low - other < series[0, "memory/available"].values[0] < high + other
+
+
+def test_the_report_has_them(stepscope, recording):
+    done = stepscope("report", "--by", "counter", "-f", "csv", "--num-rows", "all",
+                     recording.trace)
+    rows = {(row["group"], row["name"], row["pid"]): row
+            for row in csv.DictReader(io.StringIO(done.stdout))}
+    busy, used = rows["CPU", "busy", ""], rows["memory", "used", ""]
+    assert (busy["unit"], used["unit"], busy["kind"]) == ("%", "bytes", "gauge")
+    assert float(used["last"]) == recording.host("memory/used").values[-1]
+    cpu = rows["usage", "CPU", str(recording.told["pid"])]
+    points = recording.process("CPU").points
+    seconds = (points[-1][0] - points[0][0]) / 1e9
+    assert abs(float(cpu["mean"]) / 100 * seconds - recording.told["cpu"]) < \
+        0.2 + 0.05 * recording.told["cpu"]
 
 
 def test_off_and_slower_by_the_option(stepscope, tmp_path):

@@ -10,10 +10,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,6 +130,18 @@ static void make_folder(const char *name)
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
+static void no_process(void *context, void (*visit)(void *visitor, pid_t pid, uint32_t ref),
+                       void *visitor)
+{
+    (void)context;
+    (void)visit;
+    (void)visitor;
+}
+
+static const char *proc_root; /* NULL: the synthetic one */
+static void (*each_process)(void *context, void (*visit)(void *visitor, pid_t pid, uint32_t ref),
+                            void *visitor) = no_process;
+
 static int set_up(void **state)
 {
     (void)state;
@@ -135,64 +152,37 @@ static int set_up(void **state)
     make_folder("net");
     make_folder("pressure");
     make_folder("self");
+    proc_root = NULL;
+    each_process = no_process;
     began_ns = ss_clock_monotonic_ns();
     return 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info;
+    (void)kind;
+    (void)walk;
+    return remove(path);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    static const char *const files[] = {"net/dev",
-                                        "stat",
-                                        "loadavg",
-                                        "meminfo",
-                                        "vmstat",
-                                        "diskstats",
-                                        "net",
-                                        "self/stat",
-                                        "pressure/cpu",
-                                        "pressure/io",
-                                        "pressure",
-                                        "self/cgroup",
-                                        "self/mountinfo",
-                                        "self",
-                                        "g/cpu.max",
-                                        "g/cpu.stat",
-                                        "g/memory.max",
-                                        "g/memory.current",
-                                        "g",
-                                        "sys/block/sda",
-                                        "sys/block/sda1",
-                                        "sys/block",
-                                        "sys",
-                                        ""};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[160];
-        snprintf(path, sizeof path, "%s/%s", root, files[i]);
-        (void)remove(path);
-    }
-    assert_int_equal(access(root, F_OK), -1);
+    assert_int_equal(nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
     return 0;
-}
-
-static void no_process(void *context, void (*visit)(void *visitor, pid_t pid, uint32_t ref),
-                       void *visitor)
-{
-    (void)context;
-    (void)visit;
-    (void)visitor;
 }
 
 static const uint64_t interval_ns = UINT64_C(20000000);
 
 static void *open_source(char *reason)
 {
-    struct ss_source_setup setup = {.proc_root = root,
+    struct ss_source_setup setup = {.proc_root = proc_root != NULL ? proc_root : root,
                                     .sys_root = sys_root,
                                     .interval_ns = interval_ns,
                                     .since_ns = began_ns,
                                     .metrics = {&sink, on_group, on_series, on_integer, on_real},
-                                    .each_process = no_process};
+                                    .each_process = each_process};
     return ss_source_host.start(&setup, reason);
 }
 
@@ -459,6 +449,209 @@ static void limits_of_the_container(void **state)
     end(source);
 }
 
+/* --- processes -------------------------------------------------------------------------------- */
+
+enum { FAKE_PID = 5000000, MOST_PROCESSES = 200 };
+static pid_t pids[MOST_PROCESSES];
+static int pid_count;
+
+static void each_pid(void *context, void (*visit)(void *visitor, pid_t pid, uint32_t ref),
+                     void *visitor)
+{
+    (void)context;
+    for (int i = 0; i < pid_count; i++) {
+        visit(visitor, pids[i], (uint32_t)i + 1);
+    }
+}
+
+static const struct series *of_process(uint32_t ref, const char *name)
+{
+    for (uint32_t i = 1; i <= sink.series_count; i++) {
+        if (sink.series[i].process_ref == ref && strcmp(sink.series[i].name, name) == 0) {
+            return &sink.series[i];
+        }
+    }
+    return NULL;
+}
+
+/* Works for 60 ms of CPU time, writes 100,000 bytes, tells so, and ends when it is told to. */
+static pid_t start_worker(int *told, int *tell)
+{
+    int up[2], down[2];
+    assert_true(pipe(up) == 0 && pipe(down) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        static char block[100000];
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        while (ss_clock_process_cpu_ns() < UINT64_C(60000000)) {
+        }
+        bool wrote = write(null, block, sizeof block) > 0 && write(up[1], "x", 1) == 1;
+        _exit(wrote && read(down[0], block, 1) == 1 ? 0 : 1);
+    }
+    assert_true(pid > 0);
+    close(up[1]);
+    close(down[0]);
+    *told = up[0];
+    *tell = down[1];
+    return pid;
+}
+
+static void a_process_that_begins_now_is_whole_and_ends_with_zeros(void **state)
+{
+    (void)state;
+    char byte;
+    int told, tell;
+    proc_root = "/proc";
+    each_process = each_pid;
+    pids[0] = start_worker(&told, &tell);
+    pid_count = 1;
+    assert_int_equal(read(told, &byte, 1), 1);
+    uint64_t before_ns;
+    void *source = begin(&before_ns);
+    const struct series *cpu = of_process(1, "CPU");
+    assert_non_null(cpu); /* at the first look: all that it used was used since we began */
+    double seconds = (double)(ss_clock_monotonic_ns() - began_ns) / 1e9;
+    /* 60 ms, in per cent of a core, within the rounding of the rate */
+    assert_true(cpu->last * seconds > 5.9 - 0.06 * seconds);
+    assert_true(of_process(1, "written by calls")->last * seconds > 90000);
+    assert_true(of_process(1, "resident memory")->last > 0);
+    assert_true(of_process(1, "threads")->last == 1);
+    assert_int_equal(write(tell, "x", 1), 1);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)pids[0], &info, WEXITED | WNOWAIT), 0);
+    ss_source_host.process_ending(source, pids[0], ss_clock_monotonic_ns());
+    assert_true(of_process(1, "resident memory")->last == 0);
+    assert_true(of_process(1, "CPU")->last == 0);
+    size_t points = of_process(1, "threads")->points;
+    waitpid(pids[0], NULL, 0);
+    pid_count = 0;
+    wait_and_tick(source, &before_ns);
+    assert_int_equal(of_process(1, "threads")->points, points);
+    end(source);
+    close(told);
+    close(tell);
+}
+
+static void a_process_that_was_there_before_has_levels_first(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    proc_root = "/proc";
+    each_process = each_pid;
+    pids[0] = getppid(); /* older than this test */
+    pid_count = 1;
+    void *source = begin(&before_ns);
+    assert_non_null(of_process(1, "threads"));
+    assert_null(of_process(1, "CPU"));
+    wait_and_tick(source, &before_ns);
+    assert_non_null(of_process(1, "CPU"));
+    assert_true(of_process(1, "CPU")->last < 10000);
+    uint64_t ended_ns = ss_clock_monotonic_ns();
+    end(source); /* what it had held until then */
+    assert_true(of_process(1, "threads")->last > 0);
+    assert_true(of_process(1, "threads")->last_ns >= ended_ns);
+}
+
+static void put_process(pid_t pid, int start, int faults)
+{
+    char name[64], text[256];
+    snprintf(name, sizeof name, "%d/stat", (int)pid);
+    snprintf(text, sizeof text,
+             "%d (x) S 1 1 1 0 -1 0 %d 0 0 0 0 0 0 0 20 0 1 0 %d 3133440 10 1 1\n", (int)pid,
+             faults, start);
+    put_file(name, text);
+}
+
+static void an_id_that_is_used_again_is_another_process(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    char name[32];
+    each_process = each_pid;
+    pid_count = 150; /* more than have their files kept open */
+    put_file("loadavg", "1 2 3 4/5 6\n");
+    for (int i = 0; i < pid_count; i++) {
+        pids[i] = FAKE_PID + i;
+        snprintf(name, sizeof name, "%d", (int)pids[i]);
+        make_folder(name);
+        put_process(pids[i], 100, 0);
+    }
+    void *source = begin(&before_ns);
+    put_process(pids[148], 100, 10);
+    put_process(pids[149], 101, 10);
+    double seconds = wait_and_tick(source, &before_ns);
+    assert_rate(of_process(149, "minor faults")->last, 10, seconds);
+    assert_null(of_process(150, "minor faults"));
+    end(source);
+}
+
+static void put_switches(int turn)
+{
+    char name[64], text[128];
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "%d/task/%d/status", FAKE_PID, FAKE_PID + i);
+        snprintf(text, sizeof text,
+                 "Name: x\nvoluntary_ctxt_switches:\t%d\nnonvoluntary_ctxt_switches:\t0\n",
+                 turn * 10);
+        put_file(name, text);
+    }
+}
+
+static void switches_of_many_threads_are_summed_in_turns(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    char name[64];
+    each_process = each_pid;
+    pids[0] = FAKE_PID;
+    pid_count = 1;
+    put_file("loadavg", "1 2 3 4/5 6\n");
+    snprintf(name, sizeof name, "%d", FAKE_PID);
+    make_folder(name);
+    snprintf(name, sizeof name, "%d/task", FAKE_PID);
+    make_folder(name);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "%d/task/%d", FAKE_PID, FAKE_PID + i);
+        make_folder(name);
+    }
+    put_process(FAKE_PID, 100, 0);
+    put_switches(0);
+    void *source = begin(&before_ns);
+    uint64_t first_ns = before_ns;
+    for (int turn = 1; turn <= 6; turn++) {
+        put_switches(turn);
+        wait_and_tick(source, &before_ns);
+    }
+    /* 10 a turn each; every second turn a thread is read, over two pauses at least */
+    double all_s = (double)(ss_clock_monotonic_ns() - first_ns) / 1e9;
+    double rate = of_process(1, "voluntary switches")->last;
+    assert_true(rate > 100 * 10 / all_s && rate < 100 * 10 / (PAUSE_NS / 1e9) + 1);
+    assert_true(of_process(1, "involuntary switches")->last == 0);
+    end(source);
+}
+
+static void steady_ticks_allocate_nothing(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    proc_root = "/proc";
+    each_process = each_pid;
+    pids[0] = getpid();
+    pid_count = 1;
+    void *source = begin(&before_ns);
+    wait_and_tick(source, &before_ns);
+    /* A busy machine may have a device that wakes up: one tick of a few must be quiet. */
+    bool quiet = false;
+    for (int turn = 0; turn < 10 && !quiet; turn++) {
+        struct mallinfo2 before = mallinfo2();
+        wait_and_tick(source, &before_ns);
+        quiet = mallinfo2().uordblks == before.uordblks;
+    }
+    assert_true(quiet);
+    end(source);
+}
+
 static void nothing_to_read_is_told(void **state)
 {
     (void)state;
@@ -502,6 +695,11 @@ int main(void)
         TEST(networks_show_when_they_carry_something),
         TEST(thousands_of_interfaces_are_bounded_and_counted),
         TEST(limits_of_the_container),
+        TEST(a_process_that_begins_now_is_whole_and_ends_with_zeros),
+        TEST(a_process_that_was_there_before_has_levels_first),
+        TEST(an_id_that_is_used_again_is_another_process),
+        TEST(switches_of_many_threads_are_summed_in_turns),
+        TEST(steady_ticks_allocate_nothing),
         TEST(nothing_to_read_is_told),
         TEST(the_beat_is_kept),
 #undef TEST
