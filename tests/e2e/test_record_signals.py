@@ -57,6 +57,7 @@ class Run:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
             preexec_fn=os.setpgrp)  # not a session: SIGTSTP means nothing to one without a shell
         self.program = int(self.supervisor.stdout.readline())
+        until(lambda: "sscope-witness" in comm_of_children(self.supervisor.pid), "the witness")
         if how == "killed":
             os.kill(comm_of_children(self.supervisor.pid)["sscope-recorder"], signal.SIGKILL)
         until(lambda: "sscope-recorder" not in comm_of_children(self.supervisor.pid),
