@@ -117,6 +117,7 @@ enum {
 };
 
 bool ss_python_only_gil(const struct ss_python *python, struct ss_memory_range *range,
+                        /* NOLINTNEXTLINE(readability-non-const-parameter): filled by the caller */
                         uint8_t *buffer)
 {
     const struct ss_cpython_layout *layout = &python->layout;
