@@ -131,7 +131,7 @@ def test_cpu_of_the_machine_against_proc_stat(recording):
     busy = recording.total(recording.host("CPU/busy")) / 100
     # The test's own reading spans a bit more time than the recording does.
     slack = 0.3 + os.cpu_count() * max(0.2, recording.seconds - self_seconds(recording))
-    assert busy < recording.busy_seconds + 0.3
+    assert busy < 1.15 * recording.busy_seconds + 0.5
     assert busy > recording.busy_seconds - slack
     cores = [series for (_, name), series in recording.series.items()
              if name.startswith("CPU cores/") and name.endswith("/busy")]
@@ -160,7 +160,7 @@ def test_network_against_proc_net_dev(recording):
         if name.startswith("net ") and name.endswith("/received"):
             interface = name[len("net "):].split("/")[0]
             if interface in recording.network:
-                assert recording.total(series) <= recording.network[interface][0] * 1.05 + 4096
+                assert recording.total(series) <= 1.25 * recording.network[interface][0] + (1 << 16)
 
 
 def test_disks_networks_and_memory_against_psutil(stepscope, tmp_path):
@@ -180,7 +180,8 @@ def test_disks_networks_and_memory_against_psutil(stepscope, tmp_path):
         return series[0, path].total(end_ns) if (0, path) in series else 0
 
     # What psutil sees contains what the recording saw: it looked before and after.
-    room = 1.1, 1 << 16
+    # The last rate counts to the end of the recording, a part of an interval later.
+    room = 1.25, 1 << 20
     for name, before in disks.items():
         if name in disks_after:
             for ours, theirs in (("read", "read_bytes"), ("written", "write_bytes")):
