@@ -2,6 +2,7 @@
 #include "analysis/ranges.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/distribution.h"
 #include "base/alloc.h"
@@ -27,7 +28,7 @@ static const struct ss_column columns[SS_RANGE_COLUMNS] = {
     [SS_RANGE_CUT] = {.key = "cut", .unit = "ranges"},
 };
 
-enum { MAX_PATH_TEXT = 1 << 16 };
+enum { MAX_PATH_TEXT = 4096 }; /* hostile traces nest by the ten thousand */
 
 struct ss_strview ss_range_path_text(const struct ss_model *model, uint32_t path,
                                      struct ss_arena *arena)
@@ -44,10 +45,14 @@ struct ss_strview ss_range_path_text(const struct ss_model *model, uint32_t path
             ss_strbuf_append_char(&text, ';');
         }
     }
-    struct ss_strview kept = {ss_arena_strndup(arena, text.data, text.length), text.length};
+    static const char more[] = "…";
+    size_t length = text.length + (text.overflow ? sizeof more - 1 : 0);
+    char *kept = ss_arena_alloc(arena, length + 1);
+    memcpy(kept, text.data, text.length);
+    memcpy(kept + text.length, more, length - text.length);
     ss_strbuf_fini(&text);
     ss_vec_fini(&names);
-    return kept;
+    return (struct ss_strview){kept, length};
 }
 
 bool ss_selection_has_track(const struct ss_selection *selection, uint32_t track)

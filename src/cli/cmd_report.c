@@ -339,18 +339,35 @@ static const struct ss_report_step next_steps[] = {
     {"stepscope flame", "all of it as a flame graph"}};
 enum { STEP_COUNT = sizeof next_steps / sizeof *next_steps, MAX_COMMAND_BYTES = 1 << 16 };
 
+/* In front of them, where there are any to see. */
+static const struct ss_report_step range_step = {"stepscope report --by range",
+                                                 "what the annotated ranges cost"};
+
+static bool has_events(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].summary.events > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum ss_status make_report(const struct ss_arguments *arguments,
                                   const struct request *request,
                                   const struct ss_selection *selection, int *exit_status,
                                   struct ss_error *err)
 {
-    struct ss_strbuf commands[STEP_COUNT];
-    struct ss_report_step steps[STEP_COUNT + 1] = {0};
-    for (int i = 0; i < STEP_COUNT; i++) {
+    struct ss_strbuf commands[STEP_COUNT + 1];
+    struct ss_report_step steps[STEP_COUNT + 2] = {0};
+    int step_count = has_events(selection->model) ? STEP_COUNT + 1 : STEP_COUNT;
+    for (int i = 0; i < step_count; i++) {
+        int usual = i - (step_count - STEP_COUNT);
+        const struct ss_report_step *step = usual < 0 ? &range_step : &next_steps[usual];
         ss_strbuf_init(&commands[i], MAX_COMMAND_BYTES);
-        ss_strbuf_append_text(&commands[i], next_steps[i].command);
+        ss_strbuf_append_text(&commands[i], step->command);
         append_input(&commands[i], arguments);
-        steps[i] = (struct ss_report_step){commands[i].data, next_steps[i].meaning};
+        steps[i] = (struct ss_report_step){commands[i].data, step->meaning};
     }
     struct ss_trust trust;
     ss_trust_init(&trust, selection);
@@ -370,7 +387,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     ss_table_fini(&tables[0]);
     ss_table_fini(&tables[1]);
     ss_trust_fini(&trust);
-    for (int i = 0; i < STEP_COUNT; i++) {
+    for (int i = 0; i < step_count; i++) {
         ss_strbuf_fini(&commands[i]);
     }
     return status;

@@ -107,6 +107,11 @@ def test_nothing_there_is_said(stepscope, golden):
         assert word in stepscope("report", "--by", by, golden / "good" / "small.pftrace").stdout
 
 
+def test_first_look_leads_to_the_ranges(stepscope, golden, trace):
+    assert f"stepscope report --by range {trace}" in stepscope("report", trace).stdout
+    assert "--by range" not in stepscope("report", golden / "good" / "small.pftrace").stdout
+
+
 def boxes(svg):
     data = json.loads(re.search(r"<metadata>(.*?)</metadata>", svg, re.S).group(1))
     texts = data["texts"]
