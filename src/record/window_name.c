@@ -159,7 +159,7 @@ enum ss_status ss_window_name_check(const char *template, bool many, struct ss_e
 {
     bool differs = false;
     for (const char *at = template; *at != '\0';) {
-        struct piece piece;
+        struct piece piece = {0};
         SS_TRY(read_piece(&at, &piece, err));
         differs = differs || (piece.variable != NULL && piece.variable->differs);
     }
@@ -232,7 +232,7 @@ enum ss_status ss_window_name_expand(const char *template,
                                      struct ss_strbuf *out, struct ss_error *err)
 {
     for (const char *at = template; *at != '\0';) {
-        struct piece piece;
+        struct piece piece = {0};
         SS_TRY(read_piece(&at, &piece, err));
         if (piece.variable != NULL) {
             SS_TRY(put_variable(&piece, values, out, err));
