@@ -334,6 +334,7 @@ static void test_signal_handlers_may_interrupt_anything(void **state)
     struct itimerspec often = {{0, 50000}, {0, 50000}};
     assert_int_equal(timer_settime(timer, 0, &often, NULL), 0);
     uint64_t pairs = 0, begin_ns = now();
+    uint64_t before = atomic_load(&recorded->consumer.header->dropped);
     handled = 0;
     while ((handled < 500 || pairs < 10000) && now() - begin_ns < 20000000000) {
         for (int i = 0; i < 100; i++, pairs++) {
@@ -346,9 +347,11 @@ static void test_signal_handlers_may_interrupt_anything(void **state)
     sigaction(SIGRTMIN, &old, NULL);
     drain(recorded);
     assert_true(handled > 0);
-    assert_int_equal(check_sums(recorded), 2 * pairs + 3 * (uint64_t)handled);
-    assert_int_equal(recorded->by_type[SS_RING_COUNT], handled);
-    assert_int_equal(recorded->by_type[SS_RING_PUSH], pairs + (uint64_t)handled);
+    /* A handler that came while its thread set up its ring was refused, all of it, and counted. */
+    uint64_t refused = atomic_load(&recorded->consumer.header->dropped) - before;
+    assert_int_equal(check_sums(recorded) + refused, 2 * pairs + 3 * (uint64_t)handled);
+    assert_int_equal(recorded->by_type[SS_RING_COUNT] + refused / 3, handled);
+    assert_int_equal(recorded->by_type[SS_RING_PUSH] + refused / 3, pairs + (uint64_t)handled);
 }
 
 /* --- processes ------------------------------------------------------------------------------- */
@@ -421,7 +424,7 @@ static void test_raw_fork_is_noticed(void **state)
 {
     struct recorded *recorded = *state;
     stepscope_mark(0, 1);
-    pid_t pid = (pid_t)syscall(SYS_fork);
+    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (pid == 0) {
         stepscope_mark(0, 1);
         stepscope_mark(0, 1);
