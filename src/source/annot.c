@@ -48,10 +48,12 @@ struct ss_annot {
 static void tell_name(struct ss_annot *annot, uint32_t id)
 {
     const struct style *style = &annot->names.data[id];
-    struct ss_annot_name name = {.id = id,
-                                 .text = {annot->texts.data + style->text_at, style->text_length},
-                                 .argb = style->argb,
-                                 .category = style->category};
+    struct ss_annot_name name = {
+        .id = id,
+        .text = {style->text_length > 0 ? annot->texts.data + style->text_at : "",
+                 style->text_length},
+        .argb = style->argb,
+        .category = style->category};
     annot->sink.name(annot->sink.context, &name);
 }
 
@@ -61,8 +63,10 @@ static void on_define(void *context, const struct ss_ring_defined *defined)
     size_t at = annot->texts.count;
     switch (defined->kind) {
     case SS_RING_DEFINE_NAME: /* its id is the count: the consumer saw to it */
-        ss_vec_resize(&annot->texts, at + defined->text.length);
-        memcpy(annot->texts.data + at, defined->text.data, defined->text.length);
+        if (defined->text.length > 0) {
+            ss_vec_resize(&annot->texts, at + defined->text.length);
+            memcpy(annot->texts.data + at, defined->text.data, defined->text.length);
+        }
         ss_vec_push(&annot->names, (struct style){(uint32_t)at, (uint32_t)defined->text.length});
         tell_name(annot, defined->a);
         break;
