@@ -29,14 +29,14 @@ bool ss_sampler_chore_is_due(const struct ss_sampler_chore *chore, uint64_t now_
 
 void ss_sampler_chore_begin(struct ss_sampler_chore *chore)
 {
-    chore->started_ns = ss_clock_monotonic_ns();
+    chore->started_cpu_ns = ss_clock_thread_cpu_ns();
 }
 
 void ss_sampler_chore_end(struct ss_sampler_chore *chore, uint64_t interval_ns)
 {
-    uint64_t now_ns = ss_clock_monotonic_ns();
-    uint64_t rest_ns = (now_ns - chore->started_ns) * 20;
-    chore->next_ns = now_ns + (rest_ns > interval_ns ? rest_ns : interval_ns);
+    /* By the CPU time it took: on a busy machine more time passes, but that is not spent here. */
+    uint64_t rest_ns = (ss_clock_thread_cpu_ns() - chore->started_cpu_ns) * 20;
+    chore->next_ns = ss_clock_monotonic_ns() + (rest_ns > interval_ns ? rest_ns : interval_ns);
 }
 
 enum ss_status ss_python_sampler_open(pid_t pid, const struct ss_sampler_sink *sink,
@@ -249,7 +249,7 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
         ss_sampler_chore_begin(&sampler->thread_list);
     }
     bool wants_gil = sampler->active.count >= GIL_FROM_THREADS;
-    bool is_due = now_ns - sampler->threads_ns >= new_threads_ns;
+    bool is_due = !wants_gil && now_ns - sampler->threads_ns >= new_threads_ns;
     bool needs_look = is_due && !ss_python_take_heads(sampler->python);
     sampler->threads_ns = is_due ? now_ns : sampler->threads_ns;
     sampler->has_gil = false;

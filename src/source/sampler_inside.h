@@ -37,7 +37,7 @@ struct ss_sampler_entry {
 /* Work that is done now and then, and less often the longer it takes: at most a twentieth of the
  * time goes into one of them, however many threads there are. */
 struct ss_sampler_chore {
-    uint64_t next_ns, started_ns;
+    uint64_t next_ns, started_cpu_ns;
 };
 
 typedef struct ss_vec_of(struct ss_sampler_entry *) ss_sampler_entries;

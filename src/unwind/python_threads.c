@@ -491,7 +491,7 @@ enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
                                         void *context, struct ss_error *err)
 {
     bool is_gone = false;
-    python->has_gil = python->heads_fresh = python->heads_wanted = false;
+    python->has_gil = python->heads_fresh = false;
     if (!force && !python->threads_stale && is_unchanged(python, &is_gone)) {
         return SS_OK;
     }

@@ -134,13 +134,14 @@ static void add_extras(struct ss_python *python, struct extras *extras)
         has_range && python->has_gil && batch->pause == 0 && !python->threads_stale;
     batch->pause -= batch->pause > 0;
     extras->head_count = 0;
-    if (extras->tries_proof) {
-        ss_vec_push(&batch->ranges, extras->gil);
-    } else if (python->heads_wanted) {
+    if (python->heads_wanted) {
         python->heads_wanted = false;
         ss_vec_resize(&batch->ranges, SS_HEAD_RANGES);
         extras->head_count = ss_python_put_heads(python, &batch->heads, batch->ranges.data);
         batch->ranges.count = extras->head_count;
+    }
+    if (extras->tries_proof) {
+        ss_vec_push(&batch->ranges, extras->gil);
     }
     extras->first = batch->ranges.count;
 }
@@ -181,7 +182,7 @@ static bool fetch_batch(struct ss_python *python, struct ss_python_thread *const
     if (extras.tries_proof) {
         const struct ss_memory_range *behind = &batch->ranges.data[batch->ranges.count - 1];
         struct ss_python_gil ahead;
-        *has_gil = ss_python_decode_gil(python, &batch->ranges.data[0], &ahead) &&
+        *has_gil = ss_python_decode_gil(python, &batch->ranges.data[extras.first - 1], &ahead) &&
                    ss_python_decode_gil(python, behind, steady) && ahead.holder == steady->holder &&
                    ahead.switches == steady->switches;
         note_proof(batch, *has_gil);
