@@ -120,7 +120,8 @@ const struct ss_command ss_command_repair = {
     .synopsis = "TRACE (-o FILE | --in-place)",
     .description =
         "Copies every record that can be read into a new, closed trace and tells what was lost. "
-        "Works behind damaged places too. The input is never changed or removed.",
+        "A trace that is only cut short stays as it is up to there, byte for byte; behind "
+        "damaged places all is written anew. The input is never changed or removed.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -79,6 +79,12 @@ static enum ss_status take_unit(struct ss_decoder *decoder, const struct ss_scan
                            summary);
     }
     summary->units++;
+    if (summary->damage[0] == '\0') {
+        summary->whole_bytes = unit->offset + unit->length;
+        summary->next_number = unit->number + 1;
+    } else {
+        summary->units_behind_damage++;
+    }
     summary->restart_points += unit->restart;
     summary->read_bytes += unit->length;
     summary->sealed = unit->sealed;

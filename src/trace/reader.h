@@ -61,6 +61,9 @@ struct ss_trace_summary {
     uint64_t damaged_units;
     uint64_t lost_bytes;          /* skipped because of damage, cut tail included */
     uint64_t first_damage_offset; /* meaningful when damaged_units or lost_bytes */
+    uint64_t whole_bytes;         /* from the start on, all of them whole units (or foreign) */
+    uint32_t next_number;         /* of the unit that would follow there */
+    uint64_t units_behind_damage; /* behind the first */
     bool sealed;                  /* the writer closed the file in order */
     uint32_t format_version;
     char damage[160]; /* the first damage, for people; "" when there is none */

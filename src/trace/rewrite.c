@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/rewrite.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/vec.h"
+#include "trace/output.h"
 
 enum {
     MAX_DAMAGE_NOTES = 100,
@@ -224,6 +227,115 @@ static void remove_begun(const char *path)
     }
 }
 
+/* --- bytes that need no repair --- */
+
+/* What the closing unit of a cut trace takes over. */
+struct survey {
+    struct ss_trace_clock clock;
+    uint64_t newest_ns;
+};
+
+static enum ss_status survey_sample(void *context, const struct ss_trace_sample *sample)
+{
+    struct survey *survey = context;
+    survey->newest_ns = sample->time_ns > survey->newest_ns ? sample->time_ns : survey->newest_ns;
+    return SS_OK;
+}
+
+static enum ss_status survey_clock(void *context, const struct ss_trace_clock *clock)
+{
+    struct survey *survey = context;
+    survey->clock = *clock;
+    survey->newest_ns =
+        clock->monotonic_ns > survey->newest_ns ? clock->monotonic_ns : survey->newest_ns;
+    return SS_OK;
+}
+
+static const struct ss_trace_visitor surveyor = {.sample = survey_sample, .clock = survey_clock};
+static const struct ss_trace_visitor closer = {
+    .attribute = on_attribute, .source = on_source, .damage = on_damage};
+
+enum { COPY_BYTES = 1024 * 1024 };
+
+/* `take` gets the first `length` bytes of the file, piece by piece. */
+static enum ss_status each_piece(const char *path, uint64_t length,
+                                 enum ss_status (*take)(void *context, const void *bytes,
+                                                        size_t length, struct ss_error *err),
+                                 void *context, struct ss_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        return ss_fail_errno(err, errno, "cannot open %s", path);
+    }
+    char *piece = ss_alloc(COPY_BYTES);
+    enum ss_status status = SS_OK;
+    while (length > 0 && status == SS_OK) {
+        size_t wanted = length < COPY_BYTES ? (size_t)length : COPY_BYTES;
+        ssize_t got = read(fd, piece, wanted);
+        if (got > 0) {
+            status = take(context, piece, (size_t)got, err);
+            length -= (uint64_t)got;
+        } else if (got == 0 || errno != EINTR) {
+            status = ss_fail_errno(err, got == 0 ? EIO : errno, "cannot read %s", path);
+        }
+    }
+    ss_free(piece);
+    close(fd);
+    return status;
+}
+
+static enum ss_status take_into_output(void *context, const void *bytes, size_t length,
+                                       struct ss_error *err)
+{
+    return ss_output_append(context, bytes, length, err);
+}
+
+static enum ss_status copy_whole(const char *in, const char *out, uint64_t length,
+                                 struct ss_error *err)
+{
+    struct ss_output output;
+    SS_TRY(ss_output_open(out, &output, err));
+    enum ss_status status = each_piece(in, length, take_into_output, &output, err);
+    ss_output_close(&output);
+    return status;
+}
+
+struct splice {
+    struct ss_trace_writer *writer;
+    uint32_t next_number;
+};
+
+static enum ss_status take_into_writer(void *context, const void *bytes, size_t length,
+                                       struct ss_error *err)
+{
+    const struct splice *splice = context;
+    return ss_trace_writer_splice(splice->writer, bytes, length, splice->next_number, err);
+}
+
+/* All units as they are, whatever a later version put into them, and one more that closes the
+ * file and tells what was cut off. */
+static enum ss_status close_cut(const char *in, const char *out, const struct survey *survey,
+                                const struct ss_trace_summary *summary, struct ss_error *err)
+{
+    const struct ss_trace_writer_options options = {
+        .size = sizeof options, .path = out, .replay = true};
+    struct rewrite rewrite = {.err = err, .newest_ns = survey->newest_ns};
+    SS_TRY(ss_trace_writer_open(&options, &rewrite.writer, err));
+    struct splice splice = {rewrite.writer, summary->next_number};
+    enum ss_status status = SS_OK;
+    if (survey->clock.monotonic_ns != 0) {
+        status = ss_trace_writer_clock(rewrite.writer, &survey->clock, err);
+    }
+    if (status == SS_OK) {
+        status = each_piece(in, summary->whole_bytes, take_into_writer, &splice, err);
+    }
+    if (status == SS_OK) {
+        status = ss_trace_read(in, &closer, &rewrite, NULL, err);
+    }
+    enum ss_status closed = ss_trace_writer_close(rewrite.writer, status == SS_OK ? err : NULL);
+    return status != SS_OK ? status : closed;
+}
+
 static enum ss_status rewrite_file(const char *in, const struct ss_trace_writer_options *options,
                                    bool split_weights, struct ss_trace_summary *summary,
                                    struct ss_error *err)
@@ -251,12 +363,34 @@ static enum ss_status rewrite_file(const char *in, const struct ss_trace_writer_
     return cause->status;
 }
 
+static enum ss_status rewrite_all(const char *in, const char *out, struct ss_trace_summary *summary,
+                                  struct ss_error *err)
+{
+    const struct ss_trace_writer_options options = {
+        .size = sizeof options, .path = out, .replay = true};
+    return rewrite_file(in, &options, false, summary, err);
+}
+
 enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_summary *summary,
                                struct ss_error *err)
 {
-    const struct ss_trace_writer_options options = {
-        .size = sizeof options, .path = out, .replay = true, .totals = true};
-    return rewrite_file(in, &options, false, summary, err);
+    struct survey survey = {0};
+    struct ss_trace_summary read;
+    SS_TRY(check_paths(in, out, err));
+    SS_TRY(ss_trace_read(in, &surveyor, &survey, &read, err));
+    if (summary != NULL) {
+        *summary = read;
+    }
+    if (read.units_behind_damage > 0 || read.whole_bytes == 0) {
+        return rewrite_all(in, out, summary, err);
+    }
+    bool is_whole = read.sealed && read.damage[0] == '\0';
+    enum ss_status status = is_whole ? copy_whole(in, out, read.file_bytes, err)
+                                     : close_cut(in, out, &survey, &read, err);
+    if (status != SS_OK) {
+        remove_begun(out);
+    }
+    return status;
 }
 
 enum ss_status ss_trace_export_compat(const char *in, const char *out, struct ss_error *err)

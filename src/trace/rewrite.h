@@ -10,8 +10,11 @@
 #include "trace/writer.h"
 
 /* Writes every record that can be read of `in` as a closed trace `out`, with a note for each
- * damaged place. `summary` (may be NULL): what reading `in` gave. A file that was begun is removed
- * on failure. SS_E_BUSY: `in` is still being written. SS_E_USAGE: `out` is `in`. */
+ * damaged place. Where nothing readable stands behind the damage (a recorder that was killed, a
+ * copy that was cut short), all units stay byte for byte as they are, with what a later version
+ * may have put into them, and one is added that closes the file; a whole file is copied. `summary`
+ * (may be NULL): what reading `in` gave. A file that was begun is removed on failure. SS_E_BUSY:
+ * `in` is still being written. SS_E_USAGE: `out` is `in`. */
 enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_summary *summary,
                                struct ss_error *err);
 

@@ -90,6 +90,18 @@ enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *option
     return SS_OK;
 }
 
+enum ss_status ss_trace_writer_splice(struct ss_trace_writer *writer, const void *bytes,
+                                      size_t length, uint32_t next_number, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    if (ss_output_append(&writer->output, bytes, length, &writer->failure) != SS_OK) {
+        return ss_writer_failed(writer, err);
+    }
+    writer->stats.bytes_written += length;
+    writer->unit_number = next_number;
+    return SS_OK;
+}
+
 enum ss_status ss_writer_failed(const struct ss_trace_writer *writer, struct ss_error *err)
 {
     if (writer->failure.status != SS_OK && err != NULL) {

@@ -36,6 +36,11 @@ struct ss_trace_writer_options {
 enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *options,
                                     struct ss_trace_writer **writer, struct ss_error *err);
 
+/* Appends whole units of another trace as they are; the next one of this writer, which begins anew,
+ * has this number. Only before anything else was written. */
+enum ss_status ss_trace_writer_splice(struct ss_trace_writer *writer, const void *bytes,
+                                      size_t length, uint32_t next_number, struct ss_error *err);
+
 enum ss_status ss_trace_writer_attribute(struct ss_trace_writer *writer,
                                          const struct ss_trace_attribute *attribute,
                                          struct ss_error *err);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cut, flipped, shuffled and hostile files: never a crash, never a wrong sample, and never more
  * lost than the damaged units and what depended on them. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -377,6 +380,45 @@ static void test_repair_gives_a_whole_file(void **state)
     unlink(broken);
 }
 
+static size_t read_file(const char *path, uint8_t **bytes)
+{
+    int fd = open(path, O_RDONLY);
+    struct stat status;
+    assert_true(fd >= 0 && fstat(fd, &status) == 0);
+    *bytes = ss_alloc((size_t)status.st_size + 1);
+    assert_int_equal(read(fd, *bytes, (size_t)status.st_size), status.st_size);
+    close(fd);
+    return (size_t)status.st_size;
+}
+
+/* Units in front of a cut are not written anew: what a later version put into them stays. */
+static void test_repair_keeps_whole_units_to_the_byte(void **state)
+{
+    struct fixture *fixture = *state;
+    char cut[512], fixed[512];
+    snprintf(cut, sizeof cut, "%s", recording_path("cut"));
+    snprintf(fixed, sizeof fixed, "%s", recording_path("closed"));
+    struct ss_trace_visitor silent = {0};
+    for (size_t i = 0; i < fixture->unit_ends.count; i++) {
+        size_t end = fixture->unit_ends.data[i], more = i % 3 == 0 ? 0 : 5 + i;
+        size_t length = end + more < fixture->length ? end + more : fixture->length;
+        recording_put_bytes(cut, fixture->bytes, length);
+        struct ss_trace_summary before, after;
+        MUST(ss_trace_repair(cut, fixed, &before, must_err));
+        MUST(ss_trace_read(fixed, &silent, NULL, &after, must_err));
+        assert_true(after.sealed && after.damaged_units == 0 && after.lost_bytes == 0);
+        assert_int_equal(after.samples, before.samples);
+        uint8_t *bytes;
+        size_t fixed_length = read_file(fixed, &bytes);
+        assert_true(fixed_length >= end);
+        assert_memory_equal(bytes, fixture->bytes, end);
+        assert_int_equal(fixed_length == end, end == fixture->length);
+        ss_free(bytes);
+    }
+    unlink(cut);
+    unlink(fixed);
+}
+
 /* A file is read through a window: what it gives must not depend on where the window ends. */
 static void test_files_read_as_memory_does(void **state)
 {
@@ -447,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_two_files_together),
         cmocka_unit_test(test_packets_of_others_are_skipped),
         cmocka_unit_test(test_repair_gives_a_whole_file),
+        cmocka_unit_test(test_repair_keeps_whole_units_to_the_byte),
         cmocka_unit_test(test_files_read_as_memory_does),
         cmocka_unit_test(test_compat_refuses_absurd_weights),
     };
