@@ -34,12 +34,13 @@
 #include "unwind/python_state.h"
 
 enum mode { WALK, STOPPED, PERFRAME, FLOOR };
-enum { FLUTTER_WIDTH = 4, FLUTTER_LEVELS = 6, MAX_LEAVES = 256 };
+enum { FLUTTER_WIDTH = 4, FLUTTER_LEVELS = 6, MAX_LEAVES = 256, MAX_WAITING = 32 };
 
 struct tally {
     uint64_t samples, ok, partial, lost, empty, retries, frames;
     uint64_t pairs, wrong_pairs, wrong_names, wrong_stacks, syscalls, cpu_ns, late;
     uint64_t moving, waiting;
+    bool is_exact;
     struct {
         uint32_t frame;
         uint64_t count;
@@ -282,12 +283,14 @@ static bool sample(struct ss_python *python, struct ss_memory_reader *reader,
     uint64_t syscalls = reader->syscalls;
     int counter = period_ns > 0 ? open_cpu_counter(thread->tid) : -1;
     bool is_paced = period_ns > 0;
+    tally->is_exact = counter >= 0;
     uint64_t loop_begin_ns = ss_clock_thread_cpu_ns(), counted_ns = 0;
     while (tally->samples < samples) {
         wait_for_tick(&due_ns, period_ns, tally);
         struct ss_python_stack stack = {0};
         uint64_t ran_ns = is_paced ? read_cpu_counter(counter) : 0;
-        if (is_paced && ran_ns == counted_ns) {
+        /* A process that hardly gets to run must not hold this up for ever. */
+        if (is_paced && ran_ns == counted_ns && tally->waiting < MAX_WAITING * samples) {
             tally->waiting++;
             if (kill((pid_t)reader->pid, 0) != 0) {
                 return false;
@@ -331,12 +334,13 @@ static void print_json(const struct ss_python *python, const struct tally *tally
     double samples = (double)tally->samples;
     printf("{\"python\": \"%s\", \"samples\": %llu, \"ok\": %llu, \"partial\": %llu, "
            "\"lost\": %llu, \"empty\": %llu, \"late\": %llu, \"waiting\": %llu, "
-           "\"moving\": %llu, \"retries\": %.4f, ",
+           "\"moving\": %llu, \"exact\": %s, \"retries\": %.4f, ",
            ss_python_version(python), (unsigned long long)tally->samples,
            (unsigned long long)tally->ok, (unsigned long long)tally->partial,
            (unsigned long long)tally->lost, (unsigned long long)tally->empty,
            (unsigned long long)tally->late, (unsigned long long)tally->waiting,
-           (unsigned long long)tally->moving, (double)tally->retries / samples);
+           (unsigned long long)tally->moving, tally->is_exact ? "true" : "false",
+           (double)tally->retries / samples);
     printf("\"depth\": %.2f, \"cpu_us\": %.3f, \"syscalls\": %.4f, \"pairs\": %llu, "
            "\"wrong_pairs\": %llu, \"wrong_names\": %llu, \"wrong_stacks\": %llu, \"leaves\": {",
            (double)tally->frames / samples, (double)tally->cpu_ns / samples / 1000,

@@ -37,24 +37,24 @@ def share(result, *keys):
     return sum(result[key] for key in keys) / result["samples"]
 
 
-def functions(result):
+def functions(leaves):
     """Share of each innermost function, its lines together."""
     count = Counter()
-    for place, number in result["leaves"].items():
+    for place, number in leaves.items():
         count[place.rsplit(":", 1)[0]] += number
     return {name: number / sum(count.values()) for name, number in count.items()}
 
 
 @pytest.mark.parametrize("minor", NEW)
 def test_running_stacks_are_right(read_stacks, minor):
-    """Functions of a microsecond, less than the read takes on a slow machine: the callers are right
-    all the same; a caller's line may be that of the next call."""
+    """Functions of half a microsecond, less than the read takes: what is found is true all the
+    same, the lines of the callers, too."""
     with Program(PYTHONS[minor], "flutter.py") as program:
         for rate, samples in ((1000, 1500), (10000, 4000)):
             got = read_stacks(program.pid, "walk", rate, samples)
             assert got["depth"] > 30
-            assert got["wrong_names"] <= got["pairs"] * 0.001, got
-            assert got["wrong_pairs"] <= got["pairs"] * 0.01, got
+            assert got["wrong_names"] <= got["pairs"] * 0.0005, got
+            assert got["wrong_pairs"] <= got["pairs"] * 0.001, got
             assert share(got, "partial") <= 0.02, got
             assert share(got, "lost", "empty") <= 0.005, got
 
@@ -87,13 +87,34 @@ def test_a_reader_without_validation_is_caught(read_stacks):
     assert bad_naive > 0.005 and bad_naive > 1.5 * bad_good, (naive, good)
 
 
-@pytest.mark.slow
+def farthest(truth, running):
+    """The largest difference of an innermost function's share, and whose it is."""
+    truth, running = functions(truth), functions(running)
+    return max((abs(truth.get(name, 0) - running.get(name, 0)), name)
+               for name in truth.keys() | running.keys())
+
+
+def check_leaves(read_stacks, minor):
+    truth, running = Counter(), Counter()
+    with Program(PYTHONS[minor], "flutter.py") as program:
+        # Two runs of one program differ too, more so on a busy machine: the more, the closer.
+        for _ in range(6):
+            truth.update(read_stacks(program.pid, "stopped", 2000, 3000)["leaves"])
+            got = read_stacks(program.pid, "walk", 10000, 4000)
+            if not got["exact"]:
+                pytest.skip("no perf_event_open here: reads while the program waits for a CPU "
+                            "cannot be told from others")
+            running.update(got["leaves"])
+            if farthest(truth, running)[0] <= 0.02:
+                return
+    assert farthest(truth, running)[0] <= 0.03, (truth, running)
+
+
 def test_leaves_are_those_of_the_stopped_program(read_stacks):
-    minor = NEW[-1] if NEW else pytest.skip("needs CPython 3.11 or newer")
-    with Program(PYTHONS[minor], "flutter.py", ["3600", "30"]) as program:
-        truth = functions(read_stacks(program.pid, "stopped", 1000, 4000))
-        running = functions(read_stacks(program.pid, "walk", 1000, 4000))
-    for name in truth.keys() | running.keys():
-        difference = abs(truth.get(name, 0) - running.get(name, 0))
-        # Two runs of one program differ too, more so on a busy machine.
-        assert difference <= 0.05, (name, truth, running)
+    check_leaves(read_stacks, NEW[-1] if NEW else pytest.skip("needs CPython 3.11 or newer"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("minor", NEW[:-1])
+def test_leaves_are_right_in_each_version(read_stacks, minor):
+    check_leaves(read_stacks, minor)
