@@ -287,10 +287,14 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
             complain("%s; the recording is kept in %s", err.message, output->trace_path);
             output->failed = unwritten = true;
         }
+    } else if (!native && marked) {
+        complain("no samples for %s; what the program marked is kept in %s", output_name(output),
+                 output->trace_path);
+        output->failed = true;
     } else if (!native && status == SS_OK && whole) {
         unlink(output->trace_path); /* nothing is in it, and why has been told */
     }
-    if (!output->quiet && marked) {
+    if (!output->quiet && marked && native) {
         print_marks(output, &model);
     } else if (!output->quiet && !empty && !unwritten) {
         print_summary(output, result, &model);
