@@ -30,7 +30,10 @@ struct rows {
 bool ss_chrome_has_tracks(const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
-    return model->ranges.count + model->marks.count + model->values.count > 0;
+    /* The figures of host and processes are in every recording: they are no answer to a filter that
+     * leaves nothing. */
+    return model->ranges.count + model->marks.count > 0 ||
+           (model->values.count > 0 && selection->filtered == 0);
 }
 
 static bool has_track(const struct ss_chrome_writing *writing, uint32_t track)

@@ -298,7 +298,8 @@ def test_chrome_of_two_recordings_keeps_processes_apart(stepscope, trace, tmp_pa
     stepscope("export", trace, "-o", tmp_path / "one.json")
     one, two = strict(tmp_path / "one.json"), strict(tmp_path / "two.json")
     assert len(slices(two)) == 2 * len(slices(one))
-    pids = {event["pid"] for event in two["traceEvents"]}
+    assert len({track for track, *_ in slices(one)}) == 2
+    pids = {event["pid"] for event in two["traceEvents"] if event["ph"] in "BE"}
     assert len(pids) == 2
 
 
