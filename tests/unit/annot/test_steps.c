@@ -39,11 +39,11 @@ static void mark_all(enum ss_steps_mark mark, int64_t number, int64_t length, in
     }
     at += snprintf(at, left, "%s", change.cut ? "~" : "");
     if (change.window != 0 && (change.window != window || change.cut)) {
-        at += snprintf(at, left, "[%u", change.window);
+        snprintf(at, left, "[%u", change.window);
     } else if (change.window == 0) {
-        at += snprintf(at, left, "]%c", ".wrS"[change.action]);
+        snprintf(at, left, "]%c", ".wrS"[change.action]);
     } else {
-        at += snprintf(at, left, "%c", ".wrS"[change.action]);
+        snprintf(at, left, "%c", ".wrS"[change.action]);
     }
     window = change.window;
 }

@@ -477,7 +477,7 @@ static const struct series *of_process(uint32_t ref, const char *name)
 /* Works for 60 ms of CPU time, writes 100,000 bytes, tells so, and ends when it is told to. */
 static pid_t start_worker(int *told, int *tell)
 {
-    int up[2], down[2];
+    int up[2] = {-1, -1}, down[2] = {-1, -1};
     assert_true(pipe(up) == 0 && pipe(down) == 0);
     pid_t pid = fork();
     if (pid == 0) {
