@@ -4,13 +4,22 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { TABLE_SLOTS = 1 << 18 }; /* four times the names there can be */
+enum { TABLE_SLOTS = 1 << 18, STYLED_SLOTS = 1 << 17 }; /* more than the names there can be */
+
+/* A name and a style, and the name that stands for both. */
+struct styled {
+    _Atomic uint64_t key; /* name << 48 | category << 32 | argb; 0: free. Publishes `id` */
+    uint32_t id;
+};
+_Static_assert(SS_RING_MAX_NAMES <= 1 << 16, "two names and a colour fit a word");
 
 /* One mapping; pages that nobody needs are never made. */
 struct names {
     char log[SS_RING_DEFINITIONS_BYTES];
-    _Atomic uint32_t table[TABLE_SLOTS];      /* offset of the definition + 1; 0: free */
-    uint32_t described[2][SS_RING_MAX_NAMES]; /* hash of a name's style and counter */
+    _Atomic uint32_t table[TABLE_SLOTS]; /* offset of the definition + 1; 0: free */
+    struct styled styled[STYLED_SLOTS];
+    _Atomic uint32_t offsets[SS_RING_MAX_NAMES]; /* of names' definitions, + 1 */
+    uint32_t described[2][SS_RING_MAX_NAMES];    /* hash of a name's style and counter */
     uint32_t log_bytes, names, domains;
 };
 
@@ -97,14 +106,9 @@ static bool append(const struct ss_ring_definition *head, const char *text)
     return true;
 }
 
-uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_t length)
+/* The next name or domain. 0: no room. */
+static uint32_t add(enum ss_ring_definition_kind kind, const char *text, size_t length)
 {
-    uint32_t slot = 0;
-    length = cut(length);
-    uint32_t id = names != NULL ? look(kind, text, length, &slot) : 0;
-    if (id != 0 || names == NULL) {
-        return id;
-    }
     bool is_name = kind == SS_RING_DEFINE_NAME;
     uint32_t *next = is_name ? &names->names : &names->domains;
     uint32_t offset = names->log_bytes;
@@ -113,8 +117,90 @@ uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_
         !append(&head, text)) {
         return 0;
     }
-    atomic_store_explicit(&names->table[slot], offset + 1, memory_order_release);
+    if (is_name) { /* pairs with the acquire of ss_names_text */
+        atomic_store_explicit(&names->offsets[*next], offset + 1, memory_order_release);
+    }
     return (*next)++;
+}
+
+uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_t length)
+{
+    uint32_t slot = 0;
+    length = cut(length);
+    uint32_t id = names != NULL ? look(kind, text, length, &slot) : 0;
+    if (id != 0 || names == NULL) {
+        return id;
+    }
+    uint32_t offset = names->log_bytes;
+    id = add(kind, text, length);
+    if (id != 0) {
+        atomic_store_explicit(&names->table[slot], offset + 1, memory_order_release);
+    }
+    return id;
+}
+
+const char *ss_names_text(uint32_t name, size_t *length)
+{
+    uint32_t entry = names != NULL && name < SS_RING_MAX_NAMES
+                         ? atomic_load_explicit(&names->offsets[name], memory_order_acquire)
+                         : 0;
+    if (entry == 0) {
+        return NULL;
+    }
+    struct ss_ring_definition head;
+    memcpy(&head, names->log + entry - 1, sizeof head);
+    *length = head.length;
+    return names->log + entry - 1 + sizeof head;
+}
+
+static uint64_t styled_key(uint32_t name, uint32_t argb, uint32_t category)
+{
+    return (uint64_t)(name & 0xffff) << 48 | (uint64_t)(category & 0xffff) << 32 | argb;
+}
+
+/* Returns the id; else 0, and `*free_slot` is where it would stand. */
+static uint32_t look_styled(uint64_t wanted, struct styled **free_slot)
+{
+    uint64_t hash = wanted * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t slot = (uint32_t)(hash >> 32) & (STYLED_SLOTS - 1);
+    for (;;) {
+        struct styled *entry = &names->styled[slot];
+        /* Pairs with the release store in ss_names_add_styled. */
+        uint64_t key = atomic_load_explicit(&entry->key, memory_order_acquire);
+        if (key == wanted) {
+            return entry->id;
+        }
+        if (key == 0) {
+            *free_slot = entry;
+            return 0;
+        }
+        slot = (slot + 1) & (STYLED_SLOTS - 1);
+    }
+}
+
+uint32_t ss_names_find_styled(uint32_t name, uint32_t argb, uint32_t category)
+{
+    struct styled *slot;
+    return names != NULL && name != 0 ? look_styled(styled_key(name, argb, category), &slot) : 0;
+}
+
+uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category)
+{
+    struct styled *slot = NULL;
+    size_t length = 0;
+    const char *text = ss_names_text(name, &length);
+    uint64_t key = styled_key(name, argb, category);
+    uint32_t id = text != NULL ? look_styled(key, &slot) : 0;
+    if (text == NULL || id != 0) {
+        return id;
+    }
+    id = add(SS_RING_DEFINE_NAME, text, length);
+    if (id != 0) {
+        ss_names_describe(SS_RING_DEFINE_STYLE, id, argb, category);
+        slot->id = id;
+        atomic_store_explicit(&slot->key, key, memory_order_release);
+    }
+    return id;
 }
 
 bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c)

@@ -26,6 +26,14 @@ uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_
 /* SS_RING_DEFINE_STYLE or _COUNTER of a name. The same again adds nothing. */
 bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c);
 
+/* The name again, with a style: each style of a name has a number of its own. 0: not there, or no
+ * room. */
+uint32_t ss_names_find_styled(uint32_t name, uint32_t argb, uint32_t category);
+uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category);
+
+/* The text of a name that is known, not terminated; NULL: there is none such. */
+const char *ss_names_text(uint32_t name, size_t *length);
+
 /* The log, so far. */
 const char *ss_names_log(void);
 uint32_t ss_names_log_bytes(void);

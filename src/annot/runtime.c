@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "annot/names.h"
+#include "annot/define.h"
+#include "annot/events.h"
 #include "annot/steps.h"
-#include "annot/thread.h"
 #include "base/env.h"
 
 _Static_assert((int)STEPSCOPE_RANGES == (int)SS_RING_GATE_RANGES &&
@@ -23,161 +23,74 @@ _Static_assert((int)STEPSCOPE_UINT == (int)SS_RING_VALUE_UNSIGNED &&
                    (int)STEPSCOPE_CUMULATIVE == (int)SS_RING_CUMULATIVE,
                "the header's values are the ring's");
 
-/* The ring, if what `bits` stand for is recorded now. */
-static inline struct ss_thread *enter(uint32_t bits, uint64_t *stamp)
-{
-    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
-    if (__builtin_expect((gate & bits) == 0, 0)) {
-        return NULL;
-    }
-    *stamp = ss_stamp_now();
-    return ss_thread_get(*stamp, gate);
-}
-
-static inline void write_value(struct ss_thread *thread, uint64_t stamp, uint64_t word,
-                               uint64_t value, uint64_t extra)
-{
-    struct ss_ring_extra more = {value, extra};
-    ss_ring_write_more(&thread->ring, stamp, word, &more, 1);
-}
-
 /* --- names ----------------------------------------------------------------------------------- */
-
-static uint32_t intern_as(enum ss_ring_definition_kind kind, const char *text, size_t length)
-{
-    uint32_t id = ss_names_find(kind, text, length);
-    if (id != 0 || ss_thread_is_inside != 0 || !ss_process_is_set_up()) {
-        return id;
-    }
-    ss_thread_is_inside = 1;
-    ss_process_lock();
-    id = ss_names_add(kind, text, length);
-    ss_process_share_definitions();
-    ss_process_unlock();
-    ss_thread_is_inside = 0;
-    return id;
-}
 
 static stepscope_name intern(const char *text, size_t length)
 {
-    return text != NULL ? intern_as(SS_RING_DEFINE_NAME, text, length) : 0;
+    return ss_define_name(text, length);
 }
 
 static stepscope_domain domain_of(const char *name)
 {
-    return name != NULL && name[0] != '\0' ? intern_as(SS_RING_DEFINE_DOMAIN, name, strlen(name))
-                                           : 0;
+    return name != NULL && name[0] != '\0' ? ss_define_domain(name, strlen(name)) : 0;
 }
 
-static void describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c)
+static stepscope_name intern_text(const char *text)
 {
-    if (ss_thread_is_inside != 0 || !ss_process_is_set_up()) {
-        return;
-    }
-    ss_thread_is_inside = 1;
-    ss_process_lock();
-    if (ss_names_describe(kind, name, b, c)) {
-        ss_process_share_definitions();
-    }
-    ss_process_unlock();
-    ss_thread_is_inside = 0;
+    return text != NULL && text[0] != '\0' ? ss_define_name(text, strlen(text)) : 0;
 }
 
 static void style(stepscope_name name, uint32_t argb, const char *category)
 {
-    describe(SS_RING_DEFINE_STYLE, name, argb,
-             category != NULL && category[0] != '\0' ? intern(category, strlen(category)) : 0);
+    ss_define_style(name, argb, intern_text(category));
 }
 
 static stepscope_name counter(const char *name, const char *unit, unsigned kind)
 {
     stepscope_name id = name != NULL ? intern(name, strlen(name)) : 0;
-    describe(SS_RING_DEFINE_COUNTER, id,
-             unit != NULL && unit[0] != '\0' ? intern(unit, strlen(unit)) : 0, kind);
+    ss_define_counter(id, intern_text(unit), kind);
     return id;
 }
 
 /* --- ranges ---------------------------------------------------------------------------------- */
 
+/* How many ranges are open: the table's functions return that, events.h the level. */
 static int push(stepscope_domain domain, stepscope_name name)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_RANGES, &stamp);
-    if (__builtin_expect(thread == NULL, 0)) {
-        return 0;
-    }
-    uint32_t depth = ss_ring_live_push(&thread->ring, stamp, domain, name);
-    ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_PUSH, 0, domain, depth, name));
-    return (int)depth + 1;
+    int level = ss_event_push(domain, name);
+    return level >= 0 ? level + 1 : 0;
 }
 
 static int push_value(stepscope_domain domain, stepscope_name name, unsigned type, uint64_t bits)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_RANGES, &stamp);
-    if (__builtin_expect(thread == NULL, 0)) {
-        return 0;
-    }
-    uint32_t depth = ss_ring_live_push(&thread->ring, stamp, domain, name);
-    write_value(thread, stamp, ss_ring_head_word(SS_RING_PUSH, 1, domain, depth, name), bits, type);
-    return (int)depth + 1;
+    int level = ss_event_push_value(domain, name, (struct ss_event_value){bits, type});
+    return level >= 0 ? level + 1 : 0;
 }
 
 static int pop(stepscope_domain domain)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_RANGES, &stamp);
-    if (__builtin_expect(thread == NULL, 0)) {
-        return 0;
-    }
-    uint32_t depth = ss_ring_live_pop(&thread->ring, domain);
-    if (__builtin_expect(depth == 0, 0)) {
-        return (int)thread->ring.depth;
-    }
-    ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_POP, 0, domain, depth, 0));
-    return (int)thread->ring.depth;
+    return ss_event_pop(domain) != SS_EVENT_OFF ? (int)ss_thread_current->ring.depth : 0;
 }
 
 static void mark(stepscope_domain domain, stepscope_name name)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_MARKS, &stamp);
-    if (thread != NULL) {
-        ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_MARK, 0, domain, 0, name));
-    }
+    ss_event_mark(domain, name, (struct ss_event_value){0});
 }
 
 static void mark_value(stepscope_domain domain, stepscope_name name, unsigned type, uint64_t bits)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_MARKS, &stamp);
-    if (thread != NULL) {
-        write_value(thread, stamp, ss_ring_head_word(SS_RING_MARK, 1, domain, 0, name), bits, type);
-    }
+    ss_event_mark(domain, name, (struct ss_event_value){bits, type});
 }
 
 static stepscope_id begin(stepscope_domain domain, stepscope_name name, unsigned type,
                           uint64_t bits)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_RANGES, &stamp);
-    if (thread == NULL) {
-        return 0;
-    }
-    struct ss_ring_extra more[2] = {{ss_process_new_id(), SS_RING_VALUE_UNSIGNED}, {bits, type}};
-    uint32_t count = type != SS_RING_VALUE_NONE ? 2 : 1;
-    ss_ring_write_more(&thread->ring, stamp,
-                       ss_ring_head_word(SS_RING_BEGIN, count, domain, 0, name), more, count);
-    return more[0].value;
+    return ss_event_begin(domain, name, (struct ss_event_value){bits, type});
 }
 
 static void end(stepscope_id id)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = id != 0 ? enter(SS_RING_GATE_RANGES, &stamp) : NULL;
-    if (thread != NULL) {
-        write_value(thread, stamp, ss_ring_head_word(SS_RING_END, 1, 0, 0, 0), id, 0);
-    }
+    ss_event_end(id);
 }
 
 static stepscope_id flow_id(void)
@@ -189,19 +102,15 @@ static stepscope_id flow_id(void)
 static void flow(stepscope_id id, unsigned where)
 {
     uint64_t stamp;
-    struct ss_thread *thread = id != 0 ? enter(SS_RING_GATE_RANGES, &stamp) : NULL;
+    struct ss_thread *thread = id != 0 ? ss_event_enter(SS_RING_GATE_RANGES, &stamp) : NULL;
     if (thread != NULL) {
-        write_value(thread, stamp, ss_ring_head_word(SS_RING_FLOW, 1, 0, where, 0), id, 0);
+        ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_FLOW, 1, 0, where, 0), id, 0);
     }
 }
 
 static void count(stepscope_name name, unsigned type, uint64_t bits)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_COUNTERS, &stamp);
-    if (thread != NULL) {
-        write_value(thread, stamp, ss_ring_head_word(SS_RING_COUNT, 1, 0, 0, name), bits, type);
-    }
+    ss_event_count(name, (struct ss_event_value){bits, type});
 }
 
 /* --- training -------------------------------------------------------------------------------- */
@@ -212,8 +121,8 @@ static pid_t steps_pid; /* a forked child marks its own */
 static void write_number(enum ss_ring_type type, int64_t number, struct ss_thread *to,
                          uint64_t stamp)
 {
-    write_value(to, stamp, ss_ring_head_word(type, 1, 0, 0, 0), (uint64_t)number,
-                SS_RING_VALUE_SIGNED);
+    ss_event_write_value(to, stamp, ss_ring_head_word(type, 1, 0, 0, 0), (uint64_t)number,
+                         SS_RING_VALUE_SIGNED);
 }
 
 static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, int64_t number,
@@ -222,8 +131,8 @@ static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, 
     atomic_store_explicit(&ss_process_header->window, which, memory_order_relaxed);
     atomic_store_explicit(&ss_process_header->action, detail & SS_RING_WINDOW_ACTION,
                           memory_order_relaxed);
-    write_value(to, stamp, ss_ring_head_word(SS_RING_WINDOW, 1, 0, detail, 0), (uint64_t)number,
-                which);
+    ss_event_write_value(to, stamp, ss_ring_head_word(SS_RING_WINDOW, 1, 0, detail, 0),
+                         (uint64_t)number, which);
 }
 
 /* Counts also while nobody records: who comes later is to see the right number. */
@@ -237,7 +146,7 @@ static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, i
     struct ss_steps_wish wish = {mark, number, length, resumed_at};
     struct ss_steps_change change = ss_steps_mark(&steps, &wish);
     uint64_t stamp;
-    struct ss_thread *thread = change.busy ? NULL : enter(SS_RING_GATE_ALL, &stamp);
+    struct ss_thread *thread = change.busy ? NULL : ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread == NULL) {
         return;
     }
@@ -292,7 +201,7 @@ __attribute__((destructor)) static void on_exit_of_program(void)
 static void phase(stepscope_name name)
 {
     uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {
         atomic_store_explicit(&thread->ring.thread->phase, name, memory_order_relaxed);
         atomic_store_explicit(&ss_process_header->phase, name, memory_order_relaxed);
@@ -303,7 +212,7 @@ static void phase(stepscope_name name)
 static void window(unsigned action, int64_t number, uint32_t which)
 {
     uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {
         write_window(thread, stamp, action & SS_RING_WINDOW_ACTION, number, which);
     }
@@ -312,7 +221,7 @@ static void window(unsigned action, int64_t number, uint32_t which)
 static void thread_name(const char *text)
 {
     uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL && text != NULL) {
         uint32_t name = intern(text, strlen(text));
         ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_THREAD_NAME, 0, 0, 0, name));
@@ -321,11 +230,7 @@ static void thread_name(const char *text)
 
 static void fact(stepscope_name key, unsigned type, uint64_t bits)
 {
-    uint64_t stamp;
-    struct ss_thread *thread = enter(SS_RING_GATE_ALL, &stamp);
-    if (thread != NULL) {
-        write_value(thread, stamp, ss_ring_head_word(SS_RING_FACT, 1, 0, 0, key), bits, type);
-    }
+    ss_event_fact(key, (struct ss_event_value){bits, type});
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The events of this process, as they go into the calling thread's ring: what the runtime's table
+ * and the injected interfaces (inject/) are made of. Any thread, any signal handler; nothing is
+ * allocated and errno stays. While nobody records, an event is a load and a test.
+ */
+#ifndef SS_ANNOT_EVENTS_H
+#define SS_ANNOT_EVENTS_H
+
+#include "annot/thread.h"
+
+enum {
+    SS_EVENT_UNMATCHED = -1, /* no range of the domain is open on this thread */
+    SS_EVENT_OFF = -2        /* not recorded, or dropped */
+};
+
+/* A payload: `type` is an enum ss_ring_value, `bits` its 64 bits. */
+struct ss_event_value {
+    uint64_t bits;
+    uint32_t type;
+};
+
+static inline bool ss_event_is_on(uint32_t gate_bits)
+{
+    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
+    return __builtin_expect((gate & gate_bits) != 0, 1);
+}
+
+/* The ring, if what `gate_bits` stand for is recorded now. */
+static inline struct ss_thread *ss_event_enter(uint32_t gate_bits, uint64_t *stamp)
+{
+    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
+    if (__builtin_expect((gate & gate_bits) == 0, 0)) {
+        return NULL;
+    }
+    *stamp = ss_stamp_now();
+    return ss_thread_get(*stamp, gate);
+}
+
+static inline void ss_event_write_value(struct ss_thread *thread, uint64_t stamp, uint64_t word,
+                                        uint64_t value, uint64_t extra)
+{
+    struct ss_ring_extra more = {value, extra};
+    ss_ring_write_more(&thread->ring, stamp, word, &more, 1);
+}
+
+/* Both return the level of the range, the outermost one's being 0, or one of the above. */
+static inline int ss_event_push(uint32_t domain, uint32_t name)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_RANGES, &stamp);
+    if (__builtin_expect(thread == NULL, 0)) {
+        return SS_EVENT_OFF;
+    }
+    uint32_t depth = ss_ring_live_push(&thread->ring, stamp, domain, name);
+    ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_PUSH, 0, domain, depth, name));
+    return (int)depth;
+}
+
+static inline int ss_event_pop(uint32_t domain)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_RANGES, &stamp);
+    if (__builtin_expect(thread == NULL, 0)) {
+        return SS_EVENT_OFF;
+    }
+    uint32_t depth = ss_ring_live_pop(&thread->ring, domain);
+    if (__builtin_expect(depth == 0, 0)) {
+        return SS_EVENT_UNMATCHED;
+    }
+    ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_POP, 0, domain, depth, 0));
+    return (int)depth - 1;
+}
+
+static inline int ss_event_push_value(uint32_t domain, uint32_t name, struct ss_event_value value)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_RANGES, &stamp);
+    if (__builtin_expect(thread == NULL, 0)) {
+        return SS_EVENT_OFF;
+    }
+    uint32_t depth = ss_ring_live_push(&thread->ring, stamp, domain, name);
+    ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_PUSH, 1, domain, depth, name),
+                         value.bits, value.type);
+    return (int)depth;
+}
+
+/* Without a payload when its type is SS_RING_VALUE_NONE. */
+static inline void ss_event_mark(uint32_t domain, uint32_t name, struct ss_event_value value)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_MARKS, &stamp);
+    if (thread == NULL) {
+        return;
+    }
+    if (value.type == SS_RING_VALUE_NONE) {
+        ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_MARK, 0, domain, 0, name));
+    } else {
+        ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_MARK, 1, domain, 0, name),
+                             value.bits, value.type);
+    }
+}
+
+/* A range that any thread may end. 0: not recorded. */
+static inline uint64_t ss_event_begin(uint32_t domain, uint32_t name, struct ss_event_value value)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_RANGES, &stamp);
+    if (thread == NULL) {
+        return 0;
+    }
+    struct ss_ring_extra more[2] = {{ss_process_new_id(), SS_RING_VALUE_UNSIGNED},
+                                    {value.bits, value.type}};
+    uint32_t count = value.type != SS_RING_VALUE_NONE ? 2 : 1;
+    ss_ring_write_more(&thread->ring, stamp,
+                       ss_ring_head_word(SS_RING_BEGIN, count, domain, 0, name), more, count);
+    return more[0].value;
+}
+
+static inline void ss_event_end(uint64_t id)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = id != 0 ? ss_event_enter(SS_RING_GATE_RANGES, &stamp) : NULL;
+    if (thread != NULL) {
+        ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_END, 1, 0, 0, 0), id, 0);
+    }
+}
+
+static inline void ss_event_count(uint32_t name, struct ss_event_value value)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_COUNTERS, &stamp);
+    if (thread != NULL) {
+        ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_COUNT, 1, 0, 0, name),
+                             value.bits, value.type);
+    }
+}
+
+static inline void ss_event_fact(uint32_t key, struct ss_event_value value)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_FACT, 1, 0, 0, key),
+                             value.bits, value.type);
+    }
+}
+
+#endif
