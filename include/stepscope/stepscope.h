@@ -71,6 +71,20 @@ enum {
 
 enum { STEPSCOPE_FLOW_START = 0, STEPSCOPE_FLOW_STEP = 1, STEPSCOPE_FLOW_END = 2 };
 
+/* The file of a window is finished. */
+enum {
+    STEPSCOPE_SEALED_PARTIAL =
+        1,                      /* the window was cut: by its epoch, the program or the recording */
+    STEPSCOPE_SEALED_FAILED = 2 /* its file could not be written whole; `path` may be missing */
+};
+struct stepscope_sealed {
+    size_t size;     /* sizeof this, by the caller */
+    uint64_t window; /* of this process, from 0 */
+    int64_t first_step, last_step;
+    uint32_t flags;  /* STEPSCOPE_SEALED_… */
+    char path[4096]; /* absolute; the trace, or what was asked for in its place */
+};
+
 /*
  * The one runtime of the process, as a table. Later versions append; `size` tells how far it goes.
  * Languages without this header, and other parts in the process, call it directly: whoever does not
@@ -113,6 +127,11 @@ typedef struct stepscope_runtime {
     /* Epoch `number` begins (-1: the next), with `length` batches (-1: not known), at batch
      * `resumed_at`. */
     void (*begin_epoch)(int64_t number, int64_t length, int64_t resumed_at);
+
+    /* The wrappers below say what these do. */
+    int (*schedule)(const char *text);
+    int (*sealed)(uint64_t number, uint32_t timeout_ms, struct stepscope_sealed *out);
+    int (*flush)(uint32_t timeout_ms);
 } stepscope_runtime;
 
 #if defined(STEPSCOPE_LINKED) || defined(STEPSCOPE_BUILDING)
@@ -327,6 +346,43 @@ static inline void stepscope_phase(stepscope_name phase)
     if (stepscope_enabled(STEPSCOPE_ANY)) {
         stepscope_link_.runtime->phase(phase);
     }
+}
+
+/* Steps are recorded by this schedule from here on: "wait=5,warmup=1,active=3,repeat=2", as in
+ * `stepscope record --schedule`; its first step begins now (with per_epoch: with the next epoch).
+ * It takes the place of the one before, whose open window is cut. NULL: no schedule, and nothing
+ * more is recorded of this process. 0: done; -1: the text is no schedule; -2: another thread is at
+ * it. */
+static inline int stepscope_schedule(const char *text)
+{
+    const stepscope_runtime *runtime = stepscope_link_.runtime;
+    return runtime != NULL && runtime->size > offsetof(stepscope_runtime, schedule)
+               ? runtime->schedule(text)
+               : 0;
+}
+
+/* Waits until the recorder has finished the file of a window of this process: notice `number`,
+ * counted from 0 in the order in which files are finished. Fills *out (set out->size before) and
+ * returns 1; 0: not within `timeout_ms`; -1: there is no such notice, and none will come: nobody
+ * records, or the recording is over. Sleeps; for a thread that has nothing else to do, never for a
+ * signal handler. The same notice can be asked for again. */
+static inline int stepscope_wait_sealed(uint64_t number, uint32_t timeout_ms,
+                                        struct stepscope_sealed *out)
+{
+    const stepscope_runtime *runtime = stepscope_link_.runtime;
+    return runtime != NULL && runtime->size > offsetof(stepscope_runtime, sealed)
+               ? runtime->sealed(number, timeout_ms, out)
+               : -1;
+}
+
+/* Waits until all that this process has marked so far is in the recording's file. 1: it is; 0: not
+ * within `timeout_ms`; -1: nobody records. */
+static inline int stepscope_flush(uint32_t timeout_ms)
+{
+    const stepscope_runtime *runtime = stepscope_link_.runtime;
+    return runtime != NULL && runtime->size > offsetof(stepscope_runtime, flush)
+               ? runtime->flush(timeout_ms)
+               : -1;
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */

@@ -157,6 +157,7 @@ static void fill_header(struct ss_ring_header *header, uint64_t start_time, int3
     header->start_time_ticks = start_time;
     header->created_ns = ss_stamp_monotonic_ns();
     header->step = header->epoch = -1;
+    header->flush_wanted = atomic_load(&header->flush_done); /* a child has asked for nothing yet */
 }
 
 /* Did this process call exec before anybody recorded it? */
@@ -272,12 +273,32 @@ static void choose_folder(void)
     }
 }
 
-/* Nobody has recorded us: the page that says so goes with us. */
+bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16])
+{
+    size_t length = state != NULL && state->has_file ? strlen(state->path) : 0;
+    size_t suffix = sizeof SS_RING_FILE_SUFFIX - 1;
+    if (length <= suffix) {
+        return false;
+    }
+    memcpy(path, state->path, length - suffix);
+    memcpy(path + length - suffix, SS_RING_SEALED_SUFFIX, sizeof SS_RING_SEALED_SUFFIX);
+    return true;
+}
+
+/* Nobody has recorded us: the page that says so goes with us. A recording that has ended left its
+ * last words to us. */
 __attribute__((destructor)) static void at_exit(void)
 {
-    if (state != NULL && atomic_load(&state->is_ours) == 2 && state->has_file &&
-        kept.pid == getpid() && atomic_load(&ss_process_header->recorder_pid) == 0) {
+    char sealed[SS_RING_PATH_BYTES + 16];
+    if (state == NULL || atomic_load(&state->is_ours) != 2 || kept.pid != getpid() ||
+        !ss_process_sealed_path(sealed)) {
+        return;
+    }
+    if (atomic_load(&ss_process_header->recorder_pid) == 0) {
         unlink(state->path);
+    } else if ((atomic_load(&ss_process_header->gate) & SS_RING_GATE_ALL) == 0 &&
+               unlink(sealed) == 0 && kept.folder_is_recorders) {
+        rmdir(kept.folder); /* when it was the last */
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 
+#include "ring/place.h"
 #include "ring/producer.h"
 
 /* Never NULL once ss_process_init has returned. */
@@ -39,6 +40,8 @@ void ss_process_share_definitions(void);
 /* Closes the gate when the recorder has not been heard of for too long. */
 void ss_process_check_heartbeat(void);
 void ss_process_count_dropped(void);
+/* Where the recorder tells us something (ring/sealed.h). false: nowhere. */
+bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16]);
 /* Never 0, never twice; differs between processes. */
 uint64_t ss_process_new_id(void);
 

@@ -3,14 +3,18 @@
 #define STEPSCOPE_BUILDING
 #include "stepscope/stepscope.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/schedule_text.h"
+#include "annot/sealed.h"
 #include "annot/steps.h"
 #include "base/env.h"
+#include "ring/sealed.h"
 
 _Static_assert((int)STEPSCOPE_RANGES == (int)SS_RING_GATE_RANGES &&
                    (int)STEPSCOPE_COUNTERS == (int)SS_RING_GATE_COUNTERS &&
@@ -22,6 +26,10 @@ _Static_assert((int)STEPSCOPE_UINT == (int)SS_RING_VALUE_UNSIGNED &&
                    (int)STEPSCOPE_DELTA == (int)SS_RING_DELTA &&
                    (int)STEPSCOPE_CUMULATIVE == (int)SS_RING_CUMULATIVE,
                "the header's values are the ring's");
+_Static_assert((int)STEPSCOPE_SEALED_PARTIAL == (int)SS_RING_SEALED_PARTIAL &&
+                   (int)STEPSCOPE_SEALED_FAILED == (int)SS_RING_SEALED_FAILED &&
+                   sizeof((struct stepscope_sealed *)0)->path == SS_RING_SEALED_PATH_BYTES,
+               "the header's notices are the ring's");
 
 /* --- names ----------------------------------------------------------------------------------- */
 
@@ -115,8 +123,11 @@ static void count(stepscope_name name, unsigned type, uint64_t bits)
 
 /* --- training -------------------------------------------------------------------------------- */
 
+enum { MOST_TRIES = 1000 };
+
 static struct ss_steps steps;
-static pid_t steps_pid; /* a forked child marks its own */
+static pid_t steps_pid;    /* a forked child marks its own… */
+static uint32_t schedules; /* …by the schedules that its parent brought */
 
 static void write_number(enum ss_ring_type type, int64_t number, struct ss_thread *to,
                          uint64_t stamp)
@@ -128,46 +139,86 @@ static void write_number(enum ss_ring_type type, int64_t number, struct ss_threa
 static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, int64_t number,
                          uint32_t which)
 {
+    const struct ss_ring_extra more[2] = {{(uint64_t)number, which}, {(uint64_t)steps.batch, 0}};
     atomic_store_explicit(&ss_process_header->window, which, memory_order_relaxed);
     atomic_store_explicit(&ss_process_header->action, detail & SS_RING_WINDOW_ACTION,
                           memory_order_relaxed);
-    ss_event_write_value(to, stamp, ss_ring_head_word(SS_RING_WINDOW, 1, 0, detail, 0),
-                         (uint64_t)number, which);
+    ss_ring_write_more(&to->ring, stamp, ss_ring_head_word(SS_RING_WINDOW, 2, 0, detail, 0), more,
+                       2);
 }
 
-/* Counts also while nobody records: who comes later is to see the right number. */
-static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
+static void follow_fork(void)
 {
     pid_t pid = getpid();
     if (steps_pid != pid) {
         steps_pid = pid;
         ss_steps_forget(&steps);
     }
-    struct ss_steps_wish wish = {mark, number, length, resumed_at};
-    struct ss_steps_change change = ss_steps_mark(&steps, &wish);
-    uint64_t stamp;
-    struct ss_thread *thread = change.busy ? NULL : ss_event_enter(SS_RING_GATE_ALL, &stamp);
-    if (thread == NULL) {
-        return;
+}
+
+static void write_change(struct ss_thread *thread, uint64_t stamp,
+                         const struct ss_steps_change *change)
+{
+    if (change->begins_epoch) {
+        atomic_store_explicit(&ss_process_header->epoch, change->epoch, memory_order_relaxed);
+        write_number(SS_RING_EPOCH, change->epoch, thread, stamp);
     }
-    if (change.begins_epoch) {
-        atomic_store_explicit(&ss_process_header->epoch, change.epoch, memory_order_relaxed);
-        write_number(SS_RING_EPOCH, change.epoch, thread, stamp);
+    if (change->begins_step) {
+        atomic_store_explicit(&ss_process_header->step, change->step, memory_order_relaxed);
+        write_number(SS_RING_STEP, change->step, thread, stamp);
     }
-    if (change.begins_step) {
-        atomic_store_explicit(&ss_process_header->step, change.step, memory_order_relaxed);
-        write_number(SS_RING_STEP, change.step, thread, stamp);
-    }
+    atomic_store_explicit(&ss_process_header->batch, change->batch, memory_order_relaxed);
     if (steps.has_schedule) {
+        atomic_store_explicit(&ss_process_header->scheduled, schedules, memory_order_relaxed);
         atomic_store_explicit(&ss_process_header->steps, (uint32_t)steps.run.steps,
                               memory_order_relaxed);
         atomic_store_explicit(&ss_process_header->most_steps, (uint32_t)steps.run.longest,
                               memory_order_relaxed);
     }
-    if (change.changes_window) {
-        unsigned cut = change.cut ? SS_RING_WINDOW_CUT : 0;
-        write_window(thread, stamp, (unsigned)change.action | cut, change.step, change.window);
+    if (change->changes_window) {
+        unsigned cut = change->cut ? SS_RING_WINDOW_CUT : 0;
+        write_window(thread, stamp, (unsigned)change->action | cut, change->step, change->window);
     }
+}
+
+/* Counts also while nobody records: who comes later is to see the right number. */
+static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
+{
+    follow_fork();
+    struct ss_steps_wish wish = {mark, number, length, resumed_at};
+    struct ss_steps_change change = ss_steps_mark(&steps, &wish);
+    uint64_t stamp;
+    struct ss_thread *thread = change.busy ? NULL : ss_event_enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        write_change(thread, stamp, &change);
+    }
+}
+
+/* The recorder looks at `scheduled` before it believes what follows. */
+static int schedule(const char *text)
+{
+    struct ss_schedule asked;
+    if (text != NULL && ss_schedule_parse(text, &asked, NULL) != SS_OK) {
+        return -1;
+    }
+    follow_fork();
+    ss_process_ensure();
+    struct ss_steps_change change = ss_steps_schedule(&steps, text != NULL ? &asked : NULL);
+    for (int i = 0; change.busy && i < MOST_TRIES; i++) { /* a mark takes less than a microsecond */
+        sched_yield();
+        change = ss_steps_schedule(&steps, text != NULL ? &asked : NULL);
+    }
+    if (change.busy) {
+        return -2;
+    }
+    schedules++;
+    atomic_store_explicit(&ss_process_header->scheduled, schedules, memory_order_release);
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        write_change(thread, stamp, &change);
+    }
+    return 0;
 }
 
 static void step(int64_t number)
@@ -257,7 +308,10 @@ static stepscope_runtime runtime = {.size = sizeof runtime,
                                     .thread_name = thread_name,
                                     .fact = fact,
                                     .next_step = next_step,
-                                    .begin_epoch = begin_epoch};
+                                    .begin_epoch = begin_epoch,
+                                    .schedule = schedule,
+                                    .sealed = ss_sealed_wait,
+                                    .flush = ss_flush_wait};
 
 /* Before the constructors of whoever uses us. */
 __attribute__((constructor(101))) static void on_load(void)

@@ -8,7 +8,7 @@
 
 void ss_steps_init(struct ss_steps *steps, const char *schedule)
 {
-    *steps = (struct ss_steps){.step = -1, .epoch = -1};
+    *steps = (struct ss_steps){.step = -1, .epoch = -1, .batch_is_unclaimed = true};
     steps->has_schedule =
         schedule != NULL && ss_schedule_parse(schedule, &steps->run.schedule, NULL) == SS_OK;
 }
@@ -16,6 +16,8 @@ void ss_steps_init(struct ss_steps *steps, const char *schedule)
 void ss_steps_forget(struct ss_steps *steps)
 {
     *steps = (struct ss_steps){.has_schedule = steps->has_schedule,
+                               .is_over = steps->is_over,
+                               .batch_is_unclaimed = true,
                                .step = -1,
                                .epoch = -1,
                                .run.schedule = steps->run.schedule};
@@ -36,7 +38,7 @@ static void take_turn(struct ss_steps *steps, struct ss_schedule_turn turn,
 
 static void start(struct ss_steps *steps, struct ss_steps_change *change)
 {
-    if (!steps->run.running) {
+    if (!steps->run.running && !steps->is_over) {
         take_turn(steps, ss_schedule_run_start(&steps->run), change);
         steps->is_unclaimed = true;
     }
@@ -66,9 +68,23 @@ static void follow(struct ss_steps *steps, const struct ss_steps_wish *wish,
     }
 }
 
+/* A mark at the end of a step ends the batch that began with the epoch; one at its beginning means
+ * that batch. */
+static void count_batch(struct ss_steps *steps, const struct ss_steps_wish *wish)
+{
+    if (wish->mark == SS_STEPS_EPOCH) {
+        steps->batch = wish->resumed_at > 0 ? wish->resumed_at : 0;
+        steps->batch_is_unclaimed = true;
+    } else if (wish->mark != SS_STEPS_END) {
+        steps->batch += wish->mark == SS_STEPS_NEXT || !steps->batch_is_unclaimed;
+        steps->batch_is_unclaimed = false;
+    }
+}
+
 static void number(struct ss_steps *steps, const struct ss_steps_wish *wish,
                    struct ss_steps_change *change)
 {
+    count_batch(steps, wish);
     if (wish->mark == SS_STEPS_EPOCH) {
         steps->epoch = wish->number >= 0 ? wish->number : steps->epoch + 1;
         change->begins_epoch = true;
@@ -80,11 +96,45 @@ static void number(struct ss_steps *steps, const struct ss_steps_wish *wish,
     }
 }
 
+/* Pairs with the release of leave: who comes next sees all of it. */
+static bool enter(struct ss_steps *steps)
+{
+    return !atomic_exchange_explicit(&steps->is_marking, true, memory_order_acquire);
+}
+
+static void leave(struct ss_steps *steps, struct ss_steps_change *change)
+{
+    change->step = steps->step;
+    change->epoch = steps->epoch;
+    change->batch = steps->batch;
+    change->action = steps->action;
+    change->window = steps->window;
+    atomic_store_explicit(&steps->is_marking, false, memory_order_release);
+}
+
+struct ss_steps_change ss_steps_schedule(struct ss_steps *steps, const struct ss_schedule *schedule)
+{
+    struct ss_steps_change change = {.changes_window = true};
+    if (!enter(steps)) {
+        return (struct ss_steps_change){.busy = true};
+    }
+    if (steps->has_schedule) {
+        take_turn(steps, ss_schedule_run_stop(&steps->run), &change);
+    }
+    struct ss_schedule_run run = {.windows = steps->run.windows};
+    run.schedule = schedule != NULL ? *schedule : steps->run.schedule;
+    steps->run = run;
+    steps->has_schedule = true;
+    steps->is_over = schedule == NULL;
+    start(steps, &change);
+    leave(steps, &change);
+    return change;
+}
+
 struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *wish)
 {
     struct ss_steps_change change = {0};
-    /* Pairs with the release below: who comes next sees all of it. */
-    if (atomic_exchange_explicit(&steps->is_marking, true, memory_order_acquire)) {
+    if (!enter(steps)) {
         change.busy = true;
         return change;
     }
@@ -94,11 +144,7 @@ struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_ste
     if (steps->has_schedule) {
         follow(steps, wish, &change);
     }
-    change.step = steps->step;
-    change.epoch = steps->epoch;
-    change.action = steps->action;
-    change.window = steps->window;
     change.changes_window = steps->action != action || steps->window != window || change.cut;
-    atomic_store_explicit(&steps->is_marking, false, memory_order_release);
+    leave(steps, &change);
     return change;
 }

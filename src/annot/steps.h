@@ -35,6 +35,7 @@ struct ss_steps_change {
     bool changes_window; /* `action`, `window` or both; or `cut` */
     bool cut;            /* the window that ends here is partial */
     int64_t step, epoch; /* under way now; -1: none */
+    int64_t batch;       /* of the epoch, or of the run while there is none; from 0 */
     enum ss_schedule_action action;
     uint32_t window; /* from 1; 0: none is open */
 };
@@ -42,8 +43,10 @@ struct ss_steps_change {
 struct ss_steps {
     _Atomic bool is_marking;
     bool has_schedule;
-    bool is_unclaimed; /* the schedule's step began with its epoch: BEGIN means this one */
-    int64_t step, epoch;
+    bool is_over;            /* the program has ended its schedule: nothing starts it again */
+    bool is_unclaimed;       /* the schedule's step began with its epoch: BEGIN means this one */
+    bool batch_is_unclaimed; /* the same for `batch` */
+    int64_t step, epoch, batch;
     enum ss_schedule_action action;
     uint32_t window;
     struct ss_schedule_run run;
@@ -55,5 +58,10 @@ void ss_steps_init(struct ss_steps *steps, const char *schedule);
 /* A forked child: it has marked nothing yet. */
 void ss_steps_forget(struct ss_steps *steps);
 struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *wish);
+/* Another schedule, which counts from here: its first step begins now (per epoch: with the next
+ * epoch). NULL: none, and nothing is recorded any more. A window that is open is cut. Windows keep
+ * counting. */
+struct ss_steps_change ss_steps_schedule(struct ss_steps *steps,
+                                         const struct ss_schedule *schedule);
 
 #endif

@@ -184,7 +184,7 @@ static bool is_sound(const struct ss_ring_record *record)
         [SS_RING_PUSH] = {0, 1},  [SS_RING_POP] = {0, 0},    [SS_RING_MARK] = {0, 1},
         [SS_RING_BEGIN] = {1, 2}, [SS_RING_END] = {1, 1},    [SS_RING_FLOW] = {1, 1},
         [SS_RING_COUNT] = {1, 1}, [SS_RING_STEP] = {1, 1},   [SS_RING_EPOCH] = {1, 1},
-        [SS_RING_PHASE] = {0, 0}, [SS_RING_WINDOW] = {1, 1}, [SS_RING_THREAD_NAME] = {0, 0},
+        [SS_RING_PHASE] = {0, 0}, [SS_RING_WINDOW] = {1, 2}, [SS_RING_THREAD_NAME] = {0, 0},
         [SS_RING_FACT] = {1, 1}};
     return record->type > SS_RING_NOTHING && record->type < SS_RING_TYPE_COUNT &&
            record->more >= continuations[record->type].least &&

@@ -59,10 +59,12 @@ enum ss_ring_clock {
 /* --- names of files --------------------------------------------------------------------------
  * FOLDER/PID.STARTTIME.N.ring, N from 0: one more for each exec. A recording's own folder also
  * holds "recorder": one page, a header of which only the recorder's line is filled; a program that
- * starts takes over what it says. */
+ * starts takes over what it says. Beside the ring file lies, as PID.STARTTIME.N.sealed, what the
+ * recorder tells the program (ring/sealed.h). */
 
 #define SS_RING_RECORDER_FILE "recorder"
 #define SS_RING_FILE_SUFFIX ".ring"
+#define SS_RING_SEALED_SUFFIX ".sealed"
 
 /* --- header ---------------------------------------------------------------------------------- */
 
@@ -100,6 +102,7 @@ struct ss_ring_header {
     _Atomic int32_t recorder_pid;
     _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, once a second at least */
     _Atomic uint32_t patience_ms;  /* without a heartbeat; 0: the default */
+    _Atomic uint32_t flush_done;   /* the flush_wanted up to which everything is written */
 
     /* The program, rarely. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint32_t thread_count; /* publishes directory entries */
@@ -116,6 +119,9 @@ struct ss_ring_header {
     _Atomic uint32_t action;                          /* of the schedule, now */
     _Atomic uint32_t steps;                           /* whole ones that the schedule has seen */
     _Atomic uint32_t most_steps;                      /* of one epoch, or of the run */
+    _Atomic uint32_t scheduled;    /* schedules that the program brought itself; 0: none */
+    _Atomic int64_t batch;         /* of the epoch, from 0 */
+    _Atomic uint32_t flush_wanted; /* counts what was asked for; see flush_done */
 };
 
 /* --- directory ------------------------------------------------------------------------------- */
@@ -189,8 +195,8 @@ enum ss_ring_type {
     SS_RING_STEP,    /* value: the step that begins now */
     SS_RING_EPOCH,   /* value: the epoch that begins now */
     SS_RING_PHASE,   /* name: the phase that begins now; 0: none */
-    SS_RING_WINDOW, /* detail: action that begins now (SS_RING_WINDOW_…); value step, extra window
-                     */
+    SS_RING_WINDOW, /* detail: action that begins now (SS_RING_WINDOW_…); value step, extra window.
+                       A second continuation: value batch of the epoch */
     SS_RING_THREAD_NAME, /* name: of this thread */
     SS_RING_FACT,        /* name: key; value, extra its type (a fact of the process) */
     SS_RING_TYPE_COUNT,

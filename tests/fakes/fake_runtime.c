@@ -182,6 +182,25 @@ static void fact(stepscope_name key, unsigned type, uint64_t bits)
     tell("fact %s %s", texts[key], value(type, bits));
 }
 
+static int schedule(const char *text)
+{
+    tell("schedule %s", text != NULL ? text : "-");
+    return 0;
+}
+
+static int sealed(uint64_t number, uint32_t timeout_ms, struct stepscope_sealed *out)
+{
+    (void)out;
+    tell("sealed %" PRIu64 " %" PRIu32, number, timeout_ms);
+    return -1;
+}
+
+static int flush(uint32_t timeout_ms)
+{
+    tell("flush %" PRIu32, timeout_ms);
+    return 1;
+}
+
 static const stepscope_runtime runtime = {.size = sizeof runtime,
                                           .gate = &gate_word,
                                           .domain = domain,
@@ -205,7 +224,10 @@ static const stepscope_runtime runtime = {.size = sizeof runtime,
                                           .thread_name = thread_name,
                                           .fact = fact,
                                           .next_step = next_step,
-                                          .begin_epoch = begin_epoch};
+                                          .begin_epoch = begin_epoch,
+                                          .schedule = schedule,
+                                          .sealed = sealed,
+                                          .flush = flush};
 
 const stepscope_runtime *stepscope_runtime_get(uint32_t version)
 {

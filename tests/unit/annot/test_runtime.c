@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -520,6 +521,93 @@ static void remove_folder(void)
     rmdir(folder);
 }
 
+/* --- what a recorder tells the program -------------------------------------------------------- */
+
+static void tell_program(const char *text)
+{
+    char path[512];
+    assert_true(find_file(getpid(), path, sizeof path));
+    strcpy(strrchr(path, '.'), SS_RING_SEALED_SUFFIX);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void *tell_later(void *text)
+{
+    usleep(20000);
+    tell_program(text);
+    return NULL;
+}
+
+static void test_program_hears_of_sealed_windows(void **state)
+{
+    (void)state;
+    struct stepscope_sealed sealed = {.size = sizeof sealed};
+    assert_int_equal(stepscope_wait_sealed(0, 1, &sealed), 0);
+    tell_program("0 5 7 0 /tmp/a b.pftrace\n1 9 9 1 /tmp/hal");
+    assert_int_equal(stepscope_wait_sealed(0, 0, &sealed), 1);
+    assert_int_equal(sealed.window, 0);
+    assert_int_equal(sealed.first_step, 5);
+    assert_int_equal(sealed.last_step, 7);
+    assert_int_equal(sealed.flags, 0);
+    assert_string_equal(sealed.path, "/tmp/a b.pftrace");
+    assert_int_equal(stepscope_wait_sealed(1, 1, &sealed), 0); /* half a line is none */
+    pthread_t thread;
+    char rest[] = "f.json\nend\n";
+    assert_int_equal(pthread_create(&thread, NULL, tell_later, rest), 0);
+    assert_int_equal(stepscope_wait_sealed(1, 60000, &sealed), 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(sealed.flags, STEPSCOPE_SEALED_PARTIAL);
+    assert_string_equal(sealed.path, "/tmp/half.json");
+    assert_int_equal(stepscope_wait_sealed(0, 0, &sealed), 1);
+    assert_int_equal(stepscope_wait_sealed(2, 60000, &sealed), -1);
+}
+
+static void test_waiting_ends_with_the_recorder(void **state)
+{
+    (void)state;
+    struct stepscope_sealed sealed = {.size = sizeof sealed};
+    struct recorded silent;
+    start(&silent, 0, 1); /* heard of long ago */
+    assert_int_equal(stepscope_wait_sealed(1000, 60000, &sealed), -1);
+    assert_int_equal(stepscope_flush(60000), -1);
+    close_recorded(&silent);
+}
+
+static void test_flush_waits_for_the_recorder(void **state)
+{
+    struct recorded *recorded = *state;
+    assert_int_equal(stepscope_flush(1), 0);
+    struct ss_ring_header *header = recorded->consumer.header;
+    atomic_store(&header->flush_done, atomic_load(&header->flush_wanted) + 1);
+    assert_int_equal(stepscope_flush(60000), 1);
+}
+
+static void test_program_brings_its_schedule(void **state)
+{
+    struct recorded *recorded = *state;
+    const struct ss_ring_header *header = recorded->consumer.header;
+    assert_int_equal(stepscope_schedule("wait=1,wait"), -1);
+    assert_int_equal(atomic_load(&header->scheduled), 0);
+    assert_int_equal(stepscope_schedule("wait=1,active=2,repeat=1"), 0);
+    assert_int_equal(atomic_load(&header->scheduled), 1);
+    assert_int_equal(atomic_load(&header->window), 0);
+    stepscope_next_step();
+    assert_int_equal(atomic_load(&header->window), 1);
+    assert_int_equal(stepscope_schedule("active=1"), 0); /* cuts it, and begins at once */
+    assert_int_equal(atomic_load(&header->window), 2);
+    assert_int_equal(stepscope_schedule(NULL), 0);
+    assert_int_equal(atomic_load(&header->window), 0);
+    stepscope_next_step();
+    assert_int_equal(atomic_load(&header->window), 0);
+    assert_int_equal(atomic_load(&header->scheduled), 3);
+    drain(recorded);
+    assert_int_equal(recorded->by_type[SS_RING_WINDOW], 4);
+    assert_int_equal(check_sums(recorded), recorded->records);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -551,6 +639,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_raw_fork_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_records_survive_a_kill, setup, teardown),
         cmocka_unit_test_setup_teardown(test_file_cut_under_the_recorder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_program_hears_of_sealed_windows, setup, teardown),
+        cmocka_unit_test(test_waiting_ends_with_the_recorder),
+        cmocka_unit_test_setup_teardown(test_flush_waits_for_the_recorder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_program_brings_its_schedule, setup, teardown),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_folder();

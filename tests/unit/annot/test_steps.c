@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "annot/schedule_text.h"
 #include "annot/steps.h"
 
 static struct ss_steps steps;
@@ -186,12 +187,71 @@ static void a_child_starts_anew(void **state)
     assert_string_equal(story, "s0 s1S");
 }
 
+static void change_schedule(const char *text)
+{
+    struct ss_schedule schedule;
+    if (text != NULL) {
+        assert_int_equal(ss_schedule_parse(text, &schedule, NULL), SS_OK);
+    }
+    struct ss_steps_change change = ss_steps_schedule(&steps, text != NULL ? &schedule : NULL);
+    assert_false(change.busy);
+    assert_true(change.changes_window);
+    size_t used = strlen(story);
+    snprintf(story + used, sizeof story - used, " %s%c%u", change.cut ? "~" : "", text ? '(' : ')',
+             change.window);
+}
+
+static void programs_bring_schedules(void **state)
+{
+    (void)state;
+    with_schedule(NULL);
+    next();
+    change_schedule("active=2,repeat=1"); /* step 1 is the first */
+    next();
+    next();
+    next();
+    change_schedule("wait=1,active=9");
+    next();
+    change_schedule(NULL); /* cut */
+    next();
+    change_schedule("active=1,repeat=1"); /* goes on counting windows */
+    begin(9);                             /* is the step that began with it */
+    begin(10);
+    end();
+    assert_string_equal(story, "s1 (1 s2S s3]. s4 (0 s5[2 ~)0 s6 (3 s9 s10]. ");
+}
+
+static void batches_are_counted(void **state)
+{
+    (void)state;
+    with_schedule(NULL);
+    next();
+    assert_int_equal(steps.batch, 1); /* step 0 is over */
+    epoch(5, 0);
+    assert_int_equal(steps.batch, 0);
+    next();
+    next();
+    assert_int_equal(steps.batch, 2);
+    epoch(5, 3);
+    begin(17);
+    assert_int_equal(steps.batch, 3);
+    begin(18);
+    assert_int_equal(steps.batch, 4);
+    with_schedule(NULL);
+    begin(0);
+    assert_int_equal(steps.batch, 0);
+    begin(1);
+    assert_int_equal(steps.batch, 1);
+}
+
 static void who_comes_in_between_is_turned_away(void **state)
 {
     (void)state;
     with_schedule(NULL);
     atomic_store(&steps.is_marking, true);
     struct ss_steps_wish wish = {.mark = SS_STEPS_NEXT, .number = -1};
+    assert_true(ss_steps_mark(&steps, &wish).busy);
+    assert_true(ss_steps_schedule(&steps, NULL).busy);
     assert_true(ss_steps_mark(&steps, &wish).busy);
     atomic_store(&steps.is_marking, false);
     assert_false(ss_steps_mark(&steps, &wish).busy);
@@ -207,6 +267,8 @@ int main(void)
         cmocka_unit_test(epochs_of_both_kinds),
         cmocka_unit_test(epochs_of_a_run_are_labels),
         cmocka_unit_test(a_child_starts_anew),
+        cmocka_unit_test(programs_bring_schedules),
+        cmocka_unit_test(batches_are_counted),
         cmocka_unit_test(who_comes_in_between_is_turned_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
