@@ -108,6 +108,19 @@ static void count_rows(const struct ss_model *model, uint32_t input, struct ss_t
     }
 }
 
+static const char *not_injected(const struct ss_model *model, uint32_t input)
+{
+    for (size_t i = 0; i < model->sources.count; i++) {
+        const struct ss_model_source *source = &model->sources.data[i];
+        const char *name = ss_model_text(model, source->name);
+        if (source->input == input && source->status == SS_SOURCE_UNAVAILABLE &&
+            (strcmp(name, "itt") == 0 || strcmp(name, "nvtx") == 0)) {
+            return ss_model_text(model, source->reason);
+        }
+    }
+    return "";
+}
+
 static void describe_input(const struct ss_model *model, uint32_t index, struct ss_trust_input *out)
 {
     const struct ss_model_input *input = &model->inputs.data[index];
@@ -128,6 +141,7 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     } else if (summary->last_event_ns > summary->first_event_ns) {
         out->duration_s = (double)(summary->last_event_ns - summary->first_event_ns) / 1e9;
     }
+    out->not_injected = not_injected(model, index);
     count_rows(model, index, out);
     sum_counts(model, index, out);
     sum_events(model, index, out);
@@ -202,6 +216,7 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     all->events += one->events;
     all->events_dropped += one->events_dropped;
     all->processes_short += one->processes_short;
+    all->not_injected = all->not_injected[0] != '\0' ? all->not_injected : one->not_injected;
     all->repaired_places += one->repaired_places;
     all->repaired_bytes += one->repaired_bytes;
     /* Inputs of different rates have no one rate. */

@@ -45,6 +45,7 @@ struct ss_trust_input {
     uint64_t seen, partial, lost, dropped, processes_short;
     /* Of the programs' annotations: marked by them, and not stored. */
     uint64_t events, events_dropped;
+    const char *not_injected; /* why ITT or NVTX was not recorded though it was asked for; "" */
     uint64_t repaired_places, repaired_bytes; /* what `repair` had to leave out */
 };
 

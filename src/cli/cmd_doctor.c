@@ -8,6 +8,8 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/doctor_findings.h"
+#include "platform/runtime_library.h"
+#include "record/injection.h"
 #include "source/registry.h"
 
 enum { MOST_FINDINGS = 32, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
@@ -30,6 +32,17 @@ static size_t examine_sources(struct ss_finding *findings)
     return count;
 }
 
+static void examine_injection(struct ss_finding *finding)
+{
+    char library[4096];
+    struct ss_strbuf taken;
+    ss_strbuf_init(&taken, 65536);
+    ss_injection_list_taken(&taken);
+    bool is_there = ss_runtime_library_find(library, sizeof library);
+    ss_finding_injection(is_there ? library : "", taken.length > 0 ? taken.data : "", finding);
+    ss_strbuf_fini(&taken);
+}
+
 static size_t examine(struct ss_finding *findings)
 {
     size_t count = 0;
@@ -50,6 +63,7 @@ static size_t examine(struct ss_finding *findings)
 
     ss_finding_children(&host, &findings[count++]);
     count += examine_sources(findings + count);
+    examine_injection(&findings[count++]);
     ss_finding_clock(&host, &findings[count++]);
 
     struct ss_folder_facts folder;

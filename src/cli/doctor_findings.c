@@ -248,6 +248,22 @@ void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state 
         "%s", reason);
 }
 
+void ss_finding_injection(const char *library, const char *taken, struct ss_finding *finding)
+{
+    const char *name = "injection";
+    if (library[0] == '\0') {
+        say(finding, name, SS_VERDICT_LIMITED,
+            "libstepscope.so.0 is neither beside this program nor in its ../lib: annotations of "
+            "programs with ITT or NVTX are not recorded");
+        fix(finding, "install stepscope with its libraries");
+    } else if (taken[0] != '\0') {
+        say(finding, name, SS_VERDICT_LIMITED, "another tool's is left as it is: %s", taken);
+        fix(finding, "unset it to have stepscope record these annotations");
+    } else {
+        say(finding, name, SS_VERDICT_OK, "programs with ITT or NVTX load %s", library);
+    }
+}
+
 void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding)
 {
     say(finding, "machine", SS_VERDICT_FACT, "%s, %d %s usable", host->kernel, host->cores,

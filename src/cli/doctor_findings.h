@@ -39,6 +39,9 @@ void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding 
 /* Of one row of source/registry.h: what its probe said. */
 void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state state,
                        const char *reason, struct ss_finding *finding);
+/* `library`: libstepscope; "" when it is not there. `taken`: variables that are not ours; "": none.
+ */
+void ss_finding_injection(const char *library, const char *taken, struct ss_finding *finding);
 void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding);
 
 #endif

@@ -144,8 +144,10 @@ static void markdown_child_environment(struct ss_strbuf *out)
         const char *name, *text;
     } rows[] = {
 #define SS_CHILD_ENV(name, value, text) {#name, text},
+#define SS_CHILD_INJECT(name, source, text) {#name, text},
 #include "record/child_env.def"
 #undef SS_CHILD_ENV
+#undef SS_CHILD_INJECT
     };
     ss_strbuf_append_text(out,
                           "\nThe program that `record` starts gets, unless `--no-inject` is given "

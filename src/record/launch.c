@@ -8,52 +8,57 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/strbuf.h"
+#include "platform/runtime_library.h"
 
 const struct ss_child_env ss_child_env_table[] = {
-#define SS_CHILD_ENV(name, value, help) {#name, value, help},
+#define SS_CHILD_ENV(name, value, help) {#name, value, help, NULL},
+#define SS_CHILD_INJECT(name, source, help) {#name, "%l", help, source},
 #include "record/child_env.def"
 #undef SS_CHILD_ENV
+#undef SS_CHILD_INJECT
 };
 const size_t ss_child_env_count = sizeof ss_child_env_table / sizeof ss_child_env_table[0];
 
-static void hand_environment(const struct ss_record_options *options, const char *rings)
+/* What stands for a letter behind `%` in a value; NULL: there is none. */
+static const char *meaning(char letter, const struct ss_record_options *options,
+                           const struct ss_handed *handed)
+{
+    switch (letter) {
+    case 'o':
+        return options->output;
+    case 'r':
+        return handed->rings[0] != '\0' ? handed->rings : NULL;
+    case 's':
+        return options->schedule;
+    case 'l':
+        return handed->library[0] != '\0' ? handed->library : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static void hand_environment(const struct ss_record_options *options,
+                             const struct ss_handed *handed)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
+        const char *value = meaning(row->value[1], options, handed);
         const char *present = getenv(row->name);
-        if ((strstr(row->value, "%r") != NULL && rings[0] == '\0') ||
-            (strstr(row->value, "%s") != NULL && options->schedule == NULL)) {
+        if (value == NULL) {
             continue;
         }
-        if (present != NULL) {
+        if (present == NULL) {
+            setenv(row->name, value, 0);
+        } else if (row->injected == NULL || !ss_runtime_library_is(present)) {
             ss_log(SS_WARN, "record", "%s is set already (%s) and is left as it is", row->name,
                    present);
-            continue;
         }
-        struct ss_strbuf value;
-        ss_strbuf_init(&value, 65536);
-        for (const char *at = row->value; *at != '\0'; at++) {
-            if (at[0] == '%' && at[1] == 'o') {
-                ss_strbuf_append_text(&value, options->output);
-                at++;
-            } else if (at[0] == '%' && at[1] == 'r') {
-                ss_strbuf_append_text(&value, rings);
-                at++;
-            } else if (at[0] == '%' && at[1] == 's') {
-                ss_strbuf_append_text(&value, options->schedule);
-                at++;
-            } else {
-                ss_strbuf_append_char(&value, *at);
-            }
-        }
-        setenv(row->name, value.data, 0);
-        ss_strbuf_fini(&value);
     }
 }
 
 static _Noreturn void become_program(const struct ss_record_options *options,
-                                     const struct ss_program_signals *signals, const char *rings,
+                                     const struct ss_program_signals *signals,
+                                     const struct ss_handed *handed,
                                      struct ss_record_shared *shared, int go_fd)
 {
     char go = 0;
@@ -66,7 +71,7 @@ static _Noreturn void become_program(const struct ss_record_options *options,
     }
     atomic_store(&shared->program_pid, (int)getpid());
     if (options->inject) {
-        hand_environment(options, rings);
+        hand_environment(options, handed);
     }
     sigaction(SIGCHLD, &signals->child, NULL);
     sigaction(SIGPIPE, &signals->pipe, NULL);
@@ -78,9 +83,9 @@ static _Noreturn void become_program(const struct ss_record_options *options,
 }
 
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,
-                                 const struct ss_program_signals *signals, const char *rings,
-                                 struct ss_record_shared *shared, struct ss_launch *launch,
-                                 struct ss_error *err)
+                                 const struct ss_program_signals *signals,
+                                 const struct ss_handed *handed, struct ss_record_shared *shared,
+                                 struct ss_launch *launch, struct ss_error *err)
 {
     int go[2];
     if (pipe2(go, O_CLOEXEC) != 0) {
@@ -95,7 +100,7 @@ enum ss_status ss_launch_prepare(const struct ss_record_options *options,
     }
     if (pid == 0) {
         close(go[1]);
-        become_program(options, signals, rings, shared, go[0]);
+        become_program(options, signals, handed, shared, go[0]);
     }
     close(go[0]);
     *launch = (struct ss_launch){pid, go[1]};

@@ -30,16 +30,24 @@ struct ss_program_signals {
 /* Exit statuses of a program that could not be run, as shells have them. */
 enum { SS_EXIT_OURS = 125, SS_EXIT_NOT_EXECUTABLE = 126, SS_EXIT_NOT_FOUND = 127 };
 
-/* `rings`: the folder for the program's annotations; "": none. */
+/* What the values of child_env.def stand for, as far as the options do not say it. */
+struct ss_handed {
+    const char *rings;   /* the folder for the program's annotations; "": none */
+    const char *library; /* libstepscope, for programs to load; "": none */
+};
+
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,
-                                 const struct ss_program_signals *signals, const char *rings,
-                                 struct ss_record_shared *shared, struct ss_launch *launch,
-                                 struct ss_error *err);
+                                 const struct ss_program_signals *signals,
+                                 const struct ss_handed *handed, struct ss_record_shared *shared,
+                                 struct ss_launch *launch, struct ss_error *err);
 void ss_launch_go(struct ss_launch *launch);
 
 /* One row of child_env.def. */
 struct ss_child_env {
-    const char *name, *value, *help;
+    const char *name;
+    const char *value; /* "%" and a letter: what stands for it */
+    const char *help;
+    const char *injected; /* NULL, or which source of the trace makes the program load us by it */
 };
 extern const struct ss_child_env ss_child_env_table[];
 extern const size_t ss_child_env_count;

@@ -20,6 +20,7 @@
 #include "platform/priority.h"
 #include "record/annotations.h"
 #include "record/facts.h"
+#include "record/injection.h"
 #include "record/launch.h"
 #include "record/process_table.h"
 #include "record/sources.h"
@@ -241,12 +242,20 @@ static void begin_annotations(struct session *session)
     }
 }
 
+static const char *rings_folder(const struct session *session)
+{
+    return session->annotations != NULL ? ss_record_annotations_folder(session->annotations) : "";
+}
+
 static enum ss_status start_target(struct session *session,
                                    const struct ss_program_signals *signals, struct ss_error *err)
 {
     const struct ss_record_options *options = session->options;
     uint64_t since_ns = ss_clock_monotonic_ns();
     char reason[512] = "";
+    struct ss_injection injection;
+    ss_injection_find(options, rings_folder(session), &injection);
+    SS_TRY(ss_injection_tell(&injection, session->context.writer, err));
     if (options->attach_pid != 0) {
         session->program = options->attach_pid;
         session->processes = ss_process_table_open(&session->context, session->program,
@@ -257,9 +266,9 @@ static enum ss_status start_target(struct session *session,
         return SS_OK;
     }
     struct ss_launch launch;
-    const char *rings =
-        session->annotations != NULL ? ss_record_annotations_folder(session->annotations) : "";
-    SS_TRY(ss_launch_prepare(options, signals, rings, session->shared, &launch, err));
+    struct ss_handed handed = {.rings = rings_folder(session),
+                               .library = injection.is_off ? "" : injection.library};
+    SS_TRY(ss_launch_prepare(options, signals, &handed, session->shared, &launch, err));
     session->program = launch.pid;
     ss_descriptors_release(-1); /* the program's now: whoever reads from it must see it end */
     session->processes = ss_process_table_open(&session->context, launch.pid,

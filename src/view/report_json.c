@@ -73,6 +73,7 @@ static json_t *input_of(const struct ss_trust_input *input)
     put_real(object, "achieved_hz", input->achieved_hz);
     put_count(object, "processes", input->processes);
     put_count(object, "threads", input->threads);
+    put_text(object, "not_injected", input->not_injected);
     put_count(object, "samples", input->samples);
     json_object_set_new(object, "lines",
                         raw ? json_integer((json_int_t)input->lines) : json_null());

@@ -186,6 +186,11 @@ static void print_events(struct panel *panel, const struct ss_trust_input *all)
         add_share(panel, "dropped", all->events_dropped, all->events);
         end_line(panel);
     }
+    if (all->not_injected[0] != '\0') {
+        begin_line(panel, "Left out");
+        add_format(panel, "%s", all->not_injected);
+        end_line(panel);
+    }
 }
 
 /* A repaired file is whole again, yet not all that was recorded. */

@@ -145,6 +145,18 @@ static void test_folder(void **state)
     expect(&finding, SS_VERDICT_NO, "No such file", "-o");
 }
 
+static void test_injection(void **state)
+{
+    (void)state;
+    struct ss_finding finding;
+    ss_finding_injection("/usr/lib/libstepscope.so.0", "", &finding);
+    expect(&finding, SS_VERDICT_OK, "/usr/lib/libstepscope.so.0", "");
+    ss_finding_injection("/usr/lib/libstepscope.so.0", "A_VARIABLE (x.so)", &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "A_VARIABLE (x.so)", "unset");
+    ss_finding_injection("", "", &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "libstepscope.so.0", "install");
+}
+
 static void test_facts_of_this_machine(void **state)
 {
     (void)state;
@@ -189,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_children),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_injection),
         cmocka_unit_test(test_facts_of_this_machine),
         cmocka_unit_test(test_version_in_name),
     };

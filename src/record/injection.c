@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/injection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/runtime_library.h"
+#include "record/launch.h"
+
+void ss_injection_find(const struct ss_record_options *options, const char *rings,
+                       struct ss_injection *injection)
+{
+    *injection = (struct ss_injection){.is_off = true};
+    if (options->attach_pid != 0) {
+        snprintf(injection->reason, sizeof injection->reason,
+                 "handed to a program as it starts, not with --pid");
+    } else if (!options->inject) {
+        snprintf(injection->reason, sizeof injection->reason, "--no-inject");
+    } else if (rings[0] == '\0') {
+        snprintf(injection->reason, sizeof injection->reason, "no annotations can be recorded");
+    } else if (!ss_runtime_library_find(injection->library, sizeof injection->library)) {
+        snprintf(injection->reason, sizeof injection->reason,
+                 SS_RUNTIME_LIBRARY " is neither in %s nor in its ../lib: install it there",
+                 injection->library[0] != '\0' ? injection->library : "stepscope's folder");
+        injection->is_missing = true;
+    } else {
+        injection->is_off = false;
+    }
+}
+
+/* Whoever set it keeps it: NULL, or the value. */
+static const char *taken(const struct ss_child_env *row)
+{
+    const char *present = row->injected != NULL ? getenv(row->name) : NULL;
+    return present != NULL && !ss_runtime_library_is(present) ? present : NULL;
+}
+
+void ss_injection_list_taken(struct ss_strbuf *text)
+{
+    for (size_t i = 0; i < ss_child_env_count; i++) {
+        const char *value = taken(&ss_child_env_table[i]);
+        if (value != NULL) {
+            ss_strbuf_append_format(text, "%s%s (%s)", text->length > 0 ? ", " : "",
+                                    ss_child_env_table[i].name, value);
+        }
+    }
+}
+
+static void describe(const struct ss_injection *injection, const struct ss_child_env *row,
+                     struct ss_trace_source *source, char *text, size_t size)
+{
+    const char *present = getenv(row->name);
+    if (injection->is_off) {
+        source->status = injection->is_missing ? SS_SOURCE_UNAVAILABLE : SS_SOURCE_OFF;
+        snprintf(text, size, "%s", injection->reason);
+    } else if (taken(row) != NULL) {
+        source->status = SS_SOURCE_UNAVAILABLE;
+        snprintf(text, size, "%s is set already (%s) and was left as it is", row->name, present);
+    } else {
+        source->status = SS_SOURCE_RAN;
+        snprintf(text, size, "%s=%s", row->name, present != NULL ? present : injection->library);
+    }
+}
+
+enum ss_status ss_injection_tell(const struct ss_injection *injection,
+                                 struct ss_trace_writer *writer, struct ss_error *err)
+{
+    uint32_t ref = SS_INJECTIONS_SOURCE_REF;
+    for (size_t i = 0; i < ss_child_env_count; i++) {
+        const struct ss_child_env *row = &ss_child_env_table[i];
+        if (row->injected == NULL) {
+            continue;
+        }
+        char text[4500];
+        struct ss_trace_source source = {.ref = ref++, .name = ss_strview_of(row->injected)};
+        describe(injection, row, &source, text, sizeof text);
+        source.reason = ss_strview_of(text);
+        SS_TRY(ss_trace_writer_source(writer, &source, err));
+    }
+    return SS_OK;
+}
