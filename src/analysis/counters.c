@@ -22,6 +22,7 @@ static const struct ss_column columns[SS_COUNTER_COLUMNS] = {
     [SS_COUNTER_P95] = {.key = "p95", .unit = "unit of the row"},
     [SS_COUNTER_MAX] = {.key = "max", .unit = "unit of the row"},
     [SS_COUNTER_LAST] = {.key = "last", .unit = "unit of the row"},
+    [SS_COUNTER_RATE] = {.key = "rate_per_s", .unit = "unit of the row, per second"},
 };
 
 enum { MAX_GROUP_TEXT = 1 << 16 };
@@ -98,6 +99,37 @@ static void weigh(const struct ss_model *model, const struct ss_model_track *tra
     }
 }
 
+/* Leaves out what held for no time; the last value that did. */
+static void drop_weightless(struct reals *reals, double *last)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < reals->count; i++) {
+        if (reals->data[i].weight > 0) {
+            *last = reals->data[i].value;
+            reals->data[kept++] = reals->data[i];
+        }
+    }
+    reals->count = kept;
+}
+
+/* What a counter of changes or a total grew by from its first value to its last, a second. */
+static struct ss_cell rate_cell(const struct ss_model *model, enum ss_counter_kind kind,
+                                size_t first, size_t end)
+{
+    const struct ss_model_value *from = NULL, *to = NULL;
+    for (size_t i = first; i < end; i++) {
+        if (isfinite(ss_model_real(&model->values.data[i]))) {
+            to = &model->values.data[i];
+            from = from == NULL ? to : from;
+        }
+    }
+    if (kind == SS_COUNTER_GAUGE || from == NULL || to->time_ns <= from->time_ns) {
+        return (struct ss_cell){0};
+    }
+    double grown = ss_model_real(to) - ss_model_real(from);
+    return ss_cell_real(grown * 1e9 / (double)(to->time_ns - from->time_ns));
+}
+
 static struct ss_cell group_cell(const struct ss_model *model, uint32_t track,
                                  struct ss_arena *arena)
 {
@@ -148,6 +180,13 @@ static void fill_row(const struct ss_model *model, size_t first, size_t end, str
     }
     bool whole = are_whole(model, first, end);
     weigh(model, track, first, end, reals);
+    if (track->counter == SS_COUNTER_GAUGE && track->parent != 0 && track->process != 0) {
+        double newest = 0;
+        drop_weightless(reals, &newest);
+        cells[SS_COUNTER_COUNT] = ss_cell_integer((int64_t)reals->count);
+        cells[SS_COUNTER_LAST] = number_cell(newest, whole);
+    }
+    cells[SS_COUNTER_RATE] = rate_cell(model, track->counter, first, end);
     ss_sort_weighted(reals->data, reals->count);
     cells[SS_COUNTER_MIN] = number_cell(reals->data[0].value, whole);
     cells[SS_COUNTER_MEAN] = ss_cell_real(ss_mean(reals->data, reals->count));
@@ -158,16 +197,23 @@ static void fill_row(const struct ss_model *model, size_t first, size_t end, str
 
 /* The values of one counter: [first, end) of the model. */
 struct series {
-    uint32_t process, group, track;
+    uint32_t process, top, group, track;
+    int32_t rank; /* of the topmost group */
     size_t first, end;
 };
 
-/* The host's first, then each process's; what is in one group together. */
+/* The host's first, then each process's: groups by their rank, what is in one group together. */
 static int compare_series(const void *left, const void *right)
 {
     const struct series *a = left, *b = right;
     if (a->process != b->process) {
         return a->process < b->process ? -1 : 1;
+    }
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
+    if (a->top != b->top) {
+        return a->top < b->top ? -1 : 1;
     }
     if (a->group != b->group) {
         return a->group < b->group ? -1 : 1;
@@ -176,6 +222,16 @@ static int compare_series(const void *left, const void *right)
 }
 
 struct series_list ss_vec_of(struct series);
+
+/* The topmost group around a track; 0: none. */
+static uint32_t top_of(const struct ss_model *model, uint32_t track)
+{
+    uint32_t top = model->tracks.data[track].parent;
+    for (int depth = 0; top != 0 && depth < 64 && model->tracks.data[top].parent != 0; depth++) {
+        top = model->tracks.data[top].parent;
+    }
+    return top;
+}
 
 static void list_series(const struct ss_selection *selection, struct series_list *list)
 {
@@ -187,7 +243,10 @@ static void list_series(const struct ss_selection *selection, struct series_list
         }
         if (ss_selection_has_track(selection, track)) {
             const struct ss_model_track *row = &model->tracks.data[track];
-            ss_vec_push(list, (struct series){row->process, row->parent, track, first, end});
+            uint32_t top = top_of(model, track);
+            int32_t rank = top != 0 ? model->tracks.data[top].rank : 0;
+            ss_vec_push(list,
+                        (struct series){row->process, top, row->parent, track, rank, first, end});
         }
     }
     if (list->count > 0) {

@@ -7,7 +7,8 @@
  *
  * Gauges in a group are metrics of the host or a process, written when they change: mean and
  * percentiles count each value for as long as it held, the last of a host's to the end of the
- * recording. All others count each value once.
+ * recording. Of a process, what held for no time (the 0 that ends its series) is left out. All
+ * others count each value once.
  */
 #ifndef SS_ANALYSIS_COUNTERS_H
 #define SS_ANALYSIS_COUNTERS_H
@@ -29,6 +30,7 @@ enum ss_counter_column {
     SS_COUNTER_P95,
     SS_COUNTER_MAX,
     SS_COUNTER_LAST,
+    SS_COUNTER_RATE, /* of changes and totals: what they grew by per second */
     SS_COUNTER_COLUMNS
 };
 

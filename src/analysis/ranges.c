@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranges.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/distribution.h"
-#include "base/alloc.h"
+#include "analysis/range_rows.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
 
@@ -26,6 +27,11 @@ static const struct ss_column columns[SS_RANGE_COLUMNS] = {
     [SS_RANGE_P95] = {.key = "p95_ns", .unit = "ns"},
     [SS_RANGE_MAX] = {.key = "max_ns", .unit = "ns"},
     [SS_RANGE_CUT] = {.key = "cut", .unit = "ranges"},
+    [SS_RANGE_PAYLOADS] = {.key = "payload_count", .unit = "ranges"},
+    [SS_RANGE_PAYLOAD_SUM] = {.key = "payload_sum", .unit = "of the payload"},
+    [SS_RANGE_PAYLOAD_MIN] = {.key = "payload_min", .unit = "of the payload"},
+    [SS_RANGE_PAYLOAD_MEAN] = {.key = "payload_mean", .unit = "of the payload"},
+    [SS_RANGE_PAYLOAD_MAX] = {.key = "payload_max", .unit = "of the payload"},
 };
 
 enum { MAX_PATH_TEXT = 4096 }; /* hostile traces nest by the ten thousand */
@@ -79,106 +85,9 @@ void ss_track_owner_cells(const struct ss_model *model, uint32_t track, struct s
 
 /* --- by range ------------------------------------------------------------------------------- */
 
-/* One row to be: a path on a track. */
-struct range_row {
-    uint32_t track, path, order;
-    size_t first; /* of its durations */
-    uint64_t count, cut, total_ns, self_ns;
-};
-
-struct range_rows {
-    struct ss_vec_of(struct range_row) rows;
-    uint32_t *row_of; /* by range: row + 1; 0: does not count */
-    uint64_t *durations;
-};
-
-/* Ranges of equal path on tracks of one owner, kind and name are one row: a domain that came
- * twice, the lanes of one track. */
-struct row_key {
-    uint32_t process, thread, kind, name, path;
-};
-
-static void find_rows(const struct ss_selection *selection, struct range_rows *out)
-{
-    const struct ss_model *model = selection->model;
-    struct ss_intern keys;
-    ss_intern_init(&keys); /* id 0 is the empty key: row + 1 */
-    uint32_t last_track = 0, last_path = 0, last_row = 0;
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        if ((range->flags & SS_RANGE_OUTSIDE) != 0 ||
-            !ss_selection_has_track(selection, range->track)) {
-            continue;
-        }
-        if (last_row == 0 || range->track != last_track || range->path != last_path) {
-            const struct ss_model_track *track = &model->tracks.data[range->track];
-            struct row_key key = {track->process, track->thread, (uint32_t)track->kind, track->name,
-                                  range->path};
-            last_row = ss_intern_put(&keys, (const char *)&key, sizeof key);
-            last_track = range->track;
-            last_path = range->path;
-            if (last_row > out->rows.count) {
-                ss_vec_push(&out->rows, (struct range_row){.track = range->track,
-                                                           .path = range->path,
-                                                           .order = last_row});
-            }
-        }
-        out->row_of[i] = last_row;
-        out->rows.data[last_row - 1].count++;
-    }
-    ss_intern_fini(&keys);
-}
-
-/* Takes the time of each range from the self time of the one right around it, which comes before it
- * on the same track and lane and is still open: its path is the parent of this one's. */
-static void find_self(const struct ss_model *model, struct range_rows *out)
-{
-    struct ss_vec_of(size_t) open = {0};
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        bool same = i > 0 && range->track == range[-1].track && range->lane == range[-1].lane;
-        uint32_t depth = model->paths.data[range->path].depth;
-        /* The open ones are those above it: as many as its path has parents. */
-        open.count = same && depth - 1 < open.count ? depth - 1 : same ? open.count : 0;
-        uint64_t duration_ns = range->end_ns - range->begin_ns;
-        if (out->row_of[i] != 0) {
-            out->rows.data[out->row_of[i] - 1].self_ns += duration_ns;
-        }
-        if (open.count > 0 && out->row_of[open.data[open.count - 1]] != 0) {
-            struct range_row *outer = &out->rows.data[out->row_of[open.data[open.count - 1]] - 1];
-            outer->self_ns -= duration_ns < outer->self_ns ? duration_ns : outer->self_ns;
-        }
-        ss_vec_push(&open, i);
-    }
-    ss_vec_fini(&open);
-}
-
-static void add_up(const struct ss_selection *selection, struct range_rows *out)
-{
-    const struct ss_model *model = selection->model;
-    size_t begin = 0;
-    for (size_t i = 0; i < out->rows.count; i++) {
-        out->rows.data[i].first = begin;
-        begin += out->rows.data[i].count;
-        out->rows.data[i].count = 0;
-    }
-    out->durations = ss_alloc((begin + 1) * sizeof *out->durations);
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        if (out->row_of[i] == 0) {
-            continue;
-        }
-        struct range_row *row = &out->rows.data[out->row_of[i] - 1];
-        uint64_t duration_ns = range->end_ns - range->begin_ns;
-        out->durations[row->first + row->count++] = duration_ns;
-        row->total_ns += duration_ns;
-        row->cut += (range->flags & (SS_RANGE_END_UNSEEN | SS_RANGE_BEGIN_UNSEEN)) != 0;
-    }
-}
-
 static int by_total(const void *left, const void *right)
 {
-    const struct range_row *a = left, *b = right;
+    const struct ss_range_row *a = left, *b = right;
     if (a->total_ns != b->total_ns) {
         return a->total_ns > b->total_ns ? -1 : 1;
     }
@@ -187,7 +96,7 @@ static int by_total(const void *left, const void *right)
 
 static int by_self(const void *left, const void *right)
 {
-    const struct range_row *a = left, *b = right;
+    const struct ss_range_row *a = left, *b = right;
     return a->self_ns != b->self_ns ? (a->self_ns > b->self_ns ? -1 : 1) : by_total(left, right);
 }
 
@@ -198,46 +107,84 @@ static void put_text(const struct ss_model *model, uint32_t string, struct ss_ce
     }
 }
 
-static void fill_row(const struct ss_model *model, const struct range_row *row, uint64_t *durations,
-                     struct ss_table *table)
+static struct ss_cell time_cell(uint64_t ns)
+{
+    return ss_cell_integer(ns < INT64_MAX ? (int64_t)ns : INT64_MAX);
+}
+
+/* Whole numbers stay whole while a double holds them exactly. */
+static struct ss_cell number_cell(double value)
+{
+    return fabs(value) < 9007199254740992.0 && value == floor(value)
+               ? ss_cell_integer((int64_t)value)
+               : ss_cell_real(value);
+}
+
+static void fill_payloads(const struct ss_range_row *row, struct ss_cell *cells)
+{
+    cells[SS_RANGE_PAYLOADS] = ss_cell_integer((int64_t)row->payload_count);
+    if (row->payload_count > 0 && isfinite(row->payload_sum)) {
+        cells[SS_RANGE_PAYLOAD_SUM] = number_cell(row->payload_sum);
+        cells[SS_RANGE_PAYLOAD_MIN] = number_cell(row->payload_min);
+        cells[SS_RANGE_PAYLOAD_MEAN] = ss_cell_real(row->payload_sum / (double)row->payload_count);
+        cells[SS_RANGE_PAYLOAD_MAX] = number_cell(row->payload_max);
+    }
+}
+
+/* Who they are: what the rows were put together by. */
+static void fill_identity(const struct ss_model *model, const struct ss_range_row *row,
+                          unsigned grouping, struct ss_table *table, struct ss_cell *cells)
 {
     static const char *const kinds[SS_TRACK_KIND_COUNT] = {
         [SS_TRACK_RANGES] = "range", [SS_TRACK_ASYNC] = "async",  [SS_TRACK_STEPS] = "step",
         [SS_TRACK_PHASES] = "phase", [SS_TRACK_COUNTER] = "none", [SS_TRACK_GROUP] = "none"};
-    struct ss_cell *cells = ss_table_add_row(table);
     const struct ss_model_track *track = &model->tracks.data[row->track];
     const struct ss_model_name *name = &model->names.data[model->paths.data[row->path].name];
-    ss_sort_u64(durations, row->count);
-    cells[SS_RANGE_NAME] = ss_cell_text(ss_intern_get(&model->strings, name->text));
-    cells[SS_RANGE_PATH] = ss_cell_text(ss_range_path_text(model, row->path, &table->texts));
+    struct ss_cell unused;
+    bool by_thread = (grouping & SS_GROUP_THREAD) != 0;
     cells[SS_RANGE_KIND] = ss_cell_text(ss_strview_of(kinds[track->kind]));
-    if (track->kind == SS_TRACK_RANGES || track->kind == SS_TRACK_ASYNC) {
+    if ((grouping & (SS_GROUP_PATH | SS_GROUP_NAME)) != 0) {
+        cells[SS_RANGE_NAME] = ss_cell_text(ss_intern_get(&model->strings, name->text));
+        put_text(model, name->category, &cells[SS_RANGE_CATEGORY]);
+    }
+    if ((grouping & SS_GROUP_PATH) != 0) {
+        cells[SS_RANGE_PATH] = ss_cell_text(ss_range_path_text(model, row->path, &table->texts));
+    }
+    bool is_domain = track->kind == SS_TRACK_RANGES || track->kind == SS_TRACK_ASYNC;
+    if (is_domain && (grouping & SS_GROUP_DOMAIN) != 0) {
         put_text(model, track->name, &cells[SS_RANGE_DOMAIN]);
     }
-    put_text(model, name->category, &cells[SS_RANGE_CATEGORY]);
-    ss_track_owner_cells(model, row->track, &cells[SS_RANGE_PID], &cells[SS_RANGE_TID],
-                         &cells[SS_RANGE_THREAD]);
+    if (by_thread || (grouping & SS_GROUP_PROCESS) != 0) {
+        ss_track_owner_cells(model, row->track, &cells[SS_RANGE_PID],
+                             by_thread ? &cells[SS_RANGE_TID] : &unused,
+                             by_thread ? &cells[SS_RANGE_THREAD] : &unused);
+    }
+}
+
+static void fill_row(const struct ss_model *model, const struct ss_range_row *row,
+                     const uint64_t *durations, unsigned grouping, struct ss_table *table)
+{
+    struct ss_cell *cells = ss_table_add_row(table);
+    fill_identity(model, row, grouping, table, cells);
     cells[SS_RANGE_COUNT] = ss_cell_integer((int64_t)row->count);
-    cells[SS_RANGE_TOTAL] = ss_cell_integer((int64_t)row->total_ns);
-    cells[SS_RANGE_SELF] = ss_cell_integer((int64_t)row->self_ns);
-    cells[SS_RANGE_MEAN] = ss_cell_integer((int64_t)(row->total_ns / row->count));
-    cells[SS_RANGE_P50] = ss_cell_integer((int64_t)ss_percentile_u64(durations, row->count, 50));
-    cells[SS_RANGE_P95] = ss_cell_integer((int64_t)ss_percentile_u64(durations, row->count, 95));
-    cells[SS_RANGE_MAX] = ss_cell_integer((int64_t)durations[row->count - 1]);
+    cells[SS_RANGE_TOTAL] = time_cell(row->total_ns);
+    cells[SS_RANGE_SELF] = time_cell(row->self_ns);
+    cells[SS_RANGE_MEAN] = time_cell(row->sum_ns / row->count);
+    cells[SS_RANGE_P50] = time_cell(ss_percentile_u64(durations, row->count, 50));
+    cells[SS_RANGE_P95] = time_cell(ss_percentile_u64(durations, row->count, 95));
+    cells[SS_RANGE_MAX] = time_cell(durations[row->count - 1]);
     cells[SS_RANGE_CUT] = ss_cell_integer((int64_t)row->cut);
+    fill_payloads(row, cells);
 }
 
 void ss_ranges_table(const struct ss_selection *selection, const struct ss_ranges_options *options,
                      struct ss_table *table)
 {
-    const struct ss_model *model = selection->model;
+    unsigned grouping = options->grouping != 0 ? options->grouping : SS_GROUP_DEFAULT;
     *table = (struct ss_table){
         .name = "range", .title = "Ranges", .columns = columns, .column_count = SS_RANGE_COLUMNS};
-    struct range_rows all = {.row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t))};
-    ss_vec_reserve(&all.rows, 16);
-    find_rows(selection, &all);
-    add_up(selection, &all);
-    find_self(model, &all);
+    struct ss_range_rows all;
+    ss_range_rows_init(&all, selection, grouping);
     if (all.rows.count > 0) {
         qsort(all.rows.data, all.rows.count, sizeof *all.rows.data,
               options->sort == SS_SORT_SELF ? by_self : by_total);
@@ -247,10 +194,8 @@ void ss_ranges_table(const struct ss_selection *selection, const struct ss_range
             table->hidden_rows++;
             continue;
         }
-        struct range_row *row = &all.rows.data[i];
-        fill_row(model, row, all.durations + row->first, table);
+        const struct ss_range_row *row = &all.rows.data[i];
+        fill_row(selection->model, row, all.durations + row->first, grouping, table);
     }
-    ss_free(all.row_of);
-    ss_free(all.durations);
-    ss_vec_fini(&all.rows);
+    ss_range_rows_fini(&all);
 }

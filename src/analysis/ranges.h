@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ranges cost: one row for each path of names on each thread (or process) and domain. Total
- * is the time between begin and end, self what of it no inner range of the same track covers. A
- * range counts where it begins: whole, and in full when its begin is in the time range asked for.
+ * What ranges cost: one row for each path of names on each thread (or process) and domain, or for
+ * less than that (see range_rows.h). Total is the time between begin and end, recursion counted
+ * once, self what of it no inner range of the same track covers. A range counts where it begins:
+ * whole, and in full when its begin is in the time range asked for.
  * Percentiles are nearest-rank over all ranges of the row. Pure.
  */
 #ifndef SS_ANALYSIS_RANGES_H
@@ -30,6 +31,11 @@ enum ss_range_column {
     SS_RANGE_MAX,
     SS_RANGE_CUT, /* of the count: the begin or the end was not seen, so they are longer than shown
                    */
+    SS_RANGE_PAYLOADS, /* of the count: have a payload that is a number; the rest is of those */
+    SS_RANGE_PAYLOAD_SUM,
+    SS_RANGE_PAYLOAD_MIN,
+    SS_RANGE_PAYLOAD_MEAN,
+    SS_RANGE_PAYLOAD_MAX,
     SS_RANGE_COLUMNS
 };
 
@@ -37,6 +43,7 @@ struct ss_ranges_options {
     size_t size;
     enum ss_hotspots_sort sort;
     uint64_t max_rows; /* 0: all */
+    unsigned grouping; /* enum ss_range_grouping; 0: by path, thread and domain */
 };
 
 void ss_ranges_table(const struct ss_selection *selection, const struct ss_ranges_options *options,

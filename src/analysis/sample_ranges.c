@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analysis/hot_rows.h"
+#include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "base/alloc.h"
 
@@ -16,19 +17,21 @@ static struct path_row *collect(const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
     struct path_row *rows = ss_alloc_zero(model->paths.count, sizeof *rows);
+    uint32_t *same = ss_range_same_paths(model, SS_GROUP_PATH);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         if (selection->totals[i]) {
-            ss_weight_add(&rows[total->range].self, ss_weight_of(total));
+            ss_weight_add(&rows[same[total->range]].self, ss_weight_of(total));
         }
     }
     for (size_t i = model->paths.count; i-- > 0;) {
         rows[i].path = (uint32_t)i;
         ss_weight_add(&rows[i].total, rows[i].self);
         if (i > 0 && model->paths.data[i].parent != 0) {
-            ss_weight_add(&rows[model->paths.data[i].parent].total, rows[i].total);
+            ss_weight_add(&rows[same[model->paths.data[i].parent]].total, rows[i].total);
         }
     }
+    ss_free(same);
     return rows;
 }
 

@@ -8,6 +8,7 @@
 #include "analysis/counters.h"
 #include "analysis/hotspots.h"
 #include "analysis/leaf.h"
+#include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "analysis/trust.h"
 #include "analysis/uncertainty.h"
@@ -43,6 +44,10 @@ static const struct ss_option options[] = {
     {"num-rows", 0, "N", "rows of each table, or \"all\" (default 10; trees and counters: all)",
      NULL, false},
     {"sort", 0, "KEY", "self or total (default self; of ranges total)", NULL, false},
+    {"group", 0, "PARTS",
+     "what keeps ranges in rows of their own, of path, name, thread, process and domain (default "
+     "path,thread,domain)",
+     NULL, false},
     {"min-percent", 0, "P", "smallest share of a tree node, in percent (default 1)", NULL, false},
     {"full-filenames", 0, NULL, "paths as recorded, not shortened to their package", NULL, false},
     {"library-name", 0, "NAME",
@@ -66,6 +71,7 @@ struct request {
     uint64_t max_rows;
     bool has_max_rows;
     enum ss_hotspots_sort sort;
+    unsigned grouping; /* of ranges: enum ss_range_grouping; 0: the default */
     double min_percent;
     bool full_paths;
     struct ss_leaf_options leaf;
@@ -120,6 +126,43 @@ static bool parse_library(const struct ss_arguments *arguments, struct request *
         ss_cli_usage(arguments, "--library-name, --library-substring and --aggregate-leaf-paths "
                                 "belong to --by leaf");
         return false;
+    }
+    return true;
+}
+
+/* "path,thread": the words' bits. */
+static bool parse_grouping(const struct ss_arguments *arguments, struct request *request)
+{
+    static const struct {
+        const char *word;
+        unsigned bit;
+    } words[] = {{"path", SS_GROUP_PATH},
+                 {"name", SS_GROUP_NAME},
+                 {"thread", SS_GROUP_THREAD},
+                 {"process", SS_GROUP_PROCESS},
+                 {"domain", SS_GROUP_DOMAIN}};
+    const char *at = ss_arguments_get(arguments, "group");
+    if (at != NULL && request->by != BY_RANGE) {
+        ss_cli_usage(arguments, "--group belongs to --by range");
+        return false;
+    }
+    while (at != NULL) {
+        const char *comma = strchr(at, ',');
+        size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
+        unsigned bit = 0;
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            bool same = strlen(words[i].word) == length && memcmp(words[i].word, at, length) == 0;
+            bit |= same ? words[i].bit : 0;
+        }
+        if (bit == 0) {
+            ss_cli_usage(arguments,
+                         "--group takes path, name, thread, process and domain, with commas "
+                         "between them, not \"%.*s\"",
+                         (int)length, at);
+            return false;
+        }
+        request->grouping |= bit;
+        at = comma != NULL ? comma + 1 : NULL;
     }
     return true;
 }
@@ -188,6 +231,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
         !ss_arguments_get_choice(arguments, "sort", sort_names, SS_SORT_SELF, &sort) ||
         !ss_arguments_get_number(arguments, "min-percent", 0, 100, 1, &request->min_percent) ||
         !parse_rows(arguments, request) || !parse_library(arguments, request) ||
+        !parse_grouping(arguments, request) ||
         !ss_reading_parse_filters(arguments, "to",
                                   request->by == BY_LEAF ? SS_IDLE_NONE : SS_IDLE_MAIN,
                                   &request->reading) ||
@@ -240,7 +284,8 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
                                        .full_paths = request->full_paths};
         ss_tree_table(selection, &tree, &tables[0]);
     } else if (request->by == BY_RANGE || request->by == BY_SAMPLE_RANGE) {
-        struct ss_ranges_options ranges = {.sort = request->sort, .max_rows = request->max_rows};
+        struct ss_ranges_options ranges = {
+            .sort = request->sort, .max_rows = request->max_rows, .grouping = request->grouping};
         if (request->by == BY_RANGE) {
             ss_ranges_table(selection, &ranges, &tables[0]);
         } else {
@@ -425,6 +470,8 @@ static const char *const examples[] = {
     "deepest functions, and the line of mylib that led there",
     "stepscope report --by line --thread MainThread --from 10 --to 20 run.pftrace",
     "ten seconds of one thread, by line",
+    "stepscope report --by range --group name run.pftrace",
+    "what each annotated range costs, all threads and callers together",
     "stepscope report --by function --format csv -o hot.csv py-spy-outputs/",
     "a folder of py-spy raw files as one CSV",
     NULL};

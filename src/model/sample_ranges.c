@@ -119,6 +119,34 @@ static struct sample_order *order_samples(const struct ss_pending_sample *sample
     return order;
 }
 
+/* The sampler reads the name a moment before or after the time that it notes. So a name whose range
+ * begins or ends close to that time says nothing new: by its time the sample is outside. */
+static bool begins_or_ends_near(const struct ss_model *model, const struct edges *edges,
+                                size_t next, const struct sample_order *at, uint32_t label)
+{
+    enum { MOST_LOOKS = 256 };
+    static const uint64_t near_ns = UINT64_C(100000000);
+    uint32_t text = model->names.data[label].text;
+    for (int side = 0; side < 2; side++) {
+        size_t i = next;
+        for (int looks = 0; looks < MOST_LOOKS; looks++, i += side == 1) {
+            if (side == 0 ? i-- == 0 : i >= edges->count) {
+                break;
+            }
+            const struct edge *edge = &edges->data[i];
+            uint64_t away_ns =
+                side == 0 ? at->time_ns - edge->time_ns : edge->time_ns - at->time_ns;
+            if (edge->thread != at->thread || away_ns > near_ns) {
+                break;
+            }
+            if (model->names.data[name_of(model, edge->range)].text == text) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void ss_find_sample_ranges(struct ss_model *model, size_t first_range,
                            struct ss_pending_sample *samples, size_t count)
 {
@@ -141,7 +169,8 @@ void ss_find_sample_ranges(struct ss_model *model, size_t first_range,
         }
         struct ss_pending_sample *sample = &samples[at->index];
         sample->total.range = path_at(&open, open.count);
-        if (sample->total.range == 0 && sample->label != 0) {
+        if (sample->total.range == 0 && sample->label != 0 &&
+            !begins_or_ends_near(model, &edges, edge, at, sample->label)) {
             sample->total.range = ss_model_path_id(model, 0, sample->label);
         }
     }

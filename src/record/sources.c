@@ -9,6 +9,9 @@
 /* Refs of sources in the trace: 1 and 2 are those of record/facts.h. */
 enum { FIRST_REF = 3, MOST_SOURCES = 16 };
 
+/* Of tracks among their siblings: below what the program marked. */
+enum { FIRST_RANK = 50 };
+
 struct running {
     const struct ss_source_ops *ops;
     void *source; /* NULL: does not run */
@@ -42,12 +45,31 @@ static uint32_t write_track(struct ss_record_sources *sources, struct ss_trace_t
     return track->ref;
 }
 
+/* What one looks at first stands first; the rest in the order in which it came up. */
+static int32_t rank_of_group(const struct ss_trace_track *track)
+{
+    static const char *const first[] = {"CPU",  "CPU cores", "load",  "pressure", "memory",
+                                        "disk", "net",       "usage", "container"};
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        size_t length = strlen(first[i]);
+        const char *name = track->name.data;
+        if (strncmp(name, first[i], length) == 0 &&
+            (name[length] == '\0' || (name[length] == ' ' && i != 0))) {
+            return FIRST_RANK + (int32_t)i;
+        }
+    }
+    return FIRST_RANK + 100 + (int32_t)track->ref;
+}
+
 static uint32_t on_group(void *context, uint32_t process_ref, uint32_t parent, const char *name)
 {
     struct ss_trace_track track = {.kind = SS_TRACK_GROUP,
                                    .process_ref = process_ref,
                                    .parent_ref = parent,
                                    .name = ss_strview_of(name)};
+    struct ss_record_sources *sources = context;
+    track.ref = sources->context->track_refs + 1;
+    track.rank = rank_of_group(&track);
     return write_track(context, &track);
 }
 
@@ -60,6 +82,8 @@ static uint32_t on_series(void *context, uint32_t process_ref, uint32_t parent, 
                                    .name = ss_strview_of(name),
                                    .unit = ss_strview_of(unit),
                                    .counter = SS_COUNTER_GAUGE};
+    struct ss_record_sources *sources = context;
+    track.rank = FIRST_RANK + (int32_t)sources->context->track_refs;
     return write_track(context, &track);
 }
 

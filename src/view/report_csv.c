@@ -31,8 +31,10 @@ static void write_text(FILE *out, struct ss_strview text)
     ss_strbuf_fini(&valid);
 }
 
-static void write_cell(FILE *out, const struct ss_cell *cell)
+static void write_cell(FILE *out, const struct ss_cell *cell, const struct ss_column *column)
 {
+    bool is_share = column->unit != NULL &&
+                    (strcmp(column->unit, "percent") == 0 || strcmp(column->unit, "points") == 0);
     switch (cell->type) {
     case SS_CELL_ABSENT:
         break;
@@ -43,7 +45,7 @@ static void write_cell(FILE *out, const struct ss_cell *cell)
         fprintf(out, "%" PRId64, cell->integer);
         break;
     case SS_CELL_REAL:
-        fprintf(out, "%.4f", cell->real);
+        fprintf(out, is_share ? "%.4f" : "%.12g", cell->real);
         break;
     }
 }
@@ -63,7 +65,7 @@ static void write_table(const struct ss_table *table, FILE *out)
         for (size_t c = 0; c < table->column_count; c++) {
             if (!table->columns[c].not_in_csv) {
                 fputs(separator, out);
-                write_cell(out, ss_table_cell(table, row, c));
+                write_cell(out, ss_table_cell(table, row, c), &table->columns[c]);
                 separator = ",";
             }
         }

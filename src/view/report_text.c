@@ -91,6 +91,20 @@ enum {
     SHOW_COUNT
 };
 
+/* The ranges around a range: its path without the name at its end. */
+static void put_around(struct ss_text_table *text, const struct ss_cell *cells)
+{
+    if (cells[SS_HOT_PATH].type == SS_CELL_ABSENT) {
+        return;
+    }
+    struct ss_strview path = cells[SS_HOT_PATH].text, name = cells[SS_HOT_NAME].text;
+    bool ends_with_it = path.length >= name.length &&
+                        memcmp(path.data + path.length - name.length, name.data, name.length) == 0;
+    path.length -= ends_with_it ? name.length : 0;
+    path.length -= ends_with_it && path.length > 0 ? 1 : 0;
+    ss_text_table_put(text, SHOW_PLACE, path, "cyan");
+}
+
 /* Who or where the row is. */
 static void put_identity(struct ss_text_table *text, const struct ss_cell *cells, bool by_file,
                          bool of_ranges)
@@ -111,6 +125,8 @@ static void put_identity(struct ss_text_table *text, const struct ss_cell *cells
     } else if (tid->type == SS_CELL_INTEGER || pid->type == SS_CELL_INTEGER) {
         ss_text_table_putf(text, SHOW_PLACE, "cyan", "%" PRId64,
                            tid->type == SS_CELL_INTEGER ? tid->integer : pid->integer);
+    } else if (of_ranges) {
+        put_around(text, cells);
     } else {
         put_place(text, SHOW_PLACE, cells);
     }

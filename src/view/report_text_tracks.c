@@ -60,6 +60,7 @@ enum {
     SHOW_P95,
     SHOW_MAX,
     SHOW_PATH,
+    SHOW_PAYLOAD,
     SHOW_DOMAIN,
     SHOW_THREAD,
     SHOW_COLUMNS
@@ -69,10 +70,12 @@ static const size_t durations[] = {
     [SHOW_TOTAL] = SS_RANGE_TOTAL, [SHOW_SELF] = SS_RANGE_SELF, [SHOW_MEAN] = SS_RANGE_MEAN,
     [SHOW_P50] = SS_RANGE_P50,     [SHOW_P95] = SS_RANGE_P95,   [SHOW_MAX] = SS_RANGE_MAX};
 
-static bool has_cut(const struct ss_table *table)
+/* Any number above 0, or any text, in a column? */
+static bool has_any(const struct ss_table *table, size_t column)
 {
     for (size_t row = 0; row < table->row_count; row++) {
-        if (ss_table_cell(table, row, SS_RANGE_CUT)->integer > 0) {
+        const struct ss_cell *cell = ss_table_cell(table, row, column);
+        if (cell->type == SS_CELL_TEXT || (cell->type == SS_CELL_INTEGER && cell->integer > 0)) {
             return true;
         }
     }
@@ -92,6 +95,35 @@ static void put_thread(struct ss_text_table *text, const struct ss_cell *cells)
     }
 }
 
+static void append_number(struct ss_strbuf *text, const struct ss_cell *cell)
+{
+    if (cell->type == SS_CELL_INTEGER) {
+        ss_strbuf_append_format(text, "%" PRId64, cell->integer);
+    } else {
+        ss_strbuf_append_format(text, "%.4g", cell->real);
+    }
+}
+
+/* "1 to 9, mean 4.5"; one number where all are equal. */
+static void put_payload(struct ss_text_table *table, const struct ss_cell *cells)
+{
+    const struct ss_cell *min = &cells[SS_RANGE_PAYLOAD_MIN], *max = &cells[SS_RANGE_PAYLOAD_MAX];
+    if (min->type == SS_CELL_ABSENT) {
+        return;
+    }
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 256);
+    append_number(&text, min);
+    if (min->type != max->type || min->integer != max->integer) {
+        ss_strbuf_append_text(&text, " to ");
+        append_number(&text, max);
+        ss_strbuf_append_text(&text, ", mean ");
+        append_number(&text, &cells[SS_RANGE_PAYLOAD_MEAN]);
+    }
+    ss_text_table_put(table, SHOW_PAYLOAD, (struct ss_strview){text.data, text.length}, NULL);
+    ss_strbuf_fini(&text);
+}
+
 static void put_range(struct ss_text_table *text, const struct ss_cell *cells)
 {
     ss_text_table_add_row(text, NULL);
@@ -99,10 +131,14 @@ static void put_range(struct ss_text_table *text, const struct ss_cell *cells)
     for (size_t i = SHOW_TOTAL; i <= SHOW_MAX; i++) {
         put_duration(text, i, &cells[durations[i]]);
     }
-    struct ss_strview path = cells[SS_RANGE_PATH].text;
+    const struct ss_cell *name =
+        &cells[cells[SS_RANGE_PATH].type == SS_CELL_TEXT ? SS_RANGE_PATH : SS_RANGE_NAME];
+    struct ss_strview path =
+        name->type == SS_CELL_TEXT ? name->text : ss_strview_of("(all ranges)");
     bool cut = cells[SS_RANGE_CUT].integer > 0;
     ss_text_table_putf(text, SHOW_PATH, NULL, "%.*s%s", (int)path.length, path.data,
                        cut ? " *" : "");
+    put_payload(text, cells);
     bool is_range = cells[SS_RANGE_KIND].text.data[0] == 'r';
     const struct ss_cell *domain = is_range || cells[SS_RANGE_DOMAIN].type == SS_CELL_TEXT
                                        ? &cells[SS_RANGE_DOMAIN]
@@ -113,11 +149,25 @@ static void put_range(struct ss_text_table *text, const struct ss_cell *cells)
     put_thread(text, cells);
 }
 
+/* Is there anything for the column of domains and kinds? */
+static bool has_domains(const struct ss_table *table)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (ss_table_cell(table, row, SS_RANGE_KIND)->text.data[0] != 'r') {
+            return true;
+        }
+    }
+    return has_any(table, SS_RANGE_DOMAIN);
+}
+
+/* A column without title and text is not there. */
 static enum ss_status print_ranges(const struct ss_table *table,
                                    const struct ss_report_style *style, FILE *out,
                                    struct ss_error *err)
 {
-    static const struct ss_text_column columns[SHOW_COLUMNS] = {
+    bool threads = has_any(table, SS_RANGE_TID);
+    bool owners = threads || has_any(table, SS_RANGE_PID);
+    const struct ss_text_column columns[SHOW_COLUMNS] = {
         [SHOW_COUNT] = {.title = "count", .right = true},
         [SHOW_TOTAL] = {.title = "total", .right = true},
         [SHOW_SELF] = {.title = "self", .right = true},
@@ -126,8 +176,14 @@ static enum ss_status print_ranges(const struct ss_table *table,
         [SHOW_P95] = {.title = "p95", .right = true},
         [SHOW_MAX] = {.title = "max", .right = true},
         [SHOW_PATH] = {.title = "range", .least = 16},
-        [SHOW_DOMAIN] = {.title = "domain", .least = 6},
-        [SHOW_THREAD] = {.title = "pid/tid", .least = 12}};
+        [SHOW_PAYLOAD] = {.title = has_any(table, SS_RANGE_PAYLOADS) ? "payload" : "",
+                          .drops = true},
+        [SHOW_DOMAIN] = {.title = has_domains(table) ? "domain" : "",
+                         .least = has_domains(table) ? 6 : 0},
+        [SHOW_THREAD] = {.title = threads  ? "pid/tid"
+                                  : owners ? "pid"
+                                           : "",
+                         .least = owners ? 12 : 0}};
     struct ss_text_table text;
     ss_text_table_init(&text, columns, SHOW_COLUMNS);
     for (size_t row = 0; row < table->row_count; row++) {
@@ -135,7 +191,7 @@ static enum ss_status print_ranges(const struct ss_table *table,
     }
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
     ss_text_table_fini(&text);
-    if (has_cut(table)) {
+    if (has_any(table, SS_RANGE_CUT)) {
         fprintf(out,
                 "%s* some began before the recording or had not ended with it: they are "
                 "longer than shown%s\n",
@@ -167,12 +223,18 @@ static void put_value(struct ss_text_table *table, size_t column, const struct s
                            (int)name.length - 5, name.data + 5);
         return;
     }
-    if (cell->type == SS_CELL_INTEGER && cell->integer >= 10000) {
-        put_count(table, column, cell);
+    if (fabs(value) >= 10000 && fabs(value) < 9e15) {
+        struct ss_strbuf text;
+        ss_strbuf_init(&text, 64);
+        ss_strbuf_append_text(&text, value < 0 ? "-" : "");
+        ss_text_append_count(&text, (uint64_t)(fabs(value) + 0.5));
+        ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
+        ss_strbuf_fini(&text);
     } else if (cell->type == SS_CELL_INTEGER) {
         ss_text_table_putf(table, column, NULL, "%" PRId64, cell->integer);
     } else {
-        ss_text_table_putf(table, column, NULL, fabs(value) >= 1000 ? "%.0f" : "%.4g", value);
+        bool large = fabs(value) >= 1000 && fabs(value) < 9e15;
+        ss_text_table_putf(table, column, NULL, large ? "%.0f" : "%.4g", value);
     }
 }
 
@@ -189,17 +251,50 @@ static void put_series(struct ss_text_table *text, size_t column, const struct s
     ss_strbuf_fini(&name);
 }
 
+static bool has_real(const struct ss_table *table, size_t column)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (ss_table_cell(table, row, column)->type == SS_CELL_REAL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "5.12 KiB/s", "4.5 /s" */
+static void put_rate(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
+{
+    struct ss_strbuf unit;
+    if (cells[SS_COUNTER_RATE].type != SS_CELL_REAL) {
+        return;
+    }
+    ss_strbuf_init(&unit, 1 << 17);
+    if (cells[SS_COUNTER_UNIT].type == SS_CELL_TEXT) {
+        ss_strbuf_append_view(&unit, cells[SS_COUNTER_UNIT].text);
+    }
+    ss_strbuf_append_text(&unit, "/s");
+    struct ss_cell with = ss_cell_text((struct ss_strview){unit.data, unit.length});
+    put_value(table, column, &cells[SS_COUNTER_RATE], &with);
+    ss_strbuf_fini(&unit);
+}
+
 static enum ss_status print_counters(const struct ss_table *table,
                                      const struct ss_report_style *style, FILE *out,
                                      struct ss_error *err)
 {
-    enum { SERIES, PID, COUNT, MIN, MEAN, P50, P95, MAX, LAST, UNIT, COLUMNS };
-    static const struct ss_text_column columns[COLUMNS] = {
-        [SERIES] = {.title = "counter", .least = 16}, [PID] = {.title = "pid", .right = true},
-        [COUNT] = {.title = "count", .right = true},  [MIN] = {.title = "min", .right = true},
-        [MEAN] = {.title = "mean", .right = true},    [P50] = {.title = "p50", .right = true},
-        [P95] = {.title = "p95", .right = true},      [MAX] = {.title = "max", .right = true},
-        [LAST] = {.title = "last", .right = true},    [UNIT] = {.title = "unit"}};
+    enum { SERIES, PID, COUNT, MIN, MEAN, P50, P95, MAX, LAST, UNIT, RATE, COLUMNS };
+    const struct ss_text_column columns[COLUMNS] = {
+        [SERIES] = {.title = "counter", .least = 16},
+        [PID] = {.title = "pid", .right = true},
+        [COUNT] = {.title = "count", .right = true},
+        [MIN] = {.title = "min", .right = true},
+        [MEAN] = {.title = "mean", .right = true},
+        [P50] = {.title = "p50", .right = true},
+        [P95] = {.title = "p95", .right = true},
+        [MAX] = {.title = "max", .right = true},
+        [LAST] = {.title = "last", .right = true},
+        [UNIT] = {.title = "unit"},
+        [RATE] = {.title = has_real(table, SS_COUNTER_RATE) ? "per second" : "", .right = true}};
     struct ss_text_table text;
     ss_text_table_init(&text, columns, COLUMNS);
     for (size_t row = 0; row < table->row_count; row++) {
@@ -216,6 +311,7 @@ static enum ss_status print_counters(const struct ss_table *table,
         if (cells[SS_COUNTER_UNIT].type == SS_CELL_TEXT) {
             ss_text_table_put(&text, UNIT, cells[SS_COUNTER_UNIT].text, NULL);
         }
+        put_rate(&text, RATE, cells);
     }
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
     ss_text_table_fini(&text);

@@ -59,6 +59,34 @@ def test_order_and_limit_of_ranges(stepscope, trace):
     assert "8 rows not shown: --num-rows all" in text
 
 
+def test_ranges_are_put_together(stepscope, trace):
+    """By name: forward's two kinds stay apart, all threads and domains are one."""
+    by_name = {(row["kind"], row["name"]): row
+               for row in table(stepscope, "--by", "range", "--group", "name", "--num-rows", "all",
+                                trace)["rows"]}
+    whole = table(stepscope, "--by", "range", "--num-rows", "all", trace)["rows"]
+    assert len(by_name) == len({(row["kind"], row["name"]) for row in whole})
+    for key in ("count", "self_ns", "cut"):
+        assert sum(row[key] for row in by_name.values()) == sum(row[key] for row in whole)
+    forward = by_name["range", "forward"]
+    assert (forward["total_ns"], forward["self_ns"]) == (120_000_000, 60_000_000)
+    assert forward["pid"] is forward["tid"] is forward["path"] is forward["domain"] is None
+    assert [forward[f"payload_{what}"] for what in ("count", "sum", "min", "mean", "max")] == [
+        3, 96, 32, 32, 32]
+    by_domain = table(stepscope, "--by", "range", "--group", "domain", trace)["rows"]
+    assert {(row["kind"], row["domain"]): row["total_ns"] for row in by_domain} == {
+        ("step", None): 300_000_000, ("phase", None): 210_000_000,
+        ("async", "fetches"): 180_000_000, ("range", "oneDNN"): 30_000_000,
+        # Without the ranges within others: 120 + 90 + 60 (loader) + 30 + 45.
+        ("range", None): 345_000_000}
+    threads = stepscope("report", "--by", "range", "--group", "thread", trace).stdout
+    assert "(all ranges)" in threads and "loader" in threads
+    assert "takes path, name" in stepscope("report", "--by", "range", "--group", "name,x", trace,
+                                           status=2).stderr
+    assert "belongs to --by range" in stepscope("report", "--by", "line", "--group", "name", trace,
+                                                status=2).stderr
+
+
 def test_filters_choose_tracks(stepscope, trace):
     loader = table(stepscope, "--by", "range", "--thread", "loader", trace)["rows"]
     assert [row["path"] for row in loader] == ["load batch"]
@@ -88,6 +116,8 @@ def test_counters_by_their_kind(stepscope, trace):
     changes = rows["tokens"]
     assert [changes[key] for key in ("kind", "count", "mean", "last")] == ["delta", 3, 512, 1536]
     assert rows["loss"]["max"] == 4 and rows["loss"]["pid"] == 4242
+    assert gauge["rate_per_s"] is rows["loss"]["rate_per_s"] is None
+    assert (changes["rate_per_s"], grew["rate_per_s"]) == (5120, 40 << 20)  # in 200 ms
 
 
 def test_samples_by_range_add_up(stepscope, trace):

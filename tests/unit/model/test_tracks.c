@@ -151,7 +151,8 @@ static void test_nesting(void **state)
     unlink(path);
 }
 
-/* Two domains whose ranges end crosswise; a label where no range is known. */
+/* Two domains whose ranges end crosswise; a label where no range is known, and one that was read a
+ * moment before its range had ended. */
 static void test_sample_ranges(void **state)
 {
     (void)state;
@@ -162,9 +163,10 @@ static void test_sample_ranges(void **state)
     put_name(writer, 1, "a");
     put_name(writer, 2, "b");
     put_name(writer, 3, "c");
+    put_name(writer, 4, "lost");
     static const uint64_t times[] = {5, 10, 25, 35, 45, 55};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        sample(writer, times[i], times[i] == 5 ? 3 : 0);
+        sample(writer, times[i], times[i] == 5 ? 4 : times[i] == 55 ? 2 : 0);
     }
     begin(writer, 10, 1, 1); /* a [10, 40) */
     begin(writer, 20, 2, 2); /* b [20, 50) on the other track */
@@ -175,7 +177,7 @@ static void test_sample_ranges(void **state)
     MUST(ss_trace_writer_close(writer, must_err));
     struct ss_model model;
     load(&model, path, (struct ss_model_load){.sample_ranges = true});
-    static const char *const expected[] = {"c", "a", "a/b", "a/b/c", "b", ""};
+    static const char *const expected[] = {"lost", "a", "a/b", "a/b/c", "b", ""};
     assert_int_equal(model.totals.count, 6);
     for (size_t i = 0; i < model.totals.count; i++) {
         assert_string_equal(path_text(&model, model.totals.data[i].range), expected[i]);
