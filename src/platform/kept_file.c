@@ -27,7 +27,10 @@ void ss_kept_file_close(struct ss_kept_file *file)
     file->fd = -1;
 }
 
-/* Files that list things (interfaces, disks) come a page at a time. */
+/* Files that list things (interfaces, disks) come as many whole lines at a time as fit into a page,
+ * all others at once: what is shorter than half a page is the whole. */
+enum { SURELY_WHOLE_BYTES = 2048 };
+
 bool ss_kept_file_read(const struct ss_kept_file *file, char *buffer, size_t size,
                        struct ss_strview *text)
 {
@@ -44,6 +47,9 @@ bool ss_kept_file_read(const struct ss_kept_file *file, char *buffer, size_t siz
             break;
         }
         used += (size_t)got;
+        if (used < SURELY_WHOLE_BYTES) {
+            break;
+        }
     }
     *text = (struct ss_strview){buffer, used};
     return used > 0;

@@ -43,15 +43,22 @@ bool ss_text_scan_word(struct ss_text_scan *line, struct ss_strview *word)
     return word->length > 0;
 }
 
+enum { SURELY_FITTING_DIGITS = 19 };
+
 /* Leaves `at` behind the digits. */
 static uint64_t take_digits(struct ss_text_scan *line)
 {
     uint64_t value = 0;
-    while (line->at < line->end && is_digit(*line->at)) {
-        uint64_t digit = (uint64_t)(*line->at++ - '0');
-        bool fits = value <= (UINT64_MAX - digit) / 10;
-        value = fits ? value * 10 + digit : UINT64_MAX;
+    const char *at = line->at, *end = line->end;
+    const char *fits = end - at > SURELY_FITTING_DIGITS ? at + SURELY_FITTING_DIGITS : end;
+    while (at < fits && is_digit(*at)) {
+        value = value * 10 + (uint64_t)(*at++ - '0');
     }
+    while (at < end && is_digit(*at)) {
+        uint64_t digit = (uint64_t)(*at++ - '0');
+        value = value <= (UINT64_MAX - digit) / 10 ? value * 10 + digit : UINT64_MAX;
+    }
+    line->at = at;
     return value;
 }
 
@@ -120,7 +127,8 @@ size_t ss_text_scan_keyed(struct ss_strview view, struct ss_keyed_number *rows, 
         key.length -= key.data[key.length - 1] == ':';
         for (size_t i = 0; i < count; i++) {
             uint64_t value;
-            if (!rows[i].found && ss_strview_equal(key, ss_strview_of(rows[i].key)) &&
+            if (!rows[i].found && rows[i].key[0] == key.data[0] &&
+                ss_strview_equal(key, ss_strview_of(rows[i].key)) &&
                 ss_text_scan_number(&line, &value)) {
                 rows[i].value = value;
                 rows[i].found = true;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +21,12 @@
 #include "source/host_parts.h"
 
 enum {
-    KEEP_OPEN = 128,       /* processes whose files stay open */
-    THREADS_PER_TICK = 64, /* whose switches are read: each costs two microseconds and more */
-    MOST_THREADS = 16384   /* of one process, that are remembered */
+    KEEP_OPEN = 96,            /* processes whose files stay open, */
+    KEEP_THREADS_OPEN = 1024,  /* threads, at most; */
+    KEEP_THREADS_OF_LIMIT = 8, /* that part of the files that this process may have */
+    THREADS_PER_TICK = 64,     /* whose switches are read: each costs a microsecond and more */
+    MOST_THREADS = 16384,      /* of one process, that are remembered */
+    LIST_THREADS_EVERY = 4     /* ticks, while their number stays the same */
 };
 
 static const uint64_t second_ns = UINT64_C(1000000000);
@@ -75,6 +79,7 @@ enum counter {
 struct thread {
     pid_t tid;
     bool present;
+    struct ss_kept_file status; /* open only while there are few threads */
     struct ss_metric_counter voluntary, involuntary;
     double voluntary_rate, involuntary_rate;
 };
@@ -95,21 +100,34 @@ struct process {
     struct ss_metric_group group;
     struct ss_vec_of(struct thread) threads;
     size_t next_thread; /* whose switches are read next */
+    uint64_t listed_ns; /* when its threads were last listed; 0: never */
+    uint32_t unlisted;  /* ticks since then */
+    bool must_list;     /* one of them is gone */
 };
 
 struct ss_host_processes {
     const struct ss_source_setup *setup;
     struct ss_vec_of(struct process *) processes;
     size_t kept, at;
+    size_t open_threads, most_open_threads;
     double ticks_per_second;
     uint64_t page_bytes;
     const struct ss_host_tick *tick; /* while one is going on */
 };
 
+static size_t most_open_threads(void)
+{
+    struct rlimit files;
+    rlim_t most =
+        getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / KEEP_THREADS_OF_LIMIT : 0;
+    return most < KEEP_THREADS_OPEN ? (size_t)most : KEEP_THREADS_OPEN;
+}
+
 struct ss_host_processes *ss_host_processes_open(const struct ss_source_setup *setup)
 {
     struct ss_host_processes *part = ss_alloc_zero(1, sizeof *part);
     part->setup = setup;
+    part->most_open_threads = most_open_threads();
     part->ticks_per_second = (double)sysconf(_SC_CLK_TCK);
     part->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     return part;
@@ -122,9 +140,18 @@ static void close_files(struct process *process)
     ss_kept_file_close(&process->task);
 }
 
-static void free_process(struct process *process)
+static void close_thread(struct ss_host_processes *part, struct thread *thread)
+{
+    part->open_threads -= ss_kept_file_is_open(&thread->status);
+    ss_kept_file_close(&thread->status);
+}
+
+static void free_process(struct ss_host_processes *part, struct process *process)
 {
     close_files(process);
+    for (size_t i = 0; i < process->threads.count; i++) {
+        close_thread(part, &process->threads.data[i]);
+    }
     ss_vec_fini(&process->threads);
     ss_free(process);
 }
@@ -137,7 +164,7 @@ void ss_host_processes_close(struct ss_host_processes *part)
             ss_metric_close(&process->group, rows, process->metrics, PROCESS_METRICS,
                             ss_clock_monotonic_ns());
         }
-        free_process(process);
+        free_process(part, process);
     }
     ss_vec_fini(&part->processes);
     ss_free(part);
@@ -269,7 +296,8 @@ static void put_io(const struct ss_host_processes *part, struct process *process
 /* --- context switches -------------------------------------------------------------------------
  * The kernel counts them per thread only (the status file of a process is its main thread's).
  * Reading each thread of a large process would cost too much, so each tick reads the next few, and
- * a process's rate is the sum of what its threads last had. */
+ * a process's rate is the sum of what its threads last had. Nor are they listed at each tick: where
+ * their number is the same and none of those that are read is gone, few can have changed. */
 
 static struct thread *find_thread(struct process *process, pid_t tid, size_t *at)
 {
@@ -284,10 +312,12 @@ static struct thread *find_thread(struct process *process, pid_t tid, size_t *at
         return NULL;
     }
     /* What a new thread of a process that we know did was all done since the last look. */
-    uint64_t since_ns = process->switches_ns != 0 ? process->switches_ns : process->began_ns;
+    uint64_t since_ns = process->listed_ns != 0 ? process->listed_ns : process->began_ns;
     struct ss_metric_counter none = {since_ns != 0, 0, since_ns};
-    ss_vec_push(&process->threads,
-                (struct thread){.tid = tid, .voluntary = none, .involuntary = none});
+    ss_vec_push(&process->threads, (struct thread){.tid = tid,
+                                                   .status = SS_KEPT_FILE_NONE,
+                                                   .voluntary = none,
+                                                   .involuntary = none});
     *at = process->threads.count;
     return &process->threads.data[process->threads.count - 1];
 }
@@ -315,39 +345,63 @@ static void list_threads(struct ss_host_processes *part, struct process *process
     }
     size_t kept = 0;
     for (size_t i = 0; i < process->threads.count; i++) {
-        if (process->threads.data[i].present) {
-            process->threads.data[i].present = false;
-            process->threads.data[kept++] = process->threads.data[i];
+        struct thread *thread = &process->threads.data[i];
+        if (thread->present) {
+            thread->present = false;
+            process->threads.data[kept++] = *thread;
+        } else {
+            close_thread(part, thread);
         }
     }
     process->threads.count = kept;
 }
 
-static void read_thread(const struct ss_host_processes *part, const struct process *process,
+static void keep_listed(struct ss_host_processes *part, struct process *process,
+                        uint64_t thread_count)
+{
+    process->unlisted++;
+    if (process->must_list || process->threads.count != thread_count ||
+        process->unlisted >= LIST_THREADS_EVERY) {
+        uint64_t now_ns = ss_clock_monotonic_ns();
+        list_threads(part, process);
+        process->listed_ns = now_ns;
+        process->unlisted = 0;
+        process->must_list = false;
+    }
+}
+
+static void read_thread(struct ss_host_processes *part, struct process *process,
                         struct thread *thread)
 {
-    char name[32];
-    snprintf(name, sizeof name, "%d/status", (int)thread->tid);
-    struct ss_kept_file file = {openat(process->task.fd, name, O_RDONLY | O_CLOEXEC)};
+    if (!ss_kept_file_is_open(&thread->status)) {
+        char name[32];
+        snprintf(name, sizeof name, "%d/status", (int)thread->tid);
+        thread->status.fd = openat(process->task.fd, name, O_RDONLY | O_CLOEXEC);
+        part->open_threads += ss_kept_file_is_open(&thread->status);
+    }
     struct ss_strview text;
     struct ss_thread_switches switches;
     uint64_t time_ns;
-    if (ss_host_read(part->tick, &file, &text, &time_ns) &&
-        ss_thread_switches_parse(text, &switches) &&
-        time_ns >= thread->voluntary.time_ns + shortest_ns) {
+    bool there = ss_host_read(part->tick, &thread->status, &text, &time_ns) &&
+                 ss_thread_switches_parse(text, &switches);
+    if (there && time_ns >= thread->voluntary.time_ns + shortest_ns) {
         ss_metric_rate(&thread->voluntary, switches.voluntary, time_ns, &thread->voluntary_rate);
         ss_metric_rate(&thread->involuntary, switches.involuntary, time_ns,
                        &thread->involuntary_rate);
     }
-    ss_kept_file_close(&file);
+    process->must_list |= !there;
+    if (!there || part->open_threads > part->most_open_threads) {
+        close_thread(part, thread);
+    }
 }
 
-static void put_switches(struct ss_host_processes *part, struct process *process)
+static void put_switches(struct ss_host_processes *part, struct process *process,
+                         uint64_t thread_count)
 {
     if (!ss_kept_file_is_open(&process->task)) {
         return;
     }
-    list_threads(part, process);
+    keep_listed(part, process, thread_count);
     size_t count = process->threads.count;
     size_t share = THREADS_PER_TICK / part->processes.count;
     share = share == 0 ? 1 : share;
@@ -392,7 +446,7 @@ static void look(struct ss_host_processes *part, struct process *process)
     if (there && usage.start_time_ticks == process->start_time_ticks) {
         put_usage(part, process, &usage, time_ns);
         put_io(part, process);
-        put_switches(part, process);
+        put_switches(part, process, usage.threads);
     }
     if (!process->kept) {
         close_files(process);
@@ -417,7 +471,7 @@ static void end(struct ss_host_processes *part, struct process *process)
     ss_metric_end(&process->group, rows, process->metrics, PROCESS_METRICS,
                   ss_clock_monotonic_ns());
     part->kept -= process->kept;
-    free_process(process);
+    free_process(part, process);
 }
 
 void ss_host_processes_tick(struct ss_host_processes *part, const struct ss_host_tick *tick)

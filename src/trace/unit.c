@@ -11,7 +11,9 @@
 enum {
     SAMPLE_BYTES = 34,            /* usual size of a sample's packet */
     FAST_ABOVE_BYTES = 96 * 1024, /* a busy recording compresses with less effort */
+    COUNTS_ABOVE_BYTES = 8 * 1024,
     LEVEL_FAST = 1,
+    LEVEL_COUNTS = 2, /* values of counters: the higher ones take thrice as long for a tenth less */
     LEVEL_RANGES = 4, /* packets of 15 bytes: the first level that looks behind the first match */
     LEVEL_SMALL = 6
 };
@@ -181,18 +183,29 @@ static void put_start(struct ss_wire_buffer *out, const struct ss_unit_seal *sea
     ss_wire_end(out, packet);
 }
 
+static int choose_level(const struct ss_unit *unit)
+{
+    if (unit->sequence_events > unit->events.count) {
+        return unit->plain.length <= FAST_ABOVE_BYTES ? LEVEL_SMALL : LEVEL_RANGES;
+    }
+    if (unit->plain.length > FAST_ABOVE_BYTES) {
+        return LEVEL_FAST;
+    }
+    size_t counts = unit->events.count - unit->samples;
+    return counts > unit->samples && unit->plain.length > COUNTS_ABOVE_BYTES ? LEVEL_COUNTS
+                                                                             : LEVEL_SMALL;
+}
+
 static void put_body(struct ss_unit *unit, struct ss_deflater *deflater)
 {
     struct ss_wire_buffer *out = &unit->stored;
     if (deflater != NULL) {
         bool ranges = unit->sequence_events > unit->events.count;
-        int level = unit->plain.length <= FAST_ABOVE_BYTES ? LEVEL_SMALL
-                    : ranges                               ? LEVEL_RANGES
-                                                           : LEVEL_FAST;
         size_t before = out->length;
         size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
         size_t content = ss_wire_begin(out, SS_PF_COMPRESSED_PACKETS);
-        if (ss_deflate(deflater, level, !ranges, unit->plain.data, unit->plain.length, out)) {
+        if (ss_deflate(deflater, choose_level(unit), !ranges, unit->plain.data, unit->plain.length,
+                       out)) {
             ss_wire_end(out, content);
             ss_wire_end(out, packet);
             return;

@@ -8,11 +8,13 @@
  * Ticks come every 25 ms here, and the CPU time of one is taken twice a second.
  */
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -292,7 +294,11 @@ static double measure(bool synthetic, double *point_count, double *bytes)
     struct ss_error err;
     int fd = mkstemp(path);
     close(fd);
-    struct ss_trace_writer_options options = {.size = sizeof options, .path = path};
+    /* As many ticks in a unit, and in what lies between restart points, as a recording has. */
+    struct ss_trace_writer_options options = {.size = sizeof options,
+                                              .path = path,
+                                              .unit_ns = UINT64_C(50000000),
+                                              .restart_ns = UINT64_C(1500000000)};
     check(ss_trace_writer_open(&options, &writer, &err), &err);
     struct ss_source_setup setup = {.proc_root = synthetic ? root : "/proc",
                                     .sys_root = synthetic ? root : "/sys",
@@ -343,8 +349,13 @@ static void report(const char *id, const char *what, bool synthetic)
 
 static void remove_machine(void)
 {
-    execlp("rm", "rm", "-rf", root, (char *)NULL);
-    perror("rm");
+    char program[] = "rm", option[] = "-rf";
+    char *const command[] = {program, option, root, NULL};
+    pid_t pid;
+    if (posix_spawnp(&pid, program, NULL, NULL, command, environ) != 0 ||
+        waitpid(pid, NULL, 0) != pid) {
+        perror("rm");
+    }
 }
 
 int main(void)
@@ -354,5 +365,5 @@ int main(void)
     report("host_here", "this machine's own /proc", false);
     fflush(stdout);
     remove_machine();
-    return 1;
+    return 0;
 }

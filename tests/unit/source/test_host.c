@@ -631,6 +631,48 @@ static void switches_of_many_threads_are_summed_in_turns(void **state)
     end(source);
 }
 
+static void put_thread(int number, int switches)
+{
+    char name[64], text[96];
+    snprintf(name, sizeof name, "%d/task/%d/status", FAKE_PID, FAKE_PID + number);
+    snprintf(text, sizeof text, "voluntary_ctxt_switches: %d\nnonvoluntary_ctxt_switches: 0\n",
+             switches);
+    put_file(name, text);
+}
+
+/* Their number stays the same, so they are not listed at each tick. */
+static void a_thread_that_takes_another_ones_place_is_seen(void **state)
+{
+    (void)state;
+    uint64_t before_ns;
+    char name[64], gone[128], added[128];
+    each_process = each_pid;
+    pids[0] = FAKE_PID;
+    pid_count = 1;
+    put_file("loadavg", "1 2 3 4/5 6\n");
+    snprintf(name, sizeof name, "%d", FAKE_PID);
+    make_folder(name);
+    snprintf(name, sizeof name, "%d/task", FAKE_PID);
+    make_folder(name);
+    snprintf(name, sizeof name, "%d/task/%d", FAKE_PID, FAKE_PID);
+    make_folder(name);
+    put_process(FAKE_PID, 100, 0);
+    put_thread(0, 0);
+    void *source = begin(&before_ns);
+    wait_and_tick(source, &before_ns);
+    assert_true(of_process(1, "voluntary switches")->last == 0);
+    snprintf(gone, sizeof gone, "%s/%d/task/%d", root, FAKE_PID, FAKE_PID);
+    snprintf(added, sizeof added, "%s/%d/task/%d", root, FAKE_PID, FAKE_PID + 1);
+    assert_int_equal(rename(gone, added), 0);
+    put_thread(1, 1000);
+    for (int turn = 0; turn < 4; turn++) {
+        wait_and_tick(source, &before_ns);
+        put_thread(1, 2000 + turn * 1000); /* also when it is seen late, it has a rate */
+    }
+    assert_true(of_process(1, "voluntary switches")->last > 0);
+    end(source);
+}
+
 static void steady_ticks_allocate_nothing(void **state)
 {
     (void)state;
@@ -699,6 +741,7 @@ int main(void)
         TEST(a_process_that_was_there_before_has_levels_first),
         TEST(an_id_that_is_used_again_is_another_process),
         TEST(switches_of_many_threads_are_summed_in_turns),
+        TEST(a_thread_that_takes_another_ones_place_is_seen),
         TEST(steady_ticks_allocate_nothing),
         TEST(nothing_to_read_is_told),
         TEST(the_beat_is_kept),
