@@ -149,12 +149,18 @@ struct slot_copy {
     uint64_t word0, word1;
 };
 
+static inline struct slot_copy load_slot(const struct ss_ring_slot *slot)
+{
+    struct slot_copy copy;
+    /* Pairs with the release store of the producer. */
+    copy.word1 = atomic_load_explicit(&slot->word1, memory_order_acquire);
+    copy.word0 = atomic_load_explicit(&slot->word0, memory_order_relaxed);
+    return copy;
+}
+
 static bool copy_slot(const struct ss_ring_lane *lane, uint64_t at, struct slot_copy *copy)
 {
-    const struct ss_ring_slot *slot = &lane->slots[at & ((UINT64_C(1) << lane->slots_log2) - 1)];
-    /* Pairs with the release store of the producer. */
-    copy->word1 = atomic_load_explicit(&slot->word1, memory_order_acquire);
-    copy->word0 = atomic_load_explicit(&slot->word0, memory_order_relaxed);
+    *copy = load_slot(&lane->slots[at & ((UINT64_C(1) << lane->slots_log2) - 1)]);
     return (copy->word1 & 0xff00) == ss_ring_lap_bits(at, lane->slots_log2);
 }
 
@@ -175,39 +181,80 @@ static enum verdict copy_more(const struct ss_ring_lane *lane, uint64_t at,
     return IS_RECORD;
 }
 
-/* A record as its type wants it. */
-static bool is_sound(const struct ss_ring_record *record)
+/* The low byte of a head slot's word1 (type and continuations): is there such a record? */
+#define WITH_0(type) [type] = true
+#define WITH_1(type) [(type) | 1 << 6] = true
+#define WITH_2(type) [(type) | 2 << 6] = true
+static const bool is_sound[256] = {
+    WITH_0(SS_RING_PUSH),        WITH_1(SS_RING_PUSH),   WITH_0(SS_RING_POP),
+    WITH_0(SS_RING_MARK),        WITH_1(SS_RING_MARK),   WITH_1(SS_RING_BEGIN),
+    WITH_2(SS_RING_BEGIN),       WITH_1(SS_RING_END),    WITH_1(SS_RING_FLOW),
+    WITH_1(SS_RING_COUNT),       WITH_1(SS_RING_STEP),   WITH_1(SS_RING_EPOCH),
+    WITH_0(SS_RING_PHASE),       WITH_1(SS_RING_WINDOW), WITH_2(SS_RING_WINDOW),
+    WITH_0(SS_RING_THREAD_NAME), WITH_1(SS_RING_FACT)};
+
+static inline void fill_in(struct ss_ring_record *record, const struct slot_copy *head)
 {
-    static const struct {
-        uint8_t least, most;
-    } continuations[SS_RING_TYPE_COUNT] = {
-        [SS_RING_PUSH] = {0, 1},  [SS_RING_POP] = {0, 0},    [SS_RING_MARK] = {0, 1},
-        [SS_RING_BEGIN] = {1, 2}, [SS_RING_END] = {1, 1},    [SS_RING_FLOW] = {1, 1},
-        [SS_RING_COUNT] = {1, 1}, [SS_RING_STEP] = {1, 1},   [SS_RING_EPOCH] = {1, 1},
-        [SS_RING_PHASE] = {0, 0}, [SS_RING_WINDOW] = {1, 2}, [SS_RING_THREAD_NAME] = {0, 0},
-        [SS_RING_FACT] = {1, 1}};
-    return record->type > SS_RING_NOTHING && record->type < SS_RING_TYPE_COUNT &&
-           record->more >= continuations[record->type].least &&
-           record->more <= continuations[record->type].most;
+    record->stamp = head->word0;
+    record->type = head->word1 & 0x3f;
+    record->more = head->word1 >> 6 & 3;
+    record->domain = (uint8_t)(head->word1 >> 16);
+    record->detail = (uint16_t)(head->word1 >> 24);
+    record->name = (uint32_t)(head->word1 >> 40);
 }
 
-static inline enum verdict copy_record(const struct ss_ring_lane *lane, uint64_t at, uint64_t head,
-                                       struct ss_ring_record *record)
+static enum verdict copy_record(const struct ss_ring_lane *lane, uint64_t at, uint64_t head,
+                                struct ss_ring_record *record)
 {
     struct slot_copy copy;
     if (!copy_slot(lane, at, &copy)) {
         return IS_UNWRITTEN;
     }
-    record->stamp = copy.word0;
-    record->type = copy.word1 & 0x3f;
-    record->more = copy.word1 >> 6 & 3;
-    record->domain = (uint8_t)(copy.word1 >> 16);
-    record->detail = (uint16_t)(copy.word1 >> 24);
-    record->name = (uint32_t)(copy.word1 >> 40);
-    if (!is_sound(record) || record->more >= head - at) {
+    fill_in(record, &copy);
+    if (!is_sound[copy.word1 & 0xff] || record->more >= head - at) {
         return IS_DAMAGED;
     }
     return record->more > 0 ? copy_more(lane, at, record) : IS_RECORD;
+}
+
+/* Most records are whole, of one lap, and have at most one continuation: takes those that lie in a
+ * row, and stops at the first that is not of this kind, for copy_record to judge. Where the next
+ * record lies follows from a branch, which the processor foresees: a number that had to be read
+ * first would make each record wait for the one before. */
+static size_t copy_usual(const struct ss_ring_lane *lane, uint64_t at, uint64_t head,
+                         struct ss_ring_record *records, size_t capacity, uint64_t *used)
+{
+    uint64_t mask = (UINT64_C(1) << lane->slots_log2) - 1;
+    uint64_t lap_end = (at | mask) + 1;
+    const struct ss_ring_slot *first = &lane->slots[at & mask], *slot = first;
+    const struct ss_ring_slot *end = first + ((head < lap_end ? head : lap_end) - at);
+    const uint64_t lap = ss_ring_lap_bits(at, lane->slots_log2);
+    struct ss_ring_record *record = records, *last = records + capacity;
+    while (slot < end && record < last) {
+        struct slot_copy copy = load_slot(slot);
+        if ((copy.word1 & 0xff00) != lap || !is_sound[copy.word1 & 0xff]) {
+            break;
+        }
+        fill_in(record, &copy);
+        if ((copy.word1 & 0xc0) == 0) {
+            slot++;
+            record++;
+            continue;
+        }
+        if ((copy.word1 & 0xc0) != 1 << 6 || end - slot < 2) {
+            break;
+        }
+        copy = load_slot(slot + 1);
+        if ((copy.word1 & 0xffff) != (lap | SS_RING_CONTINUATION)) {
+            break;
+        }
+        record->value[0] = copy.word0;
+        record->extra[0] = copy.word1 >> 16;
+        slot += 2;
+        record++;
+    }
+    *used = (uint64_t)(slot - first);
+    return (size_t)(record - records);
 }
 
 /* Overwrite mode: this many of the oldest slots may be under the producer's hands. */
@@ -288,13 +335,26 @@ size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
     bool orphans = consumer->is_overwriting; /* continuations whose head is gone */
     capacity = capacity < MAX_BATCH ? capacity : MAX_BATCH;
     while (at < head && count < capacity) {
+        if (!consumer->is_overwriting) {
+            uint64_t used;
+            size_t got = copy_usual(lane, at, head, records + count, capacity - count, &used);
+            count += got;
+            at += used;
+            orphans &= got == 0;
+            if (at >= head || count >= capacity) {
+                break; /* most often */
+            }
+        }
         struct ss_ring_record *record = &records[count];
         enum verdict verdict = copy_record(lane, at, head, record);
         if (verdict != IS_RECORD && consumer->is_overwriting && at < first_safe_slot(lane)) {
             break; /* the producer came round while it was copied: go on behind it */
         }
         if (verdict == IS_RECORD) {
-            slots_before[count++] = (uint32_t)(at - first);
+            if (consumer->is_overwriting) {
+                slots_before[count] = (uint32_t)(at - first);
+            }
+            count++;
             at += 1 + record->more;
             orphans = false;
         } else if (verdict == IS_UNWRITTEN) {

@@ -89,6 +89,13 @@ static void test_records_arrive_as_they_were_written(void **state)
     close_bench(&bench);
 }
 
+static bool put_begin(struct bench *bench, uint64_t stamp)
+{
+    struct ss_ring_extra more[2] = {{stamp * 3, 0}, {stamp * 5, SS_RING_VALUE_UNSIGNED}};
+    return ss_ring_write_more(&bench->producer, stamp, ss_ring_head_word(SS_RING_BEGIN, 2, 1, 0, 2),
+                              more, 2);
+}
+
 static void test_many_laps_lose_nothing(void **state)
 {
     (void)state;
@@ -96,17 +103,57 @@ static void test_many_laps_lose_nothing(void **state)
     open_bench(&bench, SS_RING_MIN_SLOTS_LOG2, SS_RING_DROP_NEWEST);
     uint64_t expected = 0;
     for (uint64_t i = 0; i < 100000; i++) { /* 256 laps come round more than once */
-        assert_true(i % 3 == 0 ? put_count(&bench, i, 1, i) : put_push(&bench, i, 1));
-        if (i % 29 == 28) {
+        assert_true(i % 7 == 0   ? put_begin(&bench, i)
+                    : i % 3 == 0 ? put_count(&bench, i, 1, i)
+                                 : put_push(&bench, i, 1));
+        if (i % 29 == 28 || i == 99999) {
             for (size_t got = take(&bench), j = 0; j < got; j++) {
-                assert_int_equal(bench.records[j].stamp, expected++);
+                const struct ss_ring_record *record = &bench.records[j];
+                uint64_t more = expected % 7 == 0 ? 2 : expected % 3 == 0 ? 1 : 0;
+                assert_int_equal(record->stamp, expected);
+                assert_int_equal(record->more, more);
+                assert_true(more == 0 || record->value[0] == expected * (more == 2 ? 3 : 1));
+                assert_true(more < 2 || record->value[1] == expected * 5);
+                expected++;
             }
         }
     }
-    expected += take(&bench);
     assert_int_equal(expected, 100000);
     check_sum(&bench);
     close_bench(&bench);
+}
+
+static void test_damage_costs_what_it_spoils(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t word1; /* in the place of the continuation of the second of four */
+        uint64_t taken, damaged;
+    } rows[] = {
+        {0xff00 | SS_RING_CONTINUATION, 3, 1}, /* of another lap: not written, it seems */
+        {0x0100 | SS_RING_PUSH, 4, 1},         /* a record of its own */
+        {0x0100 | SS_RING_PUSH | 2 << 6, 3, 2},
+        {0x0100 | SS_RING_COUNT | 3 << 6, 3, 2},
+        {0x0100 | SS_RING_TYPE_COUNT, 3, 2},
+        {0x0100, 3, 2},
+        {0x0100 | SS_RING_CONTINUATION | 1 << 6, 3, 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static struct bench bench;
+        open_bench(&bench, SS_RING_MIN_SLOTS_LOG2, SS_RING_DROP_NEWEST);
+        for (uint64_t k = 1; k <= 4; k++) {
+            assert_true(put_count(&bench, k, 1, k));
+        }
+        atomic_store(&bench.producer.slots[3].word1, rows[i].word1);
+        size_t got =
+            ss_ring_consumer_read(&bench.consumer, 0, bench.records, BATCH, true /* is final */);
+        assert_int_equal(got, rows[i].taken);
+        assert_int_equal(bench.records[0].stamp, 1);
+        assert_int_equal(bench.records[got - 1].stamp, 4);
+        assert_int_equal(bench.records[got - 2].stamp, 3);
+        assert_int_equal(ss_ring_consumer_count(&bench.consumer, 0)->damaged, rows[i].damaged);
+        close_bench(&bench);
+    }
 }
 
 static void test_full_ring_drops_the_newest_and_counts(void **state)
@@ -452,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records_arrive_as_they_were_written),
         cmocka_unit_test(test_many_laps_lose_nothing),
+        cmocka_unit_test(test_damage_costs_what_it_spoils),
         cmocka_unit_test(test_full_ring_drops_the_newest_and_counts),
         cmocka_unit_test(test_overwriting_keeps_the_newest_and_counts),
         cmocka_unit_test(test_unfinished_record_is_stepped_over_at_the_end),
