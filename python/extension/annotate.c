@@ -10,45 +10,63 @@
 
 /* The domain of each open `with`, plus 1; 0 when nothing was recorded as it was entered. `__exit__`
  * is called without its object (see below), so that the order tells. */
-static __thread struct {
+struct scopes {
     uint32_t depth, capacity;
-    uint16_t *domains;
-} scopes;
+    uint16_t domains[];
+};
+static struct scopes no_scopes; /* of a thread before its first: neither to enter nor to exit */
+/* One word that is found without a call: few libraries' worth of the room that there is for it. */
+static __thread struct scopes *scopes __attribute__((tls_model("initial-exec"))) = &no_scopes;
 static pthread_key_t scopes_key;
 
-static bool grow_scopes(void)
+static struct scopes *grow_scopes(struct scopes *old)
 {
-    uint32_t capacity = scopes.capacity > 0 ? scopes.capacity * 2 : 64;
-    uint16_t *domains = realloc(scopes.domains, capacity * sizeof *domains);
-    if (domains == NULL || pthread_setspecific(scopes_key, domains) != 0) {
-        return false;
+    uint32_t capacity = old->capacity > 0 ? old->capacity * 2 : 64;
+    struct scopes *grown =
+        realloc(old != &no_scopes ? old : NULL, sizeof *grown + capacity * sizeof *grown->domains);
+    if (grown == NULL) {
+        return NULL;
     }
-    scopes.domains = domains;
-    scopes.capacity = capacity;
-    return true;
+    grown->depth = old == &no_scopes ? 0 : grown->depth;
+    grown->capacity = capacity;
+    scopes = grown;
+    pthread_setspecific(scopes_key, grown); /* without, it outlives the thread: no harm */
+    return grown;
+}
+
+/* The thread ends. What Python code it runs after this begins anew. */
+static void free_scopes(void *ended)
+{
+    scopes = &no_scopes;
+    free(ended);
 }
 
 bool ss_scope_enter(struct ss_label *label)
 {
-    if (__builtin_expect(scopes.depth == scopes.capacity, 0) && !grow_scopes()) {
-        PyErr_NoMemory();
-        return false;
+    struct scopes *mine = scopes;
+    if (__builtin_expect(mine->depth == mine->capacity, 0)) {
+        mine = grow_scopes(mine);
+        if (mine == NULL) {
+            PyErr_NoMemory();
+            return false;
+        }
     }
     uint16_t open = 0;
     if (ss_recording(STEPSCOPE_RANGES)) {
         open = (uint16_t)(label->domain + 1);
         ss_label_push(label);
     }
-    scopes.domains[scopes.depth++] = open;
+    mine->domains[mine->depth++] = open;
     return true;
 }
 
 void ss_scope_exit(void)
 {
-    if (scopes.depth == 0) {
+    struct scopes *mine = scopes;
+    if (mine->depth == 0) {
         return; /* more exits than enters */
     }
-    uint16_t open = scopes.domains[--scopes.depth];
+    uint16_t open = mine->domains[--mine->depth];
     if (open != 0) {
         ss_runtime->pop(open - 1u);
     }
@@ -56,9 +74,34 @@ void ss_scope_exit(void)
 
 /* --- the type --- */
 
+/* `with` asks for a bound `__enter__` and calls it at once. Before Python 3.14 that makes an object
+ * each time, which costs as much as half the range: here it lies in the range's own object, and
+ * keeps that alive while somebody has it. */
+#if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
+#define BOUND_INSIDE 1
+#endif
+
+struct bound_enter {
+    PyObject_HEAD vectorcallfunc call;
+};
+
 struct annotate {
     PyObject_HEAD struct ss_label label;
+#if BOUND_INSIDE
+    struct bound_enter enter;
+#endif
 };
+
+static struct annotate *new_annotate(void)
+{
+    struct annotate *self = PyObject_New(struct annotate, &ss_annotate_type);
+#if BOUND_INSIDE
+    if (self != NULL) {
+        self->enter.ob_base.ob_refcnt = 0; /* Py_SET_REFCNT leaves alone what looks immortal */
+    }
+#endif
+    return self;
+}
 
 static PyObject *make(PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
@@ -70,7 +113,7 @@ static PyObject *make(PyObject *const *args, Py_ssize_t count, PyObject *keyword
     if (first != NULL) { /* @annotate, without a call */
         return ss_wrap(first, &label);
     }
-    struct annotate *self = PyObject_New(struct annotate, &ss_annotate_type);
+    struct annotate *self = new_annotate();
     if (self == NULL) {
         Py_CLEAR(label.text);
         return NULL;
@@ -81,7 +124,7 @@ static PyObject *make(PyObject *const *args, Py_ssize_t count, PyObject *keyword
 
 PyObject *ss_annotate_from(const struct ss_label *label)
 {
-    struct annotate *self = PyObject_New(struct annotate, &ss_annotate_type);
+    struct annotate *self = new_annotate();
     if (self != NULL) {
         self->label = *label;
         Py_XINCREF(label->text);
@@ -136,19 +179,127 @@ static void annotate_dealloc(PyObject *object)
     PyObject_Free(object);
 }
 
-static PyObject *annotate_enter(PyObject *object, PyObject *unused)
+static PyObject *enter(struct annotate *self)
 {
-    (void)unused;
-    struct ss_label *label = &((struct annotate *)object)->label;
+    struct ss_label *label = &self->label;
     if (__builtin_expect(label->text == NULL, 0) && ss_recording(STEPSCOPE_RANGES)) {
         ss_label_name_by_line(label);
     }
     if (!ss_scope_enter(label)) {
         return NULL;
     }
-    Py_INCREF(object);
-    return object;
+    Py_INCREF(self);
+    return (PyObject *)self;
 }
+
+#if BOUND_INSIDE
+static struct annotate *owner_of(PyObject *bound)
+{
+    return (struct annotate *)(void *)((char *)bound - offsetof(struct annotate, enter));
+}
+
+static bool takes_no_more(Py_ssize_t given, Py_ssize_t wanted, PyObject *keywords)
+{
+    if (given != wanted || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0)) {
+        PyErr_SetString(PyExc_TypeError, "annotate.__enter__() takes no arguments");
+        return false;
+    }
+    return true;
+}
+
+static PyObject *bound_call(PyObject *bound, PyObject *const *args, size_t flags,
+                            PyObject *keywords)
+{
+    (void)args;
+    return takes_no_more(PyVectorcall_NARGS(flags), 0, keywords) ? enter(owner_of(bound)) : NULL;
+}
+
+static void bound_dealloc(PyObject *bound)
+{
+    Py_DECREF(owner_of(bound));
+}
+
+static PyTypeObject bound_enter_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "stepscope._stepscope.bound_enter",
+    .tp_basicsize = sizeof(struct bound_enter),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(struct bound_enter, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_dealloc = bound_dealloc,
+};
+
+/* The descriptor: `annotate.__enter__`, which contextlib.ExitStack calls with the object. */
+static PyObject *unbound_call(PyObject *unbound, PyObject *const *args, size_t flags,
+                              PyObject *keywords)
+{
+    (void)unbound;
+    if (!takes_no_more(PyVectorcall_NARGS(flags), 1, keywords)) {
+        return NULL;
+    }
+    if (Py_TYPE(args[0]) != &ss_annotate_type) {
+        PyErr_SetString(PyExc_TypeError, "annotate.__enter__() wants an annotate object");
+        return NULL;
+    }
+    return enter((struct annotate *)args[0]);
+}
+
+static PyObject *enter_get(PyObject *unbound, PyObject *object, PyObject *type)
+{
+    (void)type;
+    if (object == NULL || Py_TYPE(object) != &ss_annotate_type) {
+        Py_INCREF(unbound);
+        return unbound;
+    }
+    struct bound_enter *bound = &((struct annotate *)object)->enter;
+    if (Py_REFCNT((PyObject *)bound) > 0) {
+        Py_INCREF(bound);
+    } else {
+        PyObject_Init((PyObject *)bound, &bound_enter_type);
+        bound->call = bound_call;
+        Py_INCREF(object);
+    }
+    return (PyObject *)bound;
+}
+
+static PyTypeObject unbound_enter_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "stepscope._stepscope.unbound_enter",
+    .tp_basicsize = sizeof(struct bound_enter),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(struct bound_enter, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = enter_get,
+};
+
+static bool init_enter(void)
+{
+    if (PyType_Ready(&bound_enter_type) < 0 || PyType_Ready(&unbound_enter_type) < 0) {
+        return false;
+    }
+    struct bound_enter *unbound = PyObject_New(struct bound_enter, &unbound_enter_type);
+    if (unbound == NULL) {
+        return false;
+    }
+    unbound->call = unbound_call;
+    bool set =
+        PyDict_SetItemString(ss_annotate_type.tp_dict, "__enter__", (PyObject *)unbound) == 0;
+    Py_DECREF(unbound);
+    return set;
+}
+#else
+static PyObject *annotate_enter(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    return enter((struct annotate *)object);
+}
+
+static PyMethodDef annotate_methods[] = {
+    {"__enter__", annotate_enter, METH_NOARGS, "Open the range."}, {0}};
+
+static bool init_enter(void)
+{
+    return true;
+}
+#endif
 
 /* Any number of arguments: `with` gives three, contextlib.ExitStack the object too. */
 static PyObject *annotate_exit(PyObject *none, PyObject *const *args, Py_ssize_t count)
@@ -186,8 +337,6 @@ static PyObject *annotate_name(PyObject *object, void *closure)
     return text;
 }
 
-static PyMethodDef annotate_methods[] = {
-    {"__enter__", annotate_enter, METH_NOARGS, "Open the range."}, {0}};
 static PyGetSetDef annotate_fields[] = {
     {"name", annotate_name, NULL, "Name of the range; None: by its line or function.", NULL}, {0}};
 
@@ -208,7 +357,9 @@ PyTypeObject ss_annotate_type = {
     .tp_dealloc = annotate_dealloc,
     .tp_call = annotate_call,
     .tp_repr = annotate_repr,
+#if !BOUND_INSIDE
     .tp_methods = annotate_methods,
+#endif
     .tp_getset = annotate_fields,
 #if PY_VERSION_HEX >= 0x03090000
     .tp_vectorcall = annotate_vectorcall,
@@ -222,11 +373,11 @@ static PyMethodDef exit_method = {"__exit__", (PyCFunction)(void (*)(void))annot
 
 bool ss_annotate_init(void)
 {
-    if (pthread_key_create(&scopes_key, free) != 0 || PyType_Ready(&ss_annotate_type) < 0) {
+    if (pthread_key_create(&scopes_key, free_scopes) != 0 || PyType_Ready(&ss_annotate_type) < 0) {
         return false;
     }
     PyObject *function = PyCFunction_New(&exit_method, NULL);
-    bool set = function != NULL &&
+    bool set = function != NULL && init_enter() &&
                PyDict_SetItemString(ss_annotate_type.tp_dict, "__exit__", function) == 0;
     Py_XDECREF(function);
     PyType_Modified(&ss_annotate_type);

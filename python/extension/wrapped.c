@@ -11,16 +11,25 @@ struct wrapped {
     struct ss_label label;
 };
 
+/* A function of Python's is asked itself: what PyObject_Vectorcall checks besides is for others. */
+static inline PyObject *call(PyObject *function, PyObject *const *args, size_t flags,
+                             PyObject *keywords)
+{
+    return __builtin_expect(PyFunction_Check(function), 1)
+               ? ((PyFunctionObject *)function)->vectorcall(function, args, flags, keywords)
+               : PyObject_Vectorcall(function, args, flags, keywords);
+}
+
 static PyObject *wrapped_vectorcall(PyObject *object, PyObject *const *args, size_t flags,
                                     PyObject *keywords)
 {
     struct wrapped *self = (struct wrapped *)object;
     if (!ss_recording(STEPSCOPE_RANGES)) {
-        return PyObject_Vectorcall(self->function, args, flags, keywords);
+        return call(self->function, args, flags, keywords);
     }
     stepscope_domain domain = self->label.domain;
     ss_label_push(&self->label);
-    PyObject *result = PyObject_Vectorcall(self->function, args, flags, keywords);
+    PyObject *result = call(self->function, args, flags, keywords);
     ss_runtime->pop(domain);
     return result;
 }

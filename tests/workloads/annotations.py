@@ -124,6 +124,30 @@ def check_exit_stack():
     equal(calls, ["push a", "push b", "pop", "pop"])
 
 
+def check_enter_is_a_method():
+    span = stepscope.annotate("a")
+    references = sys.getrefcount(span)
+    for _ in range(10):
+        with span:
+            pass
+    equal(sys.getrefcount(span), references)
+    enter, again = span.__enter__, span.__enter__
+    with recording() as calls:
+        assert enter() is again() is type(span).__enter__(span) is span
+        for _ in range(3):
+            span.__exit__(None, None, None)
+    equal(calls, ["push a"] * 3 + ["pop"] * 3)
+    raises(TypeError, "no arguments", enter, 1)
+    raises(TypeError, "", type(span).__enter__)
+    raises(TypeError, "", type(span).__enter__, 1)
+    raises(TypeError, "", type(enter))
+    del span, again  # what is bound keeps its range
+    gc.collect()
+    equal(enter().name, "a")
+    type(enter()).__exit__(None, None, None)
+    stepscope.annotate.__exit__(None, None, None)
+
+
 def check_names_of_blocks():
     with recording() as calls:
         with stepscope.annotate():
