@@ -90,9 +90,21 @@ PyObject *ss_wrap(PyObject *function, const struct ss_label *label);
 /* Anything that can be called, from call to return; the label has a text. */
 PyObject *ss_wrap_plain(PyObject *function, const struct ss_label *label);
 
+/* Calls from now on go to `function` (a method of the module: wrapper, function). */
+PyObject *ss_python_retarget(PyObject *module, PyObject *args);
+
+/* --- spawn.c: methods of the module --- */
+
+PyObject *ss_python_spawn(PyObject *module, PyObject *args);
+PyObject *ss_python_signal(PyObject *module, PyObject *args);
+PyObject *ss_python_let_read(PyObject *module, PyObject *number);
+
 /* --- schedule.c: methods of the module --- */
 
 PyObject *ss_python_schedule_text(PyObject *module, PyObject *argument);
 PyObject *ss_python_schedule_action(PyObject *module, PyObject *args);
+PyObject *ss_python_follow(PyObject *module, PyObject *argument);
+PyObject *ss_python_sealed(PyObject *module, PyObject *args);
+PyObject *ss_python_flush(PyObject *module, PyObject *argument);
 
 #endif

@@ -48,6 +48,23 @@ static void no_phase(stepscope_name phase)
 {
     (void)phase;
 }
+static int no_schedule(const char *text)
+{
+    (void)text;
+    return 0;
+}
+static int no_sealed(uint64_t number, uint32_t timeout_ms, struct stepscope_sealed *out)
+{
+    (void)number;
+    (void)timeout_ms;
+    (void)out;
+    return -1;
+}
+static int no_flush(uint32_t timeout_ms)
+{
+    (void)timeout_ms;
+    return -1;
+}
 
 /* What is called without a look at the gate; the rest never is while it is closed. */
 static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
@@ -59,7 +76,10 @@ static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
                                              .step = no_number,
                                              .phase = no_phase,
                                              .next_step = no_number,
-                                             .begin_epoch = no_epoch};
+                                             .begin_epoch = no_epoch,
+                                             .schedule = no_schedule,
+                                             .sealed = no_sealed,
+                                             .flush = no_flush};
 
 const stepscope_runtime *ss_runtime = &no_runtime;
 const uint32_t *ss_gate = &nothing_recorded;
@@ -411,7 +431,14 @@ static PyMethodDef methods[] = {
     {"_flow", FAST(flow), METH_FASTCALL, NULL},
     {"_schedule_text", ss_python_schedule_text, METH_O, NULL},
     {"_schedule_action", ss_python_schedule_action, METH_VARARGS, NULL},
+    {"_follow", ss_python_follow, METH_O, NULL},
+    {"_sealed", ss_python_sealed, METH_VARARGS, NULL},
+    {"_flush", ss_python_flush, METH_O, NULL},
     {"_wrap", FAST(wrap), METH_FASTCALL, NULL},
+    {"_retarget", ss_python_retarget, METH_VARARGS, NULL},
+    {"_spawn", ss_python_spawn, METH_VARARGS, NULL},
+    {"_signal", ss_python_signal, METH_VARARGS, NULL},
+    {"_let_read", ss_python_let_read, METH_O, NULL},
     {0}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "stepscope._stepscope",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* _schedule_at: the schedule engine, for stepscope._schedule. */
+/* The schedule engine, for stepscope._schedule; the schedule of this process, and what the recorder
+ * says of its windows. */
 #include "extension.h" /* Python.h wants to be first */
 
 #include "annot/schedule_text.h"
@@ -41,4 +42,61 @@ PyObject *ss_python_schedule_action(PyObject *module, PyObject *args)
     }
     struct ss_schedule_place place = {step, resumed_at, length};
     return PyLong_FromLong((long)ss_schedule_at(&schedule, &place));
+}
+
+/* _follow(text or None): the process's schedule from here on; None: nothing more is recorded. */
+PyObject *ss_python_follow(PyObject *module, PyObject *argument)
+{
+    (void)module;
+    const char *text = argument != Py_None ? PyUnicode_AsUTF8(argument) : NULL;
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    int result = ss_runtime->schedule(text);
+    if (result == -1) {
+        return PyErr_Format(PyExc_ValueError, "%s is no schedule", text);
+    }
+    return PyBool_FromLong(result == 0);
+}
+
+/* _sealed(number, milliseconds) → (window, first step, last step, flags, path as bytes); None: not
+ * within that time; False: there is none and none will come. */
+PyObject *ss_python_sealed(PyObject *module, PyObject *args)
+{
+    (void)module;
+    unsigned long long number;
+    unsigned milliseconds;
+    struct stepscope_sealed sealed = {.size = sizeof sealed};
+    if (!PyArg_ParseTuple(args, "KI", &number, &milliseconds)) {
+        return NULL;
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    int outcome = ss_runtime->sealed(number, milliseconds, &sealed);
+    PyEval_RestoreThread(thread);
+    if (outcome == 0) {
+        Py_RETURN_NONE;
+    }
+    if (outcome < 0) {
+        Py_RETURN_FALSE;
+    }
+    return Py_BuildValue("KLLIy", (unsigned long long)sealed.window, (long long)sealed.first_step,
+                         (long long)sealed.last_step, (unsigned)sealed.flags, sealed.path);
+}
+
+/* _flush(milliseconds) → True: all that was marked is in the file; None: not within that time;
+ * False: nobody records. */
+PyObject *ss_python_flush(PyObject *module, PyObject *argument)
+{
+    (void)module;
+    unsigned long milliseconds = PyLong_AsUnsignedLong(argument);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    int outcome = ss_runtime->flush((uint32_t)milliseconds);
+    PyEval_RestoreThread(thread);
+    if (outcome == 0) {
+        Py_RETURN_NONE;
+    }
+    return PyBool_FromLong(outcome > 0);
 }

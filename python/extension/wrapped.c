@@ -213,3 +213,17 @@ PyObject *ss_wrap(PyObject *function, const struct ss_label *label)
     Py_XDECREF(named.text);
     return result;
 }
+
+/* _retarget(wrapper, function): what was called before may be running; who calls this keeps it. */
+PyObject *ss_python_retarget(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *wrapper, *function;
+    if (!PyArg_ParseTuple(args, "O!O", &ss_wrapped_type, &wrapper, &function)) {
+        return NULL;
+    }
+    PyObject *before = ((struct wrapped *)wrapper)->function;
+    Py_INCREF(function);
+    ((struct wrapped *)wrapper)->function = function;
+    return before; /* its reference is the caller's now */
+}

@@ -25,8 +25,9 @@ except ModuleNotFoundError:  # built without the headers of this Python
     from ._without import (_stepscope, annotate, begin, enabled, end, epoch, mark, phase, pop,
                            push, step)
 
-__all__ = ["__version__", "annotate", "begin", "counter", "cyclic_schedule", "enabled", "end",
-           "epoch", "flow", "mark", "phase", "pop", "profile", "program", "push", "schedule", "step"]
+__all__ = ["ProfileRegistry", "Profiler", "ProfilerWrapper", "__version__", "annotate", "begin",
+           "counter", "cyclic_schedule", "enabled", "end", "epoch", "flow", "mark", "phase", "pop",
+           "profile", "program", "push", "schedule", "step"]
 
 profile = annotate
 _KINDS = {"gauge": 0, "delta": 1, "cumulative": 2}
@@ -73,11 +74,16 @@ class flow:
         return self
 
 
+_LATER = {"schedule": "_schedule", "cyclic_schedule": "_schedule", "Action": "_schedule",
+          "Profiler": "_profiler", "ProfilerWrapper": "_tools", "ProfileRegistry": "_tools"}
+
+
 def __getattr__(name):
     """What takes long to import waits until somebody asks for it."""
-    if name in ("schedule", "cyclic_schedule", "Action"):
-        from . import _schedule
-        return getattr(_schedule, name)
+    module = _LATER.get(name)
+    if module is not None:
+        from importlib import import_module
+        return getattr(import_module(f"{__name__}.{module}"), name)
     if name == "__version__":
         return _version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

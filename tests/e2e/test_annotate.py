@@ -81,6 +81,31 @@ def test_without_a_runtime_nothing_happens(python_and_path):
         done.stderr
 
 
+def test_a_program_records_itself(python_and_path, stepscope, tmp_path):
+    command, folder = python_and_path
+    build = pathlib.Path(stepscope.path).resolve().parent
+    shutil.copytree(folder / "stepscope", tmp_path / "stepscope")
+    (tmp_path / "stepscope" / "libstepscope.so.0").symlink_to(build / "libstepscope.so.0")
+    code = ("import stepscope as s\n"
+            "@s.Profiler()\n"
+            "def train(): return 3\n"
+            "for name in 'first', 'second':\n"
+            "    with s.Profiler(output_path='.', trace_file=name + '.pftrace') as p:\n"
+            "        for _ in range(3): train(); p.step()\n"
+            "print(train(), p, s.enabled())")
+    done = subprocess.run([*command, "-c", code], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=120, check=False, cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": str(tmp_path),
+                               "PATH": f"{build}:{os.environ['PATH']}"})
+    if "not permitted" in done.stderr:
+        pytest.skip(done.stderr)
+    assert (done.stdout, done.stderr) == ("3 <Profiler finalized: stepscope> False\n", "")
+    for name in ("first", "second"):
+        found = stepscope("report", "--by", "range", "--format", "csv",
+                          tmp_path / f"{name}.pftrace").stdout
+        assert "train" in found
+
+
 def test_the_built_package_matches_the_interpreter():
     """What CMake builds is for the Python that it found, or there is none."""
     built = list((pathlib.Path(os.environ.get("STEPSCOPE", ROOT / "build/dev/stepscope")).parent

@@ -4,12 +4,14 @@
     from stepscope.compat import nvtx                # import nvtx
     from stepscope.compat import record_function     # from torch.profiler import record_function
     from stepscope.compat import marker              # marker = profiler.marker, of Composer
+    from stepscope.compat.physicsnemo import Profiler, profile, annotate
+                                                     # from physicsnemo.utils.profiling import …
 
 They take the arguments of their models and record like stepscope's own."""
 
 import stepscope
 
-__all__ = ["Marker", "marker", "nvtx", "record_function"]
+__all__ = ["Marker", "marker", "nvtx", "physicsnemo", "record_function"]
 
 
 def record_function(name, args=None):
@@ -86,7 +88,7 @@ def marker(name, actions=None, record_instant_on_start=False, record_instant_on_
 
 
 def __getattr__(name):
-    if name == "nvtx":
+    if name in ("nvtx", "physicsnemo"):
         import importlib
-        return importlib.import_module("stepscope.compat.nvtx")
+        return importlib.import_module(f"stepscope.compat.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

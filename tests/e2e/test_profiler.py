@@ -1,0 +1,617 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that record themselves with stepscope.Profiler."""
+
+import ast
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import textwrap
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def package(stepscope, python):
+    """The environment of a program that has the package and its program."""
+    build = pathlib.Path(stepscope.path).resolve().parent
+    env = {**os.environ, "PYTHONPATH": str(build / "python"),
+           "PATH": f"{build}:{os.environ['PATH']}"}
+    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False,
+                          env=env)
+    if done.stdout.strip() != "1":
+        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
+                    "not installed)")
+    found = json.loads(stepscope("doctor", "--format", "json", status=None).stdout)["checks"]
+    attach = next(one for one in found if one["name"] == "attach to a process")
+    # Under Yama a program may name its recorder itself.
+    if attach["verdict"] != "ok" and "Yama" not in attach["text"]:
+        pytest.skip(attach["text"])
+    return env
+
+
+HEAD = """
+import os, sys, time, signal, threading
+import stepscope
+from stepscope import Profiler, annotate
+def work(seconds=0.05):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with annotate("inner"): sum(range(2000))
+def recorder():
+    return stepscope._profiler.ProfileRegistry.get_profiler("stepscope")._recorder
+def step():
+    work()
+    Profiler().step()
+"""
+
+
+class Run:
+    """A program in the folder that its recordings are for."""
+
+    def __init__(self, stepscope, python, env, folder):
+        self.stepscope, self.python, self.env, self.folder = stepscope, python, env, folder
+
+    def command(self, code):
+        path = self.folder / "program.py"
+        path.write_text(HEAD + textwrap.dedent(code))
+        return [self.python, path]
+
+    def __call__(self, code, status=0, before=(), **env):
+        done = subprocess.run([*before, *self.command(code)], cwd=self.folder,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=300, check=False, env={**self.env, **env})
+        assert done.returncode == status, done.stdout + done.stderr
+        return done
+
+    def files(self, ending=".pftrace"):
+        return sorted(path for path in self.folder.rglob(f"*{ending}"))
+
+    def ranges(self, path, by="range"):
+        """{name: rows} of the recording's ranges."""
+        done = self.stepscope("report", "--by", by, "--num-rows", "all", "--format", "json", path,
+                              status=None)
+        found = {}
+        for row in json.loads(done.stdout)["tables"][0]["rows"]:
+            found.setdefault(row.get("range") or row.get("name"), []).append(row)
+        return found
+
+
+@pytest.fixture
+def run(stepscope, python, package, tmp_path):
+    return Run(stepscope, python, package, tmp_path)
+
+
+def wait_until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.02)
+
+
+# --- one recording after the other ---
+
+
+def test_a_program_records_itself(run):
+    done = run("""
+        p = Profiler()
+        assert p is stepscope.Profiler() and p.annotate is annotate
+        assert not p.initialized and not stepscope.enabled()
+        with p as entered:
+            assert entered is p and p.initialized and not p.finalized and stepscope.enabled()
+            for _ in range(4): step()
+            try:
+                print(os.wait())
+            except ChildProcessError:
+                print("no child")
+        assert p.finalized and not stepscope.enabled()
+        with annotate("between"): work()
+        with Profiler() as again:
+            assert again is p
+            with annotate("second"): step()
+        """)
+    assert (done.stdout, done.stderr) == ("no child\n", "")
+    first, second = sorted(run.files(), key=lambda path: path.stat().st_mtime_ns)
+    assert {"inner", "step"} <= set(run.ranges(first))
+    assert "second" not in run.ranges(first) and "between" not in run.ranges(first)
+    assert "second" in run.ranges(second) and "between" not in run.ranges(second)
+    assert "work" in run.ranges(first, "function")
+
+
+def test_options_are_taken(run):
+    run("""
+        with Profiler(output_path="made/here", rate=250, trace_file="mine.pftrace"):
+            step()
+        assert str(Profiler().output_path) == "made/here"
+        """)
+    file, = run.files()
+    assert file == run.folder / "made" / "here" / "mine.pftrace"
+    info = run.stepscope("info", file).stdout
+    assert "250" in info
+
+
+@pytest.mark.parametrize("options, error, part", [
+    ("rate=0", "ValueError", "rate is 0"),
+    ("rate='1'", "TypeError", "rate takes samples a second"),
+    ("output_path=3", "TypeError", "output_path takes a path"),
+])
+def test_bad_options_are_refused(run, options, error, part):
+    done = run(f"""
+        try:
+            Profiler({options})
+        except {error} as error:
+            print(error)
+        """)
+    assert part in done.stdout
+
+
+def test_changes_wait_for_the_next_recording(run):
+    done = run("""
+        with Profiler():
+            Profiler(rate=500)
+            step()
+        """)
+    assert done.stderr == ("stepscope: Profiler: rate will count from the next recording on: this "
+                           "one has begun\n")
+
+
+# --- ends ---
+
+
+def test_exit_ends_a_recording(run):
+    run("""
+        Profiler().initialize()
+        step()
+        sys.exit(3)
+        """, status=3)
+    file, = run.files()
+    assert "inner" in run.ranges(file) and "closed in order" in run.stepscope("info", file).stdout
+
+
+def test_an_exception_ends_a_recording(run):
+    done = run("""
+        with Profiler():
+            step()
+            raise KeyboardInterrupt
+        """, status=-signal.SIGINT)
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
+    file, = run.files()
+    assert "inner" in run.ranges(file) and "closed in order" in run.stepscope("info", file).stdout
+
+
+@pytest.mark.parametrize("end, status", [("os._exit(5)", 5),
+                                         ("os.kill(os.getpid(), signal.SIGKILL)", -9)])
+def test_the_recorder_ends_with_the_program(run, end, status):
+    done = run(f"""
+        Profiler().initialize()
+        step()
+        print(recorder().pid, flush=True)
+        {end}
+        """, status=status)
+    wait_until(lambda: not pathlib.Path("/proc", done.stdout.strip()).exists())
+    file, = run.files()
+    assert "inner" in run.ranges(file) and "closed in order" in run.stepscope("info", file).stdout
+
+
+def test_a_killed_recorder_does_not_matter(run):
+    done = run("""
+        with Profiler():
+            step()
+            os.kill(recorder().pid, signal.SIGKILL)
+            for _ in range(3): step()
+        print("trained")
+        with Profiler(): step()
+        """)
+    assert done.stdout == "trained\n"
+    assert done.stderr.count("\n") == 1 and "recorder has ended before" in done.stderr
+
+
+def test_without_a_recorder_the_program_goes_on(run, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = run("""
+        for _ in range(2):
+            with Profiler():
+                for _ in range(3): step()
+        print("trained")
+        """, PATH=str(empty))
+    assert done.stdout == "trained\n"
+    assert done.stderr.count("\n") == 1
+    assert "nothing is recorded: no stepscope program" in done.stderr and "run: " in done.stderr
+
+
+def test_a_recorder_that_cannot_write_says_why(run):
+    done = run("""
+        with Profiler(output_path="/proc/none"): step()
+        print("trained")
+        """)
+    assert done.stdout == "trained\n"
+    assert done.stderr.count("\n") == 1 and "/proc/none" in done.stderr
+
+
+# --- processes and threads ---
+
+
+def test_a_forked_child_owns_nothing(run):
+    run("""
+        with Profiler() as p:
+            step()
+            child = os.fork()
+            if child == 0:
+                assert p.finalized and stepscope.enabled()
+                with annotate("in the child"): work()
+                p.finalize()
+                sys.exit(0)
+            assert os.wait() == (child, 0)
+            with annotate("behind the child"): step()
+        """)
+    file, = run.files()
+    assert {"in the child", "behind the child"} <= set(run.ranges(file))
+
+
+def test_spawned_processes_record_themselves(run):
+    run("""
+        import multiprocessing
+        def child(number):
+            with Profiler(trace_file=f"child{number}.pftrace"):
+                with annotate("in the child"): step()
+        if __name__ == "__main__":
+            context = multiprocessing.get_context("spawn")
+            children = [context.Process(target=child, args=(number,)) for number in range(2)]
+            for one in children: one.start()
+            for one in children: one.join()
+            assert [one.exitcode for one in children] == [0, 0]
+        """)
+    assert [path.name for path in run.files()] == ["child0.pftrace", "child1.pftrace"]
+    assert all("in the child" in run.ranges(path) for path in run.files())
+
+
+def test_processes_of_multiprocessing_end_their_own(run):
+    run("""
+        import multiprocessing
+        def child():
+            Profiler(trace_file="child.pftrace").initialize()
+            with annotate("in the child"): step()
+        child = multiprocessing.get_context("fork").Process(target=child)
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+        """)
+    file, = run.files()
+    assert "in the child" in run.ranges(file)
+
+
+def test_any_thread_may_begin_and_end(run):
+    run("""
+        def record():
+            Profiler().initialize()
+            step()
+        threads = [threading.Thread(target=record) for _ in range(3)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        ending = threading.Thread(target=Profiler().finalize)
+        ending.start()
+        ending.join()
+        assert Profiler().finalized
+        """)
+    file, = run.files()
+    assert len(run.ranges(file)["inner"]) == 3
+
+
+def test_closed_standard_files_do_no_harm(run):
+    run("""
+        os.close(0); os.close(1); os.close(2)
+        with Profiler(): step()
+        """, status=0)
+    assert len(run.files()) == 1
+
+
+# --- under stepscope record ---
+
+
+def test_a_recording_that_is_there_is_used(run):
+    outside = run.folder / "outside.pftrace"
+    done = run("""
+        with Profiler(rate=500):
+            assert recorder() is None
+            with annotate("recorded outside"): step()
+        """, before=[run.stepscope, "record", "-q", "-o", outside, "--"])
+    assert run.files() == [outside]
+    assert "recorded outside" in run.ranges(outside)
+    assert done.stderr == ("stepscope: this program is being recorded from outside, which decides "
+                           "rate: give `stepscope record` the options, or start the program "
+                           "without it\n")
+
+
+# --- tools ---
+
+
+def test_tools_of_ones_own(run):
+    done = run("""
+        from stepscope import ProfileRegistry, ProfilerWrapper
+        def early(): return "early"
+        class Tool(ProfilerWrapper):
+            _name, _is_context, _is_decorator = "mine", True, True
+            steps = 0
+            def _standup(self): print("up")
+            def __enter__(self): print("in"); return self
+            def __exit__(self, *raised): print("out", raised[0])
+            def __call__(self, function):
+                def wrapped(*args):
+                    return "wrapped " + function(*args)
+                return wrapped
+            def step(self): self.steps += 1
+            def finalize(self, top): print("end", top, self.steps, self.output_dir(top))
+        ProfileRegistry.register_profiler("mine", Tool)
+        ProfileRegistry.register_profiler("mine", Tool)
+        ProfileRegistry.register_profiler("also mine", Tool)
+        p = Profiler(output_path="out")
+        early = imported = p(early)
+        assert early() == "early"
+        tool = p.enable("mine")
+        assert p.enable(Tool) is p.enable(tool) is p.get("also mine") is tool
+        assert tool.enabled and not tool.initialized
+        with p:
+            assert tool.initialized and p.enabled
+            print(imported(), [n for n in os.listdir("out")] != [])
+            step(); step()
+        print(early(), tool.finalized)
+        with p: print(early())
+        for wrong in (lambda: p.enable("nothing"), lambda: p.enable(3),
+                      lambda: ProfileRegistry.register_profiler("mine", ProfilerWrapper)):
+            try:
+                wrong()
+            except (KeyError, TypeError) as error:
+                print(type(error).__name__, error)
+        """)
+    assert done.stdout.splitlines() == [
+        "up", "in", "wrapped early True", "out None", "end out 2 out/mine", "early True",
+        "up", "in", "wrapped early", "out None", "end out 2 out/mine",
+        "KeyError \"no tool 'nothing'; there are also mine, line_profile, line_profiler, mine, "
+        "nvtx, stepscope, torch\"",
+        "TypeError enable() takes the name of a tool, its class or itself, not 3",
+        "KeyError \"'mine' is already the name of Tool; choose another one\""]
+    assert done.stderr == ""
+
+
+def test_tools_that_fail_are_left_out(run):
+    done = run("""
+        from stepscope import ProfilerWrapper
+        class Unavailable(ProfilerWrapper):
+            _name = "missing"
+            def unavailable(self): return "it is not installed; pip install it"
+        class Refusing(ProfilerWrapper):
+            _name = "refusing"
+            def _standup(self): raise OSError("no")
+        class Stumbling(ProfilerWrapper):
+            _name = "stumbling"
+            def step(self): raise ValueError("twice?")
+            def finalize(self, top): raise OSError("disk full")
+        class Last(ProfilerWrapper):
+            _name = "last"
+            def finalize(self): raise OSError("disk\\nfull")
+        p = Profiler()
+        assert not p.enable(Unavailable()).enabled
+        refusing = p.enable(Refusing())
+        p.enable(Stumbling()), p.enable(Last())
+        with p:
+            step(); step()
+        assert not refusing.enabled
+        print("trained")
+        """)
+    assert done.stdout == "trained\n"
+    assert done.stderr.splitlines() == [
+        "stepscope: missing is not enabled: it is not installed; pip install it",
+        "stepscope: refusing is off: OSError: no",
+        "stepscope: stumbling fails in step() and is left out: ValueError: twice?",
+        "stepscope: last could not write its results: OSError: disk full"]
+    assert len(run.files()) == 1
+
+
+def test_functions_stay_what_they_are(run):
+    done = run("""
+        import asyncio, inspect, pickle
+        p = Profiler()
+        @p
+        def plain(a, b=2): "doc"; return a + b
+        @p
+        def counting(n):
+            yield from range(n)
+        @p
+        async def waiting(n):
+            await asyncio.sleep(0); return n
+        @p
+        async def asynchronous(n):
+            for i in range(n): yield i
+        class Model:
+            @p
+            def forward(self): return self
+            @p
+            @classmethod
+            def make(cls): return cls
+            @p
+            @staticmethod
+            def add(a): return a
+            @p
+            @property
+            def width(self): return 7
+        def check():
+            model = Model()
+            assert plain(1) == 3 and plain.__doc__ == "doc" and plain.__name__ == "plain"
+            assert str(inspect.signature(plain)) == "(a, b=2)"
+            assert pickle.loads(pickle.dumps(plain)) is plain
+            assert list(counting(3)) == [0, 1, 2] and inspect.isgeneratorfunction(counting)
+            assert asyncio.run(waiting(4)) == 4 and inspect.iscoroutinefunction(waiting)
+            async def collect(): return [i async for i in asynchronous(3)]
+            assert asyncio.run(collect()) == [0, 1, 2]
+            assert model.forward() is model and Model.make() is Model and Model.add(5) == 5
+            assert model.width == 7
+        check()
+        with p: check()
+        check()
+        try:
+            p(3)
+        except TypeError as error:
+            print(error)
+        """)
+    assert "not 3" in done.stdout
+    names = run.ranges(run.files()[0])
+    assert {"plain", "counting", "waiting", "asynchronous", "Model.forward", "Model.make",
+            "Model.add", "Model.width"} <= set(names)
+
+
+def test_importing_the_package_does_not_import_the_profiler(run):
+    done = run("print([n for n in sys.modules if n.startswith('stepscope.')])")
+    assert "_profiler" in done.stdout  # HEAD asks for it
+    done = subprocess.run([run.python, "-c", "import stepscope, sys; print([n for n in sys.modules "
+                           "if n.startswith('stepscope.')])"], env=run.env, capture_output=True,
+                          text=True, check=True)
+    assert done.stdout == "['stepscope._stepscope']\n"
+
+
+# --- PhysicsNeMo ---
+
+PHYSICSNEMO = ["LineProfileWrapper", "ProfileRegistry", "Profiler", "TorchProfileWrapper",
+               "TorchProfilerConfig", "annotate", "p", "profile"]
+
+
+def test_physicsnemo_does_nothing_until_told(run):
+    done = run("""
+        from stepscope.compat.physicsnemo import Profiler, profile, annotate
+        from stepscope.compat.physicsnemo.core import (PhysicsNeMoProfilerWrapper, ProfileRegistry,
+                                                       _Profiler_Singleton)
+        p = Profiler()
+        @profile
+        def function(): return 3
+        imported = function
+        with p:
+            with annotate(color="blue"): function()
+            p.step()
+        assert not p.enabled and not stepscope.enabled() and not os.listdir(".") == []
+        """)
+    assert (done.stdout, done.stderr, run.files()) == ("", "", [])
+
+
+def test_physicsnemo_with_nvtx(run):
+    done = run("""
+        from stepscope.compat.physicsnemo import Profiler, profile, annotate
+        p = Profiler()
+        config = {"nvtx": True, "torch": False}
+        for key, value in config.items():
+            if value: p.enable(key)
+        p.initialize()
+        @profile
+        def forward(): work()
+        for region in ("training", "validation"):
+            with p:
+                with annotate(region, color="no such colour"): forward()
+        p.step()
+        """)
+    assert (done.stdout, done.stderr) == ("", "")
+    file, = run.files()
+    assert file.parent == run.folder / "physicsnemo_profiling_outputs" / "stepscope"
+    assert {"training", "validation", "forward"} <= set(run.ranges(file))
+
+
+def test_physicsnemo_ranks_have_their_folders(run):
+    run("""
+        from stepscope.compat.physicsnemo import Profiler
+        p = Profiler()
+        p.output_path = "out"
+        p.enable("nvtx")
+        with p: step()
+        """, RANK="3", WORLD_SIZE="8")
+    file, = run.files()
+    assert file.parent == run.folder / "out" / "stepscope" / "rank_3"
+
+
+TORCH = """
+import torch
+from stepscope.compat.physicsnemo import Profiler, TorchProfilerConfig, TorchProfileWrapper
+p = Profiler()
+p.output_path = "out"
+layer = torch.nn.Linear(8, 8)
+def train(steps):
+    for _ in range(steps):
+        layer(torch.randn(4, 8)).sum().backward()
+        p.step()
+"""
+
+
+def test_physicsnemo_with_torch(run, torch_python):
+    run.python = torch_python
+    done = run(TORCH + textwrap.dedent("""
+        p.enable("torch")
+        with p: train(3)
+        with p: train(1)
+        p.finalize()
+        """))
+    assert "stepscope:" not in done.stderr
+    folder = run.folder / "out" / "torch"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "cpu_time.txt", "cpu_time_2.txt", "gpu_time.txt", "gpu_time_2.txt", "trace.json",
+        "trace_2.json"]
+    assert "aten::linear" in (folder / "cpu_time.txt").read_text()
+    assert json.loads((folder / "trace.json").read_text())["traceEvents"]
+    # What records is torch's profiler alone.
+    assert run.files() == []
+
+
+def test_physicsnemo_with_torch_and_a_schedule(run, torch_python):
+    run.python = torch_python
+    done = run(TORCH + textwrap.dedent("""
+        wrapper = TorchProfileWrapper(TorchProfilerConfig(
+            schedule=torch.profiler.schedule(wait=1, warmup=1, active=1, repeat=2)))
+        assert p.enable(wrapper) is p.get("torch")
+        wrapper.reconfigure(with_flops=False)
+        with p: train(7)
+        p.finalize()
+        wrapper.reconfigure(schedule=None, max_steps=2)
+        p.output_path = "second"
+        with p: train(5)
+        p.finalize()
+        """))
+    assert sorted(path.name for path in (run.folder / "out" / "torch").iterdir()) == [
+        "cpu_time.txt", "gpu_time.txt", "trace.json", "trace_2.json"]
+    assert "torch: 2 steps are recorded, no more" in done.stderr
+    assert (run.folder / "second" / "torch" / "trace.json").exists()
+
+
+def test_physicsnemo_without_torch(run):
+    done = run("""
+        sys.modules["torch"] = None
+        import importlib.util
+        find = importlib.util.find_spec
+        importlib.util.find_spec = lambda name, *more: None if name == "torch" else find(name, *more)
+        from stepscope.compat.physicsnemo import Profiler, TorchProfilerConfig
+        p = Profiler()
+        assert not p.enable("torch").enabled and not p.enabled
+        with p: step()
+        """)
+    assert done.stderr == ("stepscope: torch is not enabled: PyTorch is not installed in this "
+                           "Python; pip install torch\n")
+
+
+def test_names_are_those_of_physicsnemo(run):
+    done = run(f"""
+        from stepscope.compat import physicsnemo
+        print([name for name in {PHYSICSNEMO} if not hasattr(physicsnemo, name)])
+        """)
+    assert done.stdout == "[]\n"
+    try:
+        from importlib.metadata import files
+        paths = {path.name: path.locate() for path in files("nvidia-physicsnemo") or ()
+                 if path.parent.as_posix() == "physicsnemo/utils/profiling"}
+    except ModuleNotFoundError:
+        pytest.skip("nvidia-physicsnemo is not installed: the names are those of its version 2.2")
+    theirs = ast.parse(paths["__init__.py"].read_text())
+    names = {alias.name for node in theirs.body if isinstance(node, ast.ImportFrom)
+             for alias in node.names}
+    names |= {target.id for node in theirs.body if isinstance(node, ast.Assign)
+              for target in node.targets}
+    assert names == set(PHYSICSNEMO)
