@@ -615,3 +615,20 @@ def test_names_are_those_of_physicsnemo(run):
     names |= {target.id for node in theirs.body if isinstance(node, ast.Assign)
               for target in node.targets}
     assert names == set(PHYSICSNEMO)
+
+
+# --- the example ---
+
+
+def test_the_example_records(run, torch_python):
+    train = ROOT / "examples" / "annotated" / "train.py"
+    file = run.folder / "annotated.pftrace"
+    done = run.stepscope("record", "-q", "-o", file, "--", torch_python, train, "--epochs", 1,
+                         "--batches", 4, "--batch", 8, "--width", 16, timeout=300, env=run.env)
+    assert "accuracy" in done.stdout
+    ranges = run.ranges(file)
+    if "train step" not in ranges:
+        pytest.skip("the package was not built for the Python that has PyTorch")
+    assert {"draw", "prepare batch", "evaluate", "step", "epoch", "forward", "backward",
+            "optimizer", "data"} <= set(ranges)
+    assert len(ranges["train step"]) == 1 and ranges["train step"][0]["count"] == 4
