@@ -220,6 +220,16 @@ static void close_gate_for_good(void)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+/* A recorder hears of the file when it is closed after writing, which a file that is mapped is not:
+ * so it is opened once more. */
+static void announce(void)
+{
+    int fd = ss_ring_place_open(state->path);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static void choose_users_folder(void)
 {
     char place[SS_RING_PATH_BYTES];
@@ -260,6 +270,7 @@ static void make_file(void)
         return;
     }
     close(fd);
+    announce();
 }
 
 static void choose_folder(void)
