@@ -20,8 +20,15 @@ static const uint64_t eager_ns = UINT64_C(300000000); /* after start or exec: ev
 static const uint64_t slow_retry_ns = UINT64_C(50000000);
 static const uint64_t slowest_retry_ns = UINT64_C(1000000000);
 
+/* Where in the program's own marks a thread stands. */
+struct sample_label {
+    int64_t step;
+    uint32_t window, phase_name, range_name;
+};
+
 struct thread_row {
     uint32_t ref;
+    struct sample_label label;         /* when it was looked at last */
     uint32_t stack_ref;                /* of the last sample */
     bool truncated;                    /* the stack table was full */
     struct ss_vec_of(uint32_t) frames; /* of the last sample: sampler ids… */
@@ -243,6 +250,24 @@ static bool is_waiting(const struct ss_recorded_process *process, uint64_t now_n
                                                now_ns);
 }
 
+/* Step, phase and range: of the moment when the ticks were counted. */
+static void label(struct ss_recorded_process *process, struct thread_row *row,
+                  const struct ss_sampler_sample *sample, struct ss_trace_sample *told)
+{
+    struct ss_trace_sample now = *told;
+    if (process->annotated != NULL) {
+        ss_record_annotations_label(process->annotated, sample->thread->tid, &now);
+    }
+    if (!sample->counted_before) {
+        row->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
+    }
+    told->step = row->label.step;
+    told->window = row->label.window;
+    told->phase_name = row->label.phase_name;
+    told->range_name = row->label.range_name;
+    row->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
+}
+
 static void on_sample(void *context, const struct ss_sampler_sample *sample)
 {
     struct ss_recorded_process *process = context;
@@ -264,9 +289,7 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
                                    .gil = (enum ss_gil_state)sample->gil,
                                    .partial = sample->partial || row->truncated,
                                    .step = -1};
-    if (process->annotated != NULL) {
-        ss_record_annotations_label(process->annotated, sample->thread->tid, &told);
-    }
+    label(process, row, sample, &told);
     struct ss_error err = {0};
     keep_error(process->context, ss_trace_writer_sample(process->context->writer, &told, &err),
                &err);

@@ -42,6 +42,7 @@ struct ss_sampler_sample {
     enum ss_sampler_gil gil;
     bool partial;
     bool same_stack;        /* as the thread's sample before: frames is NULL */
+    bool counted_before;    /* the weight grew while the thread stood still, and is told only now */
     const uint32_t *frames; /* ids of ss_python_frame_get, outermost first */
     uint32_t depth;
 };

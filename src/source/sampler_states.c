@@ -49,7 +49,8 @@ void ss_sampler_flush_entry(struct ss_python_sampler *sampler, struct ss_sampler
                                        .activity = entry->activity,
                                        .gil = entry->gil,
                                        .partial = entry->partial,
-                                       .same_stack = true};
+                                       .same_stack = true,
+                                       .counted_before = true};
     entry->pending_weight = 0;
     sampler->sink.sample(sampler->sink.context, &sample);
 }
