@@ -10,6 +10,7 @@
 #include "analysis/leaf.h"
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
+#include "analysis/steps.h"
 #include "analysis/trust.h"
 #include "analysis/uncertainty.h"
 #include "cli/command.h"
@@ -29,17 +30,20 @@ enum report_by {
     BY_TREE,
     BY_RANGE,
     BY_COUNTER,
-    BY_SAMPLE_RANGE
+    BY_SAMPLE_RANGE,
+    BY_STEP,
+    BY_PHASE
 };
 
-static const char *const by_names[] = {"leaf",    "function",     "line", "file",
-                                       "thread",  "process",      "tree", "range",
-                                       "counter", "sample-range", NULL};
+static const char *const by_names[] = {"leaf",    "function", "line",  "file",    "thread",
+                                       "process", "tree",     "range", "counter", "sample-range",
+                                       "step",    "phase",    NULL};
 
 static const struct ss_option options[] = {
     {"by", 0, "WHAT",
      "leaf, function, line, file, thread, process or tree; range, counter or sample-range (where, "
-     "by range, the samples fell); without it the hottest functions and lines",
+     "by range, the samples fell); step or phase; without it how a step's time goes, and the "
+     "hottest functions and lines",
      "Table", false},
     {"num-rows", 0, "N", "rows of each table, or \"all\" (default 10; trees and counters: all)",
      NULL, false},
@@ -202,9 +206,14 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
     return true;
 }
 
+static bool is_of_steps(int by)
+{
+    return by == BY_STEP || by == BY_PHASE;
+}
+
 static bool is_of_tracks(int by)
 {
-    return by == BY_RANGE || by == BY_COUNTER;
+    return by == BY_RANGE || by == BY_COUNTER || is_of_steps(by);
 }
 
 /* What the tables of ranges and counters cannot do. */
@@ -242,7 +251,9 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     if (request->by == BY_RANGE && !ss_arguments_has(arguments, "sort")) {
         request->sort = SS_SORT_TOTAL;
     }
-    request->reading.load.no_tracks = request->by < BY_RANGE;
+    request->reading.load.only_steps = request->by == BY_OVERVIEW || is_of_steps(request->by);
+    request->reading.load.sample_phases = request->reading.load.only_steps;
+    request->reading.load.no_tracks = request->by < BY_RANGE && !request->reading.load.only_steps;
     request->reading.load.sample_ranges = request->by == BY_SAMPLE_RANGE;
     request->reading.selection.frameless = request->by == BY_SAMPLE_RANGE;
     request->full_paths = ss_arguments_has(arguments, "full-filenames");
@@ -265,8 +276,17 @@ static void make_hotspots(const struct request *request, const struct ss_selecti
     ss_hotspots_table(selection, &hotspots, table);
 }
 
+static struct ss_steps_options steps_options(const struct request *request)
+{
+    const struct ss_model_load *load = &request->reading.load;
+    return (struct ss_steps_options){.has_numbers = load->has_steps,
+                                     .first = load->first_step,
+                                     .last = load->last_step,
+                                     .max_rows = request->has_max_rows ? request->max_rows : 0};
+}
+
 static size_t make_tables(const struct request *request, const struct ss_selection *selection,
-                          struct ss_table tables[2])
+                          const struct ss_step_summary *training, struct ss_table tables[2])
 {
     if (request->by == BY_OVERVIEW) {
         make_hotspots(request, selection, SS_BY_FUNCTION, SS_MIN_CLAIM_SAMPLES, &tables[0]);
@@ -291,6 +311,11 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
         } else {
             ss_sample_ranges_table(selection, &ranges, &tables[0]);
         }
+    } else if (request->by == BY_STEP) {
+        struct ss_steps_options steps = steps_options(request);
+        ss_steps_table(training, selection, &steps, &tables[0]);
+    } else if (request->by == BY_PHASE) {
+        ss_phases_table(training, selection, &tables[0]);
     } else if (request->by == BY_COUNTER) {
         struct ss_counters_options counters = {.max_rows =
                                                    request->has_max_rows ? request->max_rows : 0};
@@ -417,11 +442,18 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     struct ss_trust trust;
     ss_trust_init(&trust, selection);
     struct ss_table tables[2] = {0};
-    size_t count = make_tables(request, selection, tables);
+    struct ss_steps_options of_steps = steps_options(request);
+    struct ss_step_summary training = {0};
+    bool shows_training = request->by == BY_OVERVIEW || is_of_steps(request->by);
+    if (shows_training) {
+        ss_step_summary_init(&training, selection, &of_steps);
+    }
+    size_t count = make_tables(request, selection, &training, tables);
     if (is_of_tracks(request->by)) {
         forgive_no_samples(&trust, &tables[0]);
     }
     struct ss_report report = {.trust = &trust,
+                               .training = shows_training ? &training : NULL,
                                .tables = tables,
                                .table_count = count,
                                .steps = request->by == BY_OVERVIEW ? steps : NULL};
@@ -431,6 +463,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     }
     ss_table_fini(&tables[0]);
     ss_table_fini(&tables[1]);
+    ss_step_summary_fini(&training);
     ss_trust_fini(&trust);
     for (int i = 0; i < step_count; i++) {
         ss_strbuf_fini(&commands[i]);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/reading.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "analysis/trust.h"
@@ -26,6 +29,42 @@ static bool parse_idle(const struct ss_arguments *arguments, enum ss_idle_policy
     return true;
 }
 
+/* "10:50", "10", "10:", ":50". */
+static bool parse_steps(const struct ss_arguments *arguments, struct ss_model_load *load)
+{
+    const char *text = ss_arguments_get(arguments, "steps");
+    load->first_step = 0;
+    load->last_step = INT64_MAX;
+    load->has_steps = text != NULL;
+    if (text == NULL) {
+        return true;
+    }
+    char *end;
+    const char *colon = strchr(text, ':');
+    errno = 0;
+    if (text[0] >= '0' && text[0] <= '9') {
+        load->first_step = strtoll(text, &end, 10);
+        load->last_step = colon == NULL ? load->first_step : INT64_MAX;
+    } else {
+        end = (char *)text;
+    }
+    bool fine = text[0] != '\0' && end == (colon != NULL ? colon : text + strlen(text));
+    if (fine && colon != NULL && colon[1] != '\0') {
+        load->last_step = strtoll(colon + 1, &end, 10);
+        fine = colon[1] >= '0' && colon[1] <= '9' && *end == '\0';
+    }
+    if (!fine || errno != 0 || load->first_step > load->last_step || strcmp(text, ":") == 0) {
+        ss_cli_usage(arguments, "--steps takes numbers of steps, as 10:50, 10 or 10:, not \"%s\"",
+                     text);
+        return false;
+    }
+    if (load->has_time_range) {
+        ss_cli_usage(arguments, "--steps and a time range exclude each other");
+        return false;
+    }
+    return true;
+}
+
 bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *end_option,
                               enum ss_idle_policy idle, struct ss_reading *reading)
 {
@@ -46,6 +85,9 @@ bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *
         ss_arguments_has(arguments, "from") || ss_arguments_has(arguments, end_option);
     reading->load.from_ns = (uint64_t)(from_s * 1e9);
     reading->load.to_ns = (uint64_t)(to_s * 1e9);
+    if (!parse_steps(arguments, &reading->load)) {
+        return false;
+    }
     reading->selection.size = sizeof reading->selection;
     reading->selection.gil_only = ss_arguments_has(arguments, "gil");
     reading->selection.thread = ss_arguments_get(arguments, "thread");

@@ -16,6 +16,9 @@
     {"from",   0,    "SECONDS", "leave out what is earlier, counted from the first sample",         \
      "Filter", false},                                                                              \
         {end_option, 0, "SECONDS", "leave out what is later", NULL, false},                         \
+        {"steps", 0,                                                                                \
+         "A:B",   "only while steps A to B ran, both included; A, A: and :B are fine too",          \
+         NULL,    false},                                                                           \
         {"thread", 0,    "PATTERN", "only threads with this tid, or whose name matches this regex", \
          NULL,     false},                                                                          \
         {"process",                                                                                 \

@@ -461,11 +461,11 @@ static enum ss_status finish(struct loader *loader)
 enum ss_status ss_load_raw(struct ss_model *model, const char *name, struct ss_raw_bytes bytes,
                            const struct ss_model_load *load, struct ss_error *err)
 {
-    if (load->has_time_range) {
+    if (load->has_time_range || load->has_steps) {
         return ss_fail(err, SS_E_USAGE,
-                       "%s is a raw file, which has no times: a time range needs "
+                       "%s is a raw file, which has no times: %s need "
                        "a trace (.pftrace)",
-                       name);
+                       name, load->has_steps ? "steps" : "times");
     }
     struct ss_model_input input = {.kind = SS_INPUT_RAW,
                                    .path = ss_intern_put_text(&model->strings, name)};

@@ -8,6 +8,7 @@
 #include "model/load.h"
 #include "model/load_tracks.h"
 #include "model/origin.h"
+#include "model/step_span.h"
 
 enum { MAX_REF = 0x3ffffff0 };
 static const uint64_t default_max_samples = UINT64_C(1) << 26;
@@ -240,6 +241,9 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
                                    .partial = sample->partial,
                                    .samples = ticks,
                                    .records = 1};
+    if (loader->load->sample_phases) {
+        total.phase = model->names.data[id_of(&loader->names, sample->phase_name)].text;
+    }
     if (ticks > INT64_MAX - model->index->total_samples) {
         return ss_fail(loader->err, SS_E_LIMIT, "more than 2^63 samples");
     }
@@ -356,10 +360,18 @@ static uint32_t step_name(struct loader *loader, uint32_t track)
     return *name;
 }
 
+static bool is_of_steps(const struct ss_model_track *track)
+{
+    return track->kind == SS_TRACK_STEPS || track->kind == SS_TRACK_PHASES;
+}
+
 static enum ss_status on_event(void *context, const struct ss_trace_event *event)
 {
     struct loader *loader = context;
     uint32_t track = id_of(&loader->tracks, event->track_ref);
+    if (loader->load->only_steps && !is_of_steps(&loader->model->tracks.data[track])) {
+        return SS_OK;
+    }
     uint32_t name = id_of(&loader->names, event->name_ref);
     if (name == 0 && event->kind == SS_EVENT_BEGIN &&
         loader->model->tracks.data[track].kind == SS_TRACK_STEPS) {
@@ -433,14 +445,29 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
                                    .path = ss_intern_put_text(&model->strings, path)};
     ss_vec_push(&model->inputs, input);
     struct ss_error own = {0};
-    struct loader loader = {
-        .model = model, .load = load, .input = (uint32_t)model->inputs.count - 1, .err = &own};
+    struct ss_model_load asked = *load;
+    struct ss_step_span span = {0};
+    if (load->has_steps) {
+        SS_TRY(ss_step_span_find(path, load->first_step, load->last_step, &span, err));
+        asked.has_time_range = true;
+        asked.from_ns = 0;
+        asked.to_ns = span.end_ns - span.begin_ns;
+    }
+    struct loader loader = {.model = model,
+                            .load = &asked,
+                            .has_base = load->has_steps,
+                            .base_ns = span.begin_ns,
+                            .input = (uint32_t)model->inputs.count - 1,
+                            .err = &own};
     struct ss_trace_summary summary = {0};
     struct ss_trace_visitor wanted = visitor;
     if (load->no_tracks) {
         wanted.track = NULL;
         wanted.name = NULL;
         wanted.event = NULL;
+        wanted.counter = NULL;
+    }
+    if (load->only_steps) {
         wanted.counter = NULL;
     }
     ss_load_tracks_begin(&loader.on_tracks, model);

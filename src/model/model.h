@@ -67,6 +67,7 @@ struct ss_model_total {
     uint32_t thread;
     uint32_t stack;
     uint32_t range; /* path of the ranges around it; 0 unless asked for (sample_ranges) */
+    uint32_t phase; /* string: of the step, as the sampler saw it; 0: none, or not asked for */
     uint8_t state;  /* enum ss_thread_state */
     uint8_t gil;    /* enum ss_gil_state */
     bool partial;
@@ -242,8 +243,13 @@ struct ss_model_load {
     bool keep_samples;  /* fill model.samples */
     bool keep_lines;    /* fill model.lines */
     bool no_tracks;     /* leave out what lies on tracks: tables of samples do not need it */
+    bool only_steps;    /* of what lies on tracks, steps and phases alone */
+    bool sample_phases; /* the phase of each sample, in totals */
     bool sample_ranges; /* the ranges around each sample, in totals */
     bool strict;        /* an unreadable raw line is an error, and so is an odd file in a folder */
+    /* Only while steps of these numbers ran, in any process of the trace; then no time range. */
+    bool has_steps;
+    int64_t first_step, last_step;
     bool has_time_range;
     uint64_t from_ns, to_ns;
     bool quiet; /* no messages about skipped lines */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "analysis/steps.h"
 #include "analysis/table.h"
 #include "analysis/trust.h"
 #include "base/error.h"
@@ -18,6 +19,7 @@ struct ss_report_step {
 
 struct ss_report {
     const struct ss_trust *trust;
+    const struct ss_step_summary *training; /* NULL: none */
     const struct ss_table *tables;
     size_t table_count;
     const struct ss_report_step *steps; /* ends with a NULL command; may be NULL */

@@ -169,6 +169,36 @@ static json_t *table_of(const struct ss_table *table)
     return object;
 }
 
+static json_t *training_of(const struct ss_step_summary *training, const struct ss_model *model)
+{
+    if (training == NULL || training->steps.count == 0) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    put_count(object, "processes", training->processes);
+    put_count(object, "steps", training->steps.count);
+    put_count(object, "usual", training->usual);
+    put_count(object, "warm_up", training->warm_up);
+    put_count(object, "outliers", training->outliers);
+    put_count(object, "cut", training->cut);
+    put_count(object, "total_ns", training->total_ns);
+    put_count(object, "mean_ns", training->mean_ns);
+    put_count(object, "p50_ns", training->p50_ns);
+    put_count(object, "p95_ns", training->p95_ns);
+    put_count(object, "max_ns", training->max_ns);
+    json_t *phases = json_array();
+    for (size_t i = 0; i < training->phases.count && training->usual > 0; i++) {
+        const struct ss_step_phase *phase = &training->phases.data[i];
+        json_t *row = json_object();
+        json_object_set_new(row, "phase", text_of(ss_step_phase_text(model, phase)));
+        json_object_set_new(row, "percent", json_real(phase->percent));
+        put_count(row, "mean_ns", phase->mean_ns);
+        json_array_append_new(phases, row);
+    }
+    json_object_set_new(object, "phases", phases);
+    return object;
+}
+
 enum ss_status ss_report_json(const struct ss_report *report, const struct ss_report_style *style,
                               FILE *out, struct ss_error *err)
 {
@@ -186,6 +216,8 @@ enum ss_status ss_report_json(const struct ss_report *report, const struct ss_re
     put_text(root, "stepscope", SS_VERSION);
     json_object_set_new(root, "units", units);
     json_object_set_new(root, "header", header_of(report->trust));
+    json_object_set_new(root, "training",
+                        training_of(report->training, report->trust->selection->model));
     json_object_set_new(root, "tables", tables);
     int failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     json_decref(root);

@@ -12,4 +12,12 @@ enum ss_status ss_report_text_tracks(const struct ss_table *table,
                                      const struct ss_report_style *style, FILE *out,
                                      struct ss_error *err);
 
+/* The steps and phases of a training: the sentence, the bar and the series; then their tables. */
+bool ss_report_is_of_steps(const struct ss_table *table);
+void ss_report_text_training(const struct ss_step_summary *training, const struct ss_model *model,
+                             const struct ss_report_style *style, FILE *out);
+enum ss_status ss_report_text_steps(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err);
+
 #endif

@@ -387,6 +387,8 @@ static enum ss_status print_table(const struct ss_table *table, const struct ss_
                        : "no samples");
     } else if (strcmp(table->name, "leaf") == 0) {
         SS_TRY(print_leaves(table, style, out, err));
+    } else if (ss_report_is_of_steps(table)) {
+        SS_TRY(ss_report_text_steps(table, style, out, err));
     } else if (ss_report_is_of_tracks(table)) {
         SS_TRY(ss_report_text_tracks(table, style, out, err));
     } else if (strcmp(table->name, "tree") == 0) {
@@ -460,6 +462,9 @@ enum ss_status ss_report_text(const struct ss_report *report, const struct ss_re
                               FILE *out, struct ss_error *err)
 {
     ss_report_text_header(report->trust, style, out);
+    if (report->training != NULL && report->training->steps.count > 0) {
+        ss_report_text_training(report->training, report->trust->selection->model, style, out);
+    }
     for (size_t i = 0; i < report->table_count; i++) {
         SS_TRY(print_table(&report->tables[i], style, out, err));
     }

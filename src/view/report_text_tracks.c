@@ -11,33 +11,26 @@
 
 bool ss_report_is_of_tracks(const struct ss_table *table)
 {
-    return strcmp(table->name, "range") == 0 || strcmp(table->name, "counter") == 0;
+    return strcmp(table->name, "range") == 0 || strcmp(table->name, "counter") == 0 ||
+           ss_report_is_of_steps(table);
 }
 
 const char *ss_report_empty_text(const struct ss_table *table)
 {
-    return strcmp(table->name, "range") == 0
+    return ss_report_is_of_steps(table)
+               ? "no steps: the program marked none (stepscope.step(), stepscope_step)"
+           : strcmp(table->name, "range") == 0
                ? "no ranges: the program made none, or they were not recorded (stepscope info)"
                : "no counters: nothing counted, or it was not recorded (stepscope info)";
 }
 
-/* Three digits that mean something, with the unit that fits. */
 static void put_duration(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
 {
-    static const struct {
-        double ns;
-        const char *unit;
-    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}};
-    double ns = (double)cell->integer;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        double value = ns / units[i].ns;
-        if (value >= 0.9995) {
-            int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-            ss_text_table_putf(table, column, NULL, "%.*f %s", decimals, value, units[i].unit);
-            return;
-        }
-    }
-    ss_text_table_putf(table, column, NULL, "%.0f ns", ns);
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 64);
+    ss_text_append_duration(&text, (uint64_t)cell->integer);
+    ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
+    ss_strbuf_fini(&text);
 }
 
 static void put_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell)

@@ -136,3 +136,20 @@ void ss_text_append_count(struct ss_strbuf *out, uint64_t count)
         ss_strbuf_append_char(out, digits[i]);
     }
 }
+
+void ss_text_append_duration(struct ss_strbuf *out, uint64_t ns)
+{
+    static const struct {
+        double ns;
+        const char *unit;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double value = (double)ns / units[i].ns;
+        if (value >= 0.9995) {
+            int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+            ss_strbuf_append_format(out, "%.*f %s", decimals, value, units[i].unit);
+            return;
+        }
+    }
+    ss_strbuf_append_format(out, "%u ns", (unsigned)ns);
+}

@@ -21,5 +21,7 @@ void ss_text_append_cut_middle(struct ss_strbuf *out, const char *text, size_t c
 void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t columns);
 /* 1234567 → "1,234,567". */
 void ss_text_append_count(struct ss_strbuf *out, uint64_t count);
+/* Three digits that mean something, with the unit that fits: "812 ms", "1.25 s". */
+void ss_text_append_duration(struct ss_strbuf *out, uint64_t ns);
 
 #endif

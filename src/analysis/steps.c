@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/distribution.h"
+#include "analysis/ranges.h"
+#include "base/alloc.h"
+#include "base/strbuf.h"
+
+/* --- which steps there are ------------------------------------------------------------------- */
+
+static bool is_step_track(const struct ss_model *model, uint32_t track)
+{
+    const struct ss_model_track *row = &model->tracks.data[track];
+    return row->kind == SS_TRACK_STEPS && row->process != 0 &&
+           strcmp(ss_model_text(model, row->name), "step") == 0;
+}
+
+static int64_t number_of(const struct ss_model *model, const struct ss_model_range *range)
+{
+    const struct ss_model_payload *payload = &model->payloads.data[range->payload];
+    return range->payload != 0 && payload->type == SS_VALUE_INT    ? payload->integer
+           : range->payload != 0 && payload->type == SS_VALUE_UINT ? (int64_t)payload->natural
+                                                                   : -1;
+}
+
+static int compare_steps(const void *left, const void *right)
+{
+    const struct ss_step *a = left, *b = right;
+    if (a->process != b->process) {
+        return a->process < b->process ? -1 : 1;
+    }
+    if (a->begin_ns != b->begin_ns) {
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    }
+    return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+static void collect_steps(struct ss_step_summary *summary, const struct ss_selection *selection,
+                          const struct ss_steps_options *options)
+{
+    const struct ss_model *model = selection->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        if ((range->flags & SS_RANGE_OUTSIDE) != 0 || !is_step_track(model, range->track) ||
+            !ss_selection_has_track(selection, range->track)) {
+            continue;
+        }
+        bool cut = (range->flags & (SS_RANGE_END_UNSEEN | SS_RANGE_BEGIN_UNSEEN)) != 0;
+        struct ss_step step = {.process = model->tracks.data[range->track].process,
+                               .number = number_of(model, range),
+                               .begin_ns = range->begin_ns,
+                               .end_ns = range->end_ns,
+                               .kind = cut ? SS_STEP_CUT : SS_STEP_USUAL};
+        if (!options->has_numbers ||
+            (step.number >= options->first && step.number <= options->last)) {
+            ss_vec_push(&summary->steps, step);
+        }
+    }
+    if (summary->steps.count > 0) {
+        qsort(summary->steps.data, summary->steps.count, sizeof *summary->steps.data,
+              compare_steps);
+    }
+}
+
+/* --- which are usual ------------------------------------------------------------------------- */
+
+enum { FEWEST_TO_JUDGE = 5 };
+
+/* Slower than this is slow; UINT64_MAX where there are too few to tell. */
+static uint64_t slow_ns(const struct ss_step *steps, size_t count, uint64_t *scratch)
+{
+    size_t whole = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (steps[i].kind != SS_STEP_CUT) {
+            scratch[whole++] = steps[i].end_ns - steps[i].begin_ns;
+        }
+    }
+    if (whole < FEWEST_TO_JUDGE) {
+        return UINT64_MAX;
+    }
+    ss_sort_u64(scratch, whole);
+    uint64_t median = ss_percentile_u64(scratch, whole, 50);
+    for (size_t i = 0; i < whole; i++) {
+        scratch[i] = scratch[i] > median ? scratch[i] - median : median - scratch[i];
+    }
+    ss_sort_u64(scratch, whole);
+    double deviation = 1.4826 * (double)ss_percentile_u64(scratch, whole, 50);
+    double least = 0.02 * (double)median;
+    return (uint64_t)((double)median + 5 * (deviation > least ? deviation : least));
+}
+
+/* A first step that is cut has warmed up nothing. */
+static void judge(struct ss_step *steps, size_t count, uint64_t *scratch)
+{
+    uint64_t slow = slow_ns(steps, count, scratch);
+    bool warming_up = true;
+    for (size_t i = 0; i < count; i++) {
+        if (steps[i].kind == SS_STEP_CUT) {
+            continue;
+        }
+        bool is_slow = steps[i].end_ns - steps[i].begin_ns > slow;
+        warming_up = warming_up && is_slow;
+        steps[i].kind = warming_up ? SS_STEP_WARM_UP : is_slow ? SS_STEP_OUTLIER : SS_STEP_USUAL;
+    }
+}
+
+static void judge_all(struct ss_step_summary *summary)
+{
+    struct ss_step *steps = summary->steps.data;
+    uint64_t *scratch = ss_alloc((summary->steps.count + 1) * sizeof *scratch);
+    for (size_t first = 0, end; first < summary->steps.count; first = end) {
+        for (end = first;
+             end < summary->steps.count && steps[end].process == steps[first].process;) {
+            end++;
+        }
+        judge(steps + first, end - first, scratch);
+        summary->processes++;
+    }
+    ss_free(scratch);
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        summary->usual += steps[i].kind == SS_STEP_USUAL;
+        summary->warm_up += steps[i].kind == SS_STEP_WARM_UP;
+        summary->outliers += steps[i].kind == SS_STEP_OUTLIER;
+        summary->cut += steps[i].kind == SS_STEP_CUT;
+    }
+}
+
+/* --- their phases ---------------------------------------------------------------------------- */
+
+static const char *const known_phases[] = {"data",      "forward",    "backward",  "communication",
+                                           "optimizer", "checkpoint", "evaluation"};
+enum { KNOWN_COUNT = sizeof known_phases / sizeof *known_phases };
+
+static bool is_phase(const struct ss_selection *selection, const struct ss_model_range *range)
+{
+    const struct ss_model_track *track = &selection->model->tracks.data[range->track];
+    return track->kind == SS_TRACK_PHASES && track->process != 0 &&
+           ss_selection_has_track(selection, range->track);
+}
+
+static uint32_t phase_name(const struct ss_model *model, const struct ss_model_range *range)
+{
+    return model->names.data[model->paths.data[range->path].name].text;
+}
+
+/* Where it is, or the row behind the last: that of "other". */
+static size_t find_phase(const struct ss_step_summary *summary, size_t count, uint32_t name)
+{
+    size_t at = 0;
+    while (at < count && summary->phases.data[at].name != name) {
+        at++;
+    }
+    return at;
+}
+
+static size_t place_of(const struct ss_model *model, const struct ss_step_phase *phase)
+{
+    size_t at = 0;
+    while (at < KNOWN_COUNT && strcmp(ss_model_text(model, phase->name), known_phases[at]) != 0) {
+        at++;
+    }
+    return at;
+}
+
+/* The known ones first, in the order in which a step has them; the others stay as they came. */
+static void order_phases(struct ss_step_summary *summary, const struct ss_model *model)
+{
+    struct ss_step_phase *rows = summary->phases.data;
+    for (size_t i = 1; i < summary->phases.count; i++) {
+        struct ss_step_phase row = rows[i];
+        size_t at = i;
+        for (; at > 0 && place_of(model, &rows[at - 1]) > place_of(model, &row); at--) {
+            rows[at] = rows[at - 1];
+        }
+        rows[at] = row;
+    }
+}
+
+static void list_phases(struct ss_step_summary *summary, const struct ss_selection *selection)
+{
+    const struct ss_model *model = selection->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        uint32_t name = is_phase(selection, range) ? phase_name(model, range) : 0;
+        size_t count = summary->phases.count;
+        if (name != 0 && count < SS_STEP_MAX_PHASES - 1 &&
+            find_phase(summary, count, name) == count) {
+            ss_vec_push(&summary->phases, (struct ss_step_phase){.name = name});
+        }
+    }
+    order_phases(summary, model);
+    ss_vec_push(&summary->phases, (struct ss_step_phase){.name = 0});
+}
+
+struct phase_part {
+    uint32_t process;
+    size_t phase;
+    uint64_t begin_ns, end_ns;
+};
+
+static int compare_parts(const void *left, const void *right)
+{
+    const struct phase_part *a = left, *b = right;
+    if (a->process != b->process) {
+        return a->process < b->process ? -1 : 1;
+    }
+    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+struct phase_parts ss_vec_of(struct phase_part);
+
+static void collect_parts(const struct ss_step_summary *summary,
+                          const struct ss_selection *selection, struct phase_parts *parts)
+{
+    const struct ss_model *model = selection->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        if (is_phase(selection, range) && phase_name(model, range) != 0) {
+            ss_vec_push(parts, (struct phase_part){model->tracks.data[range->track].process,
+                                                   find_phase(summary, summary->phases.count - 1,
+                                                              phase_name(model, range)),
+                                                   range->begin_ns, range->end_ns});
+        }
+    }
+    if (parts->count > 0) {
+        qsort(parts->data, parts->count, sizeof *parts->data, compare_parts);
+    }
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What of the step each phase takes. Of two phases at one time, which a damaged recording may have,
+ * the one that began later ends the other. */
+static void cut_step(const struct ss_step *step, const struct phase_parts *parts, size_t *from,
+                     uint64_t *phase_ns, size_t other)
+{
+    uint64_t done_ns = step->begin_ns, covered_ns = 0;
+    while (*from < parts->count && (parts->data[*from].process < step->process ||
+                                    (parts->data[*from].process == step->process &&
+                                     parts->data[*from].end_ns <= step->begin_ns))) {
+        (*from)++;
+    }
+    for (size_t i = *from; i < parts->count && parts->data[i].process == step->process &&
+                           parts->data[i].begin_ns < step->end_ns;
+         i++) {
+        uint64_t end_ns = parts->data[i].end_ns;
+        bool has_next = i + 1 < parts->count && parts->data[i + 1].process == step->process;
+        if (has_next && parts->data[i + 1].begin_ns < end_ns) {
+            end_ns = parts->data[i + 1].begin_ns;
+        }
+        end_ns = end_ns < step->end_ns ? end_ns : step->end_ns;
+        uint64_t begin_ns = later(parts->data[i].begin_ns, done_ns);
+        if (begin_ns < end_ns) {
+            phase_ns[parts->data[i].phase] += end_ns - begin_ns;
+            covered_ns += end_ns - begin_ns;
+            done_ns = end_ns;
+        }
+    }
+    phase_ns[other] += step->end_ns - step->begin_ns - covered_ns;
+}
+
+static void cut_steps(struct ss_step_summary *summary, const struct ss_selection *selection)
+{
+    struct phase_parts parts = {0};
+    collect_parts(summary, selection, &parts);
+    size_t from = 0, phases = summary->phases.count;
+    summary->phase_ns = ss_alloc_zero(summary->steps.count * phases + 1, sizeof(uint64_t));
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        cut_step(&summary->steps.data[i], &parts, &from, summary->phase_ns + i * phases,
+                 phases - 1);
+    }
+    ss_vec_fini(&parts);
+}
+
+/* --- figures --------------------------------------------------------------------------------- */
+
+static void sum_up_phase(struct ss_step_summary *summary, size_t phase, uint64_t *scratch)
+{
+    struct ss_step_phase *row = &summary->phases.data[phase];
+    size_t count = 0;
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        if (summary->steps.data[i].kind == SS_STEP_USUAL) {
+            uint64_t ns = summary->phase_ns[i * summary->phases.count + phase];
+            scratch[count++] = ns;
+            row->total_ns += ns;
+            row->steps += ns > 0;
+        }
+    }
+    ss_sort_u64(scratch, count);
+    row->percent = 100 * (double)row->total_ns / (double)later(summary->total_ns, 1);
+    row->mean_ns = row->total_ns / count;
+    row->p50_ns = ss_percentile_u64(scratch, count, 50);
+    row->p95_ns = ss_percentile_u64(scratch, count, 95);
+    row->max_ns = scratch[count - 1];
+}
+
+static void sum_up(struct ss_step_summary *summary)
+{
+    if (summary->usual == 0) {
+        return;
+    }
+    uint64_t *scratch = ss_alloc((summary->usual + 1) * sizeof *scratch);
+    size_t count = 0;
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        const struct ss_step *step = &summary->steps.data[i];
+        if (step->kind == SS_STEP_USUAL) {
+            scratch[count++] = step->end_ns - step->begin_ns;
+            summary->total_ns += step->end_ns - step->begin_ns;
+        }
+    }
+    ss_sort_u64(scratch, count);
+    summary->mean_ns = summary->total_ns / count;
+    summary->p50_ns = ss_percentile_u64(scratch, count, 50);
+    summary->p95_ns = ss_percentile_u64(scratch, count, 95);
+    summary->max_ns = scratch[count - 1];
+    for (size_t i = 0; i < summary->phases.count; i++) {
+        sum_up_phase(summary, i, scratch);
+    }
+    ss_free(scratch);
+}
+
+void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selection *selection,
+                          const struct ss_steps_options *options)
+{
+    *summary = (struct ss_step_summary){0};
+    collect_steps(summary, selection, options);
+    judge_all(summary);
+    list_phases(summary, selection);
+    cut_steps(summary, selection);
+    sum_up(summary);
+    ss_phase_lines_find(summary, selection);
+}
+
+void ss_step_summary_fini(struct ss_step_summary *summary)
+{
+    ss_vec_fini(&summary->steps);
+    ss_vec_fini(&summary->phases);
+    ss_free(summary->phase_ns);
+    *summary = (struct ss_step_summary){0};
+}
+
+struct ss_strview ss_step_phase_text(const struct ss_model *model,
+                                     const struct ss_step_phase *phase)
+{
+    return phase->name != 0 ? ss_intern_get(&model->strings, phase->name) : ss_strview_of("other");
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+static const struct ss_column step_columns[SS_STEP_COLUMNS] = {
+    [SS_STEP_PID] = {.key = "pid"},
+    [SS_STEP_PROCESS] = {.key = "process"},
+    [SS_STEP_NUMBER] = {.key = "step"},
+    [SS_STEP_KIND] = {.key = "kind"},
+    [SS_STEP_BEGIN] = {.key = "begin_ns", .unit = "ns"},
+    [SS_STEP_DURATION] = {.key = "duration_ns", .unit = "ns"},
+};
+
+enum { MAX_KEY_BYTES = 4096 };
+
+/* A phase that is called "duration" must not have that column's key. */
+static const char *phase_key(const struct ss_model *model, const struct ss_step_phase *phase,
+                             struct ss_arena *arena)
+{
+    struct ss_strbuf key;
+    ss_strbuf_init(&key, MAX_KEY_BYTES);
+    struct ss_strview name = ss_step_phase_text(model, phase);
+    bool taken = phase->name != 0 && (ss_strview_equal(name, ss_strview_of("other")) ||
+                                      ss_strview_equal(name, ss_strview_of("begin")) ||
+                                      ss_strview_equal(name, ss_strview_of("duration")));
+    ss_strbuf_append_text(&key, taken ? "phase_" : "");
+    ss_strbuf_append_view(&key, name);
+    ss_strbuf_append_text(&key, "_ns");
+    const char *kept = ss_arena_strndup(arena, key.data, key.length);
+    ss_strbuf_fini(&key);
+    return kept;
+}
+
+static void init_step_columns(const struct ss_step_summary *summary, const struct ss_model *model,
+                              struct ss_table *table)
+{
+    size_t count = SS_STEP_COLUMNS + summary->phases.count;
+    struct ss_column *columns = ss_arena_alloc(&table->texts, count * sizeof *columns);
+    memcpy(columns, step_columns, sizeof step_columns);
+    for (size_t i = 0; i < summary->phases.count; i++) {
+        columns[SS_STEP_COLUMNS + i] = (struct ss_column){
+            .key = phase_key(model, &summary->phases.data[i], &table->texts), .unit = "ns"};
+    }
+    table->columns = columns;
+    table->column_count = count;
+}
+
+void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selection *selection,
+                    const struct ss_steps_options *options, struct ss_table *table)
+{
+    static const char *const kinds[] = {[SS_STEP_USUAL] = "usual",
+                                        [SS_STEP_WARM_UP] = "warm-up",
+                                        [SS_STEP_OUTLIER] = "outlier",
+                                        [SS_STEP_CUT] = "cut"};
+    const struct ss_model *model = selection->model;
+    *table = (struct ss_table){.name = "step", .title = "Steps"};
+    init_step_columns(summary, model, table);
+    uint64_t origin_ns = UINT64_MAX;
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        uint64_t begin_ns = summary->steps.data[i].begin_ns;
+        origin_ns = begin_ns < origin_ns ? begin_ns : origin_ns;
+    }
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        const struct ss_step *step = &summary->steps.data[i];
+        const struct ss_model_process *process = &model->processes.data[step->process];
+        if (options->max_rows != 0 && i >= options->max_rows) {
+            table->hidden_rows = summary->steps.count - i;
+            break;
+        }
+        struct ss_cell *cells = ss_table_add_row(table);
+        cells[SS_STEP_PID] = ss_cell_integer(process->pid);
+        if (process->name != 0) {
+            cells[SS_STEP_PROCESS] = ss_cell_text(ss_intern_get(&model->strings, process->name));
+        }
+        cells[SS_STEP_NUMBER] = ss_cell_integer(step->number);
+        cells[SS_STEP_KIND] = ss_cell_text(ss_strview_of(kinds[step->kind]));
+        cells[SS_STEP_BEGIN] = ss_cell_integer((int64_t)(step->begin_ns - origin_ns));
+        cells[SS_STEP_DURATION] = ss_cell_integer((int64_t)(step->end_ns - step->begin_ns));
+        for (size_t p = 0; p < summary->phases.count; p++) {
+            cells[SS_STEP_COLUMNS + p] =
+                ss_cell_integer((int64_t)summary->phase_ns[i * summary->phases.count + p]);
+        }
+    }
+}
+
+static const struct ss_column phase_columns[SS_PHASE_COLUMNS] = {
+    [SS_PHASE_NAME] = {.key = "phase"},
+    [SS_PHASE_PERCENT] = {.key = "percent", .unit = "percent"},
+    [SS_PHASE_TOTAL] = {.key = "total_ns", .unit = "ns"},
+    [SS_PHASE_MEAN] = {.key = "mean_ns", .unit = "ns"},
+    [SS_PHASE_P50] = {.key = "p50_ns", .unit = "ns"},
+    [SS_PHASE_P95] = {.key = "p95_ns", .unit = "ns"},
+    [SS_PHASE_MAX] = {.key = "max_ns", .unit = "ns"},
+    [SS_PHASE_STEPS] = {.key = "steps", .unit = "steps"},
+    [SS_PHASE_SAMPLES] = {.key = "samples", .unit = "samples"},
+    [SS_PHASE_LINE_PERCENT] = {.key = "line_percent", .unit = "percent of samples"},
+    [SS_PHASE_LINE_PATH] = {.key = "line_path"},
+    [SS_PHASE_LINE] = {.key = "line"},
+    [SS_PHASE_LINE_FUNCTION] = {.key = "line_function"},
+    [SS_PHASE_LINE_LEAF] = {.key = "line_calls"},
+};
+
+static void put_line(const struct ss_model *model, const struct ss_phase_line *line,
+                     struct ss_cell *cells)
+{
+    if (line->all > 0) {
+        cells[SS_PHASE_SAMPLES] = ss_cell_integer((int64_t)line->all);
+    }
+    if (line->frame == 0) {
+        return;
+    }
+    const struct ss_model_frame *frame = &model->frames.data[line->frame];
+    cells[SS_PHASE_LINE_PERCENT] = ss_cell_real(100 * (double)line->samples / (double)line->all);
+    cells[SS_PHASE_LINE_PATH] = ss_cell_text(ss_intern_get(&model->strings, frame->short_file));
+    if (frame->line >= 0) {
+        cells[SS_PHASE_LINE] = ss_cell_integer(frame->line);
+    }
+    cells[SS_PHASE_LINE_FUNCTION] = ss_cell_text(ss_intern_get(&model->strings, frame->function));
+    if (line->leaf != 0) {
+        cells[SS_PHASE_LINE_LEAF] =
+            ss_cell_text(ss_intern_get(&model->strings, model->frames.data[line->leaf].function));
+    }
+}
+
+void ss_phases_table(const struct ss_step_summary *summary, const struct ss_selection *selection,
+                     struct ss_table *table)
+{
+    *table = (struct ss_table){.name = "phase",
+                               .title = "Phases of a step",
+                               .columns = phase_columns,
+                               .column_count = SS_PHASE_COLUMNS};
+    for (size_t i = 0; i < summary->phases.count && summary->usual > 0; i++) {
+        const struct ss_step_phase *phase = &summary->phases.data[i];
+        struct ss_cell *cells = ss_table_add_row(table);
+        cells[SS_PHASE_NAME] = ss_cell_text(ss_step_phase_text(selection->model, phase));
+        cells[SS_PHASE_PERCENT] = ss_cell_real(phase->percent);
+        cells[SS_PHASE_TOTAL] = ss_cell_integer((int64_t)phase->total_ns);
+        cells[SS_PHASE_MEAN] = ss_cell_integer((int64_t)phase->mean_ns);
+        cells[SS_PHASE_P50] = ss_cell_integer((int64_t)phase->p50_ns);
+        cells[SS_PHASE_P95] = ss_cell_integer((int64_t)phase->p95_ns);
+        cells[SS_PHASE_MAX] = ss_cell_integer((int64_t)phase->max_ns);
+        cells[SS_PHASE_STEPS] = ss_cell_integer((int64_t)phase->steps);
+        put_line(selection->model, &phase->line, cells);
+    }
+}

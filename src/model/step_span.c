@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/step_span.h"
+
+#include <inttypes.h>
+
+#include "base/vec.h"
+#include "trace/reader.h"
+
+/* A track of steps. */
+struct step_track {
+    uint32_t ref;
+    bool is_in; /* a step that was asked for is under way */
+};
+
+struct finder {
+    struct ss_vec_of(struct step_track) tracks;
+    int64_t first, last;
+    int64_t lowest, highest; /* numbers there are */
+    bool has_steps, has_span;
+    struct ss_step_span span;
+};
+
+static struct step_track *find_track(struct finder *finder, uint32_t ref)
+{
+    for (size_t i = 0; i < finder->tracks.count; i++) {
+        if (finder->tracks.data[i].ref == ref) {
+            return &finder->tracks.data[i];
+        }
+    }
+    return NULL;
+}
+
+static enum ss_status on_track(void *context, const struct ss_trace_track *track)
+{
+    struct finder *finder = context;
+    if (track->kind == SS_TRACK_STEPS && ss_strview_equal(track->name, ss_strview_of("step")) &&
+        find_track(finder, track->ref) == NULL) {
+        ss_vec_push(&finder->tracks, (struct step_track){.ref = track->ref});
+    }
+    return SS_OK;
+}
+
+static bool number_of(const struct ss_trace_value *value, int64_t *number)
+{
+    *number = value->type == SS_VALUE_INT ? value->integer : (int64_t)value->natural;
+    return value->type == SS_VALUE_INT || value->type == SS_VALUE_UINT;
+}
+
+static void see_number(struct finder *finder, int64_t number)
+{
+    finder->lowest = !finder->has_steps || number < finder->lowest ? number : finder->lowest;
+    finder->highest = !finder->has_steps || number > finder->highest ? number : finder->highest;
+    finder->has_steps = true;
+}
+
+static enum ss_status on_event(void *context, const struct ss_trace_event *event)
+{
+    struct finder *finder = context;
+    struct step_track *track = find_track(finder, event->track_ref);
+    if (track == NULL || event->kind == SS_EVENT_INSTANT) {
+        return SS_OK;
+    }
+    if (track->is_in && event->time_ns > finder->span.end_ns) {
+        finder->span.end_ns = event->time_ns;
+    }
+    int64_t number;
+    track->is_in = false;
+    if (event->kind != SS_EVENT_BEGIN || !number_of(&event->payload, &number)) {
+        return SS_OK;
+    }
+    see_number(finder, number);
+    track->is_in = number >= finder->first && number <= finder->last;
+    if (track->is_in && (!finder->has_span || event->time_ns < finder->span.begin_ns)) {
+        finder->span.begin_ns = event->time_ns;
+    }
+    finder->has_span = finder->has_span || track->is_in;
+    return SS_OK;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Steps that are still under way end with the recording. */
+static void end_open_steps(struct finder *finder, const struct ss_trace_summary *summary)
+{
+    for (size_t i = 0; i < finder->tracks.count; i++) {
+        if (finder->tracks.data[i].is_in) {
+            finder->span.end_ns =
+                later(finder->span.end_ns, later(summary->last_ns, summary->last_event_ns));
+        }
+    }
+}
+
+enum ss_status ss_step_span_find(const char *path, int64_t first, int64_t last,
+                                 struct ss_step_span *span, struct ss_error *err)
+{
+    static const struct ss_trace_visitor visitor = {.track = on_track, .event = on_event};
+    struct finder finder = {.first = first, .last = last};
+    struct ss_trace_summary summary = {0};
+    enum ss_status status = ss_trace_read(path, &visitor, &finder, &summary, err);
+    if (status == SS_OK) {
+        end_open_steps(&finder, &summary);
+        *span = finder.span;
+    }
+    ss_vec_fini(&finder.tracks);
+    if (status == SS_OK && !finder.has_steps) {
+        return ss_fail(err, SS_E_USAGE, "%s has no steps: the program marked none", path);
+    }
+    if (status == SS_OK && !finder.has_span) {
+        return ss_fail(err, SS_E_USAGE,
+                       "%s has no step from %" PRId64 " to %" PRId64 "; its steps are %" PRId64
+                       " to %" PRId64,
+                       path, first, last, finder.lowest, finder.highest);
+    }
+    return status;
+}

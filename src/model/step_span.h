@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When, in a trace, steps of certain numbers ran. Private to model/. */
+#ifndef SS_MODEL_STEP_SPAN_H
+#define SS_MODEL_STEP_SPAN_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct ss_step_span {
+    uint64_t begin_ns, end_ns; /* of the first to begin, of the last to end; in any process */
+};
+
+/* Reads the whole trace. SS_E_USAGE when there is no step from `first` to `last`; the message says
+ * which there are. */
+enum ss_status ss_step_span_find(const char *path, int64_t first, int64_t last,
+                                 struct ss_step_span *span, struct ss_error *err);
+
+#endif

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps of a training, for people. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/uncertainty.h"
+#include "base/alloc.h"
+#include "view/report_tables.h"
+#include "view/text_cell.h"
+#include "view/text_table.h"
+
+enum { MOST_TEXT_BYTES = 1 << 16 };
+
+/* Colours of the phases, as numbers of terminals; "other" is grey. */
+static const int colours[] = {1, 4, 5, 6, 2, 3};
+enum { COLOUR_COUNT = sizeof colours / sizeof *colours };
+
+static int colour_of(const struct ss_step_summary *training, size_t phase)
+{
+    return phase + 1 == training->phases.count ? 8 : colours[phase % COLOUR_COUNT];
+}
+
+/* --- the sentence ---------------------------------------------------------------------------- */
+
+static void append_phase_name(const struct ss_step_summary *training, const struct ss_model *model,
+                              size_t phase, struct ss_strbuf *out)
+{
+    ss_text_append_clean(out, ss_step_phase_text(model, &training->phases.data[phase]));
+}
+
+/* "41.0 % data, 33.2 % forward": the heaviest first. */
+static void append_shares(const struct ss_step_summary *training, const struct ss_model *model,
+                          struct ss_strbuf *out)
+{
+    bool told[SS_STEP_MAX_PHASES] = {false};
+    for (size_t i = 0; i < training->phases.count; i++) {
+        size_t heaviest = training->phases.count;
+        for (size_t p = 0; p < training->phases.count; p++) {
+            if (!told[p] &&
+                (heaviest == training->phases.count ||
+                 training->phases.data[p].total_ns > training->phases.data[heaviest].total_ns)) {
+                heaviest = p;
+            }
+        }
+        told[heaviest] = true;
+        if (training->phases.data[heaviest].total_ns == 0) {
+            return;
+        }
+        ss_strbuf_append_format(out, "%s%.1f %% ", i > 0 ? ", " : "",
+                                training->phases.data[heaviest].percent);
+        append_phase_name(training, model, heaviest, out);
+    }
+}
+
+static void append_sentence(const struct ss_step_summary *training, const struct ss_model *model,
+                            struct ss_strbuf *out)
+{
+    if (training->usual == 0) {
+        ss_text_append_count(out, training->steps.count);
+        ss_strbuf_append_format(out, " step%s marked, none seen from begin to end",
+                                training->steps.count == 1 ? "" : "s");
+        return;
+    }
+    ss_strbuf_append_text(out, "A step takes ");
+    ss_text_append_duration(out, training->p50_ns);
+    if (training->phases.count > 1) {
+        ss_strbuf_append_text(out, ": ");
+        append_shares(training, model, out);
+    }
+}
+
+/* --- the bar --------------------------------------------------------------------------------- */
+
+enum { BAR_COLUMNS = 72, LEAST_BAR_COLUMNS = 24 };
+
+/* Columns of each phase: largest remainders first, so that they add up to `columns`. */
+static void share_out(const struct ss_step_summary *training, size_t columns, size_t *widths)
+{
+    size_t given = 0;
+    double rests[SS_STEP_MAX_PHASES];
+    for (size_t i = 0; i < training->phases.count; i++) {
+        double exact = training->phases.data[i].percent * (double)columns / 100;
+        widths[i] = (size_t)exact;
+        rests[i] = exact - (double)widths[i];
+        given += widths[i];
+    }
+    while (given < columns) {
+        size_t most = 0;
+        for (size_t i = 1; i < training->phases.count; i++) {
+            most = rests[i] > rests[most] ? i : most;
+        }
+        widths[most]++;
+        rests[most] = -1;
+        given++;
+    }
+}
+
+/* A phase's part of the bar, its name in it where there is room. */
+static void append_part(const struct ss_step_summary *training, const struct ss_model *model,
+                        size_t phase, size_t width, bool colour, struct ss_strbuf *out)
+{
+    struct ss_strbuf name, shown;
+    ss_strbuf_init(&name, MOST_TEXT_BYTES);
+    ss_strbuf_init(&shown, MOST_TEXT_BYTES);
+    append_phase_name(training, model, phase, &name);
+    if (width > 2) {
+        ss_text_append_cut_end(&shown, name.data, width - 2);
+    }
+    if (colour) {
+        int code = colour_of(training, phase);
+        ss_strbuf_append_format(out, "\033[%dm\033[97m", code < 8 ? 40 + code : 100);
+    }
+    size_t used = 0;
+    if (width > 2) {
+        ss_strbuf_append_format(out, "%s%s", colour ? " " : "▕", shown.data);
+        used = 1 + ss_text_width(shown.data);
+    } else if (!colour && width > 0) {
+        ss_strbuf_append_text(out, "▕");
+        used = 1;
+    }
+    for (; used < width; used++) {
+        ss_strbuf_append_text(out, colour ? " " : "░");
+    }
+    ss_strbuf_append_text(out, colour ? "\033[0m" : "");
+    ss_strbuf_fini(&shown);
+    ss_strbuf_fini(&name);
+}
+
+static void append_bar(const struct ss_step_summary *training, const struct ss_model *model,
+                       const struct ss_report_style *style, struct ss_strbuf *out)
+{
+    size_t widths[SS_STEP_MAX_PHASES];
+    size_t columns = style->width == 0 || style->width > BAR_COLUMNS + 3 ? BAR_COLUMNS
+                     : style->width > LEAST_BAR_COLUMNS + 3              ? style->width - 3
+                                                                         : LEAST_BAR_COLUMNS;
+    share_out(training, columns, widths);
+    for (size_t i = 0; i < training->phases.count; i++) {
+        append_part(training, model, i, widths[i], style->colour, out);
+    }
+    ss_strbuf_append_text(out, style->colour ? "" : "▏");
+}
+
+/* --- the series ------------------------------------------------------------------------------ */
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t duration_of(const struct ss_step *step)
+{
+    return step->end_ns - step->begin_ns;
+}
+
+/* The slowest step of each column: outliers show. The median is half as high as it goes; what is
+ * higher is cut off. */
+static void append_series(const struct ss_step_summary *training, struct ss_strbuf *out)
+{
+    static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    size_t count = training->steps.count;
+    size_t columns = count < BAR_COLUMNS ? count : BAR_COLUMNS;
+    uint64_t top_ns = training->p50_ns > 0 ? 2 * training->p50_ns : 1;
+    for (size_t i = 0; i < count && training->p50_ns == 0; i++) {
+        top_ns = later(top_ns, duration_of(&training->steps.data[i]));
+    }
+    for (size_t c = 0; c < columns; c++) {
+        uint64_t most_ns = 0;
+        for (size_t i = c * count / columns; i < (c + 1) * count / columns; i++) {
+            most_ns = later(most_ns, duration_of(&training->steps.data[i]));
+        }
+        most_ns = most_ns < top_ns ? most_ns : top_ns;
+        ss_strbuf_append_text(out, blocks[(size_t)((double)most_ns * 7.999 / (double)top_ns)]);
+    }
+}
+
+/* --- what was counted ------------------------------------------------------------------------ */
+
+enum { MOST_NAMED = 3 };
+
+/* "2 outliers (step 17, 310 ms; step 93, 290 ms)" */
+static void append_kind(const struct ss_step_summary *training, enum ss_step_kind kind,
+                        const char *one, const char *many, size_t count, bool *first,
+                        struct ss_strbuf *out)
+{
+    if (count == 0) {
+        return;
+    }
+    ss_strbuf_append_text(out, *first ? "; not counted: " : ", ");
+    *first = false;
+    ss_text_append_count(out, count);
+    ss_strbuf_append_format(out, " %s (", count == 1 ? one : many);
+    size_t named = 0;
+    for (size_t i = 0; i < training->steps.count && named < MOST_NAMED; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        if (step->kind == kind) {
+            ss_strbuf_append_format(out, "%sstep %" PRId64 ", ", named++ > 0 ? "; " : "",
+                                    step->number);
+            ss_text_append_duration(out, duration_of(step));
+        }
+    }
+    ss_strbuf_append_text(out, count > MOST_NAMED ? "; …)" : ")");
+}
+
+static void append_counts(const struct ss_step_summary *training, struct ss_strbuf *out)
+{
+    if (training->usual > 0) {
+        ss_strbuf_append_text(out, "median of ");
+        ss_text_append_count(out, training->usual);
+        ss_strbuf_append_format(out, " step%s", training->usual == 1 ? "" : "s");
+        if (training->processes > 1) {
+            ss_strbuf_append_text(out, " of ");
+            ss_text_append_count(out, training->processes);
+            ss_strbuf_append_text(out, " processes");
+        }
+        ss_strbuf_append_text(out, ", p95 ");
+        ss_text_append_duration(out, training->p95_ns);
+    }
+    bool first = true;
+    append_kind(training, SS_STEP_WARM_UP, "warm-up", "warm-up steps", training->warm_up, &first,
+                out);
+    append_kind(training, SS_STEP_OUTLIER, "outlier", "outliers", training->outliers, &first, out);
+    append_kind(training, SS_STEP_CUT, "not seen whole", "not seen whole", training->cut, &first,
+                out);
+}
+
+/* --- the line behind it ---------------------------------------------------------------------- */
+
+/* The heaviest phase with a name; NULL: none, or too few samples to name a line. */
+static const struct ss_step_phase *heaviest_phase(const struct ss_step_summary *training)
+{
+    const struct ss_step_phase *heaviest = NULL;
+    for (size_t i = 0; i + 1 < training->phases.count; i++) {
+        const struct ss_step_phase *phase = &training->phases.data[i];
+        if (heaviest == NULL || phase->total_ns > heaviest->total_ns) {
+            heaviest = phase;
+        }
+    }
+    bool claims = heaviest != NULL && heaviest->line.frame != 0 &&
+                  heaviest->line.samples >= SS_MIN_CLAIM_SAMPLES;
+    return claims ? heaviest : NULL;
+}
+
+/* "data: 94 % ±2 of its 311 samples are at dataset.py:31 __getitem__ → normal" */
+static void append_line(const struct ss_step_phase *phase, const struct ss_model *model,
+                        struct ss_strbuf *out)
+{
+    const struct ss_phase_line *line = &phase->line;
+    const struct ss_model_frame *frame = &model->frames.data[line->frame];
+    double error = ss_share_error_points(
+        line->samples < line->records ? line->samples : line->records, line->records, line->all);
+    ss_text_append_clean(out, ss_step_phase_text(model, phase));
+    ss_strbuf_append_format(out, ": %.0f %% ±%.0f of its ",
+                            100 * (double)line->samples / (double)line->all, ceil(error));
+    ss_text_append_count(out, line->all);
+    ss_strbuf_append_text(out, " samples are at ");
+    ss_text_append_clean(out, ss_intern_get(&model->strings, frame->short_file));
+    if (frame->line >= 0) {
+        ss_strbuf_append_format(out, ":%" PRId32, frame->line);
+    }
+    ss_strbuf_append_text(out, " ");
+    ss_text_append_clean(out, ss_intern_get(&model->strings, frame->function));
+    if (line->leaf != 0) {
+        ss_strbuf_append_text(out, " → ");
+        ss_text_append_clean(
+            out, ss_intern_get(&model->strings, model->frames.data[line->leaf].function));
+    }
+}
+
+void ss_report_text_training(const struct ss_step_summary *training, const struct ss_model *model,
+                             const struct ss_report_style *style, FILE *out)
+{
+    const char *bold = style->colour ? "\033[1m" : "", *dim = style->colour ? "\033[2m" : "";
+    const char *plain = style->colour ? "\033[0m" : "";
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_TEXT_BYTES);
+    append_sentence(training, model, &text);
+    fprintf(out, "%s%s%s\n", bold, text.data, plain);
+    const struct ss_step_phase *heaviest = heaviest_phase(training);
+    if (training->usual > 0 && heaviest != NULL) {
+        ss_strbuf_clear(&text);
+        append_line(heaviest, model, &text);
+        fprintf(out, "%s\n", text.data);
+    }
+    if (training->usual > 0 && training->phases.count > 1) {
+        ss_strbuf_clear(&text);
+        append_bar(training, model, style, &text);
+        fprintf(out, "  %s\n", text.data);
+    }
+    ss_strbuf_clear(&text);
+    append_series(training, &text);
+    fprintf(out, "  %s  %s%s%s\n", text.data, dim, "step by step", plain);
+    ss_strbuf_clear(&text);
+    append_counts(training, &text);
+    fprintf(out, "%s%s%s\n\n", dim, text.data[0] == ';' ? text.data + 2 : text.data, plain);
+    ss_strbuf_fini(&text);
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+bool ss_report_is_of_steps(const struct ss_table *table)
+{
+    return strcmp(table->name, "step") == 0 || strcmp(table->name, "phase") == 0;
+}
+
+static void put_duration(struct ss_text_table *text, size_t column, const struct ss_cell *cell,
+                         const char *colour)
+{
+    struct ss_strbuf duration;
+    ss_strbuf_init(&duration, 64);
+    ss_text_append_duration(&duration, (uint64_t)cell->integer);
+    ss_text_table_put(text, column, (struct ss_strview){duration.data, duration.length}, colour);
+    ss_strbuf_fini(&duration);
+}
+
+/* Too few samples name no line. */
+static void put_line_cells(struct ss_text_table *text, size_t column, const struct ss_cell *cells)
+{
+    if (cells[SS_PHASE_LINE_PERCENT].type != SS_CELL_REAL ||
+        cells[SS_PHASE_SAMPLES].integer < SS_MIN_CLAIM_SAMPLES) {
+        return;
+    }
+    struct ss_strview path = cells[SS_PHASE_LINE_PATH].text;
+    struct ss_strview function = cells[SS_PHASE_LINE_FUNCTION].text;
+    ss_text_table_putf(text, column, NULL, "%.0f%% of %" PRId64, cells[SS_PHASE_LINE_PERCENT].real,
+                       cells[SS_PHASE_SAMPLES].integer);
+    if (cells[SS_PHASE_LINE].type == SS_CELL_INTEGER) {
+        ss_text_table_putf(text, column + 1, "cyan", "%.*s:%" PRId64 " %.*s", (int)path.length,
+                           path.data, cells[SS_PHASE_LINE].integer, (int)function.length,
+                           function.data);
+    } else {
+        ss_text_table_putf(text, column + 1, "cyan", "%.*s %.*s", (int)path.length, path.data,
+                           (int)function.length, function.data);
+    }
+}
+
+static enum ss_status print_phases(const struct ss_table *table,
+                                   const struct ss_report_style *style, FILE *out,
+                                   struct ss_error *err)
+{
+    enum { PLACE = SS_PHASE_STEPS + 1, LINE, COUNT };
+    static const struct ss_text_column columns[COUNT] = {
+        [SS_PHASE_NAME] = {.title = "phase", .least = 12},
+        [SS_PHASE_PERCENT] = {.title = "share", .right = true},
+        [SS_PHASE_TOTAL] = {.title = "total", .right = true},
+        [SS_PHASE_MEAN] = {.title = "per step", .right = true},
+        [SS_PHASE_P50] = {.title = "p50", .right = true},
+        [SS_PHASE_P95] = {.title = "p95", .right = true},
+        [SS_PHASE_MAX] = {.title = "max", .right = true},
+        [SS_PHASE_STEPS] = {.title = "in steps", .right = true},
+        [PLACE] = {.title = "of its samples", .right = true},
+        [LINE] = {.title = "are at", .least = 16}};
+    struct ss_text_table text;
+    ss_text_table_init(&text, columns, COUNT);
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct ss_cell *cells = ss_table_cell(table, row, 0);
+        ss_text_table_add_row(&text, NULL);
+        ss_text_table_put(&text, SS_PHASE_NAME, cells[SS_PHASE_NAME].text, NULL);
+        ss_text_table_putf(&text, SS_PHASE_PERCENT, NULL, "%.1f%%", cells[SS_PHASE_PERCENT].real);
+        for (size_t c = SS_PHASE_TOTAL; c <= SS_PHASE_MAX; c++) {
+            put_duration(&text, c, &cells[c], NULL);
+        }
+        ss_text_table_putf(&text, SS_PHASE_STEPS, NULL, "%" PRId64, cells[SS_PHASE_STEPS].integer);
+        put_line_cells(&text, PLACE, cells);
+    }
+    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
+    ss_text_table_fini(&text);
+    return status;
+}
+
+/* "data_ns" is "data" for people. */
+static const char *title_of(const char *key, struct ss_arena *arena)
+{
+    size_t length = strlen(key);
+    bool has_unit = length > 3 && strcmp(key + length - 3, "_ns") == 0;
+    struct ss_strbuf clean;
+    ss_strbuf_init(&clean, MOST_TEXT_BYTES);
+    ss_text_append_clean(&clean, (struct ss_strview){key, has_unit ? length - 3 : length});
+    const char *title = ss_arena_strndup(arena, clean.data, clean.length);
+    ss_strbuf_fini(&clean);
+    return title;
+}
+
+static enum ss_status print_steps(const struct ss_table *table, const struct ss_report_style *style,
+                                  FILE *out, struct ss_error *err)
+{
+    struct ss_arena arena = {0};
+    struct ss_text_column *columns = ss_alloc_zero(table->column_count, sizeof *columns);
+    for (size_t c = 0; c < table->column_count; c++) {
+        bool is_text = c == SS_STEP_PROCESS || c == SS_STEP_KIND;
+        columns[c] = (struct ss_text_column){.title = title_of(table->columns[c].key, &arena),
+                                             .right = !is_text,
+                                             .least = c == SS_STEP_PROCESS ? 6 : 0};
+    }
+    struct ss_text_table text;
+    ss_text_table_init(&text, columns, table->column_count);
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct ss_cell *cells = ss_table_cell(table, row, 0);
+        bool usual = ss_strview_equal(cells[SS_STEP_KIND].text, ss_strview_of("usual"));
+        ss_text_table_add_row(&text, usual ? NULL : "darkgray");
+        ss_text_table_putf(&text, SS_STEP_PID, NULL, "%" PRId64, cells[SS_STEP_PID].integer);
+        ss_text_table_putf(&text, SS_STEP_NUMBER, NULL, "%" PRId64, cells[SS_STEP_NUMBER].integer);
+        if (cells[SS_STEP_PROCESS].type == SS_CELL_TEXT) {
+            ss_text_table_put(&text, SS_STEP_PROCESS, cells[SS_STEP_PROCESS].text, NULL);
+        }
+        if (!usual) {
+            ss_text_table_put(&text, SS_STEP_KIND, cells[SS_STEP_KIND].text, NULL);
+        }
+        for (size_t c = SS_STEP_BEGIN; c < table->column_count; c++) {
+            put_duration(&text, c, &cells[c], NULL);
+        }
+    }
+    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
+    ss_text_table_fini(&text);
+    ss_free(columns);
+    ss_arena_fini(&arena);
+    return status;
+}
+
+enum ss_status ss_report_text_steps(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err)
+{
+    return strcmp(table->name, "phase") == 0 ? print_phases(table, style, out, err)
+                                             : print_steps(table, style, out, err);
+}

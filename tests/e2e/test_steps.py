@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps and phases of programs that mark them: how a step's time goes, and which line is behind."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
+PHASES = ["data", "forward", "other"]
+
+
+@pytest.fixture(scope="module")
+def package(stepscope, python):
+    folder = pathlib.Path(stepscope.path).resolve().parent / "python"
+    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False,
+                          env={**os.environ, "PYTHONPATH": str(folder)})
+    if done.stdout.strip() != "1":
+        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
+                    "not installed)")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recording(stepscope, python, package, tmp_path_factory):
+    """Twelve steps: a fetch of 30 ms that sleeps, 10 ms of computing; step 0 takes 0.3 s more, step
+    8 0.2 s more, both outside the phases. What the program's own clock says comes with it."""
+    path = tmp_path_factory.mktemp("steps") / "steps.pftrace"
+    done = stepscope("record", "-r", 200, "-o", path, "--", python, WORKLOADS / "phases.py",
+                     env={"PYTHONPATH": str(package)})
+    return path, json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def tools(stepscope):
+    folder = pathlib.Path(stepscope.path).resolve().parent / "tests"
+    if not (folder / "trace_events").exists():
+        pytest.skip(f"{folder} holds no trace_events: built without tests")
+    return folder
+
+
+def document(stepscope, *arguments):
+    return json.loads(stepscope("report", "-f", "json", *arguments).stdout)
+
+
+def test_steps_are_the_programs_own(stepscope, recording):
+    path, own = recording
+    found = document(stepscope, "--by", "step", path)
+    rows = [row for row in found["tables"][0]["rows"] if row["kind"] != "cut"]
+    assert [row["step"] for row in rows] == list(range(len(own["steps"])))
+    for row, seconds in zip(rows, own["steps"]):
+        assert row["duration_ns"] == pytest.approx(seconds * 1e9, rel=0.2, abs=50e6)
+        assert row["data_ns"] + row["forward_ns"] + row["other_ns"] == row["duration_ns"]
+    assert rows[0]["kind"] == "warm-up" and rows[8]["kind"] == "outlier"
+    training = found["training"]
+    assert training["processes"] == 1 and training["warm_up"] >= 1 and training["outliers"] >= 1
+    assert training["usual"] + training["warm_up"] + training["outliers"] == len(own["steps"])
+    assert training["steps"] == len(own["steps"]) + training["cut"]
+
+
+def test_phases_add_up(stepscope, recording):
+    path, own = recording
+    found = document(stepscope, "--by", "phase", path)
+    rows = {row["phase"]: row for row in found["tables"][0]["rows"]}
+    assert list(rows) == PHASES
+    assert sum(row["percent"] for row in rows.values()) == pytest.approx(100)
+    assert sum(row["total_ns"] for row in rows.values()) == found["training"]["total_ns"]
+    steps = document(stepscope, "--by", "step", path)["tables"][0]["rows"]
+    data_ns = sum(row["data_ns"] for row in steps)
+    assert data_ns == pytest.approx(sum(own["data"]) * 1e9, rel=0.2)
+
+
+def test_the_line_behind_a_phase(stepscope, recording):
+    """Sleeping samples are written when the thread goes on, in the next phase: they belong to the
+    one that they were counted in."""
+    path, own = recording
+    rows = {row["phase"]: row
+            for row in document(stepscope, "--by", "phase", path)["tables"][0]["rows"]}
+    assert rows["data"]["line_function"] == "fetch" and rows["data"]["line"] == own["fetch_line"]
+    assert rows["data"]["line_percent"] > 90
+    assert rows["forward"]["line_function"] == "compute"
+    assert rows["forward"]["line_percent"] > 60
+    assert rows["data"]["samples"] > rows["forward"]["samples"]
+
+
+def test_samples_carry_the_step_from_the_first_mark_on(stepscope, python, package, tools, tmp_path):
+    """Nothing but a number is marked, once: no name, no thread that ends."""
+    code = "import stepscope, time; stepscope.step(5); time.sleep(0.5)"
+    path = tmp_path / "mark.pftrace"
+    stepscope("record", "-r", 200, "-o", path, "--", python, "-c", code,
+              env={"PYTHONPATH": str(package)})
+    done = subprocess.run([tools / "trace_events", path], capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    labelled = sum(row["weight"] for row in rows if row["is"] == "sample" and row["step"] == 5)
+    assert labelled >= 30
+
+
+def test_the_report_says_it_first(stepscope, recording):
+    path, _ = recording
+    text = stepscope("report", path).stdout
+    sentence = next(line for line in text.splitlines() if line.startswith("A step takes "))
+    assert " % data, " in sentence and " % forward" in sentence
+    assert "▕data" in text and "step by step" in text
+    assert "warm-up" in text and "(step 0, " in text and "outlier" in text
+    assert text.index(sentence) < text.index("Hottest functions")
+    assert "A step takes " not in stepscope("report", "--by", "function", path).stdout
+
+
+def test_steps_choose_samples(stepscope, recording):
+    path, _ = recording
+    every = document(stepscope, path)["header"]["samples"]
+    some = document(stepscope, "--steps", "2:4", path)["header"]["samples"]
+    assert 0 < some["shown"] < every["shown"] and some["filtered"] > 0
+    rows = document(stepscope, "--by", "step", "--steps", "2:4", path)["tables"][0]["rows"]
+    assert [row["step"] for row in rows] == [2, 3, 4]
+    for text in ("2:1", "x", "", ":", "1:2:3", "-1"):
+        assert "--steps takes" in stepscope("report", f"--steps={text}", path, status=2).stderr
+    error = stepscope("report", "--steps", "500:600", path, status=2).stderr
+    assert "no step from 500 to 600" in error and "0 to 12" in error
+    assert "exclude each other" in stepscope("report", "--steps", "1", "--from", "1", path,
+                                             status=2).stderr
+
+
+def test_csv_and_empty(stepscope, recording, source_dir):
+    path, _ = recording
+    done = stepscope("report", "--by", "step", "-f", "csv", path)
+    header = next(csv.reader(io.StringIO(done.stdout)))
+    assert header == ["pid", "process", "step", "kind", "begin_ns", "duration_ns",
+                      *[f"{phase}_ns" for phase in PHASES]]
+    plain = source_dir / "tests" / "golden" / "good" / "small.pftrace"
+    if plain.exists():
+        assert "no steps: the program marked none" in stepscope("report", "--by", "step",
+                                                                plain).stdout

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/steps.h"
+
+#define MS UINT64_C(1000000)
+
+/* A training in memory: one process, its steps and phases. */
+struct made {
+    struct ss_model model;
+    uint32_t steps_track, phases_track;
+};
+
+static void begin(struct made *made)
+{
+    ss_model_init(&made->model);
+    struct ss_model *model = &made->model;
+    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 42});
+    uint32_t process = (uint32_t)model->processes.count - 1;
+    ss_vec_push(&model->tracks,
+                (struct ss_model_track){.kind = SS_TRACK_STEPS,
+                                        .process = process,
+                                        .name = ss_intern_put_text(&model->strings, "step")});
+    made->steps_track = (uint32_t)model->tracks.count - 1;
+    ss_vec_push(&model->tracks,
+                (struct ss_model_track){.kind = SS_TRACK_PHASES,
+                                        .process = process,
+                                        .name = ss_intern_put_text(&model->strings, "phase")});
+    made->phases_track = (uint32_t)model->tracks.count - 1;
+}
+
+static uint32_t path_of(struct ss_model *model, const char *text)
+{
+    uint32_t string = ss_intern_put_text(&model->strings, text);
+    for (uint32_t i = 1; i < model->names.count; i++) {
+        if (model->names.data[i].text == string) {
+            return ss_model_path_id(model, 0, i);
+        }
+    }
+    ss_vec_push(&model->names, (struct ss_model_name){.text = string});
+    return ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
+}
+
+static void add_step(struct made *made, int64_t number, uint64_t begin_ns, uint64_t end_ns,
+                     uint8_t flags)
+{
+    struct ss_model *model = &made->model;
+    ss_vec_push(&model->payloads,
+                (struct ss_model_payload){.type = SS_VALUE_INT, .integer = number});
+    ss_vec_push(&model->ranges,
+                (struct ss_model_range){.begin_ns = begin_ns,
+                                        .end_ns = end_ns,
+                                        .track = made->steps_track,
+                                        .path = path_of(model, "step"),
+                                        .payload = (uint32_t)model->payloads.count - 1,
+                                        .flags = flags});
+}
+
+static void add_phase(struct made *made, const char *name, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct ss_model *model = &made->model;
+    ss_vec_push(&model->ranges, (struct ss_model_range){.begin_ns = begin_ns,
+                                                        .end_ns = end_ns,
+                                                        .track = made->phases_track,
+                                                        .path = path_of(model, name)});
+}
+
+static void sum_up(struct made *made, const struct ss_steps_options *options,
+                   struct ss_step_summary *summary)
+{
+    struct ss_selection selection;
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    struct ss_steps_options none = {0};
+    assert_int_equal(ss_selection_init(&selection, &made->model, &all, NULL), SS_OK);
+    ss_step_summary_init(summary, &selection, options != NULL ? options : &none);
+    ss_selection_fini(&selection);
+}
+
+static void end(struct made *made, struct ss_step_summary *summary)
+{
+    ss_step_summary_fini(summary);
+    ss_model_fini(&made->model);
+}
+
+/* Ten steps of 100 ms: 40 data, 30 forward, 20 of a phase of its own, 10 nothing; the first takes
+ * 500 ms, number 6 takes 300, the last is cut. */
+static void make_training(struct made *made)
+{
+    uint64_t at = 1000 * MS;
+    begin(made);
+    for (int64_t i = 0; i < 10; i++) {
+        uint64_t more = i == 0 ? 400 * MS : i == 6 ? 200 * MS : 0;
+        add_phase(made, "augment", at + 70 * MS, at + 90 * MS);
+        add_phase(made, "forward", at + 40 * MS, at + 70 * MS);
+        add_phase(made, "data", at, at + 40 * MS);
+        add_step(made, i, at, at + 100 * MS + more, i == 9 ? SS_RANGE_END_UNSEEN : 0);
+        at += 100 * MS + more;
+    }
+}
+
+static void test_the_usual_step(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_training(&made);
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steps.count, 10);
+    assert_int_equal(summary.usual, 7);
+    assert_int_equal(summary.warm_up, 1);
+    assert_int_equal(summary.outliers, 1);
+    assert_int_equal(summary.cut, 1);
+    assert_int_equal(summary.steps.data[0].kind, SS_STEP_WARM_UP);
+    assert_int_equal(summary.steps.data[6].kind, SS_STEP_OUTLIER);
+    assert_int_equal(summary.steps.data[9].kind, SS_STEP_CUT);
+    assert_int_equal(summary.total_ns, 700 * MS);
+    assert_int_equal(summary.p50_ns, 100 * MS);
+    assert_int_equal(summary.p95_ns, 100 * MS);
+    assert_int_equal(summary.processes, 1);
+    end(&made, &summary);
+}
+
+static void test_phases_in_order_add_up(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"data", "forward", "augment", "other"};
+    static const uint64_t each_ms[] = {40, 30, 20, 10};
+    struct made made;
+    struct ss_step_summary summary;
+    make_training(&made);
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.phases.count, 4);
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < 4; i++) {
+        const struct ss_step_phase *phase = &summary.phases.data[i];
+        struct ss_strview text = ss_step_phase_text(&made.model, phase);
+        assert_string_equal(text.data, names[i]);
+        assert_int_equal(phase->total_ns, 7 * each_ms[i] * MS);
+        assert_int_equal(phase->p50_ns, each_ms[i] * MS);
+        assert_int_equal(phase->steps, 7);
+        assert_true(phase->percent > (double)each_ms[i] - 1e-9 &&
+                    phase->percent < (double)each_ms[i] + 1e-9);
+        sum_ns += phase->total_ns;
+    }
+    assert_int_equal(sum_ns, summary.total_ns);
+    assert_int_equal(summary.phase_ns[0 * 4 + 3], 410 * MS); /* the warm-up's rest */
+    end(&made, &summary);
+}
+
+/* A phase goes on over the end of its step; two phases at one time, which no program makes. */
+static void test_phases_are_cut_by_steps_and_each_other(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    begin(&made);
+    add_step(&made, 0, 0, 100, 0);
+    add_step(&made, 1, 100, 200, 0);
+    add_phase(&made, "data", 50, 160);
+    add_phase(&made, "forward", 150, 400);
+    sum_up(&made, NULL, &summary);
+    static const uint64_t wanted[2][3] = {{50, 0, 50}, {50, 50, 0}};
+    assert_memory_equal(summary.phase_ns, wanted, sizeof wanted);
+    end(&made, &summary);
+}
+
+static void test_few_steps_are_not_judged(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    begin(&made);
+    for (uint64_t i = 0; i < 4; i++) {
+        add_step(&made, (int64_t)i, i * 1000 * MS, (i * 1000 + (i == 0 ? 900 : 10)) * MS, 0);
+    }
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.usual, 4);
+    end(&made, &summary);
+}
+
+static void test_numbers_choose(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    struct ss_steps_options options = {.has_numbers = true, .first = 2, .last = 3};
+    make_training(&made);
+    sum_up(&made, &options, &summary);
+    assert_int_equal(summary.steps.count, 2);
+    assert_int_equal(summary.steps.data[0].number, 2);
+    end(&made, &summary);
+}
+
+static void test_many_names_and_none(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    begin(&made);
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steps.count, 0);
+    assert_int_equal(summary.phases.count, 1);
+    ss_step_summary_fini(&summary);
+    add_step(&made, 0, 0, 1000, 0);
+    for (uint64_t i = 0; i < 100; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "phase %d", (int)i);
+        add_phase(&made, name, 10 * i, 10 * i + 10);
+    }
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.phases.count, SS_STEP_MAX_PHASES);
+    assert_int_equal(summary.phases.data[SS_STEP_MAX_PHASES - 1].total_ns,
+                     1000 - 10 * (SS_STEP_MAX_PHASES - 1));
+    end(&made, &summary);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_usual_step),
+        cmocka_unit_test(test_phases_in_order_add_up),
+        cmocka_unit_test(test_phases_are_cut_by_steps_and_each_other),
+        cmocka_unit_test(test_few_steps_are_not_judged),
+        cmocka_unit_test(test_numbers_choose),
+        cmocka_unit_test(test_many_names_and_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
