@@ -132,6 +132,15 @@ typedef struct stepscope_runtime {
     int (*schedule)(const char *text);
     int (*sealed)(uint64_t number, uint32_t timeout_ms, struct stepscope_sealed *out);
     int (*flush)(uint32_t timeout_ms);
+
+    /* A new name, for a function that begins in this line of this file (a name): give each function
+     * one, and keep it. */
+    stepscope_name (*function)(const char *text, size_t length, stepscope_name file, uint32_t line);
+    /* The clock of all that is recorded, in ticks of its own. */
+    uint64_t (*ticks)(void);
+    /* A line of a function has been hit so often, and took so long, since this was last said. 0: it
+     * was not recorded, and may be said again. */
+    int (*line)(stepscope_name function, uint32_t line, uint64_t hits, uint64_t ticks);
 } stepscope_runtime;
 
 #if defined(STEPSCOPE_LINKED) || defined(STEPSCOPE_BUILDING)

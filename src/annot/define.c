@@ -48,6 +48,17 @@ uint32_t ss_define_domain(const char *text, size_t length)
     return text_as(SS_RING_DEFINE_DOMAIN, text, length);
 }
 
+uint32_t ss_define_function(const char *text, size_t length, uint32_t file, uint32_t line)
+{
+    int saved;
+    if (!begin(&saved)) {
+        return 0;
+    }
+    uint32_t id = ss_names_add_function(text, length, file, line);
+    end(saved);
+    return id;
+}
+
 uint32_t ss_define_styled(uint32_t name, uint32_t argb, uint32_t category)
 {
     int saved;

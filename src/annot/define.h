@@ -13,6 +13,8 @@
 /* The same text gives the same number; it is copied. */
 uint32_t ss_define_name(const char *text, size_t length);
 uint32_t ss_define_domain(const char *text, size_t length);
+/* A new name, of a function that begins in this line of this file (a name). 0: no room. */
+uint32_t ss_define_function(const char *text, size_t length, uint32_t file, uint32_t line);
 /* The name again, shown with this colour (0xAARRGGBB; 0: none) and category (a name; 0: none): a
  * number of its own for each style, `name` itself without one. */
 uint32_t ss_define_styled(uint32_t name, uint32_t argb, uint32_t category);

@@ -203,6 +203,24 @@ uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category)
     return id;
 }
 
+uint32_t ss_names_add_function(const char *text, size_t length, uint32_t file, uint32_t line)
+{
+    if (names == NULL || names->names >= SS_RING_MAX_NAMES || file >= names->names) {
+        return 0;
+    }
+    struct ss_ring_definition head = {.kind = SS_RING_DEFINE_FUNCTION,
+                                      .length = (uint32_t)cut(length),
+                                      .a = names->names,
+                                      .b = file,
+                                      .c = line};
+    uint32_t offset = names->log_bytes;
+    if (!append(&head, text)) {
+        return 0;
+    }
+    atomic_store_explicit(&names->offsets[names->names], offset + 1, memory_order_release);
+    return names->names++;
+}
+
 bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c)
 {
     if (names == NULL || name == 0 || name >= names->names || c >= names->names ||

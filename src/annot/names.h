@@ -23,6 +23,9 @@ bool ss_names_init(void);
 uint32_t ss_names_find(enum ss_ring_definition_kind kind, const char *text, size_t length);
 /* Finds it or adds it; 0 when there is no room. */
 uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_t length);
+/* A name of its own for a function, also where another one is called the same; the caller keeps it.
+ * `file`: a name. 0 when there is no room. */
+uint32_t ss_names_add_function(const char *text, size_t length, uint32_t file, uint32_t line);
 /* SS_RING_DEFINE_STYLE or _COUNTER of a name. The same again adds nothing. */
 bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c);
 

@@ -60,6 +60,11 @@ static stepscope_name counter(const char *name, const char *unit, unsigned kind)
     return id;
 }
 
+static stepscope_name function(const char *text, size_t length, stepscope_name file, uint32_t line)
+{
+    return text != NULL ? ss_define_function(text, length, file, line) : 0;
+}
+
 /* --- ranges ---------------------------------------------------------------------------------- */
 
 /* How many ranges are open: the table's functions return that, events.h the level. */
@@ -119,6 +124,23 @@ static void flow(stepscope_id id, unsigned where)
 static void count(stepscope_name name, unsigned type, uint64_t bits)
 {
     ss_event_count(name, (struct ss_event_value){bits, type});
+}
+
+static uint64_t ticks(void)
+{
+    return ss_stamp_now();
+}
+
+static int line(stepscope_name function_name, uint32_t number, uint64_t hits, uint64_t ticks_spent)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_RANGES, &stamp);
+    if (thread == NULL) {
+        return 0;
+    }
+    struct ss_ring_extra more[2] = {{ticks_spent, number}, {hits, 0}};
+    return ss_ring_write_more(&thread->ring, stamp,
+                              ss_ring_head_word(SS_RING_LINE, 2, 0, 0, function_name), more, 2);
 }
 
 /* --- training -------------------------------------------------------------------------------- */
@@ -311,7 +333,10 @@ static stepscope_runtime runtime = {.size = sizeof runtime,
                                     .begin_epoch = begin_epoch,
                                     .schedule = schedule,
                                     .sealed = ss_sealed_wait,
-                                    .flush = ss_flush_wait};
+                                    .flush = ss_flush_wait,
+                                    .function = function,
+                                    .ticks = ticks,
+                                    .line = line};
 
 /* Before the constructors of whoever uses us. */
 __attribute__((constructor(101))) static void on_load(void)

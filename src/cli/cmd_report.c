@@ -8,6 +8,7 @@
 #include "analysis/counters.h"
 #include "analysis/hotspots.h"
 #include "analysis/leaf.h"
+#include "analysis/line_times.h"
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "analysis/steps.h"
@@ -15,6 +16,7 @@
 #include "analysis/uncertainty.h"
 #include "cli/command.h"
 #include "cli/reading.h"
+#include "cli/source_text.h"
 #include "view/report.h"
 #include "view/sink.h"
 #include "view/text_cell.h"
@@ -30,22 +32,26 @@ enum report_by {
     BY_TREE,
     BY_RANGE,
     BY_COUNTER,
+    BY_LINE_TIME,
     BY_SAMPLE_RANGE,
     BY_STEP,
     BY_PHASE
 };
 
-static const char *const by_names[] = {"leaf",    "function", "line",  "file",    "thread",
-                                       "process", "tree",     "range", "counter", "sample-range",
-                                       "step",    "phase",    NULL};
+static const char *const by_names[] = {"leaf",         "function", "line",  "file",    "thread",
+                                       "process",      "tree",     "range", "counter", "line-time",
+                                       "sample-range", "step",     "phase", NULL};
 
 static const struct ss_option options[] = {
     {"by", 0, "WHAT",
-     "leaf, function, line, file, thread, process or tree; range, counter or sample-range (where, "
-     "by range, the samples fell); step or phase; without it how a step's time goes, and the "
-     "hottest functions and lines",
+     "leaf, function, line, file, thread, process or tree; range, counter, line-time (of functions "
+     "that stepscope.lines timed) or sample-range (where, by range, the samples fell); step or "
+     "phase; without it how a step's time goes, and the hottest functions and lines",
      "Table", false},
-    {"num-rows", 0, "N", "rows of each table, or \"all\" (default 10; trees and counters: all)",
+    {"num-rows", 0, "N",
+     "rows of each table, or \"all\" (default 10; trees and counters: all); of line-time: "
+     "functions "
+     "(default all)",
      NULL, false},
     {"sort", 0, "KEY", "self or total (default self; of ranges total)", NULL, false},
     {"group", 0, "PARTS",
@@ -213,7 +219,7 @@ static bool is_of_steps(int by)
 
 static bool is_of_tracks(int by)
 {
-    return by == BY_RANGE || by == BY_COUNTER || is_of_steps(by);
+    return by == BY_RANGE || by == BY_COUNTER || by == BY_LINE_TIME || is_of_steps(by);
 }
 
 /* What the tables of ranges and counters cannot do. */
@@ -227,6 +233,11 @@ static bool check_tracks(const struct ss_arguments *arguments, const struct requ
                          by_names[request->by]);
             return false;
         }
+    }
+    if (request->by == BY_LINE_TIME && ss_arguments_has(arguments, "thread")) {
+        ss_cli_usage(arguments, "--thread chooses samples and ranges; --by line-time adds up what "
+                                "all threads of a process did");
+        return false;
     }
     return true;
 }
@@ -285,8 +296,14 @@ static struct ss_steps_options steps_options(const struct request *request)
                                      .max_rows = request->has_max_rows ? request->max_rows : 0};
 }
 
+static struct ss_strview source_line(void *context, struct ss_strview path, uint32_t line)
+{
+    return ss_source_text_line(context, path, line);
+}
+
 static size_t make_tables(const struct request *request, const struct ss_selection *selection,
-                          const struct ss_step_summary *training, struct ss_table tables[2])
+                          const struct ss_step_summary *training, struct ss_source_text *source,
+                          struct ss_table tables[2])
 {
     if (request->by == BY_OVERVIEW) {
         make_hotspots(request, selection, SS_BY_FUNCTION, SS_MIN_CLAIM_SAMPLES, &tables[0]);
@@ -316,6 +333,11 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
         ss_steps_table(training, selection, &steps, &tables[0]);
     } else if (request->by == BY_PHASE) {
         ss_phases_table(training, selection, &tables[0]);
+    } else if (request->by == BY_LINE_TIME) {
+        struct ss_line_times_options lines = {.max_functions =
+                                                  request->has_max_rows ? request->max_rows : 0,
+                                              .source = {source_line, source}};
+        ss_line_times_table(selection, &lines, &tables[0]);
     } else if (request->by == BY_COUNTER) {
         struct ss_counters_options counters = {.max_rows =
                                                    request->has_max_rows ? request->max_rows : 0};
@@ -442,13 +464,14 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     struct ss_trust trust;
     ss_trust_init(&trust, selection);
     struct ss_table tables[2] = {0};
+    struct ss_source_text *source = ss_source_text_new();
     struct ss_steps_options of_steps = steps_options(request);
     struct ss_step_summary training = {0};
     bool shows_training = request->by == BY_OVERVIEW || is_of_steps(request->by);
     if (shows_training) {
         ss_step_summary_init(&training, selection, &of_steps);
     }
-    size_t count = make_tables(request, selection, &training, tables);
+    size_t count = make_tables(request, selection, &training, source, tables);
     if (is_of_tracks(request->by)) {
         forgive_no_samples(&trust, &tables[0]);
     }
@@ -464,6 +487,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     ss_table_fini(&tables[0]);
     ss_table_fini(&tables[1]);
     ss_step_summary_fini(&training);
+    ss_source_text_free(source);
     ss_trust_fini(&trust);
     for (int i = 0; i < step_count; i++) {
         ss_strbuf_fini(&commands[i]);

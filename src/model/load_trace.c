@@ -24,6 +24,9 @@ struct loader {
     struct id_map step_names; /* by track */
     struct ss_load_tracks on_tracks;
     struct ss_vec_of(struct ss_pending_sample) pending; /* sample_ranges */
+    struct ss_intern line_keys;
+    size_t first_line_time; /* rows of other inputs lie before */
+    struct ss_vec_of(struct ss_trace_line) pending_lines;
     bool has_base;
     uint64_t base_ns;     /* the first tick of the first sample: where a time range counts from */
     uint64_t period_ns;   /* 0: unknown */
@@ -341,8 +344,42 @@ static enum ss_status on_name(void *context, const struct ss_trace_name *name)
     struct ss_model *model = loader->model;
     ss_vec_push(&model->names, (struct ss_model_name){.text = intern(loader, name->text),
                                                       .category = intern(loader, name->category),
-                                                      .colour = name->colour});
+                                                      .colour = name->colour,
+                                                      .file = intern(loader, name->file),
+                                                      .line = name->line});
     return set_id(loader, &loader->names, name->ref, (uint32_t)model->names.count - 1);
+}
+
+struct line_key {
+    uint32_t process, name, line;
+};
+
+static void add_line(struct loader *loader, const struct ss_trace_line *line)
+{
+    struct ss_model *model = loader->model;
+    struct line_key key = {id_of(&loader->processes, line->process_ref),
+                           id_of(&loader->names, line->name_ref), line->line};
+    uint32_t known = ss_intern_put(&loader->line_keys, (const char *)&key, sizeof key);
+    size_t at = loader->first_line_time + known - 1; /* id 0 is the empty key */
+    if (at == model->line_times.count) {
+        ss_vec_push(&model->line_times, (struct ss_model_line_time){.process = key.process,
+                                                                    .name = key.name,
+                                                                    .line = key.line});
+    }
+    struct ss_model_line_time *row = &model->line_times.data[at];
+    row->hits += line->hits;
+    row->total_ns += line->total_ns;
+}
+
+static enum ss_status on_line(void *context, const struct ss_trace_line *line)
+{
+    struct loader *loader = context;
+    if (loader->load->has_time_range) { /* what it counts from may not be known yet */
+        ss_vec_push(&loader->pending_lines, *line);
+    } else {
+        add_line(loader, line);
+    }
+    return SS_OK;
 }
 
 /* Steps are named by their track. */
@@ -408,7 +445,8 @@ static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                 .track = on_track,
                                                 .name = on_name,
                                                 .event = on_event,
-                                                .counter = on_counter};
+                                                .counter = on_counter,
+                                                .line = on_line};
 
 /* The absolute times behind what was asked for. */
 static struct ss_load_times times_of(const struct loader *loader,
@@ -430,6 +468,12 @@ static void finish(struct loader *loader, const struct ss_trace_summary *summary
     struct ss_load_times times = times_of(loader, summary);
     ss_load_tracks_end(&loader->on_tracks, model, &times);
     struct ss_pending_sample *pending = loader->pending.data;
+    for (size_t i = 0; i < loader->pending_lines.count; i++) {
+        const struct ss_trace_line *line = &loader->pending_lines.data[i];
+        if (line->time_ns >= times.from_ns && line->time_ns < times.to_ns) {
+            add_line(loader, line);
+        }
+    }
     if (loader->pending.count > 0) {
         ss_find_sample_ranges(model, loader->on_tracks.first_range, pending, loader->pending.count);
     }
@@ -466,10 +510,13 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
         wanted.name = NULL;
         wanted.event = NULL;
         wanted.counter = NULL;
+        wanted.line = NULL;
     }
     if (load->only_steps) {
         wanted.counter = NULL;
     }
+    ss_intern_init(&loader.line_keys);
+    loader.first_line_time = model->line_times.count;
     ss_load_tracks_begin(&loader.on_tracks, model);
     enum ss_status status = ss_trace_read(path, &wanted, &loader, &summary, err);
     if (status == SS_OK) {
@@ -477,6 +524,8 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     }
     ss_load_tracks_fini(&loader.on_tracks);
     ss_vec_fini(&loader.pending);
+    ss_vec_fini(&loader.pending_lines);
+    ss_intern_fini(&loader.line_keys);
     ss_vec_fini(&loader.tracks);
     ss_vec_fini(&loader.names);
     ss_vec_fini(&loader.step_names);

@@ -51,6 +51,7 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->flows);
     ss_vec_fini(&model->payloads);
     ss_vec_fini(&model->values);
+    ss_vec_fini(&model->line_times);
     if (model->index != NULL) {
         ss_free(model->index->frames.ids);
         ss_free(model->index->stacks.ids);

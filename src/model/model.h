@@ -142,6 +142,7 @@ struct ss_model_track {
 struct ss_model_name {
     uint32_t text, category; /* strings */
     uint32_t colour;         /* 0xAARRGGBB; 0: none */
+    uint32_t file, line;     /* of functions: string and first line; 0: it is none */
 };
 
 /* A name within those around it; path 0 is the root. parent < own id. */
@@ -202,6 +203,15 @@ struct ss_model_value {
     };
 };
 
+/* Line times of one process: each (function, line) once, in order of first appearance. */
+struct ss_model_line_time {
+    uint32_t process;
+    uint32_t name; /* the function: index into names */
+    uint32_t line;
+    uint64_t hits;
+    uint64_t total_ns;
+};
+
 static inline double ss_model_real(const struct ss_model_value *value)
 {
     return value->is_integer ? (double)value->integer : value->real;
@@ -229,6 +239,7 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_flow) flows;
     struct ss_vec_of(struct ss_model_payload) payloads;
     struct ss_vec_of(struct ss_model_value) values;
+    struct ss_vec_of(struct ss_model_line_time) line_times;
     uint64_t unmatched_ends; /* ends without a range that was open: left out */
     uint64_t open_ranges;    /* begins without an end */
     /* What the load filter left out, in ticks (see struct ss_model_load). */

@@ -72,22 +72,33 @@ static struct ss_strview text_of(const struct ss_annotation_tracks *tracks, uint
     return ss_intern_get(&tracks->names->texts, text);
 }
 
-static uint32_t name_ref(struct ss_annotation_tracks *tracks, uint32_t text, uint32_t category,
-                         uint32_t argb)
+/* What a name of the trace is made of: texts, colour and place. */
+struct name_key {
+    uint32_t text, category, argb, file, line;
+};
+
+static uint32_t name_ref(struct ss_annotation_tracks *tracks, const struct name_key *key)
 {
     struct ss_intern *keys = &tracks->names->keys;
-    uint32_t key[3] = {text, category, argb};
     uint32_t known = keys->count;
-    uint32_t ref = ss_intern_put(keys, (const char *)key, sizeof key);
+    uint32_t ref = ss_intern_put(keys, (const char *)key, sizeof *key);
     if (ref >= known) {
         struct ss_trace_name name = {.ref = ref,
-                                     .text = text_of(tracks, text),
-                                     .category = text_of(tracks, category),
-                                     .colour = argb};
+                                     .text = text_of(tracks, key->text),
+                                     .category = text_of(tracks, key->category),
+                                     .colour = key->argb,
+                                     .file = text_of(tracks, key->file),
+                                     .line = key->line};
         struct ss_error err = {0};
         keep_error(tracks, ss_trace_writer_name(tracks->context->writer, &name, &err), &err);
     }
     return ref;
+}
+
+/* 0 for name 0. */
+static uint32_t text_of_name(const struct ss_annotation_tracks *tracks, uint32_t name)
+{
+    return name < tracks->rows.count ? tracks->rows.data[name].text : 0;
 }
 
 static void on_name(void *context, const struct ss_annot_name *name)
@@ -98,9 +109,12 @@ static void on_name(void *context, const struct ss_annot_name *name)
     }
     struct name_row *row = &tracks->rows.data[name->id];
     row->text = ss_intern_put(&tracks->names->texts, name->text.data, name->text.length);
-    uint32_t category =
-        name->category < tracks->rows.count ? tracks->rows.data[name->category].text : 0;
-    row->ref = name_ref(tracks, row->text, category, name->argb);
+    struct name_key key = {.text = row->text,
+                           .category = text_of_name(tracks, name->category),
+                           .argb = name->argb,
+                           .file = text_of_name(tracks, name->file),
+                           .line = name->line};
+    row->ref = name_ref(tracks, &key);
 }
 
 static void on_domain(void *context, uint32_t id, struct ss_strview text)
@@ -125,7 +139,8 @@ static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring
 static uint32_t other_ref(struct ss_annotation_tracks *tracks)
 {
     static const char text[] = "<other>";
-    return name_ref(tracks, ss_intern_put(&tracks->names->texts, text, sizeof text - 1), 0, 0);
+    struct name_key key = {.text = ss_intern_put(&tracks->names->texts, text, sizeof text - 1)};
+    return name_ref(tracks, &key);
 }
 
 static uint32_t ref_of(struct ss_annotation_tracks *tracks, uint32_t name)
@@ -297,6 +312,18 @@ static void write_count(struct ss_annotation_tracks *tracks, const struct ss_ann
     }
     struct ss_error err = {0};
     keep_error(tracks, ss_trace_writer_counter(tracks->context->writer, &counter, &err), &err);
+}
+
+static void write_line(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
+{
+    struct ss_trace_line line = {.time_ns = event->time_ns,
+                                 .process_ref = tracks->process_ref,
+                                 .name_ref = ref_of(tracks, event->name),
+                                 .line = event->detail,
+                                 .hits = event->id,
+                                 .total_ns = event->value};
+    struct ss_error err = {0};
+    keep_error(tracks, ss_trace_writer_line(tracks->context->writer, &line, &err), &err);
 }
 
 /* --- asynchronous ranges --------------------------------------------------------------------- */
@@ -536,6 +563,9 @@ static void on_event(void *context, const struct ss_annot_event *event)
         break;
     case SS_ANNOT_FACT:
         on_fact(tracks, event);
+        break;
+    case SS_ANNOT_LINE:
+        write_line(tracks, event);
         break;
     case SS_ANNOT_PROCESS_END:
         on_process_end(tracks, event);

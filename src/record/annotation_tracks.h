@@ -17,8 +17,8 @@
 
 struct ss_annotation_tracks;
 
-/* Shared by the processes of a recording: each text once, each (text, category, colour) one name
- * of the trace. */
+/* Shared by the processes of a recording: each text once, each (text, category, colour, place) one
+ * name of the trace. */
 struct ss_annotation_names {
     struct ss_intern texts;
     struct ss_intern keys; /* its ids are the refs of names */

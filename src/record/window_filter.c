@@ -290,6 +290,7 @@ static void on_event(void *context, const struct ss_annot_event *event)
     case SS_ANNOT_MARK:
     case SS_ANNOT_COUNT:
     case SS_ANNOT_FLOW:
+    case SS_ANNOT_LINE:
         ss_vec_push(&filter->queue, *event);
         return;
     case SS_ANNOT_ASYNC_BEGIN:

@@ -191,7 +191,7 @@ static const bool is_sound[256] = {
     WITH_2(SS_RING_BEGIN),       WITH_1(SS_RING_END),    WITH_1(SS_RING_FLOW),
     WITH_1(SS_RING_COUNT),       WITH_1(SS_RING_STEP),   WITH_1(SS_RING_EPOCH),
     WITH_0(SS_RING_PHASE),       WITH_1(SS_RING_WINDOW), WITH_2(SS_RING_WINDOW),
-    WITH_0(SS_RING_THREAD_NAME), WITH_1(SS_RING_FACT)};
+    WITH_0(SS_RING_THREAD_NAME), WITH_1(SS_RING_FACT),   WITH_2(SS_RING_LINE)};
 
 static inline void fill_in(struct ss_ring_record *record, const struct slot_copy *head)
 {
@@ -408,7 +408,9 @@ static bool take_definition(struct ss_ring_consumer *consumer, struct ss_ring_de
 {
     switch (defined->kind) {
     case SS_RING_DEFINE_NAME:
-        if (defined->a != consumer->names || defined->a >= SS_RING_MAX_NAMES) {
+    case SS_RING_DEFINE_FUNCTION:
+        if (defined->a != consumer->names || defined->a >= SS_RING_MAX_NAMES ||
+            (defined->kind == SS_RING_DEFINE_FUNCTION && defined->b >= consumer->names)) {
             return false;
         }
         consumer->names++;

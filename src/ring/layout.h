@@ -199,6 +199,8 @@ enum ss_ring_type {
                        A second continuation: value batch of the epoch */
     SS_RING_THREAD_NAME, /* name: of this thread */
     SS_RING_FACT,        /* name: key; value, extra its type (a fact of the process) */
+    SS_RING_LINE, /* name: of a function; value: ticks spent on one of its lines since the record
+                     before, extra the line; a second continuation: value hits */
     SS_RING_TYPE_COUNT,
     SS_RING_CONTINUATION = 63
 };
@@ -236,6 +238,8 @@ enum ss_ring_definition_kind {
     SS_RING_DEFINE_DOMAIN,   /* a: its id, one more than the last; text */
     SS_RING_DEFINE_STYLE,    /* a: name; b: 0xAARRGGBB, 0 none; c: category, a name, 0 none */
     SS_RING_DEFINE_COUNTER,  /* a: name; b: unit, a name; c: enum ss_ring_counter */
+    SS_RING_DEFINE_FUNCTION, /* a name, as NAME, of the function that begins in line c of the file
+                                whose name is b */
     SS_RING_DEFINE_KIND_COUNT
 };
 

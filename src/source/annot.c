@@ -28,6 +28,7 @@ struct lane {
 struct style {
     uint32_t text_at, text_length; /* in `texts` */
     uint32_t argb, category;
+    uint32_t file, line; /* of functions */
 };
 
 struct ss_annot {
@@ -53,7 +54,9 @@ static void tell_name(struct ss_annot *annot, uint32_t id)
         .text = {style->text_length > 0 ? annot->texts.data + style->text_at : "",
                  style->text_length},
         .argb = style->argb,
-        .category = style->category};
+        .category = style->category,
+        .file = style->file,
+        .line = style->line};
     annot->sink.name(annot->sink.context, &name);
 }
 
@@ -63,11 +66,16 @@ static void on_define(void *context, const struct ss_ring_defined *defined)
     size_t at = annot->texts.count;
     switch (defined->kind) {
     case SS_RING_DEFINE_NAME: /* its id is the count: the consumer saw to it */
+    case SS_RING_DEFINE_FUNCTION:
         if (defined->text.length > 0) {
             ss_vec_resize(&annot->texts, at + defined->text.length);
             memcpy(annot->texts.data + at, defined->text.data, defined->text.length);
         }
         ss_vec_push(&annot->names, (struct style){(uint32_t)at, (uint32_t)defined->text.length});
+        if (defined->kind == SS_RING_DEFINE_FUNCTION) {
+            annot->names.data[defined->a].file = defined->b;
+            annot->names.data[defined->a].line = defined->c;
+        }
         tell_name(annot, defined->a);
         break;
     case SS_RING_DEFINE_DOMAIN:
@@ -195,6 +203,24 @@ static void take_value(struct ss_annot *annot, const struct ss_ring_record *reco
     }
 }
 
+static uint64_t time_of(const struct ss_annot *annot, uint64_t stamp)
+{
+    return annot->ring.clock == SS_RING_CLOCK_TSC ? ss_stamp_clock_ns(annot->clock, stamp) : stamp;
+}
+
+/* As long as the clock took to go so far up to now. What is longer than the clock has run is no
+ * time. */
+static void take_line(const struct ss_annot *annot, const struct ss_ring_record *record,
+                      struct ss_annot_event *event)
+{
+    uint64_t ticks = record->value[0] < record->stamp ? record->value[0] : 0;
+    uint64_t from_ns = time_of(annot, record->stamp - ticks), to_ns = time_of(annot, record->stamp);
+    event->value = to_ns > from_ns ? to_ns - from_ns : 0;
+    event->value_type = SS_RING_VALUE_UNSIGNED;
+    event->detail = (uint32_t)record->extra[0];
+    event->id = record->value[1];
+}
+
 static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *record)
 {
     static const enum ss_annot_kind kinds[SS_RING_TYPE_COUNT] = {
@@ -203,11 +229,9 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
         [SS_RING_PHASE] = SS_ANNOT_PHASE,   [SS_RING_THREAD_NAME] = SS_ANNOT_THREAD_NAME,
         [SS_RING_FACT] = SS_ANNOT_FACT,     [SS_RING_FLOW] = SS_ANNOT_FLOW,
         [SS_RING_WINDOW] = SS_ANNOT_WINDOW, [SS_RING_BEGIN] = SS_ANNOT_ASYNC_BEGIN,
-        [SS_RING_END] = SS_ANNOT_ASYNC_END};
+        [SS_RING_END] = SS_ANNOT_ASYNC_END, [SS_RING_LINE] = SS_ANNOT_LINE};
     struct lane *lane = &annot->lanes.data[number];
-    uint64_t time_ns = annot->ring.clock == SS_RING_CLOCK_TSC
-                           ? ss_stamp_clock_ns(annot->clock, record->stamp)
-                           : record->stamp;
+    uint64_t time_ns = time_of(annot, record->stamp);
     time_ns = time_ns < annot->now_ns ? time_ns : annot->now_ns;
     /* A handler's records may lie behind one that was stamped earlier. */
     time_ns = time_ns > lane->last_ns ? time_ns : lane->last_ns;
@@ -239,6 +263,9 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
         event.value = record->value[0];
         event.value_type = SS_RING_VALUE_SIGNED;
         event.id = record->extra[0];
+        break;
+    case SS_RING_LINE:
+        take_line(annot, record, &event);
         break;
     default:
         take_value(annot, record, 0, &event);

@@ -34,6 +34,7 @@ enum ss_annot_kind {
     SS_ANNOT_WINDOW,      /* detail: action; value: step; id: window */
     SS_ANNOT_THREAD_NAME, /* lane, name */
     SS_ANNOT_FACT,        /* name, value */
+    SS_ANNOT_LINE,        /* name: the function; detail: the line; value: ns; id: hits */
     SS_ANNOT_PROCESS_END  /* the last event of all */
 };
 
@@ -57,6 +58,8 @@ struct ss_annot_name {
     struct ss_strview text;
     uint32_t argb;     /* 0: none */
     uint32_t category; /* a name; 0: none */
+    uint32_t file;     /* of a function: a name; 0: it is none */
+    uint32_t line;     /* where the function begins */
 };
 
 struct ss_annot_sink {

@@ -200,6 +200,44 @@ static enum ss_outcome put_note(struct ss_step *step, struct ss_wire_cursor body
     return SS_STEP_GOOD;
 }
 
+static enum ss_outcome put_line(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_decoder *decoder = step->decoder;
+    struct ss_trace_line line = {0};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        switch (field.number) {
+        case SS_LINE_TIME:
+            line.time_ns = field.value;
+            break;
+        case SS_LINE_PROCESS_UUID:
+            line.process_ref = ss_known_find(&decoder->tables.processes, field.value);
+            break;
+        case SS_LINE_NAME:
+            line.name_ref = ss_id_map_get(&decoder->sequences.data[SS_SEQUENCE].names, field.value);
+            break;
+        case SS_LINE_NUMBER:
+            line.line = field.value <= INT32_MAX ? (uint32_t)field.value : 0;
+            break;
+        case SS_LINE_HITS:
+            line.hits = field.value;
+            break;
+        case SS_LINE_NS:
+            line.total_ns = field.value;
+            break;
+        default:
+            break;
+        }
+    }
+    if (line.name_ref == 0) { /* defined in a damaged unit */
+        decoder->summary->lost_events++;
+        return SS_STEP_GOOD;
+    }
+    SS_STEP_TELL(step, line, &line);
+    return SS_STEP_GOOD;
+}
+
 static enum ss_outcome tell_attribute(struct ss_step *step,
                                       const struct ss_trace_attribute *attribute)
 {
@@ -328,6 +366,8 @@ enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_fiel
         return put_counts(step, field->body);
     case SS_PAYLOAD_NOTE:
         return put_note(step, field->body);
+    case SS_PAYLOAD_LINE:
+        return put_line(step, field->body);
     case SS_PAYLOAD_ATTRIBUTE:
         return put_raw_attribute(step, field->body);
     case SS_PAYLOAD_TRACK:

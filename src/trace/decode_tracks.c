@@ -192,15 +192,15 @@ enum ss_outcome ss_decode_defaults(struct ss_step *step, struct ss_wire_cursor b
 
 struct name_extra {
     uint64_t iid;
-    struct ss_strview category, text;
-    uint32_t colour;
+    struct ss_strview category, text, file;
+    uint32_t colour, line;
     bool has_text;
 };
 
 static enum ss_outcome read_name_extra(struct ss_step *step, struct ss_wire_cursor body,
                                        struct name_extra *extra)
 {
-    *extra = (struct name_extra){.category = {"", 0}, .text = {"", 0}};
+    *extra = (struct name_extra){.category = {"", 0}, .text = {"", 0}, .file = {"", 0}};
     struct ss_wire_field field;
     SS_EACH_FIELD(step, body, field)
     {
@@ -213,6 +213,10 @@ static enum ss_outcome read_name_extra(struct ss_step *step, struct ss_wire_curs
         } else if (field.number == SS_NAME_TEXT && field.type == SS_WIRE_BYTES) {
             extra->text = ss_wire_view(field.body);
             extra->has_text = true;
+        } else if (field.number == SS_NAME_FILE && field.type == SS_WIRE_BYTES) {
+            extra->file = ss_wire_view(field.body);
+        } else if (field.number == SS_NAME_LINE && field.value <= INT32_MAX) {
+            extra->line = (uint32_t)field.value;
         }
     }
     return SS_STEP_GOOD;
@@ -223,7 +227,7 @@ static enum ss_outcome read_name_extra(struct ss_step *step, struct ss_wire_curs
 static enum ss_outcome find_name_extra(struct ss_step *step, struct ss_wire_cursor *extras,
                                        uint64_t iid, struct name_extra *extra)
 {
-    *extra = (struct name_extra){.category = {"", 0}, .text = {"", 0}};
+    *extra = (struct name_extra){.category = {"", 0}, .text = {"", 0}, .file = {"", 0}};
     for (struct ss_wire_cursor ahead = *extras;;) {
         struct ss_wire_field field;
         enum ss_wire_next next = ss_wire_next(&ahead, &field);
@@ -266,7 +270,9 @@ enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
     struct ss_name_row row = {
         .text = ss_intern_put(strings, text.data, text.length),
         .category = ss_intern_put(strings, extra.category.data, extra.category.length),
-        .colour = extra.colour};
+        .colour = extra.colour,
+        .file = ss_intern_put(strings, extra.file.data, extra.file.length),
+        .line = extra.line};
     bool is_new;
     uint32_t ref = ss_tables_put_name(&decoder->tables, &row, &is_new);
     if (!ss_id_map_put(&decoder->sequences.data[sequence].names, iid, ref)) {
@@ -276,7 +282,9 @@ enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
         struct ss_trace_name name = {.ref = ref,
                                      .text = ss_intern_get(strings, row.text),
                                      .category = ss_intern_get(strings, row.category),
-                                     .colour = row.colour};
+                                     .colour = row.colour,
+                                     .file = ss_intern_get(strings, row.file),
+                                     .line = row.line};
         SS_STEP_TELL(step, name, &name);
     }
     return SS_STEP_GOOD;

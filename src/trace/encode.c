@@ -240,6 +240,21 @@ void ss_encode_note_event(struct ss_wire_buffer *out, const struct ss_trace_note
     ss_wire_end(out, payload);
 }
 
+void ss_encode_line_event(struct ss_wire_buffer *out, const struct ss_trace_line *line,
+                          uint64_t process_uuid, uint32_t name_iid)
+{
+    size_t payload = ss_encode_payload_begin(out);
+    size_t own = ss_wire_begin(out, SS_PAYLOAD_LINE);
+    ss_wire_put_nonzero(out, SS_LINE_TIME, line->time_ns);
+    ss_wire_put_nonzero(out, SS_LINE_PROCESS_UUID, process_uuid);
+    ss_wire_put_uint(out, SS_LINE_NAME, name_iid);
+    ss_wire_put_nonzero(out, SS_LINE_NUMBER, line->line);
+    ss_wire_put_nonzero(out, SS_LINE_HITS, line->hits);
+    ss_wire_put_nonzero(out, SS_LINE_NS, line->total_ns);
+    ss_wire_end(out, own);
+    ss_wire_end(out, payload);
+}
+
 void ss_encode_counter_event(struct ss_wire_buffer *out, uint64_t track_uuid, uint64_t value)
 {
     size_t event = ss_wire_begin(out, SS_PF_TRACK_EVENT);

@@ -33,6 +33,8 @@ void ss_encode_track(struct ss_wire_buffer *out, uint64_t uuid, const char *name
 /* What comes behind the timestamp of an event packet. */
 void ss_encode_note_event(struct ss_wire_buffer *out, const struct ss_trace_note *note,
                           uint64_t track_uuid, uint64_t process_uuid);
+void ss_encode_line_event(struct ss_wire_buffer *out, const struct ss_trace_line *line,
+                          uint64_t process_uuid, uint32_t name_iid);
 void ss_encode_counter_event(struct ss_wire_buffer *out, uint64_t track_uuid, uint64_t value);
 
 #endif

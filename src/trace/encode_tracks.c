@@ -120,7 +120,7 @@ void ss_encode_event_name(struct ss_wire_buffer *interned, struct ss_wire_buffer
     ss_encode_display_text(interned, SS_PF_STRING_BYTES, name->text);
     ss_wire_end(interned, entry);
     bool valid = ss_utf8_valid(name->text.data, name->text.length);
-    if (valid && name->colour == 0 && name->category.length == 0) {
+    if (valid && name->colour == 0 && name->category.length == 0 && name->file.length == 0) {
         return;
     }
     size_t own = ss_wire_begin(extras, SS_PAYLOAD_NAME);
@@ -132,6 +132,8 @@ void ss_encode_event_name(struct ss_wire_buffer *interned, struct ss_wire_buffer
     if (!valid) {
         ss_wire_put_view(extras, SS_NAME_TEXT, name->text);
     }
+    ss_wire_put_view(extras, SS_NAME_FILE, name->file);
+    ss_wire_put_nonzero(extras, SS_NAME_LINE, name->line);
     ss_wire_end(extras, own);
 }
 

@@ -40,7 +40,8 @@ enum ss_payload {
     SS_PAYLOAD_LANE = 18,
     SS_PAYLOAD_NAME = 19,
     SS_PAYLOAD_EVENT_FLAGS = 20, /* enum ss_event_flag */
-    SS_PAYLOAD_EVENT_TEXT = 21   /* a payload text that is not UTF-8 */
+    SS_PAYLOAD_EVENT_TEXT = 21,  /* a payload text that is not UTF-8 */
+    SS_PAYLOAD_LINE = 22
 };
 
 enum ss_payload_track {
@@ -63,7 +64,9 @@ enum ss_payload_name {
     SS_NAME_IID = 1,
     SS_NAME_COLOUR = 2, /* fixed32 */
     SS_NAME_CATEGORY = 3,
-    SS_NAME_TEXT = 4 /* the bytes, where they are not UTF-8 */
+    SS_NAME_TEXT = 4, /* the bytes, where they are not UTF-8 */
+    SS_NAME_FILE = 5,
+    SS_NAME_LINE = 6
 };
 
 enum ss_payload_unit {
@@ -134,6 +137,15 @@ enum ss_payload_counts {
 enum { SS_COUNTS_FIELDS = 13 };
 
 enum ss_payload_note {
+    SS_LINE_TIME = 1,
+    SS_LINE_PROCESS_UUID = 2,
+    SS_LINE_NAME = 3, /* an event name of the main sequence */
+    SS_LINE_NUMBER = 4,
+    SS_LINE_HITS = 5,
+    SS_LINE_NS = 6
+};
+
+enum {
     SS_NOTE_TIME = 1,
     SS_NOTE_PROCESS_UUID = 2,
     SS_NOTE_KIND = 3,

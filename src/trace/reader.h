@@ -43,6 +43,7 @@ struct ss_trace_visitor {
     enum ss_status (*name)(void *context, const struct ss_trace_name *name);
     enum ss_status (*event)(void *context, const struct ss_trace_event *event);
     enum ss_status (*counter)(void *context, const struct ss_trace_counter *counter);
+    enum ss_status (*line)(void *context, const struct ss_trace_line *line);
 };
 
 struct ss_trace_summary {

@@ -137,6 +137,13 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
     return ss_trace_writer_counter(rewrite->writer, counter, rewrite->err);
 }
 
+static enum ss_status on_line(void *context, const struct ss_trace_line *line)
+{
+    struct rewrite *rewrite = context;
+    SS_TRY(before_record(rewrite));
+    return ss_trace_writer_line(rewrite->writer, line, rewrite->err);
+}
+
 static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
 {
     struct rewrite *rewrite = context;
@@ -187,6 +194,7 @@ static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                 .name = on_name,
                                                 .event = on_event,
                                                 .counter = on_counter,
+                                                .line = on_line,
                                                 .counts = on_counts,
                                                 .note = on_note,
                                                 .clock = on_clock,

@@ -44,6 +44,7 @@ struct ss_known {
 struct ss_name_row {
     uint32_t text, category; /* strings */
     uint32_t colour;
+    uint32_t file, line; /* of functions; a string */
 };
 
 /* What a uuid of Perfetto's tracks is to us. */

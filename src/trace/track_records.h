@@ -53,7 +53,9 @@ struct ss_trace_name {
     uint32_t ref;
     struct ss_strview text;
     struct ss_strview category;
-    uint32_t colour; /* 0xAARRGGBB; 0: none */
+    uint32_t colour;        /* 0xAARRGGBB; 0: none */
+    struct ss_strview file; /* of a function: where it is written; empty: it is none */
+    uint32_t line;          /* where the function begins */
 };
 
 enum ss_value_type { SS_VALUE_NONE, SS_VALUE_INT, SS_VALUE_UINT, SS_VALUE_REAL, SS_VALUE_TEXT };
@@ -100,6 +102,18 @@ struct ss_trace_counter {
         int64_t integer;
         double real;
     };
+};
+
+/* Of one line of a function, in one process: what was added since the record before. The time of a
+ * line is that from where it began to where another began or the function was left, with all that
+ * it called. */
+struct ss_trace_line {
+    uint64_t time_ns;
+    uint32_t process_ref;
+    uint32_t name_ref; /* of the function; it says file and first line */
+    uint32_t line;
+    uint64_t hits;
+    uint64_t total_ns;
 };
 
 #endif

@@ -54,6 +54,7 @@ struct ss_writer_track {
 struct ss_writer_name {
     uint32_t text, category; /* strings */
     uint32_t colour;
+    uint32_t file, line; /* of functions; a string of definitions.strings */
     bool known;
     struct ss_period_iid iid;
 };

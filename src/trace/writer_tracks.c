@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "trace/encode.h"
 #include "trace/encode_tracks.h"
 #include "trace/profile.h"
 #include "trace/writer_state.h"
@@ -189,6 +190,8 @@ enum ss_status ss_trace_writer_name(struct ss_trace_writer *writer,
         (struct ss_writer_name){.text = keep_string(writer, name->text),
                                 .category = keep_string(writer, name->category),
                                 .colour = name->colour,
+                                .file = keep_string(writer, name->file),
+                                .line = name->line,
                                 .known = true};
     return SS_OK;
 }
@@ -237,7 +240,9 @@ static uint32_t use_name(struct ss_trace_writer *writer, struct name_scope *scop
         const struct ss_intern *strings = &writer->definitions.strings;
         struct ss_trace_name record = {.text = ss_intern_get(strings, name->text),
                                        .category = ss_intern_get(strings, name->category),
-                                       .colour = name->colour};
+                                       .colour = name->colour,
+                                       .file = ss_intern_get(strings, name->file),
+                                       .line = name->line};
         ss_encode_event_name(scope->interned, scope->extras, &record, name->iid.iid);
     }
     return name->iid.iid;
@@ -445,6 +450,26 @@ static struct ss_trace_counter add_up(struct ss_writer_track *track,
     total.is_integer = false;
     total.real = track->real_total;
     return total;
+}
+
+enum ss_status ss_trace_writer_line(struct ss_trace_writer *writer,
+                                    const struct ss_trace_line *line, struct ss_error *err)
+{
+    SS_TRY(ss_writer_make_room(writer, err));
+    ss_writer_use_process(writer, line->process_ref);
+    uint32_t iid = ss_writer_use_main_name(writer, line->name_ref);
+    if (iid == 0) {
+        return ss_fail(err, SS_E_BUG, "a line of the unknown function %u", line->name_ref);
+    }
+    uint32_t at = (uint32_t)writer->unit.blobs.length;
+    ss_encode_line_event(&writer->unit.blobs, line,
+                         ss_writer_process_uuid(writer, line->process_ref), iid);
+    ss_vec_push(&writer->unit.events,
+                (struct ss_unit_event){.time_ns = line->time_ns,
+                                       .order = (uint32_t)writer->unit.events.count,
+                                       .blob_at = at,
+                                       .blob_length = (uint32_t)writer->unit.blobs.length - at});
+    return SS_OK;
 }
 
 enum ss_status ss_trace_writer_counter(struct ss_trace_writer *writer,

@@ -34,6 +34,9 @@ enum ss_status ss_trace_writer_event(struct ss_trace_writer *writer,
 enum ss_status ss_trace_writer_range(struct ss_trace_writer *writer,
                                      const struct ss_trace_event *begin, uint64_t end_ns,
                                      struct ss_error *err);
+/* `process_ref` and `name_ref` were told before. */
+enum ss_status ss_trace_writer_line(struct ss_trace_writer *writer,
+                                    const struct ss_trace_line *line, struct ss_error *err);
 enum ss_status ss_trace_writer_counter(struct ss_trace_writer *writer,
                                        const struct ss_trace_counter *counter,
                                        struct ss_error *err);

@@ -5,12 +5,14 @@
 
 #include "view/report.h"
 
-/* Ranges and counters: measured, not sampled. */
+/* Ranges, counters and times of lines: measured, not sampled. */
 bool ss_report_is_of_tracks(const struct ss_table *table);
 const char *ss_report_empty_text(const struct ss_table *table);
 enum ss_status ss_report_text_tracks(const struct ss_table *table,
                                      const struct ss_report_style *style, FILE *out,
                                      struct ss_error *err);
+void ss_report_text_lines(const struct ss_table *table, const struct ss_report_style *style,
+                          FILE *out);
 
 /* The steps and phases of a training: the sentence, the bar and the series; then their tables. */
 bool ss_report_is_of_steps(const struct ss_table *table);

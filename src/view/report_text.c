@@ -343,8 +343,9 @@ static void print_hidden(const struct ss_table *table, const struct ss_report_st
         bool small = table->small_rows == table->hidden_rows;
         if (ss_report_is_of_tracks(table)) {
             ss_text_append_count(&text, table->hidden_rows);
-            ss_strbuf_append_format(&text, " row%s not shown: --num-rows all",
-                                    table->hidden_rows == 1 ? "" : "s");
+            bool lines = strcmp(table->name, "line-time") == 0;
+            ss_strbuf_append_format(&text, " %s%s not shown: --num-rows all",
+                                    lines ? "function" : "row", table->hidden_rows == 1 ? "" : "s");
             print_note(style, out, text.data);
             ss_strbuf_fini(&text);
             return;

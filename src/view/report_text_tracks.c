@@ -12,11 +12,14 @@
 bool ss_report_is_of_tracks(const struct ss_table *table)
 {
     return strcmp(table->name, "range") == 0 || strcmp(table->name, "counter") == 0 ||
-           ss_report_is_of_steps(table);
+           strcmp(table->name, "line-time") == 0 || ss_report_is_of_steps(table);
 }
 
 const char *ss_report_empty_text(const struct ss_table *table)
 {
+    if (strcmp(table->name, "line-time") == 0) {
+        return "no times of lines: the program called stepscope.lines() on no function that ran";
+    }
     return ss_report_is_of_steps(table)
                ? "no steps: the program marked none (stepscope.step(), stepscope_step)"
            : strcmp(table->name, "range") == 0
@@ -315,6 +318,10 @@ enum ss_status ss_report_text_tracks(const struct ss_table *table,
                                      const struct ss_report_style *style, FILE *out,
                                      struct ss_error *err)
 {
+    if (strcmp(table->name, "line-time") == 0) {
+        ss_report_text_lines(table, style, out);
+        return SS_OK;
+    }
     return strcmp(table->name, "range") == 0 ? print_ranges(table, style, out, err)
                                              : print_counters(table, style, out, err);
 }

@@ -23,7 +23,7 @@ static void tell(void *context, const struct ss_annot_event *event)
     (void)context;
     static const char *const kinds[] = {"begin",  "end",    "mark", "async", "finish",
                                         "flow",   "count",  "step", "epoch", "phase",
-                                        "window", "thread", "fact", "over"};
+                                        "window", "thread", "fact", "line",  "over"};
     char *at = story + strlen(story);
     snprintf(at, sizeof story - strlen(story), "%s%" PRIu64 " %s %u/%u %c%s",
              at == story ? "" : "; ", event->time_ns / SECOND, kinds[event->kind], event->lane,
@@ -72,6 +72,12 @@ static void mark(uint64_t time, uint32_t lane, char name)
         .kind = SS_ANNOT_MARK, .time_ns = time, .lane = lane, .name = (uint32_t)name});
 }
 
+static void line(uint64_t time, uint32_t lane, char name)
+{
+    give((struct ss_annot_event){
+        .kind = SS_ANNOT_LINE, .time_ns = time, .lane = lane, .name = (uint32_t)name});
+}
+
 static void window(uint64_t time, uint64_t number, uint32_t detail)
 {
     give((struct ss_annot_event){
@@ -94,6 +100,7 @@ static void nothing_outside_windows(void **state)
     (void)state;
     begin(1, 0, 'a');
     mark(2, 0, 'm');
+    line(2, 0, 'l');
     end(3, 0);
     drained(4);
     expect("");
@@ -101,10 +108,13 @@ static void nothing_outside_windows(void **state)
     begin(6, 0, 'b');
     mark(7, 0, 'n');
     end(8, 0);
+    line(8, 0, 'k');
     window(9, 0, 0);
     mark(10, 0, 'o');
+    line(10, 0, 'l');
     drained(11);
-    expect("5 window 0/0 -; 9 window 0/0 -; 6 begin 0/0 b; 7 mark 0/0 n; 8 end 0/0 b");
+    expect("5 window 0/0 -; 9 window 0/0 -; 6 begin 0/0 b; 7 mark 0/0 n; 8 end 0/0 b; "
+           "8 line 0/0 k");
     struct ss_window_counts counts = ss_window_filter_counts(filter);
     assert_int_equal(counts.windows, 1);
     assert_int_equal(counts.partial, 0);

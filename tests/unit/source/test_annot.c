@@ -28,6 +28,7 @@ static void on_name(void *context, const struct ss_annot_name *name)
 {
     struct bench *bench = context;
     assert_true(name->id <= ++bench->names);
+    assert_int_equal(name->file, name->line == 0 ? 0 : 1);
 }
 
 static void on_domain(void *context, uint32_t id, struct ss_strview text)
@@ -46,13 +47,18 @@ static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring
 
 static void on_event(void *context, const struct ss_annot_event *event)
 {
-    static const char letters[] = "+-!<>fcsepwtaE";
+    static const char letters[] = "+-!<>fcsepwtalE";
     struct bench *bench = context;
     size_t used = strlen(bench->log);
     uint32_t what = event->kind == SS_ANNOT_RANGE_END ? event->domain : event->name;
     snprintf(bench->log + used, sizeof bench->log - used, "%s%c%u@%llu%s", used > 0 ? " " : "",
              letters[event->kind], what, (unsigned long long)event->time_ns,
              event->unseen_end ? "?" : "");
+    if (event->kind == SS_ANNOT_LINE) {
+        used = strlen(bench->log);
+        snprintf(bench->log + used, sizeof bench->log - used, "=%u:%llux%llu", event->detail,
+                 (unsigned long long)event->id, (unsigned long long)event->value);
+    }
 }
 
 static void open_bench(struct bench *bench)
@@ -205,6 +211,37 @@ static void test_inventions_are_dropped(void **state)
     close_bench(&bench);
 }
 
+static void line(struct bench *bench, uint64_t stamp, uint32_t name, uint64_t ticks,
+                 uint32_t number, uint64_t hits)
+{
+    struct ss_ring_extra more[2] = {{ticks, number}, {hits, 0}};
+    ss_ring_write_more(&bench->producer, stamp, ss_ring_head_word(SS_RING_LINE, 2, 0, 0, name),
+                       more, 2);
+}
+
+static void test_lines_of_functions(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    ring_memory_define(&bench.memory, SS_RING_DEFINE_FUNCTION, 10, 1, 33, "f");
+    line(&bench, 500, 10, 120, 34, 7);
+    line(&bench, 510, 10, 0, 35, 0);
+    line(&bench, 520, 10, 521, 36, 1);        /* longer than the clock has run */
+    line(&bench, 530, 60000, 1, 0xffffff, 1); /* of no function */
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log,
+                        "l10@500=34:7x120 l10@510=35:0x0 l10@520=36:1x0 l0@530=16777215:1x1");
+    assert_int_equal(bench.names, 10);
+    /* A file that is not there yet ends the definitions. */
+    ring_memory_define(&bench.memory, SS_RING_DEFINE_FUNCTION, 11, 12, 33, "g");
+    ring_memory_define(&bench.memory, SS_RING_DEFINE_NAME, 12, 0, 0, "late");
+    push(&bench, 600, 0, 0, 12);
+    ss_annot_drain(bench.annot, 1000);
+    assert_int_equal(bench.names, 10);
+    close_bench(&bench);
+}
+
 static void test_labels_of_samples(void **state)
 {
     (void)state;
@@ -270,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_ended_threads_leave_nothing_open),
         cmocka_unit_test(test_time_stays_in_order_and_in_the_recording),
         cmocka_unit_test(test_inventions_are_dropped),
+        cmocka_unit_test(test_lines_of_functions),
         cmocka_unit_test(test_labels_of_samples),
         cmocka_unit_test(test_clock_lies_on_lines_between_readings),
     };

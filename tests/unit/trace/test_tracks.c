@@ -52,7 +52,13 @@ static enum ss_status on_name(void *context, const struct ss_trace_name *n)
         ss_strbuf_append_view(&log->text, n->text);
         ss_strbuf_append_char(&log->text, '|');
         ss_strbuf_append_view(&log->text, n->category);
-        ss_strbuf_append_format(&log->text, "|%x\n", n->colour);
+        ss_strbuf_append_format(&log->text, "|%x", n->colour);
+        if (n->line > 0) {
+            ss_strbuf_append_text(&log->text, " in ");
+            ss_strbuf_append_view(&log->text, n->file);
+            ss_strbuf_append_format(&log->text, ":%u", n->line);
+        }
+        ss_strbuf_append_char(&log->text, '\n');
     }
     return SS_OK;
 }
@@ -113,8 +119,17 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
     return SS_OK;
 }
 
+static enum ss_status on_line(void *context, const struct ss_trace_line *l)
+{
+    struct log *log = context;
+    ss_strbuf_append_format(&log->text, "%lld line %u of name %u in process %u: %llu in %llu ns\n",
+                            (long long)(l->time_ns - START), l->line, l->name_ref, l->process_ref,
+                            (unsigned long long)l->hits, (unsigned long long)l->total_ns);
+    return SS_OK;
+}
+
 static const struct ss_trace_visitor visitor = {
-    .track = on_track, .name = on_name, .event = on_event, .counter = on_counter};
+    .track = on_track, .name = on_name, .event = on_event, .counter = on_counter, .line = on_line};
 
 static void log_read(const char *path, struct log *log, struct ss_trace_summary *summary)
 {
@@ -289,6 +304,53 @@ static void test_every_field(void **state)
     unlink(again);
 }
 
+static void put_function(struct ss_trace_writer *writer, uint32_t ref, const char *file,
+                         uint32_t line)
+{
+    struct ss_trace_name name = {.ref = ref,
+                                 .text = ss_strview_of("Net.forward"),
+                                 .category = ss_strview_of("function"),
+                                 .file = ss_strview_of(file),
+                                 .line = line};
+    MUST(ss_trace_writer_name(writer, &name, must_err));
+}
+
+static void test_lines_of_functions(void **state)
+{
+    (void)state;
+    static const char wanted[] = "name 1 Net.forward|function|0 in /a/\xff.py:7\n"
+                                 "name 2 Net.forward|function|0 in /b.py:7\n"
+                                 "5 line 8 of name 1 in process 2: 3 in 1000 ns\n"
+                                 "6 line 9 of name 1 in process 2: 0 in 70 ns\n"
+                                 "7 line 8 of name 2 in process 2: 1 in 0 ns\n";
+    char path[512], again[600];
+    snprintf(path, sizeof path, "%s", recording_path("lines"));
+    snprintf(again, sizeof again, "%s.repaired", path);
+    struct ss_trace_writer *writer = open_writer(path, (struct ss_trace_writer_options){0});
+    put_function(writer, 1, "/a/\xff.py", 7);
+    put_function(writer, 2, "/b.py", 7);
+    struct ss_trace_line lines[] = {
+        {START + 5, 2, 1, 8, 3, 1000}, {START + 6, 2, 1, 9, 0, 70}, {START + 7, 2, 2, 8, 1, 0}};
+    for (size_t i = 0; i < 3; i++) {
+        MUST(ss_trace_writer_line(writer, &lines[i], must_err));
+    }
+    lines[0].name_ref = 3;
+    assert_int_equal(ss_trace_writer_line(writer, &lines[0], NULL), SS_E_BUG);
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct log log = {0}, repaired = {0};
+    struct ss_trace_summary summary;
+    log_read(path, &log, &summary);
+    assert_string_equal(log.text.data, wanted);
+    assert_int_equal(summary.lost_events, 0);
+    MUST(ss_trace_repair(path, again, &summary, must_err));
+    log_read(again, &repaired, &summary);
+    assert_string_equal(repaired.text.data, wanted);
+    log_fini(&log);
+    log_fini(&repaired);
+    unlink(path);
+    unlink(again);
+}
+
 /* Ranges of one id each: what overlaps is in different lanes, and a lane is used again only for
  * what begins later, also when an earlier range is told after a later one. */
 static void test_async(void **state)
@@ -414,7 +476,8 @@ static void test_what_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_field), cmocka_unit_test(test_async),
-        cmocka_unit_test(test_restarts_and_late_events), cmocka_unit_test(test_what_is_refused)};
+        cmocka_unit_test(test_every_field), cmocka_unit_test(test_lines_of_functions),
+        cmocka_unit_test(test_async), cmocka_unit_test(test_restarts_and_late_events),
+        cmocka_unit_test(test_what_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Times of lines: one row for each line of each function that was timed, functions by their time,
+ * lines in order. Processes that ran the same function are added up. Where the source is to be had,
+ * lines that never ran have a row without figures. Pure, but for the source of the caller.
+ */
+#ifndef SS_ANALYSIS_LINE_TIMES_H
+#define SS_ANALYSIS_LINE_TIMES_H
+
+#include "analysis/selection.h"
+#include "analysis/table.h"
+
+enum ss_line_time_column {
+    SS_LINE_TIME_FUNCTION,
+    SS_LINE_TIME_PATH,
+    SS_LINE_TIME_FIRST_LINE, /* of the function */
+    SS_LINE_TIME_LINE,
+    SS_LINE_TIME_HITS,
+    SS_LINE_TIME_TOTAL,   /* with all that the line called */
+    SS_LINE_TIME_PER_HIT, /* absent without hits */
+    SS_LINE_TIME_PERCENT, /* of the function's */
+    SS_LINE_TIME_CONTENTS,
+    SS_LINE_TIME_COLUMNS
+};
+
+/* Where the source is read: line `line` (from 1) of `path`; data NULL: there is none such. What it
+ * returns lives as long as the table. */
+struct ss_source_lines {
+    struct ss_strview (*line)(void *context, struct ss_strview path, uint32_t line);
+    void *context;
+};
+
+struct ss_line_times_options {
+    size_t size;
+    uint64_t max_functions; /* 0: all */
+    struct ss_source_lines source;
+};
+
+void ss_line_times_table(const struct ss_selection *selection,
+                         const struct ss_line_times_options *options, struct ss_table *table);
+
+#endif
