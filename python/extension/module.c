@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module: where the runtime is found, and the functions that are no ranges. */
-#include "extension.h" /* Python.h wants to be first */
+#include "tracing.h" /* Python.h wants to be first */
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -44,6 +44,19 @@ static void no_epoch(int64_t number, int64_t length, int64_t resumed_at)
     (void)length;
     (void)resumed_at;
 }
+static stepscope_name no_function(const char *text, size_t length, stepscope_name file,
+                                  uint32_t line)
+{
+    (void)text;
+    (void)length;
+    (void)file;
+    (void)line;
+    return 0;
+}
+static uint64_t no_ticks(void)
+{
+    return 0;
+}
 static void no_phase(stepscope_name phase)
 {
     (void)phase;
@@ -79,7 +92,9 @@ static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
                                              .begin_epoch = no_epoch,
                                              .schedule = no_schedule,
                                              .sealed = no_sealed,
-                                             .flush = no_flush};
+                                             .flush = no_flush,
+                                             .function = no_function,
+                                             .ticks = no_ticks};
 
 const stepscope_runtime *ss_runtime = &no_runtime;
 const uint32_t *ss_gate = &nothing_recorded;
@@ -329,6 +344,7 @@ static PyObject *step(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (!read_number(count == 1 ? args[0] : NULL, "number", &number)) {
         return NULL;
     }
+    ss_tracing_step();
     if (!is_marked && number == 0) {
         ss_runtime->step(0); /* nothing ends here */
     } else {
@@ -351,6 +367,7 @@ static PyObject *epoch(PyObject *module, PyObject *args, PyObject *keywords)
         !read_number(values[2], "resumed_at", &resumed_at)) {
         return NULL;
     }
+    ss_tracing_step();
     ss_runtime->begin_epoch(number, length, resumed_at);
     if (!is_marked) {
         ss_runtime->step(0);
@@ -459,7 +476,8 @@ PyMODINIT_FUNC PyInit__stepscope(void)
     }
     Py_INCREF(&ss_annotate_type);
     if (PyModule_AddObject(module, "annotate", (PyObject *)&ss_annotate_type) < 0 ||
-        PyModule_AddIntConstant(module, "has_runtime", ss_runtime != &no_runtime) < 0) {
+        PyModule_AddIntConstant(module, "has_runtime", ss_runtime != &no_runtime) < 0 ||
+        !ss_tracing_init(module)) {
         Py_DECREF(module);
         return NULL;
     }

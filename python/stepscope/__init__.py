@@ -26,8 +26,8 @@ except ModuleNotFoundError:  # built without the headers of this Python
                            push, step)
 
 __all__ = ["ProfileRegistry", "Profiler", "ProfilerWrapper", "__version__", "annotate", "begin",
-           "counter", "cyclic_schedule", "enabled", "end", "epoch", "flow", "mark", "phase", "pop",
-           "profile", "program", "push", "schedule", "step"]
+           "counter", "cyclic_schedule", "enabled", "end", "epoch", "flow", "lines", "mark", "phase",
+           "pop", "profile", "profile_functions", "program", "push", "schedule", "step"]
 
 profile = annotate
 _KINDS = {"gauge": 0, "delta": 1, "cumulative": 2}
@@ -74,8 +74,10 @@ class flow:
         return self
 
 
+_TRACING = "_tracing" if hasattr(_stepscope, "_trace_lines") else "_without"
 _LATER = {"schedule": "_schedule", "cyclic_schedule": "_schedule", "Action": "_schedule",
-          "Profiler": "_profiler", "ProfilerWrapper": "_tools", "ProfileRegistry": "_tools"}
+          "profile_functions": _TRACING, "lines": _TRACING, "FunctionTracing": _TRACING,
+          "LineTiming": _TRACING, "Profiler": "_profiler", "ProfilerWrapper": "_tools", "ProfileRegistry": "_tools"}
 
 
 def __getattr__(name):

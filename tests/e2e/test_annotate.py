@@ -66,6 +66,16 @@ def test_annotations(python_and_path, fake):
     assert not wrong, "\n".join(wrong) + done.stderr
 
 
+def test_tracing(python_and_path, fake):
+    """Calls and lines of functions, without a change to them."""
+    command, folder = python_and_path
+    done = run_python(command, WORKLOADS / "tracing.py", fake, path=folder)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) > 20, done.stdout + done.stderr
+    wrong = [line.replace(" | ", "\n") for line in lines if not line.endswith(" ok")]
+    assert not wrong, "\n".join(wrong) + done.stderr
+
+
 def test_without_a_runtime_nothing_happens(python_and_path):
     command, folder = python_and_path
     code = ("import sys; before = set(sys.modules); import stepscope as s\n"
@@ -132,7 +142,9 @@ def test_without_the_extension_nothing_is_recorded(tmp_path):
             "    def m(cls): return 4\n"
             "with s.annotate('x', color='red', domain='d', payload=1): s.mark('m')\n"
             "s.push('a'); s.pop(); s.counter('c', 1); s.flow().start().step().end()\n"
-            "s.epoch(); s.step(); s.phase('data'); print(f(), T.m(), s.enabled())")
+            "s.epoch(); s.step(); s.phase('data'); print(f(), T.m(), s.enabled())\n"
+            "with s.profile_functions('x.*') as tracing, s.lines([f]): tracing.stop()\n"
+            "assert s.lines(f) is f and s.lines()(f) is f")
     done = without_extension(tmp_path, code)
     assert (done.stdout, done.stderr) == ("3 4 False\n", "")
 

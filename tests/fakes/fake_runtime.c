@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define STEPSCOPE_BUILDING
 #include "stepscope/stepscope.h"
@@ -201,6 +202,31 @@ static int flush(uint32_t timeout_ms)
     return 1;
 }
 
+static stepscope_name function(const char *text, size_t length, stepscope_name file, uint32_t line)
+{
+    if (text_count == MAX_NAMES || length >= MAX_TEXT) {
+        return 0;
+    }
+    memcpy(texts[text_count], text, length);
+    const char *path = strrchr(texts[file], '/');
+    tell("function %s %s:%u", texts[text_count], path != NULL ? path + 1 : texts[file], line);
+    return text_count++;
+}
+
+static uint64_t ticks(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Times differ from run to run: only whether there is one. */
+static int line(stepscope_name name, uint32_t number, uint64_t hits, uint64_t spent)
+{
+    tell("line %s %u %" PRIu64 " %s", texts[name], number, hits, spent > 0 ? "took time" : "-");
+    return 1;
+}
+
 static const stepscope_runtime runtime = {.size = sizeof runtime,
                                           .gate = &gate_word,
                                           .domain = domain,
@@ -227,7 +253,10 @@ static const stepscope_runtime runtime = {.size = sizeof runtime,
                                           .begin_epoch = begin_epoch,
                                           .schedule = schedule,
                                           .sealed = sealed,
-                                          .flush = flush};
+                                          .flush = flush,
+                                          .function = function,
+                                          .ticks = ticks,
+                                          .line = line};
 
 const stepscope_runtime *stepscope_runtime_get(uint32_t version)
 {
