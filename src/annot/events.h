@@ -101,7 +101,19 @@ static inline void ss_event_mark(uint32_t domain, uint32_t name, struct ss_event
     }
 }
 
-/* A range that any thread may end. 0: not recorded. */
+/* A range that any thread may end, under an id that is not open; false: not recorded. */
+static inline bool ss_event_begin_as(uint64_t id, uint32_t domain, uint32_t name)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_RANGES, &stamp);
+    if (thread != NULL) {
+        ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_BEGIN, 1, domain, 0, name),
+                             id, SS_RING_VALUE_UNSIGNED);
+    }
+    return thread != NULL;
+}
+
+/* The same, under an id of its own. 0: not recorded. */
 static inline uint64_t ss_event_begin(uint32_t domain, uint32_t name, struct ss_event_value value)
 {
     uint64_t stamp;
@@ -143,6 +155,72 @@ static inline void ss_event_fact(uint32_t key, struct ss_event_value value)
     if (thread != NULL) {
         ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_FACT, 1, 0, 0, key),
                              value.bits, value.type);
+    }
+}
+
+/* How a thread of this process is called. */
+static inline void ss_event_thread_name(int32_t tid, uint32_t name)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
+    if (thread == NULL) {
+        return;
+    }
+    if (atomic_load_explicit(&thread->ring.thread->tid, memory_order_relaxed) == tid) {
+        ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_THREAD_NAME, 0, 0, 0, name));
+    } else {
+        ss_event_write_value(thread, stamp, ss_ring_head_word(SS_RING_THREAD_NAME, 1, 0, 0, name),
+                             (uint32_t)tid, SS_RING_VALUE_SIGNED);
+    }
+}
+
+/* --- what happened before it is told --------------------------------------------------------- */
+
+/* `then`: as ss_stamp_now was. */
+static inline void ss_event_mark_at(uint64_t then, uint32_t domain, uint32_t name,
+                                    struct ss_event_value value)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_MARKS, &stamp);
+    if (thread != NULL) {
+        struct ss_ring_extra more[2] = {{value.bits, value.type}, {then, 0}};
+        uint32_t skipped = value.type == SS_RING_VALUE_NONE;
+        ss_ring_write_more(
+            &thread->ring, stamp,
+            ss_ring_head_word(SS_RING_MARK, 2 - skipped, domain, SS_RING_OWN_TIME, name),
+            more + skipped, 2 - skipped);
+    }
+}
+
+/* A whole range. */
+static inline void ss_event_range_at(uint64_t begin, uint64_t end, uint32_t domain, uint32_t name,
+                                     struct ss_event_value value)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_RANGES, &stamp);
+    if (thread == NULL) {
+        return;
+    }
+    struct ss_ring_extra more[3] = {
+        {ss_process_new_id(), SS_RING_VALUE_UNSIGNED}, {value.bits, value.type}, {begin, 0}};
+    uint32_t count = value.type != SS_RING_VALUE_NONE ? 3 : 2;
+    more[count - 1] = more[2];
+    ss_ring_write_more(&thread->ring, stamp,
+                       ss_ring_head_word(SS_RING_BEGIN, count, domain, SS_RING_OWN_TIME, name),
+                       more, count);
+    more[1] = (struct ss_ring_extra){end, 0};
+    ss_ring_write_more(&thread->ring, stamp,
+                       ss_ring_head_word(SS_RING_END, 2, domain, SS_RING_OWN_TIME, 0), more, 2);
+}
+
+static inline void ss_event_count_at(uint64_t then, uint32_t name, struct ss_event_value value)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_COUNTERS, &stamp);
+    if (thread != NULL) {
+        struct ss_ring_extra more[2] = {{value.bits, value.type}, {then, 0}};
+        ss_ring_write_more(&thread->ring, stamp,
+                           ss_ring_head_word(SS_RING_COUNT, 2, 0, SS_RING_OWN_TIME, name), more, 2);
     }
 }
 

@@ -556,7 +556,8 @@ static void on_event(void *context, const struct ss_annot_event *event)
         on_window(tracks, event);
         break;
     case SS_ANNOT_THREAD_NAME:
-        if (event->name < tracks->rows.count) {
+        if (event->name < tracks->rows.count &&
+            (event->detail == 0 || ss_recorded_process_has_thread(tracks->process, event->tid))) {
             ss_recorded_process_name_thread(tracks->process, event->tid,
                                             text_of(tracks, tracks->rows.data[event->name].text));
         }

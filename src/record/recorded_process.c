@@ -164,6 +164,12 @@ uint32_t ss_recorded_process_thread(struct ss_recorded_process *process, int32_t
     return row->ref;
 }
 
+bool ss_recorded_process_has_thread(struct ss_recorded_process *process, int32_t tid)
+{
+    struct ss_procfs_stat stat;
+    return tid > 0 && (find_tid(process, tid) != NULL || ss_procfs_stat(process->pid, tid, &stat));
+}
+
 void ss_recorded_process_name_thread(struct ss_recorded_process *process, int32_t tid,
                                      struct ss_strview name)
 {

@@ -49,6 +49,8 @@ void ss_recorded_process_tell_gone(struct ss_recorded_process *process, int32_t 
 
 /* The trace's ref of a thread, by its id. */
 uint32_t ss_recorded_process_thread(struct ss_recorded_process *process, int32_t tid);
+/* Is there a thread of this id, or was there one? */
+bool ss_recorded_process_has_thread(struct ss_recorded_process *process, int32_t tid);
 void ss_recorded_process_name_thread(struct ss_recorded_process *process, int32_t tid,
                                      struct ss_strview name);
 /* Whose annotations label its samples; NULL: none. It is told when the process ends. */

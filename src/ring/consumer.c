@@ -185,13 +185,16 @@ static enum verdict copy_more(const struct ss_ring_lane *lane, uint64_t at,
 #define WITH_0(type) [type] = true
 #define WITH_1(type) [(type) | 1 << 6] = true
 #define WITH_2(type) [(type) | 2 << 6] = true
+#define WITH_3(type) [(type) | 3 << 6] = true
 static const bool is_sound[256] = {
-    WITH_0(SS_RING_PUSH),        WITH_1(SS_RING_PUSH),   WITH_0(SS_RING_POP),
-    WITH_0(SS_RING_MARK),        WITH_1(SS_RING_MARK),   WITH_1(SS_RING_BEGIN),
-    WITH_2(SS_RING_BEGIN),       WITH_1(SS_RING_END),    WITH_1(SS_RING_FLOW),
-    WITH_1(SS_RING_COUNT),       WITH_1(SS_RING_STEP),   WITH_1(SS_RING_EPOCH),
-    WITH_0(SS_RING_PHASE),       WITH_1(SS_RING_WINDOW), WITH_2(SS_RING_WINDOW),
-    WITH_0(SS_RING_THREAD_NAME), WITH_1(SS_RING_FACT),   WITH_2(SS_RING_LINE)};
+    WITH_0(SS_RING_PUSH),        WITH_1(SS_RING_PUSH),  WITH_0(SS_RING_POP),
+    WITH_0(SS_RING_MARK),        WITH_1(SS_RING_MARK),  WITH_2(SS_RING_MARK),
+    WITH_1(SS_RING_BEGIN),       WITH_2(SS_RING_BEGIN), WITH_3(SS_RING_BEGIN),
+    WITH_1(SS_RING_END),         WITH_2(SS_RING_END),   WITH_1(SS_RING_FLOW),
+    WITH_1(SS_RING_COUNT),       WITH_2(SS_RING_COUNT), WITH_1(SS_RING_STEP),
+    WITH_1(SS_RING_EPOCH),       WITH_0(SS_RING_PHASE), WITH_1(SS_RING_WINDOW),
+    WITH_2(SS_RING_WINDOW),      WITH_1(SS_RING_FACT),  WITH_0(SS_RING_THREAD_NAME),
+    WITH_1(SS_RING_THREAD_NAME), WITH_2(SS_RING_LINE)};
 
 static inline void fill_in(struct ss_ring_record *record, const struct slot_copy *head)
 {

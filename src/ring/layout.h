@@ -197,13 +197,17 @@ enum ss_ring_type {
     SS_RING_PHASE,   /* name: the phase that begins now; 0: none */
     SS_RING_WINDOW, /* detail: action that begins now (SS_RING_WINDOW_…); value step, extra window.
                        A second continuation: value batch of the epoch */
-    SS_RING_THREAD_NAME, /* name: of this thread */
+    SS_RING_THREAD_NAME, /* name: of this thread, or of the one whose id is the value */
     SS_RING_FACT,        /* name: key; value, extra its type (a fact of the process) */
     SS_RING_LINE, /* name: of a function; value: ticks spent on one of its lines since the record
                      before, extra the line; a second continuation: value hits */
     SS_RING_TYPE_COUNT,
     SS_RING_CONTINUATION = 63
 };
+
+/* In the detail of MARK, BEGIN, END and COUNT: what is told happened before; one more continuation,
+ * the last, has its stamp. */
+enum { SS_RING_OWN_TIME = 0x8000 };
 
 enum { SS_RING_WINDOW_ACTION = 0xff, SS_RING_WINDOW_CUT = 0x100 /* the one that ends was cut */ };
 

@@ -221,7 +221,26 @@ static void take_line(const struct ss_annot *annot, const struct ss_ring_record 
     event->id = record->value[1];
 }
 
-static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *record)
+/* Not later than now. */
+static uint64_t past_time_of(const struct ss_annot *annot, uint64_t stamp)
+{
+    uint64_t time_ns = time_of(annot, stamp);
+    return time_ns < annot->now_ns ? time_ns : annot->now_ns;
+}
+
+/* What happened before it was told has its stamp in the last continuation. */
+static bool has_own_time(const struct ss_ring_record *record)
+{
+    static const bool may[SS_RING_TYPE_COUNT] = {[SS_RING_MARK] = true,
+                                                 [SS_RING_BEGIN] = true,
+                                                 [SS_RING_END] = true,
+                                                 [SS_RING_COUNT] = true};
+    bool needs_one = record->type != SS_RING_MARK; /* an id or a value comes first */
+    return may[record->type] && (record->detail & SS_RING_OWN_TIME) != 0 &&
+           record->more > (needs_one ? 1 : 0);
+}
+
+static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *told)
 {
     static const enum ss_annot_kind kinds[SS_RING_TYPE_COUNT] = {
         [SS_RING_MARK] = SS_ANNOT_MARK,     [SS_RING_COUNT] = SS_ANNOT_COUNT,
@@ -231,11 +250,20 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
         [SS_RING_WINDOW] = SS_ANNOT_WINDOW, [SS_RING_BEGIN] = SS_ANNOT_ASYNC_BEGIN,
         [SS_RING_END] = SS_ANNOT_ASYNC_END, [SS_RING_LINE] = SS_ANNOT_LINE};
     struct lane *lane = &annot->lanes.data[number];
-    uint64_t time_ns = time_of(annot, record->stamp);
-    time_ns = time_ns < annot->now_ns ? time_ns : annot->now_ns;
+    struct ss_ring_record own;
+    const struct ss_ring_record *record = told;
+    uint64_t time_ns = past_time_of(annot, told->stamp);
     /* A handler's records may lie behind one that was stamped earlier. */
     time_ns = time_ns > lane->last_ns ? time_ns : lane->last_ns;
     lane->last_ns = time_ns;
+    if (has_own_time(told)) {
+        own = *told;
+        own.more--;
+        uint64_t own_ns = past_time_of(annot, own.value[own.more]);
+        own_ns = own_ns < time_ns ? own_ns : time_ns;
+        time_ns = own_ns > annot->since_ns ? own_ns : annot->since_ns;
+        record = &own;
+    }
     if (record->type == SS_RING_POP) {
         on_pop(annot, number, record, time_ns);
         return;
@@ -258,6 +286,10 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
         event.id = record->value[0];
         event.domain = lane->open.count > 0 ? lane->open.data[lane->open.count - 1].domain : 0;
         event.name = lane->open.count > 0 ? lane->open.data[lane->open.count - 1].name : 0;
+        break;
+    case SS_RING_THREAD_NAME:
+        event.detail = record->more > 0 && (int32_t)record->value[0] != event.tid;
+        event.tid = record->more > 0 ? (int32_t)record->value[0] : event.tid;
         break;
     case SS_RING_WINDOW:
         event.value = record->value[0];

@@ -32,7 +32,7 @@ enum ss_annot_kind {
     SS_ANNOT_EPOCH,       /* value */
     SS_ANNOT_PHASE,       /* lane, name; 0: none begins */
     SS_ANNOT_WINDOW,      /* detail: action; value: step; id: window */
-    SS_ANNOT_THREAD_NAME, /* lane, name */
+    SS_ANNOT_THREAD_NAME, /* lane, name; tid: detail 1: of another thread, if there is one */
     SS_ANNOT_FACT,        /* name, value */
     SS_ANNOT_LINE,        /* name: the function; detail: the line; value: ns; id: hits */
     SS_ANNOT_PROCESS_END  /* the last event of all */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector of programs with NVTX 3. Each program and shared object that was compiled with
+ * NVTX's headers has slots of its own, finds us by NVTX_INJECTION64_PATH at its first call, and has
+ * them filled: several times in one process, and in several threads at once. Nothing here is kept
+ * between calls.
+ */
+#include <stdbool.h>
+
+#include "annot/process.h"
+#include "annot/thread.h"
+#include "inject/nvtx_extension.h"
+#include "inject/nvtx_tables.h"
+
+bool ss_nvtx_lock(void)
+{
+    if (ss_thread_is_inside != 0 || !ss_process_is_set_up()) {
+        return false;
+    }
+    ss_thread_is_inside = 1;
+    ss_process_lock();
+    return true;
+}
+
+void ss_nvtx_unlock(void)
+{
+    ss_process_unlock();
+    ss_thread_is_inside = 0;
+}
+
+/* Slots that the program's headers do not have stay out. */
+static void fill(const struct ss_nvtx_callbacks *callbacks, int module,
+                 const struct ss_nvtx_table *table)
+{
+    ss_nvtx_function **slots = NULL;
+    unsigned size = 0;
+    if (callbacks->get_module(module, &slots, &size) != 1 || slots == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < table->count && i < size; i++) {
+        if (table->functions[i] != NULL && slots[i] != NULL) {
+            /* Other threads look at the slot already: they see what was there, or this. */
+            __atomic_store_n(slots[i], table->functions[i], __ATOMIC_RELEASE);
+        }
+    }
+}
+
+/* NVTX's headers call these. 0: the program's calls do nothing. */
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(ss_nvtx_get_export_table *get);
+__attribute__((visibility("default"))) int
+InitializeInjectionNvtxExtension(struct ss_nvtx_extension *extension);
+
+int InitializeInjectionNvtx2(ss_nvtx_get_export_table *get)
+{
+    static const struct {
+        int module;
+        const struct ss_nvtx_table *table;
+    } tables[] = {{SS_NVTX_CORE, &ss_nvtx_core},     {SS_NVTX_CUDA, &ss_nvtx_cuda},
+                  {SS_NVTX_OPENCL, &ss_nvtx_opencl}, {SS_NVTX_CUDART, &ss_nvtx_cudart},
+                  {SS_NVTX_CORE2, &ss_nvtx_core2},   {SS_NVTX_SYNC, &ss_nvtx_sync}};
+    if (get == NULL || !ss_process_is_set_up()) {
+        return 0;
+    }
+    const struct ss_nvtx_callbacks *callbacks = get(SS_NVTX_EXPORT_CALLBACKS);
+    if (callbacks == NULL || callbacks->struct_size < sizeof *callbacks ||
+        callbacks->get_module == NULL) {
+        return 0;
+    }
+    ss_nvtx_time_init();
+    const struct ss_nvtx_version_info *version = get(SS_NVTX_EXPORT_VERSION);
+    if (version != NULL && version->struct_size >= sizeof *version &&
+        version->set_tool_version != NULL) {
+        version->set_tool_version(SS_NVTX_VERSION);
+    }
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        fill(callbacks, tables[i].module, tables[i].table);
+    }
+    return 1;
+}
+
+/* Modules that we do not know, and later kinds of those that we know, are refused: their calls do
+ * nothing. */
+int InitializeInjectionNvtxExtension(struct ss_nvtx_extension *extension)
+{
+    const struct ss_nvtx_table *table = NULL;
+    uint16_t kind = 0;
+    if (extension == NULL || extension->size < sizeof *extension || !ss_process_is_set_up()) {
+        return 0;
+    }
+    if (extension->module == SS_NVTX_EXT_PAYLOAD) {
+        table = &ss_nvtx_payload;
+        kind = SS_NVTX_EXT_PAYLOAD_KIND;
+    } else if (extension->module == SS_NVTX_EXT_COUNTERS) {
+        table = &ss_nvtx_counters;
+        kind = SS_NVTX_EXT_COUNTERS_KIND;
+    }
+    if (table == NULL || extension->compatible != kind || extension->segment_count == 0 ||
+        extension->segments == NULL || extension->segments[0].slots == NULL) {
+        return 0;
+    }
+    ss_nvtx_time_init();
+    struct ss_nvtx_segment *segment = &extension->segments[0];
+    for (size_t i = 0; i < table->count && i < segment->slot_count; i++) {
+        if (table->functions[i] != NULL) {
+            __atomic_store_n(&segment->slots[i], (intptr_t)table->functions[i], __ATOMIC_RELEASE);
+        }
+    }
+    return 1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attributes of an event, as far as the structure that the program passes goes. */
+#ifndef SS_INJECT_NVTX_EVENT_H
+#define SS_INJECT_NVTX_EVENT_H
+
+#include "annot/events.h"
+#include "inject/nvtx_abi.h"
+
+struct ss_nvtx_told {
+    uint32_t name;
+    struct ss_event_value value; /* type 0: none */
+};
+
+/* `domain` is what category and payload are understood in. NULL is an event without message. */
+struct ss_nvtx_told ss_nvtx_read_event(uint32_t domain, const struct ss_nvtx_event *event);
+
+/* The domain's level, for NVTX: the innermost range's, or that none is kept. */
+static inline int ss_nvtx_level(int level)
+{
+    return level == SS_EVENT_OFF ? SS_NVTX_NOT_TRACKED : level;
+}
+
+static inline int ss_nvtx_push(uint32_t domain, struct ss_nvtx_told told)
+{
+    return ss_nvtx_level(told.value.type != SS_RING_VALUE_NONE
+                             ? ss_event_push_value(domain, told.name, told.value)
+                             : ss_event_push(domain, told.name));
+}
+
+#endif

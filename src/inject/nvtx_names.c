@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/nvtx_names.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "annot/define.h"
+#include "annot/names.h"
+#include "annot/thread.h"
+
+enum { SEEN_SLOTS = 4096, CATEGORY_SLOTS = 8192, MAX_CATEGORIES = 6144 };
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+/* Which name a message at this address was, last time: most programs pass literals. */
+static _Atomic uint16_t seen[SEEN_SLOTS];
+_Static_assert(SS_RING_MAX_NAMES <= UINT16_MAX + 1, "a name fits the slot");
+
+static bool is_text(uint32_t name, const char *text)
+{
+    size_t length;
+    const char *known = ss_names_text(name, &length);
+    return known != NULL && strncmp(text, known, length) == 0 && text[length] == '\0';
+}
+
+uint32_t ss_nvtx_name(const char *text)
+{
+    if (text == NULL) {
+        return 0;
+    }
+    uintptr_t address = (uintptr_t)text;
+    _Atomic uint16_t *slot = &seen[(address ^ address >> 12) % SEEN_SLOTS];
+    uint32_t name = atomic_load_explicit(slot, memory_order_relaxed);
+    if (__builtin_expect(name != 0 && is_text(name, text), 1)) {
+        return name;
+    }
+    size_t length = strnlen(text, SS_RING_MAX_TEXT_BYTES + 1);
+    name = ss_define_name(text, length);
+    if (length <= SS_RING_MAX_TEXT_BYTES) {
+        atomic_store_explicit(slot, (uint16_t)name, memory_order_relaxed);
+    }
+    return name;
+}
+
+static size_t put_utf8(uint32_t character, char *to, size_t room)
+{
+    unsigned char bytes[4];
+    size_t count = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    static const unsigned char first[5] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = count; i-- > 1;) {
+        bytes[i] = (unsigned char)(0x80 | (character & 0x3f));
+        character >>= 6;
+    }
+    bytes[0] = (unsigned char)(first[count] | character);
+    if (count > room) {
+        return 0;
+    }
+    memcpy(to, bytes, count);
+    return count;
+}
+
+static uint32_t sound(uint32_t character)
+{
+    return character > 0x10ffff || (character >= 0xd800 && character < 0xe000) ? 0xfffd : character;
+}
+
+size_t ss_nvtx_utf8_from_wide(const wchar_t *text, size_t length, char *to, size_t size)
+{
+    size_t used = 0, more = 1;
+    for (size_t i = 0; i < length && text[i] != L'\0' && more > 0; i++) {
+        more = put_utf8(sound((uint32_t)text[i]), to + used, size - used);
+        used += more;
+    }
+    return used;
+}
+
+size_t ss_nvtx_utf8_from_utf16(const uint16_t *text, size_t length, char *to, size_t size)
+{
+    size_t used = 0, more = 1;
+    for (size_t i = 0; i < length && text[i] != 0 && more > 0; i++) {
+        uint32_t character = text[i];
+        bool is_pair = character >= 0xd800 && character < 0xdc00 && i + 1 < length &&
+                       text[i + 1] >= 0xdc00 && text[i + 1] < 0xe000;
+        if (is_pair) {
+            character = 0x10000 + ((character - 0xd800) << 10) + (text[++i] - 0xdc00U);
+        }
+        more = put_utf8(sound(character), to + used, size - used);
+        used += more;
+    }
+    return used;
+}
+
+uint32_t ss_nvtx_name_wide(const wchar_t *text)
+{
+    char bytes[SS_RING_MAX_TEXT_BYTES];
+    if (text == NULL) {
+        return 0;
+    }
+    size_t length = ss_nvtx_utf8_from_wide(text, sizeof bytes, bytes, sizeof bytes);
+    return ss_define_name(bytes, length);
+}
+
+uint32_t ss_nvtx_name_none(void)
+{
+    static const char text[] = "<no message>";
+    static _Atomic uint32_t known;
+    uint32_t name = atomic_load_explicit(&known, memory_order_relaxed);
+    if (name == 0) {
+        name = ss_define_name(text, sizeof text - 1);
+        atomic_store_explicit(&known, name, memory_order_relaxed);
+    }
+    return name;
+}
+
+uint32_t ss_nvtx_name_message(int32_t type, union ss_nvtx_message message)
+{
+    switch (type) {
+    case SS_NVTX_ASCII:
+        return message.ascii != NULL ? ss_nvtx_name(message.ascii) : ss_nvtx_name_none();
+    case SS_NVTX_WIDE:
+        return message.wide != NULL ? ss_nvtx_name_wide(message.wide) : ss_nvtx_name_none();
+    case SS_NVTX_REGISTERED:
+        return ss_nvtx_string_name(message.registered);
+    default:
+        return ss_nvtx_name_none();
+    }
+}
+
+/* --- handles --------------------------------------------------------------------------------- */
+
+static const uintptr_t STRING_MARK = (uintptr_t)0x73737472 << 32; /* no address of a program */
+
+const void *ss_nvtx_string_handle(uint32_t name)
+{
+    return (const void *)(STRING_MARK | name); /* NOLINT(performance-no-int-to-ptr): no address */
+}
+
+uint32_t ss_nvtx_string_name(const void *handle)
+{
+    uintptr_t bits = (uintptr_t)handle;
+    return (bits ^ STRING_MARK) < SS_RING_MAX_NAMES ? (uint32_t)(bits ^ STRING_MARK) : 0;
+}
+
+static const char domains[SS_RING_MAX_DOMAINS];
+
+const void *ss_nvtx_domain_handle(uint32_t domain)
+{
+    return &domains[domain < SS_RING_MAX_DOMAINS ? domain : 0];
+}
+
+uint32_t ss_nvtx_domain(const void *handle)
+{
+    uintptr_t at = (uintptr_t)handle - (uintptr_t)domains;
+    return at < SS_RING_MAX_DOMAINS ? (uint32_t)at : 0;
+}
+
+static _Atomic uint32_t domain_names[SS_RING_MAX_DOMAINS];
+
+uint32_t ss_nvtx_domain_create(const char *name)
+{
+    size_t length = name != NULL ? strnlen(name, SS_RING_MAX_TEXT_BYTES) : 0;
+    uint32_t domain = length > 0 ? ss_define_domain(name, length) : 0;
+    if (domain > 0 && domain < SS_RING_MAX_DOMAINS) {
+        atomic_store_explicit(&domain_names[domain], ss_define_name(name, length),
+                              memory_order_relaxed);
+    }
+    return domain;
+}
+
+uint32_t ss_nvtx_domain_name(uint32_t domain)
+{
+    return domain < SS_RING_MAX_DOMAINS
+               ? atomic_load_explicit(&domain_names[domain], memory_order_relaxed)
+               : 0;
+}
+
+/* --- categories ------------------------------------------------------------------------------ */
+
+/* Rows are added with the process lock held, and never go. */
+static struct category {
+    _Atomic uint64_t key; /* 1 << 63 | domain << 32 | id; 0: free */
+    _Atomic uint32_t name;
+} categories[CATEGORY_SLOTS];
+static uint32_t category_count;
+
+static struct category *find_category(uint64_t key)
+{
+    uint32_t slot = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % CATEGORY_SLOTS;
+    for (;;) {
+        /* Pairs with the release in ss_nvtx_name_category. */
+        uint64_t there = atomic_load_explicit(&categories[slot].key, memory_order_acquire);
+        if (there == key || there == 0) {
+            return &categories[slot];
+        }
+        slot = (slot + 1) % CATEGORY_SLOTS;
+    }
+}
+
+static uint64_t category_key(uint32_t domain, uint32_t id)
+{
+    return UINT64_C(1) << 63 | (uint64_t)domain << 32 | id;
+}
+
+void ss_nvtx_name_category(uint32_t domain, uint32_t id, uint32_t name)
+{
+    uint64_t key = category_key(domain, id);
+    if (id == 0 || name == 0 || ss_thread_is_inside != 0 || !ss_process_is_set_up()) {
+        return;
+    }
+    ss_thread_is_inside = 1;
+    ss_process_lock();
+    struct category *row = find_category(key);
+    bool is_new = atomic_load_explicit(&row->key, memory_order_relaxed) == 0;
+    if (!is_new || category_count < MAX_CATEGORIES) {
+        category_count += is_new;
+        atomic_store_explicit(&row->name, name, memory_order_relaxed);
+        atomic_store_explicit(&row->key, key, memory_order_release);
+    }
+    ss_process_unlock();
+    ss_thread_is_inside = 0;
+}
+
+uint32_t ss_nvtx_category(uint32_t domain, uint32_t id)
+{
+    if (id == 0) {
+        return 0;
+    }
+    const struct category *row = find_category(category_key(domain, id));
+    uint32_t name = atomic_load_explicit(&row->name, memory_order_relaxed);
+    if (atomic_load_explicit(&row->key, memory_order_relaxed) != 0) {
+        return name;
+    }
+    char number[16];
+    int length = snprintf(number, sizeof number, "%u", id);
+    name = ss_define_name(number, (size_t)length);
+    ss_nvtx_name_category(domain, id, name);
+    return name;
+}

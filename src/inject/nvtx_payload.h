@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Payloads of NVTX: bytes, and the schema that the program registered for them. Of what a schema
+ * holds an event keeps its message, colour, category, times, and the first value of the rest: a
+ * number, a text, or the name of an enumeration's value.
+ *
+ * Schemas are added with the process lock held and then never change. The bytes are the program's:
+ * nothing is read beyond the size that it states.
+ */
+#ifndef SS_INJECT_NVTX_PAYLOAD_H
+#define SS_INJECT_NVTX_PAYLOAD_H
+
+#include <stdbool.h>
+
+#include "annot/events.h"
+#include "inject/nvtx_abi.h"
+
+/* What an event is shown with. */
+struct ss_nvtx_style {
+    uint32_t argb;     /* 0: none */
+    uint32_t category; /* the program's number; 0: none */
+    uint32_t message;  /* a name; 0: none */
+};
+
+/* `name` in this style. */
+uint32_t ss_nvtx_styled(uint32_t domain, uint32_t name, const struct ss_nvtx_style *style);
+
+/* Fills what the payloads say and leaves the rest. */
+void ss_nvtx_read_payloads(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count,
+                           struct ss_nvtx_style *style, struct ss_event_value *value);
+
+/* --- schemas --------------------------------------------------------------------------------- */
+
+enum ss_nvtx_role {
+    SS_NVTX_ROLE_VALUE,
+    SS_NVTX_ROLE_MESSAGE,
+    SS_NVTX_ROLE_COLOUR,
+    SS_NVTX_ROLE_CATEGORY,
+    SS_NVTX_ROLE_TIME, /* of what the rest says */
+    SS_NVTX_ROLE_BEGIN,
+    SS_NVTX_ROLE_END
+};
+
+struct ss_nvtx_field {
+    uint32_t offset;
+    uint32_t length; /* of a string that stands here, or up to its end; 0: here is its address */
+    uint64_t type;   /* predefined, or an enumeration */
+    uint8_t role;    /* enum ss_nvtx_role */
+    bool is_pointer; /* the value stands where this points */
+    uint32_t name;
+    uint64_t time_domain;
+    uint32_t unit, counter_kind; /* of a counter */
+};
+
+enum { SS_NVTX_MAX_FIELDS = 24 };
+
+struct ss_nvtx_layout {
+    uint64_t id;
+    uint32_t domain;
+    uint32_t name;
+    uint32_t size;  /* 0: it varies */
+    uint32_t count; /* of fields */
+    struct ss_nvtx_field fields[SS_NVTX_MAX_FIELDS];
+};
+
+uint64_t ss_nvtx_schema_register(const void *domain, const struct ss_nvtx_schema *schema);
+uint64_t ss_nvtx_enum_register(const void *domain, const struct ss_nvtx_enum *values);
+
+/* Of an enumeration: its bytes (0: there is none such), and how a value is called (0: as itself).
+ */
+uint32_t ss_nvtx_enum_size(uint32_t domain, uint64_t id);
+uint32_t ss_nvtx_enum_name(uint32_t domain, uint64_t id, uint64_t value);
+
+/* NULL: no such schema of this domain. */
+const struct ss_nvtx_layout *ss_nvtx_find_layout(uint32_t domain, uint64_t id);
+
+/* The value of a field of `size` bytes at `data`. false: it is not there, or is none to keep. */
+bool ss_nvtx_read_field(uint32_t domain, const struct ss_nvtx_field *field, const void *data,
+                        size_t size, struct ss_event_value *value);
+/* Of a predefined type; 0: none, or it varies. */
+uint32_t ss_nvtx_type_size(uint64_t type);
+
+/* What the semantics of an entry or a counter say. */
+const void *ss_nvtx_find_semantics(const struct ss_nvtx_semantics *first, uint16_t id, size_t size);
+uint64_t ss_nvtx_time_domain_of(const struct ss_nvtx_semantics *first);
+void ss_nvtx_counter_semantics(const struct ss_nvtx_semantics *first, uint32_t *unit,
+                               uint32_t *kind);
+
+#endif

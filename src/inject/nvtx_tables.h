@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each part of the NVTX interface puts into the program's slots. */
+#ifndef SS_INJECT_NVTX_TABLES_H
+#define SS_INJECT_NVTX_TABLES_H
+
+#include "inject/nvtx_abi.h"
+
+/* By slot; NULL: the program's call does nothing. */
+struct ss_nvtx_table {
+    const ss_nvtx_function *functions;
+    uint32_t count;
+};
+
+extern const struct ss_nvtx_table ss_nvtx_core, ss_nvtx_core2;                  /* nvtx_ranges.c */
+extern const struct ss_nvtx_table ss_nvtx_cuda, ss_nvtx_opencl, ss_nvtx_cudart; /* nvtx_things.c */
+extern const struct ss_nvtx_table ss_nvtx_sync;                                 /* nvtx_things.c */
+extern const struct ss_nvtx_table ss_nvtx_payload;                              /* nvtx_payload.c */
+extern const struct ss_nvtx_table ss_nvtx_counters; /* nvtx_counters.c */
+
+/* A resource of a domain; its own functions are in nvtx_things.c. */
+const void *ss_nvtx_resource_create(const void *domain, const struct ss_nvtx_resource *resource);
+void ss_nvtx_resource_destroy(const void *resource);
+
+#endif

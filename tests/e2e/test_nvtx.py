@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs with NVTX under `record`, unchanged: with NVTX's own headers, and with Python's nvtx
+package, where they are installed."""
+
+import collections
+import csv
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from test_annotations import Trace
+
+WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "nvtx"
+VARIABLE = "NVTX_INJECTION64_PATH"
+
+
+def include_folders():
+    yield from map(pathlib.Path, filter(None, os.environ.get("NVTX_INCLUDE", "").split(":")))
+    spec = importlib.util.find_spec("nvidia")
+    for package in (spec.submodule_search_locations or []) if spec else []:
+        yield from sorted(pathlib.Path(package).glob("*/include"))
+    yield from sorted(pathlib.Path("/usr/local").glob("cuda*/include"))
+
+
+@pytest.fixture(scope="session")
+def nvtx_include():
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    for folder in include_folders():
+        if (folder / "nvtx3" / "nvToolsExtCounters.h").exists():
+            return folder
+    pytest.skip("no headers of NVTX 3 with counters; pip install nvidia-nvtx has them")
+
+
+@pytest.fixture
+def compiled(nvtx_include, tmp_path):
+    """Compiles a file of tests/workloads/nvtx."""
+    def run(name, output, *options):
+        path = tmp_path / output
+        subprocess.run(["cc", "-std=gnu11", "-w", "-I", nvtx_include, "-I", WORKLOADS / "include",
+                        WORKLOADS / name, *options, "-o", path, "-ldl", "-lpthread"],
+                       check=True, timeout=120)
+        return path
+    return run
+
+
+@pytest.fixture
+def record(stepscope, tmp_path):
+    tools = stepscope.path.parent / "tests"
+    if not (tools / "trace_events").exists():
+        pytest.skip(f"{tools} holds no trace_events: built without tests")
+
+    def run(*command):
+        path = tmp_path / "out.pftrace"
+        done = stepscope("record", "-o", path, "--", *command)
+        return Trace(tools, path), done
+    return run
+
+
+def range_counts(trace):
+    return collections.Counter(name for _, name, _, _ in trace.ranges())
+
+
+def names_in(trace, kind, domain=None):
+    return collections.Counter(trace.names[event["name"]] for _, events in trace.of_kind(kind, domain)
+                               for event in events if event["kind"] == "begin")
+
+
+def test_our_declarations_are_those_of_nvtx(nvtx_include, source_dir):
+    subprocess.run(["cc", "-std=gnu11", "-w", "-fsyntax-only", "-I", nvtx_include,
+                    "-I", WORKLOADS / "include", "-I", source_dir / "src",
+                    WORKLOADS / "published.c"], check=True, timeout=60)
+
+
+def test_tables_and_extensions(record, compiled):
+    trace, done = record(compiled("everything.c", "everything"))
+    assert done.stdout == "1\n"
+    assert range_counts(trace) == {"bytes": 1, "wide \u20ac": 1, "registered": 1, "validate": 1}
+    marks = [event for event in trace.rows["event"] if event["kind"] == "instant"]
+    assert [trace.names[event["name"]] for event in marks] == \
+        ["mark in bytes", "wide mark", "registered", "validate", "with bytes"]
+    assert [event.get("payload") for event in marks] == [None, None, -7, "validation", 2.25]
+    (style,) = {(row["category"], row["colour"]) for row in trace.rows["name"]
+                if row["text"] == "validate"}
+    assert style == ("four", 0xff00ff00)
+    assert "the main thread" in {row["name"] for row in trace.rows["thread"]}
+    facts = {row["text"] for row in trace.rows["note"] if row["kind"] == "fact"}
+    assert facts == {"handle 0x77 = a handle", "cuda device 1 = device one",
+                     "cuda stream 0x11 = stream of the driver",
+                     "cuda stream 0x22 = stream of the runtime", "opencl queue 0x33 = queue"}
+    assert names_in(trace, "async", "") == {"from thread to thread": 1}
+    values = collections.defaultdict(list)
+    for row in trace.rows["counter"]:
+        values[trace.tracks[row["track"]]["name"]].append((row["ns"], row["value"]))
+    allocated = sorted(values["everything/allocated"])
+    assert [value for _, value in allocated] == [4096, 1, 2, 3]
+    assert [value for _, value in values["everything/share"]] == [0.75]
+    trace.check_counts()
+
+
+def test_ranges_told_later_stand_where_they_were(record, compiled):
+    trace, _ = record(compiled("everything.c", "everything"))
+    lanes = collections.defaultdict(list)
+    for _, events in trace.of_kind("async"):
+        for event in events:
+            if event.get("payload") in (64, 128):
+                lanes[event["lane"]].append(event)
+    (first,), (second,) = lanes.values()  # they overlap: each has a lane
+    assert abs(second["ns"] - first["ns"] - 5_000_000) < 1_000_000
+    ends = {event["lane"]: event["ns"] for _, events in trace.of_kind("async") for event in events
+            if event["kind"] == "end" and event["ns"] > second["ns"] and event["lane"] in lanes}
+    for begin in (first, second):
+        assert abs(min(ns for lane, ns in ends.items() if lane == begin["lane"]) - begin["ns"]
+                   - 10_000_000) < 1_000_000
+
+
+def test_shared_objects_that_load_us_at_once(record, compiled):
+    part = compiled("part.c", "part0.so", "-shared", "-fPIC")
+    parts = [part] + [shutil.copy(part, part.with_name(f"part{i}.so")) for i in range(1, 6)]
+    trace, _ = record(compiled("parts.c", "parts"), "500", *parts)
+    assert range_counts(trace) == {str(path): 500 for path in parts}
+    trace.check_counts()
+
+
+def test_the_variable_is_ours_unless_somebody_has_it(stepscope, tmp_path):
+    command = ["sh", "-c", f"echo [${VARIABLE}]"]
+    done = stepscope("record", "-o", tmp_path / "a.pftrace", "--", *command)
+    assert done.stdout.endswith("/libstepscope.so.0]\n") and VARIABLE not in done.stderr
+    done = stepscope("record", "-o", tmp_path / "b.pftrace", "--", *command,
+                     env={VARIABLE: "/opt/other.so"})
+    assert done.stdout == "[/opt/other.so]\n" and VARIABLE in done.stderr
+    done = stepscope("record", "--no-inject", "-o", tmp_path / "c.pftrace", "--", *command)
+    assert done.stdout == "[]\n"
+
+
+@pytest.fixture(scope="session")
+def nvtx_python():
+    """The interpreter of the tests when it has nvtx; through a virtual environment's own launcher,
+    which is what finds the package."""
+    if importlib.util.find_spec("nvtx") is None:
+        pytest.skip("no nvtx package for Python")
+    return sys.executable
+
+
+def test_python_package(record, stepscope, nvtx_python, tmp_path):
+    trace, _ = record(nvtx_python, WORKLOADS / "program.py")
+    counts = range_counts(trace)
+    assert {name: counts[name] for name in ("epoch", "forward", "named by hand", "pushed", "cheap",
+                                            "outer", "inner")} == \
+        {"epoch": 1, "forward": 5, "named by hand": 5, "pushed": 1, "cheap": 7, "outer": 1,
+         "inner": 1}
+    assert names_in(trace, "async") == {"asynchronous": 1, "cheap": 1}
+    categories = {(row["text"], row["category"]) for row in trace.rows["name"]}
+    assert {("named by hand", "io"), ("pushed", "io"), ("cheap", "c")} <= categories
+    domains = {track["name"] for track, _ in trace.of_kind("ranges")}
+    assert {"model", "own", "nvtx.py"} <= domains
+    out = stepscope("report", "--by", "range", "--format", "csv", tmp_path / "out.pftrace").stdout
+    rows = list(csv.DictReader(out.splitlines()))
+    (epoch,) = [row for row in rows if row["name"] == "epoch"]
+    assert epoch["count"] == "1"
+    assert sum(int(row["count"]) for row in rows if row["name"] == "forward") == 5
+    trace.check_counts()
+
+
+def test_python_counters(record, nvtx_python):
+    import nvtx
+    if not hasattr(nvtx.Domain, "get_counter"):
+        pytest.skip("this nvtx package has no counters")
+    trace, _ = record(nvtx_python, WORKLOADS / "program.py")
+    (track,) = [ref for ref, track in trace.tracks.items() if track["name"] == "own/loss"]
+    rows = sorted((row["ns"], row["value"]) for row in trace.rows["counter"]
+                  if row["track"] == track)
+    assert [value for _, value in rows] == [0.5, 1, 2, 3]
+
+
+def test_info_names_the_injection(stepscope, tmp_path):
+    trace = tmp_path / "t.pftrace"
+    stepscope("record", "-o", trace, "--", "true")
+    facts = json.loads(stepscope("info", "--format", "json", trace).stdout)["files"][0]
+    (row,) = [row for row in facts["sources"] if row["name"] == "nvtx"]
+    assert row["status"] == "ran" and row["reason"].startswith(VARIABLE + "=")

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares src/inject/nvtx_abi.h with NVTX's own headers; compiled only. */
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtPayload.h>
+#include <nvtx3/nvToolsExtSemanticsCounters.h>
+#include <nvtx3/nvToolsExtSemanticsTime.h>
+#include <nvtx3/nvToolsExtSync.h>
+
+#include "inject/nvtx_abi.h"
+
+#define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
+#define SIZE(ours, theirs) SAME(sizeof(struct ours), sizeof(theirs))
+#define FIELD(ours, field, theirs, their_field)                                                    \
+    SAME(offsetof(struct ours, field), offsetof(theirs, their_field));                             \
+    SAME(sizeof(((struct ours *)0)->field), sizeof(((theirs *)0)->their_field))
+
+SAME(SS_NVTX_VERSION, NVTX_VERSION);
+SAME(SS_NVTX_NOT_TRACKED, NVTX_NO_PUSH_POP_TRACKING);
+SAME(SS_NVTX_EXPORT_CALLBACKS, NVTX_ETID_CALLBACKS);
+SAME(SS_NVTX_EXPORT_VERSION, NVTX_ETID_VERSIONINFO);
+
+SIZE(ss_nvtx_callbacks, NvtxExportTableCallbacks);
+FIELD(ss_nvtx_callbacks, get_module, NvtxExportTableCallbacks, GetModuleFunctionTable);
+SIZE(ss_nvtx_version_info, NvtxExportTableVersionInfo);
+FIELD(ss_nvtx_version_info, version, NvtxExportTableVersionInfo, version);
+FIELD(ss_nvtx_version_info, set_tool_version, NvtxExportTableVersionInfo, SetInjectionNvtxVersion);
+
+SAME(SS_NVTX_CORE, NVTX_CB_MODULE_CORE);
+SAME(SS_NVTX_CUDA, NVTX_CB_MODULE_CUDA);
+SAME(SS_NVTX_OPENCL, NVTX_CB_MODULE_OPENCL);
+SAME(SS_NVTX_CUDART, NVTX_CB_MODULE_CUDART);
+SAME(SS_NVTX_CORE2, NVTX_CB_MODULE_CORE2);
+SAME(SS_NVTX_SYNC, NVTX_CB_MODULE_SYNC);
+SAME(SS_NVTX_MODULE_COUNT, NVTX_CB_MODULE_SIZE);
+
+SAME(SS_NVTX_MARK_EX, NVTX_CBID_CORE_MarkEx);
+SAME(SS_NVTX_MARK_A, NVTX_CBID_CORE_MarkA);
+SAME(SS_NVTX_MARK_W, NVTX_CBID_CORE_MarkW);
+SAME(SS_NVTX_START_EX, NVTX_CBID_CORE_RangeStartEx);
+SAME(SS_NVTX_START_A, NVTX_CBID_CORE_RangeStartA);
+SAME(SS_NVTX_START_W, NVTX_CBID_CORE_RangeStartW);
+SAME(SS_NVTX_END, NVTX_CBID_CORE_RangeEnd);
+SAME(SS_NVTX_PUSH_EX, NVTX_CBID_CORE_RangePushEx);
+SAME(SS_NVTX_PUSH_A, NVTX_CBID_CORE_RangePushA);
+SAME(SS_NVTX_PUSH_W, NVTX_CBID_CORE_RangePushW);
+SAME(SS_NVTX_POP, NVTX_CBID_CORE_RangePop);
+SAME(SS_NVTX_NAME_CATEGORY_A, NVTX_CBID_CORE_NameCategoryA);
+SAME(SS_NVTX_NAME_CATEGORY_W, NVTX_CBID_CORE_NameCategoryW);
+SAME(SS_NVTX_NAME_THREAD_A, NVTX_CBID_CORE_NameOsThreadA);
+SAME(SS_NVTX_NAME_THREAD_W, NVTX_CBID_CORE_NameOsThreadW);
+SAME(SS_NVTX_CORE_COUNT, NVTX_CBID_CORE_SIZE);
+SAME(SS_NVTX_DOMAIN_MARK, NVTX_CBID_CORE2_DomainMarkEx);
+SAME(SS_NVTX_DOMAIN_START, NVTX_CBID_CORE2_DomainRangeStartEx);
+SAME(SS_NVTX_DOMAIN_END, NVTX_CBID_CORE2_DomainRangeEnd);
+SAME(SS_NVTX_DOMAIN_PUSH, NVTX_CBID_CORE2_DomainRangePushEx);
+SAME(SS_NVTX_DOMAIN_POP, NVTX_CBID_CORE2_DomainRangePop);
+SAME(SS_NVTX_RESOURCE_CREATE, NVTX_CBID_CORE2_DomainResourceCreate);
+SAME(SS_NVTX_RESOURCE_DESTROY, NVTX_CBID_CORE2_DomainResourceDestroy);
+SAME(SS_NVTX_DOMAIN_CATEGORY_A, NVTX_CBID_CORE2_DomainNameCategoryA);
+SAME(SS_NVTX_DOMAIN_CATEGORY_W, NVTX_CBID_CORE2_DomainNameCategoryW);
+SAME(SS_NVTX_REGISTER_A, NVTX_CBID_CORE2_DomainRegisterStringA);
+SAME(SS_NVTX_REGISTER_W, NVTX_CBID_CORE2_DomainRegisterStringW);
+SAME(SS_NVTX_DOMAIN_CREATE_A, NVTX_CBID_CORE2_DomainCreateA);
+SAME(SS_NVTX_DOMAIN_CREATE_W, NVTX_CBID_CORE2_DomainCreateW);
+SAME(SS_NVTX_DOMAIN_DESTROY, NVTX_CBID_CORE2_DomainDestroy);
+SAME(SS_NVTX_INITIALIZE, NVTX_CBID_CORE2_Initialize);
+SAME(SS_NVTX_CORE2_COUNT, NVTX_CBID_CORE2_SIZE);
+SAME(SS_NVTX_CUDA_COUNT, NVTX_CBID_CUDA_SIZE);
+SAME(SS_NVTX_OPENCL_COUNT, NVTX_CBID_OPENCL_SIZE);
+SAME(SS_NVTX_CUDART_COUNT, NVTX_CBID_CUDART_SIZE);
+SAME(1, NVTX_CBID_CUDA_NameCuDeviceA);
+SAME(3, NVTX_CBID_CUDA_NameCuContextA);
+SAME(5, NVTX_CBID_CUDA_NameCuStreamA);
+SAME(7, NVTX_CBID_CUDA_NameCuEventA);
+SAME(1, NVTX_CBID_CUDART_NameCudaDeviceA);
+SAME(3, NVTX_CBID_CUDART_NameCudaStreamA);
+SAME(5, NVTX_CBID_CUDART_NameCudaEventA);
+SAME(5, NVTX_CBID_OPENCL_NameClCommandQueueA);
+SAME(7, NVTX_CBID_OPENCL_NameClMemObjectA);
+SAME(9, NVTX_CBID_OPENCL_NameClSamplerA);
+SAME(11, NVTX_CBID_OPENCL_NameClProgramA);
+SAME(13, NVTX_CBID_OPENCL_NameClEventA);
+SAME(SS_NVTX_SYNC_CREATE, NVTX_CBID_SYNC_DomainSyncUserCreate);
+SAME(SS_NVTX_SYNC_DESTROY, NVTX_CBID_SYNC_DomainSyncUserDestroy);
+SAME(SS_NVTX_SYNC_ACQUIRE, NVTX_CBID_SYNC_DomainSyncUserAcquireStart);
+SAME(SS_NVTX_SYNC_FAILED, NVTX_CBID_SYNC_DomainSyncUserAcquireFailed);
+SAME(SS_NVTX_SYNC_ACQUIRED, NVTX_CBID_SYNC_DomainSyncUserAcquireSuccess);
+SAME(SS_NVTX_SYNC_RELEASING, NVTX_CBID_SYNC_DomainSyncUserReleasing);
+SAME(SS_NVTX_SYNC_COUNT, NVTX_CBID_SYNC_SIZE);
+
+SIZE(ss_nvtx_event, nvtxEventAttributes_t);
+FIELD(ss_nvtx_event, size, nvtxEventAttributes_t, size);
+FIELD(ss_nvtx_event, category, nvtxEventAttributes_t, category);
+FIELD(ss_nvtx_event, colour_type, nvtxEventAttributes_t, colorType);
+FIELD(ss_nvtx_event, colour, nvtxEventAttributes_t, color);
+FIELD(ss_nvtx_event, payload_type, nvtxEventAttributes_t, payloadType);
+FIELD(ss_nvtx_event, reserved, nvtxEventAttributes_t, reserved0);
+FIELD(ss_nvtx_event, payload, nvtxEventAttributes_t, payload);
+FIELD(ss_nvtx_event, message_type, nvtxEventAttributes_t, messageType);
+FIELD(ss_nvtx_event, message, nvtxEventAttributes_t, message);
+SIZE(ss_nvtx_resource, nvtxResourceAttributes_t);
+FIELD(ss_nvtx_resource, type, nvtxResourceAttributes_t, identifierType);
+FIELD(ss_nvtx_resource, identifier, nvtxResourceAttributes_t, identifier);
+FIELD(ss_nvtx_resource, message_type, nvtxResourceAttributes_t, messageType);
+FIELD(ss_nvtx_resource, message, nvtxResourceAttributes_t, message);
+SIZE(ss_nvtx_sync, nvtxSyncUserAttributes_t);
+FIELD(ss_nvtx_sync, message_type, nvtxSyncUserAttributes_t, messageType);
+FIELD(ss_nvtx_sync, message, nvtxSyncUserAttributes_t, message);
+SAME(SS_NVTX_NO_MESSAGE, NVTX_MESSAGE_UNKNOWN);
+SAME(SS_NVTX_ASCII, NVTX_MESSAGE_TYPE_ASCII);
+SAME(SS_NVTX_WIDE, NVTX_MESSAGE_TYPE_UNICODE);
+SAME(SS_NVTX_REGISTERED, NVTX_MESSAGE_TYPE_REGISTERED);
+SAME(SS_NVTX_ARGB, NVTX_COLOR_ARGB);
+SAME(SS_NVTX_UINT64, NVTX_PAYLOAD_TYPE_UNSIGNED_INT64);
+SAME(SS_NVTX_INT64, NVTX_PAYLOAD_TYPE_INT64);
+SAME(SS_NVTX_DOUBLE, NVTX_PAYLOAD_TYPE_DOUBLE);
+SAME(SS_NVTX_UINT32, NVTX_PAYLOAD_TYPE_UNSIGNED_INT32);
+SAME(SS_NVTX_INT32, NVTX_PAYLOAD_TYPE_INT32);
+SAME(SS_NVTX_FLOAT, NVTX_PAYLOAD_TYPE_FLOAT);
+SAME(SS_NVTX_EXTENDED, (int32_t)NVTX_PAYLOAD_TYPE_EXT);
+
+SIZE(ss_nvtx_extension, nvtxExtModuleInfo_t);
+FIELD(ss_nvtx_extension, size, nvtxExtModuleInfo_t, structSize);
+FIELD(ss_nvtx_extension, module, nvtxExtModuleInfo_t, moduleId);
+FIELD(ss_nvtx_extension, compatible, nvtxExtModuleInfo_t, compatId);
+FIELD(ss_nvtx_extension, segment_count, nvtxExtModuleInfo_t, segmentsCount);
+FIELD(ss_nvtx_extension, segments, nvtxExtModuleInfo_t, segments);
+SIZE(ss_nvtx_segment, nvtxExtModuleSegment_t);
+FIELD(ss_nvtx_segment, slot_count, nvtxExtModuleSegment_t, slotCount);
+FIELD(ss_nvtx_segment, slots, nvtxExtModuleSegment_t, functionSlots);
+SAME(SS_NVTX_EXT_PAYLOAD, NVTX_EXT_PAYLOAD_MODULEID);
+SAME(SS_NVTX_EXT_PAYLOAD_KIND, NVTX_EXT_PAYLOAD_COMPATID);
+SAME(SS_NVTX_EXT_COUNTERS, NVTX_EXT_COUNTERS_MODULEID);
+SAME(SS_NVTX_EXT_COUNTERS_KIND, NVTX_EXT_COUNTERS_COMPATID);
+SAME(SS_NVTX_SCHEMA_REGISTER, NVTX3EXT_CBID_nvtxPayloadSchemaRegister);
+SAME(SS_NVTX_ENUM_REGISTER, NVTX3EXT_CBID_nvtxPayloadEnumRegister);
+SAME(SS_NVTX_MARK_PAYLOAD, NVTX3EXT_CBID_nvtxMarkPayload);
+SAME(SS_NVTX_PUSH_PAYLOAD, NVTX3EXT_CBID_nvtxRangePushPayload);
+SAME(SS_NVTX_POP_PAYLOAD, NVTX3EXT_CBID_nvtxRangePopPayload);
+SAME(SS_NVTX_START_PAYLOAD, NVTX3EXT_CBID_nvtxRangeStartPayload);
+SAME(SS_NVTX_END_PAYLOAD, NVTX3EXT_CBID_nvtxRangeEndPayload);
+SAME(SS_NVTX_DOMAIN_ENABLED, NVTX3EXT_CBID_nvtxDomainIsEnabled);
+SAME(SS_NVTX_TIMESTAMP_GET, NVTX3EXT_CBID_nvtxTimestampGet);
+SAME(SS_NVTX_TIME_DOMAIN_REGISTER, NVTX3EXT_CBID_nvtxTimeDomainRegister);
+SAME(SS_NVTX_TIMER_SOURCE, NVTX3EXT_CBID_nvtxTimerSource);
+SAME(SS_NVTX_TIMER_SOURCE_DATA, NVTX3EXT_CBID_nvtxTimerSourceWithData);
+SAME(SS_NVTX_SCOPE_REGISTER, NVTX3EXT_CBID_nvtxScopeRegister);
+SAME(SS_NVTX_SYNC_POINT, NVTX3EXT_CBID_nvtxTimeSyncPoint);
+SAME(SS_NVTX_SYNC_POINT_TABLE, NVTX3EXT_CBID_nvtxTimeSyncPointTable);
+SAME(SS_NVTX_CONVERSION_FACTOR, NVTX3EXT_CBID_nvtxTimestampConversionFactor);
+SAME(SS_NVTX_EVENT_SUBMIT, NVTX3EXT_CBID_nvtxEventSubmit);
+SAME(SS_NVTX_EVENT_BATCH, NVTX3EXT_CBID_nvtxEventBatchSubmit);
+SAME(SS_NVTX_COUNTER_REGISTER, NVTX3EXT_CBID_nvtxCounterRegister);
+SAME(SS_NVTX_COUNTER_INT64, NVTX3EXT_CBID_nvtxCounterSampleInt64);
+SAME(SS_NVTX_COUNTER_FLOAT64, NVTX3EXT_CBID_nvtxCounterSampleFloat64);
+SAME(SS_NVTX_COUNTER_SAMPLE, NVTX3EXT_CBID_nvtxCounterSample);
+SAME(SS_NVTX_COUNTER_NO_VALUE, NVTX3EXT_CBID_nvtxCounterSampleNoValue);
+SAME(SS_NVTX_COUNTER_BATCH, NVTX3EXT_CBID_nvtxCounterBatchSubmit);
+
+SAME(SS_NVTX_TYPE_CHAR, NVTX_PAYLOAD_ENTRY_TYPE_CHAR);
+SAME(SS_NVTX_TYPE_ULONGLONG, NVTX_PAYLOAD_ENTRY_TYPE_ULONGLONG);
+SAME(SS_NVTX_TYPE_UINT64, NVTX_PAYLOAD_ENTRY_TYPE_UINT64);
+SAME(SS_NVTX_TYPE_LONGDOUBLE, NVTX_PAYLOAD_ENTRY_TYPE_LONGDOUBLE);
+SAME(SS_NVTX_TYPE_ADDRESS, NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS);
+SAME(SS_NVTX_TYPE_CHAR32, NVTX_PAYLOAD_ENTRY_TYPE_CHAR32);
+SAME(SS_NVTX_TYPE_BYTE, NVTX_PAYLOAD_ENTRY_TYPE_BYTE);
+SAME(SS_NVTX_TYPE_UINT128, NVTX_PAYLOAD_ENTRY_TYPE_UINT128);
+SAME(SS_NVTX_TYPE_FLOAT16, NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16);
+SAME(SS_NVTX_TYPE_FLOAT128, NVTX_PAYLOAD_ENTRY_TYPE_FLOAT128);
+SAME(SS_NVTX_TYPE_BF16, NVTX_PAYLOAD_ENTRY_TYPE_BF16);
+SAME(SS_NVTX_TYPE_TF32, NVTX_PAYLOAD_ENTRY_TYPE_TF32);
+SAME(SS_NVTX_TYPE_CATEGORY, NVTX_PAYLOAD_ENTRY_TYPE_CATEGORY);
+SAME(SS_NVTX_TYPE_COLOUR, NVTX_PAYLOAD_ENTRY_TYPE_COLOR_ARGB);
+SAME(SS_NVTX_TYPE_SCOPE, NVTX_PAYLOAD_ENTRY_TYPE_SCOPE_ID);
+SAME(SS_NVTX_TYPE_TID64, NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT64);
+SAME(SS_NVTX_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING);
+SAME(SS_NVTX_TYPE_CSTRING_UTF32, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32);
+SAME(SS_NVTX_TYPE_REGISTERED, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE);
+#ifdef NVTX_PAYLOAD_ENTRY_TYPE_RANGE_ID
+SAME(SS_NVTX_TYPE_RANGE_ID, NVTX_PAYLOAD_ENTRY_TYPE_RANGE_ID);
+#endif
+SAME(SS_NVTX_FIRST_STATIC, NVTX_PAYLOAD_SCHEMA_ID_STATIC_START);
+SAME(SS_NVTX_FIRST_DYNAMIC, NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
+SAME(SS_NVTX_FIRST_DYNAMIC, NVTX_COUNTER_ID_DYNAMIC_START);
+SAME(SS_NVTX_ENTRY_POINTER, NVTX_PAYLOAD_ENTRY_FLAG_POINTER);
+SAME(SS_NVTX_ENTRY_FROM_BASE, NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE);
+SAME(SS_NVTX_ENTRY_FROM_HERE, NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE);
+SAME(SS_NVTX_ENTRY_FIXED, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE);
+SAME(SS_NVTX_ENTRY_TERMINATED, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED);
+SAME(SS_NVTX_ENTRY_LENGTH_INDEX, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX);
+SAME(SS_NVTX_ENTRY_MESSAGE, NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE);
+SAME(SS_NVTX_ENTRY_TIMESTAMP, NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP);
+SAME(SS_NVTX_ENTRY_BEGIN, NVTX_PAYLOAD_ENTRY_FLAG_RANGE_BEGIN);
+SAME(SS_NVTX_ENTRY_END, NVTX_PAYLOAD_ENTRY_FLAG_RANGE_END);
+SAME(SS_NVTX_ENTRY_MARK, NVTX_PAYLOAD_ENTRY_FLAG_MARK);
+SAME(SS_NVTX_ENTRY_COUNTER, NVTX_PAYLOAD_ENTRY_FLAG_COUNTER);
+SAME(SS_NVTX_SCHEMA_STATIC, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC);
+SAME(SS_NVTX_SCHEMA_DYNAMIC, NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC);
+SAME(SS_NVTX_SCHEMA_HAS_TYPE, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE);
+SAME(SS_NVTX_SCHEMA_HAS_ENTRIES, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES);
+SAME(SS_NVTX_SCHEMA_HAS_COUNT, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES);
+SAME(SS_NVTX_SCHEMA_HAS_SIZE, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE);
+SAME(SS_NVTX_SCHEMA_HAS_ALIGNMENT, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT);
+SAME(SS_NVTX_SCHEMA_HAS_ID, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID);
+SAME(SS_NVTX_ENUM_HAS_ENTRIES, NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES);
+SAME(SS_NVTX_ENUM_HAS_COUNT, NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES);
+SAME(SS_NVTX_ENUM_HAS_SIZE, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE);
+SAME(SS_NVTX_ENUM_HAS_ID, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID);
+SIZE(ss_nvtx_entry, nvtxPayloadSchemaEntry_t);
+FIELD(ss_nvtx_entry, detail, nvtxPayloadSchemaEntry_t, arrayOrUnionDetail);
+FIELD(ss_nvtx_entry, offset, nvtxPayloadSchemaEntry_t, offset);
+FIELD(ss_nvtx_entry, semantics, nvtxPayloadSchemaEntry_t, semantics);
+SIZE(ss_nvtx_schema, nvtxPayloadSchemaAttr_t);
+FIELD(ss_nvtx_schema, type, nvtxPayloadSchemaAttr_t, type);
+FIELD(ss_nvtx_schema, entries, nvtxPayloadSchemaAttr_t, entries);
+FIELD(ss_nvtx_schema, entry_count, nvtxPayloadSchemaAttr_t, numEntries);
+FIELD(ss_nvtx_schema, size_bytes, nvtxPayloadSchemaAttr_t, payloadStaticSize);
+FIELD(ss_nvtx_schema, alignment, nvtxPayloadSchemaAttr_t, packAlign);
+FIELD(ss_nvtx_schema, id, nvtxPayloadSchemaAttr_t, schemaId);
+SIZE(ss_nvtx_enum_value, nvtxPayloadEnum_t);
+FIELD(ss_nvtx_enum_value, value, nvtxPayloadEnum_t, value);
+SIZE(ss_nvtx_enum, nvtxPayloadEnumAttr_t);
+FIELD(ss_nvtx_enum, entries, nvtxPayloadEnumAttr_t, entries);
+FIELD(ss_nvtx_enum, size_bytes, nvtxPayloadEnumAttr_t, sizeOfEnum);
+FIELD(ss_nvtx_enum, id, nvtxPayloadEnumAttr_t, schemaId);
+SIZE(ss_nvtx_payload, nvtxPayloadData_t);
+FIELD(ss_nvtx_payload, data, nvtxPayloadData_t, payload);
+SIZE(ss_nvtx_scope, nvtxScopeAttr_t);
+FIELD(ss_nvtx_scope, id, nvtxScopeAttr_t, scopeId);
+SIZE(ss_nvtx_time_domain, nvtxTimeDomainAttr_t);
+FIELD(ss_nvtx_time_domain, type, nvtxTimeDomainAttr_t, timestampTypeId);
+FIELD(ss_nvtx_time_domain, id, nvtxTimeDomainAttr_t, timeDomainId);
+FIELD(ss_nvtx_time_domain, resolution, nvtxTimeDomainAttr_t, timerResolution);
+SIZE(ss_nvtx_sync_point, nvtxSyncPoint_t);
+SIZE(ss_nvtx_event_batch, nvtxEventBatch_t);
+FIELD(ss_nvtx_event_batch, size, nvtxEventBatch_t, size);
+FIELD(ss_nvtx_event_batch, events, nvtxEventBatch_t, events);
+SIZE(ss_nvtx_counter, nvtxCounterAttr_t);
+FIELD(ss_nvtx_counter, schema, nvtxCounterAttr_t, schemaId);
+FIELD(ss_nvtx_counter, name, nvtxCounterAttr_t, name);
+FIELD(ss_nvtx_counter, semantics, nvtxCounterAttr_t, semantics);
+FIELD(ss_nvtx_counter, id, nvtxCounterAttr_t, counterId);
+SIZE(ss_nvtx_counter_batch, nvtxCounterBatch_t);
+FIELD(ss_nvtx_counter_batch, values, nvtxCounterBatch_t, counters);
+FIELD(ss_nvtx_counter_batch, flags, nvtxCounterBatch_t, flags);
+FIELD(ss_nvtx_counter_batch, timestamps, nvtxCounterBatch_t, timestamps);
+FIELD(ss_nvtx_counter_batch, timestamps_size, nvtxCounterBatch_t, timestampsSize);
+SIZE(ss_nvtx_semantics, nvtxSemanticsHeader_t);
+FIELD(ss_nvtx_semantics, id, nvtxSemanticsHeader_t, semanticId);
+FIELD(ss_nvtx_semantics, next, nvtxSemanticsHeader_t, next);
+SIZE(ss_nvtx_time_semantics, nvtxSemanticsTime_t);
+FIELD(ss_nvtx_time_semantics, time_domain, nvtxSemanticsTime_t, timeDomainId);
+SIZE(ss_nvtx_counter_semantics, nvtxSemanticsCounter_t);
+FIELD(ss_nvtx_counter_semantics, flags, nvtxSemanticsCounter_t, flags);
+FIELD(ss_nvtx_counter_semantics, unit, nvtxSemanticsCounter_t, unit);
+FIELD(ss_nvtx_counter_semantics, unit_numerator, nvtxSemanticsCounter_t, unitScaleNumerator);
+SAME(SS_NVTX_SEMANTICS_TIME, NVTX_SEMANTIC_ID_TIME_V1);
+SAME(SS_NVTX_SEMANTICS_COUNTER, NVTX_SEMANTIC_ID_COUNTERS_V1);
+SAME(SS_NVTX_COUNTER_ABSOLUTE, NVTX_COUNTER_FLAG_VALUETYPE_ABSOLUTE);
+SAME(SS_NVTX_COUNTER_DELTA, NVTX_COUNTER_FLAG_VALUETYPE_DELTA);
+SAME(SS_NVTX_COUNTER_SINCE_START, NVTX_COUNTER_FLAG_VALUETYPE_DELTA_SINCE_START);
+SAME(SS_NVTX_SAMPLE_ZERO, NVTX_COUNTER_SAMPLE_ZERO);
+SAME(SS_NVTX_SAMPLE_UNCHANGED, NVTX_COUNTER_SAMPLE_UNCHANGED);
+SAME(SS_NVTX_SAMPLE_UNAVAILABLE, NVTX_COUNTER_SAMPLE_UNAVAILABLE);
+SAME(SS_NVTX_CLOCK_TOOL, NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED);
+SAME(SS_NVTX_CLOCK_TSC, NVTX_TIMESTAMP_TYPE_CPU_TSC);
+SAME(SS_NVTX_CLOCK_REALTIME, NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_REALTIME);
+SAME(SS_NVTX_CLOCK_MONOTONIC, NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_MONOTONIC);
+SAME(SS_NVTX_CLOCK_BOOTTIME, NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_BOOTTIME);
+SAME(SS_NVTX_CLOCK_TIMESPEC_GET, NVTX_TIMESTAMP_TYPE_C_TIMESPEC_GET);
+SAME(SS_NVTX_CLOCK_STEADY, NVTX_TIMESTAMP_TYPE_CPP_STEADY_CLOCK);
+SAME(SS_NVTX_CLOCK_SYSTEM, NVTX_TIMESTAMP_TYPE_CPP_SYSTEM_CLOCK);
