@@ -276,7 +276,7 @@ static uint64_t oldest_slot(const struct ss_ring_lane *lane, uint64_t head)
 static void step_to(struct ss_ring_lane *lane, uint64_t at)
 {
     lane->tail = at;
-    /* Pairs with the acquire in ss_ring_producer_make_room: what lies before is read. */
+    /* Pairs with the acquire in ss_ring_reserve_again: what lies before is read. */
     atomic_store_explicit(&lane->thread->tail, at, memory_order_release);
 }
 
@@ -364,7 +364,7 @@ size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
             if (!is_final) {
                 break; /* a signal handler's records lie behind one that it interrupted */
             }
-            lane->counts.torn += !orphans;
+            lane->torn += !orphans;
             orphans = true;
             at++;
         } else {
@@ -382,6 +382,25 @@ size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
     return count;
 }
 
+void ss_ring_consumer_step_over(struct ss_ring_consumer *consumer, uint32_t number)
+{
+    struct ss_ring_lane *lane = &consumer->lanes.data[number];
+    struct slot_copy copy;
+    if (lane->thread == NULL || consumer->is_overwriting) {
+        return;
+    }
+    uint64_t head = pending_head(consumer, lane);
+    uint64_t at = lane->tail;
+    while (at < head &&
+           (!copy_slot(lane, at, &copy) || (copy.word1 & 0x3f) == SS_RING_CONTINUATION)) {
+        at++;
+    }
+    if (at != lane->tail) {
+        lane->torn++;
+        step_to(lane, at);
+    }
+}
+
 const struct ss_ring_counts *ss_ring_consumer_count(struct ss_ring_consumer *consumer,
                                                     uint32_t number)
 {
@@ -395,13 +414,15 @@ const struct ss_ring_counts *ss_ring_consumer_count(struct ss_ring_consumer *con
     uint64_t dropped = atomic_load_explicit(&lane->thread->dropped, memory_order_relaxed);
     uint64_t unmatched = atomic_load_explicit(&lane->thread->unmatched, memory_order_relaxed);
     uint64_t written = head - more - lane->base_records;
+    uint64_t known = counts->consumed + lane->torn;
     counts->dropped = dropped - lane->base_dropped;
     counts->unmatched = unmatched - lane->base_unmatched;
-    counts->produced = written + counts->dropped;
-    if (consumer->is_overwriting && head == lane->tail) {
-        uint64_t known = counts->consumed + counts->torn;
-        counts->overwritten = written > known ? written - known : 0;
+    if (head == lane->tail) { /* all is read that can be: the rest is gone */
+        uint64_t gone = written > known && written <= head ? written - known : 0;
+        counts->overwritten = consumer->is_overwriting ? gone : 0;
+        counts->torn = lane->torn + (consumer->is_overwriting ? 0 : gone);
     }
+    counts->produced = counts->consumed + counts->torn + counts->overwritten + counts->dropped;
     return counts;
 }
 

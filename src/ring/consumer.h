@@ -35,14 +35,14 @@ struct ss_ring_record {
     uint64_t extra[SS_RING_MAX_CONTINUATIONS];
 };
 
-/* Of one ring since it was opened here. Once its producer is quiet and the ring is drained:
- * produced = consumed + dropped + overwritten + torn. */
+/* Of one ring since it was opened here. At every time produced = consumed + dropped + overwritten +
+ * torn: what waits in the ring is not counted yet. */
 struct ss_ring_counts {
     uint64_t produced; /* tried: also the dropped ones */
     uint64_t consumed;
     uint64_t dropped;     /* the ring was full */
     uint64_t overwritten; /* overwrite mode: gone before they were read */
-    uint64_t torn;        /* begun and never finished: the program was killed within */
+    uint64_t torn;        /* begun and never finished: killed within, or left by longjmp */
     uint64_t damaged;     /* slots that make no record */
     uint64_t unmatched;   /* pops without a push (they make no record) */
 };
@@ -53,6 +53,7 @@ struct ss_ring_lane {
     struct ss_ring_slot *slots;
     uint32_t slots_log2;
     uint64_t tail;
+    uint64_t torn; /* met while reading */
     uint64_t base_records, base_dropped, base_unmatched; /* of before we came */
     struct ss_ring_counts counts;
     /* As last looked at. */
@@ -98,6 +99,9 @@ void ss_ring_consumer_look(struct ss_ring_consumer *consumer);
  * is unfinished stays so and is stepped over. */
 size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t lane,
                              struct ss_ring_record *records, size_t capacity, bool is_final);
+/* Steps over a record at the tail that was begun and is not going to be finished, though the program
+ * lives: a signal handler left by longjmp, say. It counts as torn. */
+void ss_ring_consumer_step_over(struct ss_ring_consumer *consumer, uint32_t lane);
 /* Brings `counts` of the lane up to date. */
 const struct ss_ring_counts *ss_ring_consumer_count(struct ss_ring_consumer *consumer,
                                                     uint32_t lane);

@@ -18,7 +18,8 @@ void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thr
     ss_ring_producer_begin(producer, mode);
 }
 
-bool ss_ring_producer_make_room(struct ss_ring_producer *producer, uint32_t slots)
+/* Another look at the tail. false: there is no room for `slots`. */
+static bool make_room(struct ss_ring_producer *producer, uint32_t slots)
 {
     if (producer->thread == NULL) {
         return false;
@@ -31,13 +32,31 @@ bool ss_ring_producer_make_room(struct ss_ring_producer *producer, uint32_t slot
         if (tail <= head && head - tail <= size) {
             producer->limit = tail + size;
         }
-        if (head + slots <= producer->limit) {
-            return true;
+    }
+    return producer->head + slots <= producer->limit;
+}
+
+uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, uint32_t slots)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        /* A handler may have found room behind our slots: then there is room for ours as well, and
+         * giving them back would have the next record written over the handler's. */
+        if (!ss_ring_exchange(&producer->head, at + slots, at)) {
+            return at;
+        }
+        if (tries > 0 || !make_room(producer, slots)) {
+            break;
+        }
+        at = ss_ring_take(&producer->head, slots);
+        if (at + slots <= producer->limit) {
+            return at;
         }
     }
-    uint64_t dropped = ss_ring_take(&producer->dropped, 1) + 1;
-    atomic_store_explicit(&producer->thread->dropped, dropped, memory_order_relaxed);
-    return false;
+    if (producer->thread != NULL) {
+        ss_ring_take(&producer->dropped, 1);
+        ss_ring_show(&producer->thread->dropped, &producer->dropped);
+    }
+    return UINT64_MAX;
 }
 
 void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode)
@@ -71,8 +90,8 @@ uint32_t ss_ring_live_pop_domain(struct ss_ring_producer *producer, uint32_t dom
     }
     uint32_t found = find_domain(producer, domain);
     if (found == 0) {
-        uint64_t unmatched = ss_ring_take(&producer->unmatched, 1) + 1;
-        atomic_store_explicit(&producer->thread->unmatched, unmatched, memory_order_relaxed);
+        ss_ring_take(&producer->unmatched, 1);
+        ss_ring_show(&producer->thread->unmatched, &producer->unmatched);
         return 0;
     }
     /* Ranges of other domains lie above it: they move down. While they do, the stack is shown as

@@ -44,10 +44,41 @@ static inline uint64_t ss_ring_take(uint64_t *counter, uint64_t amount)
 /* The ring of `thread`, whose slots lie behind its page. Goes on where the last owner ended. */
 void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thread *thread,
                            uint32_t slots_log2, enum ss_ring_mode mode);
-/* Looks at the tail again. false: there is no room for `slots`; the record is counted. */
-bool ss_ring_producer_make_room(struct ss_ring_producer *producer, uint32_t slots);
+/* `slots` slots were taken from `at` on, and there is no room for them: gives them back, looks at the
+ * tail again, and takes anew. UINT64_MAX: the record is dropped, and counted. */
+uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, uint32_t slots);
 /* Another recording begins: no range is open. */
 void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode);
+
+/* *counter becomes what another writer of this thread, a signal handler, has not changed meanwhile:
+ * `from` to `to`, in one instruction. false: it is another by now. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the instruction writes there */
+static inline bool ss_ring_exchange(uint64_t *counter, uint64_t from, uint64_t to)
+{
+#if defined(__x86_64__)
+    bool done;
+    __asm__ volatile("cmpxchgq %3, %1"
+                     : "=@cce"(done), "+m"(*counter), "+a"(from)
+                     : "r"(to)
+                     : "cc");
+    return done;
+#else
+    return __atomic_compare_exchange_n(counter, &from, to, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+#endif
+}
+
+/* Shows `own` to the recorder. A handler between the two lines has shown more than we read: then
+ * once more, or what it wrote last would stay unseen until this thread writes again. */
+static inline void ss_ring_show(_Atomic uint64_t *shown, const uint64_t *own)
+{
+    uint64_t value;
+    do {
+        value = *(const volatile uint64_t *)own;
+        atomic_store_explicit(shown, value, memory_order_release);
+        atomic_signal_fence(memory_order_seq_cst);
+    } while (__builtin_expect(*(const volatile uint64_t *)own != value, 0));
+}
 
 /* Takes `slots` slots. Returns the first, or UINT64_MAX when the record is dropped. */
 static inline uint64_t ss_ring_reserve(struct ss_ring_producer *producer, uint32_t slots)
@@ -56,18 +87,7 @@ static inline uint64_t ss_ring_reserve(struct ss_ring_producer *producer, uint32
     if (__builtin_expect(at + slots <= producer->limit, 1)) {
         return at;
     }
-    ss_ring_take(&producer->head, -(uint64_t)slots);
-    if (!ss_ring_producer_make_room(producer, slots)) {
-        return UINT64_MAX;
-    }
-    at = ss_ring_take(&producer->head, slots);
-    if (at + slots <= producer->limit) {
-        return at;
-    }
-    ss_ring_take(&producer->head, -(uint64_t)slots); /* a handler was quicker */
-    uint64_t dropped = ss_ring_take(&producer->dropped, 1) + 1;
-    atomic_store_explicit(&producer->thread->dropped, dropped, memory_order_relaxed);
-    return UINT64_MAX;
+    return ss_ring_reserve_again(producer, at, slots);
 }
 
 static inline void ss_ring_put(struct ss_ring_producer *producer, uint64_t at, uint64_t word0,
@@ -82,7 +102,7 @@ static inline void ss_ring_put(struct ss_ring_producer *producer, uint64_t at, u
 
 static inline void ss_ring_publish(struct ss_ring_producer *producer)
 {
-    atomic_store_explicit(&producer->thread->head, producer->head, memory_order_release);
+    ss_ring_show(&producer->thread->head, &producer->head);
 }
 
 static inline bool ss_ring_write(struct ss_ring_producer *producer, uint64_t stamp, uint64_t word)
@@ -115,9 +135,8 @@ static inline bool ss_ring_write_more(struct ss_ring_producer *producer, uint64_
                     more[i].extra << 16 | SS_RING_CONTINUATION);
     }
     ss_ring_put(producer, at, stamp, word);
-    uint64_t continuations = ss_ring_take(&producer->continuation_slots, count) + count;
-    atomic_store_explicit(&producer->thread->continuation_slots, continuations,
-                          memory_order_relaxed);
+    ss_ring_take(&producer->continuation_slots, count);
+    ss_ring_show(&producer->thread->continuation_slots, &producer->continuation_slots);
     ss_ring_publish(producer);
     return true;
 }

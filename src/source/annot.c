@@ -10,6 +10,9 @@ enum {
     MAX_NAMES = SS_RING_MAX_NAMES
 };
 
+/* With a record that a signal handler interrupted. */
+static const uint64_t patience_ns = 1000000000;
+
 struct open_range {
     uint32_t depth;
     uint32_t name;
@@ -20,7 +23,8 @@ struct open_range {
 struct lane {
     struct ss_vec_of(struct open_range) open;
     uint64_t last_ns;
-    uint32_t owner; /* as the ring counts them */
+    uint64_t stuck_at, stuck_ns; /* slots behind an unfinished one: which, and since when; 0: none */
+    uint32_t owner;              /* as the ring counts them */
     uint32_t thread;
     int32_t tid;
 };
@@ -350,6 +354,21 @@ static void drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
     }
 }
 
+/* What a signal handler interrupted is finished when the handler returns. It may never: longjmp. */
+static void get_unstuck(struct ss_annot *annot, uint32_t number)
+{
+    struct lane *lane = &annot->lanes.data[number];
+    const struct ss_ring_lane *ring = &annot->ring.lanes.data[number];
+    uint64_t head = atomic_load_explicit(&ring->thread->head, memory_order_relaxed);
+    if (head <= ring->tail || ring->tail != lane->stuck_at || lane->stuck_ns == 0) {
+        lane->stuck_at = ring->tail;
+        lane->stuck_ns = head > ring->tail ? annot->now_ns : 0;
+    } else if (annot->now_ns > lane->stuck_ns + patience_ns) {
+        ss_ring_consumer_step_over(&annot->ring, number);
+        lane->stuck_ns = 0;
+    }
+}
+
 static uint32_t drain(struct ss_annot *annot, bool is_final)
 {
     uint32_t fullest = 0;
@@ -361,8 +380,10 @@ static uint32_t drain(struct ss_annot *annot, bool is_final)
         }
         uint32_t filled = fill_percent(ring);
         fullest = filled > fullest ? filled : fullest;
-        drain_lane(annot, i, is_final);
-        if (ring->state == SS_RING_CLOSED) { /* before the drain: nothing comes any more */
+        bool is_closed = ring->state == SS_RING_CLOSED; /* nothing comes any more */
+        drain_lane(annot, i, is_final || is_closed);
+        get_unstuck(annot, i);
+        if (is_closed) {
             end_all(annot, i, annot->lanes.data[i].last_ns);
             ss_ring_consumer_release(&annot->ring, i);
         }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "../../fakes/ring_memory.h"
@@ -223,6 +224,85 @@ static void test_unfinished_record_is_stepped_over_at_the_end(void **state)
     assert_int_equal(counts->torn, 1);
     assert_int_equal(counts->damaged, 0);
     check_sum(&bench);
+    close_bench(&bench);
+}
+
+/* The program lives on, but whoever interrupted that record does not come back to it. */
+static void test_abandoned_record_is_stepped_over(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench, SS_RING_MIN_SLOTS_LOG2, SS_RING_DROP_NEWEST);
+    put_push(&bench, 1, 1);
+    ss_ring_reserve(&bench.producer, 2);
+    put_push(&bench, 2, 1);
+    assert_int_equal(take(&bench), 1);
+    assert_int_equal(take(&bench), 0);
+    ss_ring_consumer_step_over(&bench.consumer, 0);
+    assert_int_equal(take(&bench), 1);
+    assert_int_equal(bench.records[0].stamp, 2);
+    ss_ring_consumer_step_over(&bench.consumer, 0); /* nothing is in the way */
+    put_push(&bench, 3, 1);
+    assert_int_equal(take(&bench), 1);
+    assert_true(ss_ring_consumer_count(&bench.consumer, 0)->torn > 0);
+    check_sum(&bench);
+    close_bench(&bench);
+}
+
+/* --- handlers at the worst moment ------------------------------------------------------------- */
+
+/* The ring is full; a handler comes as a slot was taken beyond it, and finds room for its own. */
+static void test_handler_before_a_slot_is_given_back(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench, SS_RING_MIN_SLOTS_LOG2, SS_RING_DROP_NEWEST);
+    for (uint64_t i = 0; i < 64; i++) {
+        assert_true(put_push(&bench, i, 1));
+    }
+    uint64_t at = ss_ring_take(&bench.producer.head, 1);
+    assert_int_equal(take(&bench), 64);
+    assert_true(put_push(&bench, 65, 1)); /* the handler */
+    assert_int_equal(ss_ring_reserve_again(&bench.producer, at, 1), 64);
+    ss_ring_put(&bench.producer, at, 64, ss_ring_head_word(SS_RING_PUSH, 0, 0, 0, 1));
+    ss_ring_publish(&bench.producer);
+    assert_true(put_push(&bench, 66, 1));
+    assert_int_equal(take(&bench), 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(bench.records[i].stamp, 64 + i);
+    }
+    check_sum(&bench);
+    close_bench(&bench);
+}
+
+static struct bench *interrupted;
+
+/* The page with the ring's control words may not be written: this comes as the first of them is
+ * about to be, its value read already. */
+static void on_fault(int number)
+{
+    (void)number;
+    mprotect(interrupted->producer.thread, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE);
+    put_count(interrupted, 2, 1, 2);
+}
+
+static void test_handler_before_a_record_is_shown(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_NODEFER}, old;
+    open_bench(&bench, SS_RING_MIN_SLOTS_LOG2, SS_RING_DROP_NEWEST);
+    interrupted = &bench;
+    sigaction(SIGSEGV, &action, &old);
+    mprotect(bench.producer.thread, SS_RING_PAGE_BYTES, PROT_READ);
+    put_push(&bench, 1, 1);
+    assert_int_equal(take(&bench), 2); /* the handler's as well, though nothing came after it */
+    mprotect(bench.producer.thread, SS_RING_PAGE_BYTES, PROT_READ);
+    put_count(&bench, 1, 1, 1); /* shows its continuation first */
+    assert_int_equal(take(&bench), 2);
+    sigaction(SIGSEGV, &old, NULL);
+    assert_int_equal(ss_ring_consumer_count(&bench.consumer, 0)->produced, 4);
+    assert_int_equal(ss_ring_consumer_count(&bench.consumer, 0)->consumed, 4);
     close_bench(&bench);
 }
 
@@ -503,6 +583,9 @@ int main(void)
         cmocka_unit_test(test_full_ring_drops_the_newest_and_counts),
         cmocka_unit_test(test_overwriting_keeps_the_newest_and_counts),
         cmocka_unit_test(test_unfinished_record_is_stepped_over_at_the_end),
+        cmocka_unit_test(test_abandoned_record_is_stepped_over),
+        cmocka_unit_test(test_handler_before_a_slot_is_given_back),
+        cmocka_unit_test(test_handler_before_a_record_is_shown),
         cmocka_unit_test(test_program_does_not_believe_an_impossible_tail),
         cmocka_unit_test(test_recorder_does_not_believe_an_impossible_ring),
         cmocka_unit_test(test_foreign_headers_are_refused),
