@@ -27,8 +27,8 @@
  * Threads and signals. Every function may be called from any thread. stepscope_push and
  * stepscope_pop belong to the calling thread, begin and end to any. In signal handlers
  * push, pop, mark, begin, end, flow, count, step and phase may be called; a handler pops what it
- * pushed. An event of a handler that interrupts the setting up of its thread's first event
- * is dropped, and counted. Forked children record on their own, from their first event on.
+ * pushed. Signals wait while a thread sets up its first event. Forked children record on their own,
+ * from their first event on.
  *
  * Names are copied and become numbers once (STEPSCOPE_RANGE does it on first use). A program has at
  * most 65,535 names of at most 1,023 bytes, and 255 domains; what is beyond counts as name or

@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,8 +25,8 @@ struct ss_ring_header *ss_process_header;
 
 /* Wiped on fork: zeros mean "not this process's". */
 static struct state {
-    atomic_uint is_ours; /* 0 no, 1 being made, 2 yes */
-    atomic_uint lock;
+    atomic_uint lock; /* 0 free, 1 taken, 2 taken and awaited */
+    bool is_ours;
     bool has_file;
     dev_t device;
     ino_t inode;
@@ -46,6 +47,7 @@ static struct {
     pid_t pid;                            /* of whom `generation` is true */
     uint32_t generation;
     bool folder_is_recorders;
+    bool is_second; /* a copy of this library: the first records */
 } kept;
 
 void *ss_process_wiped_memory(size_t bytes)
@@ -64,19 +66,25 @@ void *ss_process_wiped_memory(size_t bytes)
 
 /* --- lock ------------------------------------------------------------------------------------ */
 
+/* Who waits sleeps: a thread of a higher real-time priority that spun would keep the holder from
+ * the processor. */
 void ss_process_lock(void)
 {
-    unsigned expected = 0;
-    while (!atomic_compare_exchange_weak_explicit(&state->lock, &expected, 1, memory_order_acquire,
-                                                  memory_order_relaxed)) {
-        expected = 0;
-        sched_yield();
+    unsigned held = 0;
+    if (atomic_compare_exchange_strong_explicit(&state->lock, &held, 1, memory_order_acquire,
+                                                memory_order_relaxed)) {
+        return;
+    }
+    while (atomic_exchange_explicit(&state->lock, 2, memory_order_acquire) != 0) {
+        syscall(SYS_futex, &state->lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
     }
 }
 
 void ss_process_unlock(void)
 {
-    atomic_store_explicit(&state->lock, 0, memory_order_release);
+    if (atomic_exchange_explicit(&state->lock, 0, memory_order_release) == 2) {
+        syscall(SYS_futex, &state->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
 }
 
 bool ss_process_is_set_up(void)
@@ -112,18 +120,22 @@ static uint64_t read_start_time(int32_t *parent_pid)
 
 static bool allocate(int fd, uint64_t offset, uint64_t bytes)
 {
+    struct rlimit limit;
     int result;
+    /* Beyond the limit the kernel does not only refuse: it sends SIGXFSZ, which kills. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + bytes > limit.rlim_cur) {
+        return false;
+    }
     do {
         result = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
     } while (result != 0 && errno == EINTR);
     return result == 0;
 }
 
-/* By its name, each time: a program may close descriptors that it did not open. */
-static int open_again(void)
+static int open_if_ours(const char *path)
 {
     struct stat stat;
-    int fd = state->has_file ? ss_ring_place_open(state->path) : -1;
+    int fd = ss_ring_place_open(path);
     if (fd >= 0 &&
         (fstat(fd, &stat) != 0 || stat.st_dev != state->device || stat.st_ino != state->inode)) {
         close(fd);
@@ -132,12 +144,33 @@ static int open_again(void)
     return fd;
 }
 
-/* The recorder's wishes, from its page. */
-static bool take_over_wishes(struct ss_ring_header *header)
+/* By its name, each time: a program may close descriptors that it did not open. When the recorder
+ * was killed, the next one moves the file to the user's folder. */
+static int open_again(void)
+{
+    char place[SS_RING_PATH_BYTES], path[2 * SS_RING_PATH_BYTES];
+    int fd = state->has_file ? open_if_ours(state->path) : -1;
+    if (fd < 0 && state->has_file && kept.folder_is_recorders && ss_ring_place_user(place)) {
+        snprintf(path, sizeof path, "%s%s", place, strrchr(state->path, '/'));
+        fd = open_if_ours(path);
+        if (fd >= 0 && strlen(path) < sizeof state->path) {
+            memcpy(state->path, path, strlen(path) + 1);
+        }
+    }
+    return fd;
+}
+
+static int open_recorders_page(void)
 {
     char path[SS_RING_PATH_BYTES];
     snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, kept.folder);
-    int fd = ss_ring_place_open(path);
+    return ss_ring_place_open(path);
+}
+
+/* The recorder's wishes, from its page. */
+static bool take_over_wishes(struct ss_ring_header *header)
+{
+    int fd = open_recorders_page();
     static const size_t line = SS_RING_LINE_BYTES;
     bool is_there = fd >= 0 && pread(fd, (char *)header + line, line, (off_t)line) == (ssize_t)line;
     if (fd >= 0) {
@@ -174,6 +207,28 @@ static bool is_unused_page(void)
     return unused;
 }
 
+/* Another copy of this library, in a namespace of dlmopen's, records this process already: the
+ * recorder takes one file for a process. */
+static bool is_mapped_here(const char *path)
+{
+    char text[4096];
+    const char *name = strrchr(path, '/');
+    size_t length = strlen(name), kept_bytes = 0;
+    bool found = false;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    ssize_t got;
+    while (fd >= 0 && !found && (got = read(fd, text + kept_bytes, sizeof text - kept_bytes)) > 0) {
+        size_t bytes = kept_bytes + (size_t)got;
+        found = memmem(text, bytes, name, length) != NULL;
+        kept_bytes = bytes < length ? bytes : length;
+        memmove(text, text + bytes - kept_bytes, kept_bytes);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return found;
+}
+
 static int create_file(uint64_t start_time)
 {
     for (int i = 0; i < MAX_EXECS; i++) {
@@ -182,6 +237,10 @@ static int create_file(uint64_t start_time)
         int fd = open(state->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST) {
             return fd;
+        }
+        if (is_mapped_here(state->path)) {
+            kept.is_second = true;
+            return -1;
         }
         if (is_unused_page() && unlink(state->path) == 0) {
             i--;
@@ -214,8 +273,28 @@ static bool map_header(int fd, const struct ss_ring_header *filled)
     return true;
 }
 
+/* The recorder is to know that it does not see all. */
+static void tell_that_nothing_is_recorded(void)
+{
+    int fd = kept.folder_is_recorders && !kept.is_second ? open_recorders_page() : -1;
+    struct stat stat;
+    if (fd < 0) {
+        return;
+    }
+    void *page = MAP_FAILED;
+    if (fstat(fd, &stat) == 0 && stat.st_size >= SS_RING_PAGE_BYTES) {
+        page = mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (page != MAP_FAILED) {
+        atomic_fetch_add(&((struct ss_ring_header *)page)->homeless, 1);
+        munmap(page, SS_RING_PAGE_BYTES);
+    }
+    close(fd);
+}
+
 static void close_gate_for_good(void)
 {
+    tell_that_nothing_is_recorded();
     (void)mmap(ss_process_header, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
@@ -301,7 +380,7 @@ bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16])
 __attribute__((destructor)) static void at_exit(void)
 {
     char sealed[SS_RING_PATH_BYTES + 16];
-    if (state == NULL || atomic_load(&state->is_ours) != 2 || kept.pid != getpid() ||
+    if (state == NULL || !state->is_ours || kept.pid != getpid() ||
         !ss_process_sealed_path(sealed)) {
         return;
     }
@@ -325,28 +404,18 @@ void ss_process_init(void)
     if (page != MAP_FAILED && state != NULL && ss_names_init() && getauxval(AT_SECURE) == 0) {
         choose_folder();
         make_file();
-        atomic_store(&state->is_ours, 2);
+        state->is_ours = true;
     }
     errno = saved;
 }
 
 bool ss_process_ensure(void)
 {
-    if (state == NULL) {
-        return false;
+    if (!state->is_ours) {
+        make_file();
+        state->is_ours = true;
     }
-    for (;;) {
-        unsigned now = atomic_load_explicit(&state->is_ours, memory_order_acquire);
-        if (now == 2) {
-            return state->has_file;
-        }
-        if (now == 0 && atomic_compare_exchange_strong(&state->is_ours, &now, 1)) {
-            make_file();
-            atomic_store_explicit(&state->is_ours, 2, memory_order_release);
-            return state->has_file;
-        }
-        sched_yield();
-    }
+    return state->has_file;
 }
 
 /* --- what the file holds --------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
  * the program tests is a word of it. Where no file can be made, the page is private memory and the
  * gate stays closed.
  *
- * Slow path only. The lock is held for microseconds; nobody waits for it who may hold it
- * himself (annot/thread.c).
+ * Slow path only. The lock is held for microseconds, within ss_thread_enter (annot/thread.h):
+ * nobody waits for it who may hold it himself, and nobody ends or leaves while he holds it.
  */
 #ifndef SS_ANNOT_PROCESS_H
 #define SS_ANNOT_PROCESS_H
@@ -24,12 +24,14 @@ extern struct ss_ring_header *ss_process_header;
 
 /* Once, in the constructor. */
 void ss_process_init(void);
-/* Is this the process that the state belongs to? Makes the file of a forked child. */
-bool ss_process_ensure(void);
-/* May names be kept at all? (Also where nothing can be recorded.) */
+/* May names be kept at all? (Also where nothing can be recorded.) Else there is no lock either. */
 bool ss_process_is_set_up(void);
 void ss_process_lock(void);
 void ss_process_unlock(void);
+
+/* With the lock held: is this the process that the state belongs to? Makes the file of a forked
+ * child. false: it has none. */
+bool ss_process_ensure(void);
 
 /* With the lock held: a ring for the calling thread, of an ended one or new. NULL: no room. */
 struct ss_ring_thread *ss_process_take_ring(uint32_t *slots_log2, bool *is_overwriting);

@@ -10,7 +10,9 @@ enum { SLAB_THREADS = 64, SAFE_KEYS = 32 };
 static struct ss_thread nobody, ended;
 
 _Thread_local struct ss_thread *ss_thread_current = &nobody;
-_Thread_local volatile uint32_t ss_thread_is_inside;
+enum { OUTSIDE, INSIDE, IN_FORK };
+static _Thread_local volatile uint32_t place;
+static struct ss_thread_quiet forking; /* of the thread that is IN_FORK, under the lock */
 
 static pthread_key_t key;
 static bool has_key;
@@ -21,41 +23,89 @@ static uint32_t slab_used;
 static struct ss_thread *free_rows[4096];
 static uint32_t free_count;
 
+/* All but those that say what the thread itself did: blocked, they would kill. */
+static void fill_with_what_can_wait(sigset_t *set)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        sigdelset(set, own[i]);
+    }
+}
+
+static void restore(const struct ss_thread_quiet *quiet)
+{
+    place = OUTSIDE;
+    errno = quiet->saved_errno;
+    pthread_setcancelstate(quiet->cancel, NULL);
+    pthread_sigmask(SIG_SETMASK, &quiet->signals, NULL);
+}
+
+bool ss_thread_enter(struct ss_thread_quiet *quiet)
+{
+    sigset_t set;
+    if (place != OUTSIDE || !ss_process_is_set_up()) {
+        return false;
+    }
+    quiet->saved_errno = errno;
+    fill_with_what_can_wait(&set);
+    pthread_sigmask(SIG_BLOCK, &set, &quiet->signals);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &quiet->cancel);
+    place = INSIDE;
+    ss_process_lock();
+    return true;
+}
+
+void ss_thread_leave(const struct ss_thread_quiet *quiet)
+{
+    ss_process_unlock();
+    restore(quiet);
+}
+
 static void on_thread_end(void *row)
 {
     struct ss_thread *thread = row;
-    ss_thread_is_inside++;
+    struct ss_thread_quiet quiet;
     ss_thread_current = &ended;
-    if (thread->ring.thread != NULL) {
-        ss_process_lock();
+    if (thread->ring.thread != NULL && ss_thread_enter(&quiet)) {
         ss_process_give_ring(thread->ring.thread);
         *thread = (struct ss_thread){0};
         if (free_count < sizeof free_rows / sizeof *free_rows) {
             free_rows[free_count++] = thread;
         }
-        ss_process_unlock();
+        ss_thread_leave(&quiet);
     }
-    ss_thread_is_inside--;
 }
 
-/* A child must not find the table of names half written. What is wiped needs no care. */
+/* A child must not find the table of names half written, nor a handler of this thread the lock
+ * taken. What is wiped needs no care. */
 static void before_fork(void)
 {
-    if (ss_thread_is_inside == 0) {
-        ss_process_lock();
+    struct ss_thread_quiet quiet;
+    if (ss_thread_enter(&quiet)) {
+        forking = quiet;
+        place = IN_FORK;
     }
 }
 
 static void after_fork_in_parent(void)
 {
-    if (ss_thread_is_inside == 0) {
-        ss_process_unlock();
+    if (place == IN_FORK) {
+        struct ss_thread_quiet quiet = forking;
+        ss_thread_leave(&quiet);
+    }
+}
+
+static void after_fork_in_child(void)
+{
+    if (place == IN_FORK) {
+        restore(&forking); /* the lock is wiped: free */
     }
 }
 
 void ss_thread_init(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, NULL);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     /* Beyond the first keys, setting one allocates, which an event must not. Then the recorder
      * finds out by itself that a thread has ended. */
     has_key = pthread_key_create(&key, on_thread_end) == 0 && key < SAFE_KEYS;
@@ -87,24 +137,20 @@ static bool open_ring(struct ss_thread *thread)
     return true;
 }
 
-static struct ss_thread *get_ready(struct ss_thread *thread, uint64_t stamp, uint32_t gate)
+/* With the lock held. */
+static struct ss_thread *get_ready(struct ss_thread *thread, uint64_t stamp)
 {
-    if (!ss_process_ensure() || stamp < thread->retry_at) {
+    if (!ss_process_ensure()) {
         return NULL;
     }
-    gate = atomic_load_explicit(&ss_process_header->gate, memory_order_acquire);
+    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_acquire);
     if (thread->ring.thread == NULL) {
-        ss_process_lock();
-        if (thread == &nobody) {
-            thread = take_row();
-        }
-        bool is_open = thread != NULL && open_ring(thread);
-        ss_process_unlock();
+        thread = thread != &nobody ? thread : take_row();
         if (thread == NULL) {
             return NULL;
         }
         ss_thread_current = thread;
-        if (!is_open) {
+        if (!open_ring(thread)) {
             thread->retry_at = stamp + ss_stamp_second() / 8;
             return NULL;
         }
@@ -124,17 +170,16 @@ static struct ss_thread *get_ready(struct ss_thread *thread, uint64_t stamp, uin
 struct ss_thread *ss_thread_prepare(uint64_t stamp)
 {
     struct ss_thread *thread = ss_thread_current;
+    struct ss_thread_quiet quiet;
     uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_acquire);
     if ((gate & SS_RING_GATE_ALL) == 0) {
         return NULL;
     }
     struct ss_thread *ready = NULL;
-    if (thread != &ended && ss_thread_is_inside == 0) {
-        int saved = errno;
-        ss_thread_is_inside = 1;
-        ready = get_ready(thread, stamp, gate);
-        ss_thread_is_inside = 0;
-        errno = saved;
+    bool may_try = thread != &ended && stamp >= thread->retry_at;
+    if (may_try && ss_thread_enter(&quiet)) {
+        ready = get_ready(ss_thread_current, stamp);
+        ss_thread_leave(&quiet);
     }
     if (ready == NULL) {
         ss_process_count_dropped();

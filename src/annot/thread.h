@@ -8,6 +8,8 @@
 #ifndef SS_ANNOT_THREAD_H
 #define SS_ANNOT_THREAD_H
 
+#include <signal.h>
+
 #include "annot/process.h"
 #include "annot/stamp.h"
 
@@ -18,12 +20,22 @@ struct ss_thread {
     uint32_t gate;     /* for which the ring was made ready */
 };
 
-/* Eight bytes of initial-exec TLS; `ss_thread_is_inside` one more word. */
+/* Eight bytes of initial-exec TLS. */
 extern _Thread_local struct ss_thread *ss_thread_current;
-extern _Thread_local volatile uint32_t
-    ss_thread_is_inside; /* in what a signal handler must not re-enter */
 
 void ss_thread_init(void); /* once, in the constructor */
+
+/* Around all that takes the process's lock. Signals wait meanwhile, so that no handler finds the
+ * lock taken by its own thread or leaves by longjmp; so does cancellation, for which opening a file
+ * is a place to end the thread. errno stays as it was. */
+struct ss_thread_quiet {
+    sigset_t signals;
+    int cancel, saved_errno;
+};
+/* false: the process is not set up, or this thread is within already; nothing is changed. */
+bool ss_thread_enter(struct ss_thread_quiet *quiet);
+void ss_thread_leave(const struct ss_thread_quiet *quiet);
+
 /* Makes the ring ready. NULL: the event is dropped (counted), or nobody records any more. */
 struct ss_thread *ss_thread_prepare(uint64_t stamp);
 

@@ -7,25 +7,26 @@
  */
 #include <stdbool.h>
 
-#include "annot/process.h"
 #include "annot/thread.h"
 #include "inject/nvtx_extension.h"
 #include "inject/nvtx_tables.h"
 
+static struct ss_thread_quiet holder; /* of the thread that has the lock */
+
 bool ss_nvtx_lock(void)
 {
-    if (ss_thread_is_inside != 0 || !ss_process_is_set_up()) {
+    struct ss_thread_quiet quiet;
+    if (!ss_thread_enter(&quiet)) {
         return false;
     }
-    ss_thread_is_inside = 1;
-    ss_process_lock();
+    holder = quiet;
     return true;
 }
 
 void ss_nvtx_unlock(void)
 {
-    ss_process_unlock();
-    ss_thread_is_inside = 0;
+    struct ss_thread_quiet quiet = holder;
+    ss_thread_leave(&quiet);
 }
 
 /* Slots that the program's headers do not have stay out. */

@@ -8,7 +8,7 @@
 
 #include "annot/define.h"
 #include "annot/names.h"
-#include "annot/thread.h"
+#include "inject/nvtx_extension.h"
 
 enum { SEEN_SLOTS = 4096, CATEGORY_SLOTS = 8192, MAX_CATEGORIES = 6144 };
 
@@ -206,11 +206,9 @@ static uint64_t category_key(uint32_t domain, uint32_t id)
 void ss_nvtx_name_category(uint32_t domain, uint32_t id, uint32_t name)
 {
     uint64_t key = category_key(domain, id);
-    if (id == 0 || name == 0 || ss_thread_is_inside != 0 || !ss_process_is_set_up()) {
+    if (id == 0 || name == 0 || !ss_nvtx_lock()) {
         return;
     }
-    ss_thread_is_inside = 1;
-    ss_process_lock();
     struct category *row = find_category(key);
     bool is_new = atomic_load_explicit(&row->key, memory_order_relaxed) == 0;
     if (!is_new || category_count < MAX_CATEGORIES) {
@@ -218,8 +216,7 @@ void ss_nvtx_name_category(uint32_t domain, uint32_t id, uint32_t name)
         atomic_store_explicit(&row->name, name, memory_order_relaxed);
         atomic_store_explicit(&row->key, key, memory_order_release);
     }
-    ss_process_unlock();
-    ss_thread_is_inside = 0;
+    ss_nvtx_unlock();
 }
 
 uint32_t ss_nvtx_category(uint32_t domain, uint32_t id)

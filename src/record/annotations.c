@@ -94,6 +94,27 @@ static void remove_files(const char *folder)
     rmdir(folder);
 }
 
+/* Its recorder was killed; what still runs can be attached to again. */
+static void move_living(const char *folder, const char *place)
+{
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char from[PATH_BYTES], to[PATH_BYTES];
+        pid_t pid;
+        uint64_t start;
+        if (ss_ring_file_parse_name(entry->d_name, &pid, &start) && is_alive(pid, start)) {
+            int length = snprintf(from, sizeof from, "%s/%s", folder, entry->d_name);
+            snprintf(to, sizeof to, "%s/%s", place, entry->d_name);
+            if (length > 0 && (size_t)length < sizeof from && access(to, F_OK) != 0) {
+                rename(from, to);
+            }
+        }
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
 /* What recorders and programs left behind that were killed. */
 static void sweep(const char *place)
 {
@@ -113,6 +134,7 @@ static void sweep(const char *place)
         if (!is_folder) {
             unlink(path);
         } else if (ss_ring_place_is_safe(path)) {
+            move_living(path, place);
             remove_files(path);
         }
     }
@@ -190,6 +212,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
                  "neither /dev/shm nor /tmp has a folder for this user alone");
     } else if (attach_pid != 0) {
         snprintf(annotations->folder, sizeof annotations->folder, "%s", place);
+        sweep(place);
     } else {
         sweep(place);
         if (!make_folder(annotations, place)) {
@@ -673,6 +696,21 @@ void ss_record_annotations_get_windows(const struct ss_record_annotations *annot
     }
 }
 
+/* Processes that could make no file of theirs. */
+static void tell_homeless(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    uint32_t count = atomic_load(&annotations->page->homeless);
+    char text[REASON_BYTES + 160];
+    if (count > 0) {
+        snprintf(text, sizeof text,
+                 "%u %s made no ring and recorded no annotations: %.150s is full, or open files, "
+                 "memory or file sizes are limited (ulimit)",
+                 count, count == 1 ? "process" : "processes", annotations->folder);
+        note(annotations, 0, "annotations", text, now_ns);
+        ss_log(SS_WARN, "record", "%s", text);
+    }
+}
+
 void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     if (annotations->is_off) {
@@ -680,6 +718,7 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
     }
     if (annotations->page != NULL) {
         atomic_store(&annotations->page->gate, 0);
+        tell_homeless(annotations, now_ns);
     }
     if (annotations->attach_pid == 0) {
         scan(annotations, now_ns); /* of processes that were too short for inotify */

@@ -53,7 +53,7 @@ struct ss_ring_lane {
     struct ss_ring_slot *slots;
     uint32_t slots_log2;
     uint64_t tail;
-    uint64_t torn; /* met while reading */
+    uint64_t torn;                                       /* met while reading */
     uint64_t base_records, base_dropped, base_unmatched; /* of before we came */
     struct ss_ring_counts counts;
     /* As last looked at. */
@@ -99,8 +99,8 @@ void ss_ring_consumer_look(struct ss_ring_consumer *consumer);
  * is unfinished stays so and is stepped over. */
 size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t lane,
                              struct ss_ring_record *records, size_t capacity, bool is_final);
-/* Steps over a record at the tail that was begun and is not going to be finished, though the program
- * lives: a signal handler left by longjmp, say. It counts as torn. */
+/* Steps over a record at the tail that was begun and is not going to be finished, though the
+ * program lives: a signal handler left by longjmp, say. It counts as torn. */
 void ss_ring_consumer_step_over(struct ss_ring_consumer *consumer, uint32_t lane);
 /* Brings `counts` of the lane up to date. */
 const struct ss_ring_counts *ss_ring_consumer_count(struct ss_ring_consumer *consumer,

@@ -110,6 +110,8 @@ struct ss_ring_header {
     _Atomic uint64_t dropped;    /* by threads that have no ring: no room, or ending */
     _Atomic uint64_t lost_names; /* definitions that found no room */
     _Atomic uint32_t orphaned;   /* times that the program closed the gate itself */
+    /* In the recorder's page alone: processes that could make no file, and record nothing. */
+    _Atomic uint32_t homeless;
 
     /* The program: what the whole process is doing. Read by the sampler. */
     alignas(SS_RING_LINE_BYTES) _Atomic int64_t step; /* -1: none */

@@ -44,8 +44,8 @@ static inline uint64_t ss_ring_take(uint64_t *counter, uint64_t amount)
 /* The ring of `thread`, whose slots lie behind its page. Goes on where the last owner ended. */
 void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thread *thread,
                            uint32_t slots_log2, enum ss_ring_mode mode);
-/* `slots` slots were taken from `at` on, and there is no room for them: gives them back, looks at the
- * tail again, and takes anew. UINT64_MAX: the record is dropped, and counted. */
+/* `slots` slots were taken from `at` on, and there is no room for them: gives them back, looks at
+ * the tail again, and takes anew. UINT64_MAX: the record is dropped, and counted. */
 uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, uint32_t slots);
 /* Another recording begins: no range is open. */
 void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode);

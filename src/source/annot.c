@@ -23,8 +23,9 @@ struct open_range {
 struct lane {
     struct ss_vec_of(struct open_range) open;
     uint64_t last_ns;
-    uint64_t stuck_at, stuck_ns; /* slots behind an unfinished one: which, and since when; 0: none */
-    uint32_t owner;              /* as the ring counts them */
+    uint64_t stuck_at,
+        stuck_ns;   /* slots behind an unfinished one: which, and since when; 0: none */
+    uint32_t owner; /* as the ring counts them */
     uint32_t thread;
     int32_t tid;
 };
