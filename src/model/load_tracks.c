@@ -68,8 +68,10 @@ void ss_load_tracks_fini(struct ss_load_tracks *tracks)
         ss_vec_fini(&tracks->lanes.data[i]);
     }
     ss_vec_fini(&tracks->lanes);
+    for (size_t i = 0; i < tracks->nests.count; i++) {
+        ss_vec_fini(&tracks->nests.data[i].events);
+    }
     ss_vec_fini(&tracks->nests);
-    ss_vec_fini(&tracks->events);
 }
 
 static uint32_t nest_of(struct ss_load_tracks *tracks, uint32_t track, uint32_t lane)
@@ -83,7 +85,7 @@ static uint32_t nest_of(struct ss_load_tracks *tracks, uint32_t track, uint32_t 
     }
     uint32_t *nest = &lanes->data[lane];
     if (*nest == 0) {
-        ss_vec_push(&tracks->nests, (struct ss_nest){track, (uint16_t)lane, 0});
+        ss_vec_push(&tracks->nests, (struct ss_nest){.track = track, .lane = (uint16_t)lane});
         *nest = (uint32_t)tracks->nests.count;
     }
     return *nest - 1;
@@ -119,14 +121,13 @@ void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model,
         ss_vec_push(&model->marks, (struct ss_model_mark){event->time_ns, track, name, payload});
         return;
     }
-    uint32_t nest = nest_of(tracks, track, event->lane);
-    tracks->nests.data[nest].count++;
-    ss_vec_push(&tracks->events, (struct ss_raw_event){.time_ns = event->time_ns,
-                                                       .nest = nest,
-                                                       .name = name,
-                                                       .payload = payload,
-                                                       .kind = (uint8_t)event->kind,
-                                                       .flags = event->flags});
+    uint32_t number = nest_of(tracks, track, event->lane);
+    struct ss_nest *nest = &tracks->nests.data[number];
+    ss_vec_push(&nest->events, (struct ss_raw_event){.time_ns = event->time_ns,
+                                                     .name = name,
+                                                     .payload = payload,
+                                                     .kind = (uint8_t)event->kind,
+                                                     .flags = event->flags});
 }
 
 /* --- ranges --------------------------------------------------------------------------------- */
@@ -150,12 +151,11 @@ static void close_range(struct ss_model *model, size_t row, const struct ss_raw_
 }
 
 static void make_ranges(struct ss_model *model, const struct ss_nest *nest,
-                        const struct ss_raw_event *events, const struct ss_load_times *times,
-                        struct open_ranges *open)
+                        const struct ss_load_times *times, struct open_ranges *open)
 {
     ss_vec_clear(open);
-    for (size_t i = 0; i < nest->count; i++) {
-        const struct ss_raw_event *event = &events[i];
+    for (size_t i = 0; i < nest->events.count; i++) {
+        const struct ss_raw_event *event = &nest->events.data[i];
         if (event->kind == SS_EVENT_END) {
             if (open->count == 0) {
                 model->unmatched_ends++;
@@ -183,24 +183,6 @@ static void make_ranges(struct ss_model *model, const struct ss_nest *nest,
         range->end_ns = times->last_ns > range->begin_ns ? times->last_ns : range->begin_ns;
         range->flags |= SS_RANGE_END_UNSEEN;
     }
-}
-
-/* A counting sort by nest, which keeps the order of the file within each. */
-static struct ss_raw_event *order_events(const struct ss_load_tracks *tracks)
-{
-    size_t nests = tracks->nests.count, begin = 0;
-    size_t *next = ss_alloc((nests + 1) * sizeof *next);
-    for (size_t i = 0; i < nests; i++) {
-        next[i] = begin;
-        begin += tracks->nests.data[i].count;
-    }
-    struct ss_raw_event *ordered = ss_alloc((begin + 1) * sizeof *ordered);
-    for (size_t i = 0; i < tracks->events.count; i++) {
-        const struct ss_raw_event *event = &tracks->events.data[i];
-        ordered[next[event->nest]++] = *event;
-    }
-    ss_free(next);
-    return ordered;
 }
 
 /* --- the rest ------------------------------------------------------------------------------- */
@@ -251,19 +233,12 @@ void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
         order_values(model->values.data + tracks->first_value,
                      model->values.count - tracks->first_value, model->tracks.count);
     }
-    if (tracks->events.count == 0) {
-        return;
-    }
-    struct ss_raw_event *events = order_events(tracks);
-    ss_vec_fini(&tracks->events);
     struct open_ranges open = {0};
-    struct ss_raw_event *at = events;
     for (size_t i = 0; i < tracks->nests.count; i++) {
-        const struct ss_nest *nest = &tracks->nests.data[i];
-        ss_sort_by_time(at, nest->count, sizeof *at);
-        make_ranges(model, nest, at, times, &open);
-        at += nest->count;
+        struct ss_nest *nest = &tracks->nests.data[i];
+        ss_sort_by_time(nest->events.data, nest->events.count, sizeof *nest->events.data);
+        make_ranges(model, nest, times, &open);
+        ss_vec_fini(&nest->events);
     }
     ss_vec_fini(&open);
-    ss_free(events);
 }

@@ -9,20 +9,19 @@
 #include "base/vec.h"
 #include "model/model.h"
 
+/* The begin or end of a range as read. The time comes first: ss_sort_by_time wants it there. */
+struct ss_raw_event {
+    uint64_t time_ns;
+    uint32_t name, payload; /* ids of the model */
+    uint8_t kind;           /* enum ss_event_kind */
+    uint8_t flags;
+};
+
 /* Where ranges nest: a track, or one lane of it. */
 struct ss_nest {
     uint32_t track; /* of the model */
     uint16_t lane;
-    size_t count; /* of its events */
-};
-
-/* The begin or end of a range as read. The time comes first: ss_sort_by_time wants it there. */
-struct ss_raw_event {
-    uint64_t time_ns;
-    uint32_t nest;
-    uint32_t name, payload; /* ids of the model */
-    uint8_t kind;           /* enum ss_event_kind */
-    uint8_t flags;
+    struct ss_vec_of(struct ss_raw_event) events;
 };
 
 typedef struct ss_vec_of(uint32_t) ss_nests_by_lane; /* nest + 1 */
@@ -30,7 +29,6 @@ typedef struct ss_vec_of(uint32_t) ss_nests_by_lane; /* nest + 1 */
 struct ss_load_tracks {
     struct ss_vec_of(ss_nests_by_lane) lanes; /* by track of the model */
     struct ss_vec_of(struct ss_nest) nests;
-    struct ss_vec_of(struct ss_raw_event) events;
     size_t first_value, first_mark, first_flow, first_range; /* rows of other inputs lie before */
 };
 

@@ -9,7 +9,7 @@
 #include "wire/perfetto.h"
 
 enum {
-    KEPT_EVENTS = 1024, /* of capacity between units: there may be a thousand sequences */
+    KEPT_EVENTS = 1024, /* of capacity when few were used: there may be a thousand sequences */
     HEAD_BYTES = 2 + 6 + 2 + 2,
     EVENT_BYTES = 2 + 2 + 6 + 6, /* type, name, category at their longest */
     STAMP_BYTES = 3 + 1 + SS_WIRE_MAX_VARINT
@@ -26,7 +26,8 @@ void ss_sequence_fini(struct ss_sequence *sequence)
 
 void ss_sequence_clear_unit(struct ss_sequence *sequence)
 {
-    if (sequence->events.capacity > KEPT_EVENTS) {
+    if (sequence->events.capacity > KEPT_EVENTS &&
+        sequence->events.count < sequence->events.capacity / 4) {
         ss_vec_fini(&sequence->events);
     }
     ss_vec_clear(&sequence->events);

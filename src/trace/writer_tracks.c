@@ -139,16 +139,23 @@ static struct ss_track_uuids uuids_of(const struct ss_trace_writer *writer,
                                    .parent = parent != 0 ? writer->tracks.data[parent].uuid : 0};
 }
 
+static inline bool is_described(const struct ss_trace_writer *writer,
+                                const struct ss_writer_track *track)
+{
+    uint32_t thread = track->record.thread_ref;
+    bool renamed = thread != 0 && writer->threads.data[thread].changed;
+    return track->period == writer->definitions.period && !track->changed && !renamed;
+}
+
 /* Describes the track, and what it belongs to, when the period does not know it yet. */
 static void describe(struct ss_trace_writer *writer, uint32_t ref)
 {
     struct ss_writer_track *track = &writer->tracks.data[ref];
-    uint32_t period = writer->definitions.period;
-    uint32_t thread = track->record.thread_ref;
-    bool renamed = thread != 0 && writer->threads.data[thread].changed;
-    if (track->period == period && !track->changed && !renamed) {
+    if (is_described(writer, track)) {
         return;
     }
+    uint32_t period = writer->definitions.period;
+    uint32_t thread = track->record.thread_ref;
     if (track->record.parent_ref != 0) {
         describe(writer, track->record.parent_ref);
     }
@@ -297,6 +304,46 @@ static struct ss_sequence *own_sequence(struct ss_trace_writer *writer,
     return sequence;
 }
 
+/* The iid of a name that is as it was when this sequence last used it; 0: look further. */
+static inline uint32_t used_name(const struct ss_trace_writer *writer,
+                                 const struct ss_sequence *sequence, uint32_t ref)
+{
+    if (ref >= writer->names.count) {
+        return 0;
+    }
+    const struct ss_writer_name *name = &writer->names.data[ref];
+    uint32_t period = writer->definitions.period, iid = name->iid.iid;
+    const struct ss_iid_set *set = &sequence->names;
+    bool is_used = name->known && name->category == 0 && name->iid.period == period &&
+                   set->period == period && iid / 64 < set->words.count &&
+                   (set->words.data[iid / 64] >> iid % 64 & 1) != 0;
+    return is_used ? iid : 0;
+}
+
+/* Most events are no more than a time and a name that was used before. */
+static inline bool put_usual(struct ss_trace_writer *writer, struct ss_sequence *sequence,
+                             const struct ss_trace_event *event)
+{
+    bool is_end = event->kind == SS_EVENT_END;
+    if (event->payload.type != SS_VALUE_NONE || event->flags != 0 ||
+        (event->flow != SS_FLOW_NONE && !is_end)) {
+        return false;
+    }
+    uint32_t ref = is_end ? 0 : event->name_ref;
+    uint32_t iid = ref != 0 ? used_name(writer, sequence, ref) : 0;
+    if (ref != 0 && iid == 0) {
+        return false;
+    }
+    ss_vec_push(&sequence->events,
+                (struct ss_sequence_event){.time_ns = event->time_ns,
+                                           .order = (uint32_t)sequence->events.count,
+                                           .name_iid = iid,
+                                           .kind = (uint8_t)event->kind});
+    writer->unit.sequence_events++;
+    writer->unit.sequence_bytes += SMALL_EVENT_BYTES;
+    return true;
+}
+
 static enum ss_status put_own(struct ss_trace_writer *writer, struct ss_sequence *sequence,
                               const struct ss_trace_event *event, struct ss_error *err)
 {
@@ -410,10 +457,15 @@ enum ss_status ss_trace_writer_event(struct ss_trace_writer *writer,
         return ss_fail(err, SS_E_BUG, "event of unknown track %u, or one that takes none",
                        event->track_ref);
     }
-    describe(writer, event->track_ref);
-    struct ss_trace_event copy = complete_event(event);
+    if (!is_described(writer, track)) {
+        describe(writer, event->track_ref);
+    }
     struct ss_sequence *sequence = own_sequence(writer, track);
     writer->stats.events++;
+    if (sequence != NULL && put_usual(writer, sequence, event)) {
+        return SS_OK;
+    }
+    struct ss_trace_event copy = complete_event(event);
     return sequence != NULL ? put_own(writer, sequence, &copy, err)
                             : put_shared(writer, track, &copy, err);
 }

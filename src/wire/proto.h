@@ -149,8 +149,15 @@ bool ss_wire_get_varint_slow(struct ss_wire_cursor *cursor, uint64_t *value);
 
 static inline bool ss_wire_get_varint(struct ss_wire_cursor *cursor, uint64_t *value)
 {
-    if (cursor->at < cursor->end && *cursor->at < 0x80) {
-        *value = *cursor->at++;
+    const uint8_t *at = cursor->at;
+    if (at < cursor->end && at[0] < 0x80) {
+        *value = at[0];
+        cursor->at = at + 1;
+        return true;
+    }
+    if (cursor->end - at >= 2 && at[1] < 0x80) {
+        *value = (at[0] & 0x7fU) | (uint64_t)at[1] << 7;
+        cursor->at = at + 2;
         return true;
     }
     return ss_wire_get_varint_slow(cursor, value);
