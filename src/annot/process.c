@@ -392,13 +392,19 @@ __attribute__((destructor)) static void at_exit(void)
     }
 }
 
+static struct ss_ring_header nowhere;
+
+void ss_process_init_idle(void)
+{
+    ss_process_header = &nowhere;
+}
+
 void ss_process_init(void)
 {
     int saved = errno;
     ss_stamp_choose_clock();
     void *page =
         mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    static struct ss_ring_header nowhere;
     ss_process_header = page != MAP_FAILED ? page : &nowhere;
     state = ss_process_wiped_memory(sizeof *state);
     if (page != MAP_FAILED && state != NULL && ss_names_init() && getauxval(AT_SECURE) == 0) {

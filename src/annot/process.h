@@ -24,6 +24,8 @@ extern struct ss_ring_header *ss_process_header;
 
 /* Once, in the constructor. */
 void ss_process_init(void);
+/* Instead of it, where another library does the work: no file, a gate that stays closed. */
+void ss_process_init_idle(void);
 /* May names be kept at all? (Also where nothing can be recorded.) Else there is no lock either. */
 bool ss_process_is_set_up(void);
 void ss_process_lock(void);

@@ -10,6 +10,7 @@
 
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/first.h"
 #include "annot/schedule_text.h"
 #include "annot/sealed.h"
 #include "annot/steps.h"
@@ -341,6 +342,10 @@ static stepscope_runtime runtime = {.size = sizeof runtime,
 /* Before the constructors of whoever uses us. */
 __attribute__((constructor(101))) static void on_load(void)
 {
+    if (ss_first_find() != NULL) {
+        ss_process_init_idle();
+        return;
+    }
     ss_process_init();
     ss_thread_init();
     ss_steps_init(&steps, ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE));
@@ -350,5 +355,10 @@ __attribute__((constructor(101))) static void on_load(void)
 
 const stepscope_runtime *stepscope_runtime_get(uint32_t version)
 {
+    const stepscope_runtime *(*get)(uint32_t) = NULL;
+    *(void **)&get = ss_first_function("stepscope_runtime_get");
+    if (get != NULL) {
+        return get(version);
+    }
     return version == STEPSCOPE_RUNTIME_VERSION && runtime.gate != NULL ? &runtime : NULL;
 }

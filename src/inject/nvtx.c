@@ -7,6 +7,7 @@
  */
 #include <stdbool.h>
 
+#include "annot/first.h"
 #include "annot/thread.h"
 #include "inject/nvtx_extension.h"
 #include "inject/nvtx_tables.h"
@@ -59,6 +60,11 @@ int InitializeInjectionNvtx2(ss_nvtx_get_export_table *get)
     } tables[] = {{SS_NVTX_CORE, &ss_nvtx_core},     {SS_NVTX_CUDA, &ss_nvtx_cuda},
                   {SS_NVTX_OPENCL, &ss_nvtx_opencl}, {SS_NVTX_CUDART, &ss_nvtx_cudart},
                   {SS_NVTX_CORE2, &ss_nvtx_core2},   {SS_NVTX_SYNC, &ss_nvtx_sync}};
+    int (*first)(ss_nvtx_get_export_table *) = NULL;
+    *(void **)&first = ss_first_function("InitializeInjectionNvtx2");
+    if (first != NULL) {
+        return first(get);
+    }
     if (get == NULL || !ss_process_is_set_up()) {
         return 0;
     }
@@ -85,6 +91,11 @@ int InitializeInjectionNvtxExtension(struct ss_nvtx_extension *extension)
 {
     const struct ss_nvtx_table *table = NULL;
     uint16_t kind = 0;
+    int (*first)(struct ss_nvtx_extension *) = NULL;
+    *(void **)&first = ss_first_function("InitializeInjectionNvtxExtension");
+    if (first != NULL) {
+        return first(extension);
+    }
     if (extension == NULL || extension->size < sizeof *extension || !ss_process_is_set_up()) {
         return 0;
     }
