@@ -281,6 +281,10 @@ static void write_range(struct ss_annotation_tracks *tracks, const struct ss_ann
                                                                          : SS_EVENT_BEGIN,
                                   .flags = is_end && event->unseen_end ? SS_EVENT_END_UNSEEN : 0,
                                   .payload = payload_of(tracks, event)};
+    if (event->kind == SS_ANNOT_RANGE_BEGIN && event->id != 0) {
+        told.flow = SS_FLOW_THROUGH;
+        told.flow_id = event->id;
+    }
     write_event(tracks, &told);
 }
 

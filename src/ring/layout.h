@@ -220,6 +220,7 @@ enum ss_ring_value {
     SS_RING_VALUE_SIGNED,
     SS_RING_VALUE_DOUBLE, /* the bits of a double */
     SS_RING_VALUE_NAME,   /* a name */
+    SS_RING_VALUE_FLOW,   /* of PUSH: no payload, but the id of a flow that starts in the range */
     SS_RING_VALUE_COUNT
 };
 

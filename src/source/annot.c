@@ -204,6 +204,9 @@ static void take_value(struct ss_annot *annot, const struct ss_ring_record *reco
             type < SS_RING_VALUE_COUNT ? (enum ss_ring_value)type : SS_RING_VALUE_NONE;
         if (event->value_type == SS_RING_VALUE_NAME) {
             event->value = event->value < MAX_NAMES ? known_name(annot, (uint32_t)event->value) : 0;
+        } else if (event->value_type == SS_RING_VALUE_FLOW) {
+            event->id = record->type == SS_RING_PUSH ? event->value : event->id;
+            event->value_type = SS_RING_VALUE_NONE;
         }
     }
 }

@@ -13,6 +13,7 @@
 
 #include "annot/stamp.h"
 #include "base/clock.h"
+#include "fakes/itt_part.h"
 #include "ring/place.h"
 #include "source/ring_file.h"
 #include <stepscope/stepscope.h>
@@ -76,6 +77,59 @@ static void count(void)
     for (int i = 0; i < LOOPS; i++) {
         stepscope_count_i(counter, i);
     }
+}
+
+/* --- ITT: what its macros do ------------------------------------------------------------------ */
+
+static struct itt_part itt;
+static struct ss_itt_domain *itt_domain;
+static struct ss_itt_string *itt_string;
+static uint64_t itt_calls;
+
+static void itt_count_begin(ss_itt_in_domain domain, struct ss_itt_id id, struct ss_itt_id parent,
+                            ss_itt_in_string string)
+{
+    (void)domain;
+    (void)id;
+    (void)parent;
+    (void)string;
+    itt_calls++;
+}
+
+static void itt_count_end(ss_itt_in_domain domain)
+{
+    (void)domain;
+    itt_calls++;
+}
+
+static void pair_of_itt(void)
+{
+    static const struct ss_itt_id none;
+    for (int i = 0; i < LOOPS; i++) {
+        if (itt_domain->flags != 0 && ITT(&itt, task_begin) != NULL) {
+            ITT(&itt, task_begin)(itt_domain, none, none, itt_string);
+        }
+        __asm__ volatile("" : : : "memory");
+        if (itt_domain->flags != 0 && ITT(&itt, task_end) != NULL) {
+            ITT(&itt, task_end)(itt_domain);
+        }
+    }
+}
+
+static void count_of_itt(void)
+{
+    for (int i = 0; i < LOOPS; i++) {
+        ITT(&itt, counter_inc)(&itt.early_counter);
+    }
+}
+
+void __itt_api_init(struct ss_itt_global *global, int groups);
+
+static void meet_itt(void)
+{
+    __itt_api_init(&itt.global, -1);
+    itt_domain = ITT(&itt, domain_create)("bench");
+    itt_string = ITT(&itt, string_handle_create)("task");
 }
 
 static double once(void (*work)(void))
@@ -159,6 +213,14 @@ int main(void)
     double clocks = best(read_clock_twice);
     printf("annot_off_inline\t%.2f\n", best(pair_inline));
     printf("annot_off_library\t%.2f\n", best(pair_in_library));
+    itt_part_init(&itt);
+    itt_domain = &itt.early_domain;
+    printf("itt_alone_ns\t%.2f\n", best(pair_of_itt));
+    itt.pointers[ITT_task_begin] = (void *)itt_count_begin;
+    itt.pointers[ITT_task_end] = (void *)itt_count_end;
+    printf("itt_counted_ns\t%.2f\n", best(pair_of_itt));
+    meet_itt();
+    printf("itt_off\t%.2f\n", best(pair_of_itt));
     start(SS_RING_OVERWRITE);
     double pair = best(pair_inline);
     printf("annot_pair\t%.2f\ta pair takes %.2f ns, two clock reads %.2f\n", pair - 1.15 * clocks,
@@ -166,6 +228,8 @@ int main(void)
     printf("annot_pair_scope_ns\t%.2f\n", best(pair_of_scope));
     printf("annot_pair_payload_ns\t%.2f\n", best(pair_with_payload));
     printf("annot_counter\t%.2f\n", best(count));
+    printf("itt_pair\t%.2f\n", best(pair_of_itt));
+    printf("itt_counter_ns\t%.2f\n", best(count_of_itt));
     ss_ring_consumer_stop(&consumer);
     start(SS_RING_DROP_NEWEST);
     size_t bytes = 0;

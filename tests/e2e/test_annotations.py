@@ -23,7 +23,7 @@ class Trace:
 
     def __init__(self, tools, path):
         done = subprocess.run([tools / "trace_events", path], capture_output=True, text=True,
-                              check=True)
+                              errors="surrogateescape", check=True)
         self.rows = collections.defaultdict(list)
         for line in done.stdout.splitlines():
             row = json.loads(line)
