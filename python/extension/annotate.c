@@ -126,8 +126,8 @@ PyObject *ss_annotate_from(const struct ss_label *label)
 {
     struct annotate *self = new_annotate();
     if (self != NULL) {
-        self->label = *label;
-        Py_XINCREF(label->text);
+        self->label = ss_label_copy(label);
+        Py_XINCREF(self->label.text);
     }
     return (PyObject *)self;
 }
@@ -182,7 +182,8 @@ static void annotate_dealloc(PyObject *object)
 static PyObject *enter(struct annotate *self)
 {
     struct ss_label *label = &self->label;
-    if (__builtin_expect(label->text == NULL, 0) && ss_recording(STEPSCOPE_RANGES)) {
+    if (__builtin_expect(__atomic_load_n(&label->text, __ATOMIC_ACQUIRE) == NULL, 0) &&
+        ss_recording(STEPSCOPE_RANGES)) {
         ss_label_name_by_line(label);
     }
     if (!ss_scope_enter(label)) {

@@ -4,7 +4,8 @@
  * process (stepscope/stepscope.h), which is found at import and called through its table. Without
  * it, and while nothing is recorded, everything is a no-op.
  *
- * All of it runs under the GIL; the module does not say that it can do without.
+ * It runs under the GIL, and in interpreters without one: there, what threads share is found by
+ * single words (names.c), and functions and lines are not traced (tracing.h).
  */
 #ifndef SS_PYTHON_EXTENSION_H
 #define SS_PYTHON_EXTENSION_H
@@ -50,16 +51,25 @@ stepscope_name ss_name_of(PyObject *text);
  * is what came in place of the name when that is not a str (borrowed; NULL: nothing). */
 bool ss_label_parse(struct ss_label *label, const char *function, PyObject *const *args,
                     Py_ssize_t count, PyObject *keywords, PyObject **first);
-/* Gives a label without a name that of the line which calls. */
+/* Gives a label without a name that of the line which calls; of threads at once, the first's. */
 void ss_label_name_by_line(struct ss_label *label);
-/* Looks the name up when this is the first time that it is wanted. */
+/* Looks the name up when this is the first time that it is wanted. Threads that do so at once find
+ * the same. */
 static inline stepscope_name ss_label_name(struct ss_label *label)
 {
-    if (__builtin_expect(!label->is_known, 0)) {
-        label->name = ss_name_of(label->text);
-        label->is_known = true;
+    if (__builtin_expect(!__atomic_load_n(&label->is_known, __ATOMIC_ACQUIRE), 0)) {
+        __atomic_store_n(&label->name, ss_name_of(label->text), __ATOMIC_RELAXED);
+        __atomic_store_n(&label->is_known, true, __ATOMIC_RELEASE);
     }
-    return label->name;
+    return __atomic_load_n(&label->name, __ATOMIC_RELAXED);
+}
+/* A copy for another object. It looks its name up itself. */
+static inline struct ss_label ss_label_copy(const struct ss_label *label)
+{
+    return (struct ss_label){.text = __atomic_load_n(&label->text, __ATOMIC_ACQUIRE),
+                             .domain = label->domain,
+                             .payload = label->payload,
+                             .bits = label->bits};
 }
 static inline void ss_label_push(struct ss_label *label)
 {

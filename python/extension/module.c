@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* --- the runtime --- */
 
@@ -319,7 +320,17 @@ static PyObject *end(PyObject *module, PyObject *number)
 
 /* --- training --- */
 
-static bool is_marked; /* a step of this process has been announced */
+static pid_t marked_by; /* the process that has announced a step: a forked child begins anew */
+
+static bool is_marked(void)
+{
+    return __atomic_load_n(&marked_by, __ATOMIC_RELAXED) == getpid();
+}
+
+static void set_marked(void)
+{
+    __atomic_store_n(&marked_by, getpid(), __ATOMIC_RELAXED);
+}
 
 static bool read_number(PyObject *argument, const char *what, int64_t *number)
 {
@@ -345,12 +356,12 @@ static PyObject *step(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
     ss_tracing_step();
-    if (!is_marked && number == 0) {
+    if (!is_marked() && number == 0) {
         ss_runtime->step(0); /* nothing ends here */
     } else {
         ss_runtime->next_step(number);
     }
-    is_marked = true;
+    set_marked();
     Py_RETURN_NONE;
 }
 
@@ -369,9 +380,9 @@ static PyObject *epoch(PyObject *module, PyObject *args, PyObject *keywords)
     }
     ss_tracing_step();
     ss_runtime->begin_epoch(number, length, resumed_at);
-    if (!is_marked) {
+    if (!is_marked()) {
         ss_runtime->step(0);
-        is_marked = true;
+        set_marked();
     }
     Py_RETURN_NONE;
 }
@@ -461,6 +472,19 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "stepscope._stepscope",
                                         .m_size = -1, .m_methods = methods};
 
+/* Code objects that are chosen, their lines and what is open are kept without locks. */
+#ifdef Py_GIL_DISABLED
+static bool init_more(PyObject *module)
+{
+    return PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED) == 0;
+}
+#else
+static bool init_more(PyObject *module)
+{
+    return ss_tracing_init(module);
+}
+#endif
+
 #pragma GCC visibility push(default) /* Python 3.8 does not ask for it */
 PyMODINIT_FUNC PyInit__stepscope(void);
 #pragma GCC visibility pop
@@ -477,7 +501,7 @@ PyMODINIT_FUNC PyInit__stepscope(void)
     Py_INCREF(&ss_annotate_type);
     if (PyModule_AddObject(module, "annotate", (PyObject *)&ss_annotate_type) < 0 ||
         PyModule_AddIntConstant(module, "has_runtime", ss_runtime != &no_runtime) < 0 ||
-        !ss_tracing_init(module)) {
+        !init_more(module)) {
         Py_DECREF(module);
         return NULL;
     }

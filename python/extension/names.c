@@ -2,20 +2,14 @@
 /* Names, colours, domains and payloads, from Python's objects. */
 #include "extension.h"
 
-/* str objects seen lately, by address: the constants of the source. A reference keeps each at its
- * address while it is here. */
 enum { SEEN_LOG2 = 10, SEEN_COUNT = 1 << SEEN_LOG2 };
-static struct seen {
-    PyObject *text, *color, *category; /* the last two: the style that the name has been given */
-    stepscope_name name;
-} seen[SEEN_COUNT];
 
 static PyObject *domains; /* str → int */
 
-static struct seen *seen_at(PyObject *text)
+static size_t slot_of(PyObject *text)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
-    return &seen[mixed >> (64 - SEEN_LOG2)];
+    return (size_t)(mixed >> (64 - SEEN_LOG2));
 }
 
 static stepscope_name intern(PyObject *text)
@@ -37,20 +31,108 @@ static stepscope_name intern(PyObject *text)
     return name;
 }
 
+/* str objects seen lately, by address: the constants of the source. A reference keeps each at its
+ * address while it is here. */
+#ifdef Py_GIL_DISABLED
+/* Address << 16 | name, so that one load finds both. Whoever asks has the object, and what was
+ * freed at its address before has left its slot before. */
+static uint64_t seen[SEEN_COUNT];
+_Static_assert(sizeof(uintptr_t) == 8, "addresses have bits to spare");
+
 stepscope_name ss_name_of(PyObject *text)
 {
-    struct seen *entry = seen_at(text);
+    uint64_t *slot = &seen[slot_of(text)], address = (uintptr_t)text;
+    uint64_t word = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(word >> 16 == address && address != 0, 1)) {
+        return (stepscope_name)(word & 0xffff);
+    }
+    stepscope_name name = intern(text);
+    if (address >> 48 == 0 && name <= 0xffff) {
+        Py_INCREF(text);
+        word = __atomic_exchange_n(slot, address << 16 | name, __ATOMIC_ACQ_REL);
+        Py_XDECREF((PyObject *)(uintptr_t)(word >> 16)); // NOLINT(performance-no-int-to-ptr)
+    }
+    return name;
+}
+
+/* str → (colour, category), the style that the name has been given. */
+static PyObject *styles;
+enum { MAX_STYLES = 4096 };
+
+static bool has_style(PyObject *text, PyObject *color, PyObject *category)
+{
+    PyObject *known = NULL;
+    bool same = PyDict_GetItemRef(styles, text, &known) > 0 &&
+                PyTuple_GET_ITEM(known, 0) == (color != NULL ? color : Py_None) &&
+                PyTuple_GET_ITEM(known, 1) == (category != NULL ? category : Py_None);
+    Py_XDECREF(known);
+    PyErr_Clear();
+    return same;
+}
+
+static void keep_style(PyObject *text, PyObject *color, PyObject *category)
+{
+    PyObject *style =
+        PyTuple_Pack(2, color != NULL ? color : Py_None, category != NULL ? category : Py_None);
+    if (PyDict_Size(styles) >= MAX_STYLES) {
+        PyDict_Clear(styles);
+    }
+    if (style != NULL) {
+        PyDict_SetItem(styles, text, style);
+    }
+    Py_XDECREF(style);
+    PyErr_Clear();
+}
+
+static bool init_styles(void)
+{
+    styles = PyDict_New();
+    return styles != NULL;
+}
+#else
+static struct seen {
+    PyObject *text, *color, *category; /* the last two: the style that the name has been given */
+    stepscope_name name;
+} seen[SEEN_COUNT];
+
+stepscope_name ss_name_of(PyObject *text)
+{
+    struct seen *entry = &seen[slot_of(text)];
     if (__builtin_expect(entry->text == text, 1)) {
         return entry->name;
     }
+    stepscope_name name = intern(text);
     struct seen old = *entry;
     Py_INCREF(text);
-    *entry = (struct seen){.text = text, .name = intern(text)};
-    Py_XDECREF(old.text);
+    *entry = (struct seen){.text = text, .name = name};
+    Py_XDECREF(old.text); /* which may run anything */
     Py_XDECREF(old.color);
     Py_XDECREF(old.category);
-    return entry->name;
+    return name;
 }
+
+static bool has_style(PyObject *text, PyObject *color, PyObject *category)
+{
+    const struct seen *entry = &seen[slot_of(text)];
+    return entry->text == text && entry->color == color && entry->category == category;
+}
+
+static void keep_style(PyObject *text, PyObject *color, PyObject *category)
+{
+    struct seen *entry = &seen[slot_of(text)];
+    if (entry->text == text) {
+        Py_XINCREF(color);
+        Py_XINCREF(category);
+        Py_XSETREF(entry->color, color);
+        Py_XSETREF(entry->category, category);
+    }
+}
+
+static bool init_styles(void)
+{
+    return true;
+}
+#endif
 
 /* Takes a colour through stepscope._colors.argb: a name, "#rrggbb", or a number. */
 static bool argb_of(PyObject *color, uint32_t *argb)
@@ -79,8 +161,7 @@ static bool text_or_none(PyObject *value, const char *what)
 static bool give_style(PyObject *text, PyObject *color, PyObject *category)
 {
     stepscope_name name = ss_name_of(text);
-    struct seen *entry = seen_at(text);
-    if (entry->color == color && entry->category == category) {
+    if (has_style(text, color, category)) {
         return true;
     }
     uint32_t argb = 0;
@@ -94,13 +175,7 @@ static bool give_style(PyObject *text, PyObject *color, PyObject *category)
         return false;
     }
     ss_runtime->style(name, argb, category_text);
-    entry = seen_at(text); /* the import above may have run anything */
-    if (entry->text == text) {
-        Py_XINCREF(color);
-        Py_XINCREF(category);
-        Py_XSETREF(entry->color, color);
-        Py_XSETREF(entry->category, category);
-    }
+    keep_style(text, color, category);
     return true;
 }
 
@@ -112,9 +187,10 @@ stepscope_domain ss_domain_of(PyObject *text)
     if (!text_or_none(text, "domain")) {
         return (stepscope_domain)-1;
     }
+    /* Borrowed: numbers below 257 are never freed, and none leaves the dictionary. */
     PyObject *known = PyDict_GetItemWithError(domains, text);
-    if (known != NULL) {
-        return (stepscope_domain)PyLong_AsLong(known);
+    if (known != NULL || PyErr_Occurred()) {
+        return known != NULL ? (stepscope_domain)PyLong_AsLong(known) : (stepscope_domain)-1;
     }
     const char *bytes = PyUnicode_AsUTF8(text);
     if (bytes == NULL) {
@@ -294,16 +370,20 @@ static PyObject *line_of_caller(void)
 
 void ss_label_name_by_line(struct ss_label *label)
 {
-    label->text = line_of_caller();
-    if (label->text == NULL) {
+    PyObject *text = line_of_caller(), *none = NULL;
+    if (text == NULL) {
         PyErr_Clear();
-        label->text = PyUnicode_InternFromString("<no name>");
+        text = PyUnicode_InternFromString("<no name>");
     }
     PyErr_Clear();
+    if (!__atomic_compare_exchange_n(&label->text, &none, text, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        Py_XDECREF(text);
+    }
 }
 
 bool ss_names_init(void)
 {
     domains = PyDict_New();
-    return domains != NULL;
+    return domains != NULL && init_styles();
 }

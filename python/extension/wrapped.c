@@ -24,12 +24,13 @@ static PyObject *wrapped_vectorcall(PyObject *object, PyObject *const *args, siz
                                     PyObject *keywords)
 {
     struct wrapped *self = (struct wrapped *)object;
+    PyObject *function = __atomic_load_n(&self->function, __ATOMIC_ACQUIRE);
     if (!ss_recording(STEPSCOPE_RANGES)) {
-        return call(self->function, args, flags, keywords);
+        return call(function, args, flags, keywords);
     }
     stepscope_domain domain = self->label.domain;
     ss_label_push(&self->label);
-    PyObject *result = call(self->function, args, flags, keywords);
+    PyObject *result = call(function, args, flags, keywords);
     ss_runtime->pop(domain);
     return result;
 }
@@ -168,7 +169,7 @@ PyObject *ss_wrap_plain(PyObject *function, const struct ss_label *label)
     self->vectorcall = wrapped_vectorcall;
     self->function = function;
     self->weak_references = NULL;
-    self->label = *label;
+    self->label = ss_label_copy(label);
     Py_XINCREF(self->label.text);
     self->dict = PyDict_New();
     PyObject_GC_Track((PyObject *)self);
@@ -191,11 +192,10 @@ static bool is_plain(PyObject *function)
 
 PyObject *ss_wrap(PyObject *function, const struct ss_label *label)
 {
-    struct ss_label named = *label;
+    struct ss_label named = ss_label_copy(label);
     Py_XINCREF(named.text);
     if (named.text == NULL && PyCallable_Check(function)) {
         named.text = qualified_name(function);
-        named.is_known = false;
         PyErr_Clear();
     }
     PyObject *result = NULL;
@@ -222,8 +222,8 @@ PyObject *ss_python_retarget(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O", &ss_wrapped_type, &wrapper, &function)) {
         return NULL;
     }
-    PyObject *before = ((struct wrapped *)wrapper)->function;
     Py_INCREF(function);
-    ((struct wrapped *)wrapper)->function = function;
+    PyObject *before =
+        __atomic_exchange_n(&((struct wrapped *)wrapper)->function, function, __ATOMIC_ACQ_REL);
     return before; /* its reference is the caller's now */
 }

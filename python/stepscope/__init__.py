@@ -21,7 +21,10 @@ The annotations stay in the code: while nobody records they do nothing.
 try:
     from ._stepscope import annotate, begin, enabled, end, epoch, mark, phase, pop, push, step
     from . import _stepscope
-except ModuleNotFoundError:  # built without the headers of this Python
+except ImportError as error:
+    # Built without the headers of this Python; or an interpreter of its own within another
+    if not isinstance(error, ModuleNotFoundError) and "subinterpreter" not in str(error):
+        raise
     from ._without import (_stepscope, annotate, begin, enabled, end, epoch, mark, phase, pop,
                            push, step)
 

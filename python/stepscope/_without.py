@@ -1,13 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for the extension where it was not built: the same names, which record nothing."""
+"""Stands in for the extension, or for the parts of it that this interpreter does not have: the same
+names, which record nothing."""
 
 import os
 import sys
 
+
+def _reason():
+    if "stepscope._stepscope" in sys.modules:
+        return "functions and lines are not traced in a Python without the GIL"
+    try:
+        from importlib.util import find_spec
+        if find_spec("stepscope._stepscope") is not None:
+            return "annotations of an interpreter within another are not recorded"
+    except (ImportError, ValueError):
+        pass
+    return ("this Python package was built without the headers of Python, so that its "
+            "annotations are not recorded; install them and run: pip install --force-reinstall "
+            "--no-cache-dir stepscope")
+
+
 if "STEPSCOPE_RECORDING" in os.environ:
-    print("stepscope: this Python package was built without the headers of Python, so that its "
-          "annotations are not recorded; install them and run: pip install --force-reinstall "
-          "--no-cache-dir stepscope", file=sys.stderr)
+    print("stepscope: " + _reason(), file=sys.stderr)
 
 
 class annotate:

@@ -3,14 +3,17 @@
 how it is called."""
 
 import ast
+import collections
+import csv
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
-from interpreters import WORKLOADS, by_minor
+from interpreters import INTERPRETERS, WORKLOADS, by_minor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "stepscope"
@@ -40,10 +43,17 @@ def run_python(command, *arguments, path, **env):
                           env={**os.environ, "PYTHONPATH": str(path), **env})
 
 
-@pytest.fixture(scope="module", params=sorted(by_minor(), key=lambda v: int(v.split(".")[1])))
+def commands():
+    """One of each minor version, and those without a GIL: {"3.13": command, "3.13.5t": command}."""
+    free = {version: command for version, command in INTERPRETERS.items()
+            if version.endswith("t") and len(command) == 1}
+    return {**by_minor(), **free}
+
+
+@pytest.fixture(scope="module", params=sorted(commands(), key=lambda v: (len(v), v)))
 def python_and_path(request, tmp_path_factory):
     """An interpreter, and a folder from which it imports the package, built for it."""
-    command = by_minor()[request.param]
+    command = commands()[request.param]
     code = "import sysconfig; print(sysconfig.get_path('include'))"
     include = subprocess.run([*command, "-c", code], capture_output=True, text=True,
                              check=True).stdout.strip()
@@ -69,6 +79,9 @@ def test_annotations(python_and_path, fake):
 def test_tracing(python_and_path, fake):
     """Calls and lines of functions, without a change to them."""
     command, folder = python_and_path
+    if not run_python(command, "-c", "import stepscope; stepscope._stepscope._trace_lines",
+                      path=folder).returncode == 0:
+        pytest.skip("a Python without the GIL traces no functions")
     done = run_python(command, WORKLOADS / "tracing.py", fake, path=folder)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and len(lines) > 20, done.stdout + done.stderr
@@ -114,6 +127,79 @@ def test_a_program_records_itself(python_and_path, stepscope, tmp_path):
         found = stepscope("report", "--by", "range", "--format", "csv",
                           tmp_path / f"{name}.pftrace").stdout
         assert "train" in found
+
+
+THREADS = """
+import sys, sysconfig, threading
+import stepscope as s
+unnamed = s.annotate()
+shared = s.annotate('shared', color='red')
+@s.annotate
+def decorated(): pass
+start = threading.Barrier(8)
+def work(number):
+    start.wait()
+    for i in range(2000):
+        with s.annotate('n%d' % (i % 40), category='c%d' % (i % 7), color='blue'): pass
+        with shared: pass
+        with unnamed: pass
+        decorated()
+        if i % 100 == 0:
+            s.counter('figure', i)
+            s.mark('m', domain='d%d' % (i % 5))
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(bool(sysconfig.get_config_var('Py_GIL_DISABLED')) and sys._is_gil_enabled())
+"""
+
+
+def test_threads_at_once(python_and_path, stepscope, tmp_path):
+    command, folder = python_and_path
+    build = pathlib.Path(stepscope.path).resolve().parent
+    shutil.copytree(folder / "stepscope", tmp_path / "stepscope")
+    (tmp_path / "stepscope" / "libstepscope.so.0").symlink_to(build / "libstepscope.so.0")
+    path = tmp_path / "threads.pftrace"
+    done = stepscope("record", "-r", "10", "-o", path, "--", *command, "-W", "error", "-c", THREADS,
+                     env={"PYTHONPATH": str(tmp_path)}, timeout=120)
+    assert done.stdout == "False\n", done.stderr  # importing the package did not turn it on
+    said = stepscope("report", "--by", "range", path)
+    dropped = re.search(r"^Events .* dropped (\d+)", said.stdout + said.stderr, re.M)
+    if dropped.group(1) != "0":
+        pytest.skip("this machine was too busy: events were dropped, and counted")
+    table = stepscope("report", "--by", "range", "--group", "name", "--num-rows", "all",
+                      "--format", "csv", path).stdout
+    counts = collections.Counter()
+    for row in csv.DictReader(table.splitlines()):
+        if row["kind"] == "range":
+            counts[row["name"]] += int(row["count"])
+    assert counts["shared"] == counts["decorated"] == 16000, counts
+    assert sorted(counts.values()) == [400] * 40 + [16000] * 3, counts
+
+
+WITHIN = """
+import sys
+try: import _interpreters as i
+except ImportError: import _xxsubinterpreters as i
+import stepscope
+run = getattr(i, 'exec', None) or i.run_string
+for _ in range(3):
+    inner = i.create()
+    run(inner, '''import stepscope as s
+with s.annotate('x'): s.mark('y')
+s.step()
+open(%r, 'a').write('done ')''' % sys.argv[1])
+    i.destroy(inner)
+with stepscope.annotate('z'): pass
+"""
+
+
+def test_an_interpreter_within_another(python_and_path, tmp_path):
+    command, folder = python_and_path
+    done = run_python(command, "-c", WITHIN, tmp_path / "said", path=folder)
+    if "No module named '_xxsubinterpreters'" in done.stderr:
+        pytest.skip("this Python has no module to make interpreters with")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "said").read_text() == "done done done ", done.stderr
 
 
 def test_the_built_package_matches_the_interpreter():

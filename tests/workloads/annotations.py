@@ -467,6 +467,13 @@ def check_steps_and_epochs():
         stepscope.epoch(7, 12, resumed_at=4)
     equal(calls, ["epoch -1 12 0", "step 0", "next -1", "next 10", "next 0", "epoch -1 -1 0",
                   "epoch 7 12 4"])
+    with recording() as calls:  # a forked child has announced nothing yet
+        child = os.fork()
+        if child == 0:
+            stepscope.epoch()
+            said = fake.fake_log().decode().splitlines()
+            os._exit(0 if said == ["epoch -1 -1 0", "step 0"] else 1)
+        equal(os.waitpid(child, 0)[1], 0)
     raises(ValueError, "number must not be negative", stepscope.step, -1)
     raises(ValueError, "length must not be negative", stepscope.epoch, 1, -1)
     raises(TypeError, "", stepscope.step, "x")
