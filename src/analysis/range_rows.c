@@ -30,8 +30,9 @@ uint32_t *ss_range_same_paths(const struct ss_model *model, unsigned grouping)
     ss_intern_init(&keys);
     for (size_t i = 1; i < model->paths.count; i++) {
         const struct ss_model_path *path = &model->paths.data[i];
-        uint32_t key[2] = {(grouping & SS_GROUP_PATH) != 0 ? same[path->parent] : 0,
-                           by_name ? model->names.data[path->name].text : 0};
+        const struct ss_model_name *name = &model->names.data[by_name ? path->name : 0];
+        uint32_t key[4] = {(grouping & SS_GROUP_PATH) != 0 ? same[path->parent] : 0, name->text,
+                           name->file, name->line};
         uint32_t id = ss_intern_put(&keys, (const char *)key, sizeof key);
         if (id > firsts.count) {
             ss_vec_push(&firsts, (uint32_t)i);

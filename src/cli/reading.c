@@ -157,17 +157,24 @@ enum ss_status ss_reading_check_output(const struct ss_model *model, const char 
 int ss_reading_tell_problems(const struct ss_arguments *arguments,
                              const struct ss_selection *selection)
 {
+    const struct ss_model *model = selection->model;
+    bool has_ranges = model->ranges.count + model->marks.count > 0;
     struct ss_trust trust;
     struct ss_strbuf text;
+    bool told = false;
     ss_trust_init(&trust, selection);
     ss_strbuf_init(&text, 65536);
     for (size_t i = 0; i < trust.problems.count; i++) {
+        /* A program without Python that marks ranges has no samples, and is whole. */
+        if (trust.problems.data[i].kind == SS_PROBLEM_NO_SAMPLES && has_ranges) {
+            continue;
+        }
         ss_strbuf_clear(&text);
         ss_trust_problem_text(&trust.problems.data[i], &text);
         fprintf(stderr, "stepscope %s: %s\n", arguments->command->name, text.data);
+        told = true;
     }
-    int status = trust.problems.count > 0 ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
     ss_strbuf_fini(&text);
     ss_trust_fini(&trust);
-    return status;
+    return told ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
 }

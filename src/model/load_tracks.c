@@ -178,9 +178,11 @@ static void make_ranges(struct ss_model *model, const struct ss_nest *nest,
                                                            (outside ? SS_RANGE_OUTSIDE : 0))});
     }
     model->open_ranges += open->count;
+    uint64_t last_ns = times->last_ns;
     while (open->count > 0) {
         struct ss_model_range *range = &model->ranges.data[open->data[--open->count]];
-        range->end_ns = times->last_ns > range->begin_ns ? times->last_ns : range->begin_ns;
+        last_ns = range->begin_ns > last_ns ? range->begin_ns : last_ns; /* the innermost's */
+        range->end_ns = last_ns;
         range->flags |= SS_RANGE_END_UNSEEN;
     }
 }

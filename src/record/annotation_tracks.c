@@ -135,12 +135,16 @@ static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring
     }
 }
 
+static uint32_t plain_ref(struct ss_annotation_tracks *tracks, const char *text)
+{
+    struct name_key key = {.text = ss_intern_put(&tracks->names->texts, text, strlen(text))};
+    return name_ref(tracks, &key);
+}
+
 /* What has no name (there was no room for it) is called so. */
 static uint32_t other_ref(struct ss_annotation_tracks *tracks)
 {
-    static const char text[] = "<other>";
-    struct name_key key = {.text = ss_intern_put(&tracks->names->texts, text, sizeof text - 1)};
-    return name_ref(tracks, &key);
+    return plain_ref(tracks, "<other>");
 }
 
 static uint32_t ref_of(struct ss_annotation_tracks *tracks, uint32_t name)
@@ -288,12 +292,14 @@ static void write_range(struct ss_annotation_tracks *tracks, const struct ss_ann
     write_event(tracks, &told);
 }
 
-/* An arrow has to stand on something: an instant within the range that it passes through. */
+/* An arrow has to stand on something: an instant within the range that it passes through, with the
+ * range's name. */
 static void write_flow(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
+    uint32_t name = event->name != 0 ? ref_of(tracks, event->name) : plain_ref(tracks, "flow");
     struct ss_trace_event told = {.time_ns = event->time_ns,
                                   .track_ref = range_track(tracks, event),
-                                  .name_ref = ref_of(tracks, event->name),
+                                  .name_ref = name,
                                   .kind = SS_EVENT_INSTANT,
                                   .flow = event->detail == 2 ? SS_FLOW_END : SS_FLOW_THROUGH,
                                   .flow_id = event->id};
@@ -416,6 +422,8 @@ void ss_annotation_tracks_drained(struct ss_annotation_tracks *tracks)
 
 /* --- steps, epochs, phases ------------------------------------------------------------------- */
 
+enum { EPOCHS_RANK = -25 }; /* above their steps */
+
 static void end_sequence(struct ss_annotation_tracks *tracks, struct sequence *sequence,
                          uint64_t time_ns, bool unseen)
 {
@@ -436,7 +444,8 @@ static void follow(struct ss_annotation_tracks *tracks, struct sequence *sequenc
         sequence->track_ref =
             new_track(tracks, (struct ss_trace_track){.kind = kind,
                                                       .process_ref = tracks->process_ref,
-                                                      .name = ss_strview_of(name)});
+                                                      .name = ss_strview_of(name),
+                                                      .rank = name[0] == 'e' ? EPOCHS_RANK : 0});
     }
     end_sequence(tracks, sequence, begin->time_ns, false);
     struct ss_trace_event told = *begin;

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "platform/runtime_library.h"
+
+enum { LONGEST_EXEC_MS = 100 };
 
 const struct ss_child_env ss_child_env_table[] = {
 #define SS_CHILD_ENV(name, value, help) {#name, value, help, NULL},
@@ -112,6 +115,10 @@ void ss_launch_go(struct ss_launch *launch)
     char go = 'g';
     ssize_t written = write(launch->go_fd, &go, 1);
     (void)written; /* a program that is gone already is found by waitpid */
+    /* The other end closes when the program is there (or is not): what is read of the process from
+     * then on is the program's own. It is not waited for where that takes long. */
+    struct pollfd gone = {.fd = launch->go_fd, .events = 0};
+    poll(&gone, 1, LONGEST_EXEC_MS);
     close(launch->go_fd);
     launch->go_fd = -1;
 }

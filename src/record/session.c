@@ -199,7 +199,7 @@ static void start_sources(struct session *session, uint64_t since_ns)
 {
     session->sources =
         ss_record_sources_start(&session->context, session->options, session->processes, since_ns);
-    session->sources_due_ns = ss_record_sources_tick(session->sources, ss_clock_monotonic_ns());
+    session->sources_due_ns = 0; /* read first when the program is there */
 }
 
 static enum ss_status open_annotations(struct session *session, struct ss_error *err)

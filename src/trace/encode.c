@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/encode.h"
 
+#include <inttypes.h>
+
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "trace/profile.h"
 #include "wire/perfetto.h"
+
+enum { MAX_SHOWN_NAME = 100 };
 
 size_t ss_encode_packet_begin(struct ss_wire_buffer *out)
 {
@@ -43,6 +47,49 @@ void ss_encode_display_text(struct ss_wire_buffer *out, uint32_t number, struct 
     ss_strbuf_fini(&valid);
 }
 
+/* What viewers call a process: its command line as one types it, where its name is that of an
+ * interpreter or program which says little ("python train.py", not "python"). */
+static struct ss_strview shown_name(const struct ss_trace_process *process)
+{
+    struct ss_strview shown = process->cmdline;
+    size_t first = 0;
+    while (first < shown.length && shown.data[first] != ' ') {
+        first++;
+    }
+    size_t slash = first;
+    while (slash > 0 && shown.data[slash - 1] != '/') {
+        slash--;
+    }
+    shown.data += slash;
+    shown.length -= slash;
+    bool begins_with_name = process->name.length > 0 && shown.length >= process->name.length &&
+                            memcmp(shown.data, process->name.data, process->name.length) == 0;
+    if (!begins_with_name) {
+        shown = process->name;
+    }
+    if (shown.length == 0) {
+        return ss_strview_of("process"); /* it was gone before it could be asked */
+    }
+    shown.length = shown.length < MAX_SHOWN_NAME ? shown.length : MAX_SHOWN_NAME;
+    return shown;
+}
+
+void ss_encode_steps_folder(struct ss_wire_buffer *out, const struct ss_trace_process *process,
+                            uint64_t uuid)
+{
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, (size_t)SS_MAX_TEXT_BYTES * 2);
+    ss_strbuf_append_text(&name, "Steps of ");
+    if (process->label.length > 0) {
+        ss_strbuf_append_view(&name, process->label);
+        ss_strbuf_append_text(&name, ": ");
+    }
+    ss_strbuf_append_view(&name, shown_name(process));
+    ss_strbuf_append_format(&name, " %" PRId32, process->pid);
+    ss_encode_folder(out, uuid, (struct ss_strview){name.data, name.length}, 0);
+    ss_strbuf_fini(&name);
+}
+
 void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process *process,
                        uint64_t uuid, uint64_t parent_uuid)
 {
@@ -52,7 +99,7 @@ void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process
     size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_PROCESS);
     ss_wire_put_uint(out, SS_PF_PROCESS_PID, (uint64_t)(int64_t)process->pid);
     ss_encode_display_text(out, SS_PF_PROCESS_CMDLINE, process->cmdline);
-    ss_encode_display_text(out, SS_PF_PROCESS_NAME, process->name);
+    ss_encode_display_text(out, SS_PF_PROCESS_NAME, shown_name(process));
     ss_encode_display_text(out, SS_PF_PROCESS_LABELS, process->label);
     ss_wire_end(out, descriptor);
     ss_wire_put_uint(out, SS_PF_TRACK_CHILD_ORDERING, SS_PF_CHILDREN_EXPLICIT);
@@ -188,11 +235,26 @@ void ss_encode_trace_uuid(struct ss_wire_buffer *out, const uint64_t uuid[2])
     ss_wire_end(out, packet);
 }
 
-void ss_encode_track(struct ss_wire_buffer *out, uint64_t uuid, const char *name, bool is_counter)
+void ss_encode_folder(struct ss_wire_buffer *out, uint64_t uuid, struct ss_strview name,
+                      uint32_t rank)
 {
     size_t packet = ss_encode_packet_begin(out);
     size_t track = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
     ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
+    ss_encode_display_text(out, SS_PF_TRACK_NAME, name);
+    ss_wire_put_uint(out, SS_PF_TRACK_CHILD_ORDERING, SS_PF_CHILDREN_EXPLICIT);
+    ss_wire_put_uint(out, SS_PF_TRACK_RANK, rank);
+    ss_wire_end(out, track);
+    ss_wire_end(out, packet);
+}
+
+void ss_encode_track(struct ss_wire_buffer *out, uint64_t uuid, uint64_t parent_uuid,
+                     const char *name, bool is_counter)
+{
+    size_t packet = ss_encode_packet_begin(out);
+    size_t track = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
+    ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
+    ss_wire_put_uint(out, SS_PF_TRACK_PARENT, parent_uuid);
     ss_wire_put_text(out, SS_PF_TRACK_NAME, name);
     if (is_counter) {
         size_t counter = ss_wire_begin(out, SS_PF_TRACK_COUNTER);

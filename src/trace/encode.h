@@ -28,7 +28,15 @@ void ss_encode_counts(struct ss_wire_buffer *out, const struct ss_trace_counts *
 void ss_encode_attribute(struct ss_wire_buffer *out, const struct ss_trace_attribute *attribute);
 void ss_encode_trace_uuid(struct ss_wire_buffer *out, const uint64_t uuid[2]);
 /* A named track; `is_counter`: of counts. */
-void ss_encode_track(struct ss_wire_buffer *out, uint64_t uuid, const char *name, bool is_counter);
+void ss_encode_track(struct ss_wire_buffer *out, uint64_t uuid, uint64_t parent_uuid,
+                     const char *name, bool is_counter);
+/* A track that only holds others, for viewers. */
+void ss_encode_folder(struct ss_wire_buffer *out, uint64_t uuid, struct ss_strview name,
+                      uint32_t rank);
+/* That of a process's steps and phases: it stands beside the processes, since viewers sort what
+ * lies in a process below its threads. */
+void ss_encode_steps_folder(struct ss_wire_buffer *out, const struct ss_trace_process *process,
+                            uint64_t uuid);
 
 /* What comes behind the timestamp of an event packet. */
 void ss_encode_note_event(struct ss_wire_buffer *out, const struct ss_trace_note *note,

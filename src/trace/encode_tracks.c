@@ -27,7 +27,15 @@ static uint64_t pf_parent_of(const struct ss_trace_track *track, const struct ss
     if (uuids->parent != 0) {
         return uuids->parent;
     }
-    return uuids->thread != 0 && !on_top ? uuids->thread : uuids->process;
+    if (uuids->thread == 0 && uuids->process == 0) {
+        bool is_host = track->kind == SS_TRACK_GROUP &&
+                       ss_strview_equal(track->name, ss_strview_of(SS_HOST_TRACK_NAME));
+        return is_host ? 0 : uuids->host;
+    }
+    if (on_top) {
+        return uuids->steps;
+    }
+    return uuids->thread != 0 ? uuids->thread : uuids->process;
 }
 
 static void put_counter_descriptor(struct ss_wire_buffer *out, struct ss_strview unit)
@@ -55,7 +63,10 @@ static void put_descriptor(struct ss_wire_buffer *out, const struct ss_trace_tra
     size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
     ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
     ss_wire_put_nonzero(out, SS_PF_TRACK_PARENT, parent);
-    ss_encode_display_text(out, SS_PF_TRACK_NAME, track->name);
+    /* The default domain has no name; a row of its own needs one. */
+    const char *unnamed = track->kind == SS_TRACK_ASYNC ? "async ranges" : "ranges";
+    ss_encode_display_text(out, SS_PF_TRACK_NAME,
+                           track->name.length > 0 ? track->name : ss_strview_of(unnamed));
     if (track->kind == SS_TRACK_COUNTER) {
         put_counter_descriptor(out, track->unit);
     }

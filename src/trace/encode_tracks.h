@@ -12,6 +12,9 @@
 /* 0: none. */
 struct ss_track_uuids {
     uint64_t own, process, thread, parent; /* parent: of the GROUP track */
+    /* What viewers show around tracks that belong to nothing else, and around a process's steps and
+     * phases. */
+    uint64_t host, steps;
 };
 
 /* The packet that defines a track: Perfetto's descriptor, where the track is one to it, and our

@@ -175,4 +175,7 @@ enum {
     SS_MAX_SEQUENCE = 1000
 };
 
+/* What viewers show around the tracks of the machine. */
+#define SS_HOST_TRACK_NAME "host"
+
 #endif

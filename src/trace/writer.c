@@ -186,8 +186,14 @@ static void put_recording(struct ss_trace_writer *writer, struct ss_wire_buffer 
     for (size_t i = 0; i < writer->sources.count; i++) {
         ss_encode_source(out, &writer->sources.data[i]);
     }
-    ss_encode_track(out, ss_writer_track_uuid(writer, SS_LOST_TRACK), "lost samples", true);
-    ss_encode_track(out, ss_writer_track_uuid(writer, SS_NOTES_TRACK), "stepscope notes", false);
+    uint64_t recording = ss_writer_track_uuid(writer, SS_RECORDING_TRACK);
+    ss_encode_folder(out, ss_writer_track_uuid(writer, SS_HOST_TRACK),
+                     ss_strview_of(SS_HOST_TRACK_NAME), 1000);
+    ss_encode_folder(out, recording, ss_strview_of("recording"), 1001);
+    ss_encode_track(out, ss_writer_track_uuid(writer, SS_LOST_TRACK), recording, "lost samples",
+                    true);
+    ss_encode_track(out, ss_writer_track_uuid(writer, SS_NOTES_TRACK), recording, "stepscope notes",
+                    false);
 }
 
 uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t ref)

@@ -14,7 +14,8 @@
 struct ss_writer_process {
     struct ss_trace_process record; /* its texts are interned; ref 0: not known */
     uint64_t uuid;
-    uint32_t period; /* written in */
+    uint32_t period;       /* written in */
+    uint32_t steps_period; /* in which the folder of its steps and phases was described */
 };
 
 struct ss_writer_thread {
@@ -95,7 +96,13 @@ enum ss_status ss_writer_failed(const struct ss_trace_writer *writer, struct ss_
 enum ss_status ss_writer_make_room(struct ss_trace_writer *writer, struct ss_error *err);
 
 /* The tracks that belong to the recording as a whole. */
-enum { SS_LOST_TRACK = 1, SS_NOTES_TRACK = 2 };
+enum {
+    SS_LOST_TRACK = 1,
+    SS_NOTES_TRACK = 2,
+    SS_HOST_TRACK = 3,
+    SS_RECORDING_TRACK = 4,
+    SS_STEPS_TRACK = 5
+};
 uint64_t ss_writer_track_uuid(const struct ss_trace_writer *writer, uint64_t which);
 
 uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t ref); /* 0: none */

@@ -128,6 +128,27 @@ enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
     return SS_OK;
 }
 
+/* Of the folder around a process's steps and phases. */
+static uint64_t steps_uuid(const struct ss_trace_writer *writer, uint32_t process)
+{
+    uint64_t uuid = ss_writer_process_uuid(writer, process);
+    return (uuid & UINT64_C(0xffff000000000000)) |
+           (ss_hash_u64(uuid ^ SS_STEPS_TRACK) & UINT64_C(0xffffffffffff)) | 1;
+}
+
+static void describe_steps(struct ss_trace_writer *writer, const struct ss_writer_track *track)
+{
+    uint32_t ref = track->record.process_ref;
+    bool on_top = track->record.kind == SS_TRACK_STEPS || track->record.kind == SS_TRACK_PHASES;
+    if (!on_top || ref == 0 || track->record.parent_ref != 0 ||
+        writer->processes.data[ref].steps_period == writer->definitions.period) {
+        return;
+    }
+    struct ss_writer_process *process = &writer->processes.data[ref];
+    ss_encode_steps_folder(&writer->unit.descriptors, &process->record, steps_uuid(writer, ref));
+    process->steps_period = writer->definitions.period;
+}
+
 static struct ss_track_uuids uuids_of(const struct ss_trace_writer *writer,
                                       const struct ss_writer_track *track)
 {
@@ -136,6 +157,8 @@ static struct ss_track_uuids uuids_of(const struct ss_trace_writer *writer,
                                    .process =
                                        ss_writer_process_uuid(writer, track->record.process_ref),
                                    .thread = thread_uuid(writer, track->record.thread_ref),
+                                   .host = ss_writer_track_uuid(writer, SS_HOST_TRACK),
+                                   .steps = steps_uuid(writer, track->record.process_ref),
                                    .parent = parent != 0 ? writer->tracks.data[parent].uuid : 0};
 }
 
@@ -161,6 +184,7 @@ static void describe(struct ss_trace_writer *writer, uint32_t ref)
     }
     ss_writer_use_process(writer, track->record.process_ref);
     ss_writer_use_thread(writer, thread);
+    describe_steps(writer, track);
     struct ss_track_uuids uuids = uuids_of(writer, track);
     ss_encode_track_record(&writer->unit.descriptors, &track->record, &uuids);
     track->period = period;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/intern.h"
 #include "view/chrome_build.h"
 #include "view/json_text.h"
 #include "view/pair_ids.h"
@@ -209,27 +210,114 @@ static void write_ranges(struct rows *rows)
     }
 }
 
+static uint64_t moment(uint32_t track, uint64_t time_ns)
+{
+    return ss_hash_u64(time_ns ^ (uint64_t)track << 44);
+}
+
+/* The instants that flows stand on in a recording are left out: here an arrow ends at the range
+ * itself, and viewers would take the instant for it. */
 static void write_marks(struct rows *rows)
 {
     struct ss_chrome_writing *writing = rows->writing;
     const struct ss_model *model = writing->selection->model;
+    struct ss_pair_ids flows = {0};
+    for (size_t i = 0; i < model->flows.count; i++) {
+        *ss_pair_ids_at(&flows, moment(model->flows.data[i].track, model->flows.data[i].time_ns)) =
+            1;
+    }
     for (size_t i = 0; i < model->marks.count && !ss_sink_failed(writing->sink); i++) {
         const struct ss_model_mark *mark = &model->marks.data[i];
-        if (has_track(writing, mark->track)) {
+        bool of_flow = *ss_pair_ids_at(&flows, moment(mark->track, mark->time_ns)) != 0;
+        if (has_track(writing, mark->track) && !of_flow) {
             write_place(rows, "i", mark->track, 0, mark->time_ns);
             ss_sink_text(writing->sink, ",\"s\":\"t\"");
             write_what(writing, mark->name, mark->payload, false, 0);
         }
     }
+    ss_pair_ids_fini(&flows);
 }
+
+/* A point of an arrow. Recordings know nothing of each other's ids. */
+struct flow_point {
+    struct ss_model_flow flow;
+    uint32_t input;
+    bool in_range; /* viewers bind it to the range around it */
+};
 
 static int by_id_and_time(const void *left, const void *right)
 {
-    const struct ss_model_flow *a = left, *b = right;
-    if (a->id != b->id) {
-        return a->id < b->id ? -1 : 1;
+    const struct flow_point *a = left, *b = right;
+    if (a->input != b->input) {
+        return a->input < b->input ? -1 : 1;
     }
-    return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+    if (a->flow.id != b->flow.id) {
+        return a->flow.id < b->flow.id ? -1 : 1;
+    }
+    return (a->flow.time_ns > b->flow.time_ns) - (a->flow.time_ns < b->flow.time_ns);
+}
+
+static int by_row_and_time(const void *left, const void *right)
+{
+    const struct flow_point *a = left, *b = right;
+    uint64_t row_a = ss_pair(a->flow.track, a->flow.lane);
+    uint64_t row_b = ss_pair(b->flow.track, b->flow.lane);
+    if (row_a != row_b) {
+        return row_a < row_b ? -1 : 1;
+    }
+    return (a->flow.time_ns > b->flow.time_ns) - (a->flow.time_ns < b->flow.time_ns);
+}
+
+/* Ranges of a row come in order of their begins: a point is in one when the latest end of those
+ * that have begun lies behind it. */
+static void find_ranges_around(const struct ss_model *model, struct flow_point *points,
+                               size_t count)
+{
+    struct ss_pair_ids first_of_row = {0}; /* range + 1 */
+    for (size_t i = 0; i < model->ranges.count && count > 0; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        if (i == 0 || range->track != range[-1].track || range->lane != range[-1].lane) {
+            *ss_pair_ids_at(&first_of_row, ss_pair(range->track, range->lane)) = (uint32_t)i + 1;
+        }
+    }
+    qsort(points, count, sizeof *points, by_row_and_time);
+    size_t range = 0, end = 0;
+    uint64_t latest_ns = 0, row = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct ss_model_flow *flow = &points[i].flow;
+        if (ss_pair(flow->track, flow->lane) != row) {
+            row = ss_pair(flow->track, flow->lane);
+            uint32_t first = *ss_pair_ids_at(&first_of_row, row);
+            range = first != 0 ? first - 1 : model->ranges.count;
+            end = model->ranges.count;
+            latest_ns = 0;
+        }
+        for (; range < end && model->ranges.data[range].begin_ns <= flow->time_ns &&
+               ss_pair(model->ranges.data[range].track, model->ranges.data[range].lane) == row;
+             range++) {
+            const struct ss_model_range *begun = &model->ranges.data[range];
+            bool drawn = (begun->flags & SS_RANGE_OUTSIDE) == 0;
+            latest_ns = drawn && begun->end_ns > latest_ns ? begun->end_ns : latest_ns;
+        }
+        points[i].in_range = latest_ns > flow->time_ns;
+    }
+    ss_pair_ids_fini(&first_of_row);
+}
+
+/* An arrow has to stand on something: outside ranges on a slice as short as can be. */
+static void write_flow_point(struct rows *rows, const struct flow_point *point, const char *phase)
+{
+    struct ss_chrome_writing *writing = rows->writing;
+    const struct ss_model_flow *flow = &point->flow;
+    if (!point->in_range) {
+        write_place(rows, "X", flow->track, flow->lane, flow->time_ns);
+        ss_sink_text(writing->sink, ",\"dur\":0.001,\"cat\":\"flow\",\"name\":\"flow\"}");
+    }
+    uint64_t id =
+        point->input == 0 ? flow->id : ss_hash_u64(flow->id ^ (uint64_t)point->input << 48);
+    write_place(rows, phase, flow->track, flow->lane, flow->time_ns);
+    ss_sink_format(writing->sink, ",\"cat\":\"flow\",\"name\":\"flow\",\"id\":\"0x%" PRIx64 "\"%s}",
+                   id, phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
 /* Arrows need two ends: the first point of an id, those on the way, the last. */
@@ -238,31 +326,26 @@ static void write_flows(struct rows *rows)
     struct ss_chrome_writing *writing = rows->writing;
     const struct ss_model *model = writing->selection->model;
     size_t count = 0;
-    struct ss_model_flow *flows = ss_alloc((model->flows.count + 1) * sizeof *flows);
+    struct flow_point *points = ss_alloc((model->flows.count + 1) * sizeof *points);
     for (size_t i = 0; i < model->flows.count; i++) {
-        if (has_track(writing, model->flows.data[i].track)) {
-            flows[count++] = model->flows.data[i];
+        const struct ss_model_flow *flow = &model->flows.data[i];
+        if (has_track(writing, flow->track)) {
+            points[count++] =
+                (struct flow_point){*flow, model->tracks.data[flow->track].input, false};
         }
     }
-    if (count > 1) {
-        qsort(flows, count, sizeof *flows, by_id_and_time);
-    }
+    find_ranges_around(model, points, count);
+    qsort(points, count, sizeof *points, by_id_and_time);
     for (size_t i = 0; i < count && !ss_sink_failed(writing->sink); i++) {
-        bool first = i == 0 || flows[i - 1].id != flows[i].id;
-        bool last = i + 1 == count || flows[i + 1].id != flows[i].id;
-        if (first && last) {
-            continue;
+        const struct flow_point *at = &points[i];
+        bool first = i == 0 || at[-1].flow.id != at->flow.id || at[-1].input != at->input;
+        bool last = i + 1 == count || at[1].flow.id != at->flow.id || at[1].input != at->input;
+        if (!first || !last) {
+            const char *phase = first ? "s" : last ? "f" : "t";
+            write_flow_point(rows, at, phase);
         }
-        write_place(rows,
-                    first  ? "s"
-                    : last ? "f"
-                           : "t",
-                    flows[i].track, flows[i].lane, flows[i].time_ns);
-        ss_sink_format(writing->sink,
-                       ",\"cat\":\"flow\",\"name\":\"flow\",\"id\":\"0x%" PRIx64 "\"%s}",
-                       flows[i].id, last ? ",\"bp\":\"e\"" : "");
     }
-    ss_free(flows);
+    ss_free(points);
 }
 
 /* --- counters ------------------------------------------------------------------------------- */

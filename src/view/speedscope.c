@@ -9,23 +9,13 @@
 #include "view/json_text.h"
 #include "view/pair_ids.h"
 #include "view/shown.h"
-#include "view/spans.h"
-
-struct writing {
-    const struct ss_selection *selection;
-    const struct ss_speedscope_options *options;
-    struct ss_sink *sink;
-    struct ss_spans spans;
-    ss_span_list list;
-    uint32_t *number_of_frame; /* by model frame: number in "frames" + 1 */
-    struct ss_vec_of(uint32_t) path;
-    bool any_profile;
-};
+#include "view/speedscope_build.h"
 
 /* ---- frames ---------------------------------------------------------------------------- */
 
 /* Frames that look the same get one number. */
-static uint64_t look_of(const struct writing *writing, const struct ss_model_frame *frame)
+static uint64_t look_of(const struct ss_speedscope_writing *writing,
+                        const struct ss_model_frame *frame)
 {
     const struct ss_frame_style *style = &writing->options->style;
     uint32_t name = frame->function != 0 ? frame->function : frame->name;
@@ -35,14 +25,19 @@ static uint64_t look_of(const struct writing *writing, const struct ss_model_fra
     return ss_hash_u64(ss_pair(name, file)) + line * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static void write_frame(struct writing *writing, const struct ss_model_frame *frame, bool first)
+void ss_speedscope_begin_frame(struct ss_speedscope_writing *writing, struct ss_strview name)
+{
+    ss_sink_text(writing->sink, writing->frame_count++ == 0 ? "\n{\"name\":" : ",\n{\"name\":");
+    ss_json_write_string(writing->sink, name);
+}
+
+static void write_frame(struct ss_speedscope_writing *writing, const struct ss_model_frame *frame)
 {
     const struct ss_model *model = writing->selection->model;
     struct ss_strview file = ss_frame_file(model, frame, &writing->options->style);
     int32_t line = ss_frame_line(frame, &writing->options->style);
     uint32_t name = frame->function != 0 ? frame->function : frame->name;
-    ss_sink_text(writing->sink, first ? "\n{\"name\":" : ",\n{\"name\":");
-    ss_json_write_string(writing->sink, ss_intern_get(&model->strings, name));
+    ss_speedscope_begin_frame(writing, ss_intern_get(&model->strings, name));
     if (file.length > 0) {
         ss_sink_text(writing->sink, ",\"file\":");
         ss_json_write_string(writing->sink, file);
@@ -54,12 +49,11 @@ static void write_frame(struct writing *writing, const struct ss_model_frame *fr
 }
 
 /* All frames of selected stacks; every stack node is looked at once. */
-static void write_frames(struct writing *writing)
+static void write_frames(struct ss_speedscope_writing *writing)
 {
     const struct ss_model *model = writing->selection->model;
     bool *seen = ss_alloc_zero(model->stacks.count + 1, sizeof *seen);
     struct ss_pair_ids looks = {0};
-    uint32_t count = 0;
     ss_sink_text(writing->sink, "\"shared\":{\"frames\":[");
     for (size_t i = 0; i < model->totals.count; i++) {
         uint32_t stack = writing->selection->totals[i] ? model->totals.data[i].stack : 0;
@@ -71,12 +65,13 @@ static void write_frames(struct writing *writing)
             }
             uint32_t *number = ss_pair_ids_at(&looks, look_of(writing, &model->frames.data[frame]));
             if (*number == 0) {
-                write_frame(writing, &model->frames.data[frame], count == 0);
-                *number = ++count;
+                write_frame(writing, &model->frames.data[frame]);
+                *number = writing->frame_count;
             }
             writing->number_of_frame[frame] = *number;
         }
     }
+    ss_speedscope_range_frames(writing);
     ss_sink_text(writing->sink, "]},\n");
     ss_pair_ids_fini(&looks);
     ss_free(seen);
@@ -84,7 +79,7 @@ static void write_frames(struct writing *writing)
 
 /* ---- profiles -------------------------------------------------------------------------- */
 
-static void write_stack(struct writing *writing, uint32_t stack, bool first)
+static void write_stack(struct ss_speedscope_writing *writing, uint32_t stack, bool first)
 {
     const struct ss_model *model = writing->selection->model;
     ss_vec_clear(&writing->path);
@@ -98,41 +93,60 @@ static void write_stack(struct writing *writing, uint32_t stack, bool first)
     ss_sink_text(writing->sink, "]");
 }
 
-static void begin_profile(struct writing *writing, uint32_t thread, const char *unit,
+void ss_speedscope_append_owner(const struct ss_model *model, uint32_t process, uint32_t thread,
+                                struct ss_strbuf *name)
+{
+    const struct ss_model_process *of = &model->processes.data[process];
+    const struct ss_model_thread *row = &model->threads.data[thread];
+    if (process == 0) {
+        ss_strbuf_append_text(name, thread == 0 ? "Host " : "");
+    } else if (of->pid >= 0) {
+        ss_strbuf_append_format(name, "Process %" PRId32 " ", of->pid);
+    }
+    if (of->label != 0) {
+        ss_strbuf_append_format(name, "(%s) ", ss_model_text(model, of->label));
+    }
+    if (thread == 0) {
+        return;
+    }
+    ss_strbuf_append_text(name, "Thread");
+    if (row->tid >= 0) {
+        ss_strbuf_append_format(name, " %" PRId64, row->tid);
+    }
+    if (row->name != 0) {
+        ss_strbuf_append_text(name, " \"");
+        ss_strbuf_append_view(name, ss_intern_get(&model->strings, row->name));
+        ss_strbuf_append_text(name, "\"");
+    }
+}
+
+void ss_speedscope_begin_profile(struct ss_speedscope_writing *writing, const char *type,
+                                 struct ss_strview name, const char *unit, uint64_t start,
+                                 uint64_t end)
+{
+    ss_sink_text(writing->sink, writing->any_profile ? ",\n" : "\n");
+    writing->any_profile = true;
+    ss_sink_format(writing->sink, "{\"type\":\"%s\",\"name\":", type);
+    ss_json_write_string(writing->sink, name);
+    ss_sink_format(writing->sink,
+                   ",\"unit\":\"%s\",\"startValue\":%" PRIu64 ",\"endValue\":%" PRIu64 ",\n", unit,
+                   start, end);
+}
+
+static void begin_profile(struct ss_speedscope_writing *writing, uint32_t thread, const char *unit,
                           uint64_t start, uint64_t end)
 {
     const struct ss_model *model = writing->selection->model;
-    const struct ss_model_thread *row = &model->threads.data[thread];
-    const struct ss_model_process *process = &model->processes.data[row->process];
     struct ss_strbuf name;
     ss_strbuf_init(&name, 64 * 1024);
-    if (process->pid >= 0) {
-        ss_strbuf_append_format(&name, "Process %" PRId32 " ", process->pid);
-    }
-    if (process->label != 0) {
-        ss_strbuf_append_format(&name, "(%s) ", ss_model_text(model, process->label));
-    }
-    ss_strbuf_append_text(&name, "Thread");
-    if (row->tid >= 0) {
-        ss_strbuf_append_format(&name, " %" PRId64, row->tid);
-    }
-    if (row->name != 0) {
-        ss_strbuf_append_text(&name, " \"");
-        ss_strbuf_append_view(&name, ss_intern_get(&model->strings, row->name));
-        ss_strbuf_append_text(&name, "\"");
-    }
-    ss_sink_text(writing->sink, writing->any_profile ? ",\n" : "\n");
-    writing->any_profile = true;
-    ss_sink_text(writing->sink, "{\"type\":\"sampled\",\"name\":");
-    ss_json_write_string(writing->sink, (struct ss_strview){name.data, name.length});
-    ss_sink_format(writing->sink,
-                   ",\"unit\":\"%s\",\"startValue\":%" PRIu64 ",\"endValue\":%" PRIu64
-                   ",\n\"samples\":[",
-                   unit, start, end);
+    ss_speedscope_append_owner(model, model->threads.data[thread].process, thread, &name);
+    ss_speedscope_begin_profile(writing, "sampled", (struct ss_strview){name.data, name.length},
+                                unit, start, end);
+    ss_sink_text(writing->sink, "\"samples\":[");
     ss_strbuf_fini(&name);
 }
 
-static void write_timed(struct writing *writing, uint32_t thread)
+static void write_timed(struct ss_speedscope_writing *writing, uint32_t thread)
 {
     ss_spans_of_thread(&writing->spans, thread, &writing->list);
     const ss_span_list *list = &writing->list;
@@ -166,7 +180,8 @@ struct chains {
     uint32_t *head, *next;
 };
 
-static void write_untimed(struct writing *writing, uint32_t thread, const struct chains *chains)
+static void write_untimed(struct ss_speedscope_writing *writing, uint32_t thread,
+                          const struct chains *chains)
 {
     const struct ss_model *model = writing->selection->model;
     uint64_t sum = 0;
@@ -190,7 +205,7 @@ static void write_untimed(struct writing *writing, uint32_t thread, const struct
     ss_sink_text(writing->sink, "]}");
 }
 
-static void chain_totals(const struct writing *writing, struct chains *chains)
+static void chain_totals(const struct ss_speedscope_writing *writing, struct chains *chains)
 {
     const struct ss_model *model = writing->selection->model;
     chains->head = ss_alloc_zero(model->threads.count + 1, sizeof *chains->head);
@@ -203,7 +218,7 @@ static void chain_totals(const struct writing *writing, struct chains *chains)
     }
 }
 
-static void write_profiles(struct writing *writing)
+static void write_profiles(struct ss_speedscope_writing *writing)
 {
     const struct ss_model *model = writing->selection->model;
     struct chains chains;
@@ -218,12 +233,13 @@ static void write_profiles(struct writing *writing)
             write_timed(writing, thread);
         }
     }
+    ss_speedscope_write_ranges(writing);
     ss_sink_text(writing->sink, "]}\n");
     ss_free(chains.head);
     ss_free(chains.next);
 }
 
-static void write_head(struct writing *writing)
+static void write_head(struct ss_speedscope_writing *writing)
 {
     struct ss_trust trust;
     ss_trust_init(&trust, writing->selection);
@@ -243,20 +259,22 @@ enum ss_status ss_view_speedscope(const struct ss_selection *selection,
                                   const struct ss_speedscope_options *options, struct ss_sink *sink,
                                   struct ss_error *err)
 {
-    if (selection->shown == 0) {
+    if (selection->shown == 0 && !ss_speedscope_has_ranges(selection)) {
         return ss_fail_no_samples(selection, err);
     }
-    struct writing writing = {
+    struct ss_speedscope_writing writing = {
         .selection = selection,
         .options = options,
         .sink = sink,
-        .number_of_frame = ss_alloc_zero(selection->model->frames.count + 1, sizeof(uint32_t))};
+        .number_of_frame = ss_alloc_zero(selection->model->frames.count + 1, sizeof(uint32_t)),
+        .number_of_name = ss_alloc_zero(selection->model->names.count + 1, sizeof(uint32_t))};
     ss_spans_init(&writing.spans, selection);
     write_head(&writing);
     write_frames(&writing);
     write_profiles(&writing);
     ss_spans_fini(&writing.spans);
     ss_free(writing.number_of_frame);
+    ss_free(writing.number_of_name);
     ss_vec_fini(&writing.list);
     ss_vec_fini(&writing.path);
     return SS_OK;

@@ -43,9 +43,10 @@ def _owner_and_path(tracks, track):
     while True:
         if track.HasField("process"):
             return track.process.pid, names
-        if track.name:
-            names.insert(0, track.name)
         parent = tracks.get(track.parent_uuid)
+        # The outermost folder ("host", "recording") is for viewers.
+        if track.name and (parent is not None or track.HasField("counter")):
+            names.insert(0, track.name)
         if parent is None:
             return 0, names
         track = parent

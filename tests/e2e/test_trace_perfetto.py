@@ -2,7 +2,12 @@
 """The native trace as Perfetto's own published schema sees it (package `perfetto`)."""
 
 import collections
+import os
+import pathlib
+import signal
+import subprocess
 import sys
+import time
 import zlib
 
 import pytest
@@ -257,14 +262,17 @@ def test_tracks_have_no_unknown_fields(tracks):
     assert set(tracks.found) == {("packet", OURS)}
 
 
+STEPS_FOLDER = "Steps of train.py 4242"
+
+
 def test_slices_are_where_they_belong(tracks):
     slices, left_open = tracks.slices()
     start = min(begin for _, _, begin, _, _ in slices)
     found = collections.Counter((tracks.path(uuid), name) for uuid, name, *_ in slices)
     assert found == {
-        (("train.py", "step"), "step 1"): 1, (("train.py", "step"), "step 2"): 1,
-        (("train.py", "step"), "step 3"): 1,
-        (("train.py", "phase"), "forward"): 3, (("train.py", "phase"), "backward"): 3,
+        ((STEPS_FOLDER, "step"), "step 1"): 1, ((STEPS_FOLDER, "step"), "step 2"): 1,
+        ((STEPS_FOLDER, "step"), "step 3"): 1,
+        ((STEPS_FOLDER, "phase"), "forward"): 3, ((STEPS_FOLDER, "phase"), "backward"): 3,
         (("train.py", "MainThread"), "forward"): 3, (("train.py", "MainThread"), "attention"): 6,
         (("train.py", "MainThread"), "backward"): 3, (("train.py", "MainThread"), "update"): 3,
         (("train.py", "MainThread", "oneDNN"), "matmul"): 3,
@@ -280,16 +288,22 @@ def test_slices_are_where_they_belong(tracks):
 
 
 def test_tracks_are_ordered_for_people(tracks):
-    """Steps and phases on top, then the threads, then the rest; the host behind the processes."""
+    """Steps and phases in a folder on top; in a process the threads, then the rest; all of the host
+    in one folder."""
     process = next(t for t in tracks.descriptors.values() if t.HasField("process"))
     assert process.child_ordering == process.EXPLICIT
     children = [t for t in tracks.descriptors.values() if t.parent_uuid == process.uuid]
     assert len({t.name for t in children if t.name == "fetches"}) == 1
     order = [t.name or t.thread.thread_name
              for t in sorted(children, key=lambda t: t.sibling_order_rank)]
-    assert order[:4] == ["step", "phase", "MainThread", "loader"]
-    assert order[4] == "fetches" and set(order[-2:]) == {"loss", "tokens"}
-    host = next(t for t in tracks.descriptors.values() if t.name == "host")
+    assert order[:2] == ["MainThread", "loader"]
+    assert order[2] == "fetches" and set(order[-2:]) == {"loss", "tokens"}
+    steps = next(t for t in tracks.descriptors.values() if t.name == STEPS_FOLDER)
+    assert not steps.parent_uuid and steps.child_ordering == steps.EXPLICIT
+    lanes = [t for t in tracks.descriptors.values() if t.parent_uuid == steps.uuid]
+    assert [t.name for t in sorted(lanes, key=lambda t: t.sibling_order_rank)] == ["step", "phase"]
+    host = next(t for t in tracks.descriptors.values() if t.name == "host" and any(
+        child.parent_uuid == t.uuid for child in tracks.descriptors.values()))
     assert not host.parent_uuid and host.sibling_order_rank == 1000
     assert host.child_ordering == host.EXPLICIT
 
@@ -330,3 +344,245 @@ def test_compat_export_keeps_what_lies_on_tracks(stepscope, source_dir, tracks, 
     assert {again.path(uuid): values for uuid, values in again.values.items()
             if uuid in again.descriptors} == {
         tracks.path(uuid): values for uuid, values in tracks.values.items()}
+
+
+# --- real recordings, field by field --------------------------------------------------------------
+
+
+class Strict:
+    """Reads a trace as an importer does and refuses what one would have to guess: state that was
+    not set up, ids before their definition, events of tracks that are not there, ends without
+    begins."""
+
+    FORBIDDEN_BESIDE = {"stack_sample", "track_event", "perf_sample"}
+
+    def __init__(self, path, whole=True):
+        self.found = collections.Counter()
+        self.descriptors = {}
+        self.state = {}  # by sequence: interned entries, clock, default track
+        self.events = collections.defaultdict(list)  # by track
+        self.kinds = collections.defaultdict(set)
+        self.flows = collections.defaultdict(list)
+        self.order = 0
+        for packet in packets_of(path):
+            self.take(packet)
+        assert set(self.found) <= {("packet", OURS)}, self.found
+        self.check_descriptors()
+        self.left_open = self.check_balance()
+        self.check_flows()
+        if whole:
+            assert not self.left_open, self.left_open
+
+    def take(self, packet):
+        unknown_fields(packet, "packet", self.found)
+        identity = packet.trusted_packet_sequence_id
+        if not identity:  # the frame of a unit, facts of the whole recording
+            assert {d.name for d, _ in packet.ListFields()} <= {
+                "synchronization_marker", "trace_uuid", "trace_attributes"}
+            return
+        if packet.sequence_flags & 1:
+            self.state[identity] = {"interned": {}, "clock": None, "track": None}
+        assert identity in self.state, "the first packet of a sequence clears its state"
+        assert packet.sequence_flags & 3 or packet.HasField("clock_snapshot")
+        state = self.state[identity]
+        defaults = packet.trace_packet_defaults
+        if defaults.HasField("track_event_defaults"):
+            state["track"] = defaults.track_event_defaults.track_uuid
+        if packet.HasField("trace_packet_defaults"):
+            assert defaults.timestamp_clock_id == 64
+        self.take_clocks(packet, state)
+        for descriptor, entries in packet.interned_data.ListFields():
+            for entry in entries:
+                assert entry.iid
+                key = descriptor.name, entry.iid
+                assert state["interned"].setdefault(key, entry) == entry, "one id, two meanings"
+                self.check_interned(descriptor.name, entry, state)
+        payloads = {d.name for d, _ in packet.ListFields()} & self.FORBIDDEN_BESIDE
+        assert len(payloads) <= 1
+        if packet.HasField("track_descriptor"):
+            self.take_descriptor(packet.track_descriptor)
+        if payloads:
+            time = self.time(packet, state)
+            if packet.HasField("track_event"):
+                self.take_event(packet.track_event, time, state)
+            elif packet.HasField("stack_sample"):
+                self.take_sample(packet.stack_sample, state)
+        else:
+            assert not packet.HasField("timestamp") or packet.HasField("clock_snapshot")
+
+    @staticmethod
+    def take_clocks(packet, state):
+        if not packet.HasField("clock_snapshot"):
+            return
+        clocks = {clock.clock_id: clock for clock in packet.clock_snapshot.clocks}
+        assert set(clocks) in ({64, 3, 6, 5, 1}, {64, 3}) and clocks[64].is_incremental
+        assert all(clock.timestamp for clock in clocks.values())
+        assert clocks[64].timestamp == clocks[3].timestamp
+        state["clock"] = clocks[64].timestamp
+
+    @staticmethod
+    def time(packet, state):
+        assert packet.HasField("timestamp")
+        if packet.timestamp_clock_id == 3:
+            assert packet.timestamp
+            return packet.timestamp
+        assert packet.timestamp_clock_id == 0 and state["clock"]
+        state["clock"] += packet.timestamp
+        assert packet.timestamp < 1 << 62
+        return state["clock"]
+
+    @staticmethod
+    def check_interned(kind, entry, state):
+        def needs(table, iid):
+            assert (table, iid) in state["interned"], (kind, table, iid)
+        if kind == "frames":
+            needs("function_names", entry.function_name_id)
+            needs("mappings", entry.mapping_id)
+        elif kind == "callstacks":
+            assert entry.frame_ids
+            for iid in entry.frame_ids:
+                needs("frames", iid)
+        elif kind == "mappings":
+            for iid in entry.path_string_ids:
+                needs("mapping_paths", iid)
+
+    def take_sample(self, sample, state):
+        assert sample.primary_weight
+        assert ("stack_sample_task_contexts", sample.task_context_iid) in state["interned"]
+        if sample.callstack_iid:
+            assert ("callstacks", sample.callstack_iid) in state["interned"]
+
+    def take_descriptor(self, descriptor):
+        assert descriptor.uuid
+        known = self.descriptors.setdefault(descriptor.uuid, descriptor)
+        assert known.parent_uuid == descriptor.parent_uuid
+        assert known.HasField("counter") == descriptor.HasField("counter")
+        self.descriptors[descriptor.uuid] = descriptor
+
+    def take_event(self, event, time, state):
+        uuid = event.track_uuid if event.HasField("track_uuid") else state["track"]
+        assert uuid in self.descriptors, "an event of a track that is not described yet"
+        self.order += 1
+        named = event.HasField("name") or event.HasField("name_iid")
+        if event.HasField("name_iid"):
+            assert ("event_names", event.name_iid) in state["interned"]
+        for iid in event.category_iids:
+            assert ("event_categories", iid) in state["interned"]
+        for annotation in event.debug_annotations:
+            assert annotation.name and annotation.WhichOneof("value")
+        is_counter = self.descriptors[uuid].HasField("counter")
+        if event.type == event.TYPE_COUNTER:
+            assert is_counter and event.WhichOneof("counter_value_field") and not named
+        else:
+            assert not is_counter and not event.WhichOneof("counter_value_field")
+            assert event.type in (event.TYPE_SLICE_BEGIN, event.TYPE_SLICE_END, event.TYPE_INSTANT)
+            assert named == (event.type != event.TYPE_SLICE_END)
+        self.kinds[uuid].add(event.type)
+        self.events[uuid].append((time, self.order, event))
+        for flow in (*event.flow_ids, *event.terminating_flow_ids):
+            assert flow and event.type != event.TYPE_SLICE_END
+            self.flows[flow].append((time, flow in event.terminating_flow_ids))
+
+    def check_descriptors(self):
+        for uuid, descriptor in self.descriptors.items():
+            seen, at = set(), descriptor
+            while at.parent_uuid:
+                assert at.uuid not in seen and at.parent_uuid in self.descriptors
+                seen.add(at.uuid)
+                at = self.descriptors[at.parent_uuid]
+            fields = [f for f in ("process", "thread", "counter") if descriptor.HasField(f)]
+            assert len(fields) <= 1
+            if descriptor.HasField("process"):
+                assert descriptor.process.pid and descriptor.process.process_name
+                assert "sscope" not in descriptor.process.process_name
+            elif descriptor.HasField("thread"):
+                parent = self.descriptors[descriptor.parent_uuid]
+                assert parent.process.pid == descriptor.thread.pid and descriptor.thread.tid
+            else:
+                assert descriptor.name
+            parent = self.descriptors.get(descriptor.parent_uuid)
+            if parent is not None and parent.child_ordering == parent.EXPLICIT:
+                assert descriptor.HasField("sibling_order_rank") or not descriptor.thread.tid
+
+    def check_balance(self):
+        """Ends match begins on each track; returns the names of what is left open."""
+        left = {}
+        for uuid, events in self.events.items():
+            stack = 0
+            for _, _, event in sorted(events, key=lambda one: one[:2]):
+                if event.type == event.TYPE_SLICE_BEGIN:
+                    stack += 1
+                elif event.type == event.TYPE_SLICE_END:
+                    stack -= 1
+                    assert stack >= 0, "an end without a begin"
+            if stack:
+                left[self.descriptors[uuid].name or uuid] = stack
+        return left
+
+    def check_flows(self):
+        for points in self.flows.values():
+            points.sort()
+            ends = [is_end for _, is_end in points]
+            assert not any(ends[:-1]), "an arrow goes on behind its end"
+
+    def units(self):
+        """Of counters of this name: (unit, name of the unit)."""
+        return {d.name: (d.counter.unit, d.counter.unit_name) for d in self.descriptors.values()
+                if d.HasField("counter")}
+
+
+@pytest.fixture(scope="module")
+def life(stepscope):
+    program = pathlib.Path(stepscope.path).resolve().parent / "tests" / "annotated_life"
+    if not program.exists():
+        pytest.skip(f"{program} is not there: built without tests")
+    return program
+
+
+@pytest.mark.parametrize("what", [["everything", 20], ["pairs", 500], ["family", 4], ["exec"]])
+def test_recordings_are_strictly_right(stepscope, life, tmp_path, what):
+    trace = tmp_path / "run.pftrace"
+    stepscope("record", "-o", trace, "--host-interval", "0.1", "--", life, *what)
+    strict = Strict(trace)
+    types = set().union(*strict.kinds.values())
+    assert types >= {1, 2, 4}
+    if what[0] == "everything":
+        assert len(strict.flows) == 3
+        assert all(len(points) == 21 and points[-1][1] for points in strict.flows.values())
+        units = strict.units()
+        assert units["level"] == (3, "") and units["time"] == (1, "")
+        assert units["done"] == (0, "samples") and units.get("busy", (0, "%")) == (0, "%")
+        lanes = collections.Counter(d.name for d in strict.descriptors.values())
+        assert lanes["async ranges"] >= 1 and lanes["other; domain"] >= 2
+    compat = tmp_path / "compat.pftrace"
+    stepscope("export", trace, "--to", "perfetto-compat", "-o", compat)
+    assert Strict(compat).kinds.keys() >= {u for u, k in strict.kinds.items() if 1 in k}
+
+
+@pytest.mark.parametrize("options", [[], ["--full-rings", "overwrite"]])
+def test_recordings_of_a_flood_and_a_kill(stepscope, life, tmp_path, options):
+    for what in (["flood", 60000], ["killed"]):
+        trace = tmp_path / f"{what[0]}.pftrace"
+        stepscope("record", *options, "-o", trace, "--", life, *what, status=None)
+        Strict(trace)
+
+
+def test_a_recorder_that_is_killed_leaves_a_right_trace(stepscope, life, tmp_path):
+    """Not closed: what was open stays so, all else is as it must be."""
+    trace = tmp_path / "run.pftrace"
+    with subprocess.Popen([stepscope.path, "record", "-o", trace, "--", life, "serve"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recording:
+        try:
+            assert recording.stdout.readline() == b"recorded\n"
+            end = time.monotonic() + 60
+            while trace.stat().st_size < 4096 and time.monotonic() < end:
+                time.sleep(0.1)
+            recorder = int(subprocess.run(["pgrep", "-P", str(recording.pid), "-f", "record"],
+                                          capture_output=True, text=True,
+                                          check=False).stdout.split()[0])
+            os.kill(recorder, signal.SIGKILL)
+        finally:
+            recording.stdin.close()
+            recording.wait(60)
+    strict = Strict(trace, whole=False)
+    assert set(strict.left_open.values()) <= {1}

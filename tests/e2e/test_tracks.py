@@ -6,6 +6,7 @@ import collections
 import csv
 import io
 import json
+import pathlib
 import re
 import shutil
 
@@ -194,6 +195,60 @@ def test_chrome_export(stepscope, trace, tmp_path):
         assert end["bp"] == "e" and end["ts"] - starts[end["id"]]["ts"] == 20_000
     values = collections.Counter(e["name"] for e in by_phase["C"])
     assert values == {"host;memory used": 3, "host;disk sda;read": 3, "tokens": 3, "loss": 3}
+
+
+def test_chrome_arrows_stand_on_ranges(stepscope, golden, tmp_path):
+    """Viewers bind an arrow to the range around its time in its row."""
+    life = pathlib.Path(stepscope.path).resolve().parent / "tests" / "annotated_life"
+    if not life.exists():
+        pytest.skip(f"{life} is not there: built without tests")
+    stepscope("record", "-o", tmp_path / "run.pftrace", "--host-interval", "0", "--", life,
+              "everything", 5)
+    stepscope("export", tmp_path / "run.pftrace", "-o", tmp_path / "a.json")
+    events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
+    slices = [e for e in events if e["ph"] == "X"]
+    points = [e for e in events if e["ph"] in "stf"]
+    assert collections.Counter(e["ph"] for e in points) == {"s": 3, "t": 12, "f": 3}
+    for point in points:
+        assert any((e["pid"], e["tid"]) == (point["pid"], point["tid"]) and
+                   e["ts"] <= point["ts"] < e["ts"] + e["dur"] for e in slices)
+    assert not {(e["tid"], e["ts"]) for e in points} & {
+        (e["tid"], e["ts"]) for e in events if e["ph"] == "i"}
+
+
+def test_speedscope_has_ranges(stepscope, golden, trace, tmp_path):
+    """An evented profile for each row, next to the sampled ones."""
+    stepscope("export", trace, "-o", tmp_path / "a.speedscope.json")
+    data = json.loads((tmp_path / "a.speedscope.json").read_text())
+    names = [frame["name"] for frame in data["shared"]["frames"]]
+    found = {}
+    for profile in data["profiles"]:
+        if profile["type"] != "evented":
+            continue
+        last, stack, calls = profile["startValue"], [], collections.Counter()
+        for event in profile["events"]:
+            assert last <= event["at"] <= profile["endValue"]
+            last = event["at"]
+            if event["type"] == "O":
+                stack.append(event["frame"])
+                calls[names[event["frame"]]] += 1
+            else:
+                assert stack.pop() == event["frame"]
+        assert not stack
+        found[profile["name"]] = dict(calls)
+    main = 'Process 4242 Thread 4242 "MainThread"'
+    assert found == {
+        f"{main}: ranges": {"forward": 3, "attention": 6, "backward": 3, "update": 3,
+                            "evaluate": 1},
+        f"{main}: oneDNN": {"matmul": 3}, "Process 4242 step": {"step": 3},
+        "Process 4242 phase": {"forward": 3, "backward": 3},
+        'Process 4242 Thread 4243 "loader": ranges': {"load batch": 3},
+        "Process 4242 fetches": {"fetch": 3}, "Process 4242 fetches (2)": {"fetch": 3}}
+    assert sum(p["type"] == "sampled" for p in data["profiles"]) == 1
+    stepscope("export", trace, "--thread", "loader", "-o", tmp_path / "b.speedscope.json")
+    data = json.loads((tmp_path / "b.speedscope.json").read_text())
+    assert [p["name"] for p in data["profiles"]] == [
+        'Process 4242 Thread 4243 "loader": ranges']
 
 
 def test_chrome_export_respects_filters(stepscope, trace, tmp_path):
