@@ -75,7 +75,9 @@ def main():
     print("decorator", of_decorator(stepscope.annotate))
     if "--peers" in sys.argv:
         for name, make in peers():
-            print(f"{name}_with_new", of_blocks(make)[1])
+            cached, new = of_blocks(make)
+            print(f"{name}_with_cached", cached)
+            print(f"{name}_with_new", new)
 
 
 main()
