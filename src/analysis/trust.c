@@ -158,6 +158,20 @@ static void add_problem(struct ss_trust *trust, enum ss_trust_problem_kind kind,
     ss_vec_push(&trust->problems, problem);
 }
 
+/* "" when a Python was there: then it was the sampling that brought nothing. */
+static const char *why_no_samples(const struct ss_model *model, uint32_t index)
+{
+    for (size_t i = 0; i < model->processes.count; i++) {
+        const struct ss_model_process *process = &model->processes.data[i];
+        if (process->input == index && ss_model_text(model, process->runtime)[0] != '\0') {
+            return "";
+        }
+    }
+    return model->inputs.data[index].kind == SS_INPUT_TRACE
+               ? "no program that ran was a Python that stepscope reads (CPython 3.8 to 3.14)"
+               : "";
+}
+
 static void find_problems(struct ss_trust *trust, const struct ss_model *model, uint32_t index)
 {
     const struct ss_model_input *input = &model->inputs.data[index];
@@ -192,7 +206,7 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model, 
         }
     }
     if (input->samples == 0 && trust->selection->filtered == 0) {
-        add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, "");
+        add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, why_no_samples(model, index));
     }
 }
 
@@ -249,4 +263,18 @@ void ss_trust_fini(struct ss_trust *trust)
     ss_vec_fini(&trust->inputs);
     ss_vec_fini(&trust->problems);
     *trust = (struct ss_trust){0};
+}
+
+void ss_trust_forgive_no_samples(struct ss_trust *trust)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < trust->problems.count; i++) {
+        const struct ss_trust_problem *problem = &trust->problems.data[i];
+        if (problem->kind == SS_PROBLEM_NO_SAMPLES) {
+            trust->why_no_samples = problem->reason;
+        } else {
+            trust->problems.data[kept++] = *problem;
+        }
+    }
+    trust->problems.count = kept;
 }

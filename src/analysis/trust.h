@@ -54,10 +54,13 @@ struct ss_trust {
     struct ss_vec_of(struct ss_trust_problem) problems;
     struct ss_trust_input all; /* sums over the inputs; names of the first */
     uint32_t skipped_files;
+    const char *why_no_samples; /* NULL: there are some, or their absence is a problem */
     const struct ss_selection *selection;
 };
 
 void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection);
 void ss_trust_fini(struct ss_trust *trust);
+/* A recording without samples is no problem for what shows ranges and counters. */
+void ss_trust_forgive_no_samples(struct ss_trust *trust);
 
 #endif

@@ -132,7 +132,8 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
     enum ss_status status = write_export(arguments, request, &selection, output, err);
     ss_free(output);
     if (status == SS_OK) {
-        *exit_status = ss_reading_tell_problems(arguments, &selection);
+        *exit_status =
+            ss_reading_tell_problems(arguments, &selection, !request->reading.load.no_tracks);
     }
     ss_selection_fini(&selection);
     return status;

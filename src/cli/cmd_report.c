@@ -82,6 +82,7 @@ struct request {
     bool has_max_rows;
     enum ss_hotspots_sort sort;
     unsigned grouping; /* of ranges: enum ss_range_grouping; 0: the default */
+    bool ranges_alone; /* the overview of a recording without samples */
     double min_percent;
     bool full_paths;
     struct ss_leaf_options leaf;
@@ -305,6 +306,12 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
                           const struct ss_step_summary *training, struct ss_source_text *source,
                           struct ss_table tables[2])
 {
+    if (request->ranges_alone) {
+        struct ss_ranges_options ranges = {
+            .sort = SS_SORT_TOTAL, .max_rows = request->max_rows, .grouping = request->grouping};
+        ss_ranges_table(selection, &ranges, &tables[0]);
+        return 1;
+    }
     if (request->by == BY_OVERVIEW) {
         make_hotspots(request, selection, SS_BY_FUNCTION, SS_MIN_CLAIM_SAMPLES, &tables[0]);
         make_hotspots(request, selection, SS_BY_LINE, SS_MIN_CLAIM_SAMPLES, &tables[1]);
@@ -377,18 +384,6 @@ static enum ss_status render(const struct request *request, const struct ss_repo
     return status;
 }
 
-/* A recording without samples is no problem for tables that need none. */
-static void forgive_no_samples(struct ss_trust *trust, const struct ss_table *table)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < trust->problems.count; i++) {
-        if (trust->problems.data[i].kind != SS_PROBLEM_NO_SAMPLES || table->row_count == 0) {
-            trust->problems.data[kept++] = trust->problems.data[i];
-        }
-    }
-    trust->problems.count = kept;
-}
-
 /* What the recording could not do is told on stderr too, and in the exit status. */
 static int tell_problems(const struct ss_trust *trust)
 {
@@ -431,6 +426,13 @@ static const struct ss_report_step next_steps[] = {
     {"stepscope flame", "all of it as a flame graph"}};
 enum { STEP_COUNT = sizeof next_steps / sizeof *next_steps, MAX_COMMAND_BYTES = 1 << 16 };
 
+/* Instead of them, where there are no samples. */
+static const struct ss_report_step range_steps[] = {
+    {"stepscope report --by range --group name", "each name once, whatever lies around it"},
+    {"stepscope report --by counter", "what was counted, and what the machine did"},
+    {"stepscope export --to chrome", "the timeline, for ui.perfetto.dev"}};
+_Static_assert(sizeof range_steps == sizeof next_steps, "one room does for both");
+
 /* In front of them, where there are any to see. */
 static const struct ss_report_step range_step = {"stepscope report --by range",
                                                  "what the annotated ranges cost"};
@@ -445,6 +447,16 @@ static bool has_events(const struct ss_model *model)
     return false;
 }
 
+static bool has_ranges_alone(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].samples > 0) {
+            return false;
+        }
+    }
+    return has_events(model);
+}
+
 static enum ss_status make_report(const struct ss_arguments *arguments,
                                   const struct request *request,
                                   const struct ss_selection *selection, int *exit_status,
@@ -452,10 +464,12 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
 {
     struct ss_strbuf commands[STEP_COUNT + 1];
     struct ss_report_step steps[STEP_COUNT + 2] = {0};
-    int step_count = has_events(selection->model) ? STEP_COUNT + 1 : STEP_COUNT;
+    bool leads_to_ranges = has_events(selection->model) && !request->ranges_alone;
+    int step_count = leads_to_ranges ? STEP_COUNT + 1 : STEP_COUNT;
+    const struct ss_report_step *usual_steps = request->ranges_alone ? range_steps : next_steps;
     for (int i = 0; i < step_count; i++) {
         int usual = i - (step_count - STEP_COUNT);
-        const struct ss_report_step *step = usual < 0 ? &range_step : &next_steps[usual];
+        const struct ss_report_step *step = usual < 0 ? &range_step : &usual_steps[usual];
         ss_strbuf_init(&commands[i], MAX_COMMAND_BYTES);
         ss_strbuf_append_text(&commands[i], step->command);
         append_input(&commands[i], arguments);
@@ -472,8 +486,8 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
         ss_step_summary_init(&training, selection, &of_steps);
     }
     size_t count = make_tables(request, selection, &training, source, tables);
-    if (is_of_tracks(request->by)) {
-        forgive_no_samples(&trust, &tables[0]);
+    if ((is_of_tracks(request->by) || request->ranges_alone) && tables[0].row_count > 0) {
+        ss_trust_forgive_no_samples(&trust);
     }
     struct ss_report report = {.trust = &trust,
                                .training = shows_training ? &training : NULL,
@@ -509,6 +523,14 @@ static int run(const struct ss_arguments *arguments)
     const char *input = NULL;
     ss_model_init(&model);
     enum ss_status status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
+    if (status == SS_OK && request.by == BY_OVERVIEW &&
+        has_ranges_alone(&model)) { /* then all of what the program marked is wanted */
+        ss_model_fini(&model);
+        ss_model_init(&model);
+        request.ranges_alone = request.reading.is_again = true;
+        request.reading.load.only_steps = request.reading.load.sample_phases = false;
+        status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
+    }
     if (status == SS_OK) {
         status = ss_selection_init(&selection, &model, &request.reading.selection, &err);
     }

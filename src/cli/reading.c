@@ -128,8 +128,10 @@ enum ss_status ss_reading_load(const struct ss_arguments *arguments,
     ss_strbuf_init(&path, 65536);
     enum ss_status status = ss_cli_newest_recording(".", &path, err);
     if (status == SS_OK) {
-        fprintf(stderr, "stepscope %s: the newest recording here is %s\n", arguments->command->name,
-                path.data);
+        if (!reading->is_again) {
+            fprintf(stderr, "stepscope %s: the newest recording here is %s\n",
+                    arguments->command->name, path.data);
+        }
         status = ss_model_add_input(model, path.data, &reading->load, err);
         uint32_t id = ss_intern_put(&model->strings, path.data, path.length);
         *named = ss_model_text(model, id);
@@ -154,8 +156,17 @@ enum ss_status ss_reading_check_output(const struct ss_model *model, const char 
     return SS_OK;
 }
 
+static bool has_events(const struct ss_model *model)
+{
+    uint64_t events = 0;
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        events += model->inputs.data[i].summary.events;
+    }
+    return events > 0;
+}
+
 int ss_reading_tell_problems(const struct ss_arguments *arguments,
-                             const struct ss_selection *selection)
+                             const struct ss_selection *selection, bool shows_tracks)
 {
     const struct ss_model *model = selection->model;
     bool has_ranges = model->ranges.count + model->marks.count > 0;
@@ -163,6 +174,13 @@ int ss_reading_tell_problems(const struct ss_arguments *arguments,
     struct ss_strbuf text;
     bool told = false;
     ss_trust_init(&trust, selection);
+    if (shows_tracks && has_events(selection->model)) {
+        ss_trust_forgive_no_samples(&trust);
+    }
+    if (trust.why_no_samples != NULL && trust.why_no_samples[0] != '\0') {
+        fprintf(stderr, "stepscope %s: ranges, but no samples: %s\n", arguments->command->name,
+                trust.why_no_samples);
+    }
     ss_strbuf_init(&text, 65536);
     for (size_t i = 0; i < trust.problems.count; i++) {
         /* A program without Python that marks ranges has no samples, and is whole. */

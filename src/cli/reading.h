@@ -53,6 +53,7 @@ struct ss_reading {
     struct ss_model_load load;
     struct ss_selection_options selection;
     struct ss_frame_style frames;
+    bool is_again; /* which recording is the newest has been said */
 };
 
 /* The filter options alone, for commands without the frame options. */
@@ -72,8 +73,9 @@ enum ss_status ss_reading_check_output(const struct ss_model *model, const char 
                                        struct ss_error *err);
 
 /* Tells on stderr what keeps the recording from being the whole truth; returns the exit status for
- * it: 0, or 3 for recordings that failed, are damaged or were not closed. */
+ * it: 0, or 3 for recordings that failed, are damaged or were not closed. `shows_tracks`: ranges
+ * are shown, so that none but them is no problem. */
 int ss_reading_tell_problems(const struct ss_arguments *arguments,
-                             const struct ss_selection *selection);
+                             const struct ss_selection *selection, bool shows_tracks);
 
 #endif

@@ -206,9 +206,15 @@ static void print_repairs(struct panel *panel, const struct ss_trust_input *all)
 }
 
 /* recorded = shown + what each reason took away: whoever adds up gets the same. */
-static void print_samples(struct panel *panel, const struct ss_selection *selection)
+static void print_samples(struct panel *panel, const struct ss_trust *trust)
 {
+    const struct ss_selection *selection = trust->selection;
     begin_line(panel, "Samples");
+    if (trust->why_no_samples != NULL && trust->why_no_samples[0] != '\0') {
+        add_format(panel, "none: %s", trust->why_no_samples);
+        end_line(panel);
+        return;
+    }
     add_count(panel, "", selection->recorded, "recorded");
     add_count(panel, " = ", selection->shown, "shown");
     if (selection->idle > 0) {
@@ -265,7 +271,8 @@ void ss_trust_problem_text(const struct ss_trust_problem *problem, struct ss_str
         ss_strbuf_append_format(out, "%s: Python could not be sampled: %s", problem->input, reason);
         break;
     case SS_PROBLEM_NO_SAMPLES:
-        ss_strbuf_append_format(out, "%s holds no samples", problem->input);
+        ss_strbuf_append_format(out, "%s holds no samples%s%s", problem->input,
+                                reason[0] != '\0' ? ": " : "", reason);
         break;
     }
 }
@@ -293,7 +300,7 @@ void ss_report_text_header(const struct ss_trust *trust, const struct ss_report_
     print_recorded(&panel, trust);
     print_sampling(&panel, &trust->all);
     print_events(&panel, &trust->all);
-    print_samples(&panel, trust->selection);
+    print_samples(&panel, trust);
     print_repairs(&panel, &trust->all);
     print_problems(&panel, trust);
     fputc('\n', out);

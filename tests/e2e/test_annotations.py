@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -112,6 +113,25 @@ def test_example(record):
     assert marks and marks[0]["payload"] == 0
     assert "checkpoint" in {row["name"] for row in trace.rows["thread"]}
     trace.check_counts()
+
+
+def test_a_recording_of_ranges_alone(record, stepscope, tmp_path):
+    record("annotated", "12")
+    path = tmp_path / "out.pftrace"
+    why = "no program that ran was a Python that stepscope reads"
+    done = stepscope("report", path)  # what there is, in place of what there is not
+    assert f"none: {why}" in done.stdout and "Beware" not in done.stdout
+    assert re.search(r"^Ranges$", done.stdout, re.M) and "forward" in done.stdout
+    assert "Hottest" not in done.stdout and "--by range --group name" in done.stdout
+    done = stepscope("report", "--format", "json", path)
+    assert [table["by"] for table in json.loads(done.stdout)["tables"]] == ["range"]
+    done = stepscope("report", cwd=tmp_path)
+    assert done.stderr.count("newest recording") == 1
+    done = stepscope("export", "--to", "chrome", "-o", tmp_path / "x.json", path)
+    assert f"ranges, but no samples: {why}" in done.stderr
+    for command in (["report", "--by", "function"], ["export", "--to", "raw", "-o", "-"]):
+        done = stepscope(*command, path, status=3)
+        assert "holds no samples" in done.stderr
 
 
 def test_flood_is_counted_exactly(record):
