@@ -173,6 +173,7 @@ json_t *ss_info_to_json(const struct ss_info_facts *facts)
     json_object_set_new(object, "last_sample_ns", integer(summary->last_ns));
     json_object_set_new(object, "file_bytes", integer(summary->file_bytes));
     json_object_set_new(object, "plain_bytes", integer(summary->plain_bytes));
+    json_object_set_new(object, "track_bytes", integer(summary->track_bytes));
     json_object_set_new(object, "units", integer(summary->units));
     json_object_set_new(object, "restart_points", integer(summary->restart_points));
     json_object_set_new(object, "damaged_units", integer(summary->damaged_units));

@@ -160,6 +160,8 @@ static void print_state(const struct ss_info_facts *facts, const struct style *s
     }
 }
 
+enum { FEWEST_SAMPLES = 30 }; /* fewer say more of the definitions than of samples */
+
 static void print_size(const struct ss_info_facts *facts, const struct style *style)
 {
     const struct ss_trace_summary *summary = &facts->summary;
@@ -171,10 +173,14 @@ static void print_size(const struct ss_info_facts *facts, const struct style *st
            summary->restart_points == 1 ? "" : "s");
     print_key(style, "samples");
     printf("%s in %s records", grouped(facts->ticks, a), grouped(summary->samples, b));
-    if (summary->samples > summary->events + summary->counter_values) {
-        printf(", %.1f bytes each as written, %.1f plain",
-               (double)summary->read_bytes / (double)summary->samples,
-               (double)summary->plain_bytes / (double)summary->samples);
+    if (summary->samples >= FEWEST_SAMPLES && summary->plain_bytes > summary->track_bytes) {
+        /* Events and values of counters are compressed in one with them: shared out by size. */
+        double plain = (double)(summary->plain_bytes - summary->track_bytes);
+        double part = plain / (double)summary->plain_bytes;
+        printf(", %s%.1f bytes each as written, %.1f plain",
+               summary->track_bytes > 0 ? "about " : "",
+               (double)summary->read_bytes * part / (double)summary->samples,
+               plain / (double)summary->samples);
     }
     printf("; %s stacks, %s frames\n", grouped(facts->stack_count, a),
            grouped(facts->frame_count, b));

@@ -325,6 +325,7 @@ static enum ss_outcome read_packets(struct ss_step *step, struct ss_wire_cursor 
         enum ss_outcome outcome;
         if (ss_decode_small_event(step, field.body, &outcome)) {
             decoder->summary->plain_bytes += nested ? 0 : field.value;
+            decoder->summary->track_bytes += field.value;
             SS_STEP_TRY(outcome);
             continue;
         }
@@ -332,6 +333,7 @@ static enum ss_outcome read_packets(struct ss_step *step, struct ss_wire_cursor 
         SS_STEP_TRY(split_packet(step, field.body, &packet));
         if (packet.compressed.at == NULL) {
             decoder->summary->plain_bytes += nested ? 0 : field.value;
+            decoder->summary->track_bytes += packet.event.at != NULL ? field.value : 0;
             SS_STEP_TRY(read_packet(step, &packet));
             continue;
         }

@@ -5,17 +5,9 @@
 static enum ss_outcome put_string(struct ss_step *step, struct ss_wire_cursor body,
                                   struct ss_id_map *map)
 {
-    uint64_t iid = 0;
-    struct ss_strview text = {"", 0};
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.number == SS_PF_IID) {
-            iid = field.value;
-        } else if (field.number == SS_PF_STRING_BYTES && field.type == SS_WIRE_BYTES) {
-            text = ss_wire_view(field.body);
-        }
-    }
+    uint64_t iid;
+    struct ss_strview text;
+    SS_STEP_TRY(ss_step_interned(step, body, &iid, &text));
     uint32_t string = ss_intern_put(&step->decoder->tables.strings, text.data, text.length);
     return ss_id_map_put(map, iid, string + 1)
                ? SS_STEP_GOOD

@@ -8,6 +8,7 @@
 
 #include "trace/decode.h"
 #include "trace/profile.h"
+#include "wire/perfetto.h"
 
 /* How a step of decoding ends: a visitor's status other than SS_OK, or a malformed packet. */
 enum ss_outcome { SS_STEP_GOOD, SS_STEP_MALFORMED, SS_STEP_STOPPED };
@@ -48,6 +49,24 @@ static inline enum ss_outcome ss_step_malformed(struct ss_step *step, const char
         if (next_ == SS_WIRE_MALFORMED) {                                                          \
             return ss_step_malformed((step), "a message is cut or not protocol-buffer data");      \
         } else
+
+/* An interned string: its number (0: none) and bytes. */
+static inline enum ss_outcome ss_step_interned(struct ss_step *step, struct ss_wire_cursor body,
+                                               uint64_t *iid, struct ss_strview *text)
+{
+    *iid = 0;
+    *text = (struct ss_strview){"", 0};
+    struct ss_wire_field field;
+    SS_EACH_FIELD(step, body, field)
+    {
+        if (field.number == SS_PF_IID) {
+            *iid = field.value;
+        } else if (field.number == SS_PF_STRING_BYTES && field.type == SS_WIRE_BYTES) {
+            *text = ss_wire_view(field.body);
+        }
+    }
+    return SS_STEP_GOOD;
+}
 
 static inline bool ss_id_map_put(struct ss_id_map *map, uint64_t iid, uint32_t value)
 {

@@ -252,17 +252,9 @@ enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
                                struct ss_wire_cursor *extras, uint32_t sequence)
 {
     struct ss_decoder *decoder = step->decoder;
-    uint64_t iid = 0;
-    struct ss_strview text = {"", 0};
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.number == SS_PF_IID) {
-            iid = field.value;
-        } else if (field.number == SS_PF_STRING_BYTES && field.type == SS_WIRE_BYTES) {
-            text = ss_wire_view(field.body);
-        }
-    }
+    uint64_t iid;
+    struct ss_strview text;
+    SS_STEP_TRY(ss_step_interned(step, body, &iid, &text));
     struct name_extra extra;
     SS_STEP_TRY(find_name_extra(step, extras, iid, &extra));
     text = extra.has_text ? extra.text : text;

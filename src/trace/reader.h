@@ -50,6 +50,7 @@ struct ss_trace_summary {
     uint64_t file_bytes;
     uint64_t read_bytes;  /* of them, understood */
     uint64_t plain_bytes; /* after inflation */
+    uint64_t track_bytes; /* of them, in packets of events and counter values */
     uint64_t units;       /* complete */
     uint64_t restart_points;
     uint64_t samples;           /* records, not ticks */

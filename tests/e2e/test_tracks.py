@@ -28,6 +28,15 @@ def table(stepscope, *arguments, status=0):
     return document["tables"][0]
 
 
+def test_bytes_of_samples_are_their_own(stepscope, trace):
+    (facts,) = json.loads(stepscope("info", "--format", "json", trace).stdout)["files"]
+    assert 0 < facts["track_bytes"] < facts["plain_bytes"]
+    plain = (facts["plain_bytes"] - facts["track_bytes"]) / facts["records"]
+    done = stepscope("info", trace)
+    assert re.search(rf"samples .*, about [0-9.]+ bytes each as written, {plain:.1f} plain",
+                     done.stdout), done.stdout
+
+
 @pytest.mark.parametrize("by", ["range", "counter", "sample-range"])
 def test_golden_tables(stepscope, golden, trace, by):
     done = stepscope("report", "--by", by, "--num-rows", "all", "-f", "csv", trace, text=False)
