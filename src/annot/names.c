@@ -191,7 +191,7 @@ uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category)
     const char *text = ss_names_text(name, &length);
     uint64_t key = styled_key(name, argb, category);
     uint32_t id = text != NULL ? look_styled(key, &slot) : 0;
-    if (text == NULL || id != 0) {
+    if (slot == NULL) {
         return id;
     }
     id = add(SS_RING_DEFINE_NAME, text, length);

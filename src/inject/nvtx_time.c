@@ -215,10 +215,10 @@ static bool convert(uint32_t domain, uint64_t time_domain, int64_t time, uint64_
 
 bool ss_nvtx_time_stamp(uint32_t domain, uint64_t time_domain, int64_t time, uint64_t *stamp)
 {
-    if (time_domain == SS_NVTX_CLOCK_TOOL) {
-        return stamp_of_clock(time_domain, time, stamp);
+    if (stamp_of_clock(time_domain, time, stamp)) {
+        return true;
     }
-    if (!ss_nvtx_lock()) {
+    if (time_domain == SS_NVTX_CLOCK_TOOL || !ss_nvtx_lock()) {
         return false;
     }
     if (!ask_again(domain, time_domain)) {

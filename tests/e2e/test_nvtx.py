@@ -32,7 +32,8 @@ def nvtx_include():
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     for folder in include_folders():
-        if (folder / "nvtx3" / "nvToolsExtCounters.h").exists():
+        header = folder / "nvtx3" / "nvToolsExtCounters.h"
+        if header.exists() and "NVTX_EXT_COUNTERS_COMPATID 0x0102" in header.read_text():
             return folder
     pytest.skip("no headers of NVTX 3 with counters; pip install nvidia-nvtx has them")
 

@@ -135,7 +135,7 @@ static inline void own_recording_folder(char **argv)
 static inline void own_recording_remove_folder(void)
 {
     const char *folder = getenv("STEPSCOPE_RINGS");
-    DIR *entries = opendir(folder);
+    DIR *entries = folder != NULL ? opendir(folder) : NULL;
     char path[600];
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
@@ -146,13 +146,15 @@ static inline void own_recording_remove_folder(void)
     if (entries != NULL) {
         closedir(entries);
     }
-    rmdir(folder);
+    if (folder != NULL) {
+        rmdir(folder);
+    }
 }
 
 static inline bool own_recording_start(struct own_recording *own)
 {
     const char *folder = getenv("STEPSCOPE_RINGS");
-    DIR *entries = opendir(folder);
+    DIR *entries = folder != NULL ? opendir(folder) : NULL;
     char path[600] = "";
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         pid_t pid;

@@ -331,8 +331,8 @@ static void test_attributes_that_are_none(void **state)
     event.category = 3;
     assert_int_equal(CORE(SS_NVTX_PUSH_EX, push_event)(NULL), 0);
     CORE(SS_NVTX_POP, pop)();
-    for (uint16_t size = 0; size < sizeof event; size += 4) {
-        event.size = size;
+    for (size_t size = 0; size < sizeof event; size += 4) {
+        event.size = (uint16_t)size;
         CORE(SS_NVTX_PUSH_EX, push_event)(&event);
         CORE(SS_NVTX_POP, pop)();
     }

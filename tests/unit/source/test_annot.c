@@ -168,6 +168,31 @@ static void test_what_is_open_at_the_end_is_flagged(void **state)
     close_bench(&bench);
 }
 
+/* Told later, with a time of its own; what follows goes on where the thread was. */
+static void test_what_happened_before_stands_where_it_was(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    push(&bench, 500, 0, 0, 1);
+    struct ss_ring_extra begin[2] = {{77, SS_RING_VALUE_UNSIGNED}, {100, 0}};
+    struct ss_ring_extra end[2] = {{77, SS_RING_VALUE_UNSIGNED}, {200, 0}};
+    struct ss_ring_extra mark[1] = {{UINT64_MAX, 0}}; /* not told yet: it is now */
+    ss_ring_write_more(&bench.producer, 510,
+                       ss_ring_head_word(SS_RING_BEGIN, 2, 0, SS_RING_OWN_TIME, 2), begin, 2);
+    ss_ring_write_more(&bench.producer, 511,
+                       ss_ring_head_word(SS_RING_END, 2, 0, SS_RING_OWN_TIME, 0), end, 2);
+    ss_ring_write_more(&bench.producer, 512,
+                       ss_ring_head_word(SS_RING_MARK, 1, 0, SS_RING_OWN_TIME, 3), mark, 1);
+    /* The flag without a time: an ordinary record. */
+    ss_ring_write_more(&bench.producer, 513,
+                       ss_ring_head_word(SS_RING_END, 1, 0, SS_RING_OWN_TIME, 0), end, 1);
+    pop(&bench, 514, 0, 1);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "+1@500 <2@100 >0@200 !3@512 >0@513 -0@514");
+    close_bench(&bench);
+}
+
 static void test_ended_threads_leave_nothing_open(void **state)
 {
     (void)state;
@@ -300,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges_nest),
+        cmocka_unit_test(test_what_happened_before_stands_where_it_was),
         cmocka_unit_test(test_domains_end_on_their_own),
         cmocka_unit_test(test_lost_pops_end_where_it_shows),
         cmocka_unit_test(test_lost_pushes_end_nothing_else),
