@@ -62,6 +62,12 @@ void ss_lines_flush_for_step(void)
     }
 }
 
+void ss_lines_follow_schedule(void)
+{
+    has_windows = true;
+    ss_lines_flush();
+}
+
 /* Safe right after a fork: nothing but stores. */
 void ss_lines_forget(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedule engine, for stepscope._schedule; the schedule of this process, and what the recorder
  * says of its windows. */
-#include "extension.h" /* Python.h wants to be first */
+#include "tracing.h" /* Python.h wants to be first */
 
 #include "annot/schedule_text.h"
 
@@ -52,6 +52,7 @@ PyObject *ss_python_follow(PyObject *module, PyObject *argument)
     if (PyErr_Occurred()) {
         return NULL;
     }
+    ss_lines_follow_schedule();
     int result = ss_runtime->schedule(text);
     if (result == -1) {
         return PyErr_Format(PyExc_ValueError, "%s is no schedule", text);
@@ -92,6 +93,7 @@ PyObject *ss_python_flush(PyObject *module, PyObject *argument)
     if (PyErr_Occurred()) {
         return NULL;
     }
+    ss_lines_flush();
     PyThreadState *thread = PyEval_SaveThread();
     int outcome = ss_runtime->flush((uint32_t)milliseconds);
     PyEval_RestoreThread(thread);

@@ -97,6 +97,8 @@ void ss_lines_leave(struct ss_code *code);
 void ss_lines_flush(void);
 /* The same, when it is long enough since the last time, or steps belong to windows. */
 void ss_lines_flush_for_step(void);
+/* Steps belong to windows from here on. */
+void ss_lines_follow_schedule(void);
 void ss_lines_flush_code(struct ss_code *code);
 void ss_lines_forget(void);
 

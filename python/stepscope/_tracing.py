@@ -199,7 +199,7 @@ def profile_functions(filter=None, *, where=None, c_calls=False):
     c_calls: also functions written in C that the chosen ones call.
 
     Returns a FunctionTracing: `stop()`, or `with`. Threads that run already are traced too. While
-    nobody records, chosen functions cost some 25 ns a call, others nothing. A generator or
+    nobody records, chosen functions cost some 15 ns a call, others nothing. A generator or
     coroutine is in its range only while it runs.
     Raises TypeError for what has no Python code, RuntimeError when another profiler is in the
     place: before Python 3.12 there is one place only."""
@@ -275,7 +275,7 @@ def lines(*functions):
         with stepscope.lines([step, Model.forward]):
             train()
 
-    Costs some 30 ns for each line of the chosen functions while somebody records, nothing elsewhere;
+    Costs some 25 ns for each line of the chosen functions while somebody records, nothing elsewhere;
     before Python 3.12 all code pays while it records. Raises TypeError for what has no Python code,
     RuntimeError when a debugger or coverage is in the place (before Python 3.12)."""
     if len(functions) == 1 and not isinstance(functions[0], (list, tuple, set, frozenset)):

@@ -7,7 +7,7 @@
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
-enum { FIGURES_WIDTH = 52, MAX_TEXT_BYTES = 1 << 16 };
+enum { FIGURES_WIDTH = 49, LEAST_WIDTH = 12, MAX_TEXT_BYTES = 1 << 16 };
 
 static bool same_function(const struct ss_cell *a, const struct ss_cell *b)
 {
@@ -77,8 +77,10 @@ static void print_contents(const struct ss_cell *cell, const struct ss_report_st
     ss_strbuf_init(&clean, MAX_TEXT_BYTES);
     ss_strbuf_init(&cut, MAX_TEXT_BYTES);
     ss_text_append_clean(&clean, cell->text);
-    if (style->width > FIGURES_WIDTH) {
-        ss_text_append_cut_end(&cut, clean.data, style->width - FIGURES_WIDTH);
+    if (style->width > 0) {
+        bool fits = style->width >= FIGURES_WIDTH + LEAST_WIDTH;
+        ss_text_append_cut_end(&cut, clean.data,
+                               fits ? style->width - FIGURES_WIDTH : (size_t)LEAST_WIDTH);
     } else {
         ss_strbuf_append(&cut, clean.data, clean.length);
     }
