@@ -84,18 +84,21 @@ static int by_total(const void *left, const void *right)
 /* A line of several processes becomes one. */
 static void put_in_order(struct timed_function *function)
 {
-    qsort(function->lines.data, function->lines.count, sizeof *function->lines.data, by_line);
-    size_t kept = 0;
-    for (size_t i = 1; i < function->lines.count; i++) {
-        struct timed_line *line = &function->lines.data[i], *last = &function->lines.data[kept];
-        if (line->line == last->line) {
-            last->hits += line->hits;
-            last->total_ns += line->total_ns;
+    struct timed_line *lines = function->lines.data, *last = lines;
+    size_t count = function->lines.count;
+    if (lines == NULL) {
+        return;
+    }
+    qsort(lines, count, sizeof *lines, by_line);
+    for (size_t i = 1; i < count; i++) {
+        if (lines[i].line == last->line) {
+            last->hits += lines[i].hits;
+            last->total_ns += lines[i].total_ns;
         } else {
-            function->lines.data[++kept] = *line;
+            *++last = lines[i];
         }
     }
-    function->lines.count = kept + 1;
+    function->lines.count = (size_t)(last - lines) + 1;
 }
 
 /* --- the source ------------------------------------------------------------------------------ */
@@ -115,11 +118,12 @@ static struct source_line look(const struct ss_line_times_options *options, stru
     }
     struct ss_strview text = options->source.line(options->source.context, path, line);
     found.is_there = text.data != NULL;
-    while (found.indent < text.length && text.data[found.indent] == ' ') {
+    while (found.is_there && found.indent < text.length && text.data[found.indent] == ' ') {
         found.indent++;
     }
-    found.text = (struct ss_strview){found.is_there ? text.data + found.indent : "",
-                                     text.length - found.indent};
+    found.text = found.is_there
+                     ? (struct ss_strview){text.data + found.indent, text.length - found.indent}
+                     : (struct ss_strview){"", 0};
     return found;
 }
 
@@ -234,6 +238,7 @@ void ss_line_times_table(const struct ss_selection *selection,
                                .columns = columns,
                                .column_count = SS_LINE_TIME_COLUMNS};
     struct timed_functions functions = {0};
+    ss_vec_reserve(&functions.rows, 16);
     gather(selection, &functions);
     if (functions.rows.count > 0) {
         qsort(functions.rows.data, functions.rows.count, sizeof *functions.rows.data, by_total);
