@@ -57,6 +57,7 @@ void *ss_itt_allocate(size_t bytes)
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* What could not be had now is asked for again. Several threads may write the same. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the built-in writes there */
 static uint32_t remember(uint32_t number, int *extra1, void **extra2)
 {
     if (number != 0) {

@@ -83,7 +83,7 @@ static void count(void)
 
 static struct itt_part itt;
 static struct ss_itt_domain *itt_domain;
-static struct ss_itt_string *itt_string;
+static struct ss_itt_string *itt_string, *itt_format;
 static uint64_t itt_calls;
 
 static void itt_count_begin(ss_itt_in_domain domain, struct ss_itt_id id, struct ss_itt_id parent,
@@ -123,6 +123,18 @@ static void count_of_itt(void)
     }
 }
 
+/* As oneDNN describes a primitive. */
+static void describe_to_itt(void)
+{
+    static const char text[] =
+        "cpu,convolution,jit:avx512_core,forward_training,src:f32:a:blocked:abcd::f0 "
+        "wei:f32:a:blocked:Acdb16a::f0 bia:f32:a:blocked:a::f0 dst:f32:a:blocked:aBcd16b::f0,"
+        "attr-scratchpad:user,alg:convolution_direct,mb8_ic3oc16_ih32oh30kh3sh1dh0ph0_iw32ow30";
+    for (int i = 0; i < LOOPS; i++) {
+        ITT(&itt, formatted_metadata_add)(itt_domain, itt_format, text);
+    }
+}
+
 void __itt_api_init(struct ss_itt_global *global, int groups);
 
 static void meet_itt(void)
@@ -130,6 +142,7 @@ static void meet_itt(void)
     __itt_api_init(&itt.global, -1);
     itt_domain = ITT(&itt, domain_create)("bench");
     itt_string = ITT(&itt, string_handle_create)("task");
+    itt_format = ITT(&itt, string_handle_create)("%s");
 }
 
 static double once(void (*work)(void))
@@ -229,6 +242,7 @@ int main(void)
     printf("annot_pair_payload_ns\t%.2f\n", best(pair_with_payload));
     printf("annot_counter\t%.2f\n", best(count));
     printf("itt_pair\t%.2f\n", best(pair_of_itt));
+    printf("itt_metadata_ns\t%.2f\n", best(describe_to_itt));
     printf("itt_counter_ns\t%.2f\n", best(count_of_itt));
     ss_ring_consumer_stop(&consumer);
     start(SS_RING_DROP_NEWEST);

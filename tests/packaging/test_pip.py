@@ -58,6 +58,12 @@ def test_annotations_find_the_runtime_of_their_own_environment(environment):
     assert found == (["1", "True"] if header.exists() else ["None", "False"])
 
 
+def test_recorded_programs_are_handed_the_library_of_the_environment(environment, tmp_path):
+    output = run([environment / "bin" / "stepscope", "record", "-q", "-o", tmp_path / "t.pftrace",
+                  "--", "sh", "-c", "echo $INTEL_LIBITTNOTIFY64"])
+    assert output.strip() == str(environment.resolve() / "lib" / "libstepscope.so.0")
+
+
 def test_the_tree_is_that_of_cmake(environment, tree):
     def below(root):
         """The file that CMake names after the build type differs between the two builds."""

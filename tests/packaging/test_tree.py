@@ -46,6 +46,12 @@ def test_program_needs_no_library_of_ours(tree):
     assert "RPATH" not in needed and "RUNPATH" not in needed
 
 
+def test_recorded_programs_are_handed_the_library_of_the_tree(tree, tmp_path):
+    output = run([tree / "bin" / "stepscope", "record", "-q", "-o", tmp_path / "t.pftrace", "--",
+                  "sh", "-c", "echo $INTEL_LIBITTNOTIFY64"])
+    assert output.strip() == str(tree.resolve() / "lib" / "libstepscope.so.0")
+
+
 def test_example_builds_with_pkg_config_and_reads_a_recording(tree, recording, tmp_path):
     program = tmp_path / "hottest"
     run([*C11, EXAMPLE, *pkg_config(tree, "--cflags", "--libs"), "-o", program])
