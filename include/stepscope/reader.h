@@ -9,8 +9,8 @@
  *     stepscope_reader_close(reader);
  *
  * Opening reads the whole file once and keeps what the samples refer to: processes, threads,
- * frames, stacks, counts. The samples stay in the file and are handed out one by one, so that
- * memory does not grow with the length of a recording.
+ * frames, stacks, counts, tracks, names. Samples, marks and values of counters stay in the file and
+ * are handed out one by one, so that memory does not grow with the length of a recording.
  *
  * Things are named by refs, from 1 to their count; 0 means "none". Strings are UTF-8 where the
  * recorded program had UTF-8, else bytes as they were; NUL-terminated; never NULL. Structs and
@@ -76,6 +76,9 @@ typedef struct stepscope_summary {
     uint64_t lost_bytes;        /* of the file, because of damage or a cut end */
     uint64_t lost_samples;      /* in readable parts, but what they refer to was lost */
     int sealed;                 /* the recording ended in order */
+    uint64_t events;            /* begins, ends and instants of tracks */
+    uint64_t counter_values;    /* on counter tracks */
+    uint64_t lost_events;       /* as lost_samples, counter values among them */
 } stepscope_summary;
 
 /* A fact of the whole recording, such as "command", "hostname" or "rate_hz". */
@@ -190,6 +193,130 @@ typedef int (*stepscope_sample_visit)(void *context, const stepscope_sample *sam
 STEPSCOPE_API stepscope_status stepscope_reader_each_sample(const stepscope_reader *reader,
                                                             stepscope_sample_visit visit,
                                                             void *context, stepscope_error *error);
+
+/* --- tracks: ranges, marks, flows, counters, steps ----------------------------------------------
+ */
+
+typedef enum stepscope_track_kind {
+    STEPSCOPE_TRACK_RANGES = 0,  /* nested ranges and instants; a thread has one for each domain */
+    STEPSCOPE_TRACK_ASYNC = 1,   /* ranges that overlap in any way, apart in lanes */
+    STEPSCOPE_TRACK_COUNTER = 2, /* one series of values */
+    STEPSCOPE_TRACK_STEPS = 3,   /* numbered ranges: the payload is the number */
+    STEPSCOPE_TRACK_PHASES = 4,  /* parts of steps */
+    STEPSCOPE_TRACK_GROUP = 5    /* holds other tracks */
+} stepscope_track_kind;
+
+typedef enum stepscope_counter_kind {
+    STEPSCOPE_VALUES_LEVELS = 0,
+    STEPSCOPE_VALUES_CHANGES = 1, /* handed out as running totals */
+    STEPSCOPE_VALUES_TOTALS = 2
+} stepscope_counter_kind;
+
+typedef struct stepscope_track {
+    uint32_t ref;
+    stepscope_track_kind kind;
+    uint32_t process_ref, thread_ref; /* both 0: of the machine */
+    uint32_t parent_ref;              /* a GROUP track; 0: none */
+    const char *name;                 /* domain, series, "step", "epoch"; may be empty */
+    const char *unit;                 /* of a counter; may be empty */
+    stepscope_counter_kind values;    /* of a counter */
+} stepscope_track;
+
+/* What a range, an instant is called. */
+typedef struct stepscope_event_name {
+    uint32_t ref;
+    const char *text;
+    const char *category; /* may be empty */
+    uint32_t colour;      /* 0xAARRGGBB; 0: none */
+} stepscope_event_name;
+
+typedef enum stepscope_value_type {
+    STEPSCOPE_VALUE_NONE = 0,
+    STEPSCOPE_VALUE_SIGNED = 1,
+    STEPSCOPE_VALUE_UNSIGNED = 2,
+    STEPSCOPE_VALUE_REAL = 3,
+    STEPSCOPE_VALUE_TEXT = 4
+} stepscope_value_type;
+
+typedef struct stepscope_value {
+    stepscope_value_type type;
+    int64_t signed_value; /* the one of its type; the others are 0, text is "" */
+    uint64_t unsigned_value;
+    double real;
+    const char *text; /* until the visit returns */
+} stepscope_value;
+
+/* From its begin to its end, on one track; ranges of one track and lane nest. */
+typedef struct stepscope_range {
+    uint64_t begin_ns, end_ns;
+    uint32_t track_ref;
+    uint32_t lane;     /* of an ASYNC track, from 1; else 0 */
+    uint32_t name_ref; /* 0 on STEPS tracks, whose name says it */
+    uint32_t depth;    /* 0: in no other range of its track and lane */
+    int begin_unseen;  /* it began before the recording did */
+    int end_unseen;    /* it ended later: the time is the last that is known */
+    stepscope_value payload;
+} stepscope_range;
+
+/* A moment. When it is part of a flow (an arrow) the flow's id is not 0; the points of one id, by
+ * time, are the arrow's way. A flow also passes through the begin of ranges: those are handed out
+ * as marks of their own, with is_begin. */
+typedef struct stepscope_mark {
+    uint64_t time_ns;
+    uint32_t track_ref;
+    uint32_t lane;
+    uint32_t name_ref;
+    int is_begin;
+    uint64_t flow_id;
+    int flow_ends; /* here */
+    stepscope_value payload;
+} stepscope_mark;
+
+typedef struct stepscope_counter_value {
+    uint64_t time_ns;
+    uint32_t track_ref;
+    int is_integer;
+    int64_t integer;
+    double real; /* the integer too, as near as can be */
+} stepscope_counter_value;
+
+/* What happened to the recording: kind "schedule" is the edge of a window ("record from step 12"),
+ * "process-exit", "rate-lowered", "fact"… */
+typedef struct stepscope_note {
+    uint64_t time_ns;
+    uint32_t process_ref; /* 0: of the whole */
+    const char *kind, *text;
+    int64_t value;
+} stepscope_note;
+
+STEPSCOPE_API uint32_t stepscope_reader_track_count(const stepscope_reader *reader);
+STEPSCOPE_API uint32_t stepscope_reader_event_name_count(const stepscope_reader *reader);
+/* As stepscope_reader_process. */
+STEPSCOPE_API const stepscope_track *stepscope_reader_track(const stepscope_reader *reader,
+                                                            uint32_t ref);
+STEPSCOPE_API const stepscope_event_name *
+stepscope_reader_event_name(const stepscope_reader *reader, uint32_t ref);
+
+/* As stepscope_reader_each_sample. Ranges come by track and lane, there in order of their begins,
+ * outer before inner; to make them whole takes 48 bytes of memory for each begin and end. The
+ * others come in the order of the file and take none. */
+typedef int (*stepscope_range_visit)(void *context, const stepscope_range *range);
+typedef int (*stepscope_mark_visit)(void *context, const stepscope_mark *mark);
+typedef int (*stepscope_counter_visit)(void *context, const stepscope_counter_value *value);
+typedef int (*stepscope_note_visit)(void *context, const stepscope_note *note);
+STEPSCOPE_API stepscope_status stepscope_reader_each_range(const stepscope_reader *reader,
+                                                           stepscope_range_visit visit,
+                                                           void *context, stepscope_error *error);
+STEPSCOPE_API stepscope_status stepscope_reader_each_mark(const stepscope_reader *reader,
+                                                          stepscope_mark_visit visit, void *context,
+                                                          stepscope_error *error);
+STEPSCOPE_API stepscope_status stepscope_reader_each_counter_value(const stepscope_reader *reader,
+                                                                   stepscope_counter_visit visit,
+                                                                   void *context,
+                                                                   stepscope_error *error);
+STEPSCOPE_API stepscope_status stepscope_reader_each_note(const stepscope_reader *reader,
+                                                          stepscope_note_visit visit, void *context,
+                                                          stepscope_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stepscope/reader.h>
+#include "lib/reader_inside.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/intern.h"
-#include "base/vec.h"
 #include "base/version.h"
-#include "trace/reader.h"
-
-/* The trace reader hands out dense refs; a jump beyond this is damage, not a recording. */
-enum { LARGEST_REF_JUMP = 1 << 16 };
-
-struct stepscope_reader {
-    char *path;
-    struct ss_intern strings;
-    stepscope_summary summary;
-    struct ss_vec_of(stepscope_process) processes; /* by ref - 1; a ref of 0 marks a hole */
-    struct ss_vec_of(stepscope_thread) threads;
-    struct ss_vec_of(stepscope_frame) frames;
-    struct ss_vec_of(stepscope_stack) stacks;
-    struct ss_vec_of(stepscope_attribute) attributes;
-    struct ss_vec_of(stepscope_counts) counts;
-    struct ss_vec_of(uint32_t) counts_source_ref; /* beside counts */
-    struct ss_vec_of(const char *) source_names;  /* by ref - 1 */
-};
 
 _Static_assert((int)STEPSCOPE_STATE_STOPPED == (int)SS_STATE_STOPPED &&
                    (int)STEPSCOPE_STATE_RUNNABLE == (int)SS_STATE_RUNNABLE &&
@@ -42,7 +22,8 @@ const char *stepscope_reader_version(void)
     return SS_VERSION;
 }
 
-static stepscope_status fail(stepscope_error *error, stepscope_status status, const char *message)
+stepscope_status ss_reader_fail(stepscope_error *error, stepscope_status status,
+                                const char *message)
 {
     if (error != NULL) {
         snprintf(error->message, sizeof error->message, "%s", message);
@@ -50,36 +31,25 @@ static stepscope_status fail(stepscope_error *error, stepscope_status status, co
     return status;
 }
 
-static stepscope_status forward(stepscope_error *error, const struct ss_error *err)
+stepscope_status ss_reader_forward(stepscope_error *error, const struct ss_error *err)
 {
     switch (ss_status_exit_code(err->status)) {
     case 2:
-        return fail(error, STEPSCOPE_E_USAGE, err->message);
+        return ss_reader_fail(error, STEPSCOPE_E_USAGE, err->message);
     case 3:
-        return fail(error, STEPSCOPE_E_DATA, err->message);
+        return ss_reader_fail(error, STEPSCOPE_E_DATA, err->message);
     case 4:
-        return fail(error, STEPSCOPE_E_SYSTEM, err->message);
+        return ss_reader_fail(error, STEPSCOPE_E_SYSTEM, err->message);
     default:
-        return fail(error, STEPSCOPE_E_BUG, err->message);
+        return ss_reader_fail(error, STEPSCOPE_E_BUG, err->message);
     }
 }
 
-static const char *keep(struct stepscope_reader *reader, struct ss_strview text)
+const char *ss_reader_keep(struct stepscope_reader *reader, struct ss_strview text)
 {
     return ss_intern_text(&reader->strings,
                           ss_intern_put(&reader->strings, text.data, text.length));
 }
-
-/* Makes room for `ref` and zeroes what lies between. */
-#define GROW_TO(vec, wanted)                                                                       \
-    do {                                                                                           \
-        if ((wanted) == 0 || (wanted) > (vec)->count + LARGEST_REF_JUMP) {                         \
-            return SS_E_FORMAT;                                                                    \
-        }                                                                                          \
-        if ((wanted) > (vec)->count) {                                                             \
-            ss_vec_resize((vec), (wanted));                                                        \
-        }                                                                                          \
-    } while (0)
 
 static enum ss_status on_attribute(void *context, const struct ss_trace_attribute *attribute)
 {
@@ -90,8 +60,8 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
         snprintf(digits, sizeof digits, "%" PRId64, attribute->integer);
         text = ss_strview_of(digits);
     }
-    stepscope_attribute kept = {.key = keep(reader, attribute->key),
-                                .text = keep(reader, text),
+    stepscope_attribute kept = {.key = ss_reader_keep(reader, attribute->key),
+                                .text = ss_reader_keep(reader, text),
                                 .is_integer = attribute->is_integer,
                                 .integer = attribute->integer};
     /* Restart points repeat them; the newest value counts. */
@@ -108,15 +78,15 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
 static enum ss_status on_source(void *context, const struct ss_trace_source *source)
 {
     struct stepscope_reader *reader = context;
-    GROW_TO(&reader->source_names, source->ref);
-    reader->source_names.data[source->ref - 1] = keep(reader, source->name);
+    SS_READER_GROW(&reader->source_names, source->ref);
+    reader->source_names.data[source->ref - 1] = ss_reader_keep(reader, source->name);
     return SS_OK;
 }
 
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
 {
     struct stepscope_reader *reader = context;
-    GROW_TO(&reader->processes, process->ref);
+    SS_READER_GROW(&reader->processes, process->ref);
     reader->processes.data[process->ref - 1] =
         (stepscope_process){.ref = process->ref,
                             .parent_ref = process->parent_ref,
@@ -125,31 +95,32 @@ static enum ss_status on_process(void *context, const struct ss_trace_process *p
                             .pid_namespace = process->pid_namespace,
                             .start_time_ticks = process->start_time_ticks,
                             .first_seen_ns = process->first_seen_ns,
-                            .name = keep(reader, process->name),
-                            .cmdline = keep(reader, process->cmdline),
-                            .runtime = keep(reader, process->runtime),
-                            .executable = keep(reader, process->executable),
-                            .label = keep(reader, process->label)};
+                            .name = ss_reader_keep(reader, process->name),
+                            .cmdline = ss_reader_keep(reader, process->cmdline),
+                            .runtime = ss_reader_keep(reader, process->runtime),
+                            .executable = ss_reader_keep(reader, process->executable),
+                            .label = ss_reader_keep(reader, process->label)};
     return SS_OK;
 }
 
 static enum ss_status on_thread(void *context, const struct ss_trace_thread *thread)
 {
     struct stepscope_reader *reader = context;
-    GROW_TO(&reader->threads, thread->ref);
-    reader->threads.data[thread->ref - 1] = (stepscope_thread){.ref = thread->ref,
-                                                               .process_ref = thread->process_ref,
-                                                               .tid = thread->tid,
-                                                               .is_main = thread->is_main,
-                                                               .name = keep(reader, thread->name)};
+    SS_READER_GROW(&reader->threads, thread->ref);
+    reader->threads.data[thread->ref - 1] =
+        (stepscope_thread){.ref = thread->ref,
+                           .process_ref = thread->process_ref,
+                           .tid = thread->tid,
+                           .is_main = thread->is_main,
+                           .name = ss_reader_keep(reader, thread->name)};
     return SS_OK;
 }
 
 static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame)
 {
     struct stepscope_reader *reader = context;
-    GROW_TO(&reader->frames, frame->ref);
-    const char *file = keep(reader, frame->file);
+    SS_READER_GROW(&reader->frames, frame->ref);
+    const char *file = ss_reader_keep(reader, frame->file);
     /* Beside the interned text, since a NUL inside it would end the C string early. */
     size_t offset = frame->short_file_offset <= strlen(file) ? frame->short_file_offset : 0;
     reader->frames.data[frame->ref - 1] =
@@ -157,8 +128,8 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
                           .line = frame->line,
                           .first_line = frame->first_line,
                           .kind = (int32_t)frame->kind,
-                          .function = keep(reader, frame->function),
-                          .name = keep(reader, frame->name),
+                          .function = ss_reader_keep(reader, frame->function),
+                          .name = ss_reader_keep(reader, frame->name),
                           .file = file,
                           .short_file = file + offset};
     return SS_OK;
@@ -167,7 +138,7 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
 static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack)
 {
     struct stepscope_reader *reader = context;
-    GROW_TO(&reader->stacks, stack->ref);
+    SS_READER_GROW(&reader->stacks, stack->ref);
     /* A parent comes before its children, so that walking up always ends. */
     if (stack->parent_ref >= stack->ref) {
         return SS_E_FORMAT;
@@ -218,6 +189,8 @@ static enum ss_status load(struct stepscope_reader *reader, struct ss_error *err
                                                         .thread = on_thread,
                                                         .frame = on_frame,
                                                         .stack = on_stack,
+                                                        .track = ss_reader_on_track,
+                                                        .name = ss_reader_on_name,
                                                         .counts = on_counts};
     struct ss_trace_summary summary;
     SS_TRY(ss_trace_read(reader->path, &definitions, reader, &summary, err));
@@ -227,7 +200,10 @@ static enum ss_status load(struct stepscope_reader *reader, struct ss_error *err
                                           .last_ns = summary.last_ns,
                                           .lost_bytes = summary.lost_bytes,
                                           .lost_samples = summary.lost_samples,
-                                          .sealed = summary.sealed};
+                                          .sealed = summary.sealed,
+                                          .events = summary.events,
+                                          .counter_values = summary.counter_values,
+                                          .lost_events = summary.lost_events};
     return SS_OK;
 }
 
@@ -235,7 +211,8 @@ stepscope_status stepscope_reader_open(const char *path, stepscope_reader **read
                                        stepscope_error *error)
 {
     if (reader == NULL || path == NULL) {
-        return fail(error, STEPSCOPE_E_USAGE, "stepscope_reader_open needs a path and a reader");
+        return ss_reader_fail(error, STEPSCOPE_E_USAGE,
+                              "stepscope_reader_open needs a path and a reader");
     }
     *reader = NULL;
     struct stepscope_reader *fresh = ss_alloc_zero(1, sizeof *fresh);
@@ -246,7 +223,7 @@ stepscope_status stepscope_reader_open(const char *path, stepscope_reader **read
     if (status != SS_OK) {
         err.status = status;
         stepscope_reader_close(fresh);
-        return forward(error, &err);
+        return ss_reader_forward(error, &err);
     }
     *reader = fresh;
     return STEPSCOPE_OK;
@@ -265,6 +242,8 @@ void stepscope_reader_close(stepscope_reader *reader)
     ss_vec_fini(&reader->counts);
     ss_vec_fini(&reader->counts_source_ref);
     ss_vec_fini(&reader->source_names);
+    ss_vec_fini(&reader->tracks);
+    ss_vec_fini(&reader->event_names);
     ss_intern_fini(&reader->strings);
     ss_free(reader->path);
     ss_free(reader);
@@ -295,30 +274,24 @@ uint32_t stepscope_reader_stack_count(const stepscope_reader *reader)
     return (uint32_t)reader->stacks.count;
 }
 
-/* The row of a ref, NULL when there is none or it is a hole. */
-#define ROW(vec, wanted)                                                                           \
-    ((wanted) != 0 && (wanted) <= (vec).count && (vec).data[(wanted)-1].ref != 0                   \
-         ? &(vec).data[(wanted)-1]                                                                 \
-         : NULL)
-
 const stepscope_process *stepscope_reader_process(const stepscope_reader *reader, uint32_t ref)
 {
-    return ROW(reader->processes, ref);
+    return SS_READER_ROW(reader->processes, ref);
 }
 
 const stepscope_thread *stepscope_reader_thread(const stepscope_reader *reader, uint32_t ref)
 {
-    return ROW(reader->threads, ref);
+    return SS_READER_ROW(reader->threads, ref);
 }
 
 const stepscope_frame *stepscope_reader_frame(const stepscope_reader *reader, uint32_t ref)
 {
-    return ROW(reader->frames, ref);
+    return SS_READER_ROW(reader->frames, ref);
 }
 
 const stepscope_stack *stepscope_reader_stack(const stepscope_reader *reader, uint32_t ref)
 {
-    return ROW(reader->stacks, ref);
+    return SS_READER_ROW(reader->stacks, ref);
 }
 
 const stepscope_attribute *stepscope_reader_attribute(const stepscope_reader *reader, size_t index)
@@ -351,8 +324,8 @@ struct sample_walk {
 /* What the definitions of the first reading do not know, the file has got since. */
 static bool is_known(const struct stepscope_reader *reader, const struct ss_trace_sample *sample)
 {
-    return ROW(reader->threads, sample->thread_ref) != NULL &&
-           (sample->stack_ref == 0 || ROW(reader->stacks, sample->stack_ref) != NULL);
+    return SS_READER_ROW(reader->threads, sample->thread_ref) != NULL &&
+           (sample->stack_ref == 0 || SS_READER_ROW(reader->stacks, sample->stack_ref) != NULL);
 }
 
 static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
@@ -382,5 +355,5 @@ stepscope_status stepscope_reader_each_sample(const stepscope_reader *reader,
     struct ss_trace_summary summary;
     struct ss_error err = {0};
     enum ss_status status = ss_trace_read(reader->path, &samples, &walk, &summary, &err);
-    return status == SS_OK || walk.ended ? STEPSCOPE_OK : forward(error, &err);
+    return status == SS_OK || walk.ended ? STEPSCOPE_OK : ss_reader_forward(error, &err);
 }

@@ -9,6 +9,7 @@ import json
 import pathlib
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -265,6 +266,21 @@ def test_chrome_export_respects_filters(stepscope, trace, tmp_path):
     events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
     assert {e["name"] for e in events if e["ph"] == "X"} == {"load batch"}
     assert not any(e["ph"] in "Csf" for e in events)
+
+
+def test_the_reading_example_agrees_with_the_report(stepscope, trace):
+    """examples/c/ranges.c, with the public library."""
+    program = pathlib.Path(stepscope.path).resolve().parent / "tests" / "ranges"
+    if not program.exists():
+        pytest.skip(f"{program} is not there: built without tests")
+    lines = subprocess.run([program, trace], capture_output=True, text=True, timeout=60,
+                           check=True).stdout.splitlines()
+    rows = table(stepscope, "--by", "range", "--group", "name", "--num-rows", "all", trace)["rows"]
+    wanted = sorted(f"{row['count']:8} x {row['total_ns'] / 1e9:12.6f} s  {row['name']}"
+                    for row in rows if row["kind"] in ("range", "async"))
+    assert sorted(line for line in lines if " x " in line) == wanted
+    assert sorted(lines[-3:]) == ["3 steps, 1 marks, 3 arrows", "loss = 1.33333 ",
+                                  "tokens = 1536 count"]
 
 
 def test_info_counts(stepscope, trace):

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the reader library share. Private to lib/. */
+#ifndef SS_LIB_READER_INSIDE_H
+#define SS_LIB_READER_INSIDE_H
+
+#include <stepscope/reader.h>
+
+#include "base/intern.h"
+#include "base/vec.h"
+#include "trace/reader.h"
+
+/* The trace reader hands out dense refs; a jump beyond this is damage, not a recording. */
+enum { LARGEST_REF_JUMP = 1 << 16 };
+
+struct stepscope_reader {
+    char *path;
+    struct ss_intern strings;
+    stepscope_summary summary;
+    struct ss_vec_of(stepscope_process) processes; /* by ref - 1; a ref of 0 marks a hole */
+    struct ss_vec_of(stepscope_thread) threads;
+    struct ss_vec_of(stepscope_frame) frames;
+    struct ss_vec_of(stepscope_stack) stacks;
+    struct ss_vec_of(stepscope_attribute) attributes;
+    struct ss_vec_of(stepscope_counts) counts;
+    struct ss_vec_of(uint32_t) counts_source_ref; /* beside counts */
+    struct ss_vec_of(const char *) source_names;  /* by ref - 1 */
+    struct ss_vec_of(stepscope_track) tracks;
+    struct ss_vec_of(stepscope_event_name) event_names;
+};
+
+/* Makes room for `ref` and zeroes what lies between. */
+#define SS_READER_GROW(vec, wanted)                                                                \
+    do {                                                                                           \
+        if ((wanted) == 0 || (wanted) > (vec)->count + LARGEST_REF_JUMP) {                         \
+            return SS_E_FORMAT;                                                                    \
+        }                                                                                          \
+        if ((wanted) > (vec)->count) {                                                             \
+            ss_vec_resize((vec), (wanted));                                                        \
+        }                                                                                          \
+    } while (0)
+
+/* The row of a ref, NULL when there is none or it is a hole. */
+#define SS_READER_ROW(vec, wanted)                                                                 \
+    ((wanted) != 0 && (wanted) <= (vec).count && (vec).data[(wanted)-1].ref != 0                   \
+         ? &(vec).data[(wanted)-1]                                                                 \
+         : NULL)
+
+stepscope_status ss_reader_fail(stepscope_error *error, stepscope_status status,
+                                const char *message);
+stepscope_status ss_reader_forward(stepscope_error *error, const struct ss_error *err);
+const char *ss_reader_keep(struct stepscope_reader *reader, struct ss_strview text);
+
+/* reader_tracks.c: visitors of definitions. */
+enum ss_status ss_reader_on_track(void *context, const struct ss_trace_track *track);
+enum ss_status ss_reader_on_name(void *context, const struct ss_trace_name *name);
+
+#endif
