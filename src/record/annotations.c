@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,10 +45,12 @@ struct ss_record_annotated {
     struct ss_window_filter *filter; /* NULL: no schedule */
     struct ss_recorded_process *process;
     uint32_t process_ref;
-    bool is_ended;   /* all is written; the row stays, so that the file is not taken again */
-    bool is_refused; /* it was ended from the start: not readable, or not of this recording */
+    bool is_ended;      /* all is written; the row stays, so that the file is not taken again */
+    bool is_refused;    /* it was ended from the start: not readable, or not of this recording */
+    bool is_unreadable; /* opening it failed */
     uint64_t seen_ns;
     struct ss_annot_totals totals;
+    uint64_t produced_before, dropped_before; /* by earlier images of the process */
 };
 
 struct ss_record_annotations {
@@ -282,10 +285,10 @@ static void write_counts(struct ss_record_annotated *row, uint64_t now_ns)
     struct ss_trace_counts counts = {.source_ref = SS_ANNOTATIONS_SOURCE_REF,
                                      .process_ref = row->process_ref,
                                      .time_ns = now_ns,
-                                     .seen = totals.produced,
-                                     .ok = totals.produced - totals.dropped,
-                                     .lost = totals.dropped,
-                                     .dropped = totals.dropped};
+                                     .seen = row->produced_before + totals.produced,
+                                     .lost = row->dropped_before + totals.dropped};
+    counts.ok = counts.seen - counts.lost;
+    counts.dropped = counts.lost;
     struct ss_error err = {0};
     if (ss_trace_writer_counts(row->owner->context->writer, &counts, &err) != SS_OK &&
         row->owner->context->error.status == SS_OK) {
@@ -426,6 +429,18 @@ static struct ss_recorded_process *judge_file(struct ss_record_annotated *row, u
     return process;
 }
 
+/* Counts are of the process: those of its earlier images are part of them. */
+static void count_images_before(struct ss_record_annotated *row)
+{
+    for (size_t i = 0; i < row->owner->rows.count; i++) {
+        const struct ss_record_annotated *other = row->owner->rows.data[i];
+        if (other != row && other->process_ref == row->process_ref && other->process_ref != 0) {
+            row->produced_before += other->totals.produced;
+            row->dropped_before += other->totals.dropped;
+        }
+    }
+}
+
 static bool start_row(struct ss_record_annotated *row, struct ss_recorded_process *process,
                       uint64_t now_ns, bool is_new)
 {
@@ -449,6 +464,7 @@ static bool start_row(struct ss_record_annotated *row, struct ss_recorded_proces
     ss_annot_start(row->annot, &wish, is_new);
     row->process = process;
     row->process_ref = ss_recorded_process_ref(process);
+    count_images_before(row);
     row->seen_ns = now_ns;
     row->is_ended = row->is_refused = false;
     ss_recorded_process_set_annotated(process, row);
@@ -461,7 +477,9 @@ static void open_row(struct ss_record_annotated *row, uint64_t now_ns)
 {
     struct ss_error err = {0};
     bool is_new = false;
-    if (ss_ring_file_open(row->path, &row->file, &err) != SS_OK) {
+    enum ss_status status = ss_ring_file_open(row->path, &row->file, &err);
+    row->is_unreadable = status != SS_OK && status != SS_E_NOTFOUND;
+    if (status != SS_OK) {
         ss_log(SS_DEBUG, "record", "%s", err.message);
         return;
     }
@@ -475,15 +493,17 @@ static void open_row(struct ss_record_annotated *row, uint64_t now_ns)
     }
 }
 
-/* Is it finished? Opened for reading only: the end of that is no sign of life. */
+/* Is it finished? Opened for reading only: the end of that is no sign of life. One that we have no
+ * means to open counts as such: it is to be missed. */
 static bool is_complete(const char *path)
 {
     uint64_t magic = 0;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    bool complete = fd >= 0 && pread(fd, &magic, sizeof magic, 0) == (ssize_t)sizeof magic;
-    if (fd >= 0) {
-        close(fd);
+    if (fd < 0) {
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
     }
+    bool complete = pread(fd, &magic, sizeof magic, 0) == (ssize_t)sizeof magic;
+    close(fd);
     return complete && magic != 0;
 }
 
@@ -519,10 +539,21 @@ static void scan(struct ss_record_annotations *annotations, uint64_t now_ns)
 
 /* --- work ------------------------------------------------------------------------------------ */
 
+/* One descriptor for each process. The program was started before this, and keeps its limit. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 void ss_record_annotations_begin(struct ss_record_annotations *annotations,
                                  struct ss_process_table *processes, uint64_t now_ns)
 {
     annotations->processes = processes;
+    allow_many_files();
     scan(annotations, now_ns);
 }
 
@@ -696,19 +727,34 @@ void ss_record_annotations_get_windows(const struct ss_record_annotations *annot
     }
 }
 
-/* Processes that could make no file of theirs. */
-static void tell_homeless(struct ss_record_annotations *annotations, uint64_t now_ns)
+static void tell_lost_processes(struct ss_record_annotations *annotations, uint32_t count,
+                                const char *why, uint64_t now_ns)
 {
-    uint32_t count = atomic_load(&annotations->page->homeless);
     char text[REASON_BYTES + 160];
     if (count > 0) {
-        snprintf(text, sizeof text,
-                 "%u %s made no ring and recorded no annotations: %.150s is full, or open files, "
-                 "memory or file sizes are limited (ulimit)",
-                 count, count == 1 ? "process" : "processes", annotations->folder);
+        snprintf(
+            text, sizeof text,
+            "the annotations of %u %s are missing: %s, or open files, memory or file sizes are "
+            "limited (ulimit)",
+            count, count == 1 ? "process" : "processes", why);
         note(annotations, 0, "annotations", text, now_ns);
         ss_log(SS_WARN, "record", "%s", text);
     }
+}
+
+/* Processes that could make no file, and files that we could not open. */
+static void tell_what_is_missing(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    char why[REASON_BYTES];
+    uint32_t unreadable = 0;
+    if (annotations->page != NULL) {
+        snprintf(why, sizeof why, "%.150s is full", annotations->folder);
+        tell_lost_processes(annotations, atomic_load(&annotations->page->homeless), why, now_ns);
+    }
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        unreadable += annotations->rows.data[i]->is_unreadable;
+    }
+    tell_lost_processes(annotations, unreadable, "the recorder could not open their rings", now_ns);
 }
 
 void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64_t now_ns)
@@ -718,7 +764,6 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
     }
     if (annotations->page != NULL) {
         atomic_store(&annotations->page->gate, 0);
-        tell_homeless(annotations, now_ns);
     }
     if (annotations->attach_pid == 0) {
         scan(annotations, now_ns); /* of processes that were too short for inotify */
@@ -727,6 +772,7 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
         struct ss_record_annotated *row = annotations->rows.data[i];
         end_row(row, now_ns, !is_alive(row->pid, row->start_time_ticks));
     }
+    tell_what_is_missing(annotations, now_ns);
 }
 
 void ss_record_annotations_close(struct ss_record_annotations *annotations)

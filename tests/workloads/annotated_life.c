@@ -8,6 +8,7 @@
  *   exec           ranges, then another image of itself with more
  *   killed         dies by SIGKILL within a range, a step and an asynchronous range
  *   everything N   three threads, N rounds each: all that can be marked, with odd names
+ *   stay N         N ranges, then nothing until stdin ends
  *   serve          ranges until stdin ends; tells when it is being recorded, and when not any more
  */
 #include <poll.h>
@@ -153,6 +154,10 @@ int main(int argc, char **argv)
     if (strcmp(how, "pairs") == 0 || strcmp(how, "flood") == 0) {
         make_pairs(count);
         printf("%ld\n", 2 * count);
+    } else if (strcmp(how, "stay") == 0) {
+        make_pairs(count);
+        while (getchar() != EOF) {
+        }
     } else if (strcmp(how, "family") == 0) {
         be_family("/proc/self/exe", (int)count);
     } else if (strcmp(how, "exec") == 0) {
