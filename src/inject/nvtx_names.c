@@ -25,7 +25,32 @@ static bool is_text(uint32_t name, const char *text)
     return known != NULL && strncmp(text, known, length) == 0 && text[length] == '\0';
 }
 
-uint32_t ss_nvtx_name(const char *text)
+static uint64_t number_of(const char *digits)
+{
+    uint64_t number = 0;
+    while (*digits >= '0' && *digits <= '9' && number < UINT64_MAX / 10) {
+        number = number * 10 + (uint64_t)(*digits++ - '0');
+    }
+    return number;
+}
+
+/* Where ", seq = 12" begins, or ", op_id = 34" where there is no other; 0: nowhere. */
+static size_t find_number(const char *text, size_t length, struct ss_event_value *value)
+{
+    static const char *const before[] = {", seq = ", ", op_id = "};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        const char *at = memmem(text, length, before[i], strlen(before[i]));
+        const char *digits = at != NULL ? at + strlen(before[i]) : NULL;
+        if (digits != NULL && at > text && digits[0] >= '0' && digits[0] <= '9') {
+            *value = (struct ss_event_value){number_of(digits), SS_RING_VALUE_UNSIGNED};
+            return (size_t)(at - text);
+        }
+    }
+    return 0;
+}
+
+/* `value` NULL: the whole text is the name. */
+static inline uint32_t name_of(const char *text, struct ss_event_value *value)
 {
     if (text == NULL) {
         return 0;
@@ -37,11 +62,22 @@ uint32_t ss_nvtx_name(const char *text)
         return name;
     }
     size_t length = strnlen(text, SS_RING_MAX_TEXT_BYTES + 1);
-    name = ss_define_name(text, length);
-    if (length <= SS_RING_MAX_TEXT_BYTES) {
+    size_t cut = value != NULL ? find_number(text, length, value) : 0;
+    name = ss_define_name(text, cut > 0 ? cut : length);
+    if (cut == 0 && length <= SS_RING_MAX_TEXT_BYTES) {
         atomic_store_explicit(slot, (uint16_t)name, memory_order_relaxed);
     }
     return name;
+}
+
+uint32_t ss_nvtx_name(const char *text)
+{
+    return name_of(text, NULL);
+}
+
+uint32_t ss_nvtx_name_numbered(const char *text, struct ss_event_value *value)
+{
+    return name_of(text, value);
 }
 
 static size_t put_utf8(uint32_t character, char *to, size_t room)

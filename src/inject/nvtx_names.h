@@ -9,10 +9,15 @@
 #ifndef SS_INJECT_NVTX_NAMES_H
 #define SS_INJECT_NVTX_NAMES_H
 
+#include "annot/events.h"
 #include "inject/nvtx_abi.h"
 
 /* A message that the program may change or free as soon as we return. NULL: no name. */
 uint32_t ss_nvtx_name(const char *text);
+/* PyTorch's emit_nvtx writes the number of an operation into its name, ", seq = 12, op_id = 34, …",
+ * which would take a name for each: the name ends before it, and `*value` is the number. Else
+ * `*value` stays. */
+uint32_t ss_nvtx_name_numbered(const char *text, struct ss_event_value *value);
 uint32_t ss_nvtx_name_wide(const wchar_t *text);
 uint32_t ss_nvtx_name_message(int32_t type, union ss_nvtx_message message);
 /* What has no message is called so. */

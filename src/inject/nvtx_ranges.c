@@ -107,7 +107,9 @@ static int push(const char *message)
     if (!ss_event_is_on(SS_RING_GATE_RANGES)) {
         return SS_NVTX_NOT_TRACKED;
     }
-    return ss_nvtx_level(ss_event_push(0, ss_nvtx_name(message)));
+    struct ss_nvtx_told told = {0};
+    told.name = ss_nvtx_name_numbered(message, &told.value);
+    return ss_nvtx_push(0, told);
 }
 
 static int push_wide(const wchar_t *message)
@@ -172,8 +174,12 @@ static void mark_event(const struct ss_nvtx_event *event)
 
 static uint64_t start(const char *message)
 {
-    return ss_event_is_on(SS_RING_GATE_RANGES) ? ss_event_begin(0, ss_nvtx_name(message), NOTHING)
-                                               : 0;
+    struct ss_event_value value = {0};
+    if (!ss_event_is_on(SS_RING_GATE_RANGES)) {
+        return 0;
+    }
+    uint32_t name = ss_nvtx_name_numbered(message, &value);
+    return ss_event_begin(0, name, value);
 }
 
 static uint64_t start_wide(const wchar_t *message)

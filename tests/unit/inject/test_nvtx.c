@@ -322,6 +322,27 @@ static void test_messages_are_read_each_time(void **state)
                         "mark name=step 0\nmark name=step\nmark name=step 1\nmark name=step\n");
 }
 
+/* What PyTorch's emit_nvtx writes: a name for each would soon be all names that there are. */
+static void test_numbers_in_names_become_payloads(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"aten::add, seq = 12, op_id = 34, sizes = [[2, 3], []]",
+                                        "aten::add, op_id = 35", "aten::add, seq = x", ", seq = 5",
+                                        "aten::add, seq = 18446744073709551"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        CORE(SS_NVTX_PUSH_A, push_text)(texts[i]);
+        CORE(SS_NVTX_POP, pop)();
+    }
+    assert_true(CORE(SS_NVTX_START_A, start_text)(texts[0]) != 0);
+    assert_string_equal(own_recording_read(&own),
+                        "push name=aten::add value=12u\npop\n"
+                        "push name=aten::add value=35u\npop\n"
+                        "push name=aten::add, seq = x\npop\n"
+                        "push name=, seq = 5\npop\n"
+                        "push name=aten::add value=18446744073709551u\npop\n"
+                        "begin name=aten::add value=12u\n");
+}
+
 /* --- what no program should do ---------------------------------------------------------------- */
 
 static void test_attributes_that_are_none(void **state)
@@ -558,6 +579,7 @@ int main(int argc, char **argv)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_strings_that_were_registered, setup, teardown),
         cmocka_unit_test_setup_teardown(test_messages_are_read_each_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_in_names_become_payloads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_attributes_that_are_none, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pointers_that_are_null, setup, teardown),
         cmocka_unit_test_setup_teardown(test_domains_that_are_none, setup, teardown),
