@@ -304,6 +304,7 @@ static void tell_trouble(struct ss_record_annotated *row, uint64_t now_ns)
         const char *text;
     } troubles[] = {
         {offsetof(struct ss_annot_totals, dropped), "annotations were dropped: rings were full"},
+        {offsetof(struct ss_annot_totals, lost_rings), "rings could not be mapped"},
         {offsetof(struct ss_annot_totals, damaged), "parts of a ring were no records"},
         {offsetof(struct ss_annot_totals, unmatched),
          "ranges ended that had not begun while recorded"},
@@ -752,7 +753,8 @@ static void tell_what_is_missing(struct ss_record_annotations *annotations, uint
         tell_lost_processes(annotations, atomic_load(&annotations->page->homeless), why, now_ns);
     }
     for (size_t i = 0; i < annotations->rows.count; i++) {
-        unreadable += annotations->rows.data[i]->is_unreadable;
+        const struct ss_record_annotated *row = annotations->rows.data[i];
+        unreadable += row->is_unreadable || row->totals.lost_rings > 0;
     }
     tell_lost_processes(annotations, unreadable, "the recorder could not open their rings", now_ns);
 }

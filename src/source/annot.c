@@ -482,6 +482,7 @@ void ss_annot_get_totals(struct ss_annot *annot, struct ss_annot_totals *totals)
         .threads = annot->threads};
     for (uint32_t i = 0; i < annot->ring.lanes.count; i++) {
         const struct ss_ring_counts *counts = ss_ring_consumer_count(&annot->ring, i);
+        totals->lost_rings += annot->ring.lanes.data[i].thread == NULL;
         totals->produced += counts->produced;
         totals->consumed += counts->consumed;
         totals->dropped += counts->dropped + counts->overwritten + counts->torn;

@@ -74,6 +74,7 @@ struct ss_annot_totals {
     uint64_t produced, consumed, dropped; /* dropped: for whatever reason it was not consumed */
     uint64_t damaged, unmatched, lost_names;
     uint64_t begins_lost, ends_lost; /* of ranges, because of drops */
+    uint64_t lost_rings;             /* that could not be mapped: nobody knows what is in them */
     uint64_t threads;                /* as wide as the rest: totals are compared as bytes */
 };
 

@@ -194,6 +194,9 @@ def test_recording_with_little_of_everything(stepscope, tools, tmp_path, limits)
     done = limited(stepscope, limits, "record", "-o", path, "--", tools / "annotated_life", "family",
                    "4")
     assert (done.returncode, done.stdout) == (0, "200\n"), done.stderr
+    if "out of memory" in done.stderr:  # the recorder may do without nearly all, but not without that
+        assert "the program was not disturbed" in done.stderr
+        return
     trace = Trace(tools, path)
     ranges = sum(1 for _ in trace.ranges())
     dropped = sum(row["dropped"] for row in trace.check_counts().values())
