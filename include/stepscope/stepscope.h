@@ -396,10 +396,11 @@ static inline int stepscope_flush(uint32_t timeout_ms)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-/* How the calling thread is called in reports. */
+/* How the calling thread is called in reports. Kept while nobody records: a recording that comes
+ * later hears of it with the thread's first event. "": no name any more. */
 static inline void stepscope_thread_name(const char *name)
 {
-    if (stepscope_enabled(STEPSCOPE_ANY)) {
+    if (stepscope_link_.runtime != NULL) {
         stepscope_link_.runtime->thread_name(name);
     }
 }

@@ -295,9 +295,11 @@ static void window(unsigned action, int64_t number, uint32_t which)
 static void thread_name(const char *text)
 {
     uint64_t stamp;
+    uint32_t name = text != NULL && text[0] != '\0' ? intern(text, strlen(text)) : 0;
+    ss_thread_name = 0; /* the ring that is made ready here is not told twice */
     struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
-    if (thread != NULL && text != NULL) {
-        uint32_t name = intern(text, strlen(text));
+    ss_thread_name = name;
+    if (thread != NULL && name != 0) {
         ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_THREAD_NAME, 0, 0, 0, name));
     }
 }

@@ -10,6 +10,7 @@ enum { SLAB_THREADS = 64, SAFE_KEYS = 32 };
 static struct ss_thread nobody, ended;
 
 _Thread_local struct ss_thread *ss_thread_current = &nobody;
+_Thread_local uint32_t ss_thread_name;
 enum { OUTSIDE, INSIDE, IN_FORK };
 static _Thread_local volatile uint32_t place;
 static struct ss_thread_quiet forking; /* of the thread that is IN_FORK, under the lock */
@@ -137,6 +138,15 @@ static bool open_ring(struct ss_thread *thread)
     return true;
 }
 
+static void tell_name(struct ss_thread *thread, uint64_t stamp)
+{
+    if (ss_thread_name != 0) {
+        ss_process_share_definitions();
+        ss_ring_write(&thread->ring, stamp,
+                      ss_ring_head_word(SS_RING_THREAD_NAME, 0, 0, 0, ss_thread_name));
+    }
+}
+
 /* With the lock held. */
 static struct ss_thread *get_ready(struct ss_thread *thread, uint64_t stamp)
 {
@@ -160,6 +170,9 @@ static struct ss_thread *get_ready(struct ss_thread *thread, uint64_t stamp)
     } else if (thread->gate != gate) { /* another recording than the one before */
         uint32_t mode = atomic_load_explicit(&ss_process_header->mode, memory_order_relaxed);
         ss_ring_producer_begin(&thread->ring, (enum ss_ring_mode)mode);
+    }
+    if (thread->gate != gate) {
+        tell_name(thread, stamp);
     }
     thread->gate = gate;
     ss_process_check_heartbeat();

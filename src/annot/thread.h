@@ -20,8 +20,9 @@ struct ss_thread {
     uint32_t gate;     /* for which the ring was made ready */
 };
 
-/* Eight bytes of initial-exec TLS. */
+/* Twelve bytes of initial-exec TLS. */
 extern _Thread_local struct ss_thread *ss_thread_current;
+extern _Thread_local uint32_t ss_thread_name; /* what each recording is told first; 0: none */
 
 void ss_thread_init(void); /* once, in the constructor */
 

@@ -65,6 +65,7 @@ static void test_all_calls_arrive(void **state)
     stepscope_epoch(1);
     stepscope_phase(name);
     stepscope_thread_name("worker");
+    stepscope_thread_name(""); /* else each recording to come would be told */
     stepscope_fact("batch size", STEPSCOPE_INT, 32);
     {
         STEPSCOPE_FUNC();
@@ -135,6 +136,39 @@ static void test_orphan_closes_its_gate(void **state)
 }
 
 /* --- threads --------------------------------------------------------------------------------- */
+
+static void *name_self(void *context)
+{
+    struct recorded *recorded = context;
+    stepscope_thread_name("first");
+    stepscope_thread_name("early"); /* nobody records */
+    for (uint64_t i = 1; i <= 2; i++) {
+        start(recorded, 0, now());
+        stepscope_mark(0, 1);
+        stepscope_mark(0, 1);
+        drain(recorded);
+        assert_int_equal(recorded->by_type[SS_RING_THREAD_NAME], 1);
+        assert_int_equal(recorded->by_type[SS_RING_MARK], 2);
+        stop(recorded);
+    }
+    start(recorded, 0, now());
+    stepscope_thread_name("late"); /* instead, not as well */
+    stepscope_mark(0, 1);
+    drain(recorded);
+    assert_int_equal(recorded->by_type[SS_RING_THREAD_NAME], 1);
+    stepscope_thread_name("");
+    stop(recorded);
+    return NULL;
+}
+
+static void test_names_of_before_are_told_each_recording(void **state)
+{
+    (void)state;
+    static struct recorded recorded;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, name_self, &recorded), 0);
+    pthread_join(thread, NULL);
+}
 
 enum { THREADS = 8, ROUNDS = 20, PAIRS = 200 };
 
@@ -486,6 +520,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nothing_happens_while_nobody_records),
         cmocka_unit_test(test_ring_that_is_full_drops_and_counts),
         cmocka_unit_test(test_orphan_closes_its_gate),
+        cmocka_unit_test(test_names_of_before_are_told_each_recording),
         cmocka_unit_test_setup_teardown(test_threads_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_events_of_ending_threads_are_safe, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signal_handlers_may_interrupt_anything, setup,
