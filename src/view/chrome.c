@@ -2,6 +2,7 @@
 #include "view/chrome.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "analysis/trust.h"
 #include "base/alloc.h"
@@ -31,6 +32,8 @@ void ss_chrome_begin_event(struct ss_chrome_writing *writing)
     writing->any_event = true;
 }
 
+enum { HOST_NAME_BYTES = 8192 };
+
 /* ---- names ----------------------------------------------------------------------------- */
 
 void ss_chrome_metadata(struct ss_chrome_writing *writing, const char *what, const char *key,
@@ -58,7 +61,36 @@ static void number_processes(struct ss_chrome_writing *writing)
         }
         writing->pid_of_process[i] = own ? pid : FIRST_SYNTHETIC_ID + (int64_t)i;
     }
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        size_t host = model->processes.count + i;
+        writing->pid_of_process[host] = FIRST_SYNTHETIC_ID + (int64_t)host;
+    }
     ss_pair_ids_fini(&taken);
+}
+
+uint32_t ss_chrome_owner(const struct ss_chrome_writing *writing, uint32_t track)
+{
+    const struct ss_model *model = writing->selection->model;
+    const struct ss_model_track *row = &model->tracks.data[track];
+    uint32_t host = row->input > 0 ? (uint32_t)model->processes.count + row->input : 0;
+    return row->process != 0 ? row->process : host;
+}
+
+/* With the file it is of, where there are several. */
+static void name_host(struct ss_chrome_writing *writing, uint32_t input, int64_t pid)
+{
+    const struct ss_model *model = writing->selection->model;
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, HOST_NAME_BYTES);
+    ss_strbuf_append_text(&name, "host");
+    if (model->inputs.count > 1) {
+        const char *path = ss_model_text(model, model->inputs.data[input].path);
+        const char *slash = strrchr(path, '/');
+        ss_strbuf_append_format(&name, " of %s", slash != NULL ? slash + 1 : path);
+    }
+    ss_chrome_metadata(writing, "process_name", "name", pid, pid,
+                       (struct ss_strview){name.data, name.length});
+    ss_strbuf_fini(&name);
 }
 
 void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process)
@@ -68,12 +100,15 @@ void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process)
     }
     writing->process_named[process] = true;
     const struct ss_model *model = writing->selection->model;
+    if (process == 0 || process >= model->processes.count) {
+        uint32_t input = process > 0 ? process - (uint32_t)model->processes.count : 0;
+        name_host(writing, input, writing->pid_of_process[process]);
+        return;
+    }
     const struct ss_model_process *row = &model->processes.data[process];
     int64_t pid = writing->pid_of_process[process];
     uint32_t name = row->cmdline != 0 ? row->cmdline : row->name;
-    if (process == 0) {
-        ss_chrome_metadata(writing, "process_name", "name", pid, pid, ss_strview_of("host"));
-    } else if (name != 0) {
+    if (name != 0) {
         ss_chrome_metadata(writing, "process_name", "name", pid, pid,
                            ss_intern_get(&model->strings, name));
     }
@@ -217,12 +252,12 @@ enum ss_status ss_view_chrome(const struct ss_selection *selection,
     if (selection->shown == 0 && !ss_chrome_has_tracks(selection)) {
         return ss_fail_no_samples(selection, err);
     }
-    struct ss_chrome_writing writing = {
-        .selection = selection,
-        .options = options,
-        .sink = sink,
-        .pid_of_process = ss_alloc_zero(model->processes.count + 1, sizeof(int64_t)),
-        .process_named = ss_alloc_zero(model->processes.count + 1, sizeof(bool))};
+    size_t owners = model->processes.count + model->inputs.count + 1;
+    struct ss_chrome_writing writing = {.selection = selection,
+                                        .options = options,
+                                        .sink = sink,
+                                        .pid_of_process = ss_alloc_zero(owners, sizeof(int64_t)),
+                                        .process_named = ss_alloc_zero(owners, sizeof(bool))};
     ss_spans_init(&writing.spans, selection);
     number_processes(&writing);
     write_head(&writing);

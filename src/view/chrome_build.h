@@ -17,7 +17,9 @@ struct ss_chrome_writing {
     struct ss_sink *sink;
     struct ss_spans spans;
     ss_span_list list;
-    int64_t *pid_of_process; /* of process 0: the host's */
+    /* Of the model's processes. Process 0 is the host of the first input; behind the last stand
+     * those of all inputs, the first one's for nothing. */
+    int64_t *pid_of_process;
     bool *process_named;
     struct ss_vec_of(uint32_t) open, path; /* frames, outermost first */
     bool any_event;
@@ -28,6 +30,8 @@ void ss_chrome_begin_event(struct ss_chrome_writing *writing);
 void ss_chrome_metadata(struct ss_chrome_writing *writing, const char *what, const char *key,
                         int64_t pid, int64_t tid, struct ss_strview text);
 void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process);
+/* The number of the process, or host, that a track belongs to: a row of pid_of_process. */
+uint32_t ss_chrome_owner(const struct ss_chrome_writing *writing, uint32_t track);
 
 /* chrome_tracks.c: ranges, marks, flows and counters. */
 bool ss_chrome_has_tracks(const struct ss_selection *selection);

@@ -46,8 +46,7 @@ static bool has_track(const struct ss_chrome_writing *writing, uint32_t track)
 
 static int64_t pid_of(const struct ss_chrome_writing *writing, uint32_t track)
 {
-    const struct ss_model *model = writing->selection->model;
-    return writing->pid_of_process[model->tracks.data[track].process];
+    return writing->pid_of_process[ss_chrome_owner(writing, track)];
 }
 
 static uint64_t since_base(const struct ss_chrome_writing *writing, uint32_t track,
@@ -98,7 +97,7 @@ static int64_t row_tid(struct rows *rows, uint32_t track, uint16_t lane)
         struct ss_strbuf name;
         ss_strbuf_init(&name, NAME_BYTES);
         append_row_name(model, track, &name);
-        ss_chrome_name_process(writing, model->tracks.data[track].process);
+        ss_chrome_name_process(writing, ss_chrome_owner(writing, track));
         ss_chrome_metadata(writing, "thread_name", "name", pid, tid,
                            (struct ss_strview){name.data, name.length});
         ss_strbuf_fini(&name);
@@ -404,7 +403,7 @@ static void write_counters(struct ss_chrome_writing *writing)
             named = value->track;
             ss_strbuf_clear(&name);
             append_series(model, named, &name);
-            ss_chrome_name_process(writing, model->tracks.data[named].process);
+            ss_chrome_name_process(writing, ss_chrome_owner(writing, named));
         }
         uint32_t unit = model->tracks.data[value->track].unit;
         write_value(writing, value, (struct ss_strview){name.data, name.length},

@@ -261,6 +261,21 @@ def test_speedscope_has_ranges(stepscope, golden, trace, tmp_path):
         'Process 4242 Thread 4243 "loader": ranges']
 
 
+def test_chrome_export_keeps_hosts_apart(stepscope, trace, tmp_path):
+    names = ["a.pftrace", "b.pftrace"]
+    for name in names:
+        shutil.copy(trace, tmp_path / name)
+    out = tmp_path / "both.json"
+    stepscope("export", "--to", "chrome", "-o", out, *(tmp_path / name for name in names))
+    events = json.loads(out.read_text())["traceEvents"]
+    hosts = {event["pid"]: event["args"]["name"] for event in events
+             if event.get("name") == "process_name" and "host" in event["args"]["name"]}
+    assert sorted(hosts.values()) == ["host of a.pftrace", "host of b.pftrace"]
+    used = collections.Counter(hosts[event["pid"]] for event in events
+                               if event["ph"] == "C" and event["pid"] in hosts)
+    assert len(set(used.values())) == 1 and len(used) == 2
+
+
 def test_chrome_export_respects_filters(stepscope, trace, tmp_path):
     stepscope("export", trace, "--thread", "loader", "-o", tmp_path / "a.json")
     events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
