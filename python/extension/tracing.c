@@ -341,10 +341,22 @@ static PyObject *flush_lines(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* _end_tracing(): the interpreter ends; what is chosen is still told, nothing more is looked for.
+ */
+static PyObject *end_tracing(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    ss_lines_flush();
+    Py_CLEAR(ss_tracing.decide);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef ss_tracing_methods[] = {{"_trace_functions", trace_functions, METH_O, NULL},
                                     {"_trace_lines", trace_lines, METH_VARARGS, NULL},
                                     {"_untrace_lines", untrace_lines, METH_O, NULL},
                                     {"_flush_lines", flush_lines, METH_NOARGS, NULL},
+                                    {"_end_tracing", end_tracing, METH_NOARGS, NULL},
                                     {0}};
 
 bool ss_tracing_init(PyObject *module)

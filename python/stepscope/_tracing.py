@@ -287,4 +287,21 @@ def lines(*functions):
     return LineTiming(flat)
 
 
-atexit.register(_stepscope._flush_lines)
+# --- the ends of processes ---
+
+
+def _in_child(unused):
+    sys.modules["multiprocessing.util"].Finalize(None, _stepscope._flush_lines, exitpriority=-100)
+
+
+def _expect_children():
+    """The processes of multiprocessing end without what atexit knows, but run finalizers of their
+    own. Each first forgets those of its parent, and then calls what is registered here."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util.register_after_fork(_stepscope, _in_child)
+
+
+_expect_children()
+os.register_at_fork(after_in_child=_expect_children)
+atexit.register(_stepscope._end_tracing)  # later, what decides about functions is taken apart

@@ -34,10 +34,10 @@ def package(stepscope, python):
 
 @pytest.fixture
 def record(stepscope, python, package, tmp_path):
-    def run(what, *options, status=0):
+    def run(what, *options, arguments=(), status=0):
         path = tmp_path / f"{what}.pftrace"
-        stepscope("record", "-q", *options, "-o", path, "--", python, PROGRAM, what, env=package,
-                  status=status)
+        stepscope("record", "-q", *options, "-o", path, "--", python, PROGRAM, what, *arguments,
+                  env=package, status=status)
         return path
     return run
 
@@ -119,6 +119,19 @@ def test_children_count_for_themselves(stepscope, record):
     path = record("forks")
     hits = hits_of(rows_of(stepscope, path, "line-time"), "work")
     assert hits[LINES["calls"]] == 5 + 20 + 20 + 5
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_hand_over_what_they_have(stepscope, record, method):
+    path = record("multiprocessed", arguments=[method])
+    hits = hits_of(rows_of(stepscope, path, "line-time"), "work")
+    assert hits[LINES["calls"]] == 8 * 10 + 20
+
+
+def test_an_interpreter_that_ends_is_quiet(stepscope, python, package, tmp_path):
+    done = stepscope("record", "-q", "-o", tmp_path / "x.pftrace", "--", python, PROGRAM, "ends",
+                     env=package)
+    assert done.stderr == ""
 
 
 def test_a_killed_program_keeps_what_it_had(stepscope, record):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program whose calls and lines are recorded without a change to them: traced.py WHAT."""
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -55,6 +56,18 @@ def forks():
     work(5)
 
 
+def multiprocessed(method):
+    """Workers that end as those of a DataLoader do."""
+    context = multiprocessing.get_context(method)
+    pool = context.Pool(2)
+    pool.map(work, [10] * 8)
+    pool.close()
+    pool.join()
+    child = context.Process(target=work, args=(20,))
+    child.start()
+    child.join()
+
+
 def killed():
     """Half of it is a second and more ago when the program dies; the last line never ends."""
     stepscope.lines([work, rests])
@@ -86,5 +99,27 @@ def late():
     sys.stdin.readline()
 
 
+class Late:
+    """Calls what nobody has looked at, when the interpreter ends."""
+
+    def __del__(self):
+        after_all()
+
+
+def after_all():
+    return 1
+
+
+def ends():
+    global kept
+    stepscope.profile_functions("*")
+    stepscope.profile_functions("tests/*.py")
+    kept = Late()
+    work(1)
+
+
+if sys.argv[1] == "multiprocessed":
+    stepscope.lines(work)  # also in those that import this anew
+
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    globals()[sys.argv[1]](*sys.argv[2:])
