@@ -4,7 +4,6 @@
 import atexit
 import contextlib
 import functools
-import inspect
 import os
 import pathlib
 import sys
@@ -50,7 +49,9 @@ class Profiler(metaclass=Singleton):
         self._state = State.DISABLED
         self._owner = os.getpid()
         self._lock = threading.RLock()
+        self._ending = threading.RLock()  # around it: the end of one recording, or a beginning
         self._enabled = []  # tools
+        self._unavailable = []  # those of which it was told
         self._running = []
         self._entered = []  # an ExitStack for each `with` under way
         self._began_in_with = False
@@ -77,10 +78,7 @@ class Profiler(metaclass=Singleton):
         Raises KeyError for a name that nobody registered, TypeError for what is no tool."""
         tool = self._find(profiler)
         with self._lock:
-            reason = tool.unavailable() if hasattr(tool, "unavailable") else None
-            if reason is not None:
-                tell(f"{getattr(tool, '_name', '') or type(tool).__name__} is not enabled: "
-                     f"{reason}")
+            if not self._is_available(tool):
                 return tool
             if tool not in self._enabled:
                 if not tool.enabled:
@@ -91,6 +89,13 @@ class Profiler(metaclass=Singleton):
             elif self._state is State.DISABLED:
                 self._state = State.ENABLED
         return tool
+
+    def _is_available(self, tool):
+        reason = tool.unavailable() if hasattr(tool, "unavailable") else None
+        if reason is not None and tool not in self._unavailable:
+            self._unavailable.append(tool)
+            tell(f"{_name(tool)} is not enabled: {reason}")
+        return reason is None
 
     def _find(self, profiler):
         if isinstance(profiler, (str, type)):
@@ -146,12 +151,12 @@ class Profiler(metaclass=Singleton):
     def initialize(self):
         """Begins a recording: starts the recorder and the other tools that are enabled. Does
         nothing while one is under way. Returns the Profiler."""
-        with self._lock:
+        with self._ending, self._lock:
             if self._state is State.INITIALIZED:
                 return self
             for name in self._default_tools:
                 tool = ProfileRegistry.get_profiler(name)
-                if tool not in self._enabled:
+                if tool not in self._enabled and self._is_available(tool):
                     self._enabled.insert(0, tool)
             self._owner = os.getpid()
             self._state = State.INITIALIZED
@@ -186,14 +191,15 @@ class Profiler(metaclass=Singleton):
     def finalize(self):
         """Ends the recording and waits until its files are complete. Does nothing when none is
         under way, nor in a forked child, whose parent's it is."""
-        if self._owner != os.getpid():
+        if self._owner != os.getpid() or self._state is not State.INITIALIZED:
             return
-        with self._lock:
-            if self._state is not State.INITIALIZED:
-                return
-            running, self._running = self._running, []
-            self._state = State.FINALIZED
-            self._retarget()
+        with self._ending:
+            with self._lock:
+                if self._state is not State.INITIALIZED:
+                    return
+                running, self._running = self._running, []
+                self._state = State.FINALIZED
+                self._retarget()
             for tool in running:  # stepscope's first: it is not to record the others' writing
                 try:
                     _call_finalize(tool, self._output_path)
@@ -294,6 +300,7 @@ class Profiler(metaclass=Singleton):
     def _forget_parent(self):
         """In a forked child: the recording under way is its parent's."""
         self._lock = threading.RLock()
+        self._ending = threading.RLock()
         if self._state is State.INITIALIZED:
             for tool in self._running:
                 if hasattr(tool, "forget_parent"):
@@ -361,6 +368,7 @@ def _reason(error):
 
 def _call_finalize(tool, path):
     """Tools of other makes may take no path."""
+    import inspect
     try:
         inspect.signature(tool.finalize).bind(path)
     except TypeError:

@@ -6,36 +6,44 @@ import os
 import sys
 import time
 
-from . import enabled
+from . import _stepscope, enabled
 from ._tools import ProfilerWrapper, rank, tell
 
 _NEED_OWN = ("rate", "trace_file")
 
 
 class RecordTool(ProfilerWrapper):
-    """stepscope's own recording."""
+    """stepscope's own recording.
+
+    last_path: the file of the last one that is over; None: it is somebody else's."""
 
     _name = "stepscope"
+    last_path = None
 
     def __init__(self):
         self._options = {}
         self._folder = None
-        self._recorder = None
+        self._recorder = self._path = None
         self._recordings = 0
+        self._names = {}  # trace_file: how many recordings had it
         self._told = None  # why there was no recorder
 
     def take_options(self, profiler, options):
         self._options = options
         self._folder = profiler._record_folder(self)
 
+    def unavailable(self):
+        if hasattr(_stepscope, "_spawn"):
+            return None
+        return ("this Python package was built without the headers of Python; install them and "
+                "run: pip install --force-reinstall --no-cache-dir stepscope")
+
     def _standup(self):
-        self._recorder = None
-        if not enabled():
-            if not self._start_recorder():
-                self.enabled = False
-                return
-        else:
+        self._recorder = self._path = self.last_path = None
+        if enabled():
             self._tell_what_the_recording_decides()
+        elif not self._start_recorder():
+            self.enabled = False
 
     def _start_recorder(self):
         from . import _recorder
@@ -50,13 +58,22 @@ class RecordTool(ProfilerWrapper):
 
     def _arguments(self):
         """What the recorder is called with."""
-        options = self._options
         self._recordings += 1
-        name = options.get("trace_file") or _default_name(self._recordings)
-        arguments = ["-o", os.path.join(os.path.abspath(self._folder), name)]
-        if "rate" in options:
-            arguments += ["-r", repr(options["rate"])]
+        path = os.path.join(os.path.abspath(self._folder).replace("%", "%%"), self._name_of_file())
+        self._path = path.replace("%%", "%")
+        arguments = ["-o", path]
+        if "rate" in self._options:
+            arguments += ["-r", repr(self._options["rate"])]
         return arguments
+
+    def _name_of_file(self):
+        """Below the folder."""
+        name = self._options.get("trace_file")
+        if name is None:
+            return _default_name(self._recordings) + ".pftrace"
+        times = self._names[name] = self._names.get(name, 0) + 1
+        stem, ending = os.path.splitext(name)
+        return f"{stem}-{times}{ending}" if times > 1 else name
 
     def _tell_what_the_recording_decides(self):
         named = [name for name in _NEED_OWN if name in self._options]
@@ -64,22 +81,28 @@ class RecordTool(ProfilerWrapper):
             tell(f"this program is being recorded from outside, which decides {', '.join(named)}: "
                  "give `stepscope record` the options, or start the program without it")
 
+    def finalize(self, output_top):
+        self.finalized = True
+        if hasattr(_stepscope, "_flush_lines"):
+            _stepscope._flush_lines()
+        if self._recorder is not None:
+            recorder, self._recorder = self._recorder, None
+            if self._end(recorder) and os.path.exists(self._path):
+                self.last_path = self._path
+
     def _end(self, recorder):
+        """Whether its files are complete."""
         if recorder.is_over():
             tell(" ".join(recorder.messages()) or "the recorder has ended before the program")
         if not recorder.stop():
             tell(f"the recorder (process {recorder.pid}) is still writing; its files will be "
                  "complete when it has ended")
-            return
+            return False
         for line in recorder.last_messages():
-            tell(line[len("stepscope record: "):] if line.startswith("stepscope record: ")
-                 else line)
-
-    def finalize(self, output_top):
-        self.finalized = True
-        if self._recorder is not None:
-            recorder, self._recorder = self._recorder, None
-            self._end(recorder)
+            text = line[len("stepscope record: "):] if line.startswith("stepscope record: ") \
+                else line
+            tell(text)
+        return True
 
     def forget_parent(self):
         """In a forked child."""
@@ -88,10 +111,14 @@ class RecordTool(ProfilerWrapper):
 
 def _default_name(number):
     """As `stepscope record` calls its files; `number`: of the recording in this process, from 1."""
-    words = [os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ""))[0] or "python"]
+    script = sys.argv[0] if sys.argv else ""
+    stem = os.path.splitext(os.path.basename(script))[0]
+    if stem == "__main__":
+        stem = os.path.basename(os.path.dirname(script))
+    words = [stem if stem.strip("-") not in ("", "c", "m") else "python"]
     if rank() is not None:
         words.append(f"rank{rank()}")
     words += [time.strftime("%Y%m%d-%H%M%S"), str(os.getpid())]
     if number > 1:
         words.append(str(number))
-    return "-".join(words).replace("%", "%%") + ".pftrace"
+    return "-".join(words).replace("%", "%%")

@@ -10,6 +10,7 @@ import time
 from . import _stepscope, enabled, program
 
 _START_S = 20  # for a machine that is busy; it takes some ten milliseconds
+_LEFT_S = 5
 _STOP_S = 120  # writing out what is in memory; converting long recordings to JSON
 # Of the recording that this program is part of, if any: not for a recorder of its own.
 _NOT_HANDED_ON = ("STEPSCOPE_RECORDING", "STEPSCOPE_RINGS", "STEPSCOPE_SCHEDULE", "LD_PRELOAD")
@@ -28,9 +29,6 @@ class Recorder:
 
         Raises NoRecorder."""
         global _ours
-        if not getattr(_stepscope, "_spawn", None):
-            raise NoRecorder("this Python package was built without the headers of Python; install "
-                             "them and run: pip install --force-reinstall --no-cache-dir stepscope")
         try:
             path = program()
         except FileNotFoundError as error:
@@ -96,15 +94,30 @@ class Recorder:
 
     def stop(self):
         """Ends the recording and waits until its files are complete. Returns whether they are."""
-        if not self.is_over():
+        if self.is_over():
+            self._stop_what_is_left()
+        else:
             try:
                 _stepscope._signal(self._pidfd, signal.SIGTERM)
-            except OSError:
+            except ProcessLookupError:
                 pass  # it is ending by itself
+            except OSError:
+                return False  # we are somebody else by now; it ends with us
             if not self._ends_within(_STOP_S * 1000):
                 return False
         self._close()
         return True
+
+    def _stop_what_is_left(self):
+        """Where only the first of its processes was killed, the others go on recording."""
+        number, end = signal.SIGTERM, time.monotonic() + _LEFT_S
+        try:
+            while time.monotonic() < end:
+                os.killpg(self.pid, number)  # the group is theirs alone: it was begun by setsid
+                number = 0
+                time.sleep(0.01)
+        except OSError:
+            pass  # nobody is left
 
     def messages(self):
         """The lines that it wrote to its standard error since the last call."""
@@ -158,5 +171,4 @@ def _after_fork():
         _ours.forget()
 
 
-if getattr(_stepscope, "_spawn", None):
-    os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)

@@ -3,7 +3,15 @@
 
 import enum
 
-from ._stepscope import _schedule_action, _schedule_text
+try:
+    from ._stepscope import _schedule_action, _schedule_text
+except ModuleNotFoundError:  # built without the headers of this Python: nothing is recorded
+    def _schedule_text(text):
+        return text
+
+    def _schedule_action(*_):
+        raise RuntimeError("this Python package was built without the headers of Python; install "
+                           "them and run: pip install --force-reinstall --no-cache-dir stepscope")
 
 
 class Action(enum.IntEnum):

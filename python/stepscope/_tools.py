@@ -2,7 +2,6 @@
 """The tools that a Profiler runs: their base class and their registry."""
 
 import contextlib
-import dataclasses
 import enum
 import importlib
 import os
@@ -116,6 +115,7 @@ class ProfilerWrapper(contextlib.ContextDecorator):
     def reconfigure(self, **changes):
         """Changes single values of the tool's configuration, a dataclass, before it begins."""
         if self._config is not None:
+            import dataclasses
             self._config = dataclasses.replace(self._config, **changes)
 
 

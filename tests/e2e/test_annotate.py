@@ -235,6 +235,21 @@ def test_without_the_extension_nothing_is_recorded(tmp_path):
     assert (done.stdout, done.stderr) == ("3 4 False\n", "")
 
 
+def test_without_the_extension_a_profiler_says_so(tmp_path):
+    code = ("import stepscope as s\n"
+            "p = s.Profiler(rate=10)\n"
+            "@p\n"
+            "def f(): return 3\n"
+            "@p\n"
+            "def g(): yield 4\n"
+            "for _ in range(2):\n"
+            "    with p: f(); p.step()\n"
+            "print(f(), list(g()), s.Profiler() is p)")
+    done = without_extension(tmp_path, code)
+    assert done.stdout == "3 [4] True\n"
+    assert len(done.stderr.splitlines()) == 1 and "without the headers of Python" in done.stderr
+
+
 def test_without_the_extension_a_recording_is_warned(tmp_path):
     done = without_extension(tmp_path, "import stepscope", STEPSCOPE_RECORDING="x.pftrace")
     assert "without the headers of Python" in done.stderr

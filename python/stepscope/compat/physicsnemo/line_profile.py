@@ -1,32 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
 """physicsnemo.utils.profiling.line_profile: the time of each line of the decorated functions."""
 
+import subprocess
+
 import stepscope
-from stepscope._tools import ProfilerWrapper, Singleton
+from stepscope._tools import ProfileRegistry, ProfilerWrapper, Singleton, tell
 
 __all__ = ["LineProfileWrapper"]
 
 
 class LineProfileWrapper(ProfilerWrapper, metaclass=Singleton):
-    """Times the lines of the functions that the Profiler decorates, into stepscope's recording, and
-    writes them as profiler_stats.txt when it ends."""
+    """Times the lines of the functions that the Profiler decorates (stepscope.lines) in stepscope's
+    recording, and writes them as profiler_stats.txt (the next: profiler_stats_2.txt) when it
+    ends."""
 
     _name = "line_profiler"
     _is_decorator = True
     _needs = ("stepscope",)
 
     def __init__(self, **config_overrides):
-        self._functions = 0
+        self._timings = []
+        self._files = 0
 
     def unavailable(self):
-        if not hasattr(stepscope, "lines"):
-            return "this stepscope cannot time lines"
+        from stepscope import _stepscope
+        if not hasattr(_stepscope, "_trace_lines"):
+            return ("this Python package was built without the headers of Python; install them and "
+                    "run: pip install --force-reinstall --no-cache-dir stepscope")
         return None
 
-    def _standup(self):
-        self._functions = 0
-        self.initialized = True
-
     def __call__(self, fn):
-        self._functions += 1
-        return stepscope.lines(fn)
+        self._timings.append(stepscope.lines([fn]))
+        return fn
+
+    def finalize(self, output_top):
+        timings, self._timings = self._timings, []
+        for timing in timings:
+            timing.stop()
+        self.finalized = True
+        path = ProfileRegistry.get_profiler("stepscope").last_path
+        if not timings:
+            tell("line_profiler: nothing was timed: no function was decorated with @profile")
+        elif path is None:
+            tell("line_profiler: the times of lines are in the recording; see them with: stepscope "
+                 "report --by line-time")
+        else:
+            self._files += 1
+            number = f"_{self._files}" if self._files > 1 else ""
+            self._write(path, self.output_dir(output_top) / f"profiler_stats{number}.txt")
+
+    def _write(self, recording, path):
+        done = subprocess.run([stepscope.program(), "report", "--by", "line-time", "--num-rows",
+                               "all", "-o", str(path), str(recording)], check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE)
+        if done.returncode != 0 and done.stderr:
+            tell("line_profiler: " + done.stderr.decode("utf-8", "replace"))
