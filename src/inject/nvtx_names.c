@@ -49,23 +49,30 @@ static size_t find_number(const char *text, size_t length, struct ss_event_value
     return 0;
 }
 
-/* `value` NULL: the whole text is the name. */
-static inline uint32_t name_of(const char *text, struct ss_event_value *value)
+static _Atomic uint16_t *slot_of(const char *text)
 {
-    if (text == NULL) {
-        return 0;
-    }
     uintptr_t address = (uintptr_t)text;
-    _Atomic uint16_t *slot = &seen[(address ^ address >> 12) % SEEN_SLOTS];
-    uint32_t name = atomic_load_explicit(slot, memory_order_relaxed);
-    if (__builtin_expect(name != 0 && is_text(name, text), 1)) {
+    return &seen[(address ^ address >> 12) % SEEN_SLOTS];
+}
+
+uint32_t ss_nvtx_name_seen(const char *text)
+{
+    uint32_t name = atomic_load_explicit(slot_of(text), memory_order_relaxed);
+    return __builtin_expect(text != NULL && name != 0 && is_text(name, text), 1) ? name : 0;
+}
+
+/* `value` NULL: the whole text is the name. */
+static uint32_t name_of(const char *text, struct ss_event_value *value)
+{
+    uint32_t name = ss_nvtx_name_seen(text);
+    if (name != 0 || text == NULL) {
         return name;
     }
     size_t length = strnlen(text, SS_RING_MAX_TEXT_BYTES + 1);
     size_t cut = value != NULL ? find_number(text, length, value) : 0;
     name = ss_define_name(text, cut > 0 ? cut : length);
     if (cut == 0 && length <= SS_RING_MAX_TEXT_BYTES) {
-        atomic_store_explicit(slot, (uint16_t)name, memory_order_relaxed);
+        atomic_store_explicit(slot_of(text), (uint16_t)name, memory_order_relaxed);
     }
     return name;
 }

@@ -14,6 +14,8 @@
 
 /* A message that the program may change or free as soon as we return. NULL: no name. */
 uint32_t ss_nvtx_name(const char *text);
+/* The same when this address held this text the last time, else 0. */
+uint32_t ss_nvtx_name_seen(const char *text);
 /* PyTorch's emit_nvtx writes the number of an operation into its name, ", seq = 12, op_id = 34, …",
  * which would take a name for each: the name ends before it, and `*value` is the number. Else
  * `*value` stays. */

@@ -102,14 +102,20 @@ uint32_t ss_nvtx_styled(uint32_t domain, uint32_t name, const struct ss_nvtx_sty
 
 /* --- ranges and marks ------------------------------------------------------------------------ */
 
+static __attribute__((noinline)) int push_unseen(const char *message)
+{
+    struct ss_nvtx_told told = {0};
+    told.name = ss_nvtx_name_numbered(message, &told.value);
+    return ss_nvtx_push(0, told);
+}
+
 static int push(const char *message)
 {
     if (!ss_event_is_on(SS_RING_GATE_RANGES)) {
         return SS_NVTX_NOT_TRACKED;
     }
-    struct ss_nvtx_told told = {0};
-    told.name = ss_nvtx_name_numbered(message, &told.value);
-    return ss_nvtx_push(0, told);
+    uint32_t name = ss_nvtx_name_seen(message);
+    return name != 0 ? ss_nvtx_level(ss_event_push(0, name)) : push_unseen(message);
 }
 
 static int push_wide(const wchar_t *message)
