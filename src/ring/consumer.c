@@ -122,8 +122,12 @@ void ss_ring_consumer_look(struct ss_ring_consumer *consumer)
     }
     for (size_t i = 0; i < consumer->lanes.count; i++) {
         struct ss_ring_lane *lane = &consumer->lanes.data[i];
-        if (lane->thread != NULL) {
-            lane->state = atomic_load_explicit(&lane->thread->state, memory_order_acquire);
+        if (lane->thread == NULL) {
+            continue;
+        }
+        lane->state = atomic_load_explicit(&lane->thread->state, memory_order_acquire);
+        /* Somebody may be taking a free one: half of the line would be his. */
+        if (lane->state != SS_RING_FREE) {
             lane->tid = atomic_load_explicit(&lane->thread->tid, memory_order_relaxed);
             lane->owner = atomic_load_explicit(&lane->thread->owner, memory_order_relaxed);
         }

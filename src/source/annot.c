@@ -379,7 +379,8 @@ static uint32_t drain(struct ss_annot *annot, bool is_final)
     meet_lanes(annot);
     for (uint32_t i = 0; i < annot->lanes.count; i++) {
         struct ss_ring_lane *ring = &annot->ring.lanes.data[i];
-        if (ring->thread == NULL) {
+        /* A free one is drained; what comes now is of a thread that we have not met. */
+        if (ring->thread == NULL || (ring->state == SS_RING_FREE && !is_final)) {
             continue;
         }
         uint32_t filled = fill_percent(ring);
