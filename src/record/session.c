@@ -479,6 +479,7 @@ static void loop(struct session *session)
         wait_for_events(session, next_wake_ns(session, stop_ns));
         uint64_t now_ns = ss_clock_monotonic_ns();
         drain_annotations(session, now_ns);
+        ss_record_sources_look(session->sources, now_ns);
         if (session->end == SS_RECORD_RUNNING && now_ns >= stop_ns) {
             session->end = SS_RECORD_DURATION;
         } else if (session->end == SS_RECORD_RUNNING && now_ns >= session->ticker.next_due_ns) {

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "source/registry.h"
 #include "trace/writer_tracks.h"
 
@@ -19,11 +20,21 @@ struct running {
     uint64_t next_ns;
 };
 
+struct newest {
+    struct ss_trace_counter value;
+    bool known;
+};
+
 struct ss_record_sources {
     struct ss_record_context *context;
     struct ss_process_table *processes;
     size_t count;
     struct running running[MOST_SOURCES];
+    /* With a schedule: the newest value of each series (kind of value unknown: none yet), by ref of
+     * the track, and since when a window is open. */
+    struct ss_vec_of(struct newest) newest;
+    bool in_window;
+    uint64_t window_ns;
 };
 
 static void keep_error(struct ss_record_context *context, enum ss_status status,
@@ -84,26 +95,67 @@ static uint32_t on_series(void *context, uint32_t process_ref, uint32_t parent, 
                                    .counter = SS_COUNTER_GAUGE};
     struct ss_record_sources *sources = context;
     track.rank = FIRST_RANK + (int32_t)sources->context->track_refs;
-    return write_track(context, &track);
+    uint32_t ref = write_track(context, &track);
+    if (sources->context->follows_schedule) {
+        ss_vec_push(&sources->newest, (struct newest){.value.track_ref = ref});
+    }
+    return ref;
 }
 
-/* Readings go on outside the windows of a schedule, for the rates; they are not kept. */
-static bool is_wanted(const struct ss_record_sources *sources, uint64_t time_ns)
-{
-    const struct ss_record_context *context = sources->context;
-    return !context->follows_schedule ||
-           ss_record_annotations_is_in_window(context->annotations, NULL, time_ns);
-}
-
-static void write_counter(struct ss_record_sources *sources, const struct ss_trace_counter *counter)
+static void put_counter(struct ss_record_sources *sources, const struct ss_trace_counter *counter)
 {
     struct ss_error err = {0};
-    if (!is_wanted(sources, counter->time_ns)) {
-        return;
-    }
     if (sources->context->error.status == SS_OK) { /* after a failed track its ref is unknown */
         keep_error(sources->context,
                    ss_trace_writer_counter(sources->context->writer, counter, &err), &err);
+    }
+}
+
+static struct newest *find_newest(struct ss_record_sources *sources, uint32_t track)
+{
+    size_t first = 0, end = sources->newest.count;
+    while (first < end) { /* refs only grow */
+        size_t middle = first + (end - first) / 2;
+        if (sources->newest.data[middle].value.track_ref < track) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return &sources->newest.data[first];
+}
+
+/* Readings go on outside the windows of a schedule, for the rates; they are not kept there. A rate
+ * whose interval began before the window did holds from its beginning on. */
+static void write_counter(struct ss_record_sources *sources, const struct ss_trace_counter *counter)
+{
+    struct ss_trace_counter kept = *counter;
+    if (sources->context->follows_schedule) {
+        *find_newest(sources, counter->track_ref) = (struct newest){kept, true};
+        kept.time_ns = kept.time_ns > sources->window_ns ? kept.time_ns : sources->window_ns;
+    }
+    if (!sources->context->follows_schedule || sources->in_window) {
+        put_counter(sources, &kept);
+    }
+}
+
+void ss_record_sources_look(struct ss_record_sources *sources, uint64_t now_ns)
+{
+    struct ss_record_context *context = sources->context;
+    bool was_in_window = sources->in_window;
+    sources->in_window = context->follows_schedule &&
+                         ss_record_annotations_is_in_window(context->annotations, NULL, now_ns);
+    if (!sources->in_window || was_in_window) {
+        return;
+    }
+    sources->window_ns = now_ns;
+    for (size_t i = 0; i < sources->newest.count; i++) {
+        struct newest *newest = &sources->newest.data[i];
+        if (newest->known) {
+            struct ss_trace_counter value = newest->value;
+            value.time_ns = now_ns;
+            put_counter(sources, &value);
+        }
     }
 }
 
@@ -219,5 +271,6 @@ void ss_record_sources_stop(struct ss_record_sources *sources, uint64_t now_ns)
             tell(sources, running, state, reason);
         }
     }
+    ss_vec_fini(&sources->newest);
     ss_free(sources);
 }

@@ -20,6 +20,8 @@ struct ss_record_sources *ss_record_sources_start(struct ss_record_context *cont
                                                   const struct ss_record_options *options,
                                                   struct ss_process_table *processes,
                                                   uint64_t since_ns);
+/* With a schedule, often: has a window opened? It begins with the newest figures. */
+void ss_record_sources_look(struct ss_record_sources *sources, uint64_t now_ns);
 /* Does what is due; returns when something is due again (UINT64_MAX: never). */
 uint64_t ss_record_sources_tick(struct ss_record_sources *sources, uint64_t now_ns);
 /* It has ended and was not reaped: the last chance to look at it. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`record --schedule`: what is recorded of a program that marks its steps, and what is not."""
 
+import collections
 import json
 import os
 import pathlib
@@ -67,6 +68,20 @@ def record(stepscope, tools, python, package, tmp_path):
                          env={"PYTHONPATH": str(package)})
         return Recording(stepscope, tools, path, done)
     return run
+
+
+def test_each_window_has_figures_of_the_machine(record, stepscope):
+    """Shorter than the time from reading to reading, and where a value never changes, too."""
+    found = record("wait=2,warmup=1,active=4,repeat=1", 8)
+    steps = {row["ref"] for row in found.of("track") if row["kind"] == "steps"}
+    (begin,) = [row["ns"] for row in found.of("event") if row["track"] in steps and
+                row["kind"] == "begin" and row["payload"] == 3]
+    rows = collections.defaultdict(list)
+    for row in found.of("counter"):
+        rows[row["track"]].append(row["ns"])
+    tracks = {row["ref"]: row["name"] for row in found.of("track") if row["kind"] == "counter"}
+    assert {"total", "used", "resident memory", "threads"} <= {tracks[ref] for ref in rows}
+    assert all(time_ns >= begin for times in rows.values() for time_ns in times)
 
 
 def test_only_the_windows_are_recorded(record):
