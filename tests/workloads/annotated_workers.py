@@ -65,16 +65,19 @@ def become_another():
 
 def orphan():
     """A daemon, which outlives the program."""
+    done, tell = os.pipe()
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             work()
             say()
+            os.write(tell, b".")
             time.sleep(0.3)
             work(100)
             os._exit(0)
         os._exit(0)
     os.wait()
+    os.read(done, 1)
 
 
 def ends(_):
