@@ -367,12 +367,15 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
     row->file = NULL;
 }
 
-/* One image of a process follows another. */
-static void end_images_before(struct ss_record_annotations *annotations, pid_t pid, uint64_t now_ns)
+/* One image of a process follows another, which began at `begin_ns`: until then it can have lived.
+ */
+static void end_images_before(struct ss_record_annotations *annotations, pid_t pid,
+                              uint64_t begin_ns, uint64_t now_ns)
 {
     for (size_t i = 0; i < annotations->rows.count; i++) {
         struct ss_record_annotated *row = annotations->rows.data[i];
         if (row->pid == pid && !row->is_ended) {
+            row->seen_ns = row->seen_ns < begin_ns ? row->seen_ns : begin_ns;
             end_row(row, now_ns, true);
         }
     }
@@ -413,7 +416,7 @@ static struct ss_record_annotated *add_row(struct ss_record_annotations *annotat
 
 /* The process that the file is of; NULL: the file is none, or not for us. */
 static struct ss_recorded_process *judge_file(struct ss_record_annotated *row, uint64_t now_ns,
-                                              bool *is_new)
+                                              bool *is_new, uint64_t *begin_ns)
 {
     struct ss_error err = {0};
     struct ss_ring_memory memory = ss_ring_file_memory(row->file);
@@ -422,6 +425,7 @@ static struct ss_recorded_process *judge_file(struct ss_record_annotated *row, u
     struct ss_recorded_process *process = NULL;
     if (status == SS_OK && !is_taken(peek.header, now_ns)) {
         *is_new = atomic_load(&peek.header->recorder_pid) != (int32_t)getpid();
+        *begin_ns = peek.header->created_ns;
         process = process_of(row->owner, row->pid, row->start_time_ticks, peek.header);
     } else if (status == SS_E_FORMAT) {
         note(row->owner, 0, "annotations", err.message, now_ns);
@@ -484,9 +488,10 @@ static void open_row(struct ss_record_annotated *row, uint64_t now_ns)
         ss_log(SS_DEBUG, "record", "%s", err.message);
         return;
     }
-    struct ss_recorded_process *process = judge_file(row, now_ns, &is_new);
+    uint64_t begin_ns = now_ns;
+    struct ss_recorded_process *process = judge_file(row, now_ns, &is_new, &begin_ns);
     if (process != NULL) {
-        end_images_before(row->owner, row->pid, now_ns);
+        end_images_before(row->owner, row->pid, begin_ns, now_ns);
     }
     if (process == NULL || !start_row(row, process, now_ns, is_new)) {
         ss_ring_file_close(row->file);
