@@ -168,11 +168,19 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
     return seen->writer != NULL ? ss_trace_writer_counter(seen->writer, counter, NULL) : SS_OK;
 }
 
+static enum ss_status on_line(void *context, const struct ss_trace_line *line)
+{
+    struct seen *seen = context;
+    check(line->name_ref >= 1 && line->name_ref <= seen->names && line->line <= INT32_MAX,
+          "a line's function is known");
+    return seen->writer != NULL ? ss_trace_writer_line(seen->writer, line, NULL) : SS_OK;
+}
+
 static void read_it(const uint8_t *data, size_t size, bool rewrite)
 {
     static const struct ss_trace_visitor visitor = {
-        on_attribute, on_source, on_process, on_thread, on_frame, on_stack, on_sample, on_counts,
-        on_note,      on_clock,  on_damage,  on_track,  on_name,  on_event, on_counter};
+        on_attribute, on_source, on_process, on_thread, on_frame, on_stack, on_sample,  on_counts,
+        on_note,      on_clock,  on_damage,  on_track,  on_name,  on_event, on_counter, on_line};
     struct seen seen = {0};
     struct ss_error err = {0};
     if (rewrite) {
