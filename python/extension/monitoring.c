@@ -275,6 +275,22 @@ static bool is_anything_wanted(void)
     return ss_tracing.decide != NULL;
 }
 
+/* Held by references: each call may collect garbage, and code objects with it. */
+static bool listen_to_all(void)
+{
+    PyObject *all = PyList_New(0);
+    bool ok = all != NULL;
+    for (const struct ss_code *code = ss_tracing.codes; ok && code != NULL; code = code->next) {
+        ok = PyList_Append(all, code->code) == 0;
+    }
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(all); i++) {
+        struct ss_code *code = ss_code_known(PyList_GET_ITEM(all, i));
+        ok = code == NULL || ss_listen_to(code);
+    }
+    Py_XDECREF(all);
+    return ok;
+}
+
 bool ss_listen(void)
 {
     bool wanted = is_anything_wanted();
@@ -287,10 +303,7 @@ bool ss_listen(void)
     }
     everywhere |= ss_tracing.decide != NULL ? bits[START] : 0;
     everywhere |= wanted && ss_tracing.is_on ? bits[UNWIND] | bits[THROW] : 0;
-    bool ok = call("set_events", "(lk)", tool, everywhere);
-    for (struct ss_code *code = ss_tracing.codes; ok && code != NULL; code = code->next) {
-        ok = ss_listen_to(code);
-    }
+    bool ok = call("set_events", "(lk)", tool, everywhere) && listen_to_all();
     /* What was disabled before may be wanted now. */
     ok = ok && call("restart_events", "()");
     return ok && (wanted || give_tool_back());
