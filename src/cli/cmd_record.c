@@ -17,19 +17,34 @@
 #include "cli/record_output.h"
 #include "platform/procfs.h"
 #include "platform/ptrace_access.h"
+#include "record/kept_files.h"
 #include "record/launch.h"
 #include "record/naming.h"
 #include "record/supervisor.h"
+#include "record/window_files.h"
+#include "record/window_name.h"
 #include "view/sink.h"
 
 static const struct ss_option options[] = {
     {"output", 'o', "FILE",
-     "where to write; folders are created; %p pid, %h host, %t time, %q{VAR} environment; - is "
-     "standard output, at the end (default PROGRAM-TIME-PID.pftrace here)",
+     "where to write; folders are created; %p pid, %h host, %t time, %q{VAR} environment; with "
+     "{epoch}, {batch}, {window}, {rank}… a file for each window of the schedule; - is standard "
+     "output, at the end (default PROGRAM-TIME-PID.pftrace here)",
      "Output", false},
     {"format", 'f', "FORMAT",
      "native, raw, flamegraph, speedscope or chrometrace (default by the file's ending, else "
      "native)",
+     NULL, false},
+    {"per-window", 0, NULL,
+     "a file for each window of the schedule: in the folder NAME.stepscope, unless -o has {…} in "
+     "it",
+     NULL, false},
+    {"traces-to-keep", 0, "N",
+     "with a file for each window: how many of each process stay, the newest; -1 keeps all (the "
+     "default)",
+     NULL, false},
+    {"no-overwrite", 0, NULL,
+     "refuse to begin when the file is there already, or the folder of windows' files is not empty",
      NULL, false},
     {"quiet", 'q', NULL, "no status line and no summary", NULL, false},
     {"pid", 'p', "PID", "attach to a running process instead of starting a program", "What", false},
@@ -85,6 +100,8 @@ struct plan {
     char **program;
     char *output_path, *trace_path, *command_line;
     char *temporary_folder; /* of trace_path, when it cannot be beside the output */
+    const char *converter[SS_MOST_CONVERTER_WORDS];
+    bool per_window, no_overwrite;
 };
 
 static void plan_fini(struct plan *plan)
@@ -227,10 +244,118 @@ static enum ss_status choose_trace_path(struct plan *plan, struct ss_error *err)
     return ss_name_check_writable(plan->output_path, err);
 }
 
+/* --- a file for each window ------------------------------------------------------------------ */
+
+/* What `export` is told to make the same of a window's trace as record_convert.c of a recording's.
+ */
+static void choose_converter(struct plan *plan)
+{
+    const struct ss_record_output *output = &plan->output;
+    const char *const words[] = {"stepscope",
+                                 "export",
+                                 "--to",
+                                 output->format->name,
+                                 "--idle",
+                                 output->idle ? "all" : "none",
+                                 output->threads ? "--threads" : NULL,
+                                 output->gil_only ? "--gil" : NULL,
+                                 output->function_only ? "--function" : NULL,
+                                 output->no_lines ? "--nolineno" : NULL,
+                                 output->full_filenames ? "--full-filenames" : NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (words[i] != NULL) {
+            plan->converter[count++] = words[i];
+        }
+    }
+    if (output->format->format != SS_FORMAT_NATIVE) {
+        plan->record.converter = plan->converter;
+    }
+}
+
+/* Without a template: NAME.stepscope/rank0-pid4242-window00000.pftrace. */
+static void put_folder_template(const struct plan *plan, struct ss_strbuf *name)
+{
+    char *path = ss_strbuf_take(name);
+    const char *const endings[] = {plan->output.format->endings[0], ".pftrace", ".stepscope"};
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') {
+        length--;
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i]);
+        if (length > ending && memcmp(path + length - ending, endings[i], ending) == 0) {
+            length -= ending;
+        }
+    }
+    ss_strbuf_append(name, path, length);
+    ss_strbuf_append_format(name, ".stepscope/rank{rank}-pid{pid}-window{window:05}%s",
+                            plan->output.format->endings[0]);
+    ss_free(path);
+}
+
+/* The folder that all of them lie in: up to the last slash before the first variable. */
+static char *folder_of(const char *template)
+{
+    size_t length = strcspn(template, "{}");
+    while (length > 0 && template[length - 1] != '/') {
+        length--;
+    }
+    return length > 0 ? ss_strndup(template, length) : ss_strdup("./");
+}
+
+static enum ss_status check_folder(const struct plan *plan, struct ss_error *err)
+{
+    char *folder = folder_of(plan->output_path);
+    struct ss_strbuf probe;
+    ss_strbuf_init(&probe, 65536);
+    ss_strbuf_append_format(&probe, "%s.stepscope-%d.probe", folder, (int)getpid());
+    enum ss_status status = plan->no_overwrite ? ss_folder_check_empty(folder, err) : SS_OK;
+    if (status == SS_OK) {
+        status = ss_name_make_folders(probe.data, err);
+    }
+    int fd = status == SS_OK
+                 ? open(probe.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+                 : -1;
+    if (fd >= 0) {
+        close(fd);
+        unlink(probe.data);
+    } else if (status == SS_OK) {
+        status = ss_fail_errno(err, errno, "cannot write into the folder %s", folder);
+    }
+    ss_strbuf_fini(&probe);
+    ss_free(folder);
+    return status;
+}
+
+static enum ss_status choose_window_paths(struct plan *plan, struct ss_error *err)
+{
+    if (ss_window_files_check(plan->output_path, err) != SS_OK) {
+        return err->status;
+    }
+    choose_converter(plan);
+    plan->record.window_name = plan->output_path;
+    plan->trace_path = ss_strdup(plan->output_path);
+    plan->output.per_window = true;
+    return check_folder(plan, err);
+}
+
+static enum ss_status check_overwrite(const struct plan *plan, struct ss_error *err)
+{
+    bool is_there = plan->no_overwrite &&
+                    faccessat(AT_FDCWD, plan->output_path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return is_there ? ss_fail(err, SS_E_USAGE,
+                              "%s is there already; choose another -o, or leave --no-overwrite "
+                              "out",
+                              plan->output_path)
+                    : SS_OK;
+}
+
 static enum ss_status choose_paths(const struct ss_arguments *arguments, struct plan *plan,
                                    struct ss_error *err)
 {
     const char *given = ss_arguments_get(arguments, "output");
+    bool is_template = given != NULL && ss_window_name_is_template(given);
     pid_t pid = plan->record.attach_pid != 0 ? plan->record.attach_pid : getpid();
     struct ss_strbuf name;
     ss_strbuf_init(&name, 65536);
@@ -241,11 +366,19 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
         ss_name_default(plan->record.program, pid, &name);
         ss_strbuf_append_text(&name, plan->output.format->endings[0]);
     }
+    if (status == SS_OK && plan->per_window && !is_template) {
+        put_folder_template(plan, &name);
+    }
     plan->output_path = ss_strbuf_take(&name);
     ss_strbuf_fini(&name);
     SS_TRY(status);
     plan->record.keep_fd = -1;
-    SS_TRY(choose_trace_path(plan, err));
+    if (is_template || plan->per_window) {
+        SS_TRY(choose_window_paths(plan, err));
+    } else {
+        SS_TRY(check_overwrite(plan, err));
+        SS_TRY(choose_trace_path(plan, err));
+    }
     plan->record.path = plan->output.trace_path = plan->trace_path;
     plan->record.output = plan->output.output_path = plan->output_path;
     return SS_OK;
@@ -266,12 +399,13 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
 {
     static const char *const full_rings[] = {"drop", "overwrite", NULL};
     double seconds, host_seconds;
-    long long pid;
+    long long pid, to_keep;
     int when_full;
     if (!ss_arguments_get_number(arguments, "rate", 0.01, 100000, 100, &plan->record.rate_hz) ||
         !take_duration(arguments, &seconds) ||
         !ss_arguments_get_number(arguments, "host-interval", 0, 86400, 0.5, &host_seconds) ||
         !ss_arguments_get_integer(arguments, "pid", 1, 0x7fffffff, 0, &pid) ||
+        !ss_arguments_get_integer(arguments, "traces-to-keep", -1, 0x7fffffff, -1, &to_keep) ||
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
         !choose_format(arguments, plan)) {
         return false;
@@ -284,6 +418,10 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
     plan->record.host_interval_ns = (uint64_t)(host_seconds * 1e9);
     plan->record.attach_pid = (pid_t)pid;
     plan->record.overwrite_events = when_full == 1;
+    plan->record.windows_to_keep = to_keep;
+    plan->per_window =
+        ss_arguments_has(arguments, "per-window") || ss_arguments_has(arguments, "traces-to-keep");
+    plan->no_overwrite = ss_arguments_has(arguments, "no-overwrite");
     plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
     plan->record.inject = !ss_arguments_has(arguments, "no-inject");
     plan->output.quiet = ss_arguments_has(arguments, "quiet");

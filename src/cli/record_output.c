@@ -48,8 +48,10 @@ static void complain(const char *format, ...)
 
 static void tell_failure(struct ss_record_output *output, const struct ss_record_result *result)
 {
-    const char *kept =
-        access(output->trace_path, F_OK) == 0 ? " holds what was recorded until then" : " is gone";
+    const char *kept = output->per_window ? " hold what was recorded until then"
+                       : access(output->trace_path, F_OK) == 0
+                           ? " holds what was recorded until then"
+                           : " is gone";
     if (result->recorder_died) {
         bool by_signal = WIFSIGNALED(result->recorder_status);
         complain("the recorder %s (%s); the program was not disturbed; %s%s",
@@ -78,13 +80,19 @@ static const char *unreadable_reason(const struct ss_model *model)
 static bool tell_why_no_window(const struct ss_record_output *output,
                                const struct ss_record_figures *figures)
 {
-    if (output->schedule == NULL || figures->windows > 0) {
+    if ((output->schedule == NULL && !output->per_window) || figures->windows > 0) {
         return false;
     }
-    struct ss_schedule_run run = {.schedule = *output->schedule,
-                                  .starts = 1,
+    struct ss_schedule_run run = {.starts = output->schedule != NULL,
                                   .steps = (int64_t)figures->marked_steps,
                                   .longest = (int64_t)figures->most_steps};
+    if (output->schedule != NULL) {
+        run.schedule = *output->schedule;
+    } else if (figures->marked_steps == 0) {
+        complain("no window was recorded: the program followed no schedule; give --schedule, or "
+                 "let the program bring one (stepscope_schedule, stepscope.Profiler)");
+        return true;
+    }
     char why[512];
     ss_schedule_run_why_nothing(&run, why, sizeof why);
     complain("%s", why);
@@ -150,7 +158,7 @@ static void print_figures(FILE *out, const struct ss_record_output *output,
             (unsigned long long)figures->samples, seconds, achieved_hz, output->rate_hz,
             (unsigned long long)figures->lost, (unsigned long long)figures->partial,
             (unsigned long long)figures->late);
-    if (output->schedule != NULL) {
+    if (output->schedule != NULL || figures->windows > 0) {
         fprintf(out, ", %llu window%s (%llu partial)", (unsigned long long)figures->windows,
                 figures->windows == 1 ? "" : "s", (unsigned long long)figures->partial_windows);
     }
@@ -256,12 +264,65 @@ static void print_marks(const struct ss_record_output *output, const struct ss_m
             model->ranges.count, model->marks.count, output->output_path);
 }
 
+/* --- a file for each window ------------------------------------------------------------------ */
+
+static void tell_lost_windows(struct ss_record_output *output,
+                              const struct ss_window_file_figures *files)
+{
+    if (files->failed > 0) {
+        unsigned long long all = files->failed + files->finished;
+        complain("%llu of %llu windows could not be written whole: %s",
+                 (unsigned long long)files->failed, all, files->first_error);
+        output->failed = true;
+    } else if (files->first_error[0] != '\0') {
+        complain("%s", files->first_error);
+        output->failed = true;
+    }
+}
+
+static void print_windows(const struct ss_record_output *output,
+                          const struct ss_record_result *result)
+{
+    const struct ss_window_file_figures *files = &result->figures.files;
+    unsigned long long written = files->finished;
+    fprintf(stderr, "stepscope: wrote %llu file%s of windows", written, written == 1 ? "" : "s");
+    if (files->removed > 0) {
+        fprintf(stderr, ", the newest %llu of which stay",
+                (unsigned long long)(files->finished - files->removed));
+    }
+    fprintf(stderr, ", the last to %s: ", files->last);
+    print_figures(stderr, output, &result->figures);
+    fputc('\n', stderr);
+}
+
+/* The files were finished while the program ran. */
+static bool finish_windows(struct ss_record_output *output, const struct ss_record_result *result)
+{
+    const struct ss_window_file_figures *files = &result->figures.files;
+    tell_failure(output, result);
+    if (result->exec_errno != 0) {
+        return output->failed;
+    }
+    bool whole = !output->failed;
+    tell_lost_windows(output, files);
+    if (whole && tell_why_no_window(output, &result->figures)) {
+        output->failed = true;
+    }
+    if (!output->quiet && files->finished > 0) {
+        print_windows(output, result);
+    }
+    return output->failed;
+}
+
 bool ss_record_output_finish(void *context, const struct ss_record_result *result)
 {
     struct ss_record_output *output = context;
     struct ss_error err = {0};
     if (!result->started) {
         return output->failed;
+    }
+    if (output->per_window) {
+        return finish_windows(output, result);
     }
     tell_failure(output, result);
     bool whole = !output->failed;

@@ -19,6 +19,7 @@ struct ss_record_output {
     const char *command_line;
     double rate_hz;
     const struct ss_schedule *schedule; /* NULL: none */
+    bool per_window; /* output_path is a template; the files are finished already */
     bool quiet;
     /* what of the samples goes into a converted file, as py-spy's -t -g -i -F --nolineno … */
     bool threads, gil_only, idle, function_only, no_lines, full_filenames;

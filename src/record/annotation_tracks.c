@@ -54,6 +54,7 @@ struct ss_annotation_tracks {
     struct async_range *async;
     struct ss_vec_of(struct early_end) early;
     struct sequence steps, epochs, phases;
+    uint32_t window; /* that the event at hand lies in; 0: none, or it does not matter */
     uint64_t refused;
 };
 
@@ -63,6 +64,11 @@ static void keep_error(struct ss_annotation_tracks *tracks, enum ss_status statu
     if (status != SS_OK && tracks->context->error.status == SS_OK) {
         tracks->context->error = *err;
     }
+}
+
+static struct ss_aim aim_of(const struct ss_annotation_tracks *tracks)
+{
+    return (struct ss_aim){tracks->process_ref, tracks->window};
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -90,7 +96,7 @@ static uint32_t name_ref(struct ss_annotation_tracks *tracks, const struct name_
                                      .file = text_of(tracks, key->file),
                                      .line = key->line};
         struct ss_error err = {0};
-        keep_error(tracks, ss_trace_writer_name(tracks->context->writer, &name, &err), &err);
+        keep_error(tracks, ss_recording_name(tracks->context->recording, &name, &err), &err);
     }
     return ref;
 }
@@ -164,7 +170,7 @@ static uint32_t new_track(struct ss_annotation_tracks *tracks, struct ss_trace_t
 {
     struct ss_error err = {0};
     track.ref = ++tracks->context->track_refs;
-    keep_error(tracks, ss_trace_writer_track(tracks->context->writer, &track, &err), &err);
+    keep_error(tracks, ss_recording_track(tracks->context->recording, &track, &err), &err);
     return track.ref;
 }
 
@@ -271,7 +277,8 @@ static struct ss_trace_value payload_of(const struct ss_annotation_tracks *track
 static void write_event(struct ss_annotation_tracks *tracks, const struct ss_trace_event *event)
 {
     struct ss_error err = {0};
-    keep_error(tracks, ss_trace_writer_event(tracks->context->writer, event, &err), &err);
+    keep_error(tracks, ss_recording_event(tracks->context->recording, aim_of(tracks), event, &err),
+               &err);
 }
 
 static void write_range(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
@@ -321,7 +328,9 @@ static void write_count(struct ss_annotation_tracks *tracks, const struct ss_ann
         memcpy(&counter.real, &event->value, sizeof counter.real);
     }
     struct ss_error err = {0};
-    keep_error(tracks, ss_trace_writer_counter(tracks->context->writer, &counter, &err), &err);
+    keep_error(tracks,
+               ss_recording_counter(tracks->context->recording, aim_of(tracks), &counter, &err),
+               &err);
 }
 
 static void write_line(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
@@ -333,7 +342,8 @@ static void write_line(struct ss_annotation_tracks *tracks, const struct ss_anno
                                  .hits = event->id,
                                  .total_ns = event->value};
     struct ss_error err = {0};
-    keep_error(tracks, ss_trace_writer_line(tracks->context->writer, &line, &err), &err);
+    keep_error(tracks, ss_recording_line(tracks->context->recording, aim_of(tracks), &line, &err),
+               &err);
 }
 
 /* --- asynchronous ranges --------------------------------------------------------------------- */
@@ -346,9 +356,10 @@ static void end_async(struct ss_annotation_tracks *tracks, struct async_range *r
                                   .kind = SS_EVENT_END,
                                   .flags = unseen ? SS_EVENT_END_UNSEEN : 0};
     struct ss_error err = {0};
-    keep_error(tracks,
-               ss_trace_writer_async_end(tracks->context->writer, range->id, &told, NULL, &err),
-               &err);
+    keep_error(
+        tracks,
+        ss_recording_async_end(tracks->context->recording, aim_of(tracks), range->id, &told, &err),
+        &err);
     HASH_DEL(tracks->async, range);
     ss_free(range);
 }
@@ -370,10 +381,10 @@ static void begin_async(struct ss_annotation_tracks *tracks, const struct ss_ann
     struct ss_error err = {0};
     bool taken = false;
     if (HASH_COUNT(tracks->async) < MAX_ASYNC && find_async(tracks, event->id) == NULL) {
-        keep_error(
-            tracks,
-            ss_trace_writer_async_begin(tracks->context->writer, event->id, &told, &taken, &err),
-            &err);
+        keep_error(tracks,
+                   ss_recording_async_begin(tracks->context->recording, aim_of(tracks), event->id,
+                                            &told, &taken, &err),
+                   &err);
     }
     if (!taken) {
         tracks->refused++;
@@ -486,7 +497,8 @@ static void write_note(struct ss_annotation_tracks *tracks, const char *kind,
                                  .text = text,
                                  .value = value};
     struct ss_error err = {0};
-    keep_error(tracks, ss_trace_writer_note(tracks->context->writer, &note, &err), &err);
+    struct ss_aim aim = {.process_ref = tracks->process_ref};
+    keep_error(tracks, ss_recording_note(tracks->context->recording, aim, &note, &err), &err);
 }
 
 /* "name = value" */
@@ -518,7 +530,7 @@ static void on_window(struct ss_annotation_tracks *tracks, const struct ss_annot
     char text[96];
     uint32_t action = event->detail & SS_RING_WINDOW_ACTION;
     snprintf(text, sizeof text, "%s from step %" PRId64 "%s", action < 4 ? actions[action] : "?",
-             (int64_t)event->value,
+             (int64_t)event->value >= 0 ? (int64_t)event->value : 0,
              (event->detail & SS_RING_WINDOW_CUT) != 0 ? "; the window before is partial" : "");
     write_note(tracks, "schedule", ss_strview_of(text), event->time_ns, (int64_t)event->id);
 }
@@ -538,6 +550,7 @@ static void on_process_end(struct ss_annotation_tracks *tracks, const struct ss_
 static void on_event(void *context, const struct ss_annot_event *event)
 {
     struct ss_annotation_tracks *tracks = context;
+    tracks->window = event->window;
     switch (event->kind) {
     case SS_ANNOT_RANGE_BEGIN:
     case SS_ANNOT_RANGE_END:
@@ -580,6 +593,11 @@ static void on_event(void *context, const struct ss_annot_event *event)
         break;
     case SS_ANNOT_LINE:
         write_line(tracks, event);
+        break;
+    case SS_ANNOT_STEPS_END:
+        end_sequence(tracks, &tracks->phases, event->time_ns, true);
+        end_sequence(tracks, &tracks->steps, event->time_ns, event->unseen_end);
+        end_sequence(tracks, &tracks->epochs, event->time_ns, true);
         break;
     case SS_ANNOT_PROCESS_END:
         on_process_end(tracks, event);

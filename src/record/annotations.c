@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "platform/procfs.h"
 #include "record/annotation_tracks.h"
 #include "record/process_table.h"
 #include "record/window_filter.h"
 #include "ring/place.h"
+#include "ring/sealed.h"
 #include "source/annot.h"
 #include "source/ring_file.h"
 
@@ -43,14 +45,25 @@ struct ss_record_annotated {
     struct ss_annot *annot;
     struct ss_annotation_tracks *tracks;
     struct ss_window_filter *filter; /* NULL: no schedule */
+    char sealed_path[PATH_BYTES];    /* where the process hears of its files */
+    uint32_t seen_window;            /* as the header had it last */
+    bool marks;                      /* steps */
+    bool wants_flush;                /* flush_number… */
+    uint32_t flush_number;
+    int flush_drains; /* …and the drains since it was asked for */
     struct ss_recorded_process *process;
     uint32_t process_ref;
     bool is_ended;      /* all is written; the row stays, so that the file is not taken again */
+    bool is_dead;       /* nobody reads sealed_path any more */
     bool is_refused;    /* it was ended from the start: not readable, or not of this recording */
     bool is_unreadable; /* opening it failed */
     uint64_t seen_ns;
     struct ss_annot_totals totals;
     uint64_t produced_before, dropped_before; /* by earlier images of the process */
+};
+
+struct passed_window {
+    uint32_t process_ref, window;
 };
 
 struct ss_record_annotations {
@@ -65,12 +78,19 @@ struct ss_record_annotations {
     struct ss_stamp_clock clock;
     struct ss_annotation_names names;
     struct ss_vec_of(struct ss_record_annotated *) rows;
+    struct ss_vec_of(struct ss_record_annotated *) by_process; /* by its ref; those that live */
+    struct ss_vec_of(struct passed_window) passed;             /* to be finished */
+    uint32_t scheduled;                                        /* processes, by themselves */
     uint64_t since_ns, drain_ns, next_ns;
     uint32_t live;
     struct ss_record_windows ended; /* of processes that are gone */
     uint64_t looked_ns;             /* when `any_in_window` was true or not */
     bool any_in_window;
+    bool wants_flush; /* some process */
 };
+
+/* A flush waits until the filters have let go of what was marked before it. */
+enum { FLUSH_DRAINS = 3 };
 
 /* --- the folder ------------------------------------------------------------------------------ */
 
@@ -81,13 +101,33 @@ static bool is_alive(pid_t pid, uint64_t start_time_ticks)
            stat.state != 'Z' && stat.state != 'X';
 }
 
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), wanted = strlen(suffix);
+    return length > wanted && strcmp(name + length - wanted, suffix) == 0;
+}
+
+/* What a process that lives has been told goes with that process. */
+static bool is_heard(const char *name)
+{
+    char ring[64];
+    pid_t pid;
+    uint64_t start;
+    size_t length = strlen(name), suffix = sizeof SS_RING_SEALED_SUFFIX - 1;
+    if (!has_suffix(name, SS_RING_SEALED_SUFFIX) || length > 40) {
+        return false;
+    }
+    snprintf(ring, sizeof ring, "%.*s" SS_RING_FILE_SUFFIX, (int)(length - suffix), name);
+    return ss_ring_file_parse_name(ring, &pid, &start) && is_alive(pid, start);
+}
+
 static void remove_files(const char *folder)
 {
     DIR *entries = opendir(folder);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         char path[PATH_BYTES];
         int length = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (length > 0 && (size_t)length < sizeof path) {
+        if (length > 0 && (size_t)length < sizeof path && !is_heard(entry->d_name)) {
             unlink(path); /* "." and ".." refuse */
         }
     }
@@ -129,6 +169,10 @@ static void sweep(const char *place)
         bool is_folder = entry->d_name[0] == 'r';
         snprintf(name, sizeof name, "%.40s%s", entry->d_name + is_folder,
                  is_folder ? SS_RING_FILE_SUFFIX : "");
+        if (has_suffix(name, SS_RING_SEALED_SUFFIX)) {
+            char *suffix = strrchr(name, '.');
+            snprintf(suffix, sizeof name - (size_t)(suffix - name), SS_RING_FILE_SUFFIX);
+        }
         if (strlen(entry->d_name) > 40 || !ss_ring_file_parse_name(name, &pid, &start) ||
             is_alive(pid, start)) {
             continue;
@@ -255,8 +299,9 @@ static void note(struct ss_record_annotations *annotations, uint32_t process_ref
                                  .process_ref = process_ref,
                                  .kind = ss_strview_of(kind),
                                  .text = ss_strview_of(text)};
+    struct ss_aim aim = {.process_ref = process_ref};
     struct ss_error err = {0};
-    if (ss_trace_writer_note(annotations->context->writer, &told, &err) != SS_OK &&
+    if (ss_recording_note(annotations->context->recording, aim, &told, &err) != SS_OK &&
         annotations->context->error.status == SS_OK) {
         annotations->context->error = err;
     }
@@ -290,7 +335,7 @@ static void write_counts(struct ss_record_annotated *row, uint64_t now_ns)
     counts.ok = counts.seen - counts.lost;
     counts.dropped = counts.lost;
     struct ss_error err = {0};
-    if (ss_trace_writer_counts(row->owner->context->writer, &counts, &err) != SS_OK &&
+    if (ss_recording_counts(row->owner->context->recording, &counts, &err) != SS_OK &&
         row->owner->context->error.status == SS_OK) {
         row->owner->context->error = err;
     }
@@ -340,6 +385,7 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
         return;
     }
     row->is_ended = true;
+    row->is_dead = is_dead;
     row->owner->live--;
     ss_stamp_clock_read(&row->owner->clock);
     if (!is_dead) {
@@ -349,6 +395,12 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
     write_counts(row, now_ns);
     tell_trouble(row, now_ns);
     add_windows(row, &row->owner->ended);
+    if (row->owner->by_process.data[row->process_ref] == row) {
+        row->owner->by_process.data[row->process_ref] = NULL;
+    }
+    if (is_dead) {
+        unlink(row->sealed_path);
+    }
     if (is_dead || row->owner->attach_pid == 0) {
         unlink(row->path);
         row->path[0] = '\0'; /* the next image of the process may take the name again */
@@ -446,35 +498,193 @@ static void count_images_before(struct ss_record_annotated *row)
     }
 }
 
+/* --- windows of a process -------------------------------------------------------------------- */
+
+static struct ss_aim aim_of(const struct ss_record_annotated *row, uint32_t window)
+{
+    return (struct ss_aim){row->process_ref, window};
+}
+
+static int64_t epoch_of(const struct ss_record_annotated *row, const struct ss_window_edge *edge)
+{
+    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    int64_t now = atomic_load_explicit(&header->epoch, memory_order_relaxed);
+    return edge->epoch >= 0 ? edge->epoch : now;
+}
+
+static void on_window_begin(void *context, const struct ss_window_edge *edge)
+{
+    struct ss_record_annotated *row = context;
+    struct ss_window window = {.process_ref = row->process_ref,
+                               .number = edge->window,
+                               .pid = row->pid,
+                               .epoch = epoch_of(row, edge),
+                               .batch = edge->batch,
+                               .first_step = edge->step >= 0 ? edge->step : 0,
+                               .begin_ns = edge->time_ns};
+    ss_recording_window_begin(row->owner->context->recording, &window);
+}
+
+/* The step that begins where the window ends lies behind it, unless the window was cut in it. */
+static void on_window_end(void *context, const struct ss_window_edge *edge)
+{
+    struct ss_record_annotated *row = context;
+    int64_t last = edge->step >= 0 ? edge->step - !edge->is_cut : 0;
+    ss_recording_window_end(row->owner->context->recording, aim_of(row, edge->window),
+                            edge->time_ns, last, edge->is_cut);
+}
+
+/* While samples are taken, a file is not finished: pending weights may belong to it. */
+static void on_window_passed(void *context, uint32_t window)
+{
+    struct ss_record_annotated *row = context;
+    struct ss_record_annotations *annotations = row->owner;
+    if (annotations->context->is_sampling) {
+        ss_vec_push(&annotations->passed, (struct passed_window){row->process_ref, window});
+    } else {
+        ss_recording_window_passed(annotations->context->recording, aim_of(row, window));
+    }
+}
+
+static void finish_passed(struct ss_record_annotations *annotations)
+{
+    for (size_t i = 0; i < annotations->passed.count; i++) {
+        struct ss_aim aim = {annotations->passed.data[i].process_ref,
+                             annotations->passed.data[i].window};
+        ss_recording_window_passed(annotations->context->recording, aim);
+    }
+    annotations->passed.count = 0;
+}
+
+static struct ss_annot_sink filter_sink(struct ss_record_annotated *row, bool is_late)
+{
+    struct ss_annot_sink sink = ss_annotation_tracks_sink(row->tracks);
+    struct ss_recording *recording = row->owner->context->recording;
+    struct ss_window_filter_options options = {
+        .hooks = {row, on_window_begin, on_window_end, on_window_passed},
+        .cuts_steps = ss_recording_is_per_window(recording),
+        .is_late = is_late};
+    row->filter = ss_window_filter_new(&sink, &options);
+    return ss_window_filter_sink(row->filter);
+}
+
+/* It was attached to in a window: its beginning lies before the recording. */
+static void enter_open_window(struct ss_record_annotated *row, uint64_t now_ns)
+{
+    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    uint32_t window = atomic_load(&header->window);
+    if (row->filter != NULL && window != 0) {
+        struct ss_annot_event event = {.kind = SS_ANNOT_WINDOW,
+                                       .time_ns = now_ns,
+                                       .detail =
+                                           atomic_load(&header->action) & SS_RING_WINDOW_ACTION,
+                                       .id = window,
+                                       .name = (uint32_t)atomic_load(&header->batch),
+                                       .value = (uint64_t)atomic_load(&header->step)};
+        struct ss_annot_sink sink = ss_window_filter_sink(row->filter);
+        sink.event(sink.context, &event);
+    }
+}
+
+/* The program has brought a schedule: from its first edge on, what it marks is cut. */
+static void install_late_filter(struct ss_record_annotated *row)
+{
+    struct ss_annot_sink sink = filter_sink(row, true);
+    ss_annot_set_sink(row->annot, &sink);
+    row->owner->scheduled++;
+}
+
+/* Pairs with the release of annot/runtime.c: no edge has come before this is seen. */
+static bool brings_schedule(const struct ss_record_annotated *row)
+{
+    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    return atomic_load_explicit(&header->scheduled, memory_order_acquire) != 0;
+}
+
+static void before_window(void *context)
+{
+    struct ss_record_annotated *row = context;
+    if (row->filter == NULL && brings_schedule(row)) {
+        install_late_filter(row);
+    }
+}
+
+/* What the header says at once and the ring a little later: that a schedule is followed, that the
+ * window is another one. Returns whether the ring should be looked at. */
+static bool look_at_header(struct ss_record_annotated *row)
+{
+    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    bool marks = atomic_load_explicit(&header->step, memory_order_relaxed) >= 0 ||
+                 atomic_load_explicit(&header->epoch, memory_order_relaxed) >= 0;
+    bool scheduled = brings_schedule(row);
+    uint32_t window = atomic_load_explicit(&header->window, memory_order_relaxed);
+    if (!row->marks && (marks || scheduled)) {
+        row->marks = true;
+        ss_recording_marks(row->owner->context->recording, row->process_ref);
+    }
+    if (row->filter == NULL && scheduled) {
+        install_late_filter(row);
+    }
+    bool is_new = window != row->seen_window;
+    row->seen_window = window;
+    return is_new && row->filter != NULL;
+}
+
+/* A process that lives by a schedule already has no use for what came before its windows; one that
+ * brings its schedule later is recorded until then. */
+static void start_filter(struct ss_record_annotated *row)
+{
+    bool all_follow = row->owner->context->follows_schedule;
+    bool scheduled = brings_schedule(row);
+    row->owner->scheduled += scheduled;
+    ss_annot_set_window_hook(row->annot, before_window, row);
+    if (all_follow || scheduled) {
+        struct ss_annot_sink sink = filter_sink(row, false);
+        ss_annot_set_sink(row->annot, &sink);
+    }
+}
+
+static void name_sealed_file(struct ss_record_annotated *row)
+{
+    size_t stem = strlen(row->path) - (sizeof SS_RING_FILE_SUFFIX - 1);
+    snprintf(row->sealed_path, sizeof row->sealed_path, "%.*s" SS_RING_SEALED_SUFFIX, (int)stem,
+             row->path);
+    unlink(row->sealed_path); /* of a recording before this one */
+}
+
 static bool start_row(struct ss_record_annotated *row, struct ss_recorded_process *process,
                       uint64_t now_ns, bool is_new)
 {
     struct ss_record_annotations *annotations = row->owner;
     struct ss_ring_memory memory = ss_ring_file_memory(row->file);
+    row->process_ref = ss_recorded_process_ref(process);
     row->tracks = ss_annotation_tracks_new(annotations->context, &annotations->names, process);
     struct ss_annot_sink sink = ss_annotation_tracks_sink(row->tracks);
-    if (annotations->context->follows_schedule) {
-        row->filter = ss_window_filter_new(&sink);
-        sink = ss_window_filter_sink(row->filter);
-    }
     uint64_t since_ns = is_new ? now_ns : annotations->since_ns;
     if (ss_annot_open(&memory, &annotations->clock, since_ns, &sink, &row->annot, NULL) != SS_OK) {
-        ss_window_filter_free(row->filter);
         ss_annotation_tracks_free(row->tracks);
-        row->filter = NULL;
         row->tracks = NULL;
         return false;
     }
+    if (row->process_ref >= annotations->by_process.count) {
+        ss_vec_resize(&annotations->by_process, (size_t)row->process_ref + 1);
+    }
+    annotations->by_process.data[row->process_ref] = row;
+    start_filter(row);
     struct ss_ring_wish wish = wish_of(annotations, now_ns);
     ss_annot_start(row->annot, &wish, is_new);
     row->process = process;
-    row->process_ref = ss_recorded_process_ref(process);
     count_images_before(row);
     row->seen_ns = now_ns;
     row->is_ended = row->is_refused = false;
+    name_sealed_file(row);
     ss_recorded_process_set_annotated(process, row);
     annotations->live++;
     annotations->next_ns = now_ns;
+    look_at_header(row);
+    if (is_new) {
+        enter_open_window(row, now_ns);
+    }
     return true;
 }
 
@@ -583,8 +793,55 @@ void ss_record_annotations_news(struct ss_record_annotations *annotations, uint6
     }
 }
 
+static uint32_t drain_row(struct ss_record_annotated *row, uint64_t now_ns)
+{
+    look_at_header(row);
+    uint32_t filled = ss_annot_drain(row->annot, now_ns);
+    if (row->filter != NULL) {
+        ss_window_filter_drained(row->filter, now_ns);
+    }
+    ss_annotation_tracks_drained(row->tracks);
+    row->seen_ns = now_ns;
+    return filled;
+}
+
+static void hear_flush(struct ss_record_annotated *row)
+{
+    if (!row->wants_flush && ss_annot_wants_flush(row->annot, &row->flush_number)) {
+        row->wants_flush = true;
+        row->flush_drains = 0;
+    }
+    if (row->wants_flush && ++row->flush_drains >= FLUSH_DRAINS) {
+        row->owner->wants_flush = true;
+    }
+}
+
+static bool is_awaited(const struct ss_record_annotations *annotations)
+{
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        const struct ss_record_annotated *row = annotations->rows.data[i];
+        if (!row->is_ended && row->wants_flush) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Often while rings fill fast, or somebody waits; else ever less often. */
+static void set_pace(struct ss_record_annotations *annotations, uint32_t fullest)
+{
+    bool hurries = fullest >= FILLS_FAST_PERCENT || is_awaited(annotations);
+    if (hurries && annotations->drain_ns > drain_least_ns) {
+        annotations->drain_ns /= 2;
+    } else if (!hurries && fullest < FILLS_SLOWLY_PERCENT &&
+               annotations->drain_ns < drain_most_ns) {
+        annotations->drain_ns *= 2;
+    }
+}
+
 uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
+    finish_passed(annotations);
     if (annotations->live == 0 || now_ns < annotations->next_ns) {
         return annotations->live == 0 ? UINT64_MAX : annotations->next_ns;
     }
@@ -596,22 +853,97 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
     for (size_t i = 0; i < annotations->rows.count; i++) {
         struct ss_record_annotated *row = annotations->rows.data[i];
         if (!row->is_ended) {
-            uint32_t filled = ss_annot_drain(row->annot, now_ns);
-            if (row->filter != NULL) {
-                ss_window_filter_drained(row->filter, now_ns);
-            }
-            ss_annotation_tracks_drained(row->tracks);
+            hear_flush(row);
+            uint32_t filled = drain_row(row, now_ns);
             fullest = filled > fullest ? filled : fullest;
-            row->seen_ns = now_ns;
         }
     }
-    if (fullest >= FILLS_FAST_PERCENT && annotations->drain_ns > drain_least_ns) {
-        annotations->drain_ns /= 2;
-    } else if (fullest < FILLS_SLOWLY_PERCENT && annotations->drain_ns < drain_most_ns) {
-        annotations->drain_ns *= 2;
-    }
+    set_pace(annotations, fullest);
     annotations->next_ns = now_ns + annotations->drain_ns;
     return annotations->next_ns;
+}
+
+void ss_record_annotations_look(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    bool has_read_clock = false;
+    finish_passed(annotations);
+    for (size_t i = 0; annotations->live > 0 && i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        if (!row->is_ended && look_at_header(row)) {
+            if (!has_read_clock) {
+                ss_stamp_clock_read(&annotations->clock);
+                has_read_clock = true;
+            }
+            drain_row(row, now_ns);
+        }
+    }
+}
+
+bool ss_record_annotations_wants_flush(const struct ss_record_annotations *annotations)
+{
+    return annotations->wants_flush;
+}
+
+void ss_record_annotations_flushed(struct ss_record_annotations *annotations)
+{
+    annotations->wants_flush = false;
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        if (!row->is_ended && row->wants_flush && row->flush_drains >= FLUSH_DRAINS) {
+            ss_annot_flushed(row->annot, row->flush_number);
+            row->wants_flush = false;
+        }
+    }
+}
+
+/* --- what processes are told ----------------------------------------------------------------- */
+
+static void tell_process(const char *path, const char *text, size_t length)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text, length) != (ssize_t)length) {
+        ss_log(SS_INFO, "record", "cannot write %s: %s", path, strerror(errno));
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void ss_record_annotations_sealed(struct ss_record_annotations *annotations,
+                                  const struct ss_window *window)
+{
+    char line[SS_RING_SEALED_LINE_BYTES];
+    const char *path = window->output_path != NULL ? window->output_path : "-";
+    struct ss_ring_sealed sealed = {.window = window->number - 1,
+                                    .first_step = window->first_step,
+                                    .last_step = window->last_step,
+                                    .flags = (window->partial ? SS_RING_SEALED_PARTIAL : 0) |
+                                             (window->failed ? SS_RING_SEALED_FAILED : 0),
+                                    .path = path,
+                                    .path_length = strlen(path)};
+    size_t length = ss_ring_sealed_put(&sealed, line, sizeof line);
+    for (size_t i = annotations->rows.count; i > 0; i--) { /* the newest image of the process */
+        struct ss_record_annotated *row = annotations->rows.data[i - 1];
+        if (row->process_ref == window->process_ref && row->sealed_path[0] != '\0') {
+            if (!row->is_dead) {
+                tell_process(row->sealed_path, line, length);
+            }
+            return;
+        }
+    }
+}
+
+/* Those that live on may wait for more. */
+static void tell_end(struct ss_record_annotations *annotations)
+{
+    static const char end[] = SS_RING_SEALED_END "\n";
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        if (!row->is_dead && row->sealed_path[0] != '\0' &&
+            is_alive(row->pid, row->start_time_ticks)) {
+            tell_process(row->sealed_path, end, sizeof end - 1);
+        }
+    }
 }
 
 void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint64_t now_ns)
@@ -684,15 +1016,19 @@ void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t 
 
 /* --- windows --------------------------------------------------------------------------------- */
 
-static bool is_in_window(const struct ss_ring_header *header)
+static bool is_scheduled(const struct ss_record_annotated *row)
 {
-    return atomic_load_explicit(&header->window, memory_order_relaxed) != 0;
+    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    return row->owner->context->follows_schedule ||
+           atomic_load_explicit(&header->scheduled, memory_order_relaxed) != 0;
 }
 
-static bool marks_steps(const struct ss_ring_header *header)
+uint32_t ss_record_annotations_window(const struct ss_record_annotated *annotated)
 {
-    return atomic_load_explicit(&header->step, memory_order_relaxed) >= 0 ||
-           atomic_load_explicit(&header->epoch, memory_order_relaxed) >= 0;
+    return annotated->is_ended || !is_scheduled(annotated)
+               ? 0
+               : atomic_load_explicit(&ss_annot_header(annotated->annot)->window,
+                                      memory_order_relaxed);
 }
 
 static bool is_any_in_window(struct ss_record_annotations *annotations, uint64_t now_ns)
@@ -701,25 +1037,50 @@ static bool is_any_in_window(struct ss_record_annotations *annotations, uint64_t
         annotations->looked_ns = now_ns;
         annotations->any_in_window = false;
         for (size_t i = 0; i < annotations->rows.count && !annotations->any_in_window; i++) {
-            const struct ss_record_annotated *row = annotations->rows.data[i];
             annotations->any_in_window =
-                !row->is_ended && is_in_window(ss_annot_header(row->annot));
+                ss_record_annotations_window(annotations->rows.data[i]) != 0;
         }
     }
     return annotations->any_in_window;
 }
 
 bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotations,
-                                        const struct ss_record_annotated *annotated,
-                                        uint64_t now_ns)
+                                        uint32_t process_ref, uint64_t now_ns)
 {
-    if (annotated != NULL && !annotated->is_ended) {
-        const struct ss_ring_header *header = ss_annot_header(annotated->annot);
-        if (marks_steps(header)) {
-            return is_in_window(header);
-        }
+    bool all_follow = annotations->context->follows_schedule;
+    if (!all_follow && annotations->scheduled == 0) {
+        return true;
     }
-    return is_any_in_window(annotations, now_ns);
+    uint32_t owner = ss_recording_owner(annotations->context->recording, process_ref);
+    const struct ss_record_annotated *row =
+        owner < annotations->by_process.count ? annotations->by_process.data[owner] : NULL;
+    if (row != NULL && !row->is_ended) {
+        return !is_scheduled(row) || ss_record_annotations_window(row) != 0;
+    }
+    return !all_follow || is_any_in_window(annotations, now_ns);
+}
+
+void ss_record_annotations_meet_window(struct ss_record_annotated *annotated, uint32_t window)
+{
+    struct ss_recording *recording = annotated->owner->context->recording;
+    if (annotated->is_ended || annotated->filter == NULL ||
+        ss_recording_has_window(recording, aim_of(annotated, window))) {
+        return;
+    }
+    uint64_t now_ns = ss_clock_monotonic_ns();
+    ss_stamp_clock_read(&annotated->owner->clock);
+    drain_row(annotated, now_ns);
+    /* Its record is being written, or was dropped: the header says the same. */
+    const struct ss_ring_header *header = ss_annot_header(annotated->annot);
+    if (!ss_recording_has_window(recording, aim_of(annotated, window)) &&
+        atomic_load(&header->window) == window) {
+        struct ss_window_edge edge = {.window = window,
+                                      .time_ns = now_ns,
+                                      .step = atomic_load(&header->step),
+                                      .epoch = -1,
+                                      .batch = (uint32_t)atomic_load(&header->batch)};
+        on_window_begin(annotated, &edge);
+    }
 }
 
 void ss_record_annotations_get_windows(const struct ss_record_annotations *annotations,
@@ -787,10 +1148,13 @@ void ss_record_annotations_close(struct ss_record_annotations *annotations)
     if (annotations == NULL) {
         return;
     }
+    tell_end(annotations);
     for (size_t i = 0; i < annotations->rows.count; i++) {
         ss_free(annotations->rows.data[i]);
     }
     ss_vec_fini(&annotations->rows);
+    ss_vec_fini(&annotations->by_process);
+    ss_vec_fini(&annotations->passed);
     ss_intern_fini(&annotations->names.texts);
     ss_intern_fini(&annotations->names.keys);
     if (annotations->page != NULL) {

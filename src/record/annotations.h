@@ -23,6 +23,7 @@ struct ss_record_annotations;
 struct ss_record_annotated; /* one process's */
 struct ss_record_context;
 struct ss_process_table;
+struct ss_window;
 
 enum { SS_ANNOTATIONS_SOURCE_REF = 64 };
 
@@ -52,11 +53,22 @@ void ss_record_annotations_image_ended(struct ss_record_annotations *annotations
 /* Step, phase and innermost range of a thread, now. */
 void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t tid,
                                  struct ss_trace_sample *sample);
-/* With a schedule: whether the process is in one of its windows now, or, when it marks no steps of
- * its own, any process is. `annotated` may be NULL. */
+/* Before samples are taken: drains those that have come into another window. */
+void ss_record_annotations_look(struct ss_record_annotations *annotations, uint64_t now_ns);
+/* With a schedule: whether the nearest of the process, its parent, … that marks steps is in one of
+ * its windows now; when none does (and for 0), whether any process is. Without: yes. */
 bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotations,
-                                        const struct ss_record_annotated *annotated,
-                                        uint64_t now_ns);
+                                        uint32_t process_ref, uint64_t now_ns);
+/* The process's own, from 1; 0: none. */
+uint32_t ss_record_annotations_window(const struct ss_record_annotated *annotated);
+/* A sample lies in it: opens its file if that was not done yet. */
+void ss_record_annotations_meet_window(struct ss_record_annotated *annotated, uint32_t window);
+/* Some process waits for all to be written; and: it is. */
+bool ss_record_annotations_wants_flush(const struct ss_record_annotations *annotations);
+void ss_record_annotations_flushed(struct ss_record_annotations *annotations);
+/* Tells the process that a file of it is finished. */
+void ss_record_annotations_sealed(struct ss_record_annotations *annotations,
+                                  const struct ss_window *window);
 struct ss_record_windows {
     uint64_t windows, partial;
     uint64_t steps, most_steps; /* of the process that marked most: in all; of one epoch or run */

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "record/options.h"
-#include "trace/writer.h"
+#include "record/recording.h"
 
-enum ss_status ss_record_facts_write(struct ss_trace_writer *writer,
+enum ss_status ss_record_facts_write(struct ss_recording *recording,
                                      const struct ss_record_options *options, struct ss_error *err);
 
 /* "rank 3" for a process that a launcher gave a rank, else "". */

@@ -23,7 +23,7 @@ struct stack_key {
 };
 
 struct ss_frame_table {
-    struct ss_trace_writer *writer;
+    struct ss_recording *recording;
     struct ss_intern strings;
     struct ss_vec_of(struct frame_key) frames;   /* ref - 1 */
     struct ss_vec_of(struct stack_key) stacks;   /* ref - 1 */
@@ -32,10 +32,10 @@ struct ss_frame_table {
     struct ss_vec_of(uint32_t) short_offsets;    /* by string id of a file; 0 not known, else +1 */
 };
 
-struct ss_frame_table *ss_frame_table_new(struct ss_trace_writer *writer)
+struct ss_frame_table *ss_frame_table_new(struct ss_recording *recording)
 {
     struct ss_frame_table *table = ss_alloc_zero(1, sizeof *table);
-    table->writer = writer;
+    table->recording = recording;
     ss_intern_init(&table->strings);
     table->frame_slot_count = table->stack_slot_count = FIRST_SLOTS;
     table->frame_slots = ss_alloc_zero(FIRST_SLOTS, sizeof *table->frame_slots);
@@ -168,7 +168,7 @@ enum ss_status ss_frame_table_frame(struct ss_frame_table *table, pid_t pid,
                                   .line = frame->line,
                                   .first_line = frame->first_line,
                                   .kind = SS_FRAME_INTERPRETED};
-    return ss_trace_writer_frame(table->writer, &told, err);
+    return ss_recording_frame(table->recording, &told, err);
 }
 
 enum ss_status ss_frame_table_stack(struct ss_frame_table *table, uint32_t parent_ref,
@@ -196,7 +196,7 @@ enum ss_status ss_frame_table_stack(struct ss_frame_table *table, uint32_t paren
         grow_stacks(table);
     }
     struct ss_trace_stack told = {.ref = *ref, .parent_ref = parent_ref, .frame_ref = frame_ref};
-    return ss_trace_writer_stack(table->writer, &told, err);
+    return ss_recording_stack(table->recording, &told, err);
 }
 
 size_t ss_frame_table_memory_bytes(const struct ss_frame_table *table)

@@ -10,12 +10,12 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "record/recording.h"
 #include "source/python_sampler.h"
-#include "trace/writer.h"
 
 struct ss_frame_table;
 
-struct ss_frame_table *ss_frame_table_new(struct ss_trace_writer *writer);
+struct ss_frame_table *ss_frame_table_new(struct ss_recording *recording);
 void ss_frame_table_free(struct ss_frame_table *table);
 
 /* Ref of a frame of process `pid` (which is where its file is looked for, to tell the package's

@@ -64,7 +64,7 @@ static void describe(const struct ss_injection *injection, const struct ss_child
 }
 
 enum ss_status ss_injection_tell(const struct ss_injection *injection,
-                                 struct ss_trace_writer *writer, struct ss_error *err)
+                                 struct ss_recording *recording, struct ss_error *err)
 {
     uint32_t ref = SS_INJECTIONS_SOURCE_REF;
     for (size_t i = 0; i < ss_child_env_count; i++) {
@@ -76,7 +76,7 @@ enum ss_status ss_injection_tell(const struct ss_injection *injection,
         struct ss_trace_source source = {.ref = ref++, .name = ss_strview_of(row->injected)};
         describe(injection, row, &source, text, sizeof text);
         source.reason = ss_strview_of(text);
-        SS_TRY(ss_trace_writer_source(writer, &source, err));
+        SS_TRY(ss_recording_source(recording, &source, err));
     }
     return SS_OK;
 }

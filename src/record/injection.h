@@ -9,7 +9,7 @@
 
 #include "base/strbuf.h"
 #include "record/options.h"
-#include "trace/writer.h"
+#include "record/recording.h"
 
 enum { SS_INJECTIONS_SOURCE_REF = 65 }; /* and the next ones: one for each row */
 
@@ -26,6 +26,6 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
 /* Appends the variables that somebody else has set: "NAME (value), …". */
 void ss_injection_list_taken(struct ss_strbuf *text);
 enum ss_status ss_injection_tell(const struct ss_injection *injection,
-                                 struct ss_trace_writer *writer, struct ss_error *err);
+                                 struct ss_recording *recording, struct ss_error *err);
 
 #endif

@@ -134,7 +134,7 @@ void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out)
     ss_strbuf_append_format(out, "-%d", (int)pid);
 }
 
-static enum ss_status make_folders(const char *path, struct ss_error *err)
+enum ss_status ss_name_make_folders(const char *path, struct ss_error *err)
 {
     char *folder = ss_strdup(path);
     enum ss_status status = SS_OK;
@@ -158,7 +158,7 @@ enum ss_status ss_name_check_writable(const char *path, struct ss_error *err)
     if (path[0] == '\0' || path[strlen(path) - 1] == '/') {
         return ss_fail(err, SS_E_USAGE, "the output name \"%s\" has no file in it", path);
     }
-    SS_TRY(make_folders(path, err));
+    SS_TRY(ss_name_make_folders(path, err));
     bool existed = faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == ELOOP) {

@@ -16,6 +16,8 @@ enum ss_status ss_name_expand(const char *template, pid_t pid, struct ss_strbuf 
                               struct ss_error *err);
 /* "train-20261120-143000-4242" for `python -u train.py`: the script, module or program. */
 void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out);
+/* Creates the missing folders of a file (0777 & umask). */
+enum ss_status ss_name_make_folders(const char *path, struct ss_error *err);
 /* Creates missing folders (0777 & umask) and proves that a file can be written there: creates it
  * when missing (and removes it again). An existing file stays as it is. */
 enum ss_status ss_name_check_writable(const char *path, struct ss_error *err);

@@ -105,7 +105,8 @@ static void tell_note(struct ss_process_table *table, const char *kind, const ch
                                  .text = ss_strview_of(text),
                                  .value = value};
     struct ss_error err = {0};
-    if (ss_trace_writer_note(table->context->writer, &note, &err) != SS_OK &&
+    struct ss_aim aim = {.process_ref = process_ref};
+    if (ss_recording_note(table->context->recording, aim, &note, &err) != SS_OK &&
         table->context->error.status == SS_OK) {
         table->context->error = err;
     }
@@ -115,7 +116,10 @@ static void tell_note(struct ss_process_table *table, const char *kind, const ch
 
 static void on_appeared(void *context, pid_t pid, pid_t parent)
 {
-    add_member(context, pid, parent);
+    struct ss_process_table *table = context;
+    if (!ss_recording_is_own_child(table->context->recording, pid)) {
+        add_member(table, pid, parent);
+    }
 }
 
 static void on_execed(void *context, pid_t pid, const char *name)

@@ -55,7 +55,8 @@ struct ss_recorded_process {
     struct ss_vec_of(struct thread_row) threads; /* by thread id of the sampler */
     struct ss_vec_of(struct tid_row) tids;
     struct ss_record_annotated *annotated;
-    bool is_in_window;             /* as the last tick saw it */
+    bool is_in_window;             /* as the last tick saw it… */
+    uint32_t window;               /* …its own; 0: none */
     struct ss_sampler_counts base; /* of samplers before an exec */
     struct ss_error error;
 };
@@ -107,7 +108,7 @@ static void tell_process(struct ss_recorded_process *process)
                                     .first_seen_ns = process->first_seen_ns};
     struct ss_error err = {0};
     if (stat.start_time_ticks != 0) { /* else it is gone: nothing about it can be told */
-        keep_error(process->context, ss_trace_writer_process(process->context->writer, &told, &err),
+        keep_error(process->context, ss_recording_process(process->context->recording, &told, &err),
                    &err);
         process->told = true;
     }
@@ -148,7 +149,7 @@ static void tell_thread(struct ss_recorded_process *process, uint32_t ref, int32
     struct ss_trace_thread told = {
         .ref = ref, .process_ref = process->ref, .tid = tid, .is_main = is_main, .name = name};
     struct ss_error err = {0};
-    keep_error(process->context, ss_trace_writer_thread(process->context->writer, &told, &err),
+    keep_error(process->context, ss_recording_thread(process->context->recording, &told, &err),
                &err);
 }
 
@@ -251,9 +252,21 @@ static void remember_stack(struct ss_recorded_process *process, struct thread_ro
 /* A schedule is followed, and this is outside its windows. */
 static bool is_waiting(const struct ss_recorded_process *process, uint64_t now_ns)
 {
-    return process->context->follows_schedule &&
-           !ss_record_annotations_is_in_window(process->context->annotations, process->annotated,
-                                               now_ns);
+    return process->context->annotations != NULL &&
+           !ss_record_annotations_is_in_window(process->context->annotations, process->ref, now_ns);
+}
+
+/* A stack that was read just now lies in the window of now; a weight that is handed out later in
+ * that of the last tick. */
+static struct ss_aim aim_at(const struct ss_recorded_process *process,
+                            struct ss_trace_sample *sample, bool was_counted)
+{
+    if (was_counted && process->window != 0) {
+        sample->window = process->window;
+    } else if (!was_counted && process->annotated != NULL && sample->window != 0) {
+        ss_record_annotations_meet_window(process->annotated, sample->window);
+    }
+    return (struct ss_aim){process->ref, sample->window};
 }
 
 /* Step, phase and range: of the moment when the ticks were counted. */
@@ -296,8 +309,9 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
                                    .partial = sample->partial || row->truncated,
                                    .step = -1};
     label(process, row, sample, &told);
+    struct ss_aim aim = aim_at(process, &told, sample->counted_before);
     struct ss_error err = {0};
-    keep_error(process->context, ss_trace_writer_sample(process->context->writer, &told, &err),
+    keep_error(process->context, ss_recording_sample(process->context->recording, aim, &told, &err),
                &err);
     process->context->samples++;
 }
@@ -363,7 +377,7 @@ static void write_counts(struct ss_recorded_process *process, uint64_t now_ns)
     struct ss_trace_counts counts = ss_recorded_counts(process->context, &sum, now_ns);
     counts.process_ref = process->ref;
     struct ss_error err = {0};
-    keep_error(process->context, ss_trace_writer_counts(process->context->writer, &counts, &err),
+    keep_error(process->context, ss_recording_counts(process->context->recording, &counts, &err),
                &err);
 }
 
@@ -440,7 +454,10 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
         struct ss_error write_err = {0};
         tell_process(process);
         keep_error(process->context,
-                   ss_trace_writer_note(process->context->writer, &note, &write_err), &write_err);
+                   ss_recording_note(process->context->recording,
+                                     (struct ss_aim){.process_ref = process->ref}, &note,
+                                     &write_err),
+                   &write_err);
         ss_log(SS_INFO, "record", "process %d: %s", (int)process->pid, err.message);
     }
     return true;
@@ -463,12 +480,15 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
             return true;
         }
     }
-    bool was_in_window = process->is_in_window;
-    process->is_in_window = !is_waiting(process, now_ns);
-    if (!process->is_in_window) {
-        if (was_in_window) {
-            ss_python_sampler_flush(process->sampler);
-        }
+    bool is_in_window = !is_waiting(process, now_ns);
+    uint32_t window =
+        process->annotated != NULL ? ss_record_annotations_window(process->annotated) : 0;
+    if (process->is_in_window && (!is_in_window || window != process->window)) {
+        ss_python_sampler_flush(process->sampler);
+    }
+    process->is_in_window = is_in_window;
+    process->window = window;
+    if (!is_in_window) {
         return true;
     }
     struct ss_error err = {0};
@@ -535,7 +555,7 @@ void ss_recorded_process_tell_gone(struct ss_recorded_process *process, int32_t 
                                     .start_time_ticks = start_time_ticks,
                                     .first_seen_ns = process->first_seen_ns};
     struct ss_error err = {0};
-    keep_error(process->context, ss_trace_writer_process(process->context->writer, &told, &err),
+    keep_error(process->context, ss_recording_process(process->context->recording, &told, &err),
                &err);
     process->told = true;
 }
@@ -544,6 +564,9 @@ void ss_recorded_process_set_annotated(struct ss_recorded_process *process,
                                        struct ss_record_annotated *annotated)
 {
     process->annotated = annotated;
+    if (annotated != NULL && process->told) {
+        tell_process(process); /* the image that has annotations is the one it runs */
+    }
 }
 
 struct ss_record_annotated *ss_recorded_process_annotated(const struct ss_recorded_process *process)

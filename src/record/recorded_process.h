@@ -14,19 +14,20 @@
 #include "base/error.h"
 #include "record/annotations.h"
 #include "record/frame_table.h"
+#include "record/recording.h"
 #include "source/python_sampler.h"
-#include "trace/writer.h"
 
 /* What all processes of a recording share. */
 struct ss_record_context {
-    struct ss_trace_writer *writer;
+    struct ss_recording *recording;
     struct ss_frame_table *frames;
     uint32_t python_source_ref;
     uint32_t next_thread_ref;
     uint32_t track_refs; /* given out so far */
     struct ss_record_annotations *annotations;
-    bool follows_schedule;                 /* samples only in its windows */
-    uint64_t samples;                      /* written: rows, not ticks */
+    bool is_sampling;      /* within a tick: samplers must not be asked for anything */
+    bool follows_schedule; /* samples only in windows, of every process */
+    uint64_t samples;      /* written: rows, not ticks */
     struct ss_sampler_counts ended_counts; /* of processes that are gone */
     uint64_t python_processes;
     struct ss_error error; /* the writer's first; SS_OK: none */

@@ -46,6 +46,8 @@ struct session {
     struct ss_record_annotations *annotations;
     uint64_t annotations_due_ns; /* when they want to be drained */
     struct ss_ticker ticker;
+    bool has_file;               /* that is ours to remove */
+    bool is_refreshing, is_over; /* is_over: there are no processes any more */
     uint64_t flushed_ns, weights_flushed_ns, polled_ns, end_ns;
     enum ss_record_end end;
 };
@@ -57,7 +59,7 @@ static void note(struct session *session, const char *kind, const char *text, in
                                  .text = ss_strview_of(text),
                                  .value = value};
     struct ss_error err = {0};
-    if (ss_trace_writer_note(session->context.writer, &told, &err) != SS_OK &&
+    if (ss_recording_note(session->context.recording, (struct ss_aim){0}, &told, &err) != SS_OK &&
         session->context.error.status == SS_OK) {
         session->context.error = err;
     }
@@ -87,6 +89,19 @@ static void program_ended(struct session *session, const siginfo_t *info)
     session->end = SS_RECORD_PROGRAM_ENDED;
 }
 
+/* One that converts a file, not of the program. */
+static bool is_own_child(struct session *session, pid_t pid)
+{
+    int status = 0;
+    if (session->context.recording == NULL ||
+        !ss_recording_is_own_child(session->context.recording, pid) ||
+        waitpid(pid, &status, WNOHANG) != pid) {
+        return false;
+    }
+    ss_recording_child_ended(session->context.recording, pid, status);
+    return true;
+}
+
 static void reap_children(struct session *session)
 {
     for (;;) {
@@ -103,6 +118,9 @@ static void reap_children(struct session *session)
                 tell_stopped(session);
             }
             waitid(P_PID, (id_t)info.si_pid, &info, WSTOPPED | WCONTINUED | WNOHANG);
+            continue;
+        }
+        if (is_own_child(session, info.si_pid)) {
             continue;
         }
         if (session->sources != NULL) {
@@ -130,9 +148,7 @@ static bool is_ignored_hangup(uint32_t number)
 static void handle_signal(struct session *session, const struct signalfd_siginfo *info)
 {
     if (info->ssi_signo == SIGCHLD) {
-        if (session->options->attach_pid == 0) {
-            reap_children(session);
-        }
+        reap_children(session);
         return;
     }
     bool ends = info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM ||
@@ -183,16 +199,38 @@ static enum ss_status open_loop(struct session *session, struct ss_error *err)
     return SS_OK;
 }
 
+static void flush(struct session *session, uint64_t now_ns, bool weights);
+
+/* A file begins or is finished: what is pending belongs to those that are open now. */
+static void on_refresh(void *context)
+{
+    struct session *session = context;
+    if (session->processes != NULL && !session->is_refreshing && !session->is_over) {
+        session->is_refreshing = true;
+        flush(session, ss_clock_monotonic_ns(), !session->context.is_sampling);
+        session->is_refreshing = false;
+    }
+}
+
+static void on_sealed(void *context, const struct ss_window *window)
+{
+    struct session *session = context;
+    if (session->annotations != NULL) {
+        ss_record_annotations_sealed(session->annotations, window);
+    }
+}
+
 static enum ss_status open_trace(struct session *session, struct ss_error *err)
 {
-    struct ss_trace_writer_options options = {.size = sizeof options,
-                                              .path = session->options->path};
-    SS_TRY(ss_trace_writer_open(&options, &session->context.writer, err));
-    session->context.frames = ss_frame_table_new(session->context.writer);
+    const struct ss_record_options *options = session->options;
+    struct ss_recording_hooks hooks = {session, on_refresh, on_sealed};
+    SS_TRY(ss_recording_open(options, &hooks, &session->context.recording, err));
+    session->has_file = options->window_name == NULL;
+    session->context.frames = ss_frame_table_new(session->context.recording);
     session->context.python_source_ref = 1;
-    session->context.follows_schedule = session->options->schedule != NULL;
+    session->context.follows_schedule = options->schedule != NULL || options->window_name != NULL;
     session->context.next_thread_ref = 1;
-    return ss_record_facts_write(session->context.writer, session->options, err);
+    return ss_record_facts_write(session->context.recording, options, err);
 }
 
 static void start_sources(struct session *session, uint64_t since_ns)
@@ -215,12 +253,12 @@ static enum ss_status open_annotations(struct session *session, struct ss_error 
     if (options->attach_pid == 0 && !options->inject) {
         source.status = SS_SOURCE_OFF;
         source.reason = ss_strview_of("--no-inject");
-        return ss_trace_writer_source(session->context.writer, &source, err);
+        return ss_recording_source(session->context.recording, &source, err);
     }
     session->annotations = ss_record_annotations_open(&session->context, options->attach_pid,
                                                       options->overwrite_events, reason);
     session->context.annotations = session->annotations;
-    if (reason[0] != '\0' && options->schedule != NULL) {
+    if (reason[0] != '\0' && (options->schedule != NULL || options->window_name != NULL)) {
         return ss_fail(err, SS_E_UNSUPPORTED, "no schedule can be followed here: %s", reason);
     }
     if (reason[0] != '\0') {
@@ -228,7 +266,7 @@ static enum ss_status open_annotations(struct session *session, struct ss_error 
         source.reason = ss_strview_of(reason);
         ss_log(SS_INFO, "record", "no annotations: %s", reason);
     }
-    SS_TRY(ss_trace_writer_source(session->context.writer, &source, err));
+    SS_TRY(ss_recording_source(session->context.recording, &source, err));
     int fd = ss_record_annotations_fd(session->annotations);
     return fd >= 0 ? watch(session, fd, err) : SS_OK;
 }
@@ -255,7 +293,7 @@ static enum ss_status start_target(struct session *session,
     char reason[512] = "";
     struct ss_injection injection;
     ss_injection_find(options, rings_folder(session), &injection);
-    SS_TRY(ss_injection_tell(&injection, session->context.writer, err));
+    SS_TRY(ss_injection_tell(&injection, session->context.recording, err));
     if (options->attach_pid != 0) {
         session->program = options->attach_pid;
         session->processes = ss_process_table_open(&session->context, session->program,
@@ -304,7 +342,8 @@ static void publish_figures(struct session *session)
     struct ss_sampler_counts counts = session->context.ended_counts;
     ss_process_table_add_counts(session->processes, &counts);
     struct ss_trace_writer_stats stats;
-    ss_trace_writer_get_stats(session->context.writer, &stats);
+    ss_recording_get_stats(session->context.recording, &stats);
+    ss_recording_get_files(session->context.recording, &figures->files);
     figures->samples = counts.ok + counts.partial + counts.unchanged;
     figures->due = session->ticker.due;
     figures->done = session->ticker.done;
@@ -333,7 +372,7 @@ static void write_tick_counts(struct session *session, uint64_t now_ns)
     counts.late = session->ticker.late;
     counts.processes_short = ss_process_table_short(session->processes);
     struct ss_error err = {0};
-    if (ss_trace_writer_counts(session->context.writer, &counts, &err) != SS_OK &&
+    if (ss_recording_counts(session->context.recording, &counts, &err) != SS_OK &&
         session->context.error.status == SS_OK) {
         session->context.error = err;
     }
@@ -362,7 +401,7 @@ static void once_a_second(struct session *session, uint64_t now_ns)
     flush(session, now_ns, weights);
     bool restarted = false;
     struct ss_error err = {0};
-    if (ss_trace_writer_tick(session->context.writer, now_ns, &restarted, &err) != SS_OK &&
+    if (ss_recording_tick(session->context.recording, now_ns, &restarted, &err) != SS_OK &&
         session->context.error.status == SS_OK) {
         session->context.error = err;
     }
@@ -373,8 +412,13 @@ static void once_a_second(struct session *session, uint64_t now_ns)
 
 static void tick(struct session *session, uint64_t now_ns)
 {
+    if (session->annotations != NULL) {
+        ss_record_annotations_look(session->annotations, now_ns);
+    }
     ss_ticker_begin(&session->ticker, now_ns);
+    session->context.is_sampling = true;
     ss_process_table_tick(session->processes, now_ns);
+    session->context.is_sampling = false;
     uint64_t after_ns = ss_clock_monotonic_ns();
     enum ss_ticker_change change = ss_ticker_end(&session->ticker, now_ns, after_ns);
     if (change != SS_TICKER_SAME) {
@@ -393,10 +437,25 @@ static void tick(struct session *session, uint64_t now_ns)
     }
 }
 
+/* A program asked for it: all that it has marked is drained. */
+static void write_out(struct session *session, uint64_t now_ns)
+{
+    struct ss_error err = {0};
+    flush(session, now_ns, true);
+    if (ss_recording_flush(session->context.recording, &err) != SS_OK &&
+        session->context.error.status == SS_OK) {
+        session->context.error = err;
+    }
+    ss_record_annotations_flushed(session->annotations);
+}
+
 static void drain_annotations(struct session *session, uint64_t now_ns)
 {
     if (now_ns >= session->annotations_due_ns) {
         session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns);
+        if (ss_record_annotations_wants_flush(session->annotations)) {
+            write_out(session, now_ns);
+        }
     }
 }
 
@@ -527,10 +586,26 @@ static void note_own_cost(struct session *session)
 static void remove_trace(struct session *session)
 {
     bool never_ran = atomic_load(&session->shared->exec_errno) != 0;
-    if (session->context.writer != NULL &&
+    if (session->has_file &&
         (session->processes == NULL || never_ran || session->shared->figures.start_ns == 0)) {
         unlink(session->options->path);
     }
+}
+
+/* Before the annotations are closed: their processes hear of the last files. */
+static void close_recording(struct session *session)
+{
+    struct ss_recording *recording = session->context.recording;
+    struct ss_error err = {0};
+    if (recording == NULL) {
+        return;
+    }
+    ss_recording_finish(recording);
+    ss_recording_get_files(recording, &session->shared->figures.files);
+    if (ss_recording_close(recording, &err) != SS_OK && session->context.error.status == SS_OK) {
+        session->context.error = err;
+    }
+    session->context.recording = NULL;
 }
 
 static void finish(struct session *session)
@@ -548,18 +623,13 @@ static void finish(struct session *session)
         note_own_cost(session);
         write_tick_counts(session, session->end_ns);
         publish_figures(session);
+        session->is_over = true;
         ss_process_table_close(session->processes);
     }
-    ss_record_annotations_close(session->annotations);
     session->shared->figures.end_ns = session->end_ns;
     session->shared->figures.cpu_ns = ss_clock_process_cpu_ns();
-    if (session->context.writer != NULL) {
-        struct ss_error err = {0};
-        if (ss_trace_writer_close(session->context.writer, &err) != SS_OK &&
-            session->context.error.status == SS_OK) {
-            session->context.error = err;
-        }
-    }
+    close_recording(session);
+    ss_record_annotations_close(session->annotations);
     remove_trace(session);
     ss_frame_table_free(session->context.frames);
 }

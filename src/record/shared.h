@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "record/window_files.h"
 
 enum ss_record_end {
     SS_RECORD_RUNNING,
@@ -33,6 +34,7 @@ struct ss_record_figures {
     /* With a schedule: of all processes; of the one that marked most. */
     uint64_t windows, partial_windows;
     uint64_t marked_steps, most_steps;
+    struct ss_window_file_figures files; /* of a recording with a file per window */
 };
 
 enum { SS_SIGNAL_COUNT = 65 };

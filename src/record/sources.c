@@ -35,6 +35,9 @@ struct ss_record_sources {
     struct ss_vec_of(struct newest) newest;
     bool in_window;
     uint64_t window_ns;
+    uint64_t windows;                  /* files of windows so far */
+    struct ss_vec_of(uint32_t) owners; /* of tracks: processes, 0 for the machine */
+    uint32_t first_track;              /* of owners[0] */
 };
 
 static void keep_error(struct ss_record_context *context, enum ss_status status,
@@ -51,7 +54,10 @@ static uint32_t write_track(struct ss_record_sources *sources, struct ss_trace_t
 {
     struct ss_error err = {0};
     track->ref = ++sources->context->track_refs;
-    keep_error(sources->context, ss_trace_writer_track(sources->context->writer, track, &err),
+    sources->first_track = sources->owners.count == 0 ? track->ref : sources->first_track;
+    ss_vec_resize(&sources->owners, (size_t)(track->ref - sources->first_track) + 1);
+    sources->owners.data[track->ref - sources->first_track] = track->process_ref;
+    keep_error(sources->context, ss_recording_track(sources->context->recording, track, &err),
                &err);
     return track->ref;
 }
@@ -105,9 +111,11 @@ static uint32_t on_series(void *context, uint32_t process_ref, uint32_t parent, 
 static void put_counter(struct ss_record_sources *sources, const struct ss_trace_counter *counter)
 {
     struct ss_error err = {0};
+    uint32_t index = counter->track_ref - sources->first_track;
+    struct ss_aim aim = {index < sources->owners.count ? sources->owners.data[index] : 0, 0};
     if (sources->context->error.status == SS_OK) { /* after a failed track its ref is unknown */
         keep_error(sources->context,
-                   ss_trace_writer_counter(sources->context->writer, counter, &err), &err);
+                   ss_recording_counter(sources->context->recording, aim, counter, &err), &err);
     }
 }
 
@@ -144,8 +152,11 @@ void ss_record_sources_look(struct ss_record_sources *sources, uint64_t now_ns)
     struct ss_record_context *context = sources->context;
     bool was_in_window = sources->in_window;
     sources->in_window = context->follows_schedule &&
-                         ss_record_annotations_is_in_window(context->annotations, NULL, now_ns);
-    if (!sources->in_window || was_in_window) {
+                         ss_record_annotations_is_in_window(context->annotations, 0, now_ns);
+    uint64_t windows = ss_recording_windows(context->recording);
+    bool is_same = was_in_window && windows == sources->windows;
+    sources->windows = windows;
+    if (!sources->in_window || is_same) {
         return;
     }
     sources->window_ns = now_ns;
@@ -194,7 +205,7 @@ static void tell(struct ss_record_sources *sources, const struct running *runnin
                                    .status = statuses[state],
                                    .reason = ss_strview_of(reason)};
     struct ss_error err = {0};
-    keep_error(sources->context, ss_trace_writer_source(sources->context->writer, &told, &err),
+    keep_error(sources->context, ss_recording_source(sources->context->recording, &told, &err),
                &err);
     ss_log(SS_DEBUG, "record", "source %s: %s", running->ops->name, reason);
 }
@@ -272,5 +283,6 @@ void ss_record_sources_stop(struct ss_record_sources *sources, uint64_t now_ns)
         }
     }
     ss_vec_fini(&sources->newest);
+    ss_vec_fini(&sources->owners);
     ss_free(sources);
 }

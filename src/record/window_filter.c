@@ -10,10 +10,21 @@
  * off by this much. */
 static const uint64_t slack_ns = UINT64_C(1000000);
 enum { MAX_OPEN = 4096 }; /* of a lane; what is deeper is not cut, but left out */
+/* A step that begins with a window has the stamp of its edge. Their times may differ by rounding.
+ */
+static const uint64_t same_ns = UINT64_C(1000);
 
 struct edge {
-    uint64_t time_ns;
+    struct ss_window_edge is; /* window: that opens or closes here */
+    uint64_t time_ns;         /* not before the edge ahead of it */
     bool opens;
+};
+
+/* What is under way: a step, an epoch, a phase. */
+enum { STEP, EPOCH, PHASE, SEQUENCE_COUNT };
+struct sequence {
+    bool is_known;
+    struct ss_annot_event begin;
 };
 
 struct open_range {
@@ -25,6 +36,7 @@ struct open_range {
 struct lane {
     uint32_t thread;
     bool is_open;     /* the window, behind edges[0 … next_edge) */
+    uint32_t window;  /* its number */
     size_t next_edge; /* what comes before is applied */
     uint32_t too_deep;
     struct ss_vec_of(struct open_range) ranges;
@@ -32,29 +44,43 @@ struct lane {
 
 struct ss_window_filter {
     struct ss_annot_sink to;
-    struct ss_vec_of(struct ss_annot_event) queue, async_queue;
+    struct ss_window_filter_options options;
+    struct ss_vec_of(struct ss_annot_event) queue, async_queue, step_queue;
     struct ss_vec_of(struct edge) edges;
     struct ss_vec_of(struct lane) lanes;
-    struct lane async;
+    struct lane async, steps; /* `steps` has no ranges, but… */
+    struct sequence sequences[SEQUENCE_COUNT];
     bool is_open;      /* before edges[0] */
+    uint32_t first;    /* the window before edges[0] */
     bool will_be_open; /* behind the last edge */
+    bool passes_all;   /* no edge has come to one that is late */
     uint64_t window;   /* of the last edge */
     uint64_t step;     /* under way */
+    int64_t epoch;     /* the same; -1: none */
     struct ss_window_counts counts;
 };
 
 /* --- edges ----------------------------------------------------------------------------------- */
 
-static void show(struct ss_window_filter *filter, struct open_range *range, uint64_t time_ns)
+static void tell(struct ss_window_filter *filter, const struct lane *lane,
+                 const struct ss_annot_event *event)
+{
+    struct ss_annot_event told = *event;
+    told.window = lane->window;
+    filter->to.event(filter->to.context, &told);
+}
+
+static void show(struct ss_window_filter *filter, const struct lane *lane, struct open_range *range,
+                 uint64_t time_ns)
 {
     struct ss_annot_event begin = range->begin;
     begin.time_ns = time_ns;
     range->is_shown = true;
-    filter->to.event(filter->to.context, &begin);
+    tell(filter, lane, &begin);
 }
 
-static void hide(struct ss_window_filter *filter, struct open_range *range, uint64_t time_ns,
-                 bool unseen)
+static void hide(struct ss_window_filter *filter, const struct lane *lane, struct open_range *range,
+                 uint64_t time_ns, bool unseen)
 {
     if (range->is_shown) {
         struct ss_annot_event end = range->begin;
@@ -64,22 +90,54 @@ static void hide(struct ss_window_filter *filter, struct open_range *range, uint
         end.value_type = SS_RING_VALUE_NONE;
         end.value = 0;
         range->is_shown = false;
-        filter->to.event(filter->to.context, &end);
+        tell(filter, lane, &end);
+    }
+}
+
+/* The step that begins with the window says its number itself: its own record may be lost. */
+static void show_sequences(struct ss_window_filter *filter, const struct edge *edge)
+{
+    struct sequence *step = &filter->sequences[STEP];
+    int64_t number = edge->is.step >= 0 ? edge->is.step : 0;
+    if (!step->is_known || (int64_t)step->begin.value != number) {
+        step->is_known = true;
+        step->begin = (struct ss_annot_event){
+            .kind = SS_ANNOT_STEP, .value_type = SS_RING_VALUE_SIGNED, .value = (uint64_t)number};
+    }
+    static const int outermost_first[] = {EPOCH, STEP, PHASE};
+    for (int i = 0; i < SEQUENCE_COUNT; i++) {
+        struct sequence *sequence = &filter->sequences[outermost_first[i]];
+        if (sequence->is_known) {
+            struct ss_annot_event begin = sequence->begin;
+            begin.time_ns = edge->time_ns;
+            tell(filter, &filter->steps, &begin);
+        }
     }
 }
 
 static void apply_edge(struct ss_window_filter *filter, struct lane *lane, const struct edge *edge)
 {
     if (edge->opens) {
+        lane->window = edge->is.window;
         for (size_t i = 0; i < lane->ranges.count; i++) {
-            show(filter, &lane->ranges.data[i], edge->time_ns);
+            show(filter, lane, &lane->ranges.data[i], edge->time_ns);
         }
     } else {
         for (size_t i = lane->ranges.count; i > 0; i--) {
-            hide(filter, &lane->ranges.data[i - 1], edge->time_ns, true);
+            hide(filter, lane, &lane->ranges.data[i - 1], edge->time_ns, true);
+        }
+    }
+    if (lane == &filter->steps && filter->options.cuts_steps) {
+        struct ss_annot_event end = {
+            .kind = SS_ANNOT_STEPS_END, .time_ns = edge->time_ns, .unseen_end = edge->is.is_cut};
+        if (edge->opens) {
+            show_sequences(filter, edge);
+        } else {
+            tell(filter, lane, &end);
         }
     }
     lane->is_open = edge->opens;
+    lane->window = edge->opens ? edge->is.window : 0;
 }
 
 static void apply_edges(struct ss_window_filter *filter, struct lane *lane, uint64_t until_ns)
@@ -90,29 +148,48 @@ static void apply_edges(struct ss_window_filter *filter, struct lane *lane, uint
     }
 }
 
-static void add_edge(struct ss_window_filter *filter, uint64_t time_ns, bool opens)
+static struct ss_window_edge edge_of(const struct ss_window_filter *filter,
+                                     const struct ss_annot_event *event, uint32_t window)
+{
+    return (struct ss_window_edge){.window = window,
+                                   .time_ns = event->time_ns,
+                                   .step = (int64_t)event->value,
+                                   .epoch = filter->epoch,
+                                   .batch = event->name,
+                                   .is_cut = (event->detail & SS_RING_WINDOW_CUT) != 0};
+}
+
+static void add_edge(struct ss_window_filter *filter, const struct ss_window_edge *is, bool opens)
 {
     size_t count = filter->edges.count;
     uint64_t last_ns = count > 0 ? filter->edges.data[count - 1].time_ns : 0;
-    struct edge edge = {time_ns > last_ns ? time_ns : last_ns, opens};
+    struct edge edge = {*is, is->time_ns > last_ns ? is->time_ns : last_ns, opens};
+    const struct ss_window_hooks *hooks = &filter->options.hooks;
+    void (*hook)(void *, const struct ss_window_edge *) = opens ? hooks->begins : hooks->ends;
     ss_vec_push(&filter->edges, edge);
     filter->will_be_open = opens;
+    if (hook != NULL && is->window != 0) {
+        hook(hooks->context, is);
+    }
 }
 
 /* A window may go on with another action: the last of its steps saves it. */
 static void on_window(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
     bool is_cut = (event->detail & SS_RING_WINDOW_CUT) != 0;
-    if (filter->will_be_open && event->id == filter->window && !is_cut) {
+    if (filter->will_be_open && event->id == filter->window && !is_cut && !filter->passes_all) {
         return;
     }
     if (filter->will_be_open) {
-        filter->counts.partial += is_cut;
-        add_edge(filter, event->time_ns, false);
+        struct ss_window_edge edge = edge_of(filter, event, (uint32_t)filter->window);
+        filter->counts.partial += is_cut && !filter->passes_all;
+        add_edge(filter, &edge, false);
     }
+    filter->passes_all = false;
     if (event->id != 0) {
+        struct ss_window_edge edge = edge_of(filter, event, (uint32_t)event->id);
         filter->counts.windows++;
-        add_edge(filter, event->time_ns, true);
+        add_edge(filter, &edge, true);
     }
     filter->window = event->id;
 }
@@ -129,7 +206,9 @@ static void begin_range(struct ss_window_filter *filter, struct lane *lane,
     struct open_range range = {.begin = *event};
     ss_vec_push(&lane->ranges, range);
     if (lane->is_open) {
-        show(filter, &lane->ranges.data[lane->ranges.count - 1], event->time_ns);
+        show(filter, lane, &lane->ranges.data[lane->ranges.count - 1], event->time_ns);
+    } else {
+        filter->counts.left_out++;
     }
 }
 
@@ -147,13 +226,16 @@ static void end_range(struct ss_window_filter *filter, struct lane *lane,
     }
     for (size_t i = lane->ranges.count; i > 0; i--) {
         if (ends(event, &lane->ranges.data[i - 1].begin)) {
-            hide(filter, &lane->ranges.data[i - 1], event->time_ns, event->unseen_end);
+            hide(filter, lane, &lane->ranges.data[i - 1], event->time_ns, event->unseen_end);
             for (size_t k = i; k < lane->ranges.count; k++) {
                 lane->ranges.data[k - 1] = lane->ranges.data[k];
             }
             lane->ranges.count--;
             return;
         }
+    }
+    if (filter->options.is_late && lane->is_open && lane->window == 0) {
+        tell(filter, lane, event); /* it began before this filter did */
     }
 }
 
@@ -166,14 +248,16 @@ static void handle(struct ss_window_filter *filter, struct lane *lane,
     } else if (event->kind == SS_ANNOT_RANGE_END || event->kind == SS_ANNOT_ASYNC_END) {
         end_range(filter, lane, event);
     } else if (lane->is_open) {
-        filter->to.event(filter->to.context, event);
+        tell(filter, lane, event);
+    } else {
+        filter->counts.left_out++;
     }
 }
 
 static struct lane *lane_of(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
     while (event->lane >= filter->lanes.count) {
-        struct lane lane = {.is_open = filter->is_open};
+        struct lane lane = {.is_open = filter->is_open, .window = filter->first};
         ss_vec_push(&filter->lanes, lane);
     }
     struct lane *lane = &filter->lanes.data[event->lane];
@@ -231,10 +315,65 @@ static void decide_async(struct ss_window_filter *filter, uint64_t until_ns)
     apply_edges(filter, &filter->async, until_ns);
 }
 
+static int sequence_of(enum ss_annot_kind kind)
+{
+    return kind == SS_ANNOT_STEP ? STEP : kind == SS_ANNOT_EPOCH ? EPOCH : PHASE;
+}
+
+/* A step at the edge of a window is the first of the one that opens there, not the last of the one
+ * that closes. */
+static void handle_step(struct ss_window_filter *filter, const struct ss_annot_event *event)
+{
+    struct lane *lane = &filter->steps;
+    apply_edges(filter, lane, event->time_ns > 0 ? event->time_ns - 1 : 0);
+    if (lane->next_edge < filter->edges.count && !filter->edges.data[lane->next_edge].opens &&
+        filter->edges.data[lane->next_edge].time_ns <= event->time_ns + same_ns) {
+        apply_edge(filter, lane, &filter->edges.data[lane->next_edge++]);
+    }
+    struct sequence *sequence = &filter->sequences[sequence_of(event->kind)];
+    bool is_shown = lane->is_open && event->kind != SS_ANNOT_PHASE && sequence->is_known &&
+                    sequence->begin.value == event->value;
+    bool opens = lane->next_edge < filter->edges.count &&
+                 filter->edges.data[lane->next_edge].opens &&
+                 filter->edges.data[lane->next_edge].time_ns <= event->time_ns + same_ns;
+    sequence->begin = *event;
+    sequence->is_known = event->kind != SS_ANNOT_PHASE || event->name != 0;
+    if (lane->is_open && !is_shown && !opens) {
+        tell(filter, lane, event);
+    }
+}
+
+static void decide_steps(struct ss_window_filter *filter, uint64_t until_ns)
+{
+    size_t done = 0, count = filter->step_queue.count;
+    for (; done < count && filter->step_queue.data[done].time_ns < until_ns; done++) {
+        handle_step(filter, &filter->step_queue.data[done]);
+    }
+    for (size_t i = done; i < count; i++) {
+        filter->step_queue.data[i - done] = filter->step_queue.data[i];
+    }
+    filter->step_queue.count = count - done;
+    apply_edges(filter, &filter->steps, until_ns);
+}
+
+/* They may come from several threads' rings: kept in the order of time. */
+static void queue_step(struct ss_window_filter *filter, const struct ss_annot_event *event)
+{
+    ss_vec_push(&filter->step_queue, *event);
+    struct ss_annot_event *queue = filter->step_queue.data;
+    for (size_t i = filter->step_queue.count - 1; i > 0 && queue[i - 1].time_ns > queue[i].time_ns;
+         i--) {
+        struct ss_annot_event later = queue[i - 1];
+        queue[i - 1] = queue[i];
+        queue[i] = later;
+    }
+}
+
 /* Edges that every lane has passed. */
 static void forget_edges(struct ss_window_filter *filter)
 {
-    size_t passed = filter->async.next_edge;
+    size_t passed = filter->async.next_edge < filter->steps.next_edge ? filter->async.next_edge
+                                                                      : filter->steps.next_edge;
     for (size_t i = 0; i < filter->lanes.count; i++) {
         size_t next = filter->lanes.data[i].next_edge;
         passed = next < passed ? next : passed;
@@ -242,12 +381,21 @@ static void forget_edges(struct ss_window_filter *filter)
     if (passed == 0) {
         return;
     }
-    filter->is_open = filter->edges.data[passed - 1].opens;
+    const struct edge *last = &filter->edges.data[passed - 1];
+    filter->is_open = last->opens;
+    filter->first = last->opens ? last->is.window : 0;
+    for (size_t i = 0; i < passed; i++) {
+        const struct edge *edge = &filter->edges.data[i];
+        if (!edge->opens && edge->is.window != 0 && filter->options.hooks.passed != NULL) {
+            filter->options.hooks.passed(filter->options.hooks.context, edge->is.window);
+        }
+    }
     for (size_t i = passed; i < filter->edges.count; i++) {
         filter->edges.data[i - passed] = filter->edges.data[i];
     }
     filter->edges.count -= passed;
     filter->async.next_edge -= passed;
+    filter->steps.next_edge -= passed;
     for (size_t i = 0; i < filter->lanes.count; i++) {
         filter->lanes.data[i].next_edge -= passed;
     }
@@ -257,6 +405,7 @@ static void decide(struct ss_window_filter *filter, uint64_t until_ns)
 {
     decide_lanes(filter, until_ns);
     decide_async(filter, until_ns);
+    decide_steps(filter, until_ns);
     forget_edges(filter);
 }
 
@@ -268,7 +417,7 @@ void ss_window_filter_drained(struct ss_window_filter *filter, uint64_t began_ns
 /* A program that was killed has not said that its window ends. */
 static void on_end(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
-    if (filter->will_be_open) {
+    if (filter->will_be_open && !filter->passes_all) {
         struct ss_annot_event cut = {.kind = SS_ANNOT_WINDOW,
                                      .time_ns = event->time_ns,
                                      .detail = SS_RING_WINDOW_CUT,
@@ -302,6 +451,23 @@ static void on_event(void *context, const struct ss_annot_event *event)
         break;
     case SS_ANNOT_STEP:
         filter->step = event->value;
+        if (filter->options.cuts_steps) {
+            queue_step(filter, event);
+            return;
+        }
+        break;
+    case SS_ANNOT_EPOCH:
+        filter->epoch = (int64_t)event->value;
+        if (filter->options.cuts_steps) {
+            queue_step(filter, event);
+            return;
+        }
+        break;
+    case SS_ANNOT_PHASE:
+        if (filter->options.cuts_steps) {
+            queue_step(filter, event);
+            return;
+        }
         break;
     case SS_ANNOT_PROCESS_END:
         on_end(filter, event);
@@ -330,10 +496,17 @@ static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring
     filter->to.counter(filter->to.context, name, unit, kind);
 }
 
-struct ss_window_filter *ss_window_filter_new(const struct ss_annot_sink *to)
+struct ss_window_filter *ss_window_filter_new(const struct ss_annot_sink *to,
+                                              const struct ss_window_filter_options *options)
 {
     struct ss_window_filter *filter = ss_alloc_zero(1, sizeof *filter);
     filter->to = *to;
+    filter->epoch = -1;
+    if (options != NULL) {
+        filter->options = *options;
+    }
+    filter->passes_all = filter->is_open = filter->will_be_open = filter->options.is_late;
+    filter->async.is_open = filter->steps.is_open = filter->options.is_late;
     return filter;
 }
 
@@ -349,6 +522,7 @@ void ss_window_filter_free(struct ss_window_filter *filter)
     ss_vec_fini(&filter->async.ranges);
     ss_vec_fini(&filter->queue);
     ss_vec_fini(&filter->async_queue);
+    ss_vec_fini(&filter->step_queue);
     ss_vec_fini(&filter->edges);
     ss_free(filter);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps of one process's annotations what lies in the windows of its schedule: marks, counters and
- * flows within, ranges cut at the edges. Steps, epochs, phases, names and the edges themselves
- * pass.
+ * flows within, ranges cut at the edges. Names and the edges themselves pass, and steps, epochs and
+ * phases, unless they are to be cut too. What is handed on says in which window it lies.
  *
  * Edges come from one thread's ring and events from all, so that an event waits until the edges
  * before it are known: until the drain that began after it. Between source/annot.h and whoever
@@ -15,7 +15,34 @@
 
 struct ss_window_filter;
 
-struct ss_window_filter *ss_window_filter_new(const struct ss_annot_sink *to);
+/* Edges of windows; windows count from 1. */
+struct ss_window_edge {
+    uint32_t window;
+    uint64_t time_ns;
+    int64_t step;  /* that begins there; -1: none was marked yet */
+    int64_t epoch; /* under way; -1: none was marked yet */
+    uint32_t batch;
+    bool is_cut; /* an end that came too early */
+};
+
+/* What happens to windows; each may be NULL. `begins` and `ends` come as soon as they are known,
+ * `passed` when all that lies in the window has been handed on. */
+struct ss_window_hooks {
+    void *context;
+    void (*begins)(void *context, const struct ss_window_edge *edge);
+    void (*ends)(void *context, const struct ss_window_edge *edge);
+    void (*passed)(void *context, uint32_t window);
+};
+
+struct ss_window_filter_options {
+    struct ss_window_hooks hooks;
+    bool cuts_steps; /* steps, epochs and phases too are kept within windows only */
+    bool is_late;    /* until the first edge everything passes; some ranges are open already */
+};
+
+/* `options` may be NULL. */
+struct ss_window_filter *ss_window_filter_new(const struct ss_annot_sink *to,
+                                              const struct ss_window_filter_options *options);
 void ss_window_filter_free(struct ss_window_filter *filter);
 struct ss_annot_sink ss_window_filter_sink(struct ss_window_filter *filter);
 /* After a drain that began at `began_ns`: whatever is older has come. */
@@ -24,6 +51,7 @@ void ss_window_filter_drained(struct ss_window_filter *filter, uint64_t began_ns
 /* What a process that follows a schedule has recorded. */
 struct ss_window_counts {
     uint32_t windows, partial;
+    uint64_t left_out; /* events outside of them */
 };
 struct ss_window_counts ss_window_filter_counts(const struct ss_window_filter *filter);
 

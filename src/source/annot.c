@@ -47,6 +47,8 @@ struct ss_annot {
     uint64_t begins_lost, ends_lost, bad_names;
     uint32_t threads;
     uint32_t label_lane; /* of the last label: most samples are of few threads */
+    void (*window_hook)(void *context);
+    void *hook_context;
 };
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -300,9 +302,14 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
         event.tid = record->more > 0 ? (int32_t)record->value[0] : event.tid;
         break;
     case SS_RING_WINDOW:
+        if (annot->window_hook != NULL) {
+            annot->window_hook(annot->hook_context);
+        }
         event.value = record->value[0];
         event.value_type = SS_RING_VALUE_SIGNED;
         event.id = record->extra[0];
+        event.name =
+            record->more > 1 && record->value[1] < UINT32_MAX ? (uint32_t)record->value[1] : 0;
         break;
     case SS_RING_LINE:
         take_line(annot, record, &event);
@@ -432,6 +439,30 @@ uint32_t ss_annot_drain(struct ss_annot *annot, uint64_t now_ns)
     annot->now_ns = now_ns;
     ss_ring_consumer_heartbeat(&annot->ring, now_ns);
     return drain(annot, false);
+}
+
+void ss_annot_set_sink(struct ss_annot *annot, const struct ss_annot_sink *sink)
+{
+    annot->sink = *sink;
+}
+
+void ss_annot_set_window_hook(struct ss_annot *annot, void (*hook)(void *context), void *context)
+{
+    annot->window_hook = hook;
+    annot->hook_context = context;
+}
+
+bool ss_annot_wants_flush(const struct ss_annot *annot, uint32_t *number)
+{
+    const struct ss_ring_header *header = annot->ring.header;
+    *number = atomic_load_explicit(&header->flush_wanted, memory_order_acquire);
+    return *number != atomic_load_explicit(&header->flush_done, memory_order_relaxed);
+}
+
+void ss_annot_flushed(struct ss_annot *annot, uint32_t number)
+{
+    /* Pairs with the acquire of annot/sealed.c. */
+    atomic_store_explicit(&annot->ring.header->flush_done, number, memory_order_release);
 }
 
 void ss_annot_stop(struct ss_annot *annot)

@@ -31,15 +31,17 @@ enum ss_annot_kind {
     SS_ANNOT_STEP,        /* value */
     SS_ANNOT_EPOCH,       /* value */
     SS_ANNOT_PHASE,       /* lane, name; 0: none begins */
-    SS_ANNOT_WINDOW,      /* detail: action; value: step; id: window */
+    SS_ANNOT_WINDOW,      /* detail: action; value: step; id: window; name: batch of the epoch */
     SS_ANNOT_THREAD_NAME, /* lane, name; tid: detail 1: of another thread, if there is one */
     SS_ANNOT_FACT,        /* name, value */
     SS_ANNOT_LINE,        /* name: the function; detail: the line; value: ns; id: hits */
-    SS_ANNOT_PROCESS_END  /* the last event of all */
+    SS_ANNOT_PROCESS_END, /* the last event of all */
+    SS_ANNOT_STEPS_END    /* no step, epoch or phase is under way; by record/window_filter.h */
 };
 
 struct ss_annot_event {
     enum ss_annot_kind kind;
+    uint32_t window; /* that it lies in, when record/window_filter.h says so; else 0 */
     uint64_t time_ns;
     uint32_t lane;   /* which ring; see `thread` below */
     uint32_t thread; /* counts the threads of this process, from 1; never used again */
@@ -47,7 +49,7 @@ struct ss_annot_event {
     uint32_t domain, name;
     uint32_t detail;
     uint64_t id;
-    bool unseen_end; /* RANGE_END: when it truly ended is not known */
+    bool unseen_end; /* RANGE_END, STEPS_END: when it truly ended is not known */
     enum ss_ring_value value_type;
     uint64_t value; /* a double's bits when it is one */
 };
@@ -90,9 +92,16 @@ const struct ss_ring_header *ss_annot_header(const struct ss_annot *annot);
 /* Opens the gate, or keeps it open. `is_new`: the process was not ours before: what lies in its
  * rings is old. */
 void ss_annot_start(struct ss_annot *annot, const struct ss_ring_wish *wish, bool is_new);
+/* Who takes the events from here on. */
+void ss_annot_set_sink(struct ss_annot *annot, const struct ss_annot_sink *sink);
+/* Called before each WINDOW event; it may set another sink, which then gets this event. */
+void ss_annot_set_window_hook(struct ss_annot *annot, void (*hook)(void *context), void *context);
 /* Reads what there is, at most a few rings full. Returns how full the fullest was, in percent. */
 uint32_t ss_annot_drain(struct ss_annot *annot, uint64_t now_ns);
 void ss_annot_stop(struct ss_annot *annot); /* closes the gate */
+/* Does the program wait for a flush? `number` is what answers it when it is done. */
+bool ss_annot_wants_flush(const struct ss_annot *annot, uint32_t *number);
+void ss_annot_flushed(struct ss_annot *annot, uint32_t number);
 /* The process is dead, or the recording over: drains the rest (`is_dead`: what is unfinished stays
  * so) and ends what is open at `last_ns`, when the process was last seen, or at its last record. */
 void ss_annot_end(struct ss_annot *annot, uint64_t now_ns, uint64_t last_ns, bool is_dead);

@@ -65,11 +65,21 @@ static void begin_period(struct ss_trace_writer *writer)
 
 static void flush_definitions(void *context);
 
+static void make_trace_uuid(struct ss_trace_writer *writer)
+{
+    if (getrandom(writer->trace_uuid, sizeof writer->trace_uuid, 0) !=
+        (ssize_t)sizeof writer->trace_uuid) {
+        writer->trace_uuid[0] = ss_hash_u64(ss_clock_monotonic_ns());
+    }
+}
+
 enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *options,
                                     struct ss_trace_writer **result, struct ss_error *err)
 {
-    struct ss_output output;
-    SS_TRY(ss_output_open(options->path, &output, err));
+    struct ss_output output = {.fd = -1, .folder_fd = -1};
+    if (options->path != NULL) {
+        SS_TRY(ss_output_open(options->path, &output, err));
+    }
     struct ss_trace_writer *writer = ss_alloc_zero(1, sizeof *writer);
     writer->output = output;
     writer->options = complete_options(options);
@@ -80,13 +90,31 @@ enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *option
     writer->definitions.flush = flush_definitions;
     writer->definitions.flush_context = writer;
     writer->definitions.flush_at = writer->options.unit_bytes;
-    if (getrandom(writer->trace_uuid, sizeof writer->trace_uuid, 0) !=
-        (ssize_t)sizeof writer->trace_uuid) {
-        writer->trace_uuid[0] = ss_hash_u64(ss_clock_monotonic_ns());
-    }
+    make_trace_uuid(writer);
     begin_unit(writer);
     begin_period(writer);
     *result = writer;
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_begin(struct ss_trace_writer *writer, const char *path,
+                                     struct ss_error *err)
+{
+    struct ss_output output;
+    SS_TRY(ss_output_open(path, &output, err));
+    writer->output = output;
+    writer->options.path = output.path;
+    writer->lasting_attributes = writer->attributes.count;
+    writer->failure = (struct ss_error){0};
+    writer->stats = (struct ss_trace_writer_stats){0};
+    writer->unit_number = 0;
+    writer->unit_has_gap = writer->restarted_untold = false;
+    writer->lost_shown = 0;
+    ss_vec_clear(&writer->counts);
+    ss_writer_tracks_begin(writer);
+    make_trace_uuid(writer);
+    begin_unit(writer);
+    begin_period(writer);
     return SS_OK;
 }
 
@@ -433,9 +461,29 @@ void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
                           unit->descriptors.capacity + unit->plain.capacity + unit->stored.capacity;
 }
 
-enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_error *err)
+enum ss_status ss_trace_writer_flush(struct ss_trace_writer *writer, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    return unit_has_content(writer) ? close_unit(writer, false, err) : SS_OK;
+}
+
+enum ss_status ss_trace_writer_end(struct ss_trace_writer *writer, struct ss_error *err)
 {
     enum ss_status status = close_unit(writer, true, err);
+    ss_output_close(&writer->output);
+    writer->options.path = NULL;
+    writer->failure = (struct ss_error){0};
+    writer->attributes.count = writer->lasting_attributes;
+    ss_vec_clear(&writer->counts);
+    ss_unit_clear(&writer->unit);
+    writer->definitions.interned.length = writer->definitions.extras.length = 0;
+    begin_period(writer);
+    return status;
+}
+
+enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_error *err)
+{
+    enum ss_status status = writer->output.fd >= 0 ? close_unit(writer, true, err) : SS_OK;
     ss_output_close(&writer->output);
     ss_deflater_free(writer->deflater);
     ss_definitions_fini(&writer->definitions);

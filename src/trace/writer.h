@@ -21,7 +21,8 @@ struct ss_trace_writer;
 
 struct ss_trace_writer_options {
     size_t size;          /* sizeof this */
-    const char *path;     /* created 0600; folders must exist; a live writer on it is refused */
+    const char *path;     /* created 0600; folders must exist; a live writer on it is refused.
+                             NULL: none yet, see ss_trace_writer_begin */
     int compression;      /* 0: default (on), -1: off */
     uint64_t unit_ns;     /* 0: 1 s */
     size_t unit_bytes;    /* 0: 256 KiB (plain) */
@@ -30,11 +31,31 @@ struct ss_trace_writer_options {
     bool replay;          /* the records are a recording's, not of now: the clocks are not read */
     bool totals;          /* the values of DELTA counters are running totals, as read */
     bool perf_samples;    /* PerfSample packets, for Perfetto before v58; our reader skips them */
+    bool only_used;       /* processes stand in the file only when something refers to them */
 };
 
 /* SS_E_BUSY when another live writer has the path. An existing file is replaced. */
 enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *options,
                                     struct ss_trace_writer **writer, struct ss_error *err);
+
+/*
+ * One file after the other by the same writer: what was defined stays known to it, and is written
+ * to each file that refers to it. Between `end` and `begin` it takes definitions, sources and
+ * attributes, and nothing else.
+ *
+ * `begin` opens a file; counts, totals of counters and a failure start anew. `end` is what close
+ * does to a file; the writer lives on, also on failure, and forgets the attributes that were set
+ * since `begin`.
+ */
+enum ss_status ss_trace_writer_begin(struct ss_trace_writer *writer, const char *path,
+                                     struct ss_error *err);
+enum ss_status ss_trace_writer_end(struct ss_trace_writer *writer, struct ss_error *err);
+/* Everything that `from` knows, with the same refs, for a writer that knows nothing yet. */
+enum ss_status ss_trace_writer_learn(struct ss_trace_writer *writer,
+                                     const struct ss_trace_writer *from, struct ss_error *err);
+
+/* Writes what there is now, as a unit. */
+enum ss_status ss_trace_writer_flush(struct ss_trace_writer *writer, struct ss_error *err);
 
 /* Appends whole units of another trace as they are; the next one of this writer, which begins anew,
  * has this number. Only before anything else was written. */

@@ -99,7 +99,11 @@ enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
     entry->record.runtime = ss_writer_keep(writer, process->runtime);
     entry->record.executable = ss_writer_keep(writer, process->executable);
     entry->record.label = ss_writer_keep(writer, process->label);
-    ss_writer_put_process(writer, entry);
+    if (writer->options.only_used) {
+        entry->period = 0; /* whoever refers to it next writes it, with what is new */
+    } else {
+        ss_writer_put_process(writer, entry);
+    }
     return SS_OK;
 }
 

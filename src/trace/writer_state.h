@@ -69,6 +69,7 @@ struct ss_trace_writer {
     struct ss_vec_of(struct ss_writer_thread) threads;    /* by ref */
     struct ss_vec_of(struct ss_trace_source) sources;
     struct ss_vec_of(struct ss_trace_attribute) attributes;
+    size_t lasting_attributes; /* those that outlive the file */
     struct ss_vec_of(struct ss_writer_counts) counts;
     struct ss_vec_of(struct ss_writer_track) tracks;      /* by ref */
     struct ss_vec_of(struct ss_writer_name) names;        /* by ref */
@@ -117,6 +118,8 @@ struct ss_strview ss_writer_keep(struct ss_trace_writer *writer, struct ss_strvi
 
 /* writer_tracks.c */
 void ss_writer_tracks_fini(struct ss_trace_writer *writer);
+/* Another file: no range is open in it, no total has begun. */
+void ss_writer_tracks_begin(struct ss_trace_writer *writer);
 size_t ss_writer_tracks_memory(const struct ss_trace_writer *writer);
 /* The iid of a name on the main sequence; 0: none, or no such name. */
 uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref);

@@ -23,6 +23,19 @@ void ss_writer_tracks_fini(struct ss_trace_writer *writer)
     ss_vec_fini(&writer->main_categories.words);
 }
 
+void ss_writer_tracks_begin(struct ss_trace_writer *writer)
+{
+    for (size_t i = 0; i < writer->tracks.count; i++) {
+        struct ss_writer_track *track = &writer->tracks.data[i];
+        track->total = 0;
+        track->real_total = 0;
+        ss_vec_clear(&track->lanes);
+    }
+    for (size_t i = 0; i < writer->unit.sequences.count; i++) {
+        writer->unit.sequences.data[i].was_used = false;
+    }
+}
+
 static size_t set_memory(const struct ss_iid_set *set)
 {
     return set->words.capacity * sizeof *set->words.data;

@@ -18,11 +18,12 @@ parser.add_argument("--epochs", type=int, default=1)
 parser.add_argument("--unknown", action="store_true")
 parser.add_argument("--kill", action="store_true")
 parser.add_argument("--worker", action="store_true")
+parser.add_argument("--seconds", type=float, default=0.05, help="of a step")
 options = parser.parse_args()
 
 
 def busy():
-    end = time.perf_counter() + 0.05
+    end = time.perf_counter() + options.seconds
     while time.perf_counter() < end:
         sum(range(100))
 

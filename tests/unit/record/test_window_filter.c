@@ -36,7 +36,7 @@ static int setup(void **state)
     (void)state;
     struct ss_annot_sink sink = {.event = tell};
     story[0] = '\0';
-    filter = ss_window_filter_new(&sink);
+    filter = ss_window_filter_new(&sink, NULL);
     return 0;
 }
 

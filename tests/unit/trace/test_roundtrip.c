@@ -445,9 +445,73 @@ static void test_restart_points(void **state)
     unlink(path);
 }
 
+static void check_file(const char *path, uint64_t samples, size_t stacks, size_t attributes)
+{
+    struct log log;
+    struct ss_trace_summary summary;
+    log_init(&log);
+    read_file(path, &log, &summary);
+    assert_int_equal(log.samples.count, samples);
+    assert_int_equal(log.stacks.count, stacks);
+    assert_int_equal(log.attributes, attributes);
+    assert_int_equal(log.processes, 1); /* the second is used by nothing */
+    assert_int_equal(log.threads, 1);
+    assert_int_equal(log.sources, 1);
+    log_fini(&log);
+    unlink(path);
+}
+
+static void begin_file(struct ss_trace_writer *writer, const char *path)
+{
+    const struct ss_trace_attribute own = {.key = view("window"), .is_integer = true};
+    assert_int_equal(ss_trace_writer_begin(writer, path, NULL), SS_OK);
+    assert_int_equal(ss_trace_writer_attribute(writer, &own, NULL), SS_OK);
+}
+
+/* Two writers that share what they know, three files: each is complete. */
+static void test_one_file_after_the_other(void **state)
+{
+    (void)state;
+    char one[512], two[512], three[512];
+    snprintf(one, sizeof one, "%s", scratch_path("one"));
+    snprintf(two, sizeof two, "%s", scratch_path("two"));
+    snprintf(three, sizeof three, "%s", scratch_path("three"));
+    struct ss_trace_writer_options options = {.only_used = true};
+    struct ss_trace_writer *first = open_writer(NULL, &options);
+    struct ss_trace_process other = {.ref = 2, .pid = 101, .name = view("other")};
+    uint64_t now = ss_clock_monotonic_ns();
+    put_basics(first);
+    put_frame(first, 1, "a", "a", 1);
+    put_stack(first, 1, 0, 1);
+    assert_int_equal(ss_trace_writer_process(first, &other, NULL), SS_OK);
+    begin_file(first, one);
+    put_sample(first, now, 1, 1);
+    assert_int_equal(ss_trace_writer_tick(first, now, NULL, NULL), SS_OK);
+    put_frame(first, 2, "b", "b", 2);
+    put_stack(first, 2, 1, 2);
+    struct ss_trace_writer *second = open_writer(NULL, &options);
+    assert_int_equal(ss_trace_writer_learn(second, first, NULL), SS_OK);
+    begin_file(second, two);
+    put_sample(second, now, 1, 2);
+    put_sample(first, now + 1, 1, 1);
+    assert_int_equal(ss_trace_writer_end(first, NULL), SS_OK);
+    begin_file(first, three);
+    put_sample(first, now + 2, 1, 2);
+    assert_int_equal(ss_trace_writer_flush(first, NULL), SS_OK);
+    put_sample(first, now + 3, 1, 2);
+    put_sample(first, now + 4, 1, 1);
+    assert_int_equal(ss_trace_writer_close(second, NULL), SS_OK);
+    assert_int_equal(ss_trace_writer_end(first, NULL), SS_OK);
+    assert_int_equal(ss_trace_writer_close(first, NULL), SS_OK);
+    check_file(one, 2, 1, 3);
+    check_file(two, 1, 2, 3);
+    check_file(three, 3, 2, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_field),
+                                       cmocka_unit_test(test_one_file_after_the_other),
                                        cmocka_unit_test(test_restart_points)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

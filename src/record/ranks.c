@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/ranks.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/env.h"
+#include "platform/procfs.h"
+
+enum { MOST_VARIABLES = 6 };
+
+/* The first that is set wins; the order puts torchrun's, which are set per process, before those of
+ * the batch systems. SS_ENV_COUNT ends a row. */
+static const enum ss_env variables[SS_RANK_KIND_COUNT][MOST_VARIABLES] = {
+    [SS_RANK] = {SS_ENV_RANK, SS_ENV_OMPI_COMM_WORLD_RANK, SS_ENV_PMIX_RANK, SS_ENV_PMI_RANK,
+                 SS_ENV_SLURM_PROCID, SS_ENV_COUNT},
+    [SS_LOCAL_RANK] = {SS_ENV_LOCAL_RANK, SS_ENV_OMPI_COMM_WORLD_LOCAL_RANK, SS_ENV_MPI_LOCALRANKID,
+                       SS_ENV_PALS_LOCAL_RANKID, SS_ENV_SLURM_LOCALID, SS_ENV_COUNT},
+    [SS_WORLD_SIZE] = {SS_ENV_WORLD_SIZE, SS_ENV_OMPI_COMM_WORLD_SIZE, SS_ENV_PMI_SIZE,
+                       SS_ENV_SLURM_NTASKS, SS_ENV_COUNT},
+    [SS_LOCAL_WORLD_SIZE] = {SS_ENV_LOCAL_WORLD_SIZE, SS_ENV_OMPI_COMM_WORLD_LOCAL_SIZE,
+                             SS_ENV_MPI_LOCALNRANKS, SS_ENV_COUNT},
+    [SS_NODE_RANK] = {SS_ENV_GROUP_RANK, SS_ENV_NODE_RANK, SS_ENV_OMPI_COMM_WORLD_NODE_RANK,
+                      SS_ENV_SLURM_NODEID, SS_ENV_COUNT}};
+
+static bool read_variable(pid_t pid, enum ss_env variable, char *text, size_t size)
+{
+    if (pid != 0) {
+        return ss_procfs_environment(pid, ss_env_name(variable), text, size);
+    }
+    const char *own = ss_env_get(variable);
+    return own != NULL && (size_t)snprintf(text, size, "%s", own) < size;
+}
+
+bool ss_rank_get(pid_t pid, enum ss_rank_kind kind, int64_t *value)
+{
+    for (int i = 0; variables[kind][i] != SS_ENV_COUNT; i++) {
+        char text[32];
+        char *end;
+        if (read_variable(pid, variables[kind][i], text, sizeof text)) {
+            long long number = strtoll(text, &end, 10);
+            if (end != text && *end == '\0') {
+                *value = number;
+                return true;
+            }
+        }
+    }
+    return false;
+}

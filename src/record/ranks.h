@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The place of a process in a distributed run, from the variables that launchers set. Stateless. */
+#ifndef SS_RECORD_RANKS_H
+#define SS_RECORD_RANKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum ss_rank_kind {
+    SS_RANK,
+    SS_LOCAL_RANK,
+    SS_WORLD_SIZE,
+    SS_LOCAL_WORLD_SIZE,
+    SS_NODE_RANK,
+    SS_RANK_KIND_COUNT
+};
+
+/* Of process `pid`; 0: of this one. false: no launcher says. */
+bool ss_rank_get(pid_t pid, enum ss_rank_kind kind, int64_t *value);
+
+#endif

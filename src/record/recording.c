@@ -1,0 +1,818 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/recording.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "record/ranks.h"
+
+enum { MOST_KEPT_NOTES = 256, MOST_ANCESTORS = 64, MOST_IDLE_WRITERS = 2 };
+
+/* A window that is open, and the writer of its file. */
+struct open_window {
+    struct ss_window window;
+    struct ss_trace_writer *writer; /* NULL: the file was given up */
+    struct ss_vec_of(struct ss_trace_counts) before;
+    struct ss_error error;
+};
+
+struct process_row {
+    uint32_t parent_ref;
+    bool marks;
+};
+
+/* A note that waits for a file; its texts are owned. */
+struct kept_note {
+    struct ss_trace_note note;
+    struct ss_aim aim;
+    bool lasts; /* for every file of its process */
+};
+
+struct ss_recording {
+    const struct ss_record_options *options;
+    struct ss_recording_hooks hooks;
+    struct ss_trace_writer *single;                     /* NULL: a file per window */
+    struct ss_vec_of(struct ss_trace_writer *) writers; /* all of them; some write a file */
+    struct ss_vec_of(struct open_window *) open;
+    struct ss_vec_of(struct process_row) processes; /* by ref */
+    struct ss_vec_of(struct ss_trace_counts) counts;
+    struct ss_vec_of(struct kept_note) notes;
+    struct ss_window_files *files;
+    struct ss_trace_writer_stats finished; /* of files that are */
+    uint64_t windows;                      /* begun */
+    uint64_t between_ticks;                /* ticks done by the end of the last window */
+};
+
+/* --- writers --------------------------------------------------------------------------------- */
+
+static struct open_window *window_of_writer(struct ss_recording *recording,
+                                            const struct ss_trace_writer *writer)
+{
+    for (size_t i = 0; i < recording->open.count; i++) {
+        if (recording->open.data[i]->writer == writer) {
+            return recording->open.data[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_stats(struct ss_trace_writer_stats *sum, const struct ss_trace_writer *writer)
+{
+    struct ss_trace_writer_stats stats;
+    ss_trace_writer_get_stats(writer, &stats);
+    sum->bytes_written += stats.bytes_written;
+    sum->plain_bytes += stats.plain_bytes;
+    sum->samples += stats.samples;
+    sum->events += stats.events;
+    sum->units += stats.units;
+}
+
+/* What it could not write is lost; what it knows is not. */
+static void give_up(struct ss_recording *recording, struct open_window *open,
+                    const struct ss_error *err)
+{
+    struct ss_error ignored;
+    struct ss_trace_writer_stats stats;
+    ss_trace_writer_get_stats(open->writer, &stats);
+    add_stats(&recording->finished, open->writer);
+    ss_trace_writer_end(open->writer, &ignored);
+    open->writer = NULL;
+    if (stats.bytes_written == 0) {
+        unlink(open->window.trace_path); /* no file is better than an empty one */
+    }
+    open->error = *err;
+    open->window.failed = true;
+    ss_log(SS_INFO, "record", "window %" PRIu32 " of process %d: %s", open->window.number - 1,
+           (int)open->window.pid, err->message);
+}
+
+/* A definition goes to all. One that a full disk kept from a writer goes to it again, without its
+ * file. */
+#define TELL_ALL(recording, tell, record, err)                                                     \
+    do {                                                                                           \
+        for (size_t i_ = 0; i_ < (recording)->writers.count; i_++) {                               \
+            struct ss_trace_writer *writer_ = (recording)->writers.data[i_];                       \
+            struct ss_error failure_ = {0};                                                        \
+            if (tell(writer_, record, &failure_) != SS_OK &&                                       \
+                !may_go_on(recording, writer_, &failure_)) {                                       \
+                return forward(&failure_, err);                                                    \
+            }                                                                                      \
+            if (failure_.status != SS_OK && tell(writer_, record, &failure_) != SS_OK) {           \
+                return forward(&failure_, err);                                                    \
+            }                                                                                      \
+        }                                                                                          \
+        return SS_OK;                                                                              \
+    } while (0)
+
+static enum ss_status forward(const struct ss_error *failure, struct ss_error *err)
+{
+    if (err != NULL) {
+        *err = *failure;
+    }
+    return failure->status;
+}
+
+static bool may_go_on(struct ss_recording *recording, struct ss_trace_writer *writer,
+                      const struct ss_error *failure)
+{
+    struct open_window *open = window_of_writer(recording, writer);
+    if (recording->single != NULL || open == NULL) {
+        return false;
+    }
+    give_up(recording, open, failure);
+    return true;
+}
+
+static struct ss_trace_writer *idle_writer(struct ss_recording *recording)
+{
+    for (size_t i = 0; i < recording->writers.count; i++) {
+        if (window_of_writer(recording, recording->writers.data[i]) == NULL) {
+            return recording->writers.data[i];
+        }
+    }
+    return NULL;
+}
+
+static enum ss_status new_idle_writer(struct ss_trace_writer **writer, struct ss_error *err)
+{
+    struct ss_trace_writer_options options = {.size = sizeof options, .only_used = true};
+    return ss_trace_writer_open(&options, writer, err);
+}
+
+/* One more than is open, if need be: it learns from another. */
+static struct ss_trace_writer *take_writer(struct ss_recording *recording, struct ss_error *err)
+{
+    struct ss_trace_writer *writer = idle_writer(recording);
+    if (writer != NULL) {
+        return writer;
+    }
+    if (new_idle_writer(&writer, err) != SS_OK) {
+        return NULL;
+    }
+    if (ss_trace_writer_learn(writer, recording->writers.data[0], err) != SS_OK) {
+        ss_trace_writer_close(writer, NULL);
+        return NULL;
+    }
+    ss_vec_push(&recording->writers, writer);
+    return writer;
+}
+
+static void drop_idle_writers(struct ss_recording *recording)
+{
+    size_t idle = 0;
+    for (size_t i = recording->writers.count; i > 0; i--) {
+        struct ss_trace_writer *writer = recording->writers.data[i - 1];
+        if (window_of_writer(recording, writer) == NULL && ++idle > MOST_IDLE_WRITERS) {
+            ss_trace_writer_close(writer, NULL);
+            recording->writers.data[i - 1] = recording->writers.data[--recording->writers.count];
+        }
+    }
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum ss_status ss_recording_open(const struct ss_record_options *options,
+                                 const struct ss_recording_hooks *hooks,
+                                 struct ss_recording **result, struct ss_error *err)
+{
+    struct ss_trace_writer *writer = NULL;
+    struct ss_trace_writer_options single = {.size = sizeof single, .path = options->path};
+    SS_TRY(options->window_name != NULL ? new_idle_writer(&writer, err)
+                                        : ss_trace_writer_open(&single, &writer, err));
+    struct ss_recording *recording = ss_alloc_zero(1, sizeof *recording);
+    recording->options = options;
+    recording->hooks = *hooks;
+    recording->single = options->window_name != NULL ? NULL : writer;
+    ss_vec_push(&recording->writers, writer);
+    if (options->window_name != NULL) {
+        recording->files = ss_window_files_new(options);
+    }
+    *result = recording;
+    return SS_OK;
+}
+
+bool ss_recording_is_per_window(const struct ss_recording *recording)
+{
+    return recording->single == NULL;
+}
+
+static void free_note(struct kept_note *kept)
+{
+    ss_free((char *)kept->note.kind.data);
+    ss_free((char *)kept->note.text.data);
+}
+
+void ss_recording_finish(struct ss_recording *recording)
+{
+    while (recording->open.count > 0) {
+        struct open_window *open = recording->open.data[0];
+        struct ss_aim aim = {open->window.process_ref, open->window.number};
+        ss_recording_window_end(recording, aim, ss_clock_monotonic_ns(), open->window.last_step,
+                                true);
+        ss_recording_window_passed(recording, aim);
+    }
+    if (recording->files != NULL) {
+        ss_window_files_wait(recording->files);
+    }
+}
+
+enum ss_status ss_recording_close(struct ss_recording *recording, struct ss_error *err)
+{
+    enum ss_status status = SS_OK;
+    for (size_t i = 0; i < recording->writers.count; i++) {
+        status = ss_trace_writer_close(recording->writers.data[i], err);
+    }
+    if (recording->files != NULL) {
+        ss_window_files_free(recording->files);
+    }
+    for (size_t i = 0; i < recording->notes.count; i++) {
+        free_note(&recording->notes.data[i]);
+    }
+    ss_vec_fini(&recording->notes);
+    ss_vec_fini(&recording->writers);
+    ss_vec_fini(&recording->open);
+    ss_vec_fini(&recording->processes);
+    ss_vec_fini(&recording->counts);
+    ss_free(recording);
+    return status;
+}
+
+/* --- definitions ----------------------------------------------------------------------------- */
+
+enum ss_status ss_recording_attribute(struct ss_recording *recording,
+                                      const struct ss_trace_attribute *attribute,
+                                      struct ss_error *err)
+{
+    TELL_ALL(recording, ss_trace_writer_attribute, attribute, err);
+}
+
+enum ss_status ss_recording_source(struct ss_recording *recording,
+                                   const struct ss_trace_source *source, struct ss_error *err)
+{
+    TELL_ALL(recording, ss_trace_writer_source, source, err);
+}
+
+enum ss_status ss_recording_process(struct ss_recording *recording,
+                                    const struct ss_trace_process *process, struct ss_error *err)
+{
+    if (process->ref >= recording->processes.count) {
+        ss_vec_resize(&recording->processes, (size_t)process->ref + 1);
+    }
+    recording->processes.data[process->ref].parent_ref = process->parent_ref;
+    TELL_ALL(recording, ss_trace_writer_process, process, err);
+}
+
+enum ss_status ss_recording_thread(struct ss_recording *recording,
+                                   const struct ss_trace_thread *thread, struct ss_error *err)
+{
+    TELL_ALL(recording, ss_trace_writer_thread, thread, err);
+}
+
+enum ss_status ss_recording_frame(struct ss_recording *recording,
+                                  const struct ss_trace_frame *frame, struct ss_error *err)
+{
+    TELL_ALL(recording, ss_trace_writer_frame, frame, err);
+}
+
+enum ss_status ss_recording_stack(struct ss_recording *recording,
+                                  const struct ss_trace_stack *stack, struct ss_error *err)
+{
+    TELL_ALL(recording, ss_trace_writer_stack, stack, err);
+}
+
+enum ss_status ss_recording_track(struct ss_recording *recording,
+                                  const struct ss_trace_track *track, struct ss_error *err)
+{
+    TELL_ALL(recording, ss_trace_writer_track, track, err);
+}
+
+enum ss_status ss_recording_name(struct ss_recording *recording, const struct ss_trace_name *name,
+                                 struct ss_error *err)
+{
+    TELL_ALL(recording, ss_trace_writer_name, name, err);
+}
+
+/* --- whose it is ----------------------------------------------------------------------------- */
+
+void ss_recording_marks(struct ss_recording *recording, uint32_t process_ref)
+{
+    if (process_ref >= recording->processes.count) {
+        ss_vec_resize(&recording->processes, (size_t)process_ref + 1);
+    }
+    recording->processes.data[process_ref].marks = true;
+}
+
+uint32_t ss_recording_owner(const struct ss_recording *recording, uint32_t process_ref)
+{
+    for (int i = 0; i < MOST_ANCESTORS && process_ref != 0; i++) {
+        if (process_ref >= recording->processes.count) {
+            return 0;
+        }
+        const struct process_row *row = &recording->processes.data[process_ref];
+        if (row->marks) {
+            return process_ref;
+        }
+        process_ref = row->parent_ref;
+    }
+    return 0;
+}
+
+static bool goes_along(const struct ss_recording *recording, const struct open_window *open,
+                       uint32_t process_ref)
+{
+    uint32_t owner = ss_recording_owner(recording, process_ref);
+    return owner == 0 || owner == open->window.process_ref;
+}
+
+static bool goes_to(const struct ss_recording *recording, const struct open_window *open,
+                    struct ss_aim aim, uint64_t time_ns)
+{
+    const struct ss_window *window = &open->window;
+    if (aim.window != 0) {
+        return window->process_ref == aim.process_ref && window->number == aim.window;
+    }
+    return time_ns >= window->begin_ns && time_ns < window->end_ns &&
+           goes_along(recording, open, aim.process_ref);
+}
+
+/* Hands an event to the writers that it is for: `tell` is a call with `writer_` and `failure_`. */
+#define TELL_AIMED(recording, aim, time_ns, err, tell)                                             \
+    do {                                                                                           \
+        if ((recording)->single != NULL) {                                                         \
+            struct ss_trace_writer *writer_ = (recording)->single;                                 \
+            struct ss_error *failure_ = (err);                                                     \
+            return tell;                                                                           \
+        }                                                                                          \
+        for (size_t i_ = 0; i_ < (recording)->open.count; i_++) {                                  \
+            struct open_window *open_ = (recording)->open.data[i_];                                \
+            if (open_->writer != NULL && goes_to(recording, open_, aim, time_ns)) {                \
+                struct ss_trace_writer *writer_ = open_->writer;                                   \
+                struct ss_error storage_ = {0}, *failure_ = &storage_;                             \
+                if (tell != SS_OK) {                                                               \
+                    give_up(recording, open_, failure_);                                           \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        return SS_OK;                                                                              \
+    } while (0)
+
+enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_aim aim,
+                                   const struct ss_trace_sample *sample, struct ss_error *err)
+{
+    TELL_AIMED(recording, aim, sample->time_ns, err,
+               ss_trace_writer_sample(writer_, sample, failure_));
+}
+
+enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_aim aim,
+                                  const struct ss_trace_event *event, struct ss_error *err)
+{
+    TELL_AIMED(recording, aim, event->time_ns, err,
+               ss_trace_writer_event(writer_, event, failure_));
+}
+
+enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_aim aim,
+                                    const struct ss_trace_counter *counter, struct ss_error *err)
+{
+    TELL_AIMED(recording, aim, counter->time_ns, err,
+               ss_trace_writer_counter(writer_, counter, failure_));
+}
+
+enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_aim aim,
+                                 const struct ss_trace_line *line, struct ss_error *err)
+{
+    TELL_AIMED(recording, aim, line->time_ns, err, ss_trace_writer_line(writer_, line, failure_));
+}
+
+enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_aim aim,
+                                        uint64_t id, const struct ss_trace_event *event,
+                                        bool *taken, struct ss_error *err)
+{
+    *taken = false;
+    TELL_AIMED(recording, aim, event->time_ns, err,
+               ss_trace_writer_async_begin(writer_, id, event, taken, failure_));
+}
+
+enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_aim aim,
+                                      uint64_t id, const struct ss_trace_event *end,
+                                      struct ss_error *err)
+{
+    TELL_AIMED(recording, aim, end->time_ns, err,
+               ss_trace_writer_async_end(writer_, id, end, NULL, failure_));
+}
+
+/* --- counts ---------------------------------------------------------------------------------- */
+
+static bool same_counts(const struct ss_trace_counts *a, const struct ss_trace_counts *b)
+{
+    return a->source_ref == b->source_ref && a->process_ref == b->process_ref;
+}
+
+static const struct ss_trace_counts *find_counts(const struct open_window *open,
+                                                 const struct ss_trace_counts *like)
+{
+    for (size_t i = 0; i < open->before.count; i++) {
+        if (same_counts(&open->before.data[i], like)) {
+            return &open->before.data[i];
+        }
+    }
+    return NULL;
+}
+
+static void subtract(struct ss_trace_counts *counts, const struct ss_trace_counts *before)
+{
+    counts->due -= before->due;
+    counts->done -= before->done;
+    counts->skipped -= before->skipped;
+    counts->late -= before->late;
+    counts->seen -= before->seen;
+    counts->ok -= before->ok;
+    counts->partial -= before->partial;
+    counts->lost -= before->lost;
+    counts->unchanged -= before->unchanged;
+    counts->dropped -= before->dropped;
+    counts->retries -= before->retries;
+    counts->read_syscalls -= before->read_syscalls;
+    counts->processes_short -= before->processes_short;
+}
+
+static bool holds_nothing(const struct ss_trace_counts *counts)
+{
+    return (counts->due | counts->seen | counts->dropped | counts->lost) == 0;
+}
+
+/* Those of the time since the window began. */
+static void count_for(struct ss_recording *recording, struct open_window *open,
+                      const struct ss_trace_counts *counts)
+{
+    struct ss_trace_counts own = *counts;
+    const struct ss_trace_counts *before = find_counts(open, counts);
+    if (open->writer == NULL || !goes_along(recording, open, counts->process_ref)) {
+        return;
+    }
+    if (before != NULL) {
+        subtract(&own, before);
+    }
+    struct ss_error err = {0};
+    if (!(own.process_ref != 0 && holds_nothing(&own)) &&
+        ss_trace_writer_counts(open->writer, &own, &err) != SS_OK) {
+        give_up(recording, open, &err);
+    }
+}
+
+enum ss_status ss_recording_counts(struct ss_recording *recording,
+                                   const struct ss_trace_counts *counts, struct ss_error *err)
+{
+    if (recording->single != NULL) {
+        return ss_trace_writer_counts(recording->single, counts, err);
+    }
+    size_t at = 0;
+    while (at < recording->counts.count && !same_counts(&recording->counts.data[at], counts)) {
+        at++;
+    }
+    if (at == recording->counts.count) {
+        ss_vec_push(&recording->counts, *counts);
+    } else {
+        recording->counts.data[at] = *counts;
+    }
+    for (size_t i = 0; i < recording->open.count; i++) {
+        count_for(recording, recording->open.data[i], counts);
+    }
+    return SS_OK;
+}
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+static void forget_note(struct ss_recording *recording, size_t index)
+{
+    free_note(&recording->notes.data[index]);
+    for (size_t i = index + 1; i < recording->notes.count; i++) {
+        recording->notes.data[i - 1] = recording->notes.data[i];
+    }
+    recording->notes.count--;
+}
+
+static void keep_note(struct ss_recording *recording, struct ss_aim aim,
+                      const struct ss_trace_note *note, bool lasts)
+{
+    if (recording->notes.count == MOST_KEPT_NOTES) {
+        forget_note(recording, 0);
+    }
+    struct kept_note kept = {.note = *note, .aim = aim, .lasts = lasts};
+    kept.note.kind.data = ss_strndup(note->kind.data, note->kind.length);
+    kept.note.text.data = ss_strndup(note->text.data, note->text.length);
+    ss_vec_push(&recording->notes, kept);
+}
+
+static enum ss_status write_note(struct ss_recording *recording, struct ss_aim aim,
+                                 const struct ss_trace_note *note, struct ss_error *err)
+{
+    TELL_AIMED(recording, aim, note->time_ns, err, ss_trace_writer_note(writer_, note, failure_));
+}
+
+enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_aim aim,
+                                 const struct ss_trace_note *note, struct ss_error *err)
+{
+    if (recording->single == NULL) {
+        bool lasts = ss_strview_equal(note->kind, ss_strview_of("fact"));
+        bool is_told = false;
+        for (size_t i = 0; i < recording->open.count; i++) {
+            is_told = is_told || goes_to(recording, recording->open.data[i], aim, note->time_ns);
+        }
+        if (lasts || (!is_told && aim.window == 0)) {
+            keep_note(recording, aim, note, lasts);
+        }
+    }
+    return write_note(recording, aim, note, err);
+}
+
+/* At its beginning: they were told before. */
+static void put_kept_notes(struct ss_recording *recording, struct open_window *open)
+{
+    for (size_t i = 0; i < recording->notes.count;) {
+        struct kept_note *kept = &recording->notes.data[i];
+        struct ss_trace_note note = kept->note;
+        struct ss_error err = {0};
+        note.time_ns = open->window.begin_ns;
+        bool is_for_it = goes_along(recording, open, kept->aim.process_ref);
+        if (is_for_it && open->writer != NULL &&
+            ss_trace_writer_note(open->writer, &note, &err) != SS_OK) {
+            give_up(recording, open, &err);
+        }
+        if (is_for_it && !kept->lasts) {
+            forget_note(recording, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+/* --- windows --------------------------------------------------------------------------------- */
+
+static struct open_window *find_window(const struct ss_recording *recording, struct ss_aim aim,
+                                       size_t *index)
+{
+    for (size_t i = 0; i < recording->open.count; i++) {
+        struct open_window *open = recording->open.data[i];
+        if (open->window.process_ref == aim.process_ref && open->window.number == aim.window) {
+            *index = i;
+            return open;
+        }
+    }
+    return NULL;
+}
+
+bool ss_recording_has_window(const struct ss_recording *recording, struct ss_aim aim)
+{
+    size_t index;
+    return recording->single != NULL || find_window(recording, aim, &index) != NULL;
+}
+
+static enum ss_status put_number(struct ss_trace_writer *writer, const char *key, int64_t number,
+                                 struct ss_error *err)
+{
+    struct ss_trace_attribute attribute = {
+        .key = ss_strview_of(key), .is_integer = true, .integer = number};
+    return ss_trace_writer_attribute(writer, &attribute, err);
+}
+
+static enum ss_status put_facts(const struct open_window *open, struct ss_error *err)
+{
+    const struct ss_window *window = &open->window;
+    int64_t rank;
+    SS_TRY(put_number(open->writer, "window", (int64_t)window->number - 1, err));
+    SS_TRY(put_number(open->writer, "window_pid", window->pid, err));
+    if (window->epoch >= 0) {
+        SS_TRY(put_number(open->writer, "window_epoch", window->epoch, err));
+    }
+    SS_TRY(put_number(open->writer, "window_first_step", window->first_step, err));
+    return ss_rank_get(0, SS_RANK, &rank) || !ss_rank_get(window->pid, SS_RANK, &rank)
+               ? SS_OK
+               : put_number(open->writer, "rank", rank, err);
+}
+
+static enum ss_status open_file(struct ss_recording *recording, struct open_window *open,
+                                struct ss_error *err)
+{
+    SS_TRY(ss_window_files_name(recording->files, &open->window, err));
+    struct ss_trace_writer *writer = take_writer(recording, err);
+    if (writer == NULL) {
+        return err->status;
+    }
+    SS_TRY(ss_trace_writer_begin(writer, open->window.trace_path, err));
+    open->writer = writer;
+    SS_TRY(put_facts(open, err));
+    /* From here on the file is a readable trace, whatever happens to us. */
+    return ss_trace_writer_tick(writer, ss_clock_monotonic_ns(), NULL, err);
+}
+
+static uint64_t ticks_done(const struct ss_recording *recording)
+{
+    for (size_t i = 0; i < recording->counts.count; i++) {
+        if (recording->counts.data[i].process_ref == 0 && recording->counts.data[i].due > 0) {
+            return recording->counts.data[i].done;
+        }
+    }
+    return 0;
+}
+
+static void tell_begin(struct ss_recording *recording, const struct open_window *open)
+{
+    char text[160];
+    uint64_t between = ticks_done(recording) - recording->between_ticks;
+    snprintf(text, sizeof text,
+             "window %" PRIu32 " of process %d begins with step %" PRId64 "; %" PRIu64
+             " ticks since the last one were not kept",
+             open->window.number - 1, (int)open->window.pid, open->window.first_step,
+             recording->open.count > 1 ? 0 : between);
+    struct ss_trace_note note = {.time_ns = open->window.begin_ns,
+                                 .process_ref = open->window.process_ref,
+                                 .kind = ss_strview_of("window"),
+                                 .text = ss_strview_of(text),
+                                 .value = (int64_t)open->window.number - 1};
+    struct ss_aim aim = {open->window.process_ref, open->window.number};
+    write_note(recording, aim, &note, NULL);
+}
+
+void ss_recording_window_begin(struct ss_recording *recording, const struct ss_window *window)
+{
+    struct ss_aim aim = {window->process_ref, window->number};
+    if (ss_recording_has_window(recording, aim)) {
+        return;
+    }
+    ss_recording_marks(recording, window->process_ref);
+    recording->hooks.refresh(recording->hooks.context);
+    struct open_window *open = ss_alloc_zero(1, sizeof *open);
+    struct ss_error err = {0};
+    open->window = *window;
+    open->window.end_ns = UINT64_MAX;
+    open->window.last_step = window->first_step;
+    for (size_t i = 0; i < recording->counts.count; i++) {
+        ss_vec_push(&open->before, recording->counts.data[i]);
+    }
+    enum ss_status status = open_file(recording, open, &err);
+    recording->windows++;
+    ss_vec_push(&recording->open, open);
+    if (status != SS_OK && open->writer != NULL) {
+        give_up(recording, open, &err);
+    } else if (status != SS_OK) {
+        open->error = err;
+        open->window.failed = true;
+    }
+    tell_begin(recording, open);
+    put_kept_notes(recording, open);
+}
+
+void ss_recording_window_end(struct ss_recording *recording, struct ss_aim aim, uint64_t end_ns,
+                             int64_t last_step, bool partial)
+{
+    size_t index;
+    struct open_window *open = find_window(recording, aim, &index);
+    if (open != NULL && open->window.end_ns == UINT64_MAX) {
+        open->window.end_ns = end_ns > open->window.begin_ns ? end_ns : open->window.begin_ns;
+        open->window.last_step = last_step;
+        open->window.partial = partial;
+    }
+}
+
+static void tell_end(struct ss_recording *recording, const struct open_window *open)
+{
+    char text[160];
+    snprintf(text, sizeof text, "steps %" PRId64 " to %" PRId64 "%s", open->window.first_step,
+             open->window.last_step, open->window.partial ? ", partial: it was cut" : "");
+    struct ss_trace_note note = {.time_ns = open->window.end_ns,
+                                 .process_ref = open->window.process_ref,
+                                 .kind = ss_strview_of("window-ended"),
+                                 .text = ss_strview_of(text),
+                                 .value = open->window.partial};
+    struct ss_aim aim = {open->window.process_ref, open->window.number};
+    write_note(recording, aim, &note, NULL);
+}
+
+static void finish_file(struct ss_recording *recording, struct open_window *open)
+{
+    struct ss_error err = {0};
+    if (open->writer != NULL) {
+        put_number(open->writer, "window_last_step", open->window.last_step, NULL);
+        put_number(open->writer, "window_partial", open->window.partial, NULL);
+        struct ss_trace_writer *writer = open->writer;
+        bool whole = ss_trace_writer_end(writer, &err) == SS_OK;
+        add_stats(&recording->finished, writer);
+        open->writer = NULL;
+        if (!whole) {
+            open->window.failed = true;
+            open->error = err;
+        }
+    }
+}
+
+void ss_recording_window_passed(struct ss_recording *recording, struct ss_aim aim)
+{
+    size_t index;
+    struct open_window *open = find_window(recording, aim, &index);
+    if (open == NULL) {
+        return;
+    }
+    recording->hooks.refresh(recording->hooks.context);
+    tell_end(recording, open);
+    finish_file(recording, open);
+    recording->between_ticks = ticks_done(recording);
+    for (size_t i = index + 1; i < recording->open.count; i++) {
+        recording->open.data[i - 1] = recording->open.data[i];
+    }
+    recording->open.count--;
+    drop_idle_writers(recording);
+    ss_window_files_finished(recording->files, &open->window,
+                             open->error.status != SS_OK ? open->error.message : NULL,
+                             recording->hooks.sealed, recording->hooks.context);
+    ss_vec_fini(&open->before);
+    ss_free(open);
+}
+
+uint64_t ss_recording_windows(const struct ss_recording *recording)
+{
+    return recording->windows;
+}
+
+bool ss_recording_is_own_child(const struct ss_recording *recording, pid_t pid)
+{
+    return recording->files != NULL && ss_window_files_is_converter(recording->files, pid);
+}
+
+bool ss_recording_child_ended(struct ss_recording *recording, pid_t pid, int status)
+{
+    return recording != NULL && recording->files != NULL &&
+           ss_window_files_child_ended(recording->files, pid, status);
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+enum ss_status ss_recording_tick(struct ss_recording *recording, uint64_t now_ns, bool *restarted,
+                                 struct ss_error *err)
+{
+    if (recording->single != NULL) {
+        return ss_trace_writer_tick(recording->single, now_ns, restarted, err);
+    }
+    *restarted = false;
+    for (size_t i = 0; i < recording->open.count; i++) {
+        struct open_window *open = recording->open.data[i];
+        struct ss_error failure = {0};
+        bool one = false;
+        if (open->writer != NULL &&
+            ss_trace_writer_tick(open->writer, now_ns, &one, &failure) != SS_OK) {
+            give_up(recording, open, &failure);
+        }
+        *restarted = *restarted || one;
+    }
+    return SS_OK;
+}
+
+enum ss_status ss_recording_flush(struct ss_recording *recording, struct ss_error *err)
+{
+    if (recording->single != NULL) {
+        return ss_trace_writer_flush(recording->single, err);
+    }
+    for (size_t i = 0; i < recording->open.count; i++) {
+        struct open_window *open = recording->open.data[i];
+        struct ss_error failure = {0};
+        if (open->writer != NULL && ss_trace_writer_flush(open->writer, &failure) != SS_OK) {
+            give_up(recording, open, &failure);
+        }
+    }
+    return SS_OK;
+}
+
+/* --- figures --------------------------------------------------------------------------------- */
+
+void ss_recording_get_stats(const struct ss_recording *recording,
+                            struct ss_trace_writer_stats *stats)
+{
+    *stats = recording->finished;
+    for (size_t i = 0; i < recording->writers.count; i++) {
+        struct ss_trace_writer_stats one;
+        ss_trace_writer_get_stats(recording->writers.data[i], &one);
+        stats->memory_bytes += one.memory_bytes;
+    }
+    if (recording->single != NULL) {
+        add_stats(stats, recording->single);
+    }
+    for (size_t i = 0; i < recording->open.count; i++) {
+        if (recording->open.data[i]->writer != NULL) {
+            add_stats(stats, recording->open.data[i]->writer);
+        }
+    }
+}
+
+void ss_recording_get_files(const struct ss_recording *recording,
+                            struct ss_window_file_figures *figures)
+{
+    *figures = (struct ss_window_file_figures){0};
+    if (recording->files != NULL) {
+        ss_window_files_get_figures(recording->files, figures);
+    }
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/window_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "record/kept_files.h"
+#include "record/naming.h"
+#include "record/ranks.h"
+#include "record/window_name.h"
+
+enum { MOST_NAME_BYTES = 4000, MOST_TRIES = 10000 };
+
+/* Of each process its newest files stay. */
+struct kept_row {
+    uint32_t process_ref;
+    struct ss_kept_files files;
+};
+
+/* A window whose trace is closed. */
+struct finished {
+    struct ss_window window;
+    ss_window_sealed *sealed;
+    void *context;
+};
+
+struct ss_window_files {
+    const struct ss_record_options *options;
+    char *run_name;
+    char host[256];
+    uint64_t since_ns;
+    struct ss_intern names; /* given so far */
+    struct ss_vec_of(struct kept_row) kept;
+    struct ss_vec_of(struct finished) waiting; /* to be converted, the first first */
+    pid_t converter;                           /* of the first; 0: none runs */
+    struct ss_window_file_figures figures;
+};
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+/* What torchrun's launcher would say of a run of one process. */
+static int64_t rank_or(pid_t pid, enum ss_rank_kind kind, int64_t alone)
+{
+    int64_t value;
+    return ss_rank_get(pid, kind, &value) || ss_rank_get(0, kind, &value) ? value : alone;
+}
+
+static void fill_ranks(pid_t pid, struct ss_window_name_values *values)
+{
+    values->rank = rank_or(pid, SS_RANK, 0);
+    values->local_rank = rank_or(pid, SS_LOCAL_RANK, 0);
+    values->world_size = rank_or(pid, SS_WORLD_SIZE, 1);
+    values->local_world_size = rank_or(pid, SS_LOCAL_WORLD_SIZE, 1);
+    values->node_rank = rank_or(pid, SS_NODE_RANK, 0);
+}
+
+enum ss_status ss_window_files_check(const char *template, struct ss_error *err)
+{
+    struct ss_window_name_values values = ss_window_name_unknown();
+    struct ss_strbuf name;
+    SS_TRY(ss_window_name_check(template, true, err));
+    for (const char *at = template; *at != '\0'; at++) {
+        if ((unsigned char)*at < ' ') {
+            return ss_fail(err, SS_E_USAGE,
+                           "the name of windows' files holds a line break or "
+                           "another control character; leave it out");
+        }
+    }
+    fill_ranks(getpid(), &values);
+    values.run_name = values.host = "x";
+    values.pid = values.window = values.step = values.epoch = 0;
+    values.batch = values.batch_in_epoch = 0;
+    values.total_wct = 0;
+    ss_strbuf_init(&name, MOST_NAME_BYTES);
+    enum ss_status status = ss_window_name_expand(template, &values, &name, err);
+    ss_strbuf_fini(&name);
+    return status;
+}
+
+static char *run_name_of(const struct ss_record_options *options)
+{
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, 256);
+    ss_name_default(options->program, options->attach_pid != 0 ? options->attach_pid : getpid(),
+                    &name);
+    return ss_strbuf_take(&name);
+}
+
+struct ss_window_files *ss_window_files_new(const struct ss_record_options *options)
+{
+    struct ss_window_files *files = ss_alloc_zero(1, sizeof *files);
+    files->options = options;
+    files->run_name = run_name_of(options);
+    files->since_ns = ss_clock_monotonic_ns();
+    if (gethostname(files->host, sizeof files->host - 1) != 0) {
+        snprintf(files->host, sizeof files->host, "localhost");
+    }
+    ss_intern_init(&files->names);
+    return files;
+}
+
+static void window_fini(struct ss_window *window)
+{
+    ss_free(window->trace_path);
+    ss_free(window->output_path);
+    window->trace_path = window->output_path = NULL;
+}
+
+void ss_window_files_free(struct ss_window_files *files)
+{
+    for (size_t i = 0; i < files->kept.count; i++) {
+        ss_kept_files_fini(&files->kept.data[i].files);
+    }
+    for (size_t i = 0; i < files->waiting.count; i++) {
+        window_fini(&files->waiting.data[i].window);
+    }
+    ss_vec_fini(&files->kept);
+    ss_vec_fini(&files->waiting);
+    ss_intern_fini(&files->names);
+    ss_free(files->run_name);
+    ss_free(files);
+}
+
+/* Absolute: whoever is told of it may have another working folder. */
+static enum ss_status put_folder(const char *template, struct ss_strbuf *out, struct ss_error *err)
+{
+    char folder[PATH_MAX];
+    if (template[0] == '/') {
+        return SS_OK;
+    }
+    if (getcwd(folder, sizeof folder) == NULL) {
+        return ss_fail_errno(err, errno, "cannot find this folder");
+    }
+    ss_strbuf_append_text(out, folder);
+    ss_strbuf_append_char(out, '/');
+    return SS_OK;
+}
+
+/* Behind the first path that goes by the name: "…-pid42", then "…-pid42-window3". */
+static char *with_suffix(const char *path, const char *suffix)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strchr(slash != NULL ? slash + 1 : path, '.');
+    size_t stem = dot != NULL ? (size_t)(dot - path) : strlen(path);
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_NAME_BYTES);
+    ss_strbuf_append(&text, path, stem);
+    ss_strbuf_append_text(&text, suffix);
+    ss_strbuf_append_text(&text, path + stem);
+    return ss_strbuf_take(&text);
+}
+
+static bool is_new(struct ss_window_files *files, const char *path)
+{
+    uint32_t known = files->names.count;
+    return ss_intern_put_text(&files->names, path) >= known;
+}
+
+static char *choose_path(struct ss_window_files *files, const struct ss_window *window,
+                         const char *wanted)
+{
+    char *path = ss_strdup(wanted);
+    for (int i = 0; !is_new(files, path) && i < MOST_TRIES; i++) {
+        char suffix[96];
+        int length = snprintf(suffix, sizeof suffix, "-pid%d", (int)window->pid);
+        if (i > 0) {
+            length += snprintf(suffix + length, sizeof suffix - (size_t)length, "-window%u",
+                               window->number - 1);
+        }
+        if (i > 1) {
+            snprintf(suffix + length, sizeof suffix - (size_t)length, "-%d", i);
+        }
+        ss_free(path);
+        path = with_suffix(wanted, suffix);
+    }
+    return path;
+}
+
+static char *hidden_beside(const char *path)
+{
+    struct ss_strbuf text;
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    ss_strbuf_init(&text, MOST_NAME_BYTES);
+    ss_strbuf_append(&text, path, folder);
+    ss_strbuf_append_format(&text, ".%s.%d.pftrace", path + folder, (int)getpid());
+    return ss_strbuf_take(&text);
+}
+
+static struct ss_window_name_values values_of(const struct ss_window_files *files,
+                                              const struct ss_window *window)
+{
+    struct ss_window_name_values values = ss_window_name_unknown();
+    fill_ranks(window->pid, &values);
+    values.run_name = files->run_name;
+    values.host = files->host;
+    values.pid = window->pid;
+    values.window = (int64_t)window->number - 1;
+    values.step = values.batch = window->first_step;
+    values.epoch = window->epoch >= 0 ? window->epoch : 0;
+    values.batch_in_epoch = window->batch;
+    values.total_wct =
+        window->begin_ns > files->since_ns ? (double)(window->begin_ns - files->since_ns) / 1e9 : 0;
+    return values;
+}
+
+enum ss_status ss_window_files_name(struct ss_window_files *files, struct ss_window *window,
+                                    struct ss_error *err)
+{
+    struct ss_window_name_values values = values_of(files, window);
+    const char *template = files->options->window_name;
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, MOST_NAME_BYTES);
+    enum ss_status status = put_folder(template, &name, err);
+    if (status == SS_OK) {
+        status = ss_window_name_expand(template, &values, &name, err);
+    }
+    if (status == SS_OK) {
+        char *path = choose_path(files, window, name.data);
+        status = ss_name_make_folders(path, err);
+        window->output_path = path;
+        window->trace_path =
+            files->options->converter != NULL ? hidden_beside(path) : ss_strdup(path);
+    }
+    ss_strbuf_fini(&name);
+    return status;
+}
+
+/* --- the end of a file ----------------------------------------------------------------------- */
+
+static struct ss_kept_files *kept_of(struct ss_window_files *files, uint32_t process_ref)
+{
+    for (size_t i = 0; i < files->kept.count; i++) {
+        if (files->kept.data[i].process_ref == process_ref) {
+            return &files->kept.data[i].files;
+        }
+    }
+    ss_vec_push(&files->kept, (struct kept_row){.process_ref = process_ref});
+    struct ss_kept_files *kept = &files->kept.data[files->kept.count - 1].files;
+    ss_kept_files_init(kept, files->options->windows_to_keep);
+    return kept;
+}
+
+static void keep_error(struct ss_window_files *files, const char *error)
+{
+    if (files->figures.first_error[0] == '\0') {
+        snprintf(files->figures.first_error, sizeof files->figures.first_error, "%s", error);
+    }
+}
+
+static void keep_newest(struct ss_window_files *files, const struct ss_window *window)
+{
+    struct ss_kept_files *kept = kept_of(files, window->process_ref);
+    struct ss_error err = {0};
+    size_t before = kept->paths.count;
+    if (ss_kept_files_add(kept, window->output_path, &err) != SS_OK) {
+        keep_error(files, err.message);
+    }
+    files->figures.removed += before + 1 - kept->paths.count;
+}
+
+/* Tells of it and lets go of it. */
+static void seal(struct ss_window_files *files, struct finished *finished)
+{
+    struct ss_window *window = &finished->window;
+    files->figures.failed += window->failed;
+    files->figures.finished += !window->failed;
+    finished->sealed(finished->context, window);
+    if (!window->failed) {
+        snprintf(files->figures.last, sizeof files->figures.last, "%s", window->output_path);
+        keep_newest(files, window);
+    }
+    window_fini(window);
+}
+
+/* --- conversion ------------------------------------------------------------------------------ */
+
+/* This program again, as `export`: a fork of ours would copy the tables of all that is mapped. */
+static bool start_converter(struct ss_window_files *files, const struct ss_window *window)
+{
+    const char *words[SS_MOST_CONVERTER_WORDS + 4];
+    size_t count = 0;
+    for (; files->options->converter[count] != NULL && count < SS_MOST_CONVERTER_WORDS; count++) {
+        words[count] = files->options->converter[count];
+    }
+    words[count++] = "-o";
+    words[count++] = window->output_path;
+    words[count++] = window->trace_path;
+    words[count] = NULL;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_t silence;
+    posix_spawn_file_actions_init(&silence);
+    posix_spawn_file_actions_addopen(&silence, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&silence, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&silence, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int error = posix_spawn(&files->converter, "/proc/self/exe", &silence, &attributes,
+                            (char *const *)words, environ);
+    posix_spawn_file_actions_destroy(&silence);
+    posix_spawnattr_destroy(&attributes);
+    if (error != 0) {
+        files->converter = 0;
+        keep_error(files, strerror(error));
+    }
+    return error == 0;
+}
+
+static void take_first(struct ss_window_files *files, struct finished *first)
+{
+    *first = files->waiting.data[0];
+    for (size_t i = 1; i < files->waiting.count; i++) {
+        files->waiting.data[i - 1] = files->waiting.data[i];
+    }
+    files->waiting.count--;
+}
+
+/* A trace that could not be converted stays, under a name that is seen. */
+static void keep_trace(struct ss_window_files *files, struct ss_window *window, const char *why)
+{
+    char text[256];
+    char *seen = with_suffix(window->output_path, "");
+    struct ss_strbuf path;
+    ss_strbuf_init(&path, MOST_NAME_BYTES);
+    ss_strbuf_append_text(&path, seen);
+    ss_strbuf_append_text(&path, ".pftrace");
+    ss_free(seen);
+    unlink(window->output_path); /* what there is of it */
+    if (!path.overflow && rename(window->trace_path, path.data) == 0) {
+        ss_free(window->output_path);
+        window->output_path = ss_strbuf_take(&path);
+    }
+    ss_strbuf_fini(&path);
+    window->failed = true;
+    snprintf(text, sizeof text, "%.60s; the recording is kept as %.150s", why, window->output_path);
+    keep_error(files, text);
+}
+
+static void converted(struct ss_window_files *files, bool worked)
+{
+    struct finished first;
+    take_first(files, &first);
+    files->converter = 0;
+    if (worked) {
+        unlink(first.window.trace_path);
+    } else {
+        keep_trace(files, &first.window, "stepscope export refused a window");
+    }
+    seal(files, &first);
+}
+
+static void convert_next(struct ss_window_files *files)
+{
+    while (files->converter == 0 && files->waiting.count > 0 &&
+           !start_converter(files, &files->waiting.data[0].window)) {
+        converted(files, false);
+    }
+}
+
+void ss_window_files_finished(struct ss_window_files *files, struct ss_window *window,
+                              const char *error, ss_window_sealed *sealed, void *context)
+{
+    struct finished finished = {*window, sealed, context};
+    window->trace_path = window->output_path = NULL;
+    if (error != NULL) {
+        keep_error(files, error);
+    }
+    if (files->options->converter == NULL || window->failed) {
+        seal(files, &finished);
+        return;
+    }
+    ss_vec_push(&files->waiting, finished);
+    convert_next(files);
+}
+
+bool ss_window_files_is_converter(const struct ss_window_files *files, pid_t pid)
+{
+    return files->converter != 0 && pid == files->converter;
+}
+
+bool ss_window_files_child_ended(struct ss_window_files *files, pid_t pid, int status)
+{
+    if (!ss_window_files_is_converter(files, pid)) {
+        return false;
+    }
+    /* Data without samples is written too, and told. */
+    bool worked =
+        WIFEXITED(status) && (WEXITSTATUS(status) == 0 ||
+                              (WEXITSTATUS(status) == ss_status_exit_code(SS_E_EMPTY) &&
+                               access(files->waiting.data[0].window.output_path, F_OK) == 0));
+    converted(files, worked);
+    convert_next(files);
+    return true;
+}
+
+void ss_window_files_wait(struct ss_window_files *files)
+{
+    convert_next(files);
+    while (files->converter != 0) {
+        int status = 1;
+        pid_t got = waitpid(files->converter, &status, 0);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        ss_window_files_child_ended(files, files->converter, got > 0 ? status : 1);
+    }
+}
+
+void ss_window_files_get_figures(const struct ss_window_files *files,
+                                 struct ss_window_file_figures *figures)
+{
+    *figures = files->figures;
+}

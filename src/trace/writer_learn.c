@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one writer knows, told to another. */
+#include "trace/writer_state.h"
+
+static struct ss_strview text_of(const struct ss_trace_writer *from, uint32_t string)
+{
+    return ss_intern_get(&from->definitions.strings, string);
+}
+
+static enum ss_status learn_recording(struct ss_trace_writer *writer,
+                                      const struct ss_trace_writer *from, struct ss_error *err)
+{
+    size_t count = from->output.fd >= 0 ? from->lasting_attributes : from->attributes.count;
+    for (size_t i = 0; i < count; i++) {
+        SS_TRY(ss_trace_writer_attribute(writer, &from->attributes.data[i], err));
+    }
+    for (size_t i = 0; i < from->sources.count; i++) {
+        SS_TRY(ss_trace_writer_source(writer, &from->sources.data[i], err));
+    }
+    return SS_OK;
+}
+
+static enum ss_status learn_processes(struct ss_trace_writer *writer,
+                                      const struct ss_trace_writer *from, struct ss_error *err)
+{
+    for (size_t i = 0; i < from->processes.count; i++) {
+        if (from->processes.data[i].record.ref != 0) {
+            SS_TRY(ss_trace_writer_process(writer, &from->processes.data[i].record, err));
+        }
+    }
+    for (size_t i = 0; i < from->threads.count; i++) {
+        if (from->threads.data[i].record.ref != 0) {
+            SS_TRY(ss_trace_writer_thread(writer, &from->threads.data[i].record, err));
+        }
+    }
+    return SS_OK;
+}
+
+static enum ss_status learn_stacks(struct ss_trace_writer *writer,
+                                   const struct ss_trace_writer *from, struct ss_error *err)
+{
+    const struct ss_definitions *definitions = &from->definitions;
+    for (size_t i = 0; i < definitions->frames.count; i++) {
+        const struct ss_frame_definition *known = &definitions->frames.data[i];
+        struct ss_trace_frame frame = {.ref = (uint32_t)i,
+                                       .function = text_of(from, known->function),
+                                       .name = text_of(from, known->name),
+                                       .file = text_of(from, known->file),
+                                       .short_file_offset = known->short_file_offset,
+                                       .line = known->line,
+                                       .first_line = known->first_line,
+                                       .kind = (enum ss_frame_kind)known->kind};
+        if (known->known) {
+            SS_TRY(ss_trace_writer_frame(writer, &frame, err));
+        }
+    }
+    /* A stack's parent has the smaller number: it was known before. */
+    for (size_t i = 0; i < definitions->stacks.count; i++) {
+        const struct ss_stack_definition *known = &definitions->stacks.data[i];
+        struct ss_trace_stack stack = {
+            .ref = (uint32_t)i, .parent_ref = known->parent, .frame_ref = known->frame};
+        if (known->depth != 0) {
+            SS_TRY(ss_trace_writer_stack(writer, &stack, err));
+        }
+    }
+    return SS_OK;
+}
+
+static enum ss_status learn_tracks(struct ss_trace_writer *writer,
+                                   const struct ss_trace_writer *from, struct ss_error *err)
+{
+    for (size_t i = 0; i < from->tracks.count; i++) {
+        if (from->tracks.data[i].record.ref != 0) {
+            SS_TRY(ss_trace_writer_track(writer, &from->tracks.data[i].record, err));
+        }
+    }
+    for (size_t i = 0; i < from->names.count; i++) {
+        const struct ss_writer_name *known = &from->names.data[i];
+        struct ss_trace_name name = {.ref = (uint32_t)i,
+                                     .text = text_of(from, known->text),
+                                     .category = text_of(from, known->category),
+                                     .colour = known->colour,
+                                     .file = text_of(from, known->file),
+                                     .line = known->line};
+        if (known->known) {
+            SS_TRY(ss_trace_writer_name(writer, &name, err));
+        }
+    }
+    return SS_OK;
+}
+
+enum ss_status ss_trace_writer_learn(struct ss_trace_writer *writer,
+                                     const struct ss_trace_writer *from, struct ss_error *err)
+{
+    SS_TRY(learn_recording(writer, from, err));
+    SS_TRY(learn_processes(writer, from, err));
+    SS_TRY(learn_stacks(writer, from, err));
+    return learn_tracks(writer, from, err);
+}
