@@ -359,9 +359,9 @@ static inline void stepscope_phase(stepscope_name phase)
 
 /* Steps are recorded by this schedule from here on: "wait=5,warmup=1,active=3,repeat=2", as in
  * `stepscope record --schedule`; its first step begins now (with per_epoch: with the next epoch).
- * It takes the place of the one before, whose open window is cut. NULL: no schedule, and nothing
- * more is recorded of this process. 0: done; -1: the text is no schedule; -2: another thread is at
- * it. */
+ * It takes the place of the one before, whose open window is cut. NULL: it is over, and nothing
+ * more is recorded of this process. "": for recordings to come, as if there had been none. 0: done;
+ * -1: the text is no schedule; -2: another thread is at it. */
 static inline int stepscope_schedule(const char *text)
 {
     const stepscope_runtime *runtime = stepscope_link_.runtime;

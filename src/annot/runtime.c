@@ -217,24 +217,33 @@ static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, i
     }
 }
 
+/* NULL: the schedule is over; "": there is none. */
+static struct ss_steps_change change_schedule(const char *text, const struct ss_schedule *asked)
+{
+    return text == NULL      ? ss_steps_schedule(&steps, NULL)
+           : text[0] == '\0' ? ss_steps_unschedule(&steps)
+                             : ss_steps_schedule(&steps, asked);
+}
+
 /* The recorder looks at `scheduled` before it believes what follows. */
 static int schedule(const char *text)
 {
-    struct ss_schedule asked;
-    if (text != NULL && ss_schedule_parse(text, &asked, NULL) != SS_OK) {
+    struct ss_schedule asked = {0};
+    bool is_none = text != NULL && text[0] == '\0';
+    if (text != NULL && !is_none && ss_schedule_parse(text, &asked, NULL) != SS_OK) {
         return -1;
     }
     follow_fork();
     ss_process_ensure();
-    struct ss_steps_change change = ss_steps_schedule(&steps, text != NULL ? &asked : NULL);
+    struct ss_steps_change change = change_schedule(text, &asked);
     for (int i = 0; change.busy && i < MOST_TRIES; i++) { /* a mark takes less than a microsecond */
         sched_yield();
-        change = ss_steps_schedule(&steps, text != NULL ? &asked : NULL);
+        change = change_schedule(text, &asked);
     }
     if (change.busy) {
         return -2;
     }
-    schedules++;
+    schedules = is_none ? 0 : schedules + 1;
     atomic_store_explicit(&ss_process_header->scheduled, schedules, memory_order_release);
     uint64_t stamp;
     struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);

@@ -131,6 +131,21 @@ struct ss_steps_change ss_steps_schedule(struct ss_steps *steps, const struct ss
     return change;
 }
 
+struct ss_steps_change ss_steps_unschedule(struct ss_steps *steps)
+{
+    struct ss_steps_change change = {.changes_window = true};
+    if (!enter(steps)) {
+        return (struct ss_steps_change){.busy = true};
+    }
+    if (steps->has_schedule) {
+        take_turn(steps, ss_schedule_run_stop(&steps->run), &change);
+    }
+    steps->run = (struct ss_schedule_run){.windows = steps->run.windows};
+    steps->has_schedule = steps->is_over = false;
+    leave(steps, &change);
+    return change;
+}
+
 struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *wish)
 {
     struct ss_steps_change change = {0};

@@ -63,5 +63,7 @@ struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_ste
  * counting. */
 struct ss_steps_change ss_steps_schedule(struct ss_steps *steps,
                                          const struct ss_schedule *schedule);
+/* As if there had been none: everything is recorded. Windows keep counting. */
+struct ss_steps_change ss_steps_unschedule(struct ss_steps *steps);
 
 #endif

@@ -221,6 +221,26 @@ static void programs_bring_schedules(void **state)
     assert_string_equal(story, "s1 (1 s2S s3]. s4 (0 s5[2 ~)0 s6 (3 s9 s10]. ");
 }
 
+static void a_schedule_can_be_taken_back(void **state)
+{
+    (void)state;
+    with_schedule(NULL);
+    change_schedule("active=9");
+    next();
+    struct ss_steps_change change = ss_steps_unschedule(&steps);
+    assert_true(change.changes_window && change.cut && change.window == 0);
+    assert_false(steps.has_schedule);
+    next();
+    begin(7);
+    change_schedule(NULL);
+    next();
+    assert_false(ss_steps_unschedule(&steps).busy); /* and after its end */
+    next();
+    change_schedule("active=1"); /* goes on counting windows */
+    next();
+    assert_string_equal(story, " (1 s1 s2 s7 )0 s8 s9 (2 s10[3");
+}
+
 static void batches_are_counted(void **state)
 {
     (void)state;
@@ -268,6 +288,7 @@ int main(void)
         cmocka_unit_test(epochs_of_a_run_are_labels),
         cmocka_unit_test(a_child_starts_anew),
         cmocka_unit_test(programs_bring_schedules),
+        cmocka_unit_test(a_schedule_can_be_taken_back),
         cmocka_unit_test(batches_are_counted),
         cmocka_unit_test(who_comes_in_between_is_turned_away),
     };
