@@ -5,7 +5,7 @@ marks, and a flow from the thread that prepares a batch to the step that learns 
 
     python examples/annotated/train.py                            # nothing records: as if unmarked
     stepscope record -- python examples/annotated/train.py        # all of it
-    python examples/annotated/train.py --record traces            # records itself
+    python examples/annotated/train.py --record traces            # records itself, some steps
 """
 
 import argparse
@@ -25,7 +25,9 @@ def parse_arguments():
     parser.add_argument("--batch", type=int, default=64, help="samples a step (default: 64)")
     parser.add_argument("--width", type=int, default=128, help="of the layers (default: 128)")
     parser.add_argument("--record", metavar="FOLDER",
-                        help="record into this folder, without stepscope record")
+                        help="record chosen steps into this folder, without stepscope record")
+    parser.add_argument("--schedule", default="wait=5,warmup=1,active=3,repeat=2",
+                        help="which steps --record records (default: %(default)s)")
     return parser.parse_args()
 
 
@@ -107,7 +109,11 @@ def main():
     if args.record is None:
         train(args, stepscope.step)
         return
-    with stepscope.Profiler(output_path=args.record) as profiler:
+    with stepscope.Profiler(
+            schedule=args.schedule, output_path=args.record,
+            on_trace_ready=lambda window: print(f"steps {window.first_step} to "
+                                                f"{window.last_step}: {window}", flush=True),
+    ) as profiler:
         train(args, profiler.step)
 
 

@@ -81,7 +81,7 @@ _TRACING = "_tracing" if hasattr(_stepscope, "_trace_lines") else "_without"
 _LATER = {"schedule": "_schedule", "cyclic_schedule": "_schedule", "Action": "_schedule",
           "profile_functions": _TRACING, "lines": _TRACING, "FunctionTracing": _TRACING,
           "LineTiming": _TRACING, "Profiler": "_profiler", "ProfilerWrapper": "_tools",
-          "ProfileRegistry": "_tools"}
+          "ProfileRegistry": "_tools", "Window": "_record_tool"}
 
 
 def __getattr__(name):

@@ -3,7 +3,7 @@ import enum
 import os
 import pathlib
 from types import CodeType, TracebackType
-from typing import Any, Callable, ClassVar, Optional, Type, TypeVar, Union, overload
+from typing import Any, Callable, ClassVar, Optional, Sequence, Type, TypeVar, Union, overload
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T")
@@ -84,7 +84,17 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = ..., skip_fir
              skip_first_wait: int = ...) -> Schedule: ...
 def cyclic_schedule(skip_first: int = ..., wait: int = ..., warmup: int = ..., active: int = ...,
                     repeat: int = ...) -> Schedule: ...
+class Window(os.PathLike[str]):
+    path: str
+    number: int
+    first_step: Optional[int]
+    last_step: Optional[int]
+    partial: bool
+    failed: bool
+    def __fspath__(self) -> str: ...
+
 _Path = Union[str, "os.PathLike[str]"]
+_Handler = Callable[[Window], Any]
 
 class ProfilerWrapper:
     class State(enum.Enum):
@@ -124,8 +134,11 @@ class ProfileRegistry:
 class Profiler:
     annotate: ClassVar[Any]
     output_path: pathlib.Path
-    def __init__(self, *, output_path: Optional[_Path] = ..., trace_file: Optional[_Path] = ...,
-                 rate: Optional[float] = ...) -> None: ...
+    def __init__(self, schedule: Union[Schedule, str, Callable[..., Any], None] = ...,
+                 on_trace_ready: Union[_Handler, Sequence[_Handler], None] = ..., *,
+                 output_path: Optional[_Path] = ..., trace_file: Optional[_Path] = ...,
+                 num_traces_to_keep: Optional[int] = ..., overwrite: Optional[bool] = ...,
+                 rate: Optional[float] = ..., json: Optional[bool] = ...) -> None: ...
     @property
     def enabled(self) -> bool: ...
     @property

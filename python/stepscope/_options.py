@@ -3,16 +3,69 @@
 
 import os
 
+from ._schedule import Schedule, cyclic_schedule, schedule
+
 
 def read_options(given):
     """Those that are not None, as they are used. Raises TypeError or ValueError."""
     return {name: _READ[name](name, value) for name, value in given.items() if value is not None}
 
 
+def _schedule(name, value):
+    if isinstance(value, Schedule):
+        return value
+    if isinstance(value, str):
+        return Schedule(value)
+    known = _of_another_make(value)
+    if known is None:
+        raise TypeError("schedule is made by stepscope.schedule(…) or cyclic_schedule(…), or a text "
+                        f"such as \"wait=5,warmup=1,active=3\", not {value!r}")
+    return known
+
+
+def _of_another_make(function):
+    """The functions that torch.profiler.schedule and Composer's cyclic_schedule return know their
+    arguments; None: another one."""
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    cells = getattr(function, "__closure__", None) or ()
+    try:
+        arguments = {name: int(cell.cell_contents) for name, cell in zip(names, cells)}
+    except (TypeError, ValueError):
+        return None
+    if not {"wait", "warmup", "active", "repeat", "skip_first"} <= set(arguments):
+        return None
+    if getattr(function, "__module__", "").startswith("composer"):
+        arguments.pop("skip_first_wait", None)
+        return cyclic_schedule(**arguments)
+    return schedule(**arguments)
+
+
+def _handlers(name, value):
+    handlers = list(value) if isinstance(value, (list, tuple)) else [value]
+    for handler in handlers:
+        if not callable(handler):
+            raise TypeError(f"on_trace_ready takes functions, not {handler!r}")
+    return handlers
+
+
 def _path(name, value):
     if not isinstance(value, (str, os.PathLike)):
         raise TypeError(f"{name} takes a path, not {value!r}")
     return os.fspath(value)
+
+
+def _flag(name, value):
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} takes True or False, not {value!r}")
+    return value
+
+
+def _keep(name, value):
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} takes a number of files, or -1 for all, not {value!r}")
+    if value < -1 or value == 0:
+        raise ValueError(f"{name} is {value}: keep 1 file or more, or -1 for all")
+    return value
 
 
 def _rate(name, value):
@@ -23,4 +76,6 @@ def _rate(name, value):
     return value
 
 
-_READ = {"output_path": _path, "trace_file": _path, "rate": _rate}
+_READ = {"schedule": _schedule, "on_trace_ready": _handlers, "output_path": _path,
+         "trace_file": _path, "num_traces_to_keep": _keep, "overwrite": _flag, "rate": _rate,
+         "json": _flag}

@@ -21,7 +21,8 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 class Profiler(metaclass=Singleton):
     """Records this program: the one of the process, whoever asks for it.
 
-        with stepscope.Profiler(output_path="traces") as profiler:
+        with stepscope.Profiler(schedule=stepscope.schedule(wait=5, warmup=1, active=3, repeat=2),
+                                on_trace_ready=print) as profiler:
             for batch in loader:
                 ...
                 profiler.step()
@@ -31,9 +32,15 @@ class Profiler(metaclass=Singleton):
     `with` begins a recording and ends it; so do initialize() and finalize(), and the end of the
     program. Each beginning after an end is a new recording.
 
+    schedule: of stepscope.schedule() or cyclic_schedule(), or as text; None: everything.
+    on_trace_ready: a function, or a list of them, each called with a Window when its file is
+        complete, on a thread of its own, never on the one that trains.
     output_path: folder of the files, made when needed (default: the current one).
-    trace_file: name of the file (default PROGRAM-TIME-PID.pftrace).
+    trace_file: name of the file of a window, such as "ep{epoch}-ba{batch}-rank{rank}.pftrace".
+    num_traces_to_keep: files of windows; older ones are removed. -1: all.
+    overwrite: whether files of these names that are there already may be replaced.
     rate: samples a second, 0.01 to 100,000 (default 100).
+    json: True: each window also as JSON that Chrome and Perfetto open.
 
     Called again it is the same object, with the options given changed.
     Raises TypeError or ValueError for an option of a wrong kind; recording itself raises nothing."""
@@ -43,7 +50,8 @@ class Profiler(metaclass=Singleton):
     _default_output = "."
     _with_finalizes = True  # the `with` that began a recording also ends it
 
-    def __init__(self, *, output_path=None, trace_file=None, rate=None):
+    def __init__(self, schedule=None, on_trace_ready=None, *, output_path=None, trace_file=None,
+                 num_traces_to_keep=None, overwrite=None, rate=None, json=None):
         self._options = {}
         self._output_path = pathlib.Path(self._default_output)
         self._state = State.DISABLED
@@ -57,11 +65,13 @@ class Profiler(metaclass=Singleton):
         self._began_in_with = False
         self._decorated = weakref.WeakSet()
         self._exit_is_known = False
-        self._configure(output_path=output_path, trace_file=trace_file, rate=rate)
+        self._configure(schedule=schedule, on_trace_ready=on_trace_ready, output_path=output_path,
+                        trace_file=trace_file, num_traces_to_keep=num_traces_to_keep,
+                        overwrite=overwrite, rate=rate, json=json)
 
-    def _configure(self, **options):
+    def _configure(self, schedule=None, on_trace_ready=None, **options):
         from ._options import read_options
-        changed = read_options(options)
+        changed = read_options(dict(options, schedule=schedule, on_trace_ready=on_trace_ready))
         if changed and self.initialized and not self.finalized:
             tell(f"Profiler: {', '.join(sorted(changed))} will count from the next recording on: "
                  "this one has begun")

@@ -3,19 +3,110 @@
 own."""
 
 import os
+import re
 import sys
+import threading
 import time
 
 from . import _stepscope, enabled
 from ._tools import ProfilerWrapper, rank, tell
 
-_NEED_OWN = ("rate", "trace_file")
+_LOOK_MS = 200  # between two looks whether to end
+_LAST_WINDOW_S = 30  # how long finalize() waits for the handlers of the last windows
+_EVERYTHING = "active=1000000000"  # one window, which ends with the recording
+_NO_SCHEDULE = ""
+_WINDOW_NAME = "ep{epoch}-ba{batch}-rank{rank}"  # as Composer calls them
+_NEED_OWN = ("rate", "trace_file", "num_traces_to_keep", "overwrite", "json")
+
+
+class Window(os.PathLike):
+    """A window whose file is complete: what trace handlers are called with. A path too:
+    os.fspath(window), str(window), open(window, "rb").
+
+    path: of the file, absolute.
+    number: of the window in this process, from 0.
+    first_step, last_step: the steps in it, both included; None where no schedule counts them.
+    partial: whether it was cut: by the end of its epoch, of the program or of the recording.
+    failed: whether its file could not be written whole."""
+
+    __slots__ = ("path", "number", "first_step", "last_step", "partial", "failed")
+
+    def __init__(self, path, number, first_step, last_step, partial, failed):
+        self.path, self.number, self.partial, self.failed = path, number, partial, failed
+        self.first_step, self.last_step = first_step, last_step
+
+    def __fspath__(self):
+        return self.path
+
+    def __str__(self):
+        return self.path
+
+    def __repr__(self):
+        return (f"Window({self.path!r}, number={self.number}, first_step={self.first_step}, "
+                f"last_step={self.last_step}, partial={self.partial}, failed={self.failed})")
+
+
+class _Handlers:
+    """Calls the handlers on a thread of their own, window by window."""
+
+    def __init__(self, handlers):
+        self._handlers = handlers
+        self.calls = 0
+        self._ends = threading.Event()
+        self._whole = None
+        self._next = 0
+        while isinstance(_stepscope._sealed(self._next, 0), tuple):
+            self._next += 1  # of windows before
+        self._thread = threading.Thread(target=self._run, name="stepscope-handlers", daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while True:
+            ends = self._ends.is_set()
+            notice = _stepscope._sealed(self._next, 0 if ends else _LOOK_MS)
+            if isinstance(notice, tuple):
+                self._next += 1
+                self._call(_window(notice))
+            elif ends:
+                if self._whole is not None:
+                    self._call(self._whole)
+                return
+            elif notice is False:
+                self._ends.wait(_LOOK_MS / 1000)
+
+    def _call(self, window):
+        self.calls += 1
+        for handler in self._handlers:
+            try:
+                handler(window)
+            except Exception as error:
+                place = error.__traceback__.tb_next or error.__traceback__
+                tell(f"the trace handler {getattr(handler, '__name__', handler)} failed for "
+                     f"{window}: {type(error).__name__}: {error} "
+                     f"({place.tb_frame.f_code.co_filename}:{place.tb_lineno})")
+
+    def end(self, whole=None):
+        """After the last file is complete: waits until the handlers are through with it. whole: a
+        recording without windows, which they are called with now."""
+        self._whole = whole
+        self._ends.set()
+        if threading.current_thread() is self._thread:
+            return
+        self._thread.join(_LAST_WINDOW_S)
+        if self._thread.is_alive():
+            tell(f"a trace handler is still busy after {_LAST_WINDOW_S} s; the program goes on "
+                 "without waiting for it")
+
+
+def _window(notice):
+    number, first, last, flags, path = notice
+    return Window(os.fsdecode(path), number, first, last, bool(flags & 1), bool(flags & 2))
 
 
 class RecordTool(ProfilerWrapper):
     """stepscope's own recording.
 
-    last_path: the file of the last one that is over; None: it is somebody else's."""
+    last_path: the file of the last one that is over; None: it has several, or is somebody else's."""
 
     _name = "stepscope"
     last_path = None
@@ -23,7 +114,9 @@ class RecordTool(ProfilerWrapper):
     def __init__(self):
         self._options = {}
         self._folder = None
-        self._recorder = self._path = None
+        self._recorder = self._handlers = self._path = None
+        self._schedule = None
+        self._follows = False
         self._recordings = 0
         self._names = {}  # trace_file: how many recordings had it
         self._told = None  # why there was no recorder
@@ -40,10 +133,27 @@ class RecordTool(ProfilerWrapper):
 
     def _standup(self):
         self._recorder = self._path = self.last_path = None
-        if enabled():
-            self._tell_what_the_recording_decides()
-        elif not self._start_recorder():
-            self.enabled = False
+        schedule = self._options.get("schedule")
+        if schedule is None and "{" in self._options.get("trace_file", ""):
+            schedule = _EVERYTHING  # these names are for windows
+        self._schedule = schedule
+        self._follows = schedule is not None
+        self._is_outside = enabled()
+        if not self._is_outside:
+            if self._follows:
+                _stepscope._follow(None)  # nothing before the schedule begins
+            if not self._start_recorder():
+                if self._follows:
+                    _stepscope._follow(_NO_SCHEDULE)
+                self.enabled = False
+                return
+        else:
+            decides = self._tell_what_the_recording_decides()
+            self._follows = self._follows and "schedule" not in decides
+        handlers = self._options.get("on_trace_ready")
+        self._handlers = _Handlers(handlers) if handlers else None
+        if self._follows:
+            _stepscope._follow(str(schedule))
 
     def _start_recorder(self):
         from . import _recorder
@@ -58,37 +168,74 @@ class RecordTool(ProfilerWrapper):
 
     def _arguments(self):
         """What the recorder is called with."""
+        options = self._options
         self._recordings += 1
-        path = os.path.join(os.path.abspath(self._folder).replace("%", "%%"), self._name_of_file())
-        self._path = path.replace("%%", "%")
-        arguments = ["-o", path]
-        if "rate" in self._options:
-            arguments += ["-r", repr(self._options["rate"])]
+        overwrites = options.get("overwrite", False)
+        name = self._name_of_files(overwrites)
+        has_windows = "{" in name
+        path = os.path.join(os.path.abspath(self._folder), name)
+        self._path = None if has_windows else path
+        arguments = ["-o", path.replace("%", "%%")]
+        if options.get("json"):
+            arguments += ["-f", "chrometrace"]
+        if "rate" in options:
+            arguments += ["-r", repr(options["rate"])]
+        if has_windows and options.get("num_traces_to_keep", -1) > 0:
+            arguments += ["--traces-to-keep", str(options["num_traces_to_keep"])]
+        # The other ranks, and this one's last recording, have their files in the same folder.
+        shares_folder = has_windows and (rank() is not None or self._recordings > 1)
+        if not overwrites and not shares_folder:
+            arguments.append("--no-overwrite")
         return arguments
 
-    def _name_of_file(self):
-        """Below the folder."""
+    def _name_of_files(self, overwrites):
+        """Below the folder. A name without {…} is one file's."""
+        ending = ".json" if self._options.get("json") else ".pftrace"
         name = self._options.get("trace_file")
         if name is None:
-            return _default_name(self._recordings) + ".pftrace"
+            name = _default_name(self._recordings)
+            return f"{name}.stepscope/{_WINDOW_NAME}{ending}" if self._follows else name + ending
         times = self._names[name] = self._names.get(name, 0) + 1
-        stem, ending = os.path.splitext(name)
-        return f"{stem}-{times}{ending}" if times > 1 else name
+        stem, given = os.path.splitext(name)
+        if "{" in given:
+            stem, given = name, ""
+        if times > 1 and not overwrites:
+            stem += f"-{times}"
+        if self._follows and "{" not in name:
+            stem += "/" + _WINDOW_NAME
+        return stem + (given if given and given != ".pftrace" else ending)
 
     def _tell_what_the_recording_decides(self):
         named = [name for name in _NEED_OWN if name in self._options]
+        if "STEPSCOPE_SCHEDULE" in os.environ and "schedule" in self._options:
+            named.insert(0, "schedule")
         if named:
             tell(f"this program is being recorded from outside, which decides {', '.join(named)}: "
                  "give `stepscope record` the options, or start the program without it")
+        return named
 
     def finalize(self, output_top):
         self.finalized = True
         if hasattr(_stepscope, "_flush_lines"):
             _stepscope._flush_lines()
+        if self._follows:
+            _stepscope._follow(None)
+        whole = None
         if self._recorder is not None:
             recorder, self._recorder = self._recorder, None
-            if self._end(recorder) and os.path.exists(self._path):
+            if self._end(recorder) and self._path is not None and os.path.exists(self._path):
                 self.last_path = self._path
+                whole = Window(self._path, 0, None, None, False, False)
+            if self._follows:
+                _stepscope._follow(_NO_SCHEDULE)
+        elif self._handlers is not None:
+            _stepscope._flush(_LAST_WINDOW_S * 1000)
+        if self._handlers is not None:
+            handlers, self._handlers = self._handlers, None
+            handlers.end(whole)
+            if self._is_outside and handlers.calls == 0:
+                tell("no trace handler was called: the recording from outside has no file of a "
+                     "window; give `stepscope record` --per-window")
 
     def _end(self, recorder):
         """Whether its files are complete."""
@@ -101,12 +248,25 @@ class RecordTool(ProfilerWrapper):
         for line in recorder.last_messages():
             text = line[len("stepscope record: "):] if line.startswith("stepscope record: ") \
                 else line
+            if text.startswith("no window was recorded") and self._follows:
+                text = _why_no_window(self._schedule)
             tell(text)
         return True
 
     def forget_parent(self):
         """In a forked child."""
-        self._recorder = None
+        self._recorder = self._handlers = None
+        self._follows = False
+
+
+def _why_no_window(schedule):
+    words = dict(re.findall(r"(\w+)=(\d+)", str(schedule)))
+    skip, wait, warmup = (int(words.get(name, 0)) for name in ("skip_first", "wait", "warmup"))
+    first = skip + (0 if int(words.get("skip_first_wait", 0)) else wait) + warmup + 1
+    what = ("batch", "no epoch", "longer epochs") if "per_epoch" in str(schedule) else \
+        ("step", "the run never", "longer")
+    return (f"no window was recorded: the first {what[0]} that {schedule} records is number {first}, "
+            f"which {what[1]} reached; run {what[2]}, or lower these")
 
 
 def _default_name(number):
@@ -121,4 +281,4 @@ def _default_name(number):
     words += [time.strftime("%Y%m%d-%H%M%S"), str(os.getpid())]
     if number > 1:
         words.append(str(number))
-    return "-".join(words).replace("%", "%%")
+    return "-".join(words).replace("{", "_").replace("}", "_")

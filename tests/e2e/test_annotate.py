@@ -237,7 +237,8 @@ def test_without_the_extension_nothing_is_recorded(tmp_path):
 
 def test_without_the_extension_a_profiler_says_so(tmp_path):
     code = ("import stepscope as s\n"
-            "p = s.Profiler(rate=10)\n"
+            "p = s.Profiler(schedule=s.schedule(wait=1, warmup=1, active=1), on_trace_ready=print,"
+            " rate=10)\n"
             "@p\n"
             "def f(): return 3\n"
             "@p\n"

@@ -146,8 +146,13 @@ def test_options_are_taken(run):
 
 
 @pytest.mark.parametrize("options, error, part", [
+    ("schedule=3", "TypeError", "schedule is made by stepscope.schedule"),
+    ("schedule='active=0'", "ValueError", "active is 0"),
+    ("on_trace_ready=3", "TypeError", "on_trace_ready takes functions, not 3"),
     ("rate=0", "ValueError", "rate is 0"),
     ("rate='1'", "TypeError", "rate takes samples a second"),
+    ("num_traces_to_keep=0", "ValueError", "keep 1 file or more"),
+    ("overwrite=1", "TypeError", "overwrite takes True or False"),
     ("output_path=3", "TypeError", "output_path takes a path"),
 ])
 def test_bad_options_are_refused(run, options, error, part):
@@ -160,6 +165,18 @@ def test_bad_options_are_refused(run, options, error, part):
     assert part in done.stdout
 
 
+def test_schedules_of_others_are_read(run):
+    code = """
+        def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+            def function(step):
+                return wait + warmup + active + repeat + skip_first + skip_first_wait
+            return function
+        from stepscope._options import read_options
+        print(read_options({"schedule": schedule(wait=2, warmup=1, active=3)})["schedule"])
+        """
+    assert run(code).stdout == "wait=2,warmup=1,active=3\n"
+
+
 def test_changes_wait_for_the_next_recording(run):
     done = run("""
         with Profiler():
@@ -168,6 +185,156 @@ def test_changes_wait_for_the_next_recording(run):
         """)
     assert done.stderr == ("stepscope: Profiler: rate will count from the next recording on: this "
                            "one has begun\n")
+
+
+# --- windows ---
+
+WINDOWS = """
+calls = []
+def note(window):
+    calls.append((window.number, window.first_step, window.last_step, window.partial,
+                  os.path.getsize(window) > 0, threading.current_thread().daemon))
+"""
+
+
+def test_windows_have_files_and_handlers_hear_of_them(run):
+    done = run(WINDOWS + """
+with Profiler(schedule=stepscope.schedule(wait=1, warmup=1, active=2, repeat=2),
+              on_trace_ready=[note, lambda window: print(repr(window))],
+              output_path="out") as p:
+    for number in range(9):
+        with annotate(f"step {number}"): work()
+        p.step()
+assert calls == [(0, 2, 3, False, True, True), (1, 6, 7, False, True, True)], calls
+del calls[:]
+with Profiler() as p:
+    for _ in range(3): step()
+# The steps of the run go on, those of the schedule begin again. Step 12 had only begun.
+assert calls == [(2, 11, 12, True, True, True)], calls
+""")
+    assert done.stderr == "" and len(done.stdout.splitlines()) == 3
+    assert sorted(path.name for path in run.files()) == [
+        "ep0-ba11-rank0.pftrace", "ep0-ba2-rank0.pftrace", "ep0-ba6-rank0.pftrace"]
+    first, = (run.folder / "out").glob("*/ep0-ba2-rank0.pftrace")
+    assert {name for name in run.ranges(first) if name.startswith("step ")} == {"step 2", "step 3"}
+
+
+def test_batches_of_epochs_and_names(run):
+    run("""
+        with Profiler(schedule=stepscope.cyclic_schedule(wait=1, warmup=0, active=1),
+                      trace_file="e{epoch}/b{batch_in_epoch}.pftrace", output_path="out") as p:
+            for epoch in range(2):
+                stepscope.epoch(epoch, length=3)
+                for _ in range(3): step()
+        """)
+    assert sorted(path.relative_to(run.folder / "out").as_posix() for path in run.files()) == [
+        "e0/b1.pftrace", "e1/b1.pftrace"]
+
+
+def test_the_newest_files_stay_as_json(run):
+    done = run("""
+        with Profiler(schedule="active=1,wait=1", json=True, num_traces_to_keep=2,
+                      on_trace_ready=lambda window: print(os.path.basename(window)),
+                      output_path="out") as p:
+            for _ in range(6): step()
+        """)
+    assert run.files() == [] and len(run.files(".json")) == 2
+    assert done.stdout.split()[0] == "ep0-ba1-rank0.json"
+    for path in run.files(".json"):
+        assert json.loads(path.read_text())
+    assert done.stderr == ""
+
+
+def test_files_of_before_are_not_replaced(run):
+    code = """
+        with Profiler(output_path="out", trace_file="a.pftrace", overwrite={}): step()
+        """
+    assert run(code.format(False)).stderr == ""
+    before = run.files()[0].stat().st_mtime_ns
+    done = run(code.format(False))
+    assert done.stderr.count("\n") == 1 and "is there already" in done.stderr
+    assert run.files()[0].stat().st_mtime_ns == before
+    assert run(code.format(True)).stderr == "" and run.files()[0].stat().st_mtime_ns > before
+
+
+def test_a_recording_without_windows_is_handed_over_whole(run):
+    done = run("""
+        for _ in range(2):
+            with Profiler(on_trace_ready=lambda window: print(window.number, window.first_step,
+                          window.partial, os.path.basename(window)), trace_file="whole.pftrace"):
+                step()
+        """)
+    assert done.stdout == "0 None False whole.pftrace\n0 None False whole-2.pftrace\n"
+
+
+def test_handlers_may_fail_and_take_their_time(run):
+    done = run("""
+        def failing(window): raise OSError("the store is away")
+        def slow(window):
+            time.sleep(0.5)
+            print("slow", window.number)
+            Profiler().finalize()
+        longest = 0
+        with Profiler(schedule="active=1,wait=1,repeat=2", on_trace_ready=[failing, slow]) as p:
+            for _ in range(6):
+                work()
+                begin = time.monotonic()
+                p.step()
+                longest = max(longest, time.monotonic() - begin)
+        assert longest < 0.4, longest
+        """)
+    assert done.stdout == "slow 0\nslow 1\n"
+    assert len(done.stderr.splitlines()) == 2
+    assert "stepscope: the trace handler failing failed for /" in done.stderr
+    assert "OSError: the store is away (" in done.stderr and "program.py:" in done.stderr
+
+
+def test_no_window_has_a_reason(run):
+    done = run("""
+        with Profiler(schedule="wait=20,warmup=1,active=2"):
+            for _ in range(3): step()
+        """)
+    assert done.stderr == ("stepscope: no window was recorded: the first step that "
+                           "wait=20,warmup=1,active=2 records is number 22, which the run never "
+                           "reached; run longer, or lower these\n")
+
+
+def test_a_schedule_is_gone_after_its_recording(run):
+    run("""
+        with Profiler(schedule="active=1,repeat=1", trace_file="{window}.pftrace"):
+            for _ in range(3): step()
+        Profiler()._options.clear()
+        with Profiler(trace_file="all.pftrace"):
+            with annotate("later"): step()
+        """)
+    assert "later" in run.ranges(run.folder / "all.pftrace")
+
+
+def test_a_schedule_from_outside_is_the_one(run):
+    done = run("""
+        with Profiler(schedule="active=1,repeat=1", on_trace_ready=print):
+            for _ in range(5): step()
+        step()
+        """, before=[run.stepscope, "record", "-q", "-o", "{window}.pftrace", "--schedule",
+                     "wait=2,active=1,repeat=1", "--"])
+    assert [path.name for path in run.files()] == ["0.pftrace"]
+    assert done.stdout == f"{run.folder / '0.pftrace'}\n"
+    assert "which decides schedule: give" in done.stderr
+
+
+def test_windows_under_a_recording_from_outside(run):
+    code = WINDOWS + """
+with Profiler(schedule="wait=1,active=1,repeat=2", on_trace_ready=note):
+    for _ in range(5): step()
+print([call[1:4] for call in calls])
+"""
+    outside = run.folder / "windows.pftrace"
+    record = [run.stepscope, "record", "-q", "-o", outside]
+    done = run(code, before=[*record, "--per-window", "--"])
+    assert (done.stdout, done.stderr) == ("[(1, 1, False), (3, 3, False)]\n", "")
+    assert len(run.files()) == 2
+    done = run(code, before=[*record, "--"])
+    assert done.stdout == "[]\n" and "give `stepscope record` --per-window" in done.stderr
 
 
 # --- ends ---
@@ -329,14 +496,14 @@ def test_closed_standard_files_do_no_harm(run):
 def test_a_recording_that_is_there_is_used(run):
     outside = run.folder / "outside.pftrace"
     done = run("""
-        with Profiler(rate=500):
+        with Profiler(rate=500, json=True):
             assert recorder() is None
             with annotate("recorded outside"): step()
         """, before=[run.stepscope, "record", "-q", "-o", outside, "--"])
     assert run.files() == [outside]
     assert "recorded outside" in run.ranges(outside)
     assert done.stderr == ("stepscope: this program is being recorded from outside, which decides "
-                           "rate: give `stepscope record` the options, or start the program "
+                           "rate, json: give `stepscope record` the options, or start the program "
                            "without it\n")
 
 
@@ -592,6 +759,10 @@ def test_physicsnemo_with_torch(run, torch_python):
         with p: train(1)
         p.finalize()
 
+        from stepscope._options import read_options
+        theirs = torch.profiler.schedule(wait=4, warmup=1, active=2, skip_first=3)
+        assert str(read_options({"schedule": theirs})["schedule"]) == \\
+            "skip_first=3,wait=4,warmup=1,active=2"
         wrapper = TorchProfileWrapper(TorchProfilerConfig(
             schedule=torch.profiler.schedule(wait=1, warmup=1, active=1, repeat=2)))
         assert p.enable(wrapper) is p.get("torch")
@@ -662,11 +833,12 @@ def test_names_are_those_of_physicsnemo(run):
 def test_the_example_records_itself(run, torch_python):
     train = ROOT / "examples" / "annotated" / "train.py"
     done = subprocess.run([torch_python, train, "--record", run.folder, "--epochs", "1",
-                           "--batches", "3", "--batch", "8", "--width", "16"], env=run.env,
+                           "--batches", "12", "--batch", "8", "--width", "16"], env=run.env,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
                           check=True)
     if "without the headers" in done.stderr:
         pytest.skip("the package was not built for the Python that has PyTorch")
+    assert f"steps 6 to 8: {run.folder}" in done.stdout
     file, = run.files()
     ranges = run.ranges(file)
     assert ranges["train step"][0]["count"] == 3
