@@ -506,6 +506,9 @@ static int be(const char *role)
                  {"leaving", be_leaving},
                  {"twofold", be_twofold}};
     alarm(PATIENCE_S);
+    if (stepscope_link_.runtime == NULL) {
+        return 1;
+    }
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         if (strcmp(role, roles[i].name) == 0) {
             return roles[i].run();
