@@ -21,13 +21,13 @@ static pthread_key_t scopes_key;
 
 static struct scopes *grow_scopes(struct scopes *old)
 {
-    uint32_t capacity = old->capacity > 0 ? old->capacity * 2 : 64;
+    uint32_t depth = old->depth, capacity = old->capacity > 0 ? old->capacity * 2 : 64;
     struct scopes *grown =
         realloc(old != &no_scopes ? old : NULL, sizeof *grown + capacity * sizeof *grown->domains);
     if (grown == NULL) {
         return NULL;
     }
-    grown->depth = old == &no_scopes ? 0 : grown->depth;
+    grown->depth = depth;
     grown->capacity = capacity;
     scopes = grown;
     pthread_setspecific(scopes_key, grown); /* without, it outlives the thread: no harm */
