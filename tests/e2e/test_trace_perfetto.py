@@ -577,9 +577,9 @@ def test_a_recorder_that_is_killed_leaves_a_right_trace(stepscope, life, tmp_pat
             end = time.monotonic() + 60
             while trace.stat().st_size < 4096 and time.monotonic() < end:
                 time.sleep(0.1)
-            recorder = int(subprocess.run(["pgrep", "-P", str(recording.pid), "-f", "record"],
-                                          capture_output=True, text=True,
-                                          check=False).stdout.split()[0])
+            recorder, = [int(task) for task in pathlib.Path(
+                f"/proc/{recording.pid}/task/{recording.pid}/children").read_text().split()
+                if pathlib.Path(f"/proc/{task}/comm").read_text() == "sscope-recorder\n"]
             os.kill(recorder, signal.SIGKILL)
         finally:
             recording.stdin.close()
