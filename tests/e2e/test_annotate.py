@@ -122,7 +122,8 @@ def test_a_program_records_itself(python_and_path, stepscope, tmp_path):
                                "PATH": f"{build}:{os.environ['PATH']}"})
     if "not permitted" in done.stderr:
         pytest.skip(done.stderr)
-    assert (done.stdout, done.stderr) == ("3 <Profiler finalized: stepscope> False\n", "")
+    said = [line for line in done.stderr.splitlines() if ": no samples: " not in line]
+    assert (done.stdout, said) == ("3 <Profiler finalized: stepscope> False\n", [])
     for name in ("first", "second"):
         found = stepscope("report", "--by", "range", "--format", "csv",
                           tmp_path / f"{name}.pftrace").stdout

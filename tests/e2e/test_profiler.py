@@ -69,6 +69,9 @@ class Run:
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=300, check=False, env={**self.env, **env})
         assert done.returncode == status, done.stdout + done.stderr
+        # Where the machine is busy a short recording may have none; that is not what is tested.
+        done.stderr = "".join(line for line in done.stderr.splitlines(True)
+                              if ": no samples: " not in line)
         return done
 
     def files(self, ending=".pftrace"):
@@ -269,19 +272,15 @@ def test_a_recording_without_windows_is_handed_over_whole(run):
 
 def test_handlers_may_fail_and_take_their_time(run):
     done = run("""
+        trained = threading.Event()
         def failing(window): raise OSError("the store is away")
         def slow(window):
-            time.sleep(0.5)
+            assert trained.wait(120)  # no step waits for this
             print("slow", window.number)
             Profiler().finalize()
-        longest = 0
         with Profiler(schedule="active=1,wait=1,repeat=2", on_trace_ready=[failing, slow]) as p:
-            for _ in range(6):
-                work()
-                begin = time.monotonic()
-                p.step()
-                longest = max(longest, time.monotonic() - begin)
-        assert longest < 0.4, longest
+            for _ in range(6): step()
+            trained.set()
         """)
     assert done.stdout == "slow 0\nslow 1\n"
     assert len(done.stderr.splitlines()) == 2
