@@ -235,6 +235,128 @@ static void depth_has_a_limit(void **state)
     assert_non_null(strstr(story, "2 begin 0/0 d"));
 }
 
+/* --- with a file for each window ---------------------------------------------------------------
+ */
+
+static void told_edge(const char *what, const struct ss_window_edge *edge)
+{
+    size_t used = strlen(story);
+    snprintf(story + used, sizeof story - used, "%s%s %u at %" PRIu64 " step %" PRId64 "%s",
+             used > 0 ? "; " : "", what, edge->window, edge->time_ns / SECOND, edge->step,
+             edge->is_cut ? "!" : "");
+}
+
+static void on_begins(void *context, const struct ss_window_edge *edge)
+{
+    (void)context;
+    told_edge("OPEN", edge);
+}
+
+static void on_ends(void *context, const struct ss_window_edge *edge)
+{
+    (void)context;
+    told_edge("CLOSE", edge);
+}
+
+static void on_passed(void *context, uint32_t number)
+{
+    (void)context;
+    size_t used = strlen(story);
+    snprintf(story + used, sizeof story - used, "%sPASSED %u", used > 0 ? "; " : "", number);
+}
+
+/* "mark 2": it lies in window 2. */
+static void tell_window(void *context, const struct ss_annot_event *event)
+{
+    (void)context;
+    size_t used = strlen(story);
+    if (event->kind == SS_ANNOT_WINDOW) {
+        return;
+    }
+    const char *kind = event->kind == SS_ANNOT_STEP          ? "step"
+                       : event->kind == SS_ANNOT_STEPS_END   ? "steps over"
+                       : event->kind == SS_ANNOT_RANGE_END   ? "end"
+                       : event->kind == SS_ANNOT_RANGE_BEGIN ? "begin"
+                                                             : "mark";
+    snprintf(story + used, sizeof story - used, "%s%s", used > 0 ? "; " : "", kind);
+    used = strlen(story);
+    if (event->kind == SS_ANNOT_STEP) {
+        snprintf(story + used, sizeof story - used, " %" PRId64, (int64_t)event->value);
+        used = strlen(story);
+    }
+    snprintf(story + used, sizeof story - used, " in %u", event->window);
+}
+
+static int setup_files(void **state)
+{
+    (void)state;
+    struct ss_annot_sink sink = {.event = tell_window};
+    struct ss_window_filter_options options = {.hooks = {NULL, on_begins, on_ends, on_passed},
+                                               .cuts_steps = true};
+    story[0] = '\0';
+    filter = ss_window_filter_new(&sink, &options);
+    return 0;
+}
+
+static int setup_late(void **state)
+{
+    (void)state;
+    struct ss_annot_sink sink = {.event = tell_window};
+    struct ss_window_filter_options options = {.hooks = {NULL, on_begins, on_ends, on_passed},
+                                               .is_late = true};
+    story[0] = '\0';
+    filter = ss_window_filter_new(&sink, &options);
+    return 0;
+}
+
+static void step(uint64_t time, int64_t number)
+{
+    give(
+        (struct ss_annot_event){.kind = SS_ANNOT_STEP, .time_ns = time, .value = (uint64_t)number});
+}
+
+static void edge_at(uint64_t time, uint64_t number, int64_t first)
+{
+    give((struct ss_annot_event){
+        .kind = SS_ANNOT_WINDOW, .time_ns = time, .id = number, .value = (uint64_t)first});
+}
+
+static void everything_says_its_window(void **state)
+{
+    (void)state;
+    begin(1, 0, 'a');
+    step(2, 5);
+    edge_at(2, 1, 5);
+    mark(3, 0, 'm');
+    step(4, 6);
+    edge_at(4, 2, 6); /* back to back */
+    mark(5, 0, 'n');
+    step(6, 7);
+    edge_at(6, 0, 7);
+    mark(7, 0, 'o');
+    expect("OPEN 1 at 2 step 5; CLOSE 1 at 4 step 6; OPEN 2 at 4 step 6; CLOSE 2 at 6 step 7");
+    drained(8);
+    expect("begin in 1; mark in 1; end in 1; begin in 2; mark in 2; end in 2; "
+           "step 5 in 1; steps over in 1; step 6 in 2; steps over in 2; PASSED 1; PASSED 2");
+    assert_int_equal(ss_window_filter_counts(filter).left_out, 2);
+}
+
+static void a_schedule_that_comes_later(void **state)
+{
+    (void)state;
+    mark(1, 0, 'm');
+    end(2, 0); /* began before the filter did */
+    edge_at(3, 0, 1);
+    mark(4, 0, 'n');
+    edge_at(5, 1, 2);
+    mark(6, 0, 'o');
+    edge_at(7, 0, 3);
+    drained(8);
+    expect("OPEN 1 at 5 step 2; CLOSE 1 at 7 step 3; mark in 0; end in 0; mark in 1; PASSED 1");
+    assert_int_equal(ss_window_filter_counts(filter).windows, 1);
+    assert_int_equal(ss_window_filter_counts(filter).partial, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +368,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_killed_program_leaves_a_partial_window, setup, teardown),
         cmocka_unit_test_setup_teardown(many_windows_need_no_more_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(depth_has_a_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(everything_says_its_window, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(a_schedule_that_comes_later, setup_late, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
