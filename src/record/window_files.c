@@ -97,7 +97,9 @@ static char *run_name_of(const struct ss_record_options *options)
     ss_strbuf_init(&name, 256);
     ss_name_default(options->program, options->attach_pid != 0 ? options->attach_pid : getpid(),
                     &name);
-    return ss_strbuf_take(&name);
+    char *taken = ss_strbuf_take(&name);
+    ss_strbuf_fini(&name);
+    return taken;
 }
 
 struct ss_window_files *ss_window_files_new(const struct ss_record_options *options)
@@ -161,7 +163,9 @@ static char *with_suffix(const char *path, const char *suffix)
     ss_strbuf_append(&text, path, stem);
     ss_strbuf_append_text(&text, suffix);
     ss_strbuf_append_text(&text, path + stem);
-    return ss_strbuf_take(&text);
+    char *taken = ss_strbuf_take(&text);
+    ss_strbuf_fini(&text);
+    return taken;
 }
 
 static bool is_new(struct ss_window_files *files, const char *path)
@@ -198,7 +202,9 @@ static char *hidden_beside(const char *path)
     ss_strbuf_init(&text, MOST_NAME_BYTES);
     ss_strbuf_append(&text, path, folder);
     ss_strbuf_append_format(&text, ".%s.%d.pftrace", path + folder, (int)getpid());
-    return ss_strbuf_take(&text);
+    char *taken = ss_strbuf_take(&text);
+    ss_strbuf_fini(&text);
+    return taken;
 }
 
 static struct ss_window_name_values values_of(const struct ss_window_files *files,
