@@ -170,6 +170,19 @@ static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, 
                        2);
 }
 
+/* A window that is cut ends in the step under way; the one that follows may begin with the next. */
+static void write_turn(struct ss_thread *thread, uint64_t stamp,
+                       const struct ss_steps_change *change)
+{
+    unsigned cut = change->cut ? SS_RING_WINDOW_CUT : 0;
+    if (change->cut && change->window != 0 && change->window_step != change->step) {
+        write_window(thread, stamp, SS_SCHEDULE_SKIP | cut, change->step, 0);
+        cut = 0;
+    }
+    write_window(thread, stamp, (unsigned)change->action | cut,
+                 change->window != 0 ? change->window_step : change->step, change->window);
+}
+
 static void follow_fork(void)
 {
     pid_t pid = getpid();
@@ -199,8 +212,7 @@ static void write_change(struct ss_thread *thread, uint64_t stamp,
                               memory_order_relaxed);
     }
     if (change->changes_window) {
-        unsigned cut = change->cut ? SS_RING_WINDOW_CUT : 0;
-        write_window(thread, stamp, (unsigned)change->action | cut, change->step, change->window);
+        write_turn(thread, stamp, change);
     }
 }
 

@@ -92,6 +92,7 @@ static void number(struct ss_steps *steps, const struct ss_steps_wish *wish,
         /* Behind a step 0 that nobody announced comes step 1. */
         int64_t before = steps->step < 0 && wish->mark == SS_STEPS_NEXT ? 0 : steps->step;
         steps->step = wish->number >= 0 ? wish->number : before + 1;
+        steps->has_begun = wish->mark == SS_STEPS_BEGIN;
         change->begins_step = true;
     }
 }
@@ -104,7 +105,9 @@ static bool enter(struct ss_steps *steps)
 
 static void leave(struct ss_steps *steps, struct ss_steps_change *change)
 {
+    bool is_next = change->begins_epoch && steps->run.schedule.per_epoch && steps->has_begun;
     change->step = steps->step;
+    change->window_step = steps->step + is_next;
     change->epoch = steps->epoch;
     change->batch = steps->batch;
     change->action = steps->action;

@@ -37,7 +37,8 @@ struct ss_steps_change {
     int64_t step, epoch; /* under way now; -1: none */
     int64_t batch;       /* of the epoch, or of the run while there is none; from 0 */
     enum ss_schedule_action action;
-    uint32_t window; /* from 1; 0: none is open */
+    uint32_t window;     /* from 1; 0: none is open */
+    int64_t window_step; /* the step that a window which begins here opens with */
 };
 
 struct ss_steps {
@@ -46,6 +47,7 @@ struct ss_steps {
     bool is_over;            /* the program has ended its schedule: nothing starts it again */
     bool is_unclaimed;       /* the schedule's step began with its epoch: BEGIN means this one */
     bool batch_is_unclaimed; /* the same for `batch` */
+    bool has_begun;          /* the last mark of a step was BEGIN: an epoch begins the next one */
     int64_t step, epoch, batch;
     enum ss_schedule_action action;
     uint32_t window;

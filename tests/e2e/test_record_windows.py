@@ -309,6 +309,15 @@ def test_programs_bring_schedules_and_hear_of_files(record, tools):
                          f"sealed 2 7 8 1 there {folder}/w2.pftrace", "then 0"]
 
 
+@pytest.mark.parametrize("active, ends", [(1, [0, 3]), (9, [2, 5])])
+def test_steps_that_begin_behind_their_epoch(record, tools, active, ends):
+    program = [tools / "sealed", f"per_epoch,warmup=0,active={active}", 6, 20, 2, 1, 3]
+    done = record("s{step}-e{epoch}.pftrace", program=program, schedule=None)
+    told = [line.split()[2:4] for line in done.stdout.splitlines() if line.startswith("sealed")]
+    assert told == [["0", str(ends[0])], ["3", str(ends[1])]]
+    assert record.files() == ["s0-e0.pftrace", "s3-e1.pftrace"]
+
+
 def test_an_own_schedule_narrows_a_recording_of_one_file(record, tools):
     done = record("all.pftrace", program=[tools / "sealed", "wait=1,active=2,repeat=1", 6, 20, 0, 1],
                   schedule=None)

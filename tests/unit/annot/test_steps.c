@@ -160,6 +160,33 @@ static void epochs_of_both_kinds(void **state)
     assert_string_equal(story, "e0[1 s0 s1 e1~[2");
 }
 
+/* Where steps begin, an epoch begins behind the one under way; where they end, the next one is. */
+static void windows_of_epochs_open_with_their_own_step(void **state)
+{
+    (void)state;
+    struct ss_steps_wish epoch_begins = {SS_STEPS_EPOCH, -1, 2, 0};
+    with_schedule("per_epoch,warmup=0,active=1");
+    struct ss_steps_change change = ss_steps_mark(&steps, &epoch_begins);
+    assert_int_equal(change.window_step, -1); /* nobody has counted yet */
+    begin(0);
+    begin(1);
+    change = ss_steps_mark(&steps, &epoch_begins);
+    assert_int_equal(change.window, 2);
+    assert_int_equal(change.step, 1);
+    assert_int_equal(change.window_step, 2);
+    with_schedule("per_epoch,warmup=0,active=1");
+    epoch(2, 0);
+    next();
+    next();
+    change = ss_steps_mark(&steps, &epoch_begins);
+    assert_int_equal(change.window, 2);
+    assert_int_equal(change.window_step, 2);
+    with_schedule("active=1,wait=1");
+    begin(7);
+    change = ss_steps_mark(&steps, &epoch_begins);
+    assert_int_equal(change.window_step, 7);
+}
+
 static void epochs_of_a_run_are_labels(void **state)
 {
     (void)state;
@@ -285,6 +312,7 @@ int main(void)
         cmocka_unit_test(steps_that_end),
         cmocka_unit_test(windows_are_cut),
         cmocka_unit_test(epochs_of_both_kinds),
+        cmocka_unit_test(windows_of_epochs_open_with_their_own_step),
         cmocka_unit_test(epochs_of_a_run_are_labels),
         cmocka_unit_test(a_child_starts_anew),
         cmocka_unit_test(programs_bring_schedules),
