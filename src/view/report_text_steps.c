@@ -186,7 +186,7 @@ static void append_kind(const struct ss_step_summary *training, enum ss_step_kin
     if (count == 0) {
         return;
     }
-    ss_strbuf_append_text(out, *first ? "; not counted: " : ", ");
+    ss_strbuf_append_text(out, *first ? "not counted: " : ", ");
     *first = false;
     ss_text_append_count(out, count);
     ss_strbuf_append_format(out, " %s (", count == 1 ? one : many);
@@ -202,20 +202,25 @@ static void append_kind(const struct ss_step_summary *training, enum ss_step_kin
     ss_strbuf_append_text(out, count > MOST_NAMED ? "; …)" : ")");
 }
 
-static void append_counts(const struct ss_step_summary *training, struct ss_strbuf *out)
+static void append_counted(const struct ss_step_summary *training, struct ss_strbuf *out)
 {
-    if (training->usual > 0) {
-        ss_strbuf_append_text(out, "median of ");
-        ss_text_append_count(out, training->usual);
-        ss_strbuf_append_format(out, " step%s", training->usual == 1 ? "" : "s");
-        if (training->processes > 1) {
-            ss_strbuf_append_text(out, " of ");
-            ss_text_append_count(out, training->processes);
-            ss_strbuf_append_text(out, " processes");
-        }
-        ss_strbuf_append_text(out, ", p95 ");
-        ss_text_append_duration(out, training->p95_ns);
+    if (training->usual == 0) {
+        return;
     }
+    ss_strbuf_append_text(out, "median of ");
+    ss_text_append_count(out, training->usual);
+    ss_strbuf_append_format(out, " step%s", training->usual == 1 ? "" : "s");
+    if (training->processes > 1) {
+        ss_strbuf_append_text(out, " of ");
+        ss_text_append_count(out, training->processes);
+        ss_strbuf_append_text(out, " processes");
+    }
+    ss_strbuf_append_text(out, ", p95 ");
+    ss_text_append_duration(out, training->p95_ns);
+}
+
+static void append_not_counted(const struct ss_step_summary *training, struct ss_strbuf *out)
+{
     bool first = true;
     append_kind(training, SS_STEP_WARM_UP, "warm-up", "warm-up steps", training->warm_up, &first,
                 out);
@@ -290,9 +295,16 @@ void ss_report_text_training(const struct ss_step_summary *training, const struc
     ss_strbuf_clear(&text);
     append_series(training, &text);
     fprintf(out, "  %s  %s%s%s\n", text.data, dim, "step by step", plain);
-    ss_strbuf_clear(&text);
-    append_counts(training, &text);
-    fprintf(out, "%s%s%s\n\n", dim, text.data[0] == ';' ? text.data + 2 : text.data, plain);
+    void (*const counts[])(const struct ss_step_summary *,
+                           struct ss_strbuf *) = {append_counted, append_not_counted};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        ss_strbuf_clear(&text);
+        counts[i](training, &text);
+        if (text.length > 0) {
+            fprintf(out, "%s%s%s\n", dim, text.data, plain);
+        }
+    }
+    fprintf(out, "\n");
     ss_strbuf_fini(&text);
 }
 

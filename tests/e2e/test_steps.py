@@ -106,7 +106,10 @@ def test_the_report_says_it_first(stepscope, recording):
     sentence = next(line for line in text.splitlines() if line.startswith("A step takes "))
     assert " % data, " in sentence and " % forward" in sentence
     assert "▕data" in text and "step by step" in text
-    assert "warm-up" in text and "(step 0, " in text and "outlier" in text
+    counted = text[:text.index("Hottest functions")].split("\n\n")[-2].splitlines()[-2:]
+    assert counted[0].startswith("median of ") and ", p95 " in counted[0]
+    assert counted[1].startswith("not counted: ") and "outlier" in counted[1]
+    assert "warm-up" in counted[1] and "(step 0, " in counted[1]
     assert text.index(sentence) < text.index("Hottest functions")
     assert "A step takes " not in stepscope("report", "--by", "function", path).stdout
 
