@@ -89,7 +89,8 @@ static uint64_t slow_ns(const struct ss_step *steps, size_t count, uint64_t *scr
     ss_sort_u64(scratch, whole);
     double deviation = 1.4826 * (double)ss_percentile_u64(scratch, whole, 50);
     double least = 0.02 * (double)median;
-    return (uint64_t)((double)median + 5 * (deviation > least ? deviation : least));
+    double slow = (double)median + 5 * (deviation > least ? deviation : least);
+    return slow < (double)INT64_MAX ? (uint64_t)slow : UINT64_MAX;
 }
 
 /* A first step that is cut has warmed up nothing. */
@@ -199,6 +200,7 @@ struct phase_part {
     uint32_t process;
     size_t phase;
     uint64_t begin_ns, end_ns;
+    uint64_t before_ns; /* of this phase of this process, until this part begins */
 };
 
 static int compare_parts(const void *left, const void *right)
@@ -210,7 +212,36 @@ static int compare_parts(const void *left, const void *right)
     return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
+static int compare_of_phase(const void *left, const void *right)
+{
+    const struct phase_part *a = left, *b = right;
+    if (a->phase != b->phase) {
+        return a->phase < b->phase ? -1 : 1;
+    }
+    return compare_parts(a, b);
+}
+
 struct phase_parts ss_vec_of(struct phase_part);
+
+/* Of two phases at one time, which a damaged recording may have, the one that began later ends the
+ * other: then they lie in a row, and sums tell what of any time is theirs. */
+static void line_up(struct phase_parts *parts)
+{
+    struct phase_part *rows = parts->data;
+    qsort(rows, parts->count, sizeof *rows, compare_parts);
+    for (size_t i = 0; i + 1 < parts->count; i++) {
+        if (rows[i + 1].process == rows[i].process && rows[i + 1].begin_ns < rows[i].end_ns) {
+            rows[i].end_ns = rows[i + 1].begin_ns;
+        }
+    }
+    qsort(rows, parts->count, sizeof *rows, compare_of_phase);
+    for (size_t i = 1; i < parts->count; i++) {
+        const struct phase_part *last = &rows[i - 1];
+        if (last->phase == rows[i].phase && last->process == rows[i].process) {
+            rows[i].before_ns = last->before_ns + (last->end_ns - last->begin_ns);
+        }
+    }
+}
 
 static void collect_parts(const struct ss_step_summary *summary,
                           const struct ss_selection *selection, struct phase_parts *parts)
@@ -219,66 +250,70 @@ static void collect_parts(const struct ss_step_summary *summary,
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (is_phase(selection, range) && phase_name(model, range) != 0) {
-            ss_vec_push(parts, (struct phase_part){model->tracks.data[range->track].process,
-                                                   find_phase(summary, summary->phases.count - 1,
-                                                              phase_name(model, range)),
-                                                   range->begin_ns, range->end_ns});
+            size_t phase = find_phase(summary, summary->phases.count - 1, phase_name(model, range));
+            ss_vec_push(parts,
+                        (struct phase_part){.process = model->tracks.data[range->track].process,
+                                            .phase = phase,
+                                            .begin_ns = range->begin_ns,
+                                            .end_ns = range->end_ns});
         }
     }
     if (parts->count > 0) {
-        qsort(parts->data, parts->count, sizeof *parts->data, compare_parts);
+        line_up(parts);
     }
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
+/* What the phase has taken of its process until then. */
+static uint64_t taken_until(const struct phase_parts *parts, size_t phase, uint32_t process,
+                            uint64_t time_ns)
 {
-    return a > b ? a : b;
+    const struct phase_part wanted = {.process = process, .phase = phase, .begin_ns = time_ns};
+    size_t low = 0, high = parts->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = compare_of_phase(&parts->data[middle], &wanted) < 0;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    const struct phase_part *last = low > 0 ? &parts->data[low - 1] : NULL;
+    if (last == NULL || last->phase != phase || last->process != process) {
+        return 0;
+    }
+    return last->before_ns + (last->end_ns < time_ns ? last->end_ns : time_ns) - last->begin_ns;
 }
 
-/* What of the step each phase takes. Of two phases at one time, which a damaged recording may have,
- * the one that began later ends the other. */
-static void cut_step(const struct ss_step *step, const struct phase_parts *parts, size_t *from,
+/* What of the step each phase takes. */
+static void cut_step(const struct ss_step *step, const struct phase_parts *parts,
                      uint64_t *phase_ns, size_t other)
 {
-    uint64_t done_ns = step->begin_ns, covered_ns = 0;
-    while (*from < parts->count && (parts->data[*from].process < step->process ||
-                                    (parts->data[*from].process == step->process &&
-                                     parts->data[*from].end_ns <= step->begin_ns))) {
-        (*from)++;
+    uint64_t rest_ns = step->end_ns - step->begin_ns;
+    for (size_t i = 0; i < other; i++) {
+        phase_ns[i] = taken_until(parts, i, step->process, step->end_ns) -
+                      taken_until(parts, i, step->process, step->begin_ns);
+        rest_ns -= phase_ns[i];
     }
-    for (size_t i = *from; i < parts->count && parts->data[i].process == step->process &&
-                           parts->data[i].begin_ns < step->end_ns;
-         i++) {
-        uint64_t end_ns = parts->data[i].end_ns;
-        bool has_next = i + 1 < parts->count && parts->data[i + 1].process == step->process;
-        if (has_next && parts->data[i + 1].begin_ns < end_ns) {
-            end_ns = parts->data[i + 1].begin_ns;
-        }
-        end_ns = end_ns < step->end_ns ? end_ns : step->end_ns;
-        uint64_t begin_ns = later(parts->data[i].begin_ns, done_ns);
-        if (begin_ns < end_ns) {
-            phase_ns[parts->data[i].phase] += end_ns - begin_ns;
-            covered_ns += end_ns - begin_ns;
-            done_ns = end_ns;
-        }
-    }
-    phase_ns[other] += step->end_ns - step->begin_ns - covered_ns;
+    phase_ns[other] = rest_ns;
 }
 
 static void cut_steps(struct ss_step_summary *summary, const struct ss_selection *selection)
 {
     struct phase_parts parts = {0};
     collect_parts(summary, selection, &parts);
-    size_t from = 0, phases = summary->phases.count;
+    size_t phases = summary->phases.count;
     summary->phase_ns = ss_alloc_zero(summary->steps.count * phases + 1, sizeof(uint64_t));
     for (size_t i = 0; i < summary->steps.count; i++) {
-        cut_step(&summary->steps.data[i], &parts, &from, summary->phase_ns + i * phases,
-                 phases - 1);
+        cut_step(&summary->steps.data[i], &parts, summary->phase_ns + i * phases, phases - 1);
     }
     ss_vec_fini(&parts);
 }
 
 /* --- figures --------------------------------------------------------------------------------- */
+
+/* Steps of a damaged recording may take longer together than there is time. */
+static uint64_t add_up(uint64_t a, uint64_t b)
+{
+    return a < UINT64_MAX - b ? a + b : UINT64_MAX;
+}
 
 static void sum_up_phase(struct ss_step_summary *summary, size_t phase, uint64_t *scratch)
 {
@@ -288,12 +323,13 @@ static void sum_up_phase(struct ss_step_summary *summary, size_t phase, uint64_t
         if (summary->steps.data[i].kind == SS_STEP_USUAL) {
             uint64_t ns = summary->phase_ns[i * summary->phases.count + phase];
             scratch[count++] = ns;
-            row->total_ns += ns;
+            row->total_ns = add_up(row->total_ns, ns);
             row->steps += ns > 0;
         }
     }
     ss_sort_u64(scratch, count);
-    row->percent = 100 * (double)row->total_ns / (double)later(summary->total_ns, 1);
+    row->percent =
+        100 * (double)row->total_ns / (double)(summary->total_ns > 0 ? summary->total_ns : 1);
     row->mean_ns = row->total_ns / count;
     row->p50_ns = ss_percentile_u64(scratch, count, 50);
     row->p95_ns = ss_percentile_u64(scratch, count, 95);
@@ -311,7 +347,7 @@ static void sum_up(struct ss_step_summary *summary)
         const struct ss_step *step = &summary->steps.data[i];
         if (step->kind == SS_STEP_USUAL) {
             scratch[count++] = step->end_ns - step->begin_ns;
-            summary->total_ns += step->end_ns - step->begin_ns;
+            summary->total_ns = add_up(summary->total_ns, step->end_ns - step->begin_ns);
         }
     }
     ss_sort_u64(scratch, count);

@@ -221,6 +221,49 @@ static void test_many_names_and_none(void **state)
     end(&made, &summary);
 }
 
+/* A thread that never ends its phase, among many others. */
+static void test_a_phase_that_never_ends(void **state)
+{
+    (void)state;
+    enum { STEPS = 200000 };
+    struct made made;
+    struct ss_step_summary summary;
+    begin(&made);
+    add_phase(&made, "data", 0, (STEPS + 1) * 10 * MS);
+    for (int64_t i = 1; i <= STEPS; i++) {
+        uint64_t at = (uint64_t)i * 10 * MS;
+        add_phase(&made, "forward", at + 2 * MS, at + 6 * MS);
+        add_step(&made, i, at, at + 10 * MS, 0);
+    }
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.usual, STEPS);
+    assert_int_equal(summary.phases.count, 3);
+    assert_int_equal(summary.phases.data[0].total_ns, 2 * MS); /* until "forward" ended it */
+    assert_int_equal(summary.phases.data[1].total_ns, STEPS * 4 * MS);
+    assert_int_equal(summary.phases.data[2].total_ns, STEPS * 6 * MS - 2 * MS);
+    end(&made, &summary);
+}
+
+/* Steps at one time, each as long as the clock goes: their sum is none that a number holds. */
+static void test_steps_beyond_all_time(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    begin(&made);
+    add_phase(&made, "data", 0, UINT64_MAX);
+    for (int64_t i = 0; i < 8; i++) {
+        add_step(&made, i % 2 == 0 ? INT64_MIN : INT64_MAX, (uint64_t)i * MS,
+                 i < 4 ? UINT64_MAX : (uint64_t)i * MS, 0);
+    }
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steps.count, 8);
+    for (size_t i = 0; i < summary.phases.count; i++) {
+        assert_true(summary.phases.data[i].percent >= 0 && summary.phases.data[i].percent <= 100);
+    }
+    end(&made, &summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +273,8 @@ int main(void)
         cmocka_unit_test(test_few_steps_are_not_judged),
         cmocka_unit_test(test_numbers_choose),
         cmocka_unit_test(test_many_names_and_none),
+        cmocka_unit_test(test_a_phase_that_never_ends),
+        cmocka_unit_test(test_steps_beyond_all_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
