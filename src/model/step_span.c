@@ -6,36 +6,34 @@
 #include "base/vec.h"
 #include "trace/reader.h"
 
-/* A track of steps. */
 struct step_track {
-    uint32_t ref;
+    bool has_steps;
     bool is_in; /* a step that was asked for is under way */
 };
 
 struct finder {
-    struct ss_vec_of(struct step_track) tracks;
+    struct ss_vec_of(struct step_track) tracks; /* by ref, which count from 1 */
     int64_t first, last;
     int64_t lowest, highest; /* numbers there are */
     bool has_steps, has_span;
     struct ss_step_span span;
 };
 
+/* NULL: no steps lie there. */
 static struct step_track *find_track(struct finder *finder, uint32_t ref)
 {
-    for (size_t i = 0; i < finder->tracks.count; i++) {
-        if (finder->tracks.data[i].ref == ref) {
-            return &finder->tracks.data[i];
-        }
-    }
-    return NULL;
+    bool is_known = ref < finder->tracks.count && finder->tracks.data[ref].has_steps;
+    return is_known ? &finder->tracks.data[ref] : NULL;
 }
 
 static enum ss_status on_track(void *context, const struct ss_trace_track *track)
 {
     struct finder *finder = context;
-    if (track->kind == SS_TRACK_STEPS && ss_strview_equal(track->name, ss_strview_of("step")) &&
-        find_track(finder, track->ref) == NULL) {
-        ss_vec_push(&finder->tracks, (struct step_track){.ref = track->ref});
+    if (track->kind == SS_TRACK_STEPS && ss_strview_equal(track->name, ss_strview_of("step"))) {
+        while (finder->tracks.count <= track->ref) {
+            ss_vec_push(&finder->tracks, (struct step_track){0});
+        }
+        finder->tracks.data[track->ref].has_steps = true;
     }
     return SS_OK;
 }

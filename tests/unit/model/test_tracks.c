@@ -14,6 +14,7 @@
 
 #include "../trace/sample_recording.h"
 #include "model/model.h"
+#include "model/step_span.h"
 
 #define START RECORDING_START
 
@@ -289,11 +290,46 @@ static void test_values(void **state)
     unlink(path);
 }
 
+/* Each on a track of its own, with numbers up to the limits. */
+static void test_step_span_of_many_tracks(void **state)
+{
+    (void)state;
+    enum { TRACKS = 20000 };
+    char path[] = "/tmp/ss_tracks.XXXXXX";
+    close(mkstemp(path));
+    struct ss_trace_writer *writer = open_writer(path);
+    for (uint32_t i = 1; i <= TRACKS; i++) {
+        struct ss_trace_track track = {
+            .ref = i, .kind = SS_TRACK_STEPS, .thread_ref = 1, .name = ss_strview_of("step")};
+        struct ss_trace_event step = {.time_ns = START + i,
+                                      .track_ref = i,
+                                      .payload = {SS_VALUE_INT,
+                                                  {.integer = i == 1        ? INT64_MIN
+                                                              : i == TRACKS ? INT64_MAX
+                                                                            : (int64_t)i}}};
+        MUST(ss_trace_writer_track(writer, &track, must_err));
+        MUST(ss_trace_writer_event(writer, &step, must_err));
+        end(writer, i + 1, i);
+    }
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct ss_step_span span;
+    MUST(ss_step_span_find(path, 100, 200, &span, must_err));
+    assert_int_equal(span.begin_ns, START + 100);
+    assert_int_equal(span.end_ns, START + 201);
+    MUST(ss_step_span_find(path, INT64_MAX, INT64_MAX, &span, must_err));
+    assert_int_equal(span.begin_ns, START + TRACKS);
+    struct ss_error err = {0};
+    assert_int_equal(ss_step_span_find(path, -7, -1, &span, &err), SS_E_USAGE);
+    assert_non_null(
+        strstr(err.message, "its steps are -9223372036854775808 to 9223372036854775807"));
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nesting), cmocka_unit_test(test_sample_ranges),
+        cmocka_unit_test(test_nesting),    cmocka_unit_test(test_sample_ranges),
         cmocka_unit_test(test_time_range), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_values)};
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_step_span_of_many_tracks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
