@@ -150,6 +150,20 @@ static char *join_words(char *const *words)
     return text.data;
 }
 
+/* What runs there, for people; one that cannot be read has its number at least. */
+static char *command_line_of(pid_t pid)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    ss_procfs_cmdline(pid, &text);
+    if (text.length == 0) {
+        ss_strbuf_append_format(&text, "process %d", (int)pid);
+    }
+    char *taken = ss_strbuf_take(&text);
+    ss_strbuf_fini(&text);
+    return taken;
+}
+
 static bool choose_format(const struct ss_arguments *arguments, struct plan *plan)
 {
     const char *name = ss_arguments_get(arguments, "format");
@@ -476,9 +490,7 @@ static bool take_target(const struct ss_arguments *arguments, struct plan *plan)
         return false;
     }
     if (attach) {
-        char text[64];
-        snprintf(text, sizeof text, "process %d", (int)plan->record.attach_pid);
-        plan->command_line = ss_strdup(text);
+        plan->command_line = command_line_of(plan->record.attach_pid);
     } else {
         take_program(arguments, plan);
         plan->command_line = join_words(plan->program);

@@ -215,6 +215,9 @@ def test_attach_to_a_running_process(stepscope, python, tmp_path):
         _, err = recorder.communicate(timeout=20)
         assert recorder.returncode == 0, err
         assert info(stepscope, out)["sealed"] is True
+        command = info(stepscope, out)["attributes"]["command"] # what runs, not just its number
+        assert command.endswith(f"{WORKLOADS / 'spin.py'} --seconds 20")
+        assert "spin.py" in stepscope("report", out).stdout
         assert target.poll() is None
     finally:
         target.kill()
