@@ -150,6 +150,9 @@ class RecordTool(ProfilerWrapper):
         else:
             decides = self._tell_what_the_recording_decides()
             self._follows = self._follows and "schedule" not in decides
+        without = sys.modules.get(f"{__package__}._without")
+        if without is not None:
+            without.tell_untraced()
         handlers = self._options.get("on_trace_ready")
         self._handlers = _Handlers(handlers) if handlers else None
         if self._follows:

@@ -9,6 +9,9 @@ import pathlib
 import sys
 import threading
 
+UNTRACED = ("functions and lines are not traced in a Python without the GIL; run the program in one "
+            "that has it")
+
 
 def tell(text):
     """One line to the user; a program without standard error loses it and goes on."""

@@ -8,7 +8,8 @@ import sys
 
 def _reason():
     if "stepscope._stepscope" in sys.modules:
-        return "functions and lines are not traced in a Python without the GIL"
+        from ._tools import UNTRACED
+        return UNTRACED
     try:
         from importlib.util import find_spec
         if find_spec("stepscope._stepscope") is not None:
@@ -20,8 +21,26 @@ def _reason():
             "--no-cache-dir stepscope")
 
 
-if "STEPSCOPE_RECORDING" in os.environ:
+_is_told = "STEPSCOPE_RECORDING" in os.environ
+_is_tracing_wanted = False
+if _is_told:
     print("stepscope: " + _reason(), file=sys.stderr)
+
+
+def tell_untraced():
+    """A recording from within begins: says once what it will not have, if that is wanted."""
+    global _is_told
+    if _is_tracing_wanted and not _is_told:
+        _is_told = True
+        from ._tools import UNTRACED, tell
+        tell(UNTRACED)
+
+
+def _want_tracing():
+    global _is_tracing_wanted
+    _is_tracing_wanted = True
+    if sys.modules[__package__].enabled():
+        tell_untraced()
 
 
 class annotate:
@@ -108,11 +127,13 @@ class LineTiming(FunctionTracing):
 
 def profile_functions(filter=None, *, where=None, c_calls=False):
     """Records nothing."""
+    _want_tracing()
     return FunctionTracing()
 
 
 def lines(*functions):
     """Records nothing."""
+    _want_tracing()
     if len(functions) == 1 and not isinstance(functions[0], (list, tuple, set, frozenset)):
         return functions[0]
     return LineTiming()

@@ -130,6 +130,44 @@ def test_a_program_records_itself(python_and_path, stepscope, tmp_path):
         assert "train" in found
 
 
+UNTRACED = """
+import sys
+import stepscope as s
+if sys.argv[1] == 'pretend':
+    s._LATER.update(profile_functions='_without', lines='_without')
+def f(): return 3
+wanted = s.lines(f)  # the same function
+with s.profile_functions(f): pass
+print(wanted(), file=sys.stderr)
+for number in range(2):
+    with s.Profiler(trace_file='%d.pftrace' % number), s.lines([f]): f()
+"""
+
+
+def test_what_cannot_be_traced_is_told_once(python_and_path, stepscope, tmp_path):
+    """Tracing in a Python without the GIL; the others do as if they had none either."""
+    command, folder = python_and_path
+    build = pathlib.Path(stepscope.path).resolve().parent
+    shutil.copytree(folder / "stepscope", tmp_path / "stepscope")
+    (tmp_path / "stepscope" / "libstepscope.so.0").symlink_to(build / "libstepscope.so.0")
+    traces = run_python(command, "-c", "import stepscope; stepscope._stepscope._trace_lines",
+                        path=folder).returncode == 0
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PATH": f"{build}:{os.environ['PATH']}"}
+    done = subprocess.run([*command, "-c", UNTRACED, "pretend" if traces else "really"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+                          check=False, cwd=tmp_path, env=env)
+    if "not permitted" in done.stderr:
+        pytest.skip(done.stderr)
+    said = [line for line in done.stderr.splitlines() if ": no samples: " not in line]
+    assert said[0] == "3" and len(said) == 2, done.stderr  # nobody recorded before
+    assert said[1].startswith("stepscope: functions and lines are not traced in a Python without")
+    if not traces:
+        done = stepscope("record", "-q", "-o", tmp_path / "x.pftrace", "--", *command, "-c",
+                         "import stepscope as s; s.lines(print); s.profile_functions(print)",
+                         env=env, timeout=120)
+        assert done.stderr == said[1] + "\n"
+
+
 THREADS = """
 import sys, sysconfig, threading
 import stepscope as s

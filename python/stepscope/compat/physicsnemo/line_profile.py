@@ -4,7 +4,7 @@
 import subprocess
 
 import stepscope
-from stepscope._tools import ProfileRegistry, ProfilerWrapper, Singleton, tell
+from stepscope._tools import UNTRACED, ProfileRegistry, ProfilerWrapper, Singleton, tell
 
 __all__ = ["LineProfileWrapper"]
 
@@ -24,6 +24,8 @@ class LineProfileWrapper(ProfilerWrapper, metaclass=Singleton):
 
     def unavailable(self):
         from stepscope import _stepscope
+        if hasattr(_stepscope, "_spawn") and not hasattr(_stepscope, "_trace_lines"):
+            return UNTRACED
         if not hasattr(_stepscope, "_trace_lines"):
             return ("this Python package was built without the headers of Python; install them and "
                     "run: pip install --force-reinstall --no-cache-dir stepscope")
