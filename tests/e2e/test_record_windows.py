@@ -113,7 +113,8 @@ def test_each_window_has_a_whole_file(stepscope, tools, record):
         python = counts["python"]
         assert python["due"] == python["done"] + python["skipped"]
         assert python["seen"] == sum(python[key] for key in ("ok", "partial", "lost", "unchanged"))
-        assert 0 < python["seen"] and python["due"] < 60 # two steps of 50 ms, 200 Hz
+        lasted_ns = events[-1]["ns"] - events[0]["ns"]
+        assert 0 < python["seen"] and python["due"] <= 200 * lasted_ns / 1e9 + 20
         assert counts["annotations"]["seen"] < 30
 
 
@@ -163,22 +164,43 @@ def test_a_killed_program_leaves_its_window(stepscope, record):
     assert stepscope("info", "--check", record.folder / "w0.pftrace").returncode == 0
 
 
-def test_a_killed_recorder_leaves_what_it_wrote(stepscope, record):
-    command = record.command("w{window}.pftrace", *record.scheduled(40, "--seconds", "0.1"),
-                             schedule="wait=1,active=30")
+def recorders_of(parent):
+    """Its children that record; not every kernel lists children."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, _, rest = stat.read_text().partition(" (")
+        except OSError:
+            continue # it ended meanwhile
+        name, _, rest = rest.rpartition(") ")
+        if name == "sscope-recorder" and int(rest.split()[1]) == parent:
+            found.append(int(pid))
+    return found
+
+
+def test_a_killed_recorder_leaves_what_it_wrote(stepscope, record, tmp_path):
+    script, end = tmp_path / "until.py", tmp_path / "end"
+    script.write_text("import os, stepscope, sys\n"
+                      "def busy():\n"
+                      "    for _ in range(1000): sum(range(1000))\n"
+                      "while not os.path.exists(sys.argv[1]):\n"
+                      "    busy()\n"
+                      "    stepscope.step()\n")
+    command = record.command("w{window}.pftrace", record.python, script, end,
+                             schedule="wait=1,active=1000000")
     process = subprocess.Popen([str(stepscope.path), *map(str, command)],
                                env={**os.environ, "PYTHONPATH": str(record.package)},
                                stderr=subprocess.PIPE, text=True)
     path = record.folder / "w0.pftrace"
-    end = time.monotonic() + 60
-    while not (path.exists() and path.stat().st_size > 4000) and time.monotonic() < end:
+    patience = time.monotonic() + 60
+    while not (path.exists() and path.stat().st_size > 4000) and time.monotonic() < patience:
         time.sleep(0.05)
-    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    recorder = [pid for pid in children
-                if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "sscope-recorder"]
-    assert len(recorder) == 1
-    os.kill(int(recorder[0]), signal.SIGKILL)
-    _, stderr = process.communicate(timeout=120)
+    try:
+        recorder, = recorders_of(process.pid)
+        os.kill(recorder, signal.SIGKILL)
+    finally:
+        end.touch()
+        _, stderr = process.communicate(timeout=120)
     assert process.returncode == 0 # the program's own
     assert "the recorder was killed" in stderr
     report = stepscope("report", "--by", "function", "--idle", "all", path, status=None).stdout
@@ -263,13 +285,13 @@ def test_a_folder_that_cannot_be_written(record):
 def test_a_disk_that_is_full(stepscope, record, tmp_path):
     folder = tmp_path / "small"
     folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", folder],
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"no small file system can be mounted here: {done.stderr.strip()}")
     try:
         record.folder = folder
-        done = record("w{window}.pftrace", 20, "--seconds", "0.02", schedule="active=1")
+        done = record("w{window}.pftrace", 40, "--seconds", "0.02", schedule="active=1")
         lost = re.search(r"(\d+) of \d+ windows could not be written whole: .*No space left",
                          done.stderr)
         assert lost and 0 < int(lost.group(1))
@@ -287,9 +309,13 @@ def test_a_folder_that_goes_away(stepscope, record, tmp_path):
     script = tmp_path / "vanish.py"
     script.write_text(
         "import os, shutil, stepscope, sys, time\n"
+        "end = time.monotonic() + 60\n"
         "for i in range(6):\n"
-        "    time.sleep(0.3)\n"
-        "    if i == 2: shutil.rmtree(sys.argv[1])\n"
+        "    time.sleep(0.1)\n"
+        "    if i == 2:\n"
+        "        while not os.path.exists(sys.argv[1] + '/w0.pftrace') and time.monotonic() < end:\n"
+        "            time.sleep(0.02)\n"
+        "        shutil.rmtree(sys.argv[1])\n"
         "    stepscope.step()\n")
     done = record("in/w{window}.pftrace", program=[record.python, script, record.folder / "in"],
                   schedule="wait=1,active=2,repeat=2")

@@ -138,12 +138,12 @@ static void serve(void)
     struct pollfd in = {.fd = 0, .events = POLLIN};
     while (poll(&in, 1, 2) == 0) {
         int recorded = stepscope_enabled(STEPSCOPE_RANGES) != 0;
+        make_pairs(1); /* whoever hears that it is being recorded has one */
         if (recorded != was_recorded) {
             printf("%s\n", recorded ? "recorded" : "alone");
             fflush(stdout);
             was_recorded = recorded;
         }
-        make_pairs(1);
     }
 }
 

@@ -18,14 +18,14 @@ parser.add_argument("--epochs", type=int, default=1)
 parser.add_argument("--unknown", action="store_true")
 parser.add_argument("--kill", action="store_true")
 parser.add_argument("--worker", action="store_true")
-parser.add_argument("--seconds", type=float, default=0.05, help="of a step")
+parser.add_argument("--seconds", type=float, default=0.05, help="of a step, computing")
 options = parser.parse_args()
 
 
 def busy():
-    end = time.perf_counter() + options.seconds
-    while time.perf_counter() < end:
-        sum(range(100))
+    end = time.process_time() + options.seconds
+    while time.process_time() < end:
+        sum(range(1000))
 
 
 def inside():
