@@ -176,9 +176,11 @@ class RecordTool(ProfilerWrapper):
         overwrites = options.get("overwrite", False)
         name = self._name_of_files(overwrites)
         has_windows = "{" in name
-        path = os.path.join(os.path.abspath(self._folder), name)
-        self._path = None if has_windows else path
-        arguments = ["-o", path.replace("%", "%%")]
+        folder = os.path.abspath(self._folder)
+        self._path = None if has_windows else os.path.join(folder, name)
+        # Variables are those of the name; braces of the folder are its own.
+        folder = folder.replace("{", "{{").replace("}", "}}")
+        arguments = ["-o", os.path.join(folder, name).replace("%", "%%")]
         if options.get("json"):
             arguments += ["-f", "chrometrace"]
         if "rate" in options:

@@ -308,14 +308,27 @@ static void put_folder_template(const struct plan *plan, struct ss_strbuf *name)
     ss_free(path);
 }
 
+/* A name without variables, as the file is called: doubled braces stand for one. Takes it. */
+static char *without_doubled_braces(char *name)
+{
+    struct ss_window_name_values none = ss_window_name_unknown();
+    struct ss_strbuf plain;
+    ss_strbuf_init(&plain, 65536);
+    ss_window_name_expand(name, &none, &plain, NULL); /* it has no variables */
+    char *taken = ss_strbuf_take(&plain);
+    ss_strbuf_fini(&plain);
+    ss_free(name);
+    return taken;
+}
+
 /* The folder that all of them lie in: up to the last slash before the first variable. */
 static char *folder_of(const char *template)
 {
-    size_t length = strcspn(template, "{}");
+    size_t length = ss_window_name_fixed(template);
     while (length > 0 && template[length - 1] != '/') {
         length--;
     }
-    return length > 0 ? ss_strndup(template, length) : ss_strdup("./");
+    return length > 0 ? without_doubled_braces(ss_strndup(template, length)) : ss_strdup("./");
 }
 
 static enum ss_status check_folder(const struct plan *plan, struct ss_error *err)
@@ -369,13 +382,14 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
                                    struct ss_error *err)
 {
     const char *given = ss_arguments_get(arguments, "output");
-    bool is_template = given != NULL && ss_window_name_is_template(given);
+    bool is_template = given != NULL && ss_window_name_is_template(given), is_plain = false;
     pid_t pid = plan->record.attach_pid != 0 ? plan->record.attach_pid : getpid();
     struct ss_strbuf name;
     ss_strbuf_init(&name, 65536);
     enum ss_status status = SS_OK;
     if (given != NULL) {
         status = ss_name_expand(given, pid, &name, err);
+        is_plain = status == SS_OK && !is_template;
     } else {
         ss_name_default(plan->record.program, pid, &name);
         ss_strbuf_append_text(&name, plan->output.format->endings[0]);
@@ -386,6 +400,9 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
     plan->output_path = ss_strbuf_take(&name);
     ss_strbuf_fini(&name);
     SS_TRY(status);
+    if (is_plain && !plan->per_window) {
+        plan->output_path = without_doubled_braces(plan->output_path);
+    }
     plan->record.keep_fd = -1;
     if (is_template || plan->per_window) {
         SS_TRY(choose_window_paths(plan, err));

@@ -150,9 +150,19 @@ static enum ss_status read_piece(const char **at, struct piece *piece, struct ss
     return SS_OK;
 }
 
+size_t ss_window_name_fixed(const char *template)
+{
+    size_t at = strcspn(template, "{}");
+    while (template[at] != '\0' && template[at + 1] == template[at]) {
+        at += 2;
+        at += strcspn(template + at, "{}");
+    }
+    return at;
+}
+
 bool ss_window_name_is_template(const char *text)
 {
-    return text[strcspn(text, "{}")] != '\0';
+    return text[ss_window_name_fixed(text)] != '\0';
 }
 
 enum ss_status ss_window_name_check(const char *template, bool many, struct ss_error *err)

@@ -32,7 +32,9 @@ struct ss_window_name_values ss_window_name_unknown(void);
 /* SS_E_USAGE: a variable that there is none of, a brace without its partner. Also when no variable
  * tells one window from the next (`many`: several windows go by this name). */
 enum ss_status ss_window_name_check(const char *template, bool many, struct ss_error *err);
-/* Does it have variables at all? */
+/* The length of what stands before the first variable, doubled braces included. */
+size_t ss_window_name_fixed(const char *template);
+/* Does it have variables at all? Doubled braces are none. */
 bool ss_window_name_is_template(const char *text);
 /* Appends the name. What text values contain that would lead to another folder becomes '_'.
  * SS_E_USAGE: as above, or a variable whose value is not known. */

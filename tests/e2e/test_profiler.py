@@ -235,6 +235,18 @@ def test_batches_of_epochs_and_names(run):
         "e0/b1.pftrace", "e1/b1.pftrace"]
 
 
+@pytest.mark.parametrize("options", ["", ", schedule='active=1,wait=1'"])
+def test_braces_of_a_folder_are_its_own(run, options):
+    (run.folder / "other").write_text("the folder above may hold what it likes")
+    done = run(f"""
+        with Profiler(output_path="{{a}}{{rank}}}}%p" {options}) as p:
+            for _ in range(4): step()
+        """)
+    assert done.stderr == ""
+    assert run.files() and {path.relative_to(run.folder).parts[0] for path in run.files()} == {
+        "{a}{rank}}%p"}
+
+
 def test_the_newest_files_stay_as_json(run):
     done = run("""
         with Profiler(schedule="active=1,wait=1", json=True, num_traces_to_keep=2,

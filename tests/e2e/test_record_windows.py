@@ -277,6 +277,13 @@ def test_templates_that_cannot_be(record, template, words):
     assert record.files() == []
 
 
+def test_doubled_braces_are_braces(record):
+    record("{{a}}.pftrace", 2)
+    record("{{b}}/w{window}.pftrace", 2, schedule="active=1,repeat=1",
+           options=["--no-overwrite"])
+    assert record.files() == ["{a}.pftrace", "{b}/w0.pftrace"]
+
+
 def test_a_folder_that_cannot_be_written(record):
     done = record("../../../../../../../../proc/w{window}.pftrace", 3, status=125)
     assert "cannot write into the folder" in done.stderr

@@ -112,7 +112,10 @@ static void names_of_many_windows_differ(void **state)
     assert_non_null(strstr(err.message, "is the same for every window"));
     assert_int_equal(ss_window_name_check("rank{rank}-{batch}.pftrace", true, &err), SS_OK);
     assert_int_equal(ss_window_name_check("{window", false, &err), SS_E_USAGE);
-    assert_true(ss_window_name_is_template("a{{"));
+    assert_true(ss_window_name_is_template("a{{{rank}"));
+    assert_int_equal(ss_window_name_fixed("a{{b}}/{{{rank}"), 9);
+    assert_false(ss_window_name_is_template("a{{b}}.pftrace"));
+    assert_int_equal(ss_window_name_fixed("a{{"), 3);
     assert_true(ss_window_name_is_template("}"));
     assert_false(ss_window_name_is_template("run.pftrace"));
 }
