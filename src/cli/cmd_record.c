@@ -382,13 +382,14 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
                                    struct ss_error *err)
 {
     const char *given = ss_arguments_get(arguments, "output");
-    bool is_template = given != NULL && ss_window_name_is_template(given), is_plain = false;
+    bool is_template = false, is_plain = false;
     pid_t pid = plan->record.attach_pid != 0 ? plan->record.attach_pid : getpid();
     struct ss_strbuf name;
     ss_strbuf_init(&name, 65536);
     enum ss_status status = SS_OK;
     if (given != NULL) {
         status = ss_name_expand(given, pid, &name, err);
+        is_template = status == SS_OK && ss_window_name_is_template(name.data); /* no %q{…} now */
         is_plain = status == SS_OK && !is_template;
     } else {
         ss_name_default(plan->record.program, pid, &name);

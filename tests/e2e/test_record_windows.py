@@ -284,6 +284,12 @@ def test_doubled_braces_are_braces(record):
     assert record.files() == ["{a}.pftrace", "{b}/w0.pftrace"]
 
 
+def test_variables_of_the_environment_are_no_template(record):
+    record("r%q{JOB}.pftrace", 2, env={"JOB": "7"})
+    record("r%q{JOB}-w{window}.pftrace", 2, env={"JOB": "7"}, schedule="active=1,repeat=1")
+    assert record.files() == ["r7-w0.pftrace", "r7.pftrace"]
+
+
 def test_a_folder_that_cannot_be_written(record):
     done = record("../../../../../../../../proc/w{window}.pftrace", 3, status=125)
     assert "cannot write into the folder" in done.stderr
