@@ -25,7 +25,7 @@ class Stepscope:
     def __str__(self):
         return str(self.path)
 
-    def __call__(self, *arguments, status=0, env=None, timeout=60, text=True, **options):
+    def __call__(self, *arguments, status=0, env=None, timeout=300, text=True, **options):
         """Runs it and returns the CompletedProcess with stdout and stderr captured. `status` is
         the exit status it must have (None: any); `env` is added to the environment."""
         done = subprocess.run(

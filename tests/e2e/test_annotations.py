@@ -135,15 +135,15 @@ def test_a_recording_of_ranges_alone(record, stepscope, tmp_path):
 
 
 def test_flood_is_counted_exactly(record):
-    trace, done = record("annotated_life", "flood", "300000")
+    trace, done = record("annotated_life", "flood", "100000")
     (row,) = trace.check_counts().values()
     assert row["seen"] == int(done.stdout)
     if row["dropped"] == 0:
-        assert names_of(trace) == {"pair": 300000}
+        assert names_of(trace) == {"pair": 100000}
 
 
 def test_overwriting_forgets_the_oldest_and_counts(record):
-    trace, done = record("annotated_life", "flood", "300000", options=["--full-rings", "overwrite"])
+    trace, done = record("annotated_life", "flood", "100000", options=["--full-rings", "overwrite"])
     (row,) = trace.check_counts().values()
     assert row["seen"] == int(done.stdout)
     assert names_of(trace)["pair"] > 1000

@@ -251,7 +251,7 @@ def test_without_a_template_there_is_a_folder(stepscope, record):
     assert len(found) == 2
     for number, name in enumerate(found):
         assert re.fullmatch(rf"run\.stepscope/rank0-pid\d+-window{number:05}\.pftrace", name)
-    assert "samples" in stepscope("report", "--by", "leaf", record.folder / "run.stepscope").stdout
+    assert "busy" in stepscope("report", "--by", "function", record.folder / "run.stepscope").stdout
 
 
 def test_nothing_is_overwritten_on_request(record):
