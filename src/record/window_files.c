@@ -80,6 +80,10 @@ enum ss_status ss_window_files_check(const char *template, struct ss_error *err)
                            "another control character; leave it out");
         }
     }
+    if (template[0] != '\0' && template[strlen(template) - 1] == '/') {
+        return ss_fail(err, SS_E_USAGE,
+                       "the name of windows' files ends in /: a folder; name a file in it");
+    }
     fill_ranks(getpid(), &values);
     values.run_name = values.host = "x";
     values.pid = values.window = values.step = values.epoch = 0;
@@ -295,11 +299,21 @@ static void seal(struct ss_window_files *files, struct finished *finished)
 
 /* --- conversion ------------------------------------------------------------------------------ */
 
+/* The path may be somebody's: a link is not followed, a FIFO not waited for, neither is removed. */
+static bool is_regular_or_new(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
+}
+
 /* This program again, as `export`: a fork of ours would copy the tables of all that is mapped. */
 static bool start_converter(struct ss_window_files *files, const struct ss_window *window)
 {
     const char *words[SS_MOST_CONVERTER_WORDS + 4];
     size_t count = 0;
+    if (!is_regular_or_new(window->output_path)) {
+        return false;
+    }
     for (; files->options->converter[count] != NULL && count < SS_MOST_CONVERTER_WORDS; count++) {
         words[count] = files->options->converter[count];
     }
@@ -342,13 +356,18 @@ static void take_first(struct ss_window_files *files, struct finished *first)
 static void keep_trace(struct ss_window_files *files, struct ss_window *window, const char *why)
 {
     char text[256];
+    bool is_ours = is_regular_or_new(window->output_path);
     char *seen = with_suffix(window->output_path, "");
     struct ss_strbuf path;
     ss_strbuf_init(&path, MOST_NAME_BYTES);
     ss_strbuf_append_text(&path, seen);
     ss_strbuf_append_text(&path, ".pftrace");
     ss_free(seen);
-    unlink(window->output_path); /* what there is of it */
+    if (is_ours) {
+        unlink(window->output_path); /* what there is of it */
+    } else {
+        why = "the name is that of a link or another thing that is no file";
+    }
     if (!path.overflow && rename(window->trace_path, path.data) == 0) {
         ss_free(window->output_path);
         window->output_path = ss_strbuf_take(&path);

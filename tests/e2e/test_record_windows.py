@@ -290,6 +290,30 @@ def test_variables_of_the_environment_are_no_template(record):
     assert record.files() == ["r7-w0.pftrace", "r7.pftrace"]
 
 
+def test_a_folder_is_no_name(stepscope, record):
+    done = stepscope("record", "--schedule", "wait=1,active=2", "-o",
+                     f"{record.folder}/w{{window}}/", "--", "true", status=2)
+    assert "name a file in it" in done.stderr
+    assert record.files() == []
+
+
+@pytest.mark.parametrize("name, options", [("{window}.svg", ["-f", "flamegraph"]),
+                                           ("{window}.pftrace", [])])
+def test_what_is_no_file_is_left_alone(record, name, options):
+    """No link is followed, no FIFO waited for, and both stay."""
+    link, fifo = (record.folder / name.format(window=i) for i in (0, 1))
+    other = record.folder / "other"
+    other.write_text("mine")
+    link.symlink_to(other)
+    os.mkfifo(fifo)
+    done = record(name, 8, options=options)
+    assert "2 of 2 windows could not be written whole" in done.stderr
+    assert other.read_text() == "mine" and link.is_symlink() and fifo.is_fifo()
+    kept = [f"{i}.svg.pftrace" for i in (0, 1)] if options else []
+    assert sorted(path.name for path in record.folder.iterdir()) == \
+        sorted([link.name, fifo.name, other.name, *kept])
+
+
 def test_a_folder_that_cannot_be_written(record):
     done = record("../../../../../../../../proc/w{window}.pftrace", 3, status=125)
     assert "cannot write into the folder" in done.stderr
