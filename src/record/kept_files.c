@@ -32,6 +32,9 @@ static void forget(struct ss_kept_files *kept, size_t index)
 
 enum ss_status ss_kept_files_add(struct ss_kept_files *kept, const char *path, struct ss_error *err)
 {
+    if (kept->most < 0) {
+        return SS_OK; /* nothing is ever removed: the names of a long run would pile up */
+    }
     for (size_t i = 0; i < kept->paths.count; i++) {
         if (strcmp(kept->paths.data[i], path) == 0) {
             forget(kept, i);

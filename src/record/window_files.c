@@ -274,6 +274,9 @@ static void keep_error(struct ss_window_files *files, const char *error)
 
 static void keep_newest(struct ss_window_files *files, const struct ss_window *window)
 {
+    if (files->options->windows_to_keep < 0) {
+        return; /* all of them stay */
+    }
     struct ss_kept_files *kept = kept_of(files, window->process_ref);
     struct ss_error err = {0};
     size_t before = kept->paths.count;

@@ -182,6 +182,7 @@ static void the_newest_stay(void **state)
     add(&kept, "f");
     add(&kept, "g");
     assert_true(exists("f") && exists("g"));
+    assert_int_equal(kept.paths.count, 0); /* nothing to remember */
     ss_kept_files_fini(&kept);
 }
 
