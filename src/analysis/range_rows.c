@@ -28,6 +28,7 @@ uint32_t *ss_range_same_paths(const struct ss_model *model, unsigned grouping)
     uint32_t *same = ss_alloc_zero(model->paths.count + 1, sizeof *same);
     bool by_name = (grouping & (SS_GROUP_PATH | SS_GROUP_NAME)) != 0;
     ss_intern_init(&keys);
+    ss_vec_reserve(&firsts, 16);
     for (size_t i = 1; i < model->paths.count; i++) {
         const struct ss_model_path *path = &model->paths.data[i];
         const struct ss_model_name *name = &model->names.data[by_name ? path->name : 0];

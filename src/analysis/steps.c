@@ -330,7 +330,7 @@ static void sum_up_phase(struct ss_step_summary *summary, size_t phase, uint64_t
     ss_sort_u64(scratch, count);
     row->percent =
         100 * (double)row->total_ns / (double)(summary->total_ns > 0 ? summary->total_ns : 1);
-    row->mean_ns = row->total_ns / count;
+    row->mean_ns = row->total_ns / summary->usual;
     row->p50_ns = ss_percentile_u64(scratch, count, 50);
     row->p95_ns = ss_percentile_u64(scratch, count, 95);
     row->max_ns = scratch[count - 1];
@@ -351,7 +351,7 @@ static void sum_up(struct ss_step_summary *summary)
         }
     }
     ss_sort_u64(scratch, count);
-    summary->mean_ns = summary->total_ns / count;
+    summary->mean_ns = summary->total_ns / summary->usual;
     summary->p50_ns = ss_percentile_u64(scratch, count, 50);
     summary->p95_ns = ss_percentile_u64(scratch, count, 95);
     summary->max_ns = scratch[count - 1];

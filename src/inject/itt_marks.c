@@ -204,6 +204,9 @@ static void tell_formatted(ss_itt_in_domain domain, const char *format, va_list 
     }
 }
 
+/* The format is the program's, as it is in printf. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 void ss_itt_formatted_metadata_add(ss_itt_in_domain domain, ss_itt_in_string format, ...)
 {
     if (ss_itt_wants(SS_RING_GATE_MARKS) && format != NULL && format->text != NULL) {
@@ -225,6 +228,8 @@ void ss_itt_formatted_metadata_add_overlapped(ss_itt_in_domain domain, struct ss
         va_end(arguments);
     }
 }
+
+#pragma GCC diagnostic pop
 
 /* --- relations -------------------------------------------------------------------------------- */
 

@@ -24,7 +24,7 @@ static bool look_in(const char *folder, const char *place, char *path, size_t si
 
 bool ss_runtime_library_find(char *path, size_t size)
 {
-    static const char *const places[] = {".", "../" SS_LIBRARY_FOLDER, "../lib"};
+    static const char *const places[] = {".", ("../" SS_LIBRARY_FOLDER), "../lib"};
     char folder[4096] = "";
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
     folder[length > 0 ? length : 0] = '\0';
