@@ -74,7 +74,7 @@ def test_old_interpreters_name_the_right_callers(read_stacks, minor):
     with Program(PYTHONS[minor], "flutter.py") as program:
         got = read_stacks(program.pid, "walk", 1000, 1500)
         assert got["wrong_names"] <= got["pairs"] * 0.001, got
-        assert share(got, "lost", "empty") <= 0.05, got
+        assert share(got, "lost", "empty") <= 0.2, got
 
 
 def test_a_reader_without_validation_is_caught(read_stacks):
