@@ -268,7 +268,8 @@ static struct ss_kept_files *kept_of(struct ss_window_files *files, uint32_t pro
 static void keep_error(struct ss_window_files *files, const char *error)
 {
     if (files->figures.first_error[0] == '\0') {
-        snprintf(files->figures.first_error, sizeof files->figures.first_error, "%s", error);
+        snprintf(files->figures.first_error, sizeof files->figures.first_error, "%.*s",
+                 (int)sizeof files->figures.first_error - 1, error);
     }
 }
 

@@ -230,7 +230,8 @@ def bench_size(folder):
         command = [PYTHON, str(WORKLOADS / "spin.py"), "--seconds", "1000"]
         what = "no PyTorch here: spin workload"
     out = folder / "s.pftrace"
-    target = subprocess.Popen([*record(out, "-d", seconds, "--host-interval", 0), *command], stdout=subprocess.DEVNULL,
+    target = subprocess.Popen([*record(out, "-d", seconds, "--host-interval", 0, "--no-inject"),
+                               *command], stdout=subprocess.DEVNULL,
                               start_new_session=True)
     time.sleep(float(seconds) + 4)
     os.killpg(target.pid, 15)
