@@ -12,6 +12,7 @@
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "analysis/steps.h"
+#include "analysis/training_facts.h"
 #include "analysis/trust.h"
 #include "analysis/uncertainty.h"
 #include "cli/command.h"
@@ -263,9 +264,13 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     if (request->by == BY_RANGE && !ss_arguments_has(arguments, "sort")) {
         request->sort = SS_SORT_TOTAL;
     }
-    request->reading.load.only_steps = request->by == BY_OVERVIEW || is_of_steps(request->by);
-    request->reading.load.sample_phases = request->reading.load.only_steps;
-    request->reading.load.no_tracks = request->by < BY_RANGE && !request->reading.load.only_steps;
+    static const char *const no_tracks[] = {NULL}; /* but steps and phases */
+    bool of_training = request->by == BY_OVERVIEW || is_of_steps(request->by);
+    request->reading.load.only_tracks = request->by == BY_OVERVIEW ? ss_training_tracks
+                                        : is_of_steps(request->by) ? no_tracks
+                                                                   : NULL;
+    request->reading.load.sample_phases = of_training;
+    request->reading.load.no_tracks = request->by < BY_RANGE && !of_training;
     request->reading.load.sample_ranges = request->by == BY_SAMPLE_RANGE;
     request->reading.selection.frameless = request->by == BY_SAMPLE_RANGE;
     request->full_paths = ss_arguments_has(arguments, "full-filenames");
@@ -528,7 +533,8 @@ static int run(const struct ss_arguments *arguments)
         ss_model_fini(&model);
         ss_model_init(&model);
         request.ranges_alone = request.reading.is_again = true;
-        request.reading.load.only_steps = request.reading.load.sample_phases = false;
+        request.reading.load.only_tracks = NULL;
+        request.reading.load.sample_phases = false;
         status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
     }
     if (status == SS_OK) {

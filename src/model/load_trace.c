@@ -21,7 +21,9 @@ struct loader {
     uint32_t input;
     /* ref → id; 0: not defined */
     struct id_map processes, threads, frames, stacks, sources, tracks, names;
-    struct id_map step_names; /* by track */
+    struct id_map step_names;              /* by track */
+    struct ss_vec_of(bool) wanted_tracks;  /* by track of the model; only_tracks */
+    struct ss_vec_of(int64_t) first_steps; /* by process: number + 1 of the first seen */
     struct ss_load_tracks on_tracks;
     struct ss_vec_of(struct ss_pending_sample) pending; /* sample_ranges */
     struct ss_intern line_keys;
@@ -176,6 +178,22 @@ static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack
                   ss_model_stack_id(loader->model, parent, frame));
 }
 
+/* The first step of the process that any sample fell into is its first one. */
+static enum ss_sample_step step_of(struct loader *loader, uint32_t process, int64_t number)
+{
+    if (number < 0 || number == INT64_MAX) {
+        return SS_SAMPLE_NO_STEP;
+    }
+    if (process >= loader->first_steps.count) {
+        ss_vec_resize(&loader->first_steps, (size_t)process + 1);
+    }
+    int64_t *first = &loader->first_steps.data[process];
+    if (*first == 0) {
+        *first = number + 1;
+    }
+    return *first == number + 1 ? SS_SAMPLE_FIRST_STEP : SS_SAMPLE_LATER_STEP;
+}
+
 /* How many of a sample's ticks lie in the wanted range. A heavy sample stands for ticks one period
  * apart, the last of which was at its time; `*last_ns` is that of the last one that counts. */
 static uint64_t ticks_in_range(const struct loader *loader, const struct ss_trace_sample *sample,
@@ -246,6 +264,8 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
                                    .records = 1};
     if (loader->load->sample_phases) {
         total.phase = model->names.data[id_of(&loader->names, sample->phase_name)].text;
+        total.step =
+            (uint8_t)step_of(loader, model->threads.data[total.thread].process, sample->step);
     }
     if (ticks > INT64_MAX - model->index->total_samples) {
         return ss_fail(loader->err, SS_E_LIMIT, "more than 2^63 samples");
@@ -315,6 +335,28 @@ static enum ss_status on_note(void *context, const struct ss_trace_note *note)
     return SS_OK;
 }
 
+static bool is_of_steps(const struct ss_model_track *track)
+{
+    return track->kind == SS_TRACK_STEPS || track->kind == SS_TRACK_PHASES;
+}
+
+static bool is_named_wanted(const struct loader *loader, const struct ss_model_track *track)
+{
+    const char *name = ss_model_text(loader->model, track->name);
+    for (const char *const *wanted = loader->load->only_tracks; *wanted != NULL; wanted++) {
+        if (strcmp(*wanted, name) == 0) {
+            return true;
+        }
+    }
+    return is_of_steps(track);
+}
+
+static bool is_wanted_track(const struct loader *loader, uint32_t track)
+{
+    return loader->load->only_tracks == NULL ||
+           (track < loader->wanted_tracks.count && loader->wanted_tracks.data[track]);
+}
+
 static enum ss_status on_track(void *context, const struct ss_trace_track *track)
 {
     struct loader *loader = context;
@@ -335,6 +377,12 @@ static enum ss_status on_track(void *context, const struct ss_trace_track *track
                                 .unit = intern(loader, track->unit),
                                 .counter = track->counter,
                                 .rank = track->rank};
+    if (loader->load->only_tracks != NULL) {
+        if (id >= loader->wanted_tracks.count) {
+            ss_vec_resize(&loader->wanted_tracks, (size_t)id + 1);
+        }
+        loader->wanted_tracks.data[id] = is_named_wanted(loader, &model->tracks.data[id]);
+    }
     return SS_OK;
 }
 
@@ -397,16 +445,11 @@ static uint32_t step_name(struct loader *loader, uint32_t track)
     return *name;
 }
 
-static bool is_of_steps(const struct ss_model_track *track)
-{
-    return track->kind == SS_TRACK_STEPS || track->kind == SS_TRACK_PHASES;
-}
-
 static enum ss_status on_event(void *context, const struct ss_trace_event *event)
 {
     struct loader *loader = context;
     uint32_t track = id_of(&loader->tracks, event->track_ref);
-    if (loader->load->only_steps && !is_of_steps(&loader->model->tracks.data[track])) {
+    if (!is_wanted_track(loader, track)) {
         return SS_OK;
     }
     uint32_t name = id_of(&loader->names, event->name_ref);
@@ -429,7 +472,9 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
     } else {
         value.real = counter->real;
     }
-    ss_vec_push(&loader->model->values, value);
+    if (is_wanted_track(loader, value.track)) {
+        ss_vec_push(&loader->model->values, value);
+    }
     return SS_OK;
 }
 
@@ -512,9 +557,6 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
         wanted.counter = NULL;
         wanted.line = NULL;
     }
-    if (load->only_steps) {
-        wanted.counter = NULL;
-    }
     ss_intern_init(&loader.line_keys);
     loader.first_line_time = model->line_times.count;
     ss_load_tracks_begin(&loader.on_tracks, model);
@@ -529,6 +571,8 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     ss_vec_fini(&loader.tracks);
     ss_vec_fini(&loader.names);
     ss_vec_fini(&loader.step_names);
+    ss_vec_fini(&loader.wanted_tracks);
+    ss_vec_fini(&loader.first_steps);
     model->inputs.data[loader.input].summary = summary;
     ss_vec_fini(&loader.processes);
     ss_vec_fini(&loader.threads);

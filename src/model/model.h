@@ -62,12 +62,17 @@ struct ss_model_stack {
     uint32_t depth; /* 1 for an outermost frame */
 };
 
+/* Which step of its process a sample fell into, as the sampler saw it. The first one is apart:
+ * it does what no later one does. */
+enum ss_sample_step { SS_SAMPLE_NO_STEP, SS_SAMPLE_FIRST_STEP, SS_SAMPLE_LATER_STEP };
+
 /* Totals by (thread, stack, range, state, gil, partial): all that tables and flame graphs need. */
 struct ss_model_total {
     uint32_t thread;
     uint32_t stack;
     uint32_t range; /* path of the ranges around it; 0 unless asked for (sample_ranges) */
     uint32_t phase; /* string: of the step, as the sampler saw it; 0: none, or not asked for */
+    uint8_t step;   /* enum ss_sample_step; of models loaded with sample_phases */
     uint8_t state;  /* enum ss_thread_state */
     uint8_t gil;    /* enum ss_gil_state */
     bool partial;
@@ -251,11 +256,13 @@ struct ss_model {
 /* What to load. Zero is everything. Times are ns since the first sample of each input. */
 struct ss_model_load {
     size_t size;
-    bool keep_samples;  /* fill model.samples */
-    bool keep_lines;    /* fill model.lines */
-    bool no_tracks;     /* leave out what lies on tracks: tables of samples do not need it */
-    bool only_steps;    /* of what lies on tracks, steps and phases alone */
-    bool sample_phases; /* the phase of each sample, in totals */
+    bool keep_samples; /* fill model.samples */
+    bool keep_lines;   /* fill model.lines */
+    bool no_tracks;    /* leave out what lies on tracks: tables of samples do not need it */
+    /* Of what lies on tracks, steps and phases, and the ranges and values of tracks with these
+     * names; ends with NULL. NULL: all of it. */
+    const char *const *only_tracks;
+    bool sample_phases; /* the phase of each sample, and which step it fell into, in totals */
     bool sample_ranges; /* the ranges around each sample, in totals */
     bool strict;        /* an unreadable raw line is an error, and so is an odd file in a folder */
     /* Only while steps of these numbers ran, in any process of the trace; then no time range. */

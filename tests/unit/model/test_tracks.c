@@ -325,11 +325,72 @@ static void test_step_span_of_many_tracks(void **state)
     unlink(path);
 }
 
+/* Steps and phases are always taken, of other tracks those that are named. */
+static void test_only_some_tracks(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"torch", NULL}, *const none[] = {NULL};
+    const char *path = recording_path("only");
+    struct ss_trace_writer *writer = open_writer(path);
+    put_track(writer, 1, "torch");
+    put_track(writer, 2, "mine");
+    MUST(ss_trace_writer_track(
+        writer,
+        &(struct ss_trace_track){
+            .ref = 3, .kind = SS_TRACK_PHASES, .process_ref = 1, .name = ss_strview_of("phase")},
+        must_err));
+    put_name(writer, 1, "a");
+    for (uint32_t track = 1; track <= 3; track++) {
+        begin(writer, 10 + track, track, 1);
+        end(writer, 20 + track, track);
+    }
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct ss_model model;
+    load(&model, path, (struct ss_model_load){.only_tracks = wanted});
+    assert_int_equal(model.ranges.count, 2);
+    ss_model_fini(&model);
+    load(&model, path, (struct ss_model_load){.only_tracks = none});
+    assert_int_equal(model.ranges.count, 1);
+    ss_model_fini(&model);
+    load(&model, path, (struct ss_model_load){0});
+    assert_int_equal(model.ranges.count, 3);
+    ss_model_fini(&model);
+}
+
+/* The first step that any sample fell into is told from later ones. */
+static void test_steps_of_samples(void **state)
+{
+    (void)state;
+    static const int64_t steps[] = {-1, 7, 7, 8, 9, -1, INT64_MAX};
+    static const uint64_t wanted[] = {3, 2, 2};
+    const char *path = recording_path("steps");
+    struct ss_trace_writer *writer = open_writer(path);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        MUST(ss_trace_writer_sample(writer,
+                                    &(struct ss_trace_sample){.time_ns = START + i,
+                                                              .thread_ref = 1,
+                                                              .stack_ref = 1,
+                                                              .weight = 1,
+                                                              .step = steps[i]},
+                                    must_err));
+    }
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct ss_model model;
+    load(&model, path, (struct ss_model_load){.sample_phases = true});
+    uint64_t found[3] = {0};
+    for (size_t i = 0; i < model.totals.count; i++) {
+        found[model.totals.data[i].step] += model.totals.data[i].samples;
+    }
+    assert_memory_equal(found, wanted, sizeof wanted);
+    ss_model_fini(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nesting),    cmocka_unit_test(test_sample_ranges),
-        cmocka_unit_test(test_time_range), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_values),     cmocka_unit_test(test_step_span_of_many_tracks)};
+        cmocka_unit_test(test_nesting),          cmocka_unit_test(test_sample_ranges),
+        cmocka_unit_test(test_time_range),       cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_only_some_tracks), cmocka_unit_test(test_steps_of_samples),
+        cmocka_unit_test(test_values),           cmocka_unit_test(test_step_span_of_many_tracks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
