@@ -2,6 +2,10 @@
 # stepscope_embed(LAYER FILE SYMBOL): FILE becomes `const char SYMBOL[]` (NUL-terminated) and
 # `const size_t SYMBOL_length`, declared by the layer's own header.
 function(stepscope_embed layer file symbol)
+  stepscope_embed_in(ss_${layer} ${file} ${symbol})
+endfunction()
+
+function(stepscope_embed_in target file symbol)
   set(output "${CMAKE_BINARY_DIR}/generated/assets/${symbol}.c")
   add_custom_command(
     OUTPUT "${output}"
@@ -9,5 +13,5 @@ function(stepscope_embed layer file symbol)
             "-DSYMBOL=${symbol}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
     DEPENDS "${CMAKE_SOURCE_DIR}/${file}" "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
     VERBATIM)
-  target_sources(ss_${layer} PRIVATE "${output}")
+  target_sources(${target} PRIVATE "${output}")
 endfunction()

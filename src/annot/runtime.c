@@ -3,17 +3,14 @@
 #define STEPSCOPE_BUILDING
 #include "stepscope/stepscope.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "annot/define.h"
 #include "annot/events.h"
 #include "annot/first.h"
-#include "annot/schedule_text.h"
 #include "annot/sealed.h"
-#include "annot/steps.h"
+#include "annot/training.h"
 #include "base/env.h"
 #include "ring/sealed.h"
 
@@ -144,174 +141,7 @@ static int line(stepscope_name function_name, uint32_t number, uint64_t hits, ui
                               ss_ring_head_word(SS_RING_LINE, 2, 0, 0, function_name), more, 2);
 }
 
-/* --- training -------------------------------------------------------------------------------- */
-
-enum { MOST_TRIES = 1000 };
-
-static struct ss_steps steps;
-static pid_t steps_pid;    /* a forked child marks its own… */
-static uint32_t schedules; /* …by the schedules that its parent brought */
-
-static void write_number(enum ss_ring_type type, int64_t number, struct ss_thread *to,
-                         uint64_t stamp)
-{
-    ss_event_write_value(to, stamp, ss_ring_head_word(type, 1, 0, 0, 0), (uint64_t)number,
-                         SS_RING_VALUE_SIGNED);
-}
-
-static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, int64_t number,
-                         uint32_t which)
-{
-    const struct ss_ring_extra more[2] = {{(uint64_t)number, which}, {(uint64_t)steps.batch, 0}};
-    atomic_store_explicit(&ss_process_header->window, which, memory_order_relaxed);
-    atomic_store_explicit(&ss_process_header->action, detail & SS_RING_WINDOW_ACTION,
-                          memory_order_relaxed);
-    ss_ring_write_more(&to->ring, stamp, ss_ring_head_word(SS_RING_WINDOW, 2, 0, detail, 0), more,
-                       2);
-}
-
-/* A window that is cut ends in the step under way; the one that follows may begin with the next. */
-static void write_turn(struct ss_thread *thread, uint64_t stamp,
-                       const struct ss_steps_change *change)
-{
-    unsigned cut = change->cut ? SS_RING_WINDOW_CUT : 0;
-    if (change->cut && change->window != 0 && change->window_step != change->step) {
-        write_window(thread, stamp, SS_SCHEDULE_SKIP | cut, change->step, 0);
-        cut = 0;
-    }
-    write_window(thread, stamp, (unsigned)change->action | cut,
-                 change->window != 0 ? change->window_step : change->step, change->window);
-}
-
-static void follow_fork(void)
-{
-    pid_t pid = getpid();
-    if (steps_pid != pid) {
-        steps_pid = pid;
-        ss_steps_forget(&steps);
-    }
-}
-
-static void write_change(struct ss_thread *thread, uint64_t stamp,
-                         const struct ss_steps_change *change)
-{
-    if (change->begins_epoch) {
-        atomic_store_explicit(&ss_process_header->epoch, change->epoch, memory_order_relaxed);
-        write_number(SS_RING_EPOCH, change->epoch, thread, stamp);
-    }
-    if (change->begins_step) {
-        atomic_store_explicit(&ss_process_header->step, change->step, memory_order_relaxed);
-        write_number(SS_RING_STEP, change->step, thread, stamp);
-    }
-    atomic_store_explicit(&ss_process_header->batch, change->batch, memory_order_relaxed);
-    if (steps.has_schedule) {
-        atomic_store_explicit(&ss_process_header->scheduled, schedules, memory_order_relaxed);
-        atomic_store_explicit(&ss_process_header->steps, (uint32_t)steps.run.steps,
-                              memory_order_relaxed);
-        atomic_store_explicit(&ss_process_header->most_steps, (uint32_t)steps.run.longest,
-                              memory_order_relaxed);
-    }
-    if (change->changes_window) {
-        write_turn(thread, stamp, change);
-    }
-}
-
-/* Counts also while nobody records: who comes later is to see the right number. */
-static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
-{
-    follow_fork();
-    struct ss_steps_wish wish = {mark, number, length, resumed_at};
-    struct ss_steps_change change = ss_steps_mark(&steps, &wish);
-    uint64_t stamp;
-    struct ss_thread *thread = change.busy ? NULL : ss_event_enter(SS_RING_GATE_ALL, &stamp);
-    if (thread != NULL) {
-        write_change(thread, stamp, &change);
-    }
-}
-
-/* NULL: the schedule is over; "": there is none. */
-static struct ss_steps_change change_schedule(const char *text, const struct ss_schedule *asked)
-{
-    return text == NULL      ? ss_steps_schedule(&steps, NULL)
-           : text[0] == '\0' ? ss_steps_unschedule(&steps)
-                             : ss_steps_schedule(&steps, asked);
-}
-
-/* The recorder looks at `scheduled` before it believes what follows. */
-static int schedule(const char *text)
-{
-    struct ss_schedule asked = {0};
-    bool is_none = text != NULL && text[0] == '\0';
-    if (text != NULL && !is_none && ss_schedule_parse(text, &asked, NULL) != SS_OK) {
-        return -1;
-    }
-    follow_fork();
-    ss_process_ensure();
-    struct ss_steps_change change = change_schedule(text, &asked);
-    for (int i = 0; change.busy && i < MOST_TRIES; i++) { /* a mark takes less than a microsecond */
-        sched_yield();
-        change = change_schedule(text, &asked);
-    }
-    if (change.busy) {
-        return -2;
-    }
-    schedules = is_none ? 0 : schedules + 1;
-    atomic_store_explicit(&ss_process_header->scheduled, schedules, memory_order_release);
-    uint64_t stamp;
-    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
-    if (thread != NULL) {
-        write_change(thread, stamp, &change);
-    }
-    return 0;
-}
-
-static void step(int64_t number)
-{
-    mark_step(SS_STEPS_BEGIN, number, -1, 0);
-}
-
-static void next_step(int64_t number)
-{
-    mark_step(SS_STEPS_NEXT, number, -1, 0);
-}
-
-static void epoch(int64_t number)
-{
-    mark_step(SS_STEPS_EPOCH, number, -1, 0);
-}
-
-static void begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
-{
-    mark_step(SS_STEPS_EPOCH, number, length, resumed_at);
-}
-
-/* A window that is open is cut. */
-__attribute__((destructor)) static void on_exit_of_program(void)
-{
-    if (steps.has_schedule && steps_pid == getpid()) {
-        mark_step(SS_STEPS_END, -1, -1, 0);
-    }
-}
-
-static void phase(stepscope_name name)
-{
-    uint64_t stamp;
-    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
-    if (thread != NULL) {
-        atomic_store_explicit(&thread->ring.thread->phase, name, memory_order_relaxed);
-        atomic_store_explicit(&ss_process_header->phase, name, memory_order_relaxed);
-        ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_PHASE, 0, 0, 0, name));
-    }
-}
-
-static void window(unsigned action, int64_t number, uint32_t which)
-{
-    uint64_t stamp;
-    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
-    if (thread != NULL) {
-        write_window(thread, stamp, action & SS_RING_WINDOW_ACTION, number, which);
-    }
-}
+/* --- threads, facts --------------------------------------------------------------------------- */
 
 static void thread_name(const char *text)
 {
@@ -347,15 +177,15 @@ static stepscope_runtime runtime = {.size = sizeof runtime,
                                     .flow_id = flow_id,
                                     .flow = flow,
                                     .count = count,
-                                    .step = step,
-                                    .epoch = epoch,
-                                    .phase = phase,
-                                    .window = window,
+                                    .step = ss_training_step,
+                                    .epoch = ss_training_epoch,
+                                    .phase = ss_training_phase,
+                                    .window = ss_training_window,
                                     .thread_name = thread_name,
                                     .fact = fact,
-                                    .next_step = next_step,
-                                    .begin_epoch = begin_epoch,
-                                    .schedule = schedule,
+                                    .next_step = ss_training_next_step,
+                                    .begin_epoch = ss_training_begin_epoch,
+                                    .schedule = ss_training_schedule,
                                     .sealed = ss_sealed_wait,
                                     .flush = ss_flush_wait,
                                     .function = function,
@@ -371,8 +201,7 @@ __attribute__((constructor(101))) static void on_load(void)
     }
     ss_process_init();
     ss_thread_init();
-    ss_steps_init(&steps, ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE));
-    steps_pid = getpid();
+    ss_training_init(ss_env_get(SS_ENV_STEPSCOPE_SCHEDULE));
     runtime.gate = (const uint32_t *)&ss_process_header->gate;
 }
 

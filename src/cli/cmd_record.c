@@ -68,6 +68,18 @@ static const struct ss_option options[] = {
     {"nonblocking", 0, NULL, "never stop the program (the default, and the only way)", NULL, false},
     {"no-inject", 0, NULL, "hand the program no environment variables and load nothing into it",
      NULL, false},
+    {"no-torch", 0, NULL,
+     "leave PyTorch alone: nothing is preloaded, no operators, and no steps and phases but those "
+     "that the program marks",
+     NULL, false},
+    {"module-depth", 0, "N",
+     "how deep modules of PyTorch are recorded: 0 is the model, 2 its parts and theirs (the "
+     "default); -1: none",
+     NULL, false},
+    {"step-optimizer", 0, "CLASS",
+     "of several optimizers, the one whose updates are the steps, such as AdamW (default: the "
+     "first that steps)",
+     NULL, false},
     {"full-rings", 0, "WHAT",
      "what happens to annotations that come faster than they are taken: drop the newest (the "
      "default) or overwrite the oldest; either way they are counted",
@@ -96,6 +108,7 @@ struct plan {
     struct ss_record_options record;
     struct ss_schedule schedule;
     char schedule_text[SS_SCHEDULE_TEXT_BYTES];
+    char torch_text[256];
     struct ss_record_output output;
     char **program;
     char *output_path, *trace_path, *command_line;
@@ -431,13 +444,15 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
 {
     static const char *const full_rings[] = {"drop", "overwrite", NULL};
     double seconds, host_seconds;
-    long long pid, to_keep;
+    const char *optimizer = ss_arguments_get(arguments, "step-optimizer");
+    long long pid, to_keep, depth;
     int when_full;
     if (!ss_arguments_get_number(arguments, "rate", 0.01, 100000, 100, &plan->record.rate_hz) ||
         !take_duration(arguments, &seconds) ||
         !ss_arguments_get_number(arguments, "host-interval", 0, 86400, 0.5, &host_seconds) ||
         !ss_arguments_get_integer(arguments, "pid", 1, 0x7fffffff, 0, &pid) ||
         !ss_arguments_get_integer(arguments, "traces-to-keep", -1, 0x7fffffff, -1, &to_keep) ||
+        !ss_arguments_get_integer(arguments, "module-depth", -1, 1000, 2, &depth) ||
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
         !choose_format(arguments, plan)) {
         return false;
@@ -456,6 +471,10 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
     plan->no_overwrite = ss_arguments_has(arguments, "no-overwrite");
     plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
     plan->record.inject = !ss_arguments_has(arguments, "no-inject");
+    plan->record.no_torch = ss_arguments_has(arguments, "no-torch");
+    snprintf(plan->torch_text, sizeof plan->torch_text, "depth=%lld%s%s", depth,
+             optimizer != NULL ? ",optimizer=" : "", optimizer != NULL ? optimizer : "");
+    plan->record.torch = plan->torch_text;
     plan->output.quiet = ss_arguments_has(arguments, "quiet");
     plan->record.show_status =
         !plan->output.quiet && isatty(STDERR_FILENO) == 1 && ss_cli_use_colour(STDERR_FILENO);

@@ -145,13 +145,16 @@ static void markdown_child_environment(struct ss_strbuf *out)
     } rows[] = {
 #define SS_CHILD_ENV(name, value, text) {#name, text},
 #define SS_CHILD_INJECT(name, source, text) {#name, text},
+#define SS_CHILD_APPEND(name, value, separator, source, text) {#name, text},
 #include "record/child_env.def"
 #undef SS_CHILD_ENV
 #undef SS_CHILD_INJECT
+#undef SS_CHILD_APPEND
     };
     ss_strbuf_append_text(out,
                           "\nThe program that `record` starts gets, unless `--no-inject` is given "
-                          "or the variable is set already:\n\n| variable | meaning |\n|---|---|\n");
+                          "or the variable is set already (lists are added to):\n\n| variable | "
+                          "meaning |\n|---|---|\n");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ss_strbuf_append_format(out, "| `%s` | ", rows[i].name);
         append_cell(out, rows[i].text);

@@ -8,8 +8,9 @@
 
 #include "base/version.h"
 
-/* "/usr/bin" + "../lib" → "/usr/lib/libstepscope.so.0", without the dots. */
-static bool look_in(const char *folder, const char *place, char *path, size_t size)
+/* "/usr/bin" + "../lib" → "/usr/lib/NAME", without the dots. */
+static bool look_in(const char *folder, const char *place, const char *file, char *path,
+                    size_t size)
 {
     char name[4096], resolved[4096];
     bool is_absolute = place[0] == '/';
@@ -18,32 +19,51 @@ static bool look_in(const char *folder, const char *place, char *path, size_t si
         return false;
     }
     /* The folder is resolved, the name is not: a process that has it by this name has the same. */
-    length = snprintf(path, size, "%s/" SS_RUNTIME_LIBRARY, resolved);
+    length = snprintf(path, size, "%s/%s", resolved, file);
     return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
 }
 
-bool ss_runtime_library_find(char *path, size_t size)
+/* Of our executable; "" where it is not known. */
+static bool find_folder(char *folder, size_t size)
 {
-    static const char *const places[] = {".", ("../" SS_LIBRARY_FOLDER), "../lib"};
-    char folder[4096] = "";
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    ssize_t length = readlink("/proc/self/exe", folder, size - 1);
     folder[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(folder, '/');
-    if (slash == NULL) {
-        path[0] = '\0';
-        return false;
+    if (slash != NULL) {
+        *slash = '\0';
+    } else {
+        folder[0] = '\0';
     }
-    *slash = '\0';
-    if (SS_LIBRARY_FOLDER[0] == '/' && look_in(folder, SS_LIBRARY_FOLDER, path, size)) {
-        return true;
-    }
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (look_in(folder, places[i], path, size)) {
-            return true;
+    return slash != NULL;
+}
+
+static bool find(const char *const *places, size_t count, const char *file, char *path, size_t size)
+{
+    char folder[4096];
+    if (find_folder(folder, sizeof folder)) {
+        for (size_t i = 0; i < count; i++) {
+            if (look_in(folder, places[i], file, path, size)) {
+                return true;
+            }
         }
     }
     snprintf(path, size, "%s", folder);
     return false;
+}
+
+bool ss_runtime_library_find(char *path, size_t size)
+{
+    static const bool is_absolute = SS_LIBRARY_FOLDER[0] == '/';
+    static const char *const places[] = {SS_LIBRARY_FOLDER, ".", "../" SS_LIBRARY_FOLDER, "../lib"};
+    size_t skipped = is_absolute ? 0 : 1;
+    return find(places + skipped, sizeof places / sizeof *places - skipped, SS_RUNTIME_LIBRARY,
+                path, size);
+}
+
+bool ss_preload_find(char *path, size_t size)
+{
+    static const char *const places[] = {"libexec", "../libexec/stepscope"};
+    return find(places, sizeof places / sizeof *places, SS_PRELOAD, path, size);
 }
 
 bool ss_runtime_library_is(const char *path)

@@ -15,6 +15,10 @@
 /* The absolute path. false: it is nowhere, and *path is the folder of our executable ("" unknown).
  */
 bool ss_runtime_library_find(char *path, size_t size);
+/* preload.so (src/inject/preload.c), in libexec beside our executable, or in the folder's
+ * neighbour. The same results. */
+#define SS_PRELOAD "preload.so"
+bool ss_preload_find(char *path, size_t size);
 /* Is this the path of one, ours or another installation's? */
 bool ss_runtime_library_is(const char *path);
 

@@ -8,6 +8,29 @@
 #include "platform/runtime_library.h"
 #include "record/launch.h"
 
+/* A list of the dynamic linker has spaces and colons between its members. */
+static void find_preload(const struct ss_record_options *options, struct ss_injection *injection)
+{
+    if (options->no_torch) {
+        snprintf(injection->no_preload, sizeof injection->no_preload, "--no-torch");
+    } else if (!ss_preload_find(injection->preload, sizeof injection->preload)) {
+        snprintf(injection->no_preload, sizeof injection->no_preload,
+                 SS_PRELOAD " is neither in %s/libexec nor in its ../libexec/stepscope: install it "
+                            "there",
+                 injection->preload);
+        injection->preload[0] = '\0';
+    } else if (strpbrk(injection->preload, " :") != NULL) {
+        snprintf(injection->no_preload, sizeof injection->no_preload,
+                 "LD_PRELOAD takes no path with a space or colon: install stepscope in another "
+                 "folder than %s",
+                 injection->preload);
+        injection->preload[0] = '\0';
+    } else {
+        snprintf(injection->torch, sizeof injection->torch, "%s",
+                 options->torch != NULL ? options->torch : "depth=2");
+    }
+}
+
 void ss_injection_find(const struct ss_record_options *options, const char *rings,
                        struct ss_injection *injection)
 {
@@ -26,13 +49,15 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
         injection->is_missing = true;
     } else {
         injection->is_off = false;
+        find_preload(options, injection);
     }
 }
 
 /* Whoever set it keeps it: NULL, or the value. */
 static const char *taken(const struct ss_child_env *row)
 {
-    const char *present = row->injected != NULL ? getenv(row->name) : NULL;
+    bool is_ours_alone = row->injected != NULL && row->separator == 0;
+    const char *present = is_ours_alone ? getenv(row->name) : NULL;
     return present != NULL && !ss_runtime_library_is(present) ? present : NULL;
 }
 
@@ -54,6 +79,13 @@ static void describe(const struct ss_injection *injection, const struct ss_child
     if (injection->is_off) {
         source->status = injection->is_missing ? SS_SOURCE_UNAVAILABLE : SS_SOURCE_OFF;
         snprintf(text, size, "%s", injection->reason);
+    } else if (row->separator != 0 && injection->preload[0] == '\0') {
+        source->status = strcmp(injection->no_preload, "--no-torch") == 0 ? SS_SOURCE_OFF
+                                                                          : SS_SOURCE_UNAVAILABLE;
+        snprintf(text, size, "%s", injection->no_preload);
+    } else if (row->separator != 0) {
+        source->status = SS_SOURCE_RAN;
+        snprintf(text, size, "%s=%s", row->name, injection->preload);
     } else if (taken(row) != NULL) {
         source->status = SS_SOURCE_UNAVAILABLE;
         snprintf(text, size, "%s is set already (%s) and was left as it is", row->name, present);

@@ -9,15 +9,19 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "platform/runtime_library.h"
 
-enum { LONGEST_EXEC_MS = 100 };
+enum { LONGEST_EXEC_MS = 100, LONGEST_LIST_BYTES = 65536 };
 
 const struct ss_child_env ss_child_env_table[] = {
-#define SS_CHILD_ENV(name, value, help) {#name, value, help, NULL},
-#define SS_CHILD_INJECT(name, source, help) {#name, "%l", help, source},
+#define SS_CHILD_ENV(name, value, help) {#name, value, help, NULL, 0},
+#define SS_CHILD_APPEND(name, value, separator, source, help)                                      \
+    {#name, value, help, source, (separator)[0]},
+#define SS_CHILD_INJECT(name, source, help) {#name, "%l", help, source, 0},
 #include "record/child_env.def"
 #undef SS_CHILD_ENV
+#undef SS_CHILD_APPEND
 #undef SS_CHILD_INJECT
 };
 const size_t ss_child_env_count = sizeof ss_child_env_table / sizeof ss_child_env_table[0];
@@ -27,6 +31,10 @@ static const char *meaning(char letter, const struct ss_record_options *options,
                            const struct ss_handed *handed)
 {
     switch (letter) {
+    case 'p':
+        return handed->preload[0] != '\0' ? handed->preload : NULL;
+    case 't':
+        return handed->torch[0] != '\0' ? handed->torch : NULL;
     case 'o':
         return options->output;
     case 'r':
@@ -40,18 +48,36 @@ static const char *meaning(char letter, const struct ss_record_options *options,
     }
 }
 
+/* Behind what is there: what the user has the program load comes first. */
+static void append_to_list(const struct ss_child_env *row, const char *value, const char *present)
+{
+    struct ss_strbuf list;
+    ss_strbuf_init(&list, LONGEST_LIST_BYTES);
+    ss_strbuf_append_format(&list, "%s%c%s", present, row->separator, value);
+    if (list.overflow) {
+        ss_log(SS_WARN, "record", "%s is too long to be added to: %zu bytes", row->name,
+               strlen(present));
+    } else {
+        setenv(row->name, list.data, 1);
+    }
+    ss_strbuf_fini(&list);
+}
+
 static void hand_environment(const struct ss_record_options *options,
                              const struct ss_handed *handed)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
-        const char *value = meaning(row->value[1], options, handed);
+        const char *value =
+            row->value[0] == '%' ? meaning(row->value[1], options, handed) : row->value;
         const char *present = getenv(row->name);
-        if (value == NULL) {
+        if (value == NULL || (row->separator != 0 && handed->preload[0] == '\0')) {
             continue;
         }
-        if (present == NULL) {
-            setenv(row->name, value, 0);
+        if (row->separator != 0 && present != NULL && present[0] != '\0') {
+            append_to_list(row, value, present);
+        } else if (present == NULL || row->separator != 0) {
+            setenv(row->name, value, 1);
         } else if (row->injected == NULL || !ss_runtime_library_is(present)) {
             ss_log(SS_WARN, "record", "%s is set already (%s) and is left as it is", row->name,
                    present);

@@ -34,6 +34,8 @@ enum { SS_EXIT_OURS = 125, SS_EXIT_NOT_EXECUTABLE = 126, SS_EXIT_NOT_FOUND = 127
 struct ss_handed {
     const char *rings;   /* the folder for the program's annotations; "": none */
     const char *library; /* libstepscope, for programs to load; "": none */
+    const char *preload; /* preload.so; "": not wanted, or none */
+    const char *torch;   /* what is to be recorded of PyTorch; "": nothing */
 };
 
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,
@@ -45,9 +47,10 @@ void ss_launch_go(struct ss_launch *launch);
 /* One row of child_env.def. */
 struct ss_child_env {
     const char *name;
-    const char *value; /* "%" and a letter: what stands for it */
+    const char *value; /* "%" and a letter: what stands for it; else itself */
     const char *help;
     const char *injected; /* NULL, or which source of the trace makes the program load us by it */
+    char separator;       /* of a list that the value is added to; 0: it is none */
 };
 extern const struct ss_child_env ss_child_env_table[];
 extern const size_t ss_child_env_count;

@@ -20,6 +20,8 @@ struct ss_record_options {
     uint64_t host_interval_ns; /* between readings of the host's figures; 0: none */
     bool follow_children;
     bool inject;           /* hand the environment of child_env.def to the program */
+    bool no_torch;         /* nothing is preloaded */
+    const char *torch;     /* what to record of PyTorch: "depth=2,…"; NULL: the usual */
     bool overwrite_events; /* of annotations: a full ring forgets the oldest */
     bool show_status;      /* a status line on stderr */
     /* A template (record/window_name.h): a file for each window; NULL: one file, `path`. */

@@ -305,7 +305,9 @@ static enum ss_status start_target(struct session *session,
     }
     struct ss_launch launch;
     struct ss_handed handed = {.rings = rings_folder(session),
-                               .library = injection.is_off ? "" : injection.library};
+                               .library = injection.is_off ? "" : injection.library,
+                               .preload = injection.preload,
+                               .torch = injection.torch};
     SS_TRY(ss_launch_prepare(options, signals, &handed, session->shared, &launch, err));
     session->program = launch.pid;
     ss_descriptors_release(-1); /* the program's now: whoever reads from it must see it end */

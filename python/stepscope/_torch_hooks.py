@@ -1,0 +1,522 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What libstepscope runs in a recorded program when torch is there: it finds steps, phases, modules,
+data loading, checkpoints and compilation without a change of the program.
+
+It is no module of this package that anybody imports: libstepscope holds its text, because the
+program's Python may not have stepscope. Names that are used here and nowhere defined (_push,
+_enter…) are functions of libstepscope (src/inject/torch_functions.c). Python 3.8 and later, torch
+1.13 and later; whatever this torch has not is left out.
+
+A call that torch compiles is left as it is: each wrapper looks for that first, and the compiler
+finds nothing of ours behind it."""
+
+import functools
+import gc
+import inspect
+import sys
+import weakref
+
+import torch
+
+_DATA, _FORWARD, _BACKWARD, _COMMUNICATION, _OPTIMIZER, _CHECKPOINT, _EVALUATION, _COMPILE = map(
+    _name, ("data", "forward", "backward", "communication", "optimizer", "checkpoint",
+            "evaluation", "compile"))
+_MODULES, _LOADING, _SAVING, _COMPILING, _TRAINING = map(
+    _domain, ("torch.module", "torch.data", "torch.checkpoint", "torch.compile", "torch.training"))
+_COLLECTIVES = ("all_reduce", "all_reduce_coalesced", "broadcast", "broadcast_object_list",
+                "reduce", "all_gather", "all_gather_into_tensor", "all_gather_object",
+                "all_gather_coalesced", "gather", "gather_object", "scatter",
+                "scatter_object_list", "reduce_scatter", "reduce_scatter_tensor", "all_to_all",
+                "all_to_all_single", "barrier", "monitored_barrier", "send", "recv")
+
+
+def _find_compiling():
+    compiler = getattr(torch, "compiler", None)
+    return getattr(compiler, "is_compiling", None) or (lambda: False)
+
+
+_is_compiling = _find_compiling()
+_has_gradients = torch.is_grad_enabled
+
+
+def _settings_of(text):
+    return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+
+
+class _State:
+    """Of the process; the GIL guards it."""
+    optimizer = None         # weak reference to the one whose updates are the steps
+    optimizer_wanted = None  # name of its class, where the user says so
+    in_optimizer = 0
+    updates = 0
+    trains_in_eval_mode = False
+    unproven_eval = False
+    loader = None            # what was told of the last one
+    cuda = False
+    names = {}               # id of a module: (weak reference, name)
+
+
+_state = _State()
+
+
+def _within(phase, domain, name):
+    """Decorator: a call is in this phase, and a range."""
+    def decorate(inner):
+        @functools.wraps(inner)
+        def wrapper(*args, **kwargs):
+            if _is_compiling():
+                return inner(*args, **kwargs)
+            before = _enter(phase)
+            pushed = _push(domain, name) if name else 0
+            try:
+                return inner(*args, **kwargs)
+            finally:
+                if pushed:
+                    _pop(domain)
+                _leave(before)
+        wrapper._stepscope = True
+        return wrapper
+    return decorate
+
+
+def _replace(owner, name, decorate):
+    inner = getattr(owner, name, None)
+    if inner is not None and not getattr(inner, "_stepscope", False):
+        setattr(owner, name, decorate(inner))
+        return inner
+    return None
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+_RESIDENT = _counter("memory rss", "bytes")
+_CUDA = [(_counter("cuda " + shown, "bytes"), key, which) for shown, key, which in (
+    ("allocated", "allocated_bytes", "current"), ("reserved", "reserved_bytes", "current"),
+    ("peak", "allocated_bytes", "peak"))]
+
+
+def _count_memory():
+    _count(_RESIDENT, _resident_bytes())
+    if not _state.cuda:
+        _state.cuda = torch.cuda.is_initialized()
+        if _state.cuda:
+            _fact("torch.cuda", 1)
+    if _state.cuda:
+        stats = torch._C._cuda_memoryStats(torch.cuda.current_device())
+        for counter, key, which in _CUDA:
+            _count(counter, stats[key]["all"][which])
+
+
+def _end_of_step():
+    _state.updates += 1
+    _step()
+    _look_for_late_modules()
+    if _recording():
+        _count_memory()
+
+
+def _is_boundary(optimizer):
+    known = _state.optimizer() if _state.optimizer is not None else None
+    wanted = _state.optimizer_wanted
+    if known is None and wanted in (None, type(optimizer).__name__):
+        _state.optimizer = weakref.ref(optimizer)
+        _claim()
+        _fact_text("torch.steps", "optimizer " + type(optimizer).__name__)
+        known = optimizer
+    return known is optimizer
+
+
+def _hook_step(step):
+    @functools.wraps(step)
+    def wrapper(self, *args, **kwargs):
+        if _is_compiling() or _state.in_optimizer:
+            return step(self, *args, **kwargs)
+        ends = _is_boundary(self)
+        before = _enter(_OPTIMIZER)
+        _state.in_optimizer += 1
+        try:
+            return step(self, *args, **kwargs)
+        finally:
+            _state.in_optimizer -= 1
+            _leave(before)
+            if ends:
+                _end_of_step()
+    wrapper._stepscope = True
+    return wrapper
+
+
+def _hook_optimizers():
+    optimizer = torch.optim.Optimizer
+    name = next((one for one in ("_patch_step_function", "_hook_for_profile")
+                 if hasattr(optimizer, one)), None)
+    if name is None:
+        return
+
+    def decorate(inner):
+        @functools.wraps(inner)
+        def wrapper(self, *args, **kwargs):
+            result = inner(self, *args, **kwargs)
+            step = type(self).step
+            if not getattr(step, "_stepscope", False):
+                hooked = _hook_step(step)
+                hooked.hooked = True  # torch's own mark: it is wrapped for the profiler already
+                type(self).step = hooked
+            return result
+        wrapper._stepscope = True
+        return wrapper
+    _replace(optimizer, name, decorate)
+
+
+def _hook_scaler(scaler):
+    """A scaler leaves out updates whose gradients overflowed: they are steps all the same."""
+    def decorate(inner):
+        @functools.wraps(inner)
+        def wrapper(self, optimizer, *args, **kwargs):
+            seen = _state.updates
+            try:
+                return inner(self, optimizer, *args, **kwargs)
+            finally:
+                if _state.updates == seen and _is_boundary(optimizer):
+                    _mark(_TRAINING, _name("update skipped"))
+                    _end_of_step()
+        wrapper._stepscope = True
+        return wrapper
+    if "step" in vars(scaler):
+        _replace(scaler, "step", decorate)
+
+
+# --- forward, backward ----------------------------------------------------------------------------
+
+def _name_of(module):
+    known = _state.names.get(id(module))
+    if known is not None and known[0]() is module:
+        return known[1]
+    return _know(module, type(module).__name__)
+
+
+def _know(module, shown):
+    number = id(module)
+    name = _name(shown)
+    _state.names[number] = (weakref.ref(module, lambda _: _state.names.pop(number, None)), name)
+    return name
+
+
+def _know_all(root):
+    """A model that is met first: its modules get the names by which its author knows them."""
+    _know(root, type(root).__name__)
+    for path, module in root.named_modules():
+        if path and path.count(".") <= _depth:
+            _know(module, f"{path} ({type(module).__name__})")
+
+
+def _phase_of(module):
+    """Of the outermost module."""
+    if _phase() == _BACKWARD:
+        return None  # activations are computed again
+    if not _has_gradients():
+        return _EVALUATION
+    if not module.training and not _state.trains_in_eval_mode:
+        _state.unproven_eval = True
+        return _EVALUATION
+    return _FORWARD
+
+
+def _hook_modules():
+    inner = torch.nn.Module.__call__
+
+    @functools.wraps(inner)
+    def __call__(self, *args, **kwargs):
+        if _is_compiling():
+            return inner(self, *args, **kwargs)
+        depth = _module_enter()
+        if depth < 0:
+            try:
+                return inner(self, *args, **kwargs)
+            finally:
+                _module_leave()
+        before = -1
+        if depth == 0:
+            if id(self) not in _state.names:
+                _know_all(self)
+            phase = _phase_of(self)
+            if phase is not None:
+                _begin()
+                before = _enter(phase)
+        pushed = _push(_MODULES, _name_of(self)) if _depth >= 0 else 0
+        try:
+            return inner(self, *args, **kwargs)
+        finally:
+            if pushed:
+                _pop(_MODULES)
+            if before >= 0:
+                _leave(before)
+            _module_leave()
+    torch.nn.Module.__call__ = __call__
+
+
+def _hook_backward(inner):
+    @functools.wraps(inner)
+    def wrapper(*args, **kwargs):
+        if _is_compiling():
+            return inner(*args, **kwargs)
+        if _state.unproven_eval:
+            _state.trains_in_eval_mode = True  # what ran in eval mode was a training's forward
+        before = _enter(_BACKWARD)
+        try:
+            return inner(*args, **kwargs)
+        finally:
+            _leave(before)
+    wrapper._stepscope = True
+    return wrapper
+
+
+# --- data loading ---------------------------------------------------------------------------------
+
+_NEXT, _FETCH, _COLLATE = map(_name, ("next", "fetch", "collate"))
+_READY = _counter("dataloader ready batches", "")
+
+
+def _ready_batches(iterator):
+    """How many wait for the program; None: nobody loads ahead."""
+    tasks = getattr(iterator, "_task_info", None)
+    if tasks is None:
+        return None
+    ready = sum(len(task) == 2 for task in tasks.values())
+    queues = {id(queue): queue for queue in (getattr(iterator, "_data_queue", None),
+                                             getattr(iterator, "_worker_result_queue", None))}
+    for queue in queues.values():
+        try:
+            ready += queue.qsize()
+        except (AttributeError, NotImplementedError, OSError, ValueError):
+            pass
+    return ready
+
+
+def _hook_next(inner):
+    @functools.wraps(inner)
+    def __next__(self):
+        _begin()
+        before = _enter(_DATA)
+        ready = _ready_batches(self)
+        if ready is None:
+            pushed = _push(_LOADING, _NEXT)
+        else:
+            _count(_READY, ready)
+            pushed = _push(_LOADING, _NEXT, ready)
+        try:
+            return inner(self)
+        finally:
+            if pushed:
+                _pop(_LOADING)
+            _leave(before)
+    __next__._stepscope = True
+    return __next__
+
+
+def _tell_loader(loader):
+    told = tuple((key, int(getattr(loader, name, None) or 0)) for key, name in (
+        ("workers", "num_workers"), ("batch_size", "batch_size"),
+        ("prefetch_factor", "prefetch_factor"), ("pin_memory", "pin_memory")))
+    if told != _state.loader:
+        _state.loader = told
+        for key, value in told:
+            _fact("dataloader." + key, value)
+
+
+def _hook_iter(inner):
+    @functools.wraps(inner)
+    def __iter__(self):
+        _begin()
+        _tell_loader(self)
+        before = _enter(_DATA)
+        try:
+            return inner(self)
+        finally:
+            _leave(before)
+    __iter__._stepscope = True
+    return __iter__
+
+
+class _Collate:
+    """A collate function, as a range."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __call__(self, samples):
+        pushed = _push(_LOADING, _COLLATE)
+        try:
+            return self.inner(samples)
+        finally:
+            if pushed:
+                _pop(_LOADING)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+def _hook_fetcher_init(inner):
+    @functools.wraps(inner)
+    def __init__(self, *args, **kwargs):
+        inner(self, *args, **kwargs)
+        if getattr(self, "auto_collation", False) and callable(getattr(self, "collate_fn", None)):
+            self.collate_fn = _Collate(self.collate_fn)
+    __init__._stepscope = True
+    return __init__
+
+
+def _hook_fetch(inner):
+    @functools.wraps(inner)
+    def fetch(self, index):
+        samples = len(index) if getattr(self, "auto_collation", False) else 1
+        pushed = _push(_LOADING, _FETCH, samples)
+        try:
+            return inner(self, index)
+        finally:
+            if pushed:
+                _pop(_LOADING)
+    fetch._stepscope = True
+    return fetch
+
+
+def _hook_worker(inner):
+    try:
+        place = list(inspect.signature(inner).parameters).index("worker_id")
+    except ValueError:
+        return inner
+
+    @functools.wraps(inner)
+    def worker_loop(*args, **kwargs):
+        number = kwargs["worker_id"] if "worker_id" in kwargs else args[place]
+        _thread_name(f"dataloader worker {number}")
+        _fact("dataloader.worker", number)
+        return inner(*args, **kwargs)
+    worker_loop._stepscope = True
+    return worker_loop
+
+
+def _hook_loaders():
+    import torch.utils.data
+    loader = torch.utils.data.dataloader
+    _replace(loader._BaseDataLoaderIter, "__next__", _hook_next)
+    loader._BaseDataLoaderIter.next = loader._BaseDataLoaderIter.__next__
+    _replace(loader.DataLoader, "__iter__", _hook_iter)
+    tools = loader._utils
+    _replace(tools.fetch._BaseDatasetFetcher, "__init__", _hook_fetcher_init)
+    for fetcher in (tools.fetch._MapDatasetFetcher, tools.fetch._IterableDatasetFetcher):
+        _replace(fetcher, "fetch", _hook_fetch)
+    _replace(tools.worker, "_worker_loop", _hook_worker)
+
+
+# --- what comes later, if at all ------------------------------------------------------------------
+
+def _hook_saving(module):
+    for name in ("save", "async_save", "save_file"):
+        _replace(module, name,
+                 _within(_CHECKPOINT, _SAVING, _name(f"{module.__name__}.{name}")))
+
+
+def _hook_collectives(module):
+    both = [module, sys.modules.get("torch.distributed")]
+    for name in _COLLECTIVES:
+        for place in both:
+            inner = getattr(place, name, None)
+            if inner is not None and not getattr(inner, "_stepscope", False):
+                hooked = _within(_COMMUNICATION, 0, 0)(inner)
+                for owner in both:
+                    if getattr(owner, name, None) is inner:
+                        setattr(owner, name, hooked)
+    work = getattr(getattr(torch._C, "_distributed_c10d", None), "Work", None)
+    if work is not None:
+        _replace(work, "wait", _within(_COMMUNICATION, 0, 0))
+
+
+def _hook_compiler(module):
+    """torch._dynamo.callback: told as it begins and ends to compile."""
+    starts = getattr(getattr(module, "callback_handler", None), "start_callbacks", None)
+    ends = getattr(getattr(module, "callback_handler", None), "end_callbacks", None)
+    if not isinstance(starts, list) or not isinstance(ends, list):
+        return
+    name, before = _name("compile"), []
+
+    def start(*_):
+        before.append((_enter(_COMPILE), _push(_COMPILING, name)))
+
+    def end(*_):
+        if before:
+            phase, pushed = before.pop()
+            if pushed:
+                _pop(_COMPILING)
+            _leave(phase)
+    starts.append(start)
+    ends.append(end)
+
+
+def _hook_compile(inner):
+    @functools.wraps(inner)
+    def compile(*args, **kwargs):
+        result = inner(*args, **kwargs)
+        _look_for_late_modules()
+        return result
+    compile._stepscope = True
+    return compile
+
+
+_LATE = {"torch.distributed.distributed_c10d": _hook_collectives,
+         "torch.distributed.checkpoint": _hook_saving,
+         "safetensors.torch": _hook_saving,
+         "torch._dynamo.callback": _hook_compiler}
+
+
+def _look_for_late_modules():
+    for name in list(_LATE):
+        module = sys.modules.get(name)
+        spec = getattr(module, "__spec__", None)
+        if module is not None and not getattr(spec, "_initializing", False):
+            _LATE.pop(name)(module)
+
+
+# --- set-up ---------------------------------------------------------------------------------------
+
+def _try(hook, *args):
+    """A torch that is made otherwise than we know loses a part, not the program."""
+    try:
+        hook(*args)
+    except Exception as error:  # noqa: whatever it is
+        _fact_text("torch.hooks", f"{hook.__name__.strip('_')}: {type(error).__name__}: {error}")
+
+
+def _hook_main():
+    _fact_text("torch.version", str(torch.__version__))
+    why_not = _operators(str(torch.__version__)) if _wanted.get("operators") != "0" else "off"
+    _fact_text("torch.operators", why_not or "callback")
+    _fact("torch.threads", torch.get_num_threads())
+    _fact("torch.interop_threads", torch.get_num_interop_threads())
+
+
+def _hook_functions():
+    saved = torch.save
+    hooked = _within(_CHECKPOINT, _SAVING, _name("torch.save"))(saved)
+    torch.save = torch.serialization.save = hooked
+    for name in ("backward", "grad"):
+        _replace(torch.autograd, name, _hook_backward)
+    if hasattr(torch, "compile"):
+        _replace(torch, "compile", _hook_compile)
+
+
+def _hook_scalers():
+    for module in (getattr(torch, "amp", None), torch.cuda.amp):
+        scaler = getattr(module, "GradScaler", None)
+        if scaler is not None:
+            _hook_scaler(scaler)
+
+
+_wanted = _settings_of(_settings())
+_depth = int(_wanted.get("depth", "2"))
+_state.optimizer_wanted = _wanted.get("optimizer")
+_set_module_depth(_depth)
+for _one in (_hook_main, _hook_loaders, _hook_optimizers, _hook_scalers, _hook_modules,
+             _hook_functions):
+    _try(_one)
+_try(_look_for_late_modules)
+gc.callbacks.append(_collects)

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annot/training.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "annot/automatic.h"
+#include "annot/events.h"
+#include "annot/schedule_text.h"
+#include "annot/steps.h"
+
+enum { MOST_TRIES = 1000 };
+
+static struct ss_steps steps;
+static pid_t steps_pid;    /* a forked child marks its own… */
+static uint32_t schedules; /* …by the schedules that its parent brought */
+
+/* The program speaks for itself: what was found does not count any more. */
+static _Atomic bool has_own_steps, has_own_phases;
+/* The thread that trains, found automatically; none in a forked child that has not claimed it. */
+static _Atomic int32_t trainer_pid, trainer_tid;
+
+static void write_number(enum ss_ring_type type, int64_t number, struct ss_thread *to,
+                         uint64_t stamp)
+{
+    ss_event_write_value(to, stamp, ss_ring_head_word(type, 1, 0, 0, 0), (uint64_t)number,
+                         SS_RING_VALUE_SIGNED);
+}
+
+static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, int64_t number,
+                         uint32_t which)
+{
+    const struct ss_ring_extra more[2] = {{(uint64_t)number, which}, {(uint64_t)steps.batch, 0}};
+    atomic_store_explicit(&ss_process_header->window, which, memory_order_relaxed);
+    atomic_store_explicit(&ss_process_header->action, detail & SS_RING_WINDOW_ACTION,
+                          memory_order_relaxed);
+    ss_ring_write_more(&to->ring, stamp, ss_ring_head_word(SS_RING_WINDOW, 2, 0, detail, 0), more,
+                       2);
+}
+
+/* A window that is cut ends in the step under way; the one that follows may begin with the next. */
+static void write_turn(struct ss_thread *thread, uint64_t stamp,
+                       const struct ss_steps_change *change)
+{
+    unsigned cut = change->cut ? SS_RING_WINDOW_CUT : 0;
+    if (change->cut && change->window != 0 && change->window_step != change->step) {
+        write_window(thread, stamp, SS_SCHEDULE_SKIP | cut, change->step, 0);
+        cut = 0;
+    }
+    write_window(thread, stamp, (unsigned)change->action | cut,
+                 change->window != 0 ? change->window_step : change->step, change->window);
+}
+
+static void follow_fork(void)
+{
+    pid_t pid = getpid();
+    if (steps_pid != pid) {
+        steps_pid = pid;
+        ss_steps_forget(&steps);
+    }
+}
+
+static void write_change(struct ss_thread *thread, uint64_t stamp,
+                         const struct ss_steps_change *change)
+{
+    if (change->begins_epoch) {
+        atomic_store_explicit(&ss_process_header->epoch, change->epoch, memory_order_relaxed);
+        write_number(SS_RING_EPOCH, change->epoch, thread, stamp);
+    }
+    if (change->begins_step) {
+        atomic_store_explicit(&ss_process_header->step, change->step, memory_order_relaxed);
+        write_number(SS_RING_STEP, change->step, thread, stamp);
+    }
+    atomic_store_explicit(&ss_process_header->batch, change->batch, memory_order_relaxed);
+    if (steps.has_schedule) {
+        atomic_store_explicit(&ss_process_header->scheduled, schedules, memory_order_relaxed);
+        atomic_store_explicit(&ss_process_header->steps, (uint32_t)steps.run.steps,
+                              memory_order_relaxed);
+        atomic_store_explicit(&ss_process_header->most_steps, (uint32_t)steps.run.longest,
+                              memory_order_relaxed);
+    }
+    if (change->changes_window) {
+        write_turn(thread, stamp, change);
+    }
+}
+
+/* Counts also while nobody records: who comes later is to see the right number. */
+static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
+{
+    follow_fork();
+    struct ss_steps_wish wish = {mark, number, length, resumed_at};
+    struct ss_steps_change change = ss_steps_mark(&steps, &wish);
+    uint64_t stamp;
+    struct ss_thread *thread = change.busy ? NULL : ss_event_enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        write_change(thread, stamp, &change);
+    }
+}
+
+void ss_training_init(const char *schedule)
+{
+    ss_steps_init(&steps, schedule);
+    steps_pid = getpid();
+}
+
+/* NULL: the schedule is over; "": there is none. */
+static struct ss_steps_change change_schedule(const char *text, const struct ss_schedule *asked)
+{
+    return text == NULL      ? ss_steps_schedule(&steps, NULL)
+           : text[0] == '\0' ? ss_steps_unschedule(&steps)
+                             : ss_steps_schedule(&steps, asked);
+}
+
+/* The recorder looks at `scheduled` before it believes what follows. */
+int ss_training_schedule(const char *text)
+{
+    struct ss_schedule asked = {0};
+    bool is_none = text != NULL && text[0] == '\0';
+    if (text != NULL && !is_none && ss_schedule_parse(text, &asked, NULL) != SS_OK) {
+        return -1;
+    }
+    follow_fork();
+    ss_process_ensure();
+    struct ss_steps_change change = change_schedule(text, &asked);
+    for (int i = 0; change.busy && i < MOST_TRIES; i++) { /* a mark takes less than a microsecond */
+        sched_yield();
+        change = change_schedule(text, &asked);
+    }
+    if (change.busy) {
+        return -2;
+    }
+    schedules = is_none ? 0 : schedules + 1;
+    atomic_store_explicit(&ss_process_header->scheduled, schedules, memory_order_release);
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        write_change(thread, stamp, &change);
+    }
+    return 0;
+}
+
+static void own_steps(void)
+{
+    if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
+        atomic_store_explicit(&has_own_steps, true, memory_order_relaxed);
+    }
+}
+
+void ss_training_step(int64_t number)
+{
+    own_steps();
+    mark_step(SS_STEPS_BEGIN, number, -1, 0);
+}
+
+void ss_training_next_step(int64_t number)
+{
+    own_steps();
+    mark_step(SS_STEPS_NEXT, number, -1, 0);
+}
+
+void ss_training_epoch(int64_t number)
+{
+    mark_step(SS_STEPS_EPOCH, number, -1, 0);
+}
+
+void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
+{
+    mark_step(SS_STEPS_EPOCH, number, length, resumed_at);
+}
+
+/* A window that is open is cut. */
+__attribute__((destructor)) static void on_exit_of_program(void)
+{
+    if (steps.has_schedule && steps_pid == getpid()) {
+        mark_step(SS_STEPS_END, -1, -1, 0);
+    }
+}
+
+static void begin_phase(uint32_t name)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        atomic_store_explicit(&thread->ring.thread->phase, name, memory_order_relaxed);
+        atomic_store_explicit(&ss_process_header->phase, name, memory_order_relaxed);
+        ss_ring_write(&thread->ring, stamp, ss_ring_head_word(SS_RING_PHASE, 0, 0, 0, name));
+    }
+}
+
+void ss_training_phase(uint32_t name)
+{
+    atomic_store_explicit(&has_own_phases, true, memory_order_relaxed);
+    begin_phase(name);
+}
+
+void ss_training_window(unsigned action, int64_t number, uint32_t which)
+{
+    uint64_t stamp;
+    struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
+    if (thread != NULL) {
+        write_window(thread, stamp, action & SS_RING_WINDOW_ACTION, number, which);
+    }
+}
+
+/* --- what nobody wrote into the program ------------------------------------------------------- */
+
+static bool is_trainer(void)
+{
+    return atomic_load_explicit(&trainer_pid, memory_order_relaxed) == getpid() &&
+           atomic_load_explicit(&trainer_tid, memory_order_relaxed) == gettid();
+}
+
+void ss_automatic_claim(void)
+{
+    atomic_store_explicit(&trainer_tid, gettid(), memory_order_relaxed);
+    atomic_store_explicit(&trainer_pid, getpid(), memory_order_relaxed);
+}
+
+void ss_automatic_begin(void)
+{
+    if (steps.step < 0 && is_trainer() &&
+        !atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
+        mark_step(SS_STEPS_BEGIN, 0, -1, 0);
+    }
+}
+
+bool ss_automatic_step(void)
+{
+    bool counts = !atomic_load_explicit(&has_own_steps, memory_order_relaxed);
+    if (counts) {
+        mark_step(SS_STEPS_NEXT, -1, -1, 0);
+    }
+    return counts;
+}
+
+uint32_t ss_automatic_phase(void)
+{
+    return is_trainer() ? atomic_load_explicit(&ss_process_header->phase, memory_order_relaxed) : 0;
+}
+
+int64_t ss_automatic_enter(uint32_t name)
+{
+    if (atomic_load_explicit(&has_own_phases, memory_order_relaxed) || !is_trainer()) {
+        return SS_AUTOMATIC_NOT;
+    }
+    uint32_t before = atomic_load_explicit(&ss_process_header->phase, memory_order_relaxed);
+    if (before != name) {
+        begin_phase(name);
+    }
+    return before;
+}
+
+void ss_automatic_leave(int64_t before)
+{
+    bool counts = before >= 0 && !atomic_load_explicit(&has_own_phases, memory_order_relaxed);
+    if (counts && ss_automatic_phase() != (uint32_t)before) {
+        begin_phase((uint32_t)before);
+    }
+}

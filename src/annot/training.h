@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps, epochs, phases, windows and the schedule of this process: what the program says of its
+ * training, as the runtime's table has it (include/stepscope/stepscope.h). Any thread.
+ */
+#ifndef SS_ANNOT_TRAINING_H
+#define SS_ANNOT_TRAINING_H
+
+#include <stdint.h>
+
+void ss_training_init(const char *schedule); /* once, in the constructor */
+int ss_training_schedule(const char *text);
+void ss_training_step(int64_t number);
+void ss_training_next_step(int64_t number);
+void ss_training_epoch(int64_t number);
+void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at);
+void ss_training_phase(uint32_t name);
+void ss_training_window(unsigned action, int64_t number, uint32_t which);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * preload.so: what LD_PRELOAD brings into every process of a recording. In a Python it listens to
+ * imports and loads libstepscope when torch is among them; everywhere else it does nothing.
+ *
+ * It depends on no library, so that it can be in any process: what it calls is the C library that
+ * the process has, of any age and make. An audit hook is all that a Python lets in before it
+ * starts: no path is changed, and isolated mode (-I) and the absence of site (-S) do not matter.
+ */
+#include <stdatomic.h>
+#include <stddef.h>
+
+#define WEAK __attribute__((weak))
+
+extern void *dlopen(const char *path, int flags) WEAK;
+extern void *dlsym(void *library, const char *name) WEAK;
+extern char *getenv(const char *name) WEAK;
+
+enum { LAZY = 1 }; /* RTLD_LAZY | RTLD_LOCAL of Linux */
+
+typedef int (*audit_hook)(const char *event, void *arguments, void *data);
+
+static void *(*tuple_item)(void *tuple, ptrdiff_t index);
+static const char *(*utf8)(void *text);
+static void (*clear_error)(void);
+
+/* libstepscope's, once something of torch is imported. 1: it wants no more. */
+static int (*on_event)(const char *import);
+
+enum stage { QUIET, LISTENING, DONE };
+static _Atomic int stage;
+
+/* What is imported; NULL: not an import. */
+static const char *import_of(const char *event, void *arguments)
+{
+    static const char import[] = "import";
+    for (size_t i = 0; i < sizeof import; i++) {
+        if (event[i] != import[i]) {
+            return NULL;
+        }
+    }
+    void *module = tuple_item(arguments, 0);
+    const char *name = module != NULL ? utf8(module) : NULL;
+    if (name == NULL) {
+        clear_error();
+    }
+    return name;
+}
+
+static int is_torch(const char *module)
+{
+    static const char torch[] = "torch";
+    size_t i = 0;
+    while (i < sizeof torch - 1 && module[i] == torch[i]) {
+        i++;
+    }
+    return i == sizeof torch - 1 && (module[i] == '\0' || module[i] == '.');
+}
+
+static void load(void)
+{
+    const char *path = getenv("STEPSCOPE_LIBRARY");
+    void *library = path != NULL ? dlopen(path, LAZY) : NULL;
+    if (library != NULL) {
+        *(void **)&on_event = dlsym(library, "stepscope_python_event");
+    }
+    atomic_store_explicit(&stage, on_event != NULL ? LISTENING : DONE, memory_order_release);
+}
+
+/* The thread holds the GIL; without a GIL two may load at once, and find the same. */
+static int hook(const char *event, void *arguments, void *data)
+{
+    (void)data;
+    int now = atomic_load_explicit(&stage, memory_order_acquire);
+    if (now == DONE) {
+        return 0;
+    }
+    const char *module = import_of(event, arguments);
+    if (now == QUIET) {
+        if (module == NULL || !is_torch(module)) {
+            return 0;
+        }
+        load();
+        now = atomic_load_explicit(&stage, memory_order_acquire);
+    }
+    if (now == LISTENING && on_event(module) != 0) {
+        atomic_store_explicit(&stage, DONE, memory_order_release);
+    }
+    return 0;
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+    int (*add_audit_hook)(audit_hook, void *) = NULL;
+    if (dlopen == NULL || dlsym == NULL || getenv == NULL) {
+        return;
+    }
+    *(void **)&add_audit_hook = dlsym(NULL, "PySys_AddAuditHook");
+    *(void **)&tuple_item = dlsym(NULL, "PyTuple_GetItem");
+    *(void **)&utf8 = dlsym(NULL, "PyUnicode_AsUTF8");
+    *(void **)&clear_error = dlsym(NULL, "PyErr_Clear");
+    if (add_audit_hook != NULL && tuple_item != NULL && utf8 != NULL && clear_error != NULL &&
+        getenv("STEPSCOPE_LIBRARY") != NULL) {
+        add_audit_hook(hook, NULL);
+    }
+}

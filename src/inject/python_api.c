@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/python_api.h"
+
+#include <dlfcn.h>
+
+struct ss_python_api ss_python;
+
+static bool find(const char *name, void **function, const char **missing)
+{
+    *function = dlsym(RTLD_DEFAULT, name);
+    *missing = *function == NULL ? name : *missing;
+    return *function != NULL;
+}
+
+bool ss_python_find(const char **missing)
+{
+    void *type_error = NULL;
+    bool found = find("_Py_NoneStruct", (void **)&ss_python.none, missing) &&
+                 find("PyExc_TypeError", &type_error, missing);
+#define SS_PYTHON_FIND(name, result, arguments)                                                    \
+    found = found && find(#name, (void **)&ss_python.name, missing);
+    SS_PYTHON_FUNCTIONS(SS_PYTHON_FIND)
+#undef SS_PYTHON_FIND
+    if (found) {
+        ss_python.type_error = *(ss_python_object **)type_error;
+    }
+    return found;
+}

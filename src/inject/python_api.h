@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions of the Python that this process is: from its limited API, found by name, so that
+ * one build serves every version from 3.8 on, with and without a GIL. Objects are opaque.
+ *
+ * Everything is called with the thread attached to the interpreter.
+ */
+#ifndef SS_INJECT_PYTHON_API_H
+#define SS_INJECT_PYTHON_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ss_python_object ss_python_object;
+typedef ss_python_object *(*ss_python_function)(ss_python_object *self,
+                                                ss_python_object *const *args, ptrdiff_t count);
+
+/* PyMethodDef, with METH_FASTCALL. */
+struct ss_python_method {
+    const char *name;
+    ss_python_function function;
+    int flags;
+    const char *doc;
+};
+enum { SS_PYTHON_FASTCALL = 0x80, SS_PYTHON_FILE_INPUT = 257 };
+
+/* Name, result, arguments. */
+#define SS_PYTHON_FUNCTIONS(F)                                                                     \
+    F(PyCFunction_NewEx, ss_python_object *,                                                       \
+      (struct ss_python_method *, ss_python_object *, ss_python_object *))                         \
+    F(PyDict_New, ss_python_object *, (void))                                                      \
+    F(PyDict_SetItemString, int, (ss_python_object *, const char *, ss_python_object *))           \
+    F(PyDict_GetItemString, ss_python_object *, (ss_python_object *, const char *))                \
+    F(PyErr_Clear, void, (void))                                                                   \
+    F(PyErr_Fetch, void, (ss_python_object **, ss_python_object **, ss_python_object **))          \
+    F(PyErr_Restore, void, (ss_python_object *, ss_python_object *, ss_python_object *))           \
+    F(PyErr_SetString, void, (ss_python_object *, const char *))                                   \
+    F(PyEval_EvalCode, ss_python_object *,                                                         \
+      (ss_python_object *, ss_python_object *, ss_python_object *))                                \
+    F(PyEval_GetBuiltins, ss_python_object *, (void))                                              \
+    F(PyFloat_AsDouble, double, (ss_python_object *))                                              \
+    F(PyImport_GetModuleDict, ss_python_object *, (void))                                          \
+    F(PyImport_ImportModule, ss_python_object *, (const char *))                                   \
+    F(PyLong_AsLongLong, long long, (ss_python_object *))                                          \
+    F(PyLong_FromLongLong, ss_python_object *, (long long))                                        \
+    F(PyObject_GetAttrString, ss_python_object *, (ss_python_object *, const char *))              \
+    F(PyObject_IsTrue, int, (ss_python_object *))                                                  \
+    F(PyObject_Str, ss_python_object *, (ss_python_object *))                                      \
+    F(PyUnicode_AsUTF8, const char *, (ss_python_object *))                                        \
+    F(PyUnicode_FromString, ss_python_object *, (const char *))                                    \
+    F(Py_CompileString, ss_python_object *, (const char *, const char *, int))                     \
+    F(Py_DecRef, void, (ss_python_object *))                                                       \
+    F(Py_IncRef, void, (ss_python_object *))
+
+struct ss_python_api {
+#define SS_PYTHON_MEMBER(name, result, arguments) result(*name) arguments;
+    SS_PYTHON_FUNCTIONS(SS_PYTHON_MEMBER)
+#undef SS_PYTHON_MEMBER
+    ss_python_object *none, *type_error; /* borrowed */
+};
+
+extern struct ss_python_api ss_python;
+
+/* Once, before the others. false: this is no Python that we know how to talk to, and *missing is
+ * the function that it lacks. */
+bool ss_python_find(const char **missing);
+
+static inline ss_python_object *ss_python_none(void)
+{
+    ss_python.Py_IncRef(ss_python.none);
+    return ss_python.none;
+}
+
+#endif

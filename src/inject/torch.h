@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What libstepscope is to PyTorch: it meets torch as a Python imports it (preload.c), hangs itself
+ * into torch's calls by a Python text of its own (python/stepscope/_torch_hooks.py), and records
+ * every operator with a callback of torch's dispatcher, in plain C.
+ *
+ * All of it holds the GIL (is attached), but the operator callback, which any thread may run.
+ */
+#ifndef SS_INJECT_TORCH_H
+#define SS_INJECT_TORCH_H
+
+#include "inject/python_api.h"
+
+/* The text that is run when torch is there. */
+extern const char ss_torch_hooks[];
+
+/* What the text calls: adds the functions to a dict. false: an exception is set. */
+bool ss_torch_add_functions(ss_python_object *globals);
+
+/* Operators from now on, of all threads. NULL, or why not. `version`: of torch, "2.13.0+cpu". */
+const char *ss_torch_operators_start(const char *version);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What python/stepscope/_torch_hooks.py calls. Names, domains and counters are numbers there. */
+#include "inject/torch.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "annot/automatic.h"
+#include "annot/define.h"
+#include "annot/events.h"
+#include "base/env.h"
+
+static bool has_arguments(ptrdiff_t count, ptrdiff_t wanted)
+{
+    if (count != wanted) {
+        ss_python.PyErr_SetString(ss_python.type_error, "wrong number of arguments");
+    }
+    return count == wanted;
+}
+
+static ss_python_object *truth(bool value)
+{
+    return ss_python.PyLong_FromLongLong(value);
+}
+
+/* "" for what is no text, with an exception set. */
+static const char *text_of(ss_python_object *object)
+{
+    const char *text = ss_python.PyUnicode_AsUTF8(object);
+    return text != NULL ? text : "";
+}
+
+static ss_python_object *define_name(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
+    return text != NULL ? ss_python.PyLong_FromLongLong(ss_define_name(text, strlen(text))) : NULL;
+}
+
+static ss_python_object *define_domain(ss_python_object *self, ss_python_object *const *args,
+                                       ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
+    return text != NULL ? ss_python.PyLong_FromLongLong(ss_define_domain(text, strlen(text)))
+                        : NULL;
+}
+
+/* name, unit ("" none) → counter */
+static ss_python_object *define_counter(ss_python_object *self, ss_python_object *const *args,
+                                        ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 2)) {
+        return NULL;
+    }
+    const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
+    const char *unit = text != NULL ? ss_python.PyUnicode_AsUTF8(args[1]) : NULL;
+    if (unit == NULL) {
+        return NULL;
+    }
+    uint32_t name = ss_define_name(text, strlen(text));
+    ss_define_counter(name, unit[0] != '\0' ? ss_define_name(unit, strlen(unit)) : 0,
+                      SS_RING_GAUGE);
+    return ss_python.PyLong_FromLongLong(name);
+}
+
+/* domain, name[, payload]. Truth: it is recorded, and wants a pop. */
+static ss_python_object *push(ss_python_object *self, ss_python_object *const *args,
+                              ptrdiff_t count)
+{
+    (void)self;
+    if (count != 3 && !has_arguments(count, 2)) {
+        return NULL;
+    }
+    uint32_t domain = (uint32_t)ss_python.PyLong_AsLongLong(args[0]);
+    uint32_t name = (uint32_t)ss_python.PyLong_AsLongLong(args[1]);
+    int level;
+    if (count == 3) {
+        struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[2]),
+                                       SS_RING_VALUE_SIGNED};
+        level = ss_event_push_value(domain, name, value);
+    } else {
+        level = ss_event_push(domain, name);
+    }
+    return truth(level >= 0);
+}
+
+static ss_python_object *pop(ss_python_object *self, ss_python_object *const *args, ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    ss_event_pop((uint32_t)ss_python.PyLong_AsLongLong(args[0]));
+    return ss_python_none();
+}
+
+static ss_python_object *mark(ss_python_object *self, ss_python_object *const *args,
+                              ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 2)) {
+        return NULL;
+    }
+    ss_event_mark((uint32_t)ss_python.PyLong_AsLongLong(args[0]),
+                  (uint32_t)ss_python.PyLong_AsLongLong(args[1]), (struct ss_event_value){0});
+    return ss_python_none();
+}
+
+static ss_python_object *count_value(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 2)) {
+        return NULL;
+    }
+    struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[1]),
+                                   SS_RING_VALUE_SIGNED};
+    ss_event_count((uint32_t)ss_python.PyLong_AsLongLong(args[0]), value);
+    return ss_python_none();
+}
+
+/* key, text */
+static ss_python_object *fact_text(ss_python_object *self, ss_python_object *const *args,
+                                   ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 2)) {
+        return NULL;
+    }
+    const char *key = text_of(args[0]), *text = text_of(args[1]);
+    struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
+    ss_event_fact(ss_define_name(key, strlen(key)), value);
+    return ss_python_none();
+}
+
+/* key, number */
+static ss_python_object *fact(ss_python_object *self, ss_python_object *const *args,
+                              ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 2)) {
+        return NULL;
+    }
+    const char *key = text_of(args[0]);
+    struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[1]),
+                                   SS_RING_VALUE_SIGNED};
+    ss_event_fact(ss_define_name(key, strlen(key)), value);
+    return ss_python_none();
+}
+
+static ss_python_object *thread_name(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    const char *text = text_of(args[0]);
+    ss_event_thread_name(gettid(), ss_define_name(text, strlen(text)));
+    return ss_python_none();
+}
+
+static ss_python_object *recording(ss_python_object *self, ss_python_object *const *args,
+                                   ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    return has_arguments(count, 0) ? truth(ss_event_is_on(SS_RING_GATE_ALL)) : NULL;
+}
+
+/* --- steps and phases ------------------------------------------------------------------------ */
+
+static ss_python_object *claim(ss_python_object *self, ss_python_object *const *args,
+                               ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    ss_automatic_claim();
+    return ss_python_none();
+}
+
+static ss_python_object *begin(ss_python_object *self, ss_python_object *const *args,
+                               ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    ss_automatic_begin();
+    return ss_python_none();
+}
+
+static ss_python_object *step(ss_python_object *self, ss_python_object *const *args,
+                              ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    return has_arguments(count, 0) ? truth(ss_automatic_step()) : NULL;
+}
+
+static ss_python_object *enter(ss_python_object *self, ss_python_object *const *args,
+                               ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    uint32_t name = (uint32_t)ss_python.PyLong_AsLongLong(args[0]);
+    return ss_python.PyLong_FromLongLong(ss_automatic_enter(name));
+}
+
+static ss_python_object *leave(ss_python_object *self, ss_python_object *const *args,
+                               ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    ss_automatic_leave(ss_python.PyLong_AsLongLong(args[0]));
+    return ss_python_none();
+}
+
+static ss_python_object *phase(ss_python_object *self, ss_python_object *const *args,
+                               ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    return has_arguments(count, 0) ? ss_python.PyLong_FromLongLong(ss_automatic_phase()) : NULL;
+}
+
+/* --- modules --------------------------------------------------------------------------------- */
+
+static _Thread_local int module_depth;
+static int deepest_module = -1; /* -1: none are recorded */
+
+static ss_python_object *set_module_depth(ss_python_object *self, ss_python_object *const *args,
+                                          ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    deepest_module = (int)ss_python.PyLong_AsLongLong(args[0]);
+    return ss_python_none();
+}
+
+/* A module is called. Its depth, from 0; -1: too deep, nothing is wanted but module_leave. */
+static ss_python_object *module_enter(ss_python_object *self, ss_python_object *const *args,
+                                      ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    (void)count;
+    int depth = module_depth++;
+    return ss_python.PyLong_FromLongLong(depth <= deepest_module || depth == 0 ? depth : -1);
+}
+
+static ss_python_object *module_leave(ss_python_object *self, ss_python_object *const *args,
+                                      ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    (void)count;
+    module_depth--;
+    return ss_python_none();
+}
+
+/* --- what a process holds -------------------------------------------------------------------- */
+
+/* Resident bytes of this process; 0: not known. */
+static ss_python_object *resident_bytes(ss_python_object *self, ss_python_object *const *args,
+                                        ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    char text[128] = "";
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+    if (file >= 0) {
+        close(file);
+    }
+    const char *second = length > 0 ? strchr(text, ' ') : NULL;
+    long long pages = second != NULL ? strtoll(second, NULL, 10) : 0;
+    return ss_python.PyLong_FromLongLong(pages * sysconf(_SC_PAGESIZE));
+}
+
+static ss_python_object *operators(ss_python_object *self, ss_python_object *const *args,
+                                   ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    const char *why_not = ss_torch_operators_start(text_of(args[0]));
+    return ss_python.PyUnicode_FromString(why_not != NULL ? why_not : "");
+}
+
+static ss_python_object *settings(ss_python_object *self, ss_python_object *const *args,
+                                  ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    const char *text = ss_env_get(SS_ENV_STEPSCOPE_TORCH);
+    return ss_python.PyUnicode_FromString(text != NULL ? text : "");
+}
+
+/* collector's callback (gc.callbacks): "start" or "stop", a dict with "generation". The youngest
+ * generation is collected all the time and takes microseconds. */
+static ss_python_object *collects(ss_python_object *self, ss_python_object *const *args,
+                                  ptrdiff_t count)
+{
+    static _Thread_local bool is_open;
+    (void)self;
+    if (!has_arguments(count, 2)) {
+        return NULL;
+    }
+    const char *what = text_of(args[0]);
+    uint32_t domain = ss_define_domain("python.gc", 9);
+    if (strcmp(what, "start") == 0) {
+        ss_python_object *number = ss_python.PyDict_GetItemString(args[1], "generation");
+        long long generation = number != NULL ? ss_python.PyLong_AsLongLong(number) : 0;
+        struct ss_event_value value = {(uint64_t)generation, SS_RING_VALUE_SIGNED};
+        is_open =
+            generation > 0 && ss_event_push_value(domain, ss_define_name("gc", 2), value) >= 0;
+    } else if (is_open) {
+        ss_event_pop(domain);
+        is_open = false;
+    }
+    return ss_python_none();
+}
+
+static struct ss_python_method methods[] = {
+    {"_name", define_name, SS_PYTHON_FASTCALL},
+    {"_domain", define_domain, SS_PYTHON_FASTCALL},
+    {"_counter", define_counter, SS_PYTHON_FASTCALL},
+    {"_push", push, SS_PYTHON_FASTCALL},
+    {"_pop", pop, SS_PYTHON_FASTCALL},
+    {"_mark", mark, SS_PYTHON_FASTCALL},
+    {"_count", count_value, SS_PYTHON_FASTCALL},
+    {"_fact", fact, SS_PYTHON_FASTCALL},
+    {"_fact_text", fact_text, SS_PYTHON_FASTCALL},
+    {"_thread_name", thread_name, SS_PYTHON_FASTCALL},
+    {"_recording", recording, SS_PYTHON_FASTCALL},
+    {"_claim", claim, SS_PYTHON_FASTCALL},
+    {"_begin", begin, SS_PYTHON_FASTCALL},
+    {"_step", step, SS_PYTHON_FASTCALL},
+    {"_enter", enter, SS_PYTHON_FASTCALL},
+    {"_leave", leave, SS_PYTHON_FASTCALL},
+    {"_phase", phase, SS_PYTHON_FASTCALL},
+    {"_set_module_depth", set_module_depth, SS_PYTHON_FASTCALL},
+    {"_module_enter", module_enter, SS_PYTHON_FASTCALL},
+    {"_module_leave", module_leave, SS_PYTHON_FASTCALL},
+    {"_resident_bytes", resident_bytes, SS_PYTHON_FASTCALL},
+    {"_operators", operators, SS_PYTHON_FASTCALL},
+    {"_settings", settings, SS_PYTHON_FASTCALL},
+    {"_collects", collects, SS_PYTHON_FASTCALL},
+};
+
+bool ss_torch_add_functions(ss_python_object *globals)
+{
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        ss_python_object *function = ss_python.PyCFunction_NewEx(&methods[i], NULL, NULL);
+        if (function == NULL ||
+            ss_python.PyDict_SetItemString(globals, methods[i].name, function) != 0) {
+            return false;
+        }
+        ss_python.Py_DecRef(function);
+    }
+    return true;
+}

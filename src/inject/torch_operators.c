@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators, autograd nodes and record_function's scopes, by at::addGlobalCallback of libtorch:
+ * C++, but its argument is a struct of plain members that goes by value, and what its functions get
+ * and return has a fixed place in the ABI. Layouts from ATen/record_function.h, 1.13 to 2.14.
+ */
+#include "inject/torch.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "annot/define.h"
+#include "annot/events.h"
+#include "annot/names.h"
+
+struct record_function; /* at::RecordFunction: its first word is that of a class with virtuals */
+
+enum scope { FUNCTION = 0, BACKWARD_FUNCTION = 1, USER_SCOPE = 7, MOST_SCOPES = 10 };
+
+/* at::RecordFunctionCallback. `start` returns an owning pointer, which C++ has the caller make room
+ * for: a hidden first argument. */
+struct callback {
+    void **(*start)(void **context, const struct record_function *function);
+    void (*end)(const struct record_function *function, void *context);
+    double probability;
+    bool scopes[MOST_SCOPES];
+    bool needs_inputs, needs_outputs, needs_ids;
+};
+
+static const char *(*name_of)(const struct record_function *function);
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+enum { KNOWN_SLOTS = 4096 };
+
+/* By kind: which name a text of this hash was, last time. */
+struct kind {
+    const char *category;
+    _Atomic uint32_t category_name;
+    _Atomic uint16_t known[KNOWN_SLOTS];
+};
+static struct kind kinds[] = {{"operator"}, {"backward"}, {"scope"}};
+enum { OPERATOR, BACKWARD, SCOPE };
+
+static uint32_t domain;
+
+static uint32_t hash_of(const char *text, size_t length)
+{
+    uint64_t hash = length, word = 0;
+    for (; length >= 8; text += 8, length -= 8) {
+        memcpy(&word, text, 8);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    word = 0;
+    memcpy(&word, text, length);
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(hash >> 40) % KNOWN_SLOTS;
+}
+
+static uint32_t define(struct kind *kind, const char *text, size_t length)
+{
+    uint32_t category = atomic_load_explicit(&kind->category_name, memory_order_relaxed);
+    if (category == 0) {
+        category = ss_define_name(kind->category, strlen(kind->category));
+        atomic_store_explicit(&kind->category_name, category, memory_order_relaxed);
+    }
+    return ss_define_styled(ss_define_name(text, length), 0, category);
+}
+
+static uint32_t name_in(struct kind *kind, const char *text)
+{
+    size_t length = strlen(text), known_length;
+    _Atomic uint16_t *slot = &kind->known[hash_of(text, length)];
+    uint32_t name = atomic_load_explicit(slot, memory_order_relaxed);
+    const char *known = name != 0 ? ss_names_text(name, &known_length) : NULL;
+    if (__builtin_expect(
+            known == NULL || known_length != length || memcmp(known, text, length) != 0, 0)) {
+        name = define(kind, text, length);
+        atomic_store_explicit(slot, (uint16_t)name, memory_order_relaxed);
+    }
+    return name;
+}
+_Static_assert(SS_RING_MAX_NAMES <= UINT16_MAX + 1, "a name fits its slot");
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void begin(const struct record_function *function, struct kind *kind)
+{
+    if (ss_event_is_on(SS_RING_GATE_RANGES)) {
+        ss_event_push(domain, name_in(kind, name_of(function)));
+    }
+}
+
+static void **on_operator(void **context, const struct record_function *function)
+{
+    *context = NULL;
+    begin(function, &kinds[OPERATOR]);
+    return context;
+}
+
+static void **on_backward(void **context, const struct record_function *function)
+{
+    *context = NULL;
+    begin(function, &kinds[BACKWARD]);
+    return context;
+}
+
+static void on_end(const struct record_function *function, void *context)
+{
+    (void)function;
+    (void)context;
+    ss_event_pop(domain);
+}
+
+/* Collectives begin on the thread that asks and end on one of the library's: as ranges that any
+ * thread may end, which are found by the object's address. */
+enum { MOST_FAR = 256 };
+static struct far {
+    _Atomic(const struct record_function *) function;
+    _Atomic uint64_t id;
+} far_ranges[MOST_FAR];
+
+static bool is_far(const char *name)
+{
+    static const char *const stems[] = {"gloo:", "nccl:", "mpi:", "ucc:", "xccl:", "c10d::"};
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        if (strncmp(name, stems[i], strlen(stems[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void begin_far(const struct record_function *function, uint32_t name)
+{
+    for (size_t i = 0; i < MOST_FAR; i++) {
+        const struct record_function *expected = NULL;
+        if (atomic_compare_exchange_strong(&far_ranges[i].function, &expected, function)) {
+            atomic_store(&far_ranges[i].id,
+                         ss_event_begin(domain, name, (struct ss_event_value){0}));
+            return;
+        }
+    }
+}
+
+static bool end_far(const struct record_function *function)
+{
+    for (size_t i = 0; i < MOST_FAR; i++) {
+        if (atomic_load(&far_ranges[i].function) == function) {
+            uint64_t id = atomic_load(&far_ranges[i].id);
+            atomic_store(&far_ranges[i].function, NULL);
+            ss_event_end(id);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void **on_scope(void **context, const struct record_function *function)
+{
+    *context = NULL;
+    const char *name = name_of(function);
+    if (is_far(name)) {
+        if (ss_event_is_on(SS_RING_GATE_RANGES)) {
+            begin_far(function, name_in(&kinds[SCOPE], name));
+        }
+    } else {
+        begin(function, &kinds[SCOPE]);
+    }
+    return context;
+}
+
+static void on_scope_end(const struct record_function *function, void *context)
+{
+    if (!end_far(function)) {
+        on_end(function, context);
+    }
+}
+
+/* --- set-up ---------------------------------------------------------------------------------- */
+
+static int find_libtorch(struct dl_phdr_info *object, size_t size, void *found)
+{
+    (void)size;
+    const char *slash = strrchr(object->dlpi_name, '/');
+    static const char stem[] = "libtorch_cpu.so";
+    if (slash == NULL || strncmp(slash + 1, stem, sizeof stem - 1) != 0) {
+        return 0;
+    }
+    *(void **)found = dlopen(object->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
+    return 1;
+}
+
+static bool is_known(const char *version)
+{
+    char *end = NULL;
+    long major = strtol(version, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, NULL, 10) : -1;
+    return (major == 1 && minor == 13) || (major == 2 && minor >= 0 && minor <= 14);
+}
+
+const char *ss_torch_operators_start(const char *version)
+{
+    static char why[160];
+    void *libtorch = NULL;
+    uint64_t (*add)(struct callback) = NULL;
+    if (!is_known(version)) {
+        snprintf(why, sizeof why, "torch %.40s is none of 1.13 to 2.14", version);
+        return why;
+    }
+    dl_iterate_phdr(find_libtorch, &libtorch);
+    if (libtorch == NULL) {
+        return "no libtorch_cpu.so is loaded";
+    }
+    *(void **)&add = dlsym(libtorch, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+    *(void **)&name_of = dlsym(libtorch, "_ZNK2at14RecordFunction4nameEv");
+    if (add == NULL || name_of == NULL) {
+        return "libtorch_cpu.so does not export at::addGlobalCallback";
+    }
+    domain = ss_define_domain("torch", 5);
+    add((struct callback){on_operator, on_end, 1, .scopes[FUNCTION] = true});
+    add((struct callback){on_backward, on_end, 1, .scopes[BACKWARD_FUNCTION] = true});
+    add((struct callback){on_scope, on_scope_end, 1, .scopes[USER_SCOPE] = true});
+    return NULL;
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch programs that know nothing of us: steps, phases, operators, modules, workers."""
+
+import collections
+import json
+import pathlib
+import sys
+
+import pytest
+
+WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_training.py"
+pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+def record(stepscope, tmp_path, *arguments, options=(), workload=WORKLOAD):
+    """What the program says, and the report's JSON of the recording."""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", *options, "-o", trace, "--", sys.executable, workload,
+                     *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), trace
+
+
+def report(stepscope, trace, by):
+    """The rows of a table."""
+    done = stepscope("report", "--format", "json", "--by", by, "--num-rows", "all", trace)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["tables"][0]["rows"]
+
+
+def ranges(stepscope, trace, domain):
+    """{name: (count, total_ns)} of one domain, over all paths."""
+    found = collections.defaultdict(lambda: [0, 0])
+    for row in report(stepscope, trace, "range"):
+        if row["domain"] == domain:
+            entry = found[row["name"]]
+            entry[0] += row["count"]
+            entry[1] += row["total_ns"]
+    return {name: tuple(entry) for name, entry in found.items()}
+
+
+def test_steps_and_phases_need_no_code(stepscope, tmp_path):
+    said, trace = record(stepscope, tmp_path, "--steps", "12", "--evaluate", "--save",
+                         tmp_path / "net.pt")
+    phases = {row["phase"]: row for row in report(stepscope, trace, "phase")}
+    assert {"data", "forward", "backward", "optimizer"} <= set(phases)
+    steps = report(stepscope, trace, "step")
+    whole = [row for row in steps if row["kind"] != "cut"]
+    assert len(whole) == said["updates"] == 12
+    for row in whole:
+        parts = sum(value for key, value in row.items()
+                    if key.endswith("_ns") and key not in ("begin_ns", "duration_ns"))
+        assert parts == row["duration_ns"]
+    assert ranges(stepscope, trace, "torch.module")["Net"][0] == 13
+    assert ranges(stepscope, trace, "torch.checkpoint")["torch.save"][0] == 1
+
+
+def test_a_recording_may_leave_torch_alone(stepscope, tmp_path):
+    said, trace = record(stepscope, tmp_path, options=["--no-torch"])
+    assert said["updates"] == 12
+    assert not ranges(stepscope, trace, "torch")
