@@ -2,6 +2,7 @@
 #include "source/annot.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 enum {
     BATCH = 256,
@@ -41,6 +42,7 @@ struct ss_annot {
     const struct ss_stamp_clock *clock;
     struct ss_annot_sink sink;
     uint64_t since_ns, now_ns;
+    uint64_t newest_ns; /* what is read now was written before */
     struct ss_vec_of(struct lane) lanes;
     struct ss_vec_of(struct style) names;
     struct ss_vec_of(char) texts;
@@ -235,7 +237,7 @@ static void take_line(const struct ss_annot *annot, const struct ss_ring_record 
 static uint64_t past_time_of(const struct ss_annot *annot, uint64_t stamp)
 {
     uint64_t time_ns = time_of(annot, stamp);
-    return time_ns < annot->now_ns ? time_ns : annot->now_ns;
+    return time_ns < annot->newest_ns ? time_ns : annot->newest_ns;
 }
 
 /* What happened before it was told has its stamp in the last continuation. */
@@ -358,6 +360,9 @@ static void drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
     while (left > 0 &&
            (got = ss_ring_consumer_read(&annot->ring, number, records, BATCH, is_final)) > 0) {
         ss_ring_consumer_define(&annot->ring, on_define, annot);
+        /* The program goes on writing while it is read, which may take long. */
+        uint64_t read_ns = ss_clock_monotonic_ns();
+        annot->newest_ns = read_ns > annot->now_ns ? read_ns : annot->now_ns;
         for (size_t i = 0; i < got; i++) {
             on_record(annot, number, &records[i]);
         }

@@ -214,8 +214,22 @@ static void test_time_stays_in_order_and_in_the_recording(void **state)
     push(&bench, 100, 0, 0, 1);
     pop(&bench, 90, 0, 1); /* a signal handler's, stamped before what it interrupted */
     push(&bench, UINT64_MAX, 0, 0, 2);
+    ss_annot_drain(bench.annot, INT64_MAX); /* which no clock here has reached */
+    assert_string_equal(bench.log, "+1@100 -0@100 +2@9223372036854775807");
+    close_bench(&bench);
+}
+
+/* Reading takes its time, and the program goes on. */
+static void test_what_is_written_while_it_is_read_keeps_its_time(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    push(&bench, 900, 0, 0, 1);
+    pop(&bench, 1100, 0, 1);
+    push(&bench, 1200, 0, 0, 2);
     ss_annot_drain(bench.annot, 1000);
-    assert_string_equal(bench.log, "+1@100 -0@100 +2@1000");
+    assert_string_equal(bench.log, "+1@900 -0@1100 +2@1200");
     close_bench(&bench);
 }
 
@@ -332,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_what_is_open_at_the_end_is_flagged),
         cmocka_unit_test(test_ended_threads_leave_nothing_open),
         cmocka_unit_test(test_time_stays_in_order_and_in_the_recording),
+        cmocka_unit_test(test_what_is_written_while_it_is_read_keeps_its_time),
         cmocka_unit_test(test_inventions_are_dropped),
         cmocka_unit_test(test_lines_of_functions),
         cmocka_unit_test(test_labels_of_samples),
