@@ -65,9 +65,9 @@ bool ss_path_is_native(struct ss_strview path)
  * user's exec(): only names that cannot be the user's are given away. */
 static enum ss_code_origin origin_of_made_up(struct ss_strview path)
 {
-    static const char *const of_packages[] = {"<decorator-gen",   "<__array_function__",
-                                              "<attrs generated", "<eval_with_key>",
-                                              "<makefun-gen",     "<boltons."};
+    static const char *const of_packages[] = {
+        "<decorator-gen", "<__array_function__", "<attrs generated", "<eval_with_key>",
+        "<makefun-gen",   "<boltons.",           "<stepscope "};
     if (starts_with(path, "<frozen ")) {
         return SS_ORIGIN_STDLIB;
     }
@@ -82,7 +82,8 @@ static enum ss_code_origin origin_of_made_up(struct ss_strview path)
 static bool has_package_folder(struct ss_strview path)
 {
     return contains(path, "/site-packages/") || contains(path, "/dist-packages/") ||
-           starts_with(path, "site-packages/") || starts_with(path, "dist-packages/");
+           starts_with(path, "site-packages/") || starts_with(path, "dist-packages/") ||
+           contains(path, "/stepscope/integrations/"); /* wherever it lies, it is not the user's */
 }
 
 /* Is the path, seen from a library folder, a module of the standard library? "asyncio/tasks.py"

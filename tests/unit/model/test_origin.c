@@ -33,6 +33,8 @@ static void test_full_paths(void **state)
     check_path("/usr/lib/python3.11/threading.py", SS_ORIGIN_STDLIB);
     check_path("/usr/lib64/python3.9/asyncio/events.py", SS_ORIGIN_STDLIB);
     check_path("/opt/conda/lib/python3.10/site-packages/torch/nn/functional.py", SS_ORIGIN_PACKAGE);
+    check_path("/home/me/src/stepscope/integrations/lightning.py", SS_ORIGIN_PACKAGE);
+    check_path("<stepscope torch>", SS_ORIGIN_PACKAGE);
     check_path("/usr/lib/python3/dist-packages/numpy/core.py", SS_ORIGIN_PACKAGE);
     check_path("/src/cpython/Lib/queue.py", SS_ORIGIN_STDLIB);
     check_path("/home/u/Lib/mine.py", SS_ORIGIN_USER);
