@@ -70,7 +70,7 @@ void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selec
                           const struct ss_steps_options *options);
 void ss_step_summary_fini(struct ss_step_summary *summary);
 
-/* Finds the line of each phase but "other". Belongs to ss_step_summary_init. */
+/* Finds the line of each phase. Belongs to ss_step_summary_init. */
 void ss_phase_lines_find(struct ss_step_summary *summary, const struct ss_selection *selection);
 
 /* "data"; "other" for the rest of the step. */

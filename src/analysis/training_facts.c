@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/training_facts.h"
 
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/distribution.h"
+#include "analysis/ranges.h"
+#include "base/alloc.h"
 
 const char *const ss_training_tracks[] = {
     /* Domains of ranges. */
@@ -10,3 +15,662 @@ const char *const ss_training_tracks[] = {
     "dataloader ready batches", "memory rss", "cuda allocated", "cuda reserved", "cuda peak",
     /* Of the machine: CPU/busy and pressure/cpu some. */
     "busy", "cpu some", NULL};
+
+/* --- notes and attributes -------------------------------------------------------------------- */
+
+/* Behind "key = "; NULL where the note is of another key. */
+static const char *value_of(const struct ss_model *model, const struct ss_model_note *note,
+                            const char *key)
+{
+    size_t length = strlen(key);
+    const char *text = ss_model_text(model, note->text);
+    bool same = strcmp(ss_model_text(model, note->kind), "fact") == 0 &&
+                strncmp(text, key, length) == 0 && strncmp(text + length, " = ", 3) == 0;
+    return same ? text + length + 3 : NULL;
+}
+
+/* The first that a trainer told; NULL: none. */
+static const char *fact_text(const struct ss_training_facts *facts, const char *key)
+{
+    for (size_t i = 0; i < facts->model->notes.count; i++) {
+        const struct ss_model_note *note = &facts->model->notes.data[i];
+        const char *text = value_of(facts->model, note, key);
+        if (text != NULL && ss_training_has_steps(facts, note->process)) {
+            return text;
+        }
+    }
+    return NULL;
+}
+
+static int64_t fact_number(const struct ss_training_facts *facts, const char *key)
+{
+    const char *text = fact_text(facts, key);
+    return text != NULL ? strtoll(text, NULL, 10) : -1;
+}
+
+/* Usual steps of the process that ended in [from, to). */
+static size_t steps_ended(const struct ss_step_summary *steps, uint32_t process, uint64_t from_ns,
+                          uint64_t to_ns)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < steps->steps.count; i++) {
+        const struct ss_step *step = &steps->steps.data[i];
+        count += step->process == process && step->kind == SS_STEP_USUAL &&
+                 step->end_ns >= from_ns && step->end_ns < to_ns;
+    }
+    return count;
+}
+
+/* When the same process told the key next. */
+static uint64_t told_again_ns(const struct ss_model *model, const struct ss_model_note *note,
+                              const char *key)
+{
+    uint64_t next_ns = UINT64_MAX;
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *other = &model->notes.data[i];
+        if (other->process == note->process && other->time_ns > note->time_ns &&
+            other->time_ns < next_ns && value_of(model, other, key) != NULL) {
+            next_ns = other->time_ns;
+        }
+    }
+    return next_ns;
+}
+
+/* Of what loaders told, that of the one which most steps followed on: a program has others too,
+ * for its validation. Many notes are those of many epochs: the last ones do. */
+static int64_t loader_number(const struct ss_training_facts *facts, const char *key)
+{
+    enum { MOST_NOTES = 64 };
+    const struct ss_model *model = facts->model;
+    int64_t number = -1;
+    size_t most = 0, looked_at = 0;
+    for (size_t i = model->notes.count; i-- > 0 && looked_at < MOST_NOTES;) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        const char *text = value_of(model, note, key);
+        if (text == NULL || !ss_training_has_steps(facts, note->process)) {
+            continue;
+        }
+        looked_at++;
+        size_t steps = steps_ended(facts->steps, note->process, note->time_ns,
+                                   told_again_ns(model, note, key));
+        if (number < 0 || steps > most) {
+            most = steps;
+            number = strtoll(text, NULL, 10);
+        }
+    }
+    return number;
+}
+
+static uint64_t core_count(const struct ss_model *model)
+{
+    uint64_t cores = 0;
+    for (size_t i = 0; i < model->attributes.count; i++) {
+        const struct ss_model_attribute *attribute = &model->attributes.data[i];
+        if (attribute->is_integer && attribute->integer > 0 &&
+            strcmp(ss_model_text(model, attribute->key), "cpu_count") == 0) {
+            cores = (uint64_t)attribute->integer;
+        }
+    }
+    return cores;
+}
+
+/* No source records kernels yet whose name would not begin so. */
+static bool has_kernels(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->sources.count; i++) {
+        const char *name = ss_model_text(model, model->sources.data[i].name);
+        if (model->sources.data[i].status == SS_SOURCE_RAN &&
+            (strncmp(name, "cuda", 4) == 0 || strncmp(name, "gpu", 3) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *known(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static void take_notes(struct ss_training_facts *facts)
+{
+    facts->torch_version = known(fact_text(facts, "torch.version"));
+    facts->operator_source = known(fact_text(facts, "torch.operators"));
+    facts->step_source = known(fact_text(facts, "torch.steps"));
+    facts->threads = fact_number(facts, "torch.threads");
+    facts->uses_cuda = fact_number(facts, "torch.cuda") > 0;
+    facts->records_gpu = has_kernels(facts->model);
+    facts->workers = loader_number(facts, "dataloader.workers");
+    facts->batch_size = loader_number(facts, "dataloader.batch_size");
+    facts->cores = core_count(facts->model);
+}
+
+/* --- when steps ran -------------------------------------------------------------------------- */
+
+struct span {
+    uint32_t process;
+    enum ss_step_kind kind;
+    uint64_t begin_ns, end_ns;
+    uint64_t before_ns;        /* of usual steps of its process */
+    uint64_t first_forward_ns; /* or its end */
+    size_t number;             /* in its process */
+};
+
+struct part {
+    uint32_t process;
+    bool is_forward;
+    uint64_t begin_ns, end_ns;
+};
+
+struct parts ss_vec_of(struct part);
+
+struct looking {
+    struct ss_training_facts *facts;
+    const struct ss_model *model;
+    struct span *spans; /* all steps, by process, then by begin */
+    size_t span_count;
+    struct parts parts; /* phases, by process, then by begin */
+    struct ss_vec_of(uint64_t) operator_ns;
+    bool *reads_value; /* by name of the model */
+    uint64_t all_after_third, all_but_warm_up;
+};
+
+static int compare_parts(const void *left, const void *right)
+{
+    const struct part *a = left, *b = right;
+    if (a->process != b->process) {
+        return a->process < b->process ? -1 : 1;
+    }
+    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+static const char *name_of(const struct ss_model *model, const struct ss_model_range *range)
+{
+    return ss_model_text(model, model->names.data[model->paths.data[range->path].name].text);
+}
+
+static void collect_parts(struct looking *looking, const struct ss_selection *selection)
+{
+    const struct ss_model *model = looking->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *track = &model->tracks.data[range->track];
+        if (track->kind == SS_TRACK_PHASES && ss_selection_has_track(selection, range->track)) {
+            ss_vec_push(&looking->parts,
+                        (struct part){.process = track->process,
+                                      .is_forward = strcmp(name_of(model, range), "forward") == 0,
+                                      .begin_ns = range->begin_ns,
+                                      .end_ns = range->end_ns});
+        }
+    }
+    if (looking->parts.count > 0) {
+        qsort(looking->parts.data, looking->parts.count, sizeof *looking->parts.data,
+              compare_parts);
+    }
+}
+
+/* The first part of the process that begins at this time or later. */
+static size_t part_from(const struct looking *looking, uint32_t process, uint64_t time_ns)
+{
+    const struct part wanted = {.process = process, .begin_ns = time_ns};
+    size_t low = 0, high = looking->parts.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = compare_parts(&looking->parts.data[middle], &wanted) < 0;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low;
+}
+
+/* Sets where the first forward of the step begins; returns the time before it in no phase. */
+static uint64_t look_before_forward(const struct looking *looking, struct span *span)
+{
+    uint64_t free_ns = 0, at_ns = span->begin_ns;
+    size_t i = part_from(looking, span->process, span->begin_ns);
+    const struct part *before = i > 0 ? &looking->parts.data[i - 1] : NULL;
+    if (before != NULL && before->process == span->process && before->end_ns > at_ns) {
+        at_ns = before->end_ns; /* it goes on over the step's begin */
+    }
+    for (; i < looking->parts.count; i++) {
+        const struct part *part = &looking->parts.data[i];
+        if (part->process != span->process || part->begin_ns >= span->end_ns) {
+            break;
+        }
+        free_ns += part->begin_ns > at_ns ? part->begin_ns - at_ns : 0;
+        if (part->is_forward) {
+            span->first_forward_ns = part->begin_ns;
+            return free_ns;
+        }
+        at_ns = part->end_ns > at_ns ? part->end_ns : at_ns;
+    }
+    span->first_forward_ns = span->begin_ns;
+    return 0; /* no forward to be before */
+}
+
+static bool is_in_phase(const struct looking *looking, uint32_t process, uint64_t time_ns)
+{
+    size_t next = part_from(looking, process, time_ns + 1);
+    const struct part *part = next > 0 ? &looking->parts.data[next - 1] : NULL;
+    return part != NULL && part->process == process && time_ns < part->end_ns;
+}
+
+static void list_spans(struct looking *looking)
+{
+    const struct ss_step_summary *steps = looking->facts->steps;
+    uint64_t before_ns = 0, free_ns = 0;
+    looking->span_count = steps->steps.count;
+    looking->spans = ss_alloc_zero(steps->steps.count + 1, sizeof *looking->spans);
+    for (size_t i = 0; i < steps->steps.count; i++) {
+        const struct ss_step *step = &steps->steps.data[i];
+        struct span *span = &looking->spans[i];
+        bool is_first = i == 0 || step->process != span[-1].process;
+        before_ns = is_first ? 0 : before_ns;
+        *span = (struct span){.process = step->process,
+                              .kind = step->kind,
+                              .begin_ns = step->begin_ns,
+                              .end_ns = step->end_ns,
+                              .before_ns = before_ns,
+                              .number = is_first ? 0 : span[-1].number + 1};
+        looking->all_after_third += span->number > 2 && step->kind != SS_STEP_CUT;
+        looking->all_but_warm_up += step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER;
+        if (step->kind == SS_STEP_USUAL) {
+            before_ns += step->end_ns - step->begin_ns;
+            free_ns += look_before_forward(looking, span);
+        }
+    }
+    looking->facts->before_forward_ns = free_ns; /* a sum, for now */
+}
+
+/* The last step of the process that began until then; NULL: none. */
+static const struct span *last_span(const struct looking *looking, uint32_t process,
+                                    uint64_t time_ns)
+{
+    size_t low = 0, high = looking->span_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct span *span = &looking->spans[middle];
+        bool is_before =
+            span->process != process ? span->process < process : span->begin_ns <= time_ns;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    const struct span *span = low > 0 ? &looking->spans[low - 1] : NULL;
+    return span != NULL && span->process == process ? span : NULL;
+}
+
+/* The step that was under way then; NULL: none. */
+static const struct span *span_at(const struct looking *looking, uint32_t process, uint64_t time_ns)
+{
+    const struct span *span = last_span(looking, process, time_ns);
+    return span != NULL && time_ns < span->end_ns ? span : NULL;
+}
+
+static const struct span *usual_at(const struct looking *looking, uint32_t process,
+                                   uint64_t time_ns)
+{
+    const struct span *span = span_at(looking, process, time_ns);
+    return span != NULL && span->kind == SS_STEP_USUAL ? span : NULL;
+}
+
+/* Time of usual steps of the process until then. */
+static uint64_t usual_until(const struct looking *looking, uint32_t process, uint64_t time_ns)
+{
+    const struct span *span = last_span(looking, process, time_ns);
+    if (span == NULL || span->kind != SS_STEP_USUAL) {
+        return span == NULL ? 0 : span->before_ns;
+    }
+    return span->before_ns + (time_ns < span->end_ns ? time_ns : span->end_ns) - span->begin_ns;
+}
+
+bool ss_training_has_steps(const struct ss_training_facts *facts, uint32_t process)
+{
+    size_t low = 0, high = facts->steps->steps.count;
+    while (low < high) { /* they are ordered by process */
+        size_t middle = low + (high - low) / 2;
+        bool is_before = facts->steps->steps.data[middle].process < process;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low < facts->steps->steps.count && facts->steps->steps.data[low].process == process;
+}
+
+/* The process itself, or the one above it that has steps; 0: none. */
+static uint32_t trainer_of(const struct ss_training_facts *facts, uint32_t process)
+{
+    while (process != 0 && !ss_training_has_steps(facts, process)) {
+        process = facts->model->processes.data[process].parent;
+    }
+    return process;
+}
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+/* What Python does between two operators that read values, at most: more is no loop of reads. */
+enum { MOST_BETWEEN_READS_NS = 200000, MOST_BEFORE_READ_NS = 50000 };
+
+static bool reads_value(const char *name)
+{
+    return strcmp(name, "aten::item") == 0 || strcmp(name, "aten::_local_scalar_dense") == 0 ||
+           strcmp(name, "aten::is_nonzero") == 0;
+}
+
+static void find_reading_names(struct looking *looking)
+{
+    const struct ss_model *model = looking->model;
+    looking->reads_value = ss_alloc_zero(model->names.count + 1, sizeof *looking->reads_value);
+    for (size_t i = 0; i < model->names.count; i++) {
+        looking->reads_value[i] = reads_value(ss_model_text(model, model->names.data[i].text));
+    }
+}
+
+/* The operators of one thread, in order. */
+struct operators {
+    uint32_t track;
+    uint32_t process;
+    bool is_main;
+    uint64_t end_ns;      /* of the last outermost one */
+    uint64_t read_end_ns; /* of the last that read a value; 0: none */
+};
+
+/* With the Python that led to it: back to the last read when they come in a row. */
+static void take_read(struct ss_training_facts *facts, const struct operators *of,
+                      uint64_t begin_ns, uint64_t end_ns)
+{
+    bool in_a_row = of->read_end_ns != 0 && begin_ns - of->read_end_ns <= MOST_BETWEEN_READS_NS;
+    uint64_t earliest_ns =
+        begin_ns > MOST_BEFORE_READ_NS ? begin_ns - MOST_BEFORE_READ_NS : begin_ns;
+    uint64_t from_ns = in_a_row ? of->read_end_ns : of->end_ns;
+    from_ns = in_a_row || from_ns > earliest_ns ? from_ns : earliest_ns;
+    facts->reads += 1; /* sums, for now */
+    facts->reads_ns += end_ns - from_ns;
+}
+
+static void take_operator(struct looking *looking, struct operators *of,
+                          const struct ss_model_range *range)
+{
+    struct ss_training_facts *facts = looking->facts;
+    const struct ss_model *model = looking->model;
+    uint32_t name = model->paths.data[range->path].name;
+    if (!of->is_main || range->begin_ns < of->end_ns ||
+        strcmp(ss_model_text(model, model->names.data[name].category), "operator") != 0) {
+        return; /* within another one, or none */
+    }
+    const struct span *span = usual_at(looking, of->process, range->begin_ns);
+    if (span != NULL) {
+        uint64_t end_ns = range->end_ns < span->end_ns ? range->end_ns : span->end_ns;
+        uint64_t ns = end_ns - range->begin_ns;
+        facts->operators++;
+        facts->operators_ns += ns;
+        ss_vec_push(&looking->operator_ns, ns);
+        if (range->begin_ns < span->first_forward_ns &&
+            !is_in_phase(looking, of->process, range->begin_ns)) {
+            facts->before_forward_ns -=
+                ns < facts->before_forward_ns ? ns : facts->before_forward_ns;
+        }
+        if (looking->reads_value[name]) {
+            take_read(facts, of, range->begin_ns, end_ns);
+        }
+    }
+    if (looking->reads_value[name]) {
+        of->read_end_ns = range->end_ns;
+    }
+    of->end_ns = range->end_ns;
+}
+
+/* --- batches --------------------------------------------------------------------------------- */
+
+static bool has_payload(const struct ss_model *model, const struct ss_model_range *range,
+                        int64_t *number)
+{
+    const struct ss_model_payload *payload = &model->payloads.data[range->payload];
+    *number = payload->integer;
+    return range->payload != 0 && (payload->type == SS_VALUE_INT || payload->type == SS_VALUE_UINT);
+}
+
+struct fetches {
+    uint64_t ns, collate_ns; /* of all batches of all workers */
+    uint64_t in_steps_ns;    /* of them, what usual steps cover */
+};
+
+static void take_of_worker(struct looking *looking, uint32_t trainer,
+                           const struct ss_model_range *range, bool is_fetch,
+                           struct fetches *workers)
+{
+    uint64_t ns = range->end_ns - range->begin_ns;
+    uint64_t from_ns = usual_until(looking, trainer, range->begin_ns);
+    uint64_t to_ns = usual_until(looking, trainer, range->end_ns);
+    if (to_ns <= from_ns) {
+        return;
+    }
+    if (is_fetch) {
+        looking->facts->worker_batches++;
+        workers->ns += ns;
+        workers->in_steps_ns += to_ns - from_ns;
+    } else {
+        workers->collate_ns += ns;
+    }
+}
+
+/* With 0 workers the trainer fetches, between asking for a batch and having it. */
+static void take_data(struct looking *looking, uint32_t process, const struct ss_model_range *range,
+                      struct fetches *workers)
+{
+    struct ss_training_facts *facts = looking->facts;
+    const char *name = name_of(looking->model, range);
+    bool is_fetch = strcmp(name, "fetch") == 0, is_collate = strcmp(name, "collate") == 0;
+    uint32_t trainer = trainer_of(facts, process);
+    int64_t ready;
+    if (trainer != process) {
+        if (trainer != 0 && (is_fetch || is_collate)) {
+            take_of_worker(looking, trainer, range, is_fetch, workers);
+        }
+        return;
+    }
+    if (usual_at(looking, process, range->begin_ns) == NULL) {
+        return;
+    }
+    facts->fetch_ns += is_fetch ? range->end_ns - range->begin_ns : 0; /* sums, for now */
+    facts->fetch_collate_ns += is_collate ? range->end_ns - range->begin_ns : 0;
+    if (strcmp(name, "next") == 0 && has_payload(looking->model, range, &ready)) {
+        facts->nexts++;
+        facts->empty_nexts += ready <= 0;
+    }
+}
+
+/* --- what interrupts ------------------------------------------------------------------------- */
+
+static void take_interruption(struct looking *looking, const char *domain, uint32_t process,
+                              bool is_main, const struct ss_model_range *range, uint32_t *last_step)
+{
+    struct ss_training_facts *facts = looking->facts;
+    const struct span *span = last_span(looking, process, range->begin_ns);
+    uint64_t ns = range->end_ns - range->begin_ns;
+    bool is_outermost = looking->model->paths.data[range->path].depth == 1;
+    if (span == NULL || !is_outermost) {
+        return; /* before the first step */
+    }
+    bool is_last = span + 1 == looking->spans + looking->span_count || span[1].process != process;
+    bool in_step = range->begin_ns < span->end_ns;
+    if (is_last && !in_step) {
+        return; /* after the last one */
+    }
+    if (strcmp(domain, "torch.compile") == 0 && span->number > 2) {
+        uint32_t step = (uint32_t)(span - looking->spans) + 1;
+        facts->late_compiles++;
+        facts->late_compile_steps += step != *last_step;
+        facts->late_compile_ns += ns;
+        *last_step = step;
+    } else if (strcmp(domain, "torch.checkpoint") == 0 && is_main) {
+        facts->saves++;
+        facts->saves_ns += ns;
+    } else if (strcmp(domain, "python.gc") == 0 && in_step && is_main &&
+               (span->kind == SS_STEP_USUAL || span->kind == SS_STEP_OUTLIER)) {
+        facts->collections++;
+        facts->collections_ns += ns;
+    }
+}
+
+/* --- all ranges ------------------------------------------------------------------------------ */
+
+static void take_ranges(struct looking *looking, const struct ss_selection *selection,
+                        struct fetches *workers)
+{
+    const struct ss_model *model = looking->model;
+    struct operators of = {0};
+    uint32_t last_step = 0;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *track = &model->tracks.data[range->track];
+        if (track->kind != SS_TRACK_RANGES || (range->flags & SS_RANGE_OUTSIDE) != 0 ||
+            !ss_selection_has_track(selection, range->track)) {
+            continue;
+        }
+        const struct ss_model_thread *thread = &model->threads.data[track->thread];
+        uint32_t process = track->thread != 0 ? thread->process : track->process;
+        const char *domain = ss_model_text(model, track->name);
+        if (range->track != of.track) {
+            of = (struct operators){.track = range->track,
+                                    .process = process,
+                                    .is_main = thread->is_main &&
+                                               ss_training_has_steps(looking->facts, process)};
+        }
+        if (strcmp(domain, "torch") == 0) {
+            take_operator(looking, &of, range);
+        } else if (strcmp(domain, "torch.data") == 0) {
+            take_data(looking, process, range, workers);
+        } else {
+            take_interruption(looking, domain, process, thread->is_main, range, &last_step);
+        }
+    }
+}
+
+static uint64_t per(uint64_t sum, uint64_t count)
+{
+    return count > 0 ? sum / count : 0;
+}
+
+/* From sums to figures per step. */
+static void level(struct looking *looking, const struct fetches *workers)
+{
+    struct ss_training_facts *facts = looking->facts;
+    uint64_t usual = facts->steps->usual;
+    size_t count = looking->operator_ns.count;
+    if (count > 0) {
+        ss_sort_u64(looking->operator_ns.data, count);
+        facts->operator_p50_ns = ss_percentile_u64(looking->operator_ns.data, count, 50);
+    }
+    facts->operators = per(facts->operators, usual);
+    facts->operators_ns = per(facts->operators_ns, usual);
+    facts->reads /= (double)usual;
+    facts->reads_ns = per(facts->reads_ns, usual);
+    facts->before_forward_ns = per(facts->before_forward_ns, usual);
+    facts->fetch_ns = per(facts->fetch_ns, usual);
+    facts->fetch_collate_ns = per(facts->fetch_collate_ns, usual);
+    facts->worker_batch_ns = per(workers->ns, facts->worker_batches);
+    facts->worker_collate_ns = per(workers->collate_ns, facts->worker_batches);
+    if (facts->workers > 0 && facts->steps->total_ns > 0) {
+        facts->worker_busy = (double)workers->in_steps_ns /
+                             ((double)facts->workers * (double)facts->steps->total_ns);
+    }
+    facts->late_compile_ns = per(facts->late_compile_ns, looking->all_after_third);
+    facts->collections_ns = per(facts->collections_ns, looking->all_but_warm_up);
+    facts->saves_ns = per(facts->saves_ns, looking->all_but_warm_up);
+}
+
+static void take_all_steps(struct ss_training_facts *facts)
+{
+    uint64_t sum_ns = 0, whole = 0;
+    for (size_t i = 0; i < facts->steps->steps.count; i++) {
+        const struct ss_step *step = &facts->steps->steps.data[i];
+        uint64_t ns = step->end_ns - step->begin_ns;
+        bool is_first = i == 0 || step->process != step[-1].process;
+        if (step->kind != SS_STEP_CUT && ns < UINT64_MAX - sum_ns) {
+            sum_ns += ns;
+            whole++;
+            facts->first_ns = is_first && ns > facts->first_ns ? ns : facts->first_ns;
+        }
+    }
+    facts->all_mean_ns = per(sum_ns, whole);
+}
+
+/* Mean of CPU/busy, in cores, while steps ran; each value holds until the next. */
+static double cores_busy(const struct ss_training_facts *facts)
+{
+    const struct ss_model *model = facts->model;
+    double sum = 0, weights = 0;
+    uint64_t from_ns = UINT64_MAX, to_ns = 0;
+    for (size_t i = 0; i < facts->steps->steps.count; i++) {
+        const struct ss_step *step = &facts->steps->steps.data[i];
+        from_ns = step->begin_ns < from_ns ? step->begin_ns : from_ns;
+        to_ns = step->end_ns > to_ns ? step->end_ns : to_ns;
+    }
+    for (size_t i = 0; i < model->values.count; i++) {
+        const struct ss_model_value *value = &model->values.data[i];
+        const struct ss_model_track *track = &model->tracks.data[value->track];
+        bool is_busy =
+            strcmp(ss_model_text(model, track->name), "busy") == 0 &&
+            strcmp(ss_model_text(model, model->tracks.data[track->parent].name), "CPU") == 0;
+        bool is_last = i + 1 == model->values.count || value[1].track != value->track;
+        uint64_t begin_ns = value->time_ns > from_ns ? value->time_ns : from_ns;
+        uint64_t end_ns = is_last || value[1].time_ns > to_ns ? to_ns : value[1].time_ns;
+        if (is_busy && begin_ns < end_ns) {
+            sum += ss_model_real(value) * (double)(end_ns - begin_ns);
+            weights += (double)(end_ns - begin_ns);
+        }
+    }
+    return weights > 0 ? sum / weights / 100 : -1;
+}
+
+void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_selection *selection,
+                            const struct ss_step_summary *steps,
+                            const struct ss_source_lines *source)
+{
+    *facts = (struct ss_training_facts){.steps = steps,
+                                        .model = selection->model,
+                                        .step_ns = steps->mean_ns,
+                                        .cpu_busy = -1,
+                                        .threads = -1,
+                                        .workers = -1,
+                                        .batch_size = -1,
+                                        .worker_busy = -1};
+    take_notes(facts);
+    take_all_steps(facts);
+    double busy = cores_busy(facts);
+    facts->cpu_busy = busy >= 0 && facts->cores > 0 ? busy / (double)facts->cores : -1;
+    if (steps->usual == 0) {
+        return;
+    }
+    struct looking looking = {.facts = facts, .model = selection->model};
+    struct fetches workers = {0};
+    collect_parts(&looking, selection);
+    list_spans(&looking);
+    find_reading_names(&looking);
+    take_ranges(&looking, selection, &workers);
+    level(&looking, &workers);
+    ss_training_memory_find(facts, selection);
+    ss_training_samples_find(facts, selection, source);
+    ss_free(looking.reads_value);
+    ss_vec_fini(&looking.operator_ns);
+    ss_vec_fini(&looking.parts);
+    ss_free(looking.spans);
+}
+
+const struct ss_step_phase *ss_training_phase(const struct ss_training_facts *facts,
+                                              const char *name)
+{
+    for (size_t i = 0; i < facts->steps->phases.count; i++) {
+        const struct ss_step_phase *phase = &facts->steps->phases.data[i];
+        struct ss_strview text = ss_step_phase_text(facts->model, phase);
+        if (ss_strview_equal(text, ss_strview_of(name))) {
+            return phase;
+        }
+    }
+    return NULL;
+}
+
+uint64_t ss_training_phase_ns(const struct ss_training_facts *facts, const char *name)
+{
+    const struct ss_step_phase *phase = ss_training_phase(facts, name);
+    return phase != NULL ? phase->mean_ns : 0;
+}

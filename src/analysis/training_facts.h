@@ -1,10 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording tells of a training beside its steps and phases. Pure. */
+/*
+ * What a recording tells of a training beside its steps and phases, computed once for the rules
+ * that advise on it. "A step" is a usual one (analysis/steps.h), and figures per step are means
+ * over them, unless it says otherwise; trainers are the processes that have steps. What was not
+ * recorded is 0, -1 or "". Pure, but for the source of the caller. Borrows the summary and model.
+ */
 #ifndef SS_ANALYSIS_TRAINING_FACTS_H
 #define SS_ANALYSIS_TRAINING_FACTS_H
+
+#include "analysis/line_times.h"
+#include "analysis/selection.h"
+#include "analysis/steps.h"
 
 /* Names of the tracks that these facts are taken from, for struct ss_model_load; the last is NULL.
  */
 extern const char *const ss_training_tracks[];
+
+/* Of the trainers' main threads, the first step left out. */
+struct ss_training_samples {
+    uint64_t all;
+    uint64_t runnable; /* waited for a CPU */
+    uint64_t other;    /* in no phase */
+    /* Lines, with the samples that they are of. */
+    struct ss_phase_line logs;     /* logging, printing, progress bars */
+    struct ss_phase_line prepares; /* in no phase, in code that is neither torch's nor logs */
+    struct ss_phase_line reads;    /* lines that read values of tensors, by their source */
+    struct ss_phase_line workers;  /* of DataLoader workers' main threads */
+};
+
+/* A counter of memory over the steps of the first trainer that has it. */
+struct ss_training_memory {
+    const char *name; /* "memory rss" */
+    uint64_t values;  /* 0: not recorded */
+    uint64_t first_bytes, last_bytes, peak_bytes;
+    double bytes_per_step; /* the median slope, the first quarter of the steps left out */
+    bool grows;            /* steadily, and by more than noise */
+};
+enum { SS_TRAINING_MEMORIES = 4 };
+
+struct ss_training_facts {
+    const struct ss_step_summary *steps;
+    const struct ss_model *model;
+    uint64_t step_ns;     /* mean */
+    uint64_t all_mean_ns; /* of all whole steps: with warm-up and outliers */
+    uint64_t first_ns;    /* the longest first step of a trainer */
+
+    uint64_t cores;  /* of the machine */
+    double cpu_busy; /* share of them while steps ran, 0 to 1 */
+
+    const char *torch_version, *operator_source, *step_source;
+    int64_t threads;             /* of an operator, in each trainer */
+    bool uses_cuda, records_gpu; /* the times of kernels are in the recording */
+
+    int64_t workers, batch_size; /* of the loader that most steps took batches from */
+    uint64_t fetch_ns;           /* per step, in the trainers themselves: with 0 workers */
+    uint64_t fetch_collate_ns;   /* of it */
+    uint64_t nexts, empty_nexts; /* how often a batch was asked for, and none was ready */
+    uint64_t worker_batches;
+    uint64_t worker_batch_ns, worker_collate_ns; /* per batch, in a worker */
+    double worker_busy;                          /* share of the steps' time that they fetched in */
+
+    uint64_t operators;    /* per step on the main thread, the outermost ones */
+    uint64_t operators_ns; /* their time per step */
+    uint64_t operator_p50_ns;
+    double reads;      /* values of tensors read by Python, per step */
+    uint64_t reads_ns; /* per step, with the Python between those in a row */
+
+    uint64_t before_forward_ns; /* in no phase and no operator, until the first forward */
+
+    uint64_t late_compiles; /* begun after the third step */
+    uint64_t late_compile_steps;
+    uint64_t late_compile_ns; /* per step after the third, slow ones too */
+    uint64_t collections;     /* by the garbage collector, in all steps but warm-up */
+    uint64_t collections_ns;  /* per such step */
+    uint64_t saves;           /* until the last step ended */
+    uint64_t saves_ns;        /* per step, slow ones too */
+
+    struct ss_training_memory memory[SS_TRAINING_MEMORIES]; /* resident, CUDA's */
+    struct ss_training_samples samples;
+};
+
+/* `source` tells lines that print or read tensors; its function may be NULL: none are told. */
+void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_selection *selection,
+                            const struct ss_step_summary *steps,
+                            const struct ss_source_lines *source);
+/* Mean per step of the phase with this name; 0 without it. */
+uint64_t ss_training_phase_ns(const struct ss_training_facts *facts, const char *name);
+/* NULL: no such phase. */
+const struct ss_step_phase *ss_training_phase(const struct ss_training_facts *facts,
+                                              const char *name);
+
+/* Fills facts->samples. Belongs to ss_training_facts_init. */
+void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_selection *selection,
+                              const struct ss_source_lines *source);
+/* Fills facts->memory. Belongs to ss_training_facts_init. */
+void ss_training_memory_find(struct ss_training_facts *facts, const struct ss_selection *selection);
+/* Whether the process has steps. */
+bool ss_training_has_steps(const struct ss_training_facts *facts, uint32_t process);
 
 #endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/uncertainty.h"
+
+enum { FEWEST_STEPS = 5, WORKER_BATCH_NS = 500000 };
+
+static void add(struct ss_advice *advice, const char *what, enum ss_evidence_unit unit,
+                double value)
+{
+    if (advice->evidence_count < SS_ADVICE_MAX_EVIDENCE) {
+        advice->evidence[advice->evidence_count++] = (struct ss_evidence){what, unit, value};
+    }
+}
+
+static void set_cost(struct ss_advice *advice, uint64_t cost_ns, uint64_t recoverable_ns)
+{
+    advice->cost_ns = cost_ns;
+    advice->recoverable_ns = recoverable_ns < cost_ns ? recoverable_ns : cost_ns;
+}
+
+/* Too few samples name no line. */
+static void set_line(struct ss_advice *advice, const struct ss_phase_line *line,
+                     const char *line_of)
+{
+    if (line != NULL && line->frame != 0 && line->samples >= SS_MIN_CLAIM_SAMPLES) {
+        advice->line = line;
+        advice->line_of = line_of;
+    }
+}
+
+static void set_phase_line(struct ss_advice *advice, const struct ss_training_facts *facts,
+                           const char *phase, const char *line_of)
+{
+    const struct ss_step_phase *row = ss_training_phase(facts, phase);
+    set_line(advice, row != NULL ? &row->line : NULL, line_of);
+}
+
+static uint64_t share_of(uint64_t ns, double share)
+{
+    return share > 0 ? (uint64_t)((double)ns * (share < 1 ? share : 1)) : 0;
+}
+
+/* Kernels ran whose times were not recorded: what the host did is not what took the time. */
+static bool knows_compute(const struct ss_training_facts *facts)
+{
+    return !facts->uses_cuda || facts->records_gpu;
+}
+
+/* --- data ------------------------------------------------------------------------------------ */
+
+static bool no_workers(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    if (facts->workers != 0 || data_ns <= WORKER_BATCH_NS) {
+        return false;
+    }
+    set_cost(advice, data_ns, data_ns - WORKER_BATCH_NS);
+    set_phase_line(advice, facts, "data", "that wait");
+    if (facts->fetch_ns > 0) {
+        add(advice, "fetching a batch in the step", SS_EVIDENCE_NS, (double)facts->fetch_ns);
+    }
+    if (facts->batch_size > 0) {
+        add(advice, "samples in a batch", SS_EVIDENCE_COUNT, (double)facts->batch_size);
+    }
+    return true;
+}
+
+/* How many workers would have a batch ready each time; 0: unknown. */
+static uint64_t workers_needed(const struct ss_training_facts *facts)
+{
+    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t rest_ns = facts->step_ns > data_ns ? facts->step_ns - data_ns : 1;
+    return facts->worker_batch_ns / rest_ns + 1;
+}
+
+static bool workers_are_late(const struct ss_training_facts *facts)
+{
+    bool empty = facts->nexts == 0 || 2 * facts->empty_nexts >= facts->nexts;
+    return facts->workers > 0 && facts->worker_batches > 0 && empty && facts->worker_busy >= 0.6;
+}
+
+/* Room for one more at least, besides the trainers and the workers that there are. */
+static bool has_idle_cores(const struct ss_training_facts *facts)
+{
+    if (facts->cores == 0) {
+        return true;
+    }
+    bool busy = facts->cpu_busy >= 0.9;
+    uint64_t running = (uint64_t)(facts->workers + 1) * facts->steps->processes;
+    return !busy && running < facts->cores + (facts->cpu_busy >= 0 && facts->cpu_busy < 0.75);
+}
+
+static void add_workers(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    add(advice, "workers", SS_EVIDENCE_COUNT, (double)facts->workers);
+    add(advice, "workers that would keep up", SS_EVIDENCE_COUNT, (double)workers_needed(facts));
+    add(advice, "a batch in a worker", SS_EVIDENCE_NS, (double)facts->worker_batch_ns);
+    add(advice, "workers fetching", SS_EVIDENCE_PERCENT, 100 * fmin(facts->worker_busy, 1));
+    if (facts->nexts > 0) {
+        add(advice, "no batch ready", SS_EVIDENCE_PERCENT,
+            100 * (double)facts->empty_nexts / (double)facts->nexts);
+    }
+    if (facts->cpu_busy >= 0) {
+        add(advice, "of all cores busy", SS_EVIDENCE_PERCENT, 100 * facts->cpu_busy);
+    }
+    set_line(advice, &facts->samples.workers, "the workers' time");
+}
+
+static bool few_workers(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    set_cost(advice, data_ns, data_ns);
+    add_workers(facts, advice);
+    return workers_are_late(facts) && has_idle_cores(facts);
+}
+
+static bool slow_workers(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    set_cost(advice, data_ns, data_ns);
+    add_workers(facts, advice);
+    return workers_are_late(facts) && !has_idle_cores(facts);
+}
+
+static bool slow_collate(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    bool in_workers = facts->workers > 0;
+    uint64_t fetch_ns = in_workers ? facts->worker_batch_ns : facts->fetch_ns;
+    uint64_t collate_ns = in_workers ? facts->worker_collate_ns : facts->fetch_collate_ns;
+    double share = fetch_ns > 0 ? (double)collate_ns / (double)fetch_ns : 0;
+    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t cost_ns = in_workers ? share_of(data_ns, share) : collate_ns;
+    set_cost(advice, cost_ns, cost_ns);
+    add(advice, "collate of the fetch", SS_EVIDENCE_PERCENT, 100 * share);
+    add(advice, "collating a batch", SS_EVIDENCE_NS, (double)collate_ns);
+    if (in_workers) {
+        set_line(advice, &facts->samples.workers, "the workers' time");
+    } else {
+        set_phase_line(advice, facts, "data", "the data phase");
+    }
+    return share >= 0.4;
+}
+
+/* Samples in "other" say how much of it is such work, ranges how much lies before the forward. */
+static bool main_thread_data(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    uint64_t other_ns = ss_training_phase_ns(facts, "other");
+    if (samples->prepares.all < SS_MIN_CLAIM_SAMPLES || samples->other == 0) {
+        return false;
+    }
+    double share = (double)samples->prepares.all / (double)samples->other;
+    uint64_t work_ns = share_of(other_ns, share);
+    work_ns = work_ns < facts->before_forward_ns ? work_ns : facts->before_forward_ns;
+    set_cost(advice, work_ns, work_ns);
+    set_line(advice, &samples->prepares, "that work");
+    add(advice, "before the forward, in no phase", SS_EVIDENCE_NS,
+        (double)facts->before_forward_ns);
+    add(advice, "of the samples in no phase are in it", SS_EVIDENCE_PERCENT, 100 * share);
+    return true;
+}
+
+/* --- compute --------------------------------------------------------------------------------- */
+
+static bool host_sync(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    set_cost(advice, facts->reads_ns, facts->reads_ns);
+    set_line(advice, &facts->samples.reads, "such lines");
+    add(advice, "reads a step", SS_EVIDENCE_COUNT, facts->reads);
+    return facts->reads >= 1;
+}
+
+static bool tiny_batches(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    uint64_t compute_ns = ss_training_phase_ns(facts, "forward") +
+                          ss_training_phase_ns(facts, "backward") +
+                          ss_training_phase_ns(facts, "optimizer");
+    uint64_t outside_ns = compute_ns > facts->operators_ns ? compute_ns - facts->operators_ns : 0;
+    set_cost(advice, outside_ns, outside_ns);
+    add(advice, "operators a step", SS_EVIDENCE_COUNT, (double)facts->operators);
+    add(advice, "median operator", SS_EVIDENCE_NS, (double)facts->operator_p50_ns);
+    if (facts->batch_size > 0) {
+        add(advice, "samples in a batch", SS_EVIDENCE_COUNT, (double)facts->batch_size);
+    }
+    return knows_compute(facts) && facts->operators >= 50 && facts->operator_p50_ns < 30000 &&
+           2 * outside_ns > compute_ns;
+}
+
+static bool recompilation(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    set_cost(advice, facts->late_compile_ns, facts->late_compile_ns);
+    add(advice, "compiled after the third step", SS_EVIDENCE_COUNT, (double)facts->late_compiles);
+    add(advice, "in steps", SS_EVIDENCE_COUNT, (double)facts->late_compile_steps);
+    return facts->late_compile_steps >= 2;
+}
+
+static bool oversubscription(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    int64_t each = facts->threads + (facts->workers > 0 ? facts->workers : 0);
+    if (facts->threads < 1 || facts->cores == 0 || samples->runnable < SS_MIN_CLAIM_SAMPLES ||
+        (double)each * (double)facts->steps->processes < 1.5 * (double)facts->cores) {
+        return false;
+    }
+    double share = (double)samples->runnable / (double)samples->all;
+    uint64_t waits_ns = share_of(facts->step_ns, share);
+    set_cost(advice, waits_ns, waits_ns);
+    add(advice, "trainers", SS_EVIDENCE_COUNT, (double)facts->steps->processes);
+    add(advice, "threads of operators in each", SS_EVIDENCE_COUNT, (double)facts->threads);
+    if (facts->workers > 0) {
+        add(advice, "workers of each", SS_EVIDENCE_COUNT, (double)facts->workers);
+    }
+    add(advice, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
+    return true;
+}
+
+/* --- interruptions --------------------------------------------------------------------------- */
+
+static bool gc_pauses(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    set_cost(advice, facts->collections_ns, facts->collections_ns);
+    add(advice, "collections", SS_EVIDENCE_COUNT, (double)facts->collections);
+    return facts->collections > 1;
+}
+
+static bool checkpoint_stalls(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    set_cost(advice, facts->saves_ns, facts->saves_ns);
+    set_phase_line(advice, facts, "checkpoint", "that time");
+    add(advice, "checkpoints", SS_EVIDENCE_COUNT, (double)facts->saves);
+    return facts->saves > 1;
+}
+
+static bool logging(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    if (samples->logs.all < SS_MIN_CLAIM_SAMPLES) {
+        return false;
+    }
+    uint64_t logs_ns = share_of(facts->step_ns, (double)samples->logs.all / (double)samples->all);
+    set_cost(advice, logs_ns, logs_ns);
+    set_line(advice, &samples->logs, "that time");
+    add(advice, "samples", SS_EVIDENCE_COUNT, (double)samples->logs.all);
+    return true;
+}
+
+/* --- what is no matter of time --------------------------------------------------------------- */
+
+static bool memory_growth(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_memory *grows = NULL;
+    for (size_t i = 0; i < SS_TRAINING_MEMORIES; i++) {
+        const struct ss_training_memory *memory = &facts->memory[i];
+        grows = grows == NULL && memory->grows ? memory : grows;
+    }
+    if (grows == NULL) {
+        return false;
+    }
+    add(advice, grows->name, SS_EVIDENCE_BYTES, (double)grows->last_bytes);
+    add(advice, "more with each step", SS_EVIDENCE_BYTES, grows->bytes_per_step);
+    add(advice, "steps", SS_EVIDENCE_COUNT, (double)grows->values);
+    return true;
+}
+
+static bool warm_up(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    if (facts->steps->warm_up == 0 || facts->step_ns == 0) {
+        return false;
+    }
+    add(advice, "mean of all steps", SS_EVIDENCE_NS, (double)facts->all_mean_ns);
+    add(advice, "of the usual ones", SS_EVIDENCE_NS, (double)facts->step_ns);
+    add(advice, "first step", SS_EVIDENCE_NS, (double)facts->first_ns);
+    return (double)facts->all_mean_ns >= 1.5 * (double)facts->step_ns;
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+#define SS_RULE(function, id, headline, needs, fires, least, estimate, fix)                        \
+    {id, headline, needs, fires, least, estimate, fix},
+const struct ss_rule ss_rules[] = {
+#include "analysis/rules.def"
+    {0}};
+#undef SS_RULE
+
+#define SS_RULE(function, id, headline, needs, fires, least, estimate, fix) function,
+static bool (*const evaluations[])(const struct ss_training_facts *, struct ss_advice *) = {
+#include "analysis/rules.def"
+};
+#undef SS_RULE
+
+static bool is_worth_it(const struct ss_advice *advice)
+{
+    const struct ss_rule *rule = advice->rule;
+    double least = rule->least_percent;
+    return least <= 0 || (advice->recoverable_ns > 0 && advice->percent >= least &&
+                          advice->percent >= SS_RULE_LEAST_PERCENT);
+}
+
+/* In the table's order where they are equal, as the table is an array of its own. */
+static int compare(const void *left, const void *right)
+{
+    const struct ss_advice *a = left, *b = right;
+    if (a->recoverable_ns != b->recoverable_ns) {
+        return a->recoverable_ns > b->recoverable_ns ? -1 : 1;
+    }
+    return (a->rule > b->rule) - (a->rule < b->rule);
+}
+
+void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts *facts)
+{
+    *verdict = (struct ss_verdict){.judged = facts->steps->usual >= FEWEST_STEPS,
+                                   .host_time = !knows_compute(facts)};
+    for (size_t i = 0; ss_rules[i].id != NULL && verdict->judged; i++) {
+        struct ss_advice advice = {.rule = &ss_rules[i]};
+        bool fires = evaluations[i](facts, &advice);
+        advice.percent =
+            100 * (double)advice.cost_ns / (double)(facts->step_ns > 0 ? facts->step_ns : 1);
+        if (fires && is_worth_it(&advice)) {
+            ss_vec_push(&verdict->advice, advice);
+        }
+    }
+    if (verdict->advice.count > 0) {
+        qsort(verdict->advice.data, verdict->advice.count, sizeof *verdict->advice.data, compare);
+    }
+}
+
+void ss_verdict_fini(struct ss_verdict *verdict)
+{
+    ss_vec_fini(&verdict->advice);
+    *verdict = (struct ss_verdict){0};
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What would make a training faster: each rule looks at the facts and speaks up when a fault costs
+ * enough. Rules are rows of rules.def; what they return is typed, the views word it. Pure.
+ */
+#ifndef SS_ANALYSIS_RULES_H
+#define SS_ANALYSIS_RULES_H
+
+#include "analysis/training_facts.h"
+
+/* Nothing that costs less of a step is worth a line. */
+enum { SS_RULE_LEAST_PERCENT = 2, SS_ADVICE_MAX_EVIDENCE = 8 };
+
+enum ss_evidence_unit {
+    SS_EVIDENCE_COUNT,
+    SS_EVIDENCE_NS,
+    SS_EVIDENCE_BYTES,
+    SS_EVIDENCE_PERCENT,
+    SS_EVIDENCE_TIMES /* a ratio */
+};
+
+struct ss_evidence {
+    const char *what;
+    enum ss_evidence_unit unit;
+    double value;
+};
+
+struct ss_rule {
+    const char *id;
+    const char *headline; /* goes on after "N % of each step"; whole where nothing is recovered */
+    const char *needs;    /* what must be recorded */
+    const char *fires;    /* when, in words */
+    double least_percent; /* of a step: costs less, says nothing */
+    const char *estimate; /* how the recoverable time is computed */
+    const char *fix;
+};
+
+struct ss_advice {
+    const struct ss_rule *rule;
+    uint64_t cost_ns;        /* per step: what is spent on it */
+    uint64_t recoverable_ns; /* per step, of it: an upper bound; 0: it is no matter of time */
+    double percent;          /* cost of the mean usual step */
+    const struct ss_phase_line *line; /* behind it, in the facts or steps; NULL: none to name */
+    const char *line_of;              /* what the samples of the line are of */
+    struct ss_evidence evidence[SS_ADVICE_MAX_EVIDENCE];
+    size_t evidence_count;
+};
+
+struct ss_verdict {
+    struct ss_vec_of(struct ss_advice) advice; /* the largest recoverable first */
+    bool judged;                               /* enough usual steps to judge by */
+    bool host_time; /* kernels ran whose times were not recorded: phases are what the host did */
+};
+
+/* Borrows the facts. */
+void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts *facts);
+void ss_verdict_fini(struct ss_verdict *verdict);
+
+/* All rules; the last has no id. */
+extern const struct ss_rule ss_rules[];
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/spots.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* Parents come before children. */
+void ss_spots_init(struct ss_spots *spots, const struct ss_model *model)
+{
+    uint32_t *own = ss_alloc_zero(model->stacks.count + 1, sizeof *own);
+    for (uint32_t id = 1; id < model->stacks.count; id++) {
+        const struct ss_model_stack *stack = &model->stacks.data[id];
+        bool is_own = model->frames.data[stack->frame].origin == SS_ORIGIN_USER;
+        own[id] = is_own ? stack->frame : own[stack->parent];
+    }
+    for (uint32_t id = 1; id < model->stacks.count; id++) {
+        if (own[id] == 0) {
+            own[id] = model->stacks.data[id].frame;
+        }
+    }
+    *spots = (struct ss_spots){.own = own};
+}
+
+void ss_spots_fini(struct ss_spots *spots)
+{
+    ss_vec_fini(&spots->rows);
+    ss_free(spots->own);
+    *spots = (struct ss_spots){0};
+}
+
+void ss_spots_add(struct ss_spots *spots, const struct ss_model *model, size_t group,
+                  const struct ss_model_total *total, struct ss_phase_line *line)
+{
+    uint32_t frame = spots->own[total->stack], leaf = model->stacks.data[total->stack].frame;
+    line->all += total->samples;
+    line->records += total->records;
+    if (frame != 0) {
+        ss_vec_push(&spots->rows,
+                    (struct ss_spot){group, frame, leaf == frame ? 0 : leaf, total->samples});
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct ss_spot *a = left, *b = right;
+    if (a->frame != b->frame) {
+        return a->frame < b->frame ? -1 : 1;
+    }
+    return (a->leaf > b->leaf) - (a->leaf < b->leaf);
+}
+
+/* All of one line: takes it when it is heavier than the one so far. */
+static void judge(const struct ss_spot *rows, size_t count, struct ss_phase_line *line)
+{
+    uint64_t samples = 0, heaviest = 0, at_leaf = 0;
+    uint32_t leaf = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool same = i > 0 && rows[i].leaf == rows[i - 1].leaf;
+        at_leaf = same ? at_leaf + rows[i].samples : rows[i].samples;
+        samples += rows[i].samples;
+        if (at_leaf > heaviest) {
+            heaviest = at_leaf;
+            leaf = rows[i].leaf;
+        }
+    }
+    if (samples > line->samples) {
+        line->frame = rows->frame;
+        line->leaf = leaf;
+        line->samples = samples;
+    }
+}
+
+void ss_spots_find(struct ss_spots *spots, size_t group, struct ss_phase_line *line)
+{
+    struct ss_spot *rows = ss_alloc((spots->rows.count + 1) * sizeof *rows);
+    size_t count = 0;
+    for (size_t i = 0; i < spots->rows.count; i++) {
+        if (spots->rows.data[i].group == group) {
+            rows[count++] = spots->rows.data[i];
+        }
+    }
+    if (count > 0) {
+        qsort(rows, count, sizeof *rows, compare);
+    }
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && rows[end].frame == rows[first].frame;) {
+            end++;
+        }
+        judge(rows + first, end - first, line);
+    }
+    ss_free(rows);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which line of your own code most samples of a group share. Private to analysis/. */
+#ifndef SS_ANALYSIS_SPOTS_H
+#define SS_ANALYSIS_SPOTS_H
+
+#include "analysis/steps.h"
+
+/* Samples of one group at one line, with one leaf. */
+struct ss_spot {
+    size_t group;
+    uint32_t frame, leaf; /* leaf 0: the frame itself */
+    uint64_t samples;
+};
+
+struct ss_spots {
+    struct ss_vec_of(struct ss_spot) rows;
+    uint32_t *own; /* for every stack: its line */
+};
+
+/* The line of a stack is its frame of your own code next to the leaf; without any, the leaf. */
+void ss_spots_init(struct ss_spots *spots, const struct ss_model *model);
+void ss_spots_fini(struct ss_spots *spots);
+/* Samples that count for `line`, which is that of the group. */
+void ss_spots_add(struct ss_spots *spots, const struct ss_model *model, size_t group,
+                  const struct ss_model_total *total, struct ss_phase_line *line);
+/* Sets line, leaf and samples of the group's line. */
+void ss_spots_find(struct ss_spots *spots, size_t group, struct ss_phase_line *line);
+
+#endif

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each rule on a training made for it, which it alone speaks of, and on one that just misses it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/rules.h"
+
+#define US UINT64_C(1000)
+
+/* A training of usual steps. Times are in µs. */
+struct shape {
+    uint32_t steps;
+    uint64_t first_us; /* of the first step, more than of the others */
+    /* A step, in this order: data, preparing in no phase, forward, backward, optimizer, the rest
+     * in no phase. */
+    uint64_t data_us, prepare_us, forward_us, backward_us, optimizer_us, rest_us;
+    int64_t workers, threads, cores, cuda;
+    double cpu_busy; /* percent of one core; < 0: not recorded */
+    uint64_t fetch_us, collate_us;
+    uint64_t worker_fetch_us; /* a worker fetches for this long, each step of the trainer */
+    int64_t ready;
+    uint32_t operators;
+    uint64_t operator_us;
+    uint32_t reads;
+    uint64_t read_us, between_us;
+    uint32_t compile_each; /* steps; 0: never */
+    uint64_t compile_us;
+    uint64_t gc_us;
+    uint32_t save_each;
+    uint64_t save_us;
+    double grow_bytes; /* per step, with some noise */
+    bool jumps;        /* all of it at once */
+    /* Samples of later steps. */
+    uint64_t computing, runnable, prepares, torch_other, logs, prints, reading;
+};
+
+/* 100 ms, mostly operators: nothing to say of it. */
+static const struct shape clean = {.steps = 40,
+                                   .data_us = 1000,
+                                   .prepare_us = 1000,
+                                   .forward_us = 30000,
+                                   .backward_us = 50000,
+                                   .optimizer_us = 15000,
+                                   .rest_us = 3000,
+                                   .workers = 2,
+                                   .threads = 2,
+                                   .cores = 8,
+                                   .cpu_busy = 300,
+                                   .worker_fetch_us = 40000,
+                                   .ready = 3,
+                                   .operators = 90,
+                                   .operator_us = 1000,
+                                   .computing = 400};
+
+struct made {
+    struct ss_model model;
+    uint32_t process, thread, worker, worker_thread;
+    uint32_t steps, phases, torch, data, worker_data, compile, gc, save, rss, busy;
+    struct ss_selection selection;
+    struct ss_step_summary summary;
+    struct ss_training_facts facts;
+    struct ss_verdict verdict;
+};
+
+static uint32_t text_id(struct made *made, const char *text)
+{
+    return ss_intern_put_text(&made->model.strings, text);
+}
+
+static uint32_t add_track(struct made *made, enum ss_track_kind kind, uint32_t process,
+                          uint32_t thread, const char *name)
+{
+    ss_vec_push(&made->model.tracks, (struct ss_model_track){.kind = kind,
+                                                             .process = process,
+                                                             .thread = thread,
+                                                             .name = text_id(made, name)});
+    return (uint32_t)made->model.tracks.count - 1;
+}
+
+static uint32_t path_id(struct made *made, uint32_t parent, const char *text, const char *category)
+{
+    struct ss_model *model = &made->model;
+    uint32_t string = text_id(made, text);
+    for (uint32_t i = 1; i < model->names.count; i++) {
+        if (model->names.data[i].text == string) {
+            return ss_model_path_id(model, parent, i);
+        }
+    }
+    ss_vec_push(&model->names,
+                (struct ss_model_name){.text = string, .category = text_id(made, category)});
+    return ss_model_path_id(model, parent, (uint32_t)model->names.count - 1);
+}
+
+static void add_range(struct made *made, uint32_t track, const char *name, const char *category,
+                      uint64_t begin_ns, uint64_t length_ns, int64_t payload)
+{
+    struct ss_model *model = &made->model;
+    ss_vec_push(&model->payloads,
+                (struct ss_model_payload){.type = SS_VALUE_INT, .integer = payload});
+    ss_vec_push(&model->ranges,
+                (struct ss_model_range){.begin_ns = begin_ns,
+                                        .end_ns = begin_ns + length_ns,
+                                        .track = track,
+                                        .path = path_id(made, 0, name, category),
+                                        .payload = (uint32_t)model->payloads.count - 1});
+}
+
+static void add_fact(struct made *made, const char *key, int64_t value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s = %lld", key, (long long)value);
+    ss_vec_push(&made->model.notes, (struct ss_model_note){.process = made->process,
+                                                           .kind = text_id(made, "fact"),
+                                                           .text = text_id(made, text),
+                                                           .time_ns = 1,
+                                                           .value = value});
+}
+
+static void begin(struct made *made)
+{
+    *made = (struct made){0};
+    ss_model_init(&made->model);
+    struct ss_model *model = &made->model;
+    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 42});
+    made->process = (uint32_t)model->processes.count - 1;
+    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 43, .parent = made->process});
+    made->worker = (uint32_t)model->processes.count - 1;
+    ss_vec_push(&model->threads,
+                (struct ss_model_thread){.process = made->process, .tid = 42, .is_main = true});
+    made->thread = (uint32_t)model->threads.count - 1;
+    ss_vec_push(&model->threads,
+                (struct ss_model_thread){.process = made->worker, .tid = 43, .is_main = true});
+    made->worker_thread = (uint32_t)model->threads.count - 1;
+    made->steps = add_track(made, SS_TRACK_STEPS, made->process, 0, "step");
+    made->phases = add_track(made, SS_TRACK_PHASES, made->process, 0, "phase");
+    made->torch = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch");
+    made->data = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch.data");
+    made->worker_data =
+        add_track(made, SS_TRACK_RANGES, made->worker, made->worker_thread, "torch.data");
+    made->compile = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch.compile");
+    made->gc = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "python.gc");
+    made->save = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch.checkpoint");
+    made->rss = add_track(made, SS_TRACK_COUNTER, made->process, 0, "memory rss");
+    uint32_t group = add_track(made, SS_TRACK_GROUP, 0, 0, "CPU");
+    made->busy = add_track(made, SS_TRACK_COUNTER, 0, 0, "busy");
+    made->model.tracks.data[made->busy].parent = group;
+}
+
+static uint32_t frame_id(struct made *made, const char *file, int32_t line,
+                         enum ss_code_origin origin)
+{
+    struct ss_model_frame frame = {.function = text_id(made, "work"),
+                                   .file = text_id(made, file),
+                                   .short_file = text_id(made, file),
+                                   .line = line,
+                                   .first_line = 1,
+                                   .origin = origin};
+    return ss_model_frame_id(&made->model, &frame);
+}
+
+/* Samples at train.py:LINE, or in what it calls there. */
+static void add_samples(struct made *made, const char *phase, int32_t line, const char *library,
+                        enum ss_thread_state state, uint64_t samples)
+{
+    uint32_t stack =
+        ss_model_stack_id(&made->model, 0, frame_id(made, "train.py", line, SS_ORIGIN_USER));
+    if (library != NULL) {
+        enum ss_code_origin origin =
+            strstr(library, "/site-packages/") != NULL ? SS_ORIGIN_PACKAGE : SS_ORIGIN_STDLIB;
+        stack = ss_model_stack_id(&made->model, stack, frame_id(made, library, 7, origin));
+    }
+    ss_model_add_total(&made->model,
+                       &(struct ss_model_total){.thread = made->thread,
+                                                .stack = stack,
+                                                .phase = phase != NULL ? text_id(made, phase) : 0,
+                                                .step = SS_SAMPLE_LATER_STEP,
+                                                .state = (uint8_t)state,
+                                                .samples = samples,
+                                                .records = samples});
+}
+
+/* The source of train.py. */
+static struct ss_strview source_line(void *context, struct ss_strview path, uint32_t line)
+{
+    (void)context;
+    (void)path;
+    return ss_strview_of(line == 30 ? "        print(loss)" : line == 31 ? "x.item()" : "y = f(x)");
+}
+
+static void put_samples(struct made *made, const struct shape *shape)
+{
+    static const char torch[] = "/site-packages/torch/nn/modules/linear.py";
+    static const char logging[] = "/usr/lib/python3.11/logging/__init__.py";
+    add_samples(made, "forward", 10, torch, SS_STATE_ON_CPU, shape->computing);
+    add_samples(made, "forward", 10, torch, SS_STATE_RUNNABLE, shape->runnable);
+    add_samples(made, NULL, 20, "/site-packages/numpy/random.py", SS_STATE_ON_CPU, shape->prepares);
+    add_samples(made, NULL, 21, torch, SS_STATE_ON_CPU, shape->torch_other);
+    add_samples(made, NULL, 22, logging, SS_STATE_ON_CPU, shape->logs);
+    add_samples(made, NULL, 30, NULL, SS_STATE_ON_CPU, shape->prints);
+    add_samples(made, NULL, 31, NULL, SS_STATE_ON_CPU, shape->reading);
+    /* A progress bar around a loader has the loader above it. */
+    uint32_t stack =
+        ss_model_stack_id(&made->model, 0, frame_id(made, "train.py", 9, SS_ORIGIN_USER));
+    stack = ss_model_stack_id(&made->model, stack,
+                              frame_id(made, "/site-packages/tqdm/std.py", 1, SS_ORIGIN_PACKAGE));
+    stack = ss_model_stack_id(
+        &made->model, stack,
+        frame_id(made, "/site-packages/torch/utils/data/dataloader.py", 1, SS_ORIGIN_PACKAGE));
+    ss_model_add_total(&made->model, &(struct ss_model_total){.thread = made->thread,
+                                                              .stack = stack,
+                                                              .phase = text_id(made, "data"),
+                                                              .step = SS_SAMPLE_LATER_STEP,
+                                                              .state = SS_STATE_SLEEPING,
+                                                              .samples = 50,
+                                                              .records = 50});
+}
+
+static void put_phase(struct made *made, const char *name, uint64_t *at_ns, uint64_t us)
+{
+    if (us > 0) {
+        add_range(made, made->phases, name, "", *at_ns, us * US, 0);
+    }
+    *at_ns += us * US;
+}
+
+static void put_operators(struct made *made, const struct shape *shape, uint64_t at_ns)
+{
+    for (uint32_t i = 0; i < shape->reads; i++) {
+        add_range(made, made->torch, "aten::item", "operator", at_ns, shape->read_us * US, 0);
+        /* Within it, and therefore not once more. */
+        add_range(made, made->torch, "aten::_local_scalar_dense", "operator", at_ns, US, 0);
+        at_ns += (shape->read_us + shape->between_us) * US;
+    }
+    add_range(made, made->torch, "Optimizer.step#SGD.step", "scope", at_ns, US, 0);
+    for (uint32_t i = 0; i < shape->operators; i++) {
+        add_range(made, made->torch, "aten::mm", "operator", at_ns, shape->operator_us * US, 0);
+        at_ns += shape->operator_us * US + US / 2;
+    }
+}
+
+static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t number,
+                         uint64_t begin_ns)
+{
+    uint64_t at_ns = begin_ns + (number == 0 ? shape->first_us * US : 0);
+    uint64_t data_ns = at_ns;
+    put_phase(made, "data", &at_ns, shape->data_us);
+    at_ns += shape->prepare_us * US;
+    uint64_t forward_ns = at_ns;
+    put_phase(made, "forward", &at_ns, shape->forward_us);
+    put_phase(made, "backward", &at_ns, shape->backward_us);
+    put_phase(made, "optimizer", &at_ns, shape->optimizer_us);
+    at_ns += shape->rest_us * US;
+    add_range(made, made->steps, "step", "", begin_ns, at_ns - begin_ns, number);
+    put_operators(made, shape, forward_ns);
+    if (shape->workers >= 0) {
+        add_range(made, made->data, "next", "", data_ns, shape->data_us * US, shape->ready);
+    }
+    if (shape->fetch_us > 0) {
+        add_range(made, made->data, "fetch", "", data_ns, shape->fetch_us * US, 16);
+        add_range(made, made->data, "collate", "", data_ns, shape->collate_us * US, 0);
+    }
+    if (shape->workers > 0) {
+        add_range(made, made->worker_data, "fetch", "", begin_ns, shape->worker_fetch_us * US, 16);
+        add_range(made, made->worker_data, "collate", "", begin_ns, shape->collate_us * US, 0);
+    }
+    if (shape->compile_each > 0 && number % shape->compile_each == 0) {
+        add_range(made, made->compile, "compile", "", forward_ns, shape->compile_us * US, 0);
+    }
+    if (shape->gc_us > 0) {
+        add_range(made, made->gc, "gc", "", forward_ns, shape->gc_us * US, 1);
+    }
+    if (shape->save_each > 0 && number % shape->save_each == shape->save_each - 1) {
+        add_range(made, made->save, "torch.save", "", at_ns - shape->save_us * US,
+                  shape->save_us * US, 0);
+    }
+    return at_ns;
+}
+
+static int by_track(const void *left, const void *right)
+{
+    const struct ss_model_range *a = left, *b = right;
+    if (a->track != b->track) {
+        return a->track < b->track ? -1 : 1;
+    }
+    if (a->begin_ns != b->begin_ns) {
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    }
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+}
+
+static void put_memory(struct made *made, const struct shape *shape)
+{
+    static const double noise[] = {0, 40960, -20480, 81920, 12288};
+    for (uint32_t i = 0; i < shape->steps; i++) {
+        double grown = shape->jumps ? (i > shape->steps / 2 ? shape->grow_bytes * shape->steps : 0)
+                                    : shape->grow_bytes * i;
+        ss_vec_push(&made->model.values,
+                    (struct ss_model_value){
+                        .time_ns = i, .track = made->rss, .real = 3e8 + noise[i % 5] + grown});
+    }
+    if (shape->cpu_busy >= 0) {
+        ss_vec_push(&made->model.values,
+                    (struct ss_model_value){.track = made->busy, .real = shape->cpu_busy});
+    }
+}
+
+static void make(struct made *made, const struct shape *shape)
+{
+    begin(made);
+    uint64_t at_ns = 1000 * US;
+    for (uint32_t i = 0; i < shape->steps; i++) {
+        at_ns = put_step(made, shape, i, at_ns);
+    }
+    qsort(made->model.ranges.data, made->model.ranges.count, sizeof *made->model.ranges.data,
+          by_track);
+    put_memory(made, shape);
+    put_samples(made, shape);
+    add_fact(made, "torch.threads", shape->threads);
+    add_fact(made, "torch.cuda", shape->cuda);
+    if (shape->workers >= 0) {
+        add_fact(made, "dataloader.workers", shape->workers);
+        add_fact(made, "dataloader.batch_size", 16);
+    }
+    ss_vec_push(&made->model.attributes,
+                (struct ss_model_attribute){.key = text_id(made, "cpu_count"),
+                                            .is_integer = true,
+                                            .integer = shape->cores});
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    struct ss_steps_options every = {0};
+    struct ss_source_lines source = {source_line, NULL};
+    assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
+    ss_step_summary_init(&made->summary, &made->selection, &every);
+    ss_training_facts_init(&made->facts, &made->selection, &made->summary, &source);
+    ss_verdict_init(&made->verdict, &made->facts);
+}
+
+static void end(struct made *made)
+{
+    ss_verdict_fini(&made->verdict);
+    ss_step_summary_fini(&made->summary);
+    ss_selection_fini(&made->selection);
+    ss_model_fini(&made->model);
+}
+
+/* The rules that speak up, heaviest first, as "a b c". */
+static void speaks(const struct shape *shape, const char *wanted)
+{
+    struct made made;
+    char text[256] = "";
+    make(&made, shape);
+    for (size_t i = 0; i < made.verdict.advice.count; i++) {
+        const char *id = made.verdict.advice.data[i].rule->id;
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "", id);
+    }
+    end(&made);
+    assert_string_equal(text, wanted);
+}
+
+static struct ss_advice only_advice(struct made *made, const struct shape *shape)
+{
+    make(made, shape);
+    assert_int_equal(made->verdict.advice.count, 1);
+    return made->verdict.advice.data[0];
+}
+
+static double evidence(const struct ss_advice *advice, const char *what)
+{
+    for (size_t i = 0; i < advice->evidence_count; i++) {
+        if (strcmp(advice->evidence[i].what, what) == 0) {
+            return advice->evidence[i].value;
+        }
+    }
+    fail_msg("no evidence called %s", what);
+    return 0;
+}
+
+static void test_clean(void **state)
+{
+    (void)state;
+    speaks(&clean, "");
+    struct shape few = clean; /* too few to judge by */
+    few.steps = 4;
+    few.workers = 0;
+    few.data_us = 90000;
+    speaks(&few, "");
+}
+
+static void test_no_workers(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.workers = 0;
+    shape.data_us = shape.fetch_us = 60000;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "no-workers");
+    assert_int_equal(advice.cost_ns, 60000 * US);
+    assert_int_equal(advice.recoverable_ns, 59500 * US);
+    assert_true(advice.percent > 37 && advice.percent < 38); /* 60 of 159 ms */
+    assert_true(evidence(&advice, "fetching a batch in the step") >= 6e7);
+    assert_ptr_equal(advice.line, &ss_training_phase(&made.facts, "data")->line);
+    end(&made);
+    shape.data_us = shape.fetch_us = 4000; /* 4 % */
+    speaks(&shape, "");
+    shape.data_us = 60000;
+    shape.workers = -1; /* no loader */
+    speaks(&shape, "");
+}
+
+static void test_workers(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.data_us = 100000; /* 199 ms a step, in which both workers fetch */
+    shape.worker_fetch_us = 398000;
+    shape.ready = 0;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "few-workers");
+    assert_int_equal(advice.recoverable_ns, 100000 * US);
+    assert_true(evidence(&advice, "workers that would keep up") >= 5);
+    assert_true(evidence(&advice, "no batch ready") > 99);
+    end(&made);
+    shape.cpu_busy = 790;
+    speaks(&shape, "slow-workers");
+    shape.cpu_busy = -1;
+    shape.cores = 3;
+    speaks(&shape, "slow-workers");
+    shape.worker_fetch_us = 100000; /* it is not the workers that let it wait */
+    speaks(&shape, "");
+    shape.worker_fetch_us = 398000;
+    shape.ready = 2;
+    speaks(&shape, "");
+}
+
+static void test_slow_collate(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.workers = 0;
+    shape.data_us = 8000;
+    shape.fetch_us = 7900;
+    shape.collate_us = 7800;
+    speaks(&shape, "slow-collate no-workers");
+    shape.collate_us = 2000;
+    speaks(&shape, "no-workers");
+    struct made made;
+    shape = clean;
+    shape.data_us = 20000; /* workers have it ready, if late: a share of the wait */
+    shape.collate_us = shape.worker_fetch_us / 2;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "slow-collate");
+    assert_in_range(advice.recoverable_ns, 9900 * US, 10100 * US);
+    end(&made);
+}
+
+static void test_host_sync(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.reads = 500;
+    shape.read_us = 4;
+    shape.between_us = 6;
+    shape.operators = 85;
+    shape.reading = 60;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "host-sync");
+    assert_true(evidence(&advice, "reads a step") > 499);
+    assert_in_range(advice.recoverable_ns, 4900 * US, 5100 * US); /* with what lies between */
+    assert_int_equal(made.model.frames.data[advice.line->frame].line, 31);
+    end(&made);
+    shape.reads = 100; /* 1 % of the step */
+    speaks(&shape, "");
+}
+
+static void test_tiny_batches(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.operators = 500;
+    shape.operator_us = 20;
+    speaks(&shape, "tiny-batches");
+    shape.cuda = 1; /* what the host does says nothing */
+    speaks(&shape, "");
+    shape.cuda = 0;
+    shape.operator_us = 150;
+    speaks(&shape, "");
+}
+
+static void test_main_thread_data(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.prepare_us = 40000;
+    shape.prepares = 120;
+    shape.torch_other = 30;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "main-thread-data");
+    assert_in_range(advice.recoverable_ns, 34000 * US, 35000 * US); /* 120 of 150, of 43 ms */
+    assert_int_equal(made.model.frames.data[advice.line->frame].line, 20);
+    end(&made);
+    shape.prepares = 5;
+    shape.torch_other = 120;
+    speaks(&shape, "");
+    shape.prepares = 120; /* in front of the forward is next to nothing */
+    shape.torch_other = 0;
+    shape.prepare_us = 1000;
+    shape.rest_us = 40000;
+    speaks(&shape, "");
+}
+
+static void test_recompilation(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.compile_each = 10;
+    shape.compile_us = 29000;
+    speaks(&shape, "recompilation");
+    shape.compile_each = 30; /* once after the first steps: a shape of the last batch */
+    speaks(&shape, "");
+}
+
+static void test_interruptions(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.gc_us = 6000;
+    speaks(&shape, "gc-pauses");
+    shape.gc_us = 1000;
+    speaks(&shape, "");
+    shape = clean;
+    shape.save_each = 5;
+    shape.save_us = 20000;
+    shape.rest_us = 20000;
+    speaks(&shape, "checkpoint-stalls");
+    shape.save_each = 40; /* once, at the end */
+    speaks(&shape, "");
+}
+
+static void test_oversubscription(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.threads = 16;
+    shape.runnable = 150;
+    speaks(&shape, "oversubscription");
+    shape.runnable = 20;
+    speaks(&shape, "");
+    shape.runnable = 150; /* others' doing */
+    shape.threads = 4;
+    speaks(&shape, "");
+}
+
+static void test_logging(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.logs = 60;
+    shape.prints = 40;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "logging");
+    assert_int_equal(advice.line->all, 100);
+    assert_int_equal(made.model.frames.data[advice.line->frame].line, 22);
+    end(&made);
+    shape.logs = 10;
+    shape.prints = 0;
+    speaks(&shape, "");
+}
+
+static void test_memory_growth(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.grow_bytes = 1 << 20;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "memory-growth");
+    assert_int_equal(advice.recoverable_ns, 0);
+    double grows = evidence(&advice, "more with each step");
+    assert_true(grows > 1e6 && grows < 1.1e6);
+    end(&made);
+    shape.jumps = true; /* a buffer that is made once */
+    speaks(&shape, "");
+    shape.jumps = false;
+    shape.grow_bytes = 10000; /* 300 kB in all */
+    speaks(&shape, "");
+}
+
+static void test_warm_up(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.first_us = 3000000;
+    speaks(&shape, "warm-up");
+    shape.first_us = 1000000; /* 25 % more */
+    speaks(&shape, "");
+}
+
+/* The largest recoverable first, whatever the order of the table. */
+static void test_order(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.workers = 0;
+    shape.data_us = shape.fetch_us = 10000;
+    shape.gc_us = 30000;
+    shape.grow_bytes = 1 << 20;
+    speaks(&shape, "gc-pauses no-workers memory-growth");
+}
+
+static void test_hidden_kernels(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    make(&made, &shape);
+    assert_false(made.verdict.host_time);
+    end(&made);
+    shape.cuda = 1;
+    make(&made, &shape);
+    assert_true(made.verdict.host_time);
+    end(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean),
+                                       cmocka_unit_test(test_no_workers),
+                                       cmocka_unit_test(test_workers),
+                                       cmocka_unit_test(test_slow_collate),
+                                       cmocka_unit_test(test_host_sync),
+                                       cmocka_unit_test(test_tiny_batches),
+                                       cmocka_unit_test(test_main_thread_data),
+                                       cmocka_unit_test(test_recompilation),
+                                       cmocka_unit_test(test_interruptions),
+                                       cmocka_unit_test(test_oversubscription),
+                                       cmocka_unit_test(test_logging),
+                                       cmocka_unit_test(test_memory_growth),
+                                       cmocka_unit_test(test_warm_up),
+                                       cmocka_unit_test(test_order),
+                                       cmocka_unit_test(test_hidden_kernels)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
