@@ -166,12 +166,24 @@ static bool main_thread_data(const struct ss_training_facts *facts, struct ss_ad
 
 /* --- compute --------------------------------------------------------------------------------- */
 
+/* With CUDA a read waits for kernels, and a copy to the host is no operator of its own: of it the
+ * samples tell. */
 static bool host_sync(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    set_cost(advice, facts->reads_ns, facts->reads_ns);
+    const struct ss_training_samples *samples = &facts->samples;
+    uint64_t ns = facts->reads_ns;
+    if (facts->uses_cuda && samples->reads.all >= SS_MIN_CLAIM_SAMPLES) {
+        uint64_t sampled_ns =
+            share_of(facts->step_ns, (double)samples->reads.all / (double)samples->all);
+        ns = sampled_ns > ns ? sampled_ns : ns;
+    }
+    if (!knows_compute(facts)) {
+        advice->headline = "waits for kernels, unknown ones, to read values of tensors";
+    }
+    set_cost(advice, ns, ns);
     set_line(advice, &facts->samples.reads, "such lines");
     add(advice, "reads a step", SS_EVIDENCE_COUNT, facts->reads);
-    return facts->reads >= 1;
+    return facts->reads >= 1 || facts->uses_cuda;
 }
 
 static bool tiny_batches(const struct ss_training_facts *facts, struct ss_advice *advice)
@@ -315,7 +327,7 @@ void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts 
     *verdict = (struct ss_verdict){.judged = facts->steps->usual >= FEWEST_STEPS,
                                    .host_time = !knows_compute(facts)};
     for (size_t i = 0; ss_rules[i].id != NULL && verdict->judged; i++) {
-        struct ss_advice advice = {.rule = &ss_rules[i]};
+        struct ss_advice advice = {.rule = &ss_rules[i], .headline = ss_rules[i].headline};
         bool fires = evaluations[i](facts, &advice);
         advice.percent =
             100 * (double)advice.cost_ns / (double)(facts->step_ns > 0 ? facts->step_ns : 1);

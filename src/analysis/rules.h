@@ -11,13 +11,7 @@
 /* Nothing that costs less of a step is worth a line. */
 enum { SS_RULE_LEAST_PERCENT = 2, SS_ADVICE_MAX_EVIDENCE = 8 };
 
-enum ss_evidence_unit {
-    SS_EVIDENCE_COUNT,
-    SS_EVIDENCE_NS,
-    SS_EVIDENCE_BYTES,
-    SS_EVIDENCE_PERCENT,
-    SS_EVIDENCE_TIMES /* a ratio */
-};
+enum ss_evidence_unit { SS_EVIDENCE_COUNT, SS_EVIDENCE_NS, SS_EVIDENCE_BYTES, SS_EVIDENCE_PERCENT };
 
 struct ss_evidence {
     const char *what;
@@ -37,6 +31,7 @@ struct ss_rule {
 
 struct ss_advice {
     const struct ss_rule *rule;
+    const char *headline;    /* the rule's, or what says it better */
     uint64_t cost_ns;        /* per step: what is spent on it */
     uint64_t recoverable_ns; /* per step, of it: an upper bound; 0: it is no matter of time */
     double percent;          /* cost of the mean usual step */

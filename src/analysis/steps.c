@@ -381,6 +381,21 @@ void ss_step_summary_fini(struct ss_step_summary *summary)
     *summary = (struct ss_step_summary){0};
 }
 
+size_t ss_step_grown_phase(const struct ss_step_summary *summary, size_t step, uint64_t *more_ns)
+{
+    size_t count = summary->phases.count, grown = count;
+    *more_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ns = summary->phase_ns[step * count + i];
+        uint64_t usual_ns = summary->phases.data[i].p50_ns;
+        if (ns > usual_ns && ns - usual_ns > *more_ns) {
+            *more_ns = ns - usual_ns;
+            grown = i;
+        }
+    }
+    return grown;
+}
+
 struct ss_strview ss_step_phase_text(const struct ss_model *model,
                                      const struct ss_step_phase *phase)
 {

@@ -73,6 +73,10 @@ void ss_step_summary_fini(struct ss_step_summary *summary);
 /* Finds the line of each phase. Belongs to ss_step_summary_init. */
 void ss_phase_lines_find(struct ss_step_summary *summary, const struct ss_selection *selection);
 
+/* The phase that took most more of this step than its median is, and how much; the number of
+ * phases where none did. */
+size_t ss_step_grown_phase(const struct ss_step_summary *summary, size_t step, uint64_t *more_ns);
+
 /* "data"; "other" for the rest of the step. */
 struct ss_strview ss_step_phase_text(const struct ss_model *model,
                                      const struct ss_step_phase *phase);

@@ -490,12 +490,22 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     if (shows_training) {
         ss_step_summary_init(&training, selection, &of_steps);
     }
+    struct ss_training_facts facts = {0};
+    struct ss_verdict verdict = {0};
+    bool judges = request->by == BY_OVERVIEW && training.steps.count > 0;
+    if (judges) {
+        struct ss_source_lines lines = {source_line, source};
+        ss_training_facts_init(&facts, selection, &training, &lines);
+        ss_verdict_init(&verdict, &facts);
+    }
     size_t count = make_tables(request, selection, &training, source, tables);
     if ((is_of_tracks(request->by) || request->ranges_alone) && tables[0].row_count > 0) {
         ss_trust_forgive_no_samples(&trust);
     }
     struct ss_report report = {.trust = &trust,
                                .training = shows_training ? &training : NULL,
+                               .facts = judges ? &facts : NULL,
+                               .verdict = judges ? &verdict : NULL,
                                .tables = tables,
                                .table_count = count,
                                .steps = request->by == BY_OVERVIEW ? steps : NULL};
@@ -505,6 +515,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     }
     ss_table_fini(&tables[0]);
     ss_table_fini(&tables[1]);
+    ss_verdict_fini(&verdict);
     ss_step_summary_fini(&training);
     ss_source_text_free(source);
     ss_trust_fini(&trust);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "analysis/rules.h"
 #include "analysis/steps.h"
 #include "analysis/table.h"
 #include "analysis/trust.h"
@@ -20,6 +21,9 @@ struct ss_report_step {
 struct ss_report {
     const struct ss_trust *trust;
     const struct ss_step_summary *training; /* NULL: none */
+    /* What else there is to say of it; NULL: only its steps are shown. */
+    const struct ss_training_facts *facts;
+    const struct ss_verdict *verdict;
     const struct ss_table *tables;
     size_t table_count;
     const struct ss_report_step *steps; /* ends with a NULL command; may be NULL */
@@ -47,9 +51,13 @@ enum ss_status ss_report_csv(const struct ss_report *report, const struct ss_rep
 enum ss_status ss_report_json(const struct ss_report *report, const struct ss_report_style *style,
                               FILE *out, struct ss_error *err);
 
-/* The header alone. */
+/* The header alone; its first line alone, and the rest. */
 void ss_report_text_header(const struct ss_trust *trust, const struct ss_report_style *style,
                            FILE *out);
+void ss_report_text_title(const struct ss_trust *trust, const struct ss_report_style *style,
+                          FILE *out);
+void ss_report_text_panel(const struct ss_trust *trust, const struct ss_report_style *style,
+                          FILE *out);
 /* One line for people: what is wrong and what to do. */
 void ss_trust_problem_text(const struct ss_trust_problem *problem, struct ss_strbuf *out);
 

@@ -169,8 +169,97 @@ static json_t *table_of(const struct ss_table *table)
     return object;
 }
 
-static json_t *training_of(const struct ss_step_summary *training, const struct ss_model *model)
+static json_t *line_of(const struct ss_advice *advice, const struct ss_model *model)
 {
+    if (advice->line == NULL) {
+        return json_null();
+    }
+    const struct ss_phase_line *line = advice->line;
+    const struct ss_model_frame *frame = &model->frames.data[line->frame];
+    json_t *object = json_object();
+    put_text(object, "of", advice->line_of);
+    json_object_set_new(object, "percent",
+                        json_real(100 * (double)line->samples / (double)line->all));
+    put_count(object, "samples", line->all);
+    json_object_set_new(object, "path", text_of(ss_intern_get(&model->strings, frame->short_file)));
+    json_object_set_new(object, "line", frame->line >= 0 ? json_integer(frame->line) : json_null());
+    json_object_set_new(object, "function",
+                        text_of(ss_intern_get(&model->strings, frame->function)));
+    json_object_set_new(
+        object, "calls",
+        line->leaf != 0
+            ? text_of(ss_intern_get(&model->strings, model->frames.data[line->leaf].function))
+            : json_null());
+    return object;
+}
+
+static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *model)
+{
+    static const char *const units[] = {[SS_EVIDENCE_COUNT] = "count",
+                                        [SS_EVIDENCE_NS] = "ns",
+                                        [SS_EVIDENCE_BYTES] = "bytes",
+                                        [SS_EVIDENCE_PERCENT] = "percent"};
+    json_t *object = json_object(), *evidence = json_array();
+    put_text(object, "rule", advice->rule->id);
+    put_text(object, "headline", advice->headline);
+    json_object_set_new(object, "percent", json_real(advice->percent));
+    put_count(object, "cost_ns", advice->cost_ns);
+    put_count(object, "recoverable_ns", advice->recoverable_ns);
+    put_text(object, "estimate", advice->rule->estimate);
+    put_text(object, "fix", advice->rule->fix);
+    for (size_t i = 0; i < advice->evidence_count; i++) {
+        json_t *row = json_object();
+        put_text(row, "what", advice->evidence[i].what);
+        json_object_set_new(row, "value", json_real(advice->evidence[i].value));
+        put_text(row, "unit", units[advice->evidence[i].unit]);
+        json_array_append_new(evidence, row);
+    }
+    json_object_set_new(object, "evidence", evidence);
+    json_object_set_new(object, "line", line_of(advice, model));
+    return object;
+}
+
+static json_t *memory_of(const struct ss_training_facts *facts)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < SS_TRAINING_MEMORIES; i++) {
+        const struct ss_training_memory *memory = &facts->memory[i];
+        if (memory->values > 0) {
+            json_t *row = json_object();
+            put_text(row, "memory", memory->name);
+            put_count(row, "first_bytes", memory->first_bytes);
+            put_count(row, "last_bytes", memory->last_bytes);
+            put_count(row, "peak_bytes", memory->peak_bytes);
+            json_object_set_new(row, "bytes_per_step", json_real(memory->bytes_per_step));
+            json_object_set_new(row, "grows", json_boolean(memory->grows));
+            json_array_append_new(rows, row);
+        }
+    }
+    return rows;
+}
+
+/* Only of a first look, which judges. */
+static void put_verdict(json_t *training, const struct ss_report *report)
+{
+    if (report->verdict == NULL) {
+        return;
+    }
+    const struct ss_verdict *verdict = report->verdict;
+    json_t *advice = json_array();
+    for (size_t i = 0; i < verdict->advice.count; i++) {
+        json_array_append_new(advice,
+                              advice_of(&verdict->advice.data[i], report->trust->selection->model));
+    }
+    json_object_set_new(training, "judged", json_boolean(verdict->judged));
+    json_object_set_new(training, "host_time", json_boolean(verdict->host_time));
+    json_object_set_new(training, "advice", advice);
+    json_object_set_new(training, "memory", memory_of(report->facts));
+}
+
+static json_t *training_of(const struct ss_report *report)
+{
+    const struct ss_step_summary *training = report->training;
+    const struct ss_model *model = report->trust->selection->model;
     if (training == NULL || training->steps.count == 0) {
         return json_null();
     }
@@ -196,6 +285,7 @@ static json_t *training_of(const struct ss_step_summary *training, const struct 
         json_array_append_new(phases, row);
     }
     json_object_set_new(object, "phases", phases);
+    put_verdict(object, report);
     return object;
 }
 
@@ -216,8 +306,7 @@ enum ss_status ss_report_json(const struct ss_report *report, const struct ss_re
     put_text(root, "stepscope", SS_VERSION);
     json_object_set_new(root, "units", units);
     json_object_set_new(root, "header", header_of(report->trust));
-    json_object_set_new(root, "training",
-                        training_of(report->training, report->trust->selection->model));
+    json_object_set_new(root, "training", training_of(report));
     json_object_set_new(root, "tables", tables);
     int failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     json_decref(root);

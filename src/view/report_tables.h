@@ -14,12 +14,22 @@ enum ss_status ss_report_text_tracks(const struct ss_table *table,
 void ss_report_text_lines(const struct ss_table *table, const struct ss_report_style *style,
                           FILE *out);
 
-/* The steps and phases of a training: the sentence, the bar and the series; then their tables. */
+/* The steps and phases of a training: the sentence, the bar, the advice and the series; then their
+ * tables. */
 bool ss_report_is_of_steps(const struct ss_table *table);
-void ss_report_text_training(const struct ss_step_summary *training, const struct ss_model *model,
-                             const struct ss_report_style *style, FILE *out);
+void ss_report_text_training(const struct ss_report *report, const struct ss_report_style *style,
+                             FILE *out);
 enum ss_status ss_report_text_steps(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
                                     struct ss_error *err);
+
+/* What to do about it, and its memory. */
+void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_model *model,
+                           const struct ss_report_style *style, FILE *out);
+void ss_report_text_memory(const struct ss_training_facts *facts,
+                           const struct ss_report_style *style, FILE *out);
+/* "94 % ±2 of WHAT is at dataset.py:31 __getitem__ → normal" */
+void ss_report_append_line(const struct ss_phase_line *line, const char *what,
+                           const struct ss_model *model, struct ss_strbuf *out);
 
 #endif

@@ -462,12 +462,21 @@ static void print_steps(const struct ss_report_step *steps, const struct ss_repo
 enum ss_status ss_report_text(const struct ss_report *report, const struct ss_report_style *style,
                               FILE *out, struct ss_error *err)
 {
-    ss_report_text_header(report->trust, style, out);
-    if (report->training != NULL && report->training->steps.count > 0) {
-        ss_report_text_training(report->training, report->trust->selection->model, style, out);
+    bool trains = report->training != NULL && report->training->steps.count > 0;
+    bool first_look = trains && report->verdict != NULL; /* the answer first, its source last */
+    ss_report_text_title(report->trust, style, out);
+    if (!first_look) {
+        ss_report_text_panel(report->trust, style, out);
+    }
+    if (trains) {
+        ss_report_text_training(report, style, out);
     }
     for (size_t i = 0; i < report->table_count; i++) {
         SS_TRY(print_table(&report->tables[i], style, out, err));
+    }
+    if (first_look) {
+        ss_report_text_memory(report->facts, style, out);
+        ss_report_text_panel(report->trust, style, out);
     }
     bool steps = report->steps != NULL && report->steps[0].command != NULL;
     if (print_footer(report, style, out) && steps) {

@@ -232,7 +232,8 @@ static void print_samples(struct panel *panel, const struct ss_trust *trust)
     end_line(panel);
 }
 
-static void print_title(struct panel *panel, const struct ss_trust *trust)
+void ss_report_text_title(const struct ss_trust *trust, const struct ss_report_style *style,
+                          FILE *out)
 {
     struct ss_strbuf name;
     ss_strbuf_init(&name, MAX_LINE_BYTES);
@@ -242,9 +243,8 @@ static void print_title(struct panel *panel, const struct ss_trust *trust)
     if (trust->inputs.count > 1) {
         ss_strbuf_append_format(&name, " and %zu more", trust->inputs.count - 1);
     }
-    bool colour = panel->style->colour;
-    fprintf(panel->out, "%sstepscope report%s  %s\n\n", colour ? "\033[1m" : "",
-            colour ? "\033[0m" : "", name.data);
+    fprintf(out, "%sstepscope report%s  %s\n\n", style->colour ? "\033[1m" : "",
+            style->colour ? "\033[0m" : "", name.data);
     ss_strbuf_fini(&name);
 }
 
@@ -291,12 +291,11 @@ static void print_problems(struct panel *panel, const struct ss_trust *trust)
     ss_strbuf_fini(&text);
 }
 
-void ss_report_text_header(const struct ss_trust *trust, const struct ss_report_style *style,
-                           FILE *out)
+void ss_report_text_panel(const struct ss_trust *trust, const struct ss_report_style *style,
+                          FILE *out)
 {
     struct panel panel = {.out = out, .style = style};
     ss_strbuf_init(&panel.line, MAX_LINE_BYTES);
-    print_title(&panel, trust);
     print_recorded(&panel, trust);
     print_sampling(&panel, &trust->all);
     print_events(&panel, &trust->all);
@@ -305,4 +304,11 @@ void ss_report_text_header(const struct ss_trust *trust, const struct ss_report_
     print_problems(&panel, trust);
     fputc('\n', out);
     ss_strbuf_fini(&panel.line);
+}
+
+void ss_report_text_header(const struct ss_trust *trust, const struct ss_report_style *style,
+                           FILE *out)
+{
+    ss_report_text_title(trust, style, out);
+    ss_report_text_panel(trust, style, out);
 }

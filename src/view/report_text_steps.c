@@ -54,7 +54,7 @@ static void append_shares(const struct ss_step_summary *training, const struct s
 }
 
 static void append_sentence(const struct ss_step_summary *training, const struct ss_model *model,
-                            struct ss_strbuf *out)
+                            bool host_time, struct ss_strbuf *out)
 {
     if (training->usual == 0) {
         ss_text_append_count(out, training->steps.count);
@@ -64,6 +64,9 @@ static void append_sentence(const struct ss_step_summary *training, const struct
     }
     ss_strbuf_append_text(out, "A step takes ");
     ss_text_append_duration(out, training->p50_ns);
+    ss_strbuf_append_text(out, host_time ? " (phases are host time: CUDA was used, and the times "
+                                           "of its kernels were not recorded)"
+                                         : "");
     if (training->phases.count > 1) {
         ss_strbuf_append_text(out, ": ");
         append_shares(training, model, out);
@@ -178,10 +181,27 @@ static void append_series(const struct ss_step_summary *training, struct ss_strb
 
 enum { MOST_NAMED = 3 };
 
-/* "2 outliers (step 17, 310 ms; step 93, 290 ms)" */
-static void append_kind(const struct ss_step_summary *training, enum ss_step_kind kind,
-                        const char *one, const char *many, size_t count, bool *first,
-                        struct ss_strbuf *out)
+/* "step 17, 310 ms: data +240 ms" */
+static void append_step(const struct ss_step_summary *training, const struct ss_model *model,
+                        size_t step, struct ss_strbuf *out)
+{
+    uint64_t more_ns;
+    size_t grown = ss_step_grown_phase(training, step, &more_ns);
+    ss_strbuf_append_format(out, "step %" PRId64 ", ", training->steps.data[step].number);
+    ss_text_append_duration(out, duration_of(&training->steps.data[step]));
+    if (training->steps.data[step].kind != SS_STEP_CUT && training->phases.count > 1 &&
+        grown < training->phases.count) {
+        ss_strbuf_append_text(out, ": ");
+        append_phase_name(training, model, grown, out);
+        ss_strbuf_append_text(out, " +");
+        ss_text_append_duration(out, more_ns);
+    }
+}
+
+/* "2 outliers (step 17, 310 ms: data +240 ms; step 93, 290 ms: other +220 ms)" */
+static void append_kind(const struct ss_step_summary *training, const struct ss_model *model,
+                        enum ss_step_kind kind, const char *one, const char *many, size_t count,
+                        bool *first, struct ss_strbuf *out)
 {
     if (count == 0) {
         return;
@@ -192,18 +212,18 @@ static void append_kind(const struct ss_step_summary *training, enum ss_step_kin
     ss_strbuf_append_format(out, " %s (", count == 1 ? one : many);
     size_t named = 0;
     for (size_t i = 0; i < training->steps.count && named < MOST_NAMED; i++) {
-        const struct ss_step *step = &training->steps.data[i];
-        if (step->kind == kind) {
-            ss_strbuf_append_format(out, "%sstep %" PRId64 ", ", named++ > 0 ? "; " : "",
-                                    step->number);
-            ss_text_append_duration(out, duration_of(step));
+        if (training->steps.data[i].kind == kind) {
+            ss_strbuf_append_text(out, named++ > 0 ? "; " : "");
+            append_step(training, model, i, out);
         }
     }
     ss_strbuf_append_text(out, count > MOST_NAMED ? "; …)" : ")");
 }
 
-static void append_counted(const struct ss_step_summary *training, struct ss_strbuf *out)
+static void append_counted(const struct ss_step_summary *training, const struct ss_model *model,
+                           struct ss_strbuf *out)
 {
+    (void)model;
     if (training->usual == 0) {
         return;
     }
@@ -219,14 +239,16 @@ static void append_counted(const struct ss_step_summary *training, struct ss_str
     ss_text_append_duration(out, training->p95_ns);
 }
 
-static void append_not_counted(const struct ss_step_summary *training, struct ss_strbuf *out)
+static void append_not_counted(const struct ss_step_summary *training, const struct ss_model *model,
+                               struct ss_strbuf *out)
 {
     bool first = true;
-    append_kind(training, SS_STEP_WARM_UP, "warm-up", "warm-up steps", training->warm_up, &first,
+    append_kind(training, model, SS_STEP_WARM_UP, "warm-up", "warm-up steps", training->warm_up,
+                &first, out);
+    append_kind(training, model, SS_STEP_OUTLIER, "outlier", "outliers", training->outliers, &first,
                 out);
-    append_kind(training, SS_STEP_OUTLIER, "outlier", "outliers", training->outliers, &first, out);
-    append_kind(training, SS_STEP_CUT, "not seen whole", "not seen whole", training->cut, &first,
-                out);
+    append_kind(training, model, SS_STEP_CUT, "not seen whole", "not seen whole", training->cut,
+                &first, out);
 }
 
 /* --- the line behind it ---------------------------------------------------------------------- */
@@ -246,19 +268,14 @@ static const struct ss_step_phase *heaviest_phase(const struct ss_step_summary *
     return claims ? heaviest : NULL;
 }
 
-/* "data: 94 % ±2 of its 311 samples are at dataset.py:31 __getitem__ → normal" */
-static void append_line(const struct ss_step_phase *phase, const struct ss_model *model,
-                        struct ss_strbuf *out)
+void ss_report_append_line(const struct ss_phase_line *line, const char *what,
+                           const struct ss_model *model, struct ss_strbuf *out)
 {
-    const struct ss_phase_line *line = &phase->line;
     const struct ss_model_frame *frame = &model->frames.data[line->frame];
     double error = ss_share_error_points(
         line->samples < line->records ? line->samples : line->records, line->records, line->all);
-    ss_text_append_clean(out, ss_step_phase_text(model, phase));
-    ss_strbuf_append_format(out, ": %.0f %% ±%.0f of its ",
-                            100 * (double)line->samples / (double)line->all, ceil(error));
-    ss_text_append_count(out, line->all);
-    ss_strbuf_append_text(out, " samples are at ");
+    ss_strbuf_append_format(out, "%.0f %% ±%.0f of %s is at ",
+                            100 * (double)line->samples / (double)line->all, ceil(error), what);
     ss_text_append_clean(out, ss_intern_get(&model->strings, frame->short_file));
     if (frame->line >= 0) {
         ss_strbuf_append_format(out, ":%" PRId32, frame->line);
@@ -272,38 +289,72 @@ static void append_line(const struct ss_step_phase *phase, const struct ss_model
     }
 }
 
-void ss_report_text_training(const struct ss_step_summary *training, const struct ss_model *model,
-                             const struct ss_report_style *style, FILE *out)
+/* "data: 94 % ±2 of its 311 samples is at dataset.py:31 __getitem__ → normal" */
+static void append_phase_line(const struct ss_step_phase *phase, const struct ss_model *model,
+                              struct ss_strbuf *out)
 {
-    const char *bold = style->colour ? "\033[1m" : "", *dim = style->colour ? "\033[2m" : "";
-    const char *plain = style->colour ? "\033[0m" : "";
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, MOST_TEXT_BYTES);
-    append_sentence(training, model, &text);
-    fprintf(out, "%s%s%s\n", bold, text.data, plain);
-    const struct ss_step_phase *heaviest = heaviest_phase(training);
-    if (training->usual > 0 && heaviest != NULL) {
-        ss_strbuf_clear(&text);
-        append_line(heaviest, model, &text);
-        fprintf(out, "%s\n", text.data);
-    }
+    struct ss_strbuf what;
+    ss_strbuf_init(&what, 64);
+    ss_strbuf_append_text(&what, "its ");
+    ss_text_append_count(&what, phase->line.all);
+    ss_strbuf_append_text(&what, " samples");
+    ss_text_append_clean(out, ss_step_phase_text(model, phase));
+    ss_strbuf_append_text(out, ": ");
+    ss_report_append_line(&phase->line, what.data, model, out);
+    ss_strbuf_fini(&what);
+}
+
+static void print_sentence(const struct ss_report *report, const struct ss_report_style *style,
+                           struct ss_strbuf *text, FILE *out)
+{
+    const struct ss_step_summary *training = report->training;
+    const struct ss_model *model = report->trust->selection->model;
+    bool host_time = report->verdict != NULL && report->verdict->host_time;
+    append_sentence(training, model, host_time, text);
+    fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", text->data,
+            style->colour ? "\033[0m" : "");
     if (training->usual > 0 && training->phases.count > 1) {
-        ss_strbuf_clear(&text);
-        append_bar(training, model, style, &text);
-        fprintf(out, "  %s\n", text.data);
+        ss_strbuf_clear(text);
+        append_bar(training, model, style, text);
+        fprintf(out, "  %s\n", text->data);
     }
-    ss_strbuf_clear(&text);
-    append_series(training, &text);
-    fprintf(out, "  %s  %s%s%s\n", text.data, dim, "step by step", plain);
-    void (*const counts[])(const struct ss_step_summary *,
+    const struct ss_step_phase *heaviest = heaviest_phase(training);
+    bool advised = report->verdict != NULL && report->verdict->advice.count > 0;
+    if (training->usual > 0 && heaviest != NULL && !advised) {
+        ss_strbuf_clear(text);
+        append_phase_line(heaviest, model, text);
+        fprintf(out, "%s\n", text->data);
+    }
+}
+
+static void print_series(const struct ss_report *report, const struct ss_report_style *style,
+                         struct ss_strbuf *text, FILE *out)
+{
+    const char *dim = style->colour ? "\033[2m" : "", *plain = style->colour ? "\033[0m" : "";
+    void (*const counts[])(const struct ss_step_summary *, const struct ss_model *,
                            struct ss_strbuf *) = {append_counted, append_not_counted};
+    ss_strbuf_clear(text);
+    append_series(report->training, text);
+    fprintf(out, "  %s  %s%s%s\n", text->data, dim, "step by step", plain);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        ss_strbuf_clear(&text);
-        counts[i](training, &text);
-        if (text.length > 0) {
-            fprintf(out, "%s%s%s\n", dim, text.data, plain);
+        ss_strbuf_clear(text);
+        counts[i](report->training, report->trust->selection->model, text);
+        if (text->length > 0) {
+            fprintf(out, "%s%s%s\n", dim, text->data, plain);
         }
     }
+}
+
+void ss_report_text_training(const struct ss_report *report, const struct ss_report_style *style,
+                             FILE *out)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_TEXT_BYTES);
+    print_sentence(report, style, &text, out);
+    if (report->verdict != NULL) {
+        ss_report_text_advice(report->verdict, report->trust->selection->model, style, out);
+    }
+    print_series(report, style, &text, out);
     fprintf(out, "\n");
     ss_strbuf_fini(&text);
 }

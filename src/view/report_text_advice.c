@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The advice on a training, and its memory, for people. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analysis/rules.h"
+#include "view/report_tables.h"
+#include "view/text_cell.h"
+
+enum { MOST_FURTHER = 3, MOST_TEXT_BYTES = 1 << 16 };
+
+static void append_bytes(struct ss_strbuf *out, double bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    for (; fabs(bytes) >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) {
+        bytes /= 1024;
+    }
+    ss_strbuf_append_format(out, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+}
+
+static void append_evidence(const struct ss_evidence *evidence, struct ss_strbuf *out)
+{
+    ss_strbuf_append_format(out, "%s ", evidence->what);
+    switch (evidence->unit) {
+    case SS_EVIDENCE_COUNT:
+        ss_text_append_count(out, (uint64_t)(evidence->value + 0.5));
+        break;
+    case SS_EVIDENCE_NS:
+        ss_text_append_duration(out, (uint64_t)evidence->value);
+        break;
+    case SS_EVIDENCE_BYTES:
+        append_bytes(out, evidence->value);
+        break;
+    case SS_EVIDENCE_PERCENT:
+        ss_strbuf_append_format(out, "%.0f %%", evidence->value);
+        break;
+    }
+}
+
+/* "37 % of each step waits for data: DataLoader with 0 workers; at most 31 ms a step recoverable"
+ */
+static void append_headline(const struct ss_advice *advice, struct ss_strbuf *out)
+{
+    if (advice->recoverable_ns == 0) {
+        ss_strbuf_append_text(out, advice->headline);
+        return;
+    }
+    ss_strbuf_append_format(out, "%.*f %% of each step %s; recovers ≤ ", advice->percent < 10,
+                            advice->percent, advice->headline);
+    ss_text_append_duration(out, advice->recoverable_ns);
+    ss_strbuf_append_text(out, " a step");
+}
+
+static void print_advice(const struct ss_advice *advice, const struct ss_model *model,
+                         const struct ss_report_style *style, bool is_first, FILE *out)
+{
+    const char *plain = style->colour ? "\033[0m" : "", *dim = style->colour ? "\033[2m" : "";
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MOST_TEXT_BYTES);
+    append_headline(advice, &text);
+    fprintf(out, "%s%s%s\n", style->colour && is_first ? "\033[1m" : "", text.data, plain);
+    if (advice->line != NULL) {
+        ss_strbuf_clear(&text);
+        ss_report_append_line(advice->line, advice->line_of, model, &text);
+        fprintf(out, "  %s\n", text.data);
+    }
+    ss_strbuf_clear(&text);
+    for (size_t i = 0; i < advice->evidence_count; i++) {
+        ss_strbuf_append_text(&text, i > 0 ? " · " : "");
+        append_evidence(&advice->evidence[i], &text);
+    }
+    fprintf(out, "  %s%s%s\n", dim, text.data, plain);
+    fprintf(out, "  → %s\n", advice->rule->fix);
+    ss_strbuf_fini(&text);
+}
+
+void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_model *model,
+                           const struct ss_report_style *style, FILE *out)
+{
+    fputc('\n', out);
+    if (!verdict->judged) {
+        fprintf(out, "too few usual steps to advise on\n\n");
+        return;
+    }
+    for (size_t i = 0; i < verdict->advice.count && i <= MOST_FURTHER; i++) {
+        print_advice(&verdict->advice.data[i], model, style, i == 0, out);
+    }
+    if (verdict->advice.count == 0) {
+        fprintf(out, "no rule found anything that costs more than %d %% of a step\n",
+                SS_RULE_LEAST_PERCENT);
+    } else if (verdict->advice.count > MOST_FURTHER + 1) {
+        fprintf(out, "%zu more, smaller: --format json\n",
+                verdict->advice.count - MOST_FURTHER - 1);
+    }
+    fputc('\n', out);
+}
+
+/* "resident 312.0 MiB at the first step, 340.1 MiB at the last, peak 341.0 MiB, +1.0 MiB a step" */
+static void append_memory(const struct ss_training_memory *memory, struct ss_strbuf *out)
+{
+    ss_strbuf_append_format(out, "  %s: ", memory->name);
+    append_bytes(out, (double)memory->first_bytes);
+    ss_strbuf_append_text(out, " at the first step, ");
+    append_bytes(out, (double)memory->last_bytes);
+    ss_strbuf_append_text(out, " at the last, at most ");
+    append_bytes(out, (double)memory->peak_bytes);
+    if (memory->grows) {
+        ss_strbuf_append_text(out, ", grows by ");
+        append_bytes(out, memory->bytes_per_step);
+        ss_strbuf_append_text(out, " with each step");
+    }
+}
+
+void ss_report_text_memory(const struct ss_training_facts *facts,
+                           const struct ss_report_style *style, FILE *out)
+{
+    struct ss_strbuf text;
+    bool any = false;
+    ss_strbuf_init(&text, MOST_TEXT_BYTES);
+    for (size_t i = 0; i < SS_TRAINING_MEMORIES; i++) {
+        if (facts->memory[i].values > 0) {
+            ss_strbuf_clear(&text);
+            append_memory(&facts->memory[i], &text);
+            if (!any) {
+                fprintf(out, "%sMemory%s\n", style->colour ? "\033[1m" : "",
+                        style->colour ? "\033[0m" : "");
+            }
+            fprintf(out, "%s\n", text.data);
+            any = true;
+        }
+    }
+    fputs(any ? "\n" : "", out);
+    ss_strbuf_fini(&text);
+}
