@@ -121,7 +121,7 @@ def _is_boundary(optimizer):
     if known is None and wanted in (None, type(optimizer).__name__):
         _state.optimizer = weakref.ref(optimizer)
         _claim()
-        _fact_text("torch.steps", "optimizer " + type(optimizer).__name__)
+        _tell_steps("optimizer " + type(optimizer).__name__)
         known = optimizer
     return known is optimizer
 
@@ -390,6 +390,7 @@ def _hook_worker(inner):
         number = kwargs["worker_id"] if "worker_id" in kwargs else args[place]
         _thread_name(f"dataloader worker {number}")
         _fact("dataloader.worker", number)
+        _disclaim()  # a model that a worker runs is no training
         return inner(*args, **kwargs)
     worker_loop._stepscope = True
     return worker_loop

@@ -6,6 +6,7 @@
 
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
+#include "analysis/told.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
 
@@ -38,6 +39,20 @@ static int compare_steps(const void *left, const void *right)
     return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
+/* Steps that nobody marked are found by the updates of an optimizer: what follows the last one is
+ * none. What was found until the program marked steps itself does not count. */
+static bool is_none(const struct ss_model *model, const struct ss_model_range *range)
+{
+    const struct ss_model_note *how =
+        ss_told(model, model->tracks.data[range->track].process, "torch.steps");
+    struct ss_strview text = ss_told_text(model, how);
+    if (ss_strview_equal(text, ss_strview_of("program"))) {
+        return range->begin_ns < how->time_ns;
+    }
+    return (range->flags & SS_RANGE_END_UNSEEN) != 0 &&
+           strncmp(text.data, "optimizer", sizeof "optimizer" - 1) == 0;
+}
+
 static void collect_steps(struct ss_step_summary *summary, const struct ss_selection *selection,
                           const struct ss_steps_options *options)
 {
@@ -45,7 +60,7 @@ static void collect_steps(struct ss_step_summary *summary, const struct ss_selec
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if ((range->flags & SS_RANGE_OUTSIDE) != 0 || !is_step_track(model, range->track) ||
-            !ss_selection_has_track(selection, range->track)) {
+            !ss_selection_has_track(selection, range->track) || is_none(model, range)) {
             continue;
         }
         bool cut = (range->flags & (SS_RANGE_END_UNSEEN | SS_RANGE_BEGIN_UNSEEN)) != 0;

@@ -24,7 +24,11 @@ int64_t ss_automatic_enter(uint32_t name);
 void ss_automatic_leave(int64_t before);
 /* The phase of this thread, if it is the one that trains; 0: none. */
 uint32_t ss_automatic_phase(void);
-/* This thread is the one that trains. */
+/* This thread is the one that trains; none of this process does. A forked child that says neither
+ * trains on the thread that first calls ss_automatic_begin. */
 void ss_automatic_claim(void);
+void ss_automatic_disclaim(void);
+/* The fact "torch.steps": by what steps are found. Nothing once the program marks its own. */
+void ss_automatic_tell(const char *how);
 
 #endif

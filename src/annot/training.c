@@ -5,9 +5,11 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "annot/automatic.h"
+#include "annot/define.h"
 #include "annot/events.h"
 #include "annot/schedule_text.h"
 #include "annot/steps.h"
@@ -20,6 +22,7 @@ static uint32_t schedules; /* …by the schedules that its parent brought */
 
 /* The program speaks for itself: what was found does not count any more. */
 static _Atomic bool has_own_steps, has_own_phases;
+static _Atomic bool has_found_steps;
 /* The thread that trains, found automatically; none in a forked child that has not claimed it. */
 static _Atomic int32_t trainer_pid, trainer_tid;
 
@@ -142,10 +145,23 @@ int ss_training_schedule(const char *text)
     return 0;
 }
 
+static void tell_steps(const char *how)
+{
+    struct ss_event_value value = {ss_define_name(how, strlen(how)), SS_RING_VALUE_NAME};
+    ss_event_fact(ss_define_name("torch.steps", 11), value);
+}
+
+/* Steps that were found before the first own one never were. */
 static void own_steps(void)
 {
     if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
         atomic_store_explicit(&has_own_steps, true, memory_order_relaxed);
+        if (atomic_exchange_explicit(&has_found_steps, false, memory_order_relaxed)) {
+            tell_steps("program");
+            steps.step = -1;
+            steps.batch = 0;
+            steps.batch_is_unclaimed = true;
+        }
     }
 }
 
@@ -219,10 +235,29 @@ void ss_automatic_claim(void)
     atomic_store_explicit(&trainer_pid, getpid(), memory_order_relaxed);
 }
 
+void ss_automatic_disclaim(void)
+{
+    atomic_store_explicit(&trainer_tid, 0, memory_order_relaxed);
+    atomic_store_explicit(&trainer_pid, getpid(), memory_order_relaxed);
+}
+
+void ss_automatic_tell(const char *how)
+{
+    if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
+        tell_steps(how);
+    }
+}
+
 void ss_automatic_begin(void)
 {
+    if (atomic_load_explicit(&trainer_pid, memory_order_relaxed) != getpid()) {
+        ss_automatic_claim(); /* a forked child trains by itself */
+        follow_fork();
+    }
     if (steps.step < 0 && is_trainer() &&
         !atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
+        atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
+        tell_steps("optimizer");
         mark_step(SS_STEPS_BEGIN, 0, -1, 0);
     }
 }
@@ -231,6 +266,7 @@ bool ss_automatic_step(void)
 {
     bool counts = !atomic_load_explicit(&has_own_steps, memory_order_relaxed);
     if (counts) {
+        atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
         mark_step(SS_STEPS_NEXT, -1, -1, 0);
     }
     return counts;

@@ -193,6 +193,30 @@ static ss_python_object *claim(ss_python_object *self, ss_python_object *const *
     return ss_python_none();
 }
 
+static ss_python_object *disclaim(ss_python_object *self, ss_python_object *const *args,
+                                  ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    ss_automatic_disclaim();
+    return ss_python_none();
+}
+
+/* text */
+static ss_python_object *tell_steps(ss_python_object *self, ss_python_object *const *args,
+                                    ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    ss_automatic_tell(text_of(args[0]));
+    return ss_python_none();
+}
+
 static ss_python_object *begin(ss_python_object *self, ss_python_object *const *args,
                                ptrdiff_t count)
 {
@@ -363,6 +387,8 @@ static struct ss_python_method methods[] = {
     {"_thread_name", thread_name, SS_PYTHON_FASTCALL},
     {"_recording", recording, SS_PYTHON_FASTCALL},
     {"_claim", claim, SS_PYTHON_FASTCALL},
+    {"_disclaim", disclaim, SS_PYTHON_FASTCALL},
+    {"_tell_steps", tell_steps, SS_PYTHON_FASTCALL},
     {"_begin", begin, SS_PYTHON_FASTCALL},
     {"_step", step, SS_PYTHON_FASTCALL},
     {"_enter", enter, SS_PYTHON_FASTCALL},

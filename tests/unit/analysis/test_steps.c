@@ -127,6 +127,50 @@ static void test_the_usual_step(void **state)
     end(&made, &summary);
 }
 
+static void tell(struct made *made, const char *fact, uint64_t time_ns)
+{
+    struct ss_model *model = &made->model;
+    ss_vec_push(&model->notes,
+                (struct ss_model_note){.process = (uint32_t)model->processes.count - 1,
+                                       .kind = ss_intern_put_text(&model->strings, "fact"),
+                                       .text = ss_intern_put_text(&model->strings, fact),
+                                       .time_ns = time_ns});
+}
+
+/* After the last update of an optimizer there is no step; after the last mark there is. */
+static void test_what_follows_the_last_update_is_no_step(void **state)
+{
+    static const char *const facts[] = {"torch.steps = optimizer SGD", "torch.steps = program"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct made made;
+        struct ss_step_summary summary;
+        make_training(&made);
+        tell(&made, "torch.steps = optimizer", 900 * MS);
+        tell(&made, facts[i], 950 * MS);
+        sum_up(&made, NULL, &summary);
+        assert_int_equal(summary.steps.count, 9 + i);
+        assert_int_equal(summary.cut, i);
+        assert_int_equal(summary.usual, 7);
+        end(&made, &summary);
+    }
+}
+
+/* What was found before the program's first mark was found in vain. */
+static void test_own_marks_replace_found_steps(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_training(&made);
+    tell(&made, "torch.steps = optimizer", 900 * MS);
+    tell(&made, "torch.steps = program", 1600 * MS);
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.steps.count, 8);
+    assert_int_equal(summary.steps.data[0].number, 2);
+    end(&made, &summary);
+}
+
 static void test_phases_in_order_add_up(void **state)
 {
     (void)state;
@@ -268,6 +312,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_usual_step),
+        cmocka_unit_test(test_what_follows_the_last_update_is_no_step),
+        cmocka_unit_test(test_own_marks_replace_found_steps),
         cmocka_unit_test(test_phases_in_order_add_up),
         cmocka_unit_test(test_phases_are_cut_by_steps_and_each_other),
         cmocka_unit_test(test_few_steps_are_not_judged),

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/told.h"
+
+#include <string.h>
+
+static const char between[] = " = ";
+
+static bool is_fact(const struct ss_model *model, const struct ss_model_note *note, const char *key)
+{
+    size_t length = strlen(key);
+    const char *text = ss_model_text(model, note->text);
+    return strncmp(text, key, length) == 0 &&
+           strncmp(text + length, between, sizeof between - 1) == 0 &&
+           strcmp(ss_model_text(model, note->kind), "fact") == 0;
+}
+
+const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t process, const char *key)
+{
+    const struct ss_model_note *last = NULL;
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->process == process && is_fact(model, note, key) &&
+            (last == NULL || note->time_ns >= last->time_ns)) {
+            last = note;
+        }
+    }
+    return last;
+}
+
+struct ss_strview ss_told_text(const struct ss_model *model, const struct ss_model_note *note)
+{
+    const char *text = note != NULL ? strstr(ss_model_text(model, note->text), between) : NULL;
+    return ss_strview_of(text != NULL ? text + sizeof between - 1 : "");
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process told of itself: notes of the kind "fact", "key = value". Pure. */
+#ifndef SS_ANALYSIS_TOLD_H
+#define SS_ANALYSIS_TOLD_H
+
+#include "model/model.h"
+
+/* The last note with this key; NULL: none. */
+const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t process,
+                                    const char *key);
+/* Its value; empty without a note. */
+struct ss_strview ss_told_text(const struct ss_model *model, const struct ss_model_note *note);
+
+#endif
