@@ -273,3 +273,67 @@ void ss_selection_fini(struct ss_selection *selection)
     ss_free(selection->processes);
     *selection = (struct ss_selection){0};
 }
+
+/* --- within steps ---------------------------------------------------------------------------- */
+
+enum { FEWEST_WITHIN = 100 }; /* samples; else the first step's count too */
+
+/* By process: do any of its samples fall into steps? */
+static bool *processes_with_steps(const struct ss_model *model)
+{
+    bool *has = ss_alloc_zero(model->processes.count + 1, sizeof *has);
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        if (total->step != SS_SAMPLE_NO_STEP) {
+            has[model->threads.data[total->thread].process] = true;
+        }
+    }
+    return has;
+}
+
+static bool is_below(const struct ss_model *model, const bool *has_steps, uint32_t process)
+{
+    for (uint32_t at = model->processes.data[process].parent; at != 0;
+         at = model->processes.data[at].parent) {
+        if (has_steps[at]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void keep_within(struct ss_selection *within, const struct ss_selection *all,
+                        const bool *has_steps, bool first_too)
+{
+    const struct ss_model *model = all->model;
+    within->shown = within->records = 0;
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        uint32_t process = model->threads.data[total->thread].process;
+        bool is_in = has_steps[process] ? total->step == SS_SAMPLE_LATER_STEP ||
+                                              (first_too && total->step == SS_SAMPLE_FIRST_STEP)
+                                        : is_below(model, has_steps, process);
+        within->totals[i] = all->totals[i] && is_in;
+        within->shown += within->totals[i] ? total->samples : 0;
+        within->records += within->totals[i] ? total->records : 0;
+    }
+}
+
+bool ss_selection_within_steps(const struct ss_selection *all, struct ss_selection *within)
+{
+    const struct ss_model *model = all->model;
+    *within = *all;
+    within->lines = within->threads = within->processes = NULL;
+    within->totals = ss_alloc_zero(model->totals.count + 1, sizeof *within->totals);
+    bool *has_steps = processes_with_steps(model);
+    keep_within(within, all, has_steps, false);
+    if (within->shown < FEWEST_WITHIN) {
+        keep_within(within, all, has_steps, true);
+    }
+    ss_free(has_steps);
+    if (within->shown < FEWEST_WITHIN) {
+        ss_selection_fini(within);
+        return false;
+    }
+    return true;
+}

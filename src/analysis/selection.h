@@ -52,6 +52,11 @@ struct ss_selection {
 enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss_model *model,
                                  const struct ss_selection_options *options, struct ss_error *err);
 void ss_selection_fini(struct ss_selection *selection);
+/* A selection of what of `all` fell into steps of a training: of processes that have steps the
+ * samples within them, but for the first step where later ones have enough samples; of processes
+ * below those (workers that load data) all. False: too few fell into steps to name anything;
+ * then there is none. The model must have been loaded with sample_phases. */
+bool ss_selection_within_steps(const struct ss_selection *all, struct ss_selection *within);
 
 /* Idle as py-spy has it: asleep without the GIL, or in one of the library's waiting functions. A
  * raw file stores no states: py-spy has left its idle samples out already. */

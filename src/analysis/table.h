@@ -45,7 +45,10 @@ struct ss_table {
     uint64_t small_rows; /* of the hidden: on too few samples to be named */
     /* What the analysis itself could not use (stacks of module code only). */
     uint64_t dropped_samples;
+    /* Shown elsewhere, but not here: the table is about steps, and they fell into none of those. */
+    uint64_t outside_samples;
     uint64_t shown_samples; /* 100 % of this table */
+    uint64_t whole_ns;      /* the same, of tables of times that have it */
 };
 
 void ss_table_fini(struct ss_table *table);

@@ -17,6 +17,7 @@
 #include "analysis/uncertainty.h"
 #include "cli/command.h"
 #include "cli/reading.h"
+#include "cli/report_operators.h"
 #include "cli/source_text.h"
 #include "view/report.h"
 #include "view/sink.h"
@@ -36,28 +37,39 @@ enum report_by {
     BY_LINE_TIME,
     BY_SAMPLE_RANGE,
     BY_STEP,
-    BY_PHASE
+    BY_PHASE,
+    BY_OPERATOR,
+    BY_MODULE
 };
 
-static const char *const by_names[] = {"leaf",         "function", "line",  "file",    "thread",
-                                       "process",      "tree",     "range", "counter", "line-time",
-                                       "sample-range", "step",     "phase", NULL};
+static const char *const by_names[] = {
+    "leaf",    "function",  "line",         "file", "thread", "process", "tree",   "range",
+    "counter", "line-time", "sample-range", "step", "phase",  "op",      "module", NULL};
 
 static const struct ss_option options[] = {
     {"by", 0, "WHAT",
      "leaf, function, line, file, thread, process or tree; range, counter, line-time (of functions "
      "that stepscope.lines timed) or sample-range (where, by range, the samples fell); step or "
-     "phase; without it how a step's time goes, and the hottest functions and lines",
+     "phase; op or module of PyTorch; without it how a step's time goes, and the hottest functions "
+     "and lines",
      "Table", false},
     {"num-rows", 0, "N",
-     "rows of each table, or \"all\" (default 10; trees and counters: all); of line-time: "
-     "functions "
-     "(default all)",
+     "rows of each table, or \"all\" (default 10; trees and counters: all; operators and modules "
+     "20, with key_averages 100); of line-time: functions (default all)",
      NULL, false},
-    {"sort", 0, "KEY", "self or total (default self; of ranges total)", NULL, false},
+    {"sort", 0, "KEY",
+     "self or total (default self; of ranges total); of operators and modules also step (their "
+     "default: the time in usual steps), mean, calls, min, p50, p95, max, backward, name, and "
+     "torch.profiler's self_cpu_time_total, cpu_time_total, cpu_time, count",
+     NULL, false},
     {"group", 0, "PARTS",
      "what keeps ranges in rows of their own, of path, name, thread, process and domain (default "
-     "path,thread,domain)",
+     "path,thread,domain); of operators and modules process, thread and phase (default none)",
+     NULL, false},
+    {"columns", 0, "WHICH",
+     "of --by op: own, or key_averages for the table that torch.profiler prints, with memory at "
+     "its "
+     "end",
      NULL, false},
     {"min-percent", 0, "P", "smallest share of a tree node, in percent (default 1)", NULL, false},
     {"full-filenames", 0, NULL, "paths as recorded, not shortened to their package", NULL, false},
@@ -82,6 +94,7 @@ struct request {
     uint64_t max_rows;
     bool has_max_rows;
     enum ss_hotspots_sort sort;
+    struct ss_report_operators operators;
     unsigned grouping; /* of ranges: enum ss_range_grouping; 0: the default */
     bool ranges_alone; /* the overview of a recording without samples */
     double min_percent;
@@ -142,6 +155,11 @@ static bool parse_library(const struct ss_arguments *arguments, struct request *
     return true;
 }
 
+static bool is_of_calls(int by)
+{
+    return by == BY_OPERATOR || by == BY_MODULE;
+}
+
 /* "path,thread": the words' bits. */
 static bool parse_grouping(const struct ss_arguments *arguments, struct request *request)
 {
@@ -154,8 +172,11 @@ static bool parse_grouping(const struct ss_arguments *arguments, struct request 
                  {"process", SS_GROUP_PROCESS},
                  {"domain", SS_GROUP_DOMAIN}};
     const char *at = ss_arguments_get(arguments, "group");
+    if (is_of_calls(request->by)) {
+        return true;
+    }
     if (at != NULL && request->by != BY_RANGE) {
-        ss_cli_usage(arguments, "--group belongs to --by range");
+        ss_cli_usage(arguments, "--group belongs to --by range, op and module");
         return false;
     }
     while (at != NULL) {
@@ -221,7 +242,14 @@ static bool is_of_steps(int by)
 
 static bool is_of_tracks(int by)
 {
-    return by == BY_RANGE || by == BY_COUNTER || by == BY_LINE_TIME || is_of_steps(by);
+    return by == BY_RANGE || by == BY_COUNTER || by == BY_LINE_TIME || is_of_steps(by) ||
+           is_of_calls(by);
+}
+
+/* Tables that need the steps. */
+static bool is_of_training(int by)
+{
+    return by == BY_OVERVIEW || is_of_steps(by) || is_of_calls(by);
 }
 
 /* What the tables of ranges and counters cannot do. */
@@ -244,13 +272,33 @@ static bool check_tracks(const struct ss_arguments *arguments, const struct requ
     return true;
 }
 
-static bool parse(const struct ss_arguments *arguments, struct request *request)
+/* --sort, and what else tables of operators and modules take. */
+static bool parse_sort(const struct ss_arguments *arguments, struct request *request)
 {
     static const char *const sort_names[] = {"self", "total", NULL};
     int sort;
+    if (is_of_calls(request->by)) {
+        return ss_report_operators_parse(arguments, request->by == BY_MODULE, &request->operators);
+    }
+    if (ss_arguments_has(arguments, "columns")) {
+        ss_cli_usage(arguments, "--columns belongs to --by op");
+        return false;
+    }
+    if (!ss_arguments_get_choice(arguments, "sort", sort_names, SS_SORT_SELF, &sort)) {
+        return false;
+    }
+    request->sort = (enum ss_hotspots_sort)sort;
+    if (request->by == BY_RANGE && !ss_arguments_has(arguments, "sort")) {
+        request->sort = SS_SORT_TOTAL;
+    }
+    return true;
+}
+
+static bool parse(const struct ss_arguments *arguments, struct request *request)
+{
     *request = (struct request){0};
     if (!ss_arguments_get_choice(arguments, "by", by_names, BY_OVERVIEW, &request->by) ||
-        !ss_arguments_get_choice(arguments, "sort", sort_names, SS_SORT_SELF, &sort) ||
+        !parse_sort(arguments, request) ||
         !ss_arguments_get_number(arguments, "min-percent", 0, 100, 1, &request->min_percent) ||
         !parse_rows(arguments, request) || !parse_library(arguments, request) ||
         !parse_grouping(arguments, request) ||
@@ -260,15 +308,18 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
         !parse_output(arguments, request)) {
         return false;
     }
-    request->sort = (enum ss_hotspots_sort)sort;
-    if (request->by == BY_RANGE && !ss_arguments_has(arguments, "sort")) {
-        request->sort = SS_SORT_TOTAL;
+    if (is_of_calls(request->by)) {
+        uint64_t usual_rows = request->operators.key_averages ? 100 : 20;
+        request->operators.options.max_rows =
+            request->has_max_rows ? request->max_rows : usual_rows;
     }
     static const char *const no_tracks[] = {NULL}; /* but steps and phases */
-    bool of_training = request->by == BY_OVERVIEW || is_of_steps(request->by);
+    bool of_training = is_of_training(request->by);
     request->reading.load.only_tracks = request->by == BY_OVERVIEW ? ss_training_tracks
                                         : is_of_steps(request->by) ? no_tracks
-                                                                   : NULL;
+                                        : is_of_calls(request->by)
+                                            ? ss_report_operators_tracks(&request->operators)
+                                            : NULL;
     request->reading.load.sample_phases = of_training;
     request->reading.load.no_tracks = request->by < BY_RANGE && !of_training;
     request->reading.load.sample_ranges = request->by == BY_SAMPLE_RANGE;
@@ -307,20 +358,47 @@ static struct ss_strview source_line(void *context, struct ss_strview path, uint
     return ss_source_text_line(context, path, line);
 }
 
-static size_t make_tables(const struct request *request, const struct ss_selection *selection,
-                          const struct ss_step_summary *training, struct ss_source_text *source,
-                          struct ss_table tables[2])
+enum { MOST_TABLES = SS_REPORT_OVERVIEW_TABLES + 2 };
+
+/* The first look: operators and modules of a training, then what the samples say. Of a training
+ * only those within its steps, which say nothing of what it imported. */
+static size_t make_overview(const struct request *request, const struct ss_selection *selection,
+                            const struct ss_step_summary *training, struct ss_table *tables)
 {
+    size_t count = ss_report_operators_overview(selection, training, tables);
     if (request->ranges_alone) {
         struct ss_ranges_options ranges = {
             .sort = SS_SORT_TOTAL, .max_rows = request->max_rows, .grouping = request->grouping};
-        ss_ranges_table(selection, &ranges, &tables[0]);
-        return 1;
+        ss_ranges_table(selection, &ranges, &tables[count]);
+        return count + 1;
     }
+    struct ss_selection within;
+    bool is_within = training->steps.count > 0 && ss_selection_within_steps(selection, &within);
+    const struct ss_selection *chosen = is_within ? &within : selection;
+    for (size_t i = 0; i < 2; i++) {
+        struct ss_table *table = &tables[count + i];
+        make_hotspots(request, chosen, i == 0 ? SS_BY_FUNCTION : SS_BY_LINE, SS_MIN_CLAIM_SAMPLES,
+                      table);
+        table->outside_samples = selection->shown - chosen->shown;
+        if (is_within) {
+            table->title = i == 0 ? "Hottest functions within steps" : "Hottest lines within steps";
+        }
+    }
+    if (is_within) {
+        ss_selection_fini(&within);
+    }
+    return count + 2;
+}
+
+static size_t make_tables(const struct request *request, const struct ss_selection *selection,
+                          const struct ss_step_summary *training, struct ss_source_text *source,
+                          struct ss_table *tables)
+{
     if (request->by == BY_OVERVIEW) {
-        make_hotspots(request, selection, SS_BY_FUNCTION, SS_MIN_CLAIM_SAMPLES, &tables[0]);
-        make_hotspots(request, selection, SS_BY_LINE, SS_MIN_CLAIM_SAMPLES, &tables[1]);
-        return 2;
+        return make_overview(request, selection, training, tables);
+    }
+    if (is_of_calls(request->by)) {
+        return ss_report_operators_tables(&request->operators, selection, training, tables);
     }
     if (request->by == BY_LEAF) {
         struct ss_leaf_options leaf = request->leaf;
@@ -442,6 +520,9 @@ _Static_assert(sizeof range_steps == sizeof next_steps, "one room does for both"
 static const struct ss_report_step range_step = {"stepscope report --by range",
                                                  "what the annotated ranges cost"};
 
+static const struct ss_report_step operators_step = {"stepscope report --by op",
+                                                     "what each operator of PyTorch costs"};
+
 static bool has_events(const struct ss_model *model)
 {
     for (size_t i = 0; i < model->inputs.count; i++) {
@@ -470,11 +551,14 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     struct ss_strbuf commands[STEP_COUNT + 1];
     struct ss_report_step steps[STEP_COUNT + 2] = {0};
     bool leads_to_ranges = has_events(selection->model) && !request->ranges_alone;
+    bool has_operators = ss_model_has_domain(selection->model, "torch");
     int step_count = leads_to_ranges ? STEP_COUNT + 1 : STEP_COUNT;
     const struct ss_report_step *usual_steps = request->ranges_alone ? range_steps : next_steps;
     for (int i = 0; i < step_count; i++) {
         int usual = i - (step_count - STEP_COUNT);
-        const struct ss_report_step *step = usual < 0 ? &range_step : &usual_steps[usual];
+        const struct ss_report_step *step = usual >= 0      ? &usual_steps[usual]
+                                            : has_operators ? &operators_step
+                                                            : &range_step;
         ss_strbuf_init(&commands[i], MAX_COMMAND_BYTES);
         ss_strbuf_append_text(&commands[i], step->command);
         append_input(&commands[i], arguments);
@@ -482,12 +566,12 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     }
     struct ss_trust trust;
     ss_trust_init(&trust, selection);
-    struct ss_table tables[2] = {0};
+    struct ss_table tables[MOST_TABLES] = {0};
     struct ss_source_text *source = ss_source_text_new();
     struct ss_steps_options of_steps = steps_options(request);
     struct ss_step_summary training = {0};
-    bool shows_training = request->by == BY_OVERVIEW || is_of_steps(request->by);
-    if (shows_training) {
+    bool shows_training = is_of_training(request->by) && !request->operators.key_averages;
+    if (is_of_training(request->by)) {
         ss_step_summary_init(&training, selection, &of_steps);
     }
     struct ss_training_facts facts = {0};
@@ -513,8 +597,9 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     if (status == SS_OK) {
         *exit_status = tell_problems(&trust);
     }
-    ss_table_fini(&tables[0]);
-    ss_table_fini(&tables[1]);
+    for (size_t i = 0; i < count; i++) {
+        ss_table_fini(&tables[i]);
+    }
     ss_verdict_fini(&verdict);
     ss_step_summary_fini(&training);
     ss_source_text_free(source);

@@ -4,6 +4,7 @@
 #define SS_VIEW_REPORT_TABLES_H
 
 #include "view/report.h"
+#include "view/text_table.h"
 
 /* Ranges, counters and times of lines: measured, not sampled. */
 bool ss_report_is_of_tracks(const struct ss_table *table);
@@ -13,6 +14,15 @@ enum ss_status ss_report_text_tracks(const struct ss_table *table,
                                      struct ss_error *err);
 void ss_report_text_lines(const struct ss_table *table, const struct ss_report_style *style,
                           FILE *out);
+
+/* Operators and modules; torch.profiler's table; memory. */
+bool ss_report_is_of_calls(const struct ss_table *table);
+enum ss_status ss_report_text_calls(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err);
+/* A bar of ten columns for 100 %. */
+void ss_report_put_bar(struct ss_text_table *table, size_t column, double percent,
+                       const char *colour);
 
 /* The steps and phases of a training: the sentence, the bar, the advice and the series; then their
  * tables. */

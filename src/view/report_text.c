@@ -24,7 +24,8 @@ static const char *row_colour(int64_t samples)
 }
 
 /* Eighths of blocks make a bar of ten columns with 80 steps. */
-static void put_bar(struct ss_text_table *table, size_t column, double percent, const char *colour)
+void ss_report_put_bar(struct ss_text_table *table, size_t column, double percent,
+                       const char *colour)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     struct ss_strbuf bar;
@@ -138,7 +139,7 @@ static void put_hot_row(struct ss_text_table *text, const struct ss_cell *cells,
     const char *colour = share_colour(cells[SS_HOT_SELF_PERCENT].real);
     ss_text_table_add_row(text, row_colour(cells[SS_HOT_TOTAL].integer));
     put_share(text, SHOW_SELF, cells[SS_HOT_SELF_PERCENT].real, cells[SS_HOT_SELF_PM].real, colour);
-    put_bar(text, SHOW_BAR, cells[SS_HOT_SELF_PERCENT].real, colour);
+    ss_report_put_bar(text, SHOW_BAR, cells[SS_HOT_SELF_PERCENT].real, colour);
     put_count(text, SHOW_SAMPLES, cells[SS_HOT_SELF].integer);
     if (cells[SS_HOT_WAITING].integer > 0) {
         ss_text_table_putf(text, SHOW_WAITING, NULL, "%.0f%%",
@@ -377,8 +378,10 @@ static void print_hidden(const struct ss_table *table, const struct ss_report_st
 static enum ss_status print_table(const struct ss_table *table, const struct ss_report_style *style,
                                   FILE *out, struct ss_error *err)
 {
-    fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", table->title,
-            style->colour ? "\033[0m" : "");
+    if (strcmp(table->name, "key-averages") != 0 || table->row_count == 0) {
+        fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", table->title,
+                style->colour ? "\033[0m" : "");
+    }
     if (table->row_count == 0 && ss_report_is_of_tracks(table)) {
         print_note(style, out, ss_report_empty_text(table));
     } else if (table->row_count == 0) {
@@ -388,6 +391,8 @@ static enum ss_status print_table(const struct ss_table *table, const struct ss_
                        : "no samples");
     } else if (strcmp(table->name, "leaf") == 0) {
         SS_TRY(print_leaves(table, style, out, err));
+    } else if (ss_report_is_of_calls(table)) {
+        SS_TRY(ss_report_text_calls(table, style, out, err));
     } else if (ss_report_is_of_steps(table)) {
         SS_TRY(ss_report_text_steps(table, style, out, err));
     } else if (ss_report_is_of_tracks(table)) {
@@ -424,10 +429,24 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
     const struct ss_selection *selection = report->trust->selection;
     struct ss_strbuf text;
     ss_strbuf_init(&text, 1024);
-    bool sampled = report->table_count == 0 || !ss_report_is_of_tracks(&report->tables[0]);
+    /* Those of tracks come first. */
+    bool sampled = report->table_count == 0 ||
+                   !ss_report_is_of_tracks(&report->tables[report->table_count - 1]);
     if (selection->idle > 0 && sampled) {
         ss_text_append_count(&text, selection->idle);
         ss_strbuf_append_text(&text, " idle samples not shown: --idle all counts them");
+        print_note(style, out, text.data);
+    }
+    uint64_t outside = 0;
+    for (size_t i = 0; i < report->table_count; i++) {
+        uint64_t of_table = report->tables[i].outside_samples;
+        outside = of_table > outside ? of_table : outside;
+    }
+    if (outside > 0) {
+        ss_strbuf_clear(&text);
+        ss_text_append_count(&text, outside);
+        ss_strbuf_append_text(&text, " samples outside these steps (imports, the first step, what "
+                                     "lies between and behind) not shown: see --by function");
         print_note(style, out, text.data);
     }
     bool small = false;
@@ -440,7 +459,7 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
                                  : "Rows on fewer than 30 samples claim no hotspot.");
     }
     ss_strbuf_fini(&text);
-    return small || (selection->idle > 0 && sampled);
+    return small || outside > 0 || (selection->idle > 0 && sampled);
 }
 
 static void print_steps(const struct ss_report_step *steps, const struct ss_report_style *style,

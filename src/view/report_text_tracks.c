@@ -12,13 +12,20 @@
 bool ss_report_is_of_tracks(const struct ss_table *table)
 {
     return strcmp(table->name, "range") == 0 || strcmp(table->name, "counter") == 0 ||
-           strcmp(table->name, "line-time") == 0 || ss_report_is_of_steps(table);
+           strcmp(table->name, "line-time") == 0 || ss_report_is_of_steps(table) ||
+           ss_report_is_of_calls(table);
 }
 
 const char *ss_report_empty_text(const struct ss_table *table)
 {
     if (strcmp(table->name, "line-time") == 0) {
         return "no times of lines: the program called stepscope.lines() on no function that ran";
+    }
+    if (ss_report_is_of_calls(table)) {
+        return strcmp(table->name, "module") == 0
+                   ? "no modules: no PyTorch module ran, or they were not recorded (stepscope info)"
+                   : "no operators: no PyTorch operator ran, or they were not recorded (stepscope "
+                     "info)";
     }
     return ss_report_is_of_steps(table)
                ? "no steps: the program marked none (stepscope.step(), stepscope_step)"

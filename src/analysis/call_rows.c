@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/call_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/distribution.h"
+#include "analysis/ranges.h"
+#include "base/alloc.h"
+
+struct ss_call_order *ss_call_order_new(const struct ss_calls *calls)
+{
+    struct ss_call_order *order = ss_alloc_zero(calls->rows.count + 1, sizeof *order);
+    for (size_t i = 0; i < calls->rows.count; i++) {
+        order[i] = (struct ss_call_order){.row = i, .name = ""};
+    }
+    return order;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct ss_call_order *a = left, *b = right;
+    if (a->value != b->value) {
+        return a->value > b->value ? -1 : 1;
+    }
+    int by_name = strcmp(a->name, b->name);
+    if (by_name != 0) {
+        return by_name;
+    }
+    if (a->other != b->other) {
+        return a->other > b->other ? -1 : 1;
+    }
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+void ss_call_order_sort(struct ss_call_order *order, size_t count)
+{
+    qsort(order, count, sizeof *order, compare);
+}
+
+double ss_call_percent(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+struct ss_cell ss_call_time_cell(uint64_t ns)
+{
+    return ss_cell_integer(ns < INT64_MAX ? (int64_t)ns : INT64_MAX);
+}
+
+void ss_call_duration_cells(const uint64_t *durations, size_t count, struct ss_cell *cells)
+{
+    cells[0] = ss_call_time_cell(durations[0]);
+    cells[1] = ss_call_time_cell(ss_percentile_u64(durations, count, 50));
+    cells[2] = ss_call_time_cell(ss_percentile_u64(durations, count, 95));
+    cells[3] = ss_call_time_cell(durations[count - 1]);
+}
+
+void ss_call_identity_cells(const struct ss_model *model, const struct ss_call_row *row,
+                            unsigned grouping, struct ss_cell *name, struct ss_cell *phase,
+                            struct ss_cell *owner)
+{
+    struct ss_cell tid = {0}, thread = {0};
+    *name = ss_cell_text(ss_intern_get(&model->strings, model->names.data[row->name].text));
+    if ((grouping & SS_CALLS_BY_PHASE) != 0) {
+        *phase = ss_cell_text(row->phase != 0 ? ss_intern_get(&model->strings, row->phase)
+                                              : ss_strview_of("other"));
+    }
+    if ((grouping & (SS_CALLS_BY_PROCESS | SS_CALLS_BY_THREAD)) != 0) {
+        ss_track_owner_cells(model, row->track, &owner[0], &tid, &thread);
+    }
+    if ((grouping & SS_CALLS_BY_THREAD) != 0) {
+        owner[1] = tid;
+        owner[2] = thread;
+    }
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/module_backward.h"
+
+#include "analysis/usual_time.h"
+#include "base/alloc.h"
+#include "base/intern.h"
+
+/* --- which module a sequence number belongs to ----------------------------------------------- */
+
+struct numbered {
+    uint64_t number;
+    uint32_t process;
+    uint32_t module; /* range + 1; 0: a slot that is free, or no module was open */
+    bool taken;
+};
+
+/* Open addressing; one owner. */
+struct numbers {
+    struct numbered *slots;
+    size_t capacity, used; /* capacity: a power of two, or 0 */
+};
+
+static struct numbered *slot_of(const struct numbers *numbers, uint32_t process, uint64_t number)
+{
+    size_t at = (size_t)ss_hash_u64(number ^ (uint64_t)process << 40);
+    for (;; at++) {
+        struct numbered *slot = &numbers->slots[at & (numbers->capacity - 1)];
+        if (!slot->taken || (slot->number == number && slot->process == process)) {
+            return slot;
+        }
+    }
+}
+
+static void grow(struct numbers *numbers)
+{
+    struct numbers larger = {.capacity = numbers->capacity != 0 ? numbers->capacity * 2 : 1024,
+                             .used = numbers->used};
+    larger.slots = ss_alloc_zero(larger.capacity, sizeof *larger.slots);
+    for (size_t i = 0; i < numbers->capacity; i++) {
+        const struct numbered *old = &numbers->slots[i];
+        if (old->taken) {
+            *slot_of(&larger, old->process, old->number) = *old;
+        }
+    }
+    ss_free(numbers->slots);
+    *numbers = larger;
+}
+
+static void set_module(struct numbers *numbers, uint32_t process, uint64_t number, uint32_t module)
+{
+    if (numbers->used >= numbers->capacity / 2) {
+        grow(numbers);
+    }
+    struct numbered *slot = slot_of(numbers, process, number);
+    numbers->used += !slot->taken;
+    *slot = (struct numbered){number, process, module, true};
+}
+
+/* --- which module is open -------------------------------------------------------------------- */
+
+struct building {
+    const struct ss_selection *selection;
+    const struct ss_model *model;
+    const struct ss_calls *modules;
+    struct numbers numbers;
+    uint32_t *around; /* by range: the module around it + 1; 0: none */
+    struct ss_usual_time usual;
+    struct ss_backward_times *times;
+    bool found;
+};
+
+/* First range and end of each track's, by track; they lie together. */
+struct place {
+    size_t first, end;
+};
+
+static struct place *find_places(const struct ss_model *model)
+{
+    struct place *places = ss_alloc_zero(model->tracks.count + 1, sizeof *places);
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        struct place *place = &places[model->ranges.data[i].track];
+        place->first = place->end == 0 ? i : place->first;
+        place->end = i + 1;
+    }
+    return places;
+}
+
+/* Goes through the modules of a thread beside its operators. */
+struct module_cursor {
+    const struct ss_model *model;
+    uint32_t *around;
+    size_t next, end;
+    uint32_t open; /* range + 1 */
+};
+
+static uint32_t module_at(struct module_cursor *cursor, uint64_t time_ns)
+{
+    const struct ss_model_range *ranges = cursor->model->ranges.data;
+    while (cursor->next < cursor->end && ranges[cursor->next].begin_ns <= time_ns) {
+        uint64_t begin_ns = ranges[cursor->next].begin_ns;
+        while (cursor->open != 0 && ranges[cursor->open - 1].end_ns <= begin_ns) {
+            cursor->open = cursor->around[cursor->open - 1];
+        }
+        cursor->around[cursor->next] = cursor->open;
+        cursor->open = (uint32_t)++cursor->next;
+    }
+    while (cursor->open != 0 && ranges[cursor->open - 1].end_ns <= time_ns) {
+        cursor->open = cursor->around[cursor->open - 1];
+    }
+    return cursor->open;
+}
+
+/* The sequence number of an operator or node; false: it has none. */
+static bool number_of(const struct ss_model *model, const struct ss_model_range *range,
+                      uint64_t *number)
+{
+    const struct ss_model_payload *payload = &model->payloads.data[range->payload];
+    bool fine = range->payload != 0 &&
+                ((payload->type == SS_VALUE_INT && payload->integer >= 0) ||
+                 (payload->type == SS_VALUE_UINT && payload->natural <= (uint64_t)INT64_MAX));
+    *number = fine ? payload->natural : 0;
+    return fine;
+}
+
+static void number_operators(struct building *building, struct place operators,
+                             struct place modules)
+{
+    const struct ss_model *model = building->model;
+    struct module_cursor cursor = {
+        .model = model, .around = building->around, .next = modules.first, .end = modules.end};
+    for (size_t i = operators.first; i < operators.end; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        uint32_t name = model->paths.data[range->path].name;
+        uint64_t number;
+        if (number_of(model, range, &number) && ss_call_kind_of(model, name) == SS_CALL_FORWARD) {
+            uint32_t process = model->tracks.data[range->track].process;
+            set_module(&building->numbers, process, number, module_at(&cursor, range->begin_ns));
+        }
+    }
+    module_at(&cursor, UINT64_MAX);
+}
+
+static void number_all(struct building *building, const struct place *places)
+{
+    const struct ss_model *model = building->model;
+    for (uint32_t track = 1; track < model->tracks.count; track++) {
+        if (!ss_calls_has_track(building->selection, track, "torch")) {
+            continue;
+        }
+        struct place modules = {0};
+        for (uint32_t other = 1; other < model->tracks.count && modules.end == 0; other++) {
+            if (model->tracks.data[other].thread == model->tracks.data[track].thread &&
+                ss_calls_has_track(building->selection, other, "torch.module")) {
+                modules = places[other];
+            }
+        }
+        number_operators(building, places[track], modules);
+    }
+}
+
+/* --- whose a node is ------------------------------------------------------------------------- */
+
+/* Nodes within nodes are there with checkpointing: what is theirs is not the outer one's. */
+struct open_node {
+    size_t range;
+    uint64_t number;
+    uint64_t duration_ns, usual_ns, inner_ns, inner_usual_ns;
+};
+
+struct open_nodes ss_vec_of(struct open_node);
+
+/* Each row once, however often it is around. */
+static bool is_told(const struct building *building, uint32_t from, uint32_t until)
+{
+    uint32_t row = building->modules->row_of[until - 1];
+    for (uint32_t at = from; at != until; at = building->around[at - 1]) {
+        if (building->modules->row_of[at - 1] == row) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void charge(struct building *building, uint32_t innermost, uint64_t ns, uint64_t usual_ns)
+{
+    for (uint32_t at = innermost; at != 0; at = building->around[at - 1]) {
+        uint32_t row = building->modules->row_of[at - 1];
+        if (row == 0 || is_told(building, innermost, at)) {
+            continue;
+        }
+        struct ss_backward_times *times = &building->times[row - 1];
+        times->all_ns += ns;
+        times->usual_ns += usual_ns;
+        times->self_all_ns += at == innermost ? ns : 0;
+        times->self_usual_ns += at == innermost ? usual_ns : 0;
+        building->found = true;
+    }
+}
+
+static void close_node(struct building *building, struct open_nodes *open)
+{
+    const struct open_node *node = &open->data[--open->count];
+    uint32_t track = building->model->ranges.data[node->range].track;
+    if (open->count > 0) {
+        open->data[open->count - 1].inner_ns += node->duration_ns;
+        open->data[open->count - 1].inner_usual_ns += node->usual_ns;
+    }
+    if (building->numbers.capacity == 0) {
+        return;
+    }
+    const struct numbered *slot =
+        slot_of(&building->numbers, building->model->tracks.data[track].process, node->number);
+    if (slot->taken && slot->module != 0) {
+        charge(building, slot->module, node->duration_ns - node->inner_ns,
+               node->usual_ns - node->inner_usual_ns);
+    }
+}
+
+static void charge_nodes(struct building *building, uint32_t track, struct place place)
+{
+    const struct ss_model *model = building->model;
+    struct open_nodes open = {0};
+    struct ss_usual_cursor cursor;
+    ss_usual_cursor_init(&cursor, &building->usual, model->tracks.data[track].process);
+    for (size_t i = place.first; i < place.end; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        uint64_t number;
+        bool is_outside = (range->flags & SS_RANGE_OUTSIDE) != 0, is_in;
+        if (is_outside || !number_of(model, range, &number) ||
+            ss_call_kind_of(model, model->paths.data[range->path].name) != SS_CALL_BACKWARD) {
+            continue;
+        }
+        while (open.count > 0 &&
+               model->ranges.data[open.data[open.count - 1].range].end_ns <= range->begin_ns) {
+            close_node(building, &open);
+        }
+        /* The node itself within what evaluates it; or a damaged recording. */
+        bool is_inner =
+            open.count > 0 &&
+            (open.data[open.count - 1].number == number ||
+             model->ranges.data[open.data[open.count - 1].range].end_ns < range->end_ns);
+        if (is_inner) {
+            continue;
+        }
+        uint64_t usual_ns = ss_usual_time_of(&cursor, range->begin_ns, range->end_ns, &is_in);
+        ss_vec_push(&open, (struct open_node){.range = i,
+                                              .number = number,
+                                              .duration_ns = range->end_ns - range->begin_ns,
+                                              .usual_ns = usual_ns});
+    }
+    while (open.count > 0) {
+        close_node(building, &open);
+    }
+    ss_vec_fini(&open);
+}
+
+bool ss_module_backward_find(const struct ss_selection *selection,
+                             const struct ss_step_summary *training, const struct ss_calls *modules,
+                             struct ss_backward_times *times)
+{
+    const struct ss_model *model = selection->model;
+    if (modules->rows.count == 0) {
+        return false;
+    }
+    struct building building = {.selection = selection,
+                                .model = model,
+                                .modules = modules,
+                                .around = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
+                                .times = times};
+    struct place *places = find_places(model);
+    ss_usual_time_init(&building.usual, training);
+    number_all(&building, places);
+    for (uint32_t track = 1; track < model->tracks.count; track++) {
+        if (ss_calls_has_track(selection, track, "torch")) {
+            charge_nodes(&building, track, places[track]);
+        }
+    }
+    ss_usual_time_fini(&building.usual);
+    ss_free(places);
+    ss_free(building.around);
+    ss_free(building.numbers.slots);
+    return building.found;
+}

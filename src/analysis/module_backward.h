@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backward of modules, by the sequence numbers of autograd. Private to analysis/. */
+#ifndef SS_ANALYSIS_MODULE_BACKWARD_H
+#define SS_ANALYSIS_MODULE_BACKWARD_H
+
+#include "analysis/calls.h"
+
+struct ss_backward_times {
+    uint64_t all_ns, usual_ns;           /* with inner modules */
+    uint64_t self_all_ns, self_usual_ns; /* without */
+};
+
+/* By row of `modules`, zeroed before. False: no node was found to belong to any of them. */
+bool ss_module_backward_find(const struct ss_selection *selection,
+                             const struct ss_step_summary *training, const struct ss_calls *modules,
+                             struct ss_backward_times *times);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/modules.h"
+
+#include "analysis/call_rows.h"
+#include "analysis/distribution.h"
+#include "analysis/module_backward.h"
+#include "base/alloc.h"
+
+static const struct ss_column columns[SS_MODULE_COLUMNS] = {
+    [SS_MODULE_NAME] = {.key = "name"},
+    [SS_MODULE_PHASE] = {.key = "phase"},
+    [SS_MODULE_PID] = {.key = "pid"},
+    [SS_MODULE_TID] = {.key = "tid"},
+    [SS_MODULE_THREAD] = {.key = "thread"},
+    [SS_MODULE_CALLS] = {.key = "calls", .unit = "calls"},
+    [SS_MODULE_SELF] = {.key = "self_ns", .unit = "ns"},
+    [SS_MODULE_TOTAL] = {.key = "total_ns", .unit = "ns"},
+    [SS_MODULE_BACKWARD] = {.key = "backward_ns", .unit = "ns"},
+    [SS_MODULE_BACKWARD_SELF] = {.key = "backward_self_ns", .unit = "ns"},
+    [SS_MODULE_MEAN] = {.key = "mean_ns", .unit = "ns"},
+    [SS_MODULE_MIN] = {.key = "min_ns", .unit = "ns"},
+    [SS_MODULE_P50] = {.key = "p50_ns", .unit = "ns"},
+    [SS_MODULE_P95] = {.key = "p95_ns", .unit = "ns"},
+    [SS_MODULE_MAX] = {.key = "max_ns", .unit = "ns"},
+    [SS_MODULE_STEP_PERCENT] = {.key = "step_percent", .unit = "percent"},
+    [SS_MODULE_STEP_CALLS] = {.key = "step_calls", .unit = "calls"},
+    [SS_MODULE_STEP_TOTAL] = {.key = "step_total_ns", .unit = "ns"},
+    [SS_MODULE_STEP_BACKWARD] = {.key = "step_backward_ns", .unit = "ns"},
+};
+
+/* The modules of a recording. */
+struct modules {
+    struct ss_calls calls;
+    struct ss_backward_times *backward; /* by row */
+    bool has_backward;
+};
+
+static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_operator_sort sort)
+{
+    const struct ss_call_row *row = &modules->calls.rows.data[at];
+    const struct ss_backward_times *backward = &modules->backward[at];
+    const uint64_t *durations = modules->calls.durations + row->first;
+    size_t count = row->all.calls;
+    switch (sort) {
+    case SS_OPERATORS_BY_SELF:
+        return row->all.self_ns + backward->self_all_ns;
+    case SS_OPERATORS_BY_TOTAL:
+        return row->all.total_ns + backward->all_ns;
+    case SS_OPERATORS_BY_MEAN:
+        return row->all.total_ns / count;
+    case SS_OPERATORS_BY_CALLS:
+        return count;
+    case SS_OPERATORS_BY_MIN:
+        return durations[0];
+    case SS_OPERATORS_BY_P50:
+        return ss_percentile_u64(durations, count, 50);
+    case SS_OPERATORS_BY_P95:
+        return ss_percentile_u64(durations, count, 95);
+    case SS_OPERATORS_BY_MAX:
+        return durations[count - 1];
+    case SS_OPERATORS_BY_STEP:
+        return row->usual.total_ns + backward->usual_ns;
+    case SS_OPERATORS_BY_BACKWARD:
+        return backward->all_ns;
+    case SS_OPERATORS_BY_NAME:
+        break;
+    }
+    return 0;
+}
+
+static void fill_backward(const struct modules *modules, size_t at, struct ss_cell *cells)
+{
+    if (modules->has_backward) {
+        cells[SS_MODULE_BACKWARD] = ss_call_time_cell(modules->backward[at].all_ns);
+        cells[SS_MODULE_BACKWARD_SELF] = ss_call_time_cell(modules->backward[at].self_all_ns);
+    }
+}
+
+static void fill_steps(const struct modules *modules, size_t at,
+                       const struct ss_step_summary *training, struct ss_cell *cells)
+{
+    const struct ss_call_times *usual = &modules->calls.rows.data[at].usual;
+    uint64_t backward_ns = modules->backward[at].usual_ns;
+    cells[SS_MODULE_STEP_PERCENT] =
+        ss_cell_real(ss_call_percent(usual->total_ns + backward_ns, training->total_ns));
+    cells[SS_MODULE_STEP_CALLS] = ss_cell_real((double)usual->calls / (double)training->usual);
+    cells[SS_MODULE_STEP_TOTAL] = ss_call_time_cell(usual->total_ns / training->usual);
+    if (modules->has_backward) {
+        cells[SS_MODULE_STEP_BACKWARD] = ss_call_time_cell(backward_ns / training->usual);
+    }
+}
+
+static void fill_row(const struct ss_model *model, const struct modules *modules, size_t at,
+                     unsigned grouping, struct ss_cell *cells)
+{
+    const struct ss_call_row *row = &modules->calls.rows.data[at];
+    ss_call_identity_cells(model, row, grouping, &cells[SS_MODULE_NAME], &cells[SS_MODULE_PHASE],
+                           &cells[SS_MODULE_PID]);
+    cells[SS_MODULE_CALLS] = ss_cell_integer((int64_t)row->all.calls);
+    cells[SS_MODULE_SELF] = ss_call_time_cell(row->all.self_ns);
+    cells[SS_MODULE_TOTAL] = ss_call_time_cell(row->all.total_ns);
+    fill_backward(modules, at, cells);
+    cells[SS_MODULE_MEAN] = ss_call_time_cell(row->all.total_ns / row->all.calls);
+    ss_call_duration_cells(modules->calls.durations + row->first, row->all.calls,
+                           &cells[SS_MODULE_MIN]);
+}
+
+static struct ss_call_order *order_rows(const struct ss_model *model, const struct modules *modules,
+                                        enum ss_operator_sort sort)
+{
+    struct ss_call_order *order = ss_call_order_new(&modules->calls);
+    for (size_t i = 0; i < modules->calls.rows.count; i++) {
+        uint32_t name = modules->calls.rows.data[i].name;
+        order[i].value = sort_value(modules, i, sort);
+        order[i].other = sort_value(modules, i, SS_OPERATORS_BY_TOTAL);
+        order[i].name =
+            sort == SS_OPERATORS_BY_NAME ? ss_model_text(model, model->names.data[name].text) : "";
+    }
+    ss_call_order_sort(order, modules->calls.rows.count);
+    return order;
+}
+
+void ss_modules_table(const struct ss_selection *selection, const struct ss_step_summary *training,
+                      const struct ss_operators_options *options, struct ss_table *table)
+{
+    struct ss_calls_options asked = {.domain = "torch.module", .grouping = options->grouping};
+    struct modules modules = {0};
+    *table = (struct ss_table){.name = "module",
+                               .title = "Modules",
+                               .columns = columns,
+                               .column_count = SS_MODULE_COLUMNS};
+    ss_calls_init(&modules.calls, selection, training, &asked);
+    modules.backward = ss_alloc_zero(modules.calls.rows.count + 1, sizeof *modules.backward);
+    modules.has_backward =
+        ss_module_backward_find(selection, training, &modules.calls, modules.backward);
+    table->whole_ns = modules.calls.self_ns;
+    struct ss_call_order *order = order_rows(selection->model, &modules, options->sort);
+    for (size_t i = 0; i < modules.calls.rows.count; i++) {
+        if (options->max_rows != 0 && i >= options->max_rows) {
+            table->hidden_rows = modules.calls.rows.count - i;
+            break;
+        }
+        struct ss_cell *cells = ss_table_add_row(table);
+        fill_row(selection->model, &modules, order[i].row, options->grouping, cells);
+        if (training != NULL && training->usual > 0) {
+            fill_steps(&modules, order[i].row, training, cells);
+        }
+    }
+    ss_free(order);
+    ss_free(modules.backward);
+    ss_calls_fini(&modules.calls);
+}

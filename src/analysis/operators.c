@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/operators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/call_rows.h"
+#include "analysis/distribution.h"
+#include "analysis/ranges.h"
+
+static const struct ss_column columns[SS_OPERATOR_COLUMNS] = {
+    [SS_OPERATOR_NAME] = {.key = "name"},
+    [SS_OPERATOR_KIND] = {.key = "kind"},
+    [SS_OPERATOR_PHASE] = {.key = "phase"},
+    [SS_OPERATOR_PID] = {.key = "pid"},
+    [SS_OPERATOR_TID] = {.key = "tid"},
+    [SS_OPERATOR_THREAD] = {.key = "thread"},
+    [SS_OPERATOR_CALLS] = {.key = "calls", .unit = "calls"},
+    [SS_OPERATOR_SELF_PERCENT] = {.key = "self_percent", .unit = "percent"},
+    [SS_OPERATOR_SELF] = {.key = "self_ns", .unit = "ns"},
+    [SS_OPERATOR_BACKWARD] = {.key = "backward_self_ns", .unit = "ns"},
+    [SS_OPERATOR_TOTAL] = {.key = "total_ns", .unit = "ns"},
+    [SS_OPERATOR_MEAN] = {.key = "mean_ns", .unit = "ns"},
+    [SS_OPERATOR_MIN] = {.key = "min_ns", .unit = "ns"},
+    [SS_OPERATOR_P50] = {.key = "p50_ns", .unit = "ns"},
+    [SS_OPERATOR_P95] = {.key = "p95_ns", .unit = "ns"},
+    [SS_OPERATOR_MAX] = {.key = "max_ns", .unit = "ns"},
+    [SS_OPERATOR_STEP_PERCENT] = {.key = "step_percent", .unit = "percent"},
+    [SS_OPERATOR_STEP_CALLS] = {.key = "step_calls", .unit = "calls"},
+    [SS_OPERATOR_STEP_SELF] = {.key = "step_self_ns", .unit = "ns"},
+    [SS_OPERATOR_STEP_TOTAL] = {.key = "step_total_ns", .unit = "ns"},
+};
+
+static const struct ss_column key_columns[SS_KEY_COLUMNS] = {
+    [SS_KEY_NAME] = {.key = "name"},
+    [SS_KEY_SELF_PERCENT] = {.key = "self_cpu_percent", .unit = "percent"},
+    [SS_KEY_SELF] = {.key = "self_cpu_time_total", .unit = "us"},
+    [SS_KEY_TOTAL_PERCENT] = {.key = "cpu_percent", .unit = "percent"},
+    [SS_KEY_TOTAL] = {.key = "cpu_time_total", .unit = "us"},
+    [SS_KEY_MEAN] = {.key = "cpu_time", .unit = "us"},
+    [SS_KEY_COUNT] = {.key = "count", .unit = "calls"},
+};
+
+bool ss_model_has_domain(const struct ss_model *model, const char *domain)
+{
+    for (size_t i = 1; i < model->tracks.count; i++) {
+        const struct ss_model_track *track = &model->tracks.data[i];
+        if (track->kind == SS_TRACK_RANGES &&
+            strcmp(ss_model_text(model, track->name), domain) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- order ---------------------------------------------------------------------------------- */
+
+static uint64_t sort_value(const struct ss_calls *calls, const struct ss_call_row *row,
+                           enum ss_operator_sort sort)
+{
+    const uint64_t *durations = calls->durations + row->first;
+    size_t count = row->all.calls;
+    switch (sort) {
+    case SS_OPERATORS_BY_SELF:
+        return row->all.self_ns;
+    case SS_OPERATORS_BY_TOTAL:
+        return row->all.total_ns;
+    case SS_OPERATORS_BY_MEAN:
+        return row->all.total_ns / count;
+    case SS_OPERATORS_BY_CALLS:
+        return count;
+    case SS_OPERATORS_BY_MIN:
+        return durations[0];
+    case SS_OPERATORS_BY_P50:
+        return ss_percentile_u64(durations, count, 50);
+    case SS_OPERATORS_BY_P95:
+        return ss_percentile_u64(durations, count, 95);
+    case SS_OPERATORS_BY_MAX:
+        return durations[count - 1];
+    case SS_OPERATORS_BY_STEP:
+        return row->usual.self_ns;
+    case SS_OPERATORS_BY_BACKWARD:
+        return row->all.backward_ns;
+    case SS_OPERATORS_BY_NAME:
+        break;
+    }
+    return 0;
+}
+
+static struct ss_call_order *order_rows(const struct ss_model *model, const struct ss_calls *calls,
+                                        enum ss_operator_sort sort)
+{
+    struct ss_call_order *order = ss_call_order_new(calls);
+    for (size_t i = 0; i < calls->rows.count; i++) {
+        const struct ss_call_row *row = &calls->rows.data[i];
+        order[i].value = sort_value(calls, row, sort);
+        order[i].other = row->all.self_ns;
+        order[i].name = sort == SS_OPERATORS_BY_NAME
+                            ? ss_model_text(model, model->names.data[row->name].text)
+                            : "";
+    }
+    ss_call_order_sort(order, calls->rows.count);
+    return order;
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+static const char *const kinds[] = {
+    [SS_CALL_FORWARD] = "operator", [SS_CALL_BACKWARD] = "backward", [SS_CALL_SCOPE] = "scope"};
+
+static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
+                     const struct ss_step_summary *training, unsigned grouping,
+                     const struct ss_call_row *row, struct ss_cell *cells)
+{
+    const uint64_t *durations = calls->durations + row->first;
+    cells[SS_OPERATOR_KIND] = ss_cell_text(ss_strview_of(kinds[row->kind]));
+    ss_call_identity_cells(model, row, grouping, &cells[SS_OPERATOR_NAME],
+                           &cells[SS_OPERATOR_PHASE], &cells[SS_OPERATOR_PID]);
+    cells[SS_OPERATOR_CALLS] = ss_cell_integer((int64_t)row->all.calls);
+    cells[SS_OPERATOR_SELF_PERCENT] =
+        ss_cell_real(ss_call_percent(row->all.self_ns, calls->self_ns));
+    cells[SS_OPERATOR_SELF] = ss_call_time_cell(row->all.self_ns);
+    cells[SS_OPERATOR_BACKWARD] = ss_call_time_cell(row->all.backward_ns);
+    cells[SS_OPERATOR_TOTAL] = ss_call_time_cell(row->all.total_ns);
+    cells[SS_OPERATOR_MEAN] = ss_call_time_cell(row->all.total_ns / row->all.calls);
+    ss_call_duration_cells(durations, row->all.calls, &cells[SS_OPERATOR_MIN]);
+    if (training == NULL || training->usual == 0) {
+        return;
+    }
+    cells[SS_OPERATOR_STEP_PERCENT] =
+        ss_cell_real(ss_call_percent(row->usual.self_ns, training->total_ns));
+    cells[SS_OPERATOR_STEP_CALLS] =
+        ss_cell_real((double)row->usual.calls / (double)training->usual);
+    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(row->usual.self_ns / training->usual);
+    cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->usual.total_ns / training->usual);
+}
+
+void ss_operators_table(const struct ss_selection *selection,
+                        const struct ss_step_summary *training,
+                        const struct ss_operators_options *options, struct ss_table *table)
+{
+    struct ss_calls_options asked = {
+        .domain = "torch", .grouping = options->grouping, .joins_same = true};
+    struct ss_calls calls;
+    *table = (struct ss_table){.name = "op",
+                               .title = "Operators",
+                               .columns = columns,
+                               .column_count = SS_OPERATOR_COLUMNS};
+    ss_calls_init(&calls, selection, training, &asked);
+    table->whole_ns = calls.self_ns;
+    struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
+    for (size_t i = 0; i < calls.rows.count; i++) {
+        if (options->max_rows != 0 && i >= options->max_rows) {
+            table->hidden_rows = calls.rows.count - i;
+            break;
+        }
+        struct ss_cell *cells = ss_table_add_row(table);
+        fill_row(selection->model, &calls, training, options->grouping,
+                 &calls.rows.data[order[i].row], cells);
+    }
+    ss_free(order);
+    ss_calls_fini(&calls);
+}
+
+static struct ss_cell microseconds(uint64_t ns)
+{
+    return ss_cell_real((double)ns / 1000);
+}
+
+void ss_key_averages_table(const struct ss_selection *selection,
+                           const struct ss_operators_options *options, struct ss_table *table)
+{
+    struct ss_calls_options asked = {.domain = "torch", .joins_same = true};
+    struct ss_calls calls;
+    *table = (struct ss_table){.name = "key-averages",
+                               .title = "Operators",
+                               .columns = key_columns,
+                               .column_count = SS_KEY_COLUMNS};
+    ss_calls_init(&calls, selection, NULL, &asked);
+    table->whole_ns = calls.self_ns;
+    struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
+    for (size_t i = 0; i < calls.rows.count; i++) {
+        const struct ss_call_row *row = &calls.rows.data[order[i].row];
+        if (options->max_rows != 0 && i >= options->max_rows) {
+            table->hidden_rows = calls.rows.count - i;
+            break;
+        }
+        struct ss_cell *cells = ss_table_add_row(table);
+        uint32_t text = selection->model->names.data[row->name].text;
+        cells[SS_KEY_NAME] = ss_cell_text(ss_intern_get(&selection->model->strings, text));
+        cells[SS_KEY_SELF_PERCENT] = ss_cell_real(ss_call_percent(row->all.self_ns, calls.self_ns));
+        cells[SS_KEY_SELF] = microseconds(row->all.self_ns);
+        cells[SS_KEY_TOTAL_PERCENT] =
+            ss_cell_real(ss_call_percent(row->all.total_ns, calls.self_ns));
+        cells[SS_KEY_TOTAL] = microseconds(row->all.total_ns);
+        cells[SS_KEY_MEAN] =
+            ss_cell_real((double)row->all.total_ns / 1000 / (double)row->all.calls);
+        cells[SS_KEY_COUNT] = ss_cell_integer((int64_t)row->all.calls);
+    }
+    ss_free(order);
+    ss_calls_fini(&calls);
+}

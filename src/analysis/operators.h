@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the operators of a framework cost: the ranges of the domain "torch" by name. A call whose
+ * only inner call has the same name counts as one with it, so that counts are those of
+ * torch.profiler's key_averages. Pure.
+ */
+#ifndef SS_ANALYSIS_OPERATORS_H
+#define SS_ANALYSIS_OPERATORS_H
+
+#include "analysis/calls.h"
+#include "analysis/table.h"
+
+enum ss_operator_column {
+    SS_OPERATOR_NAME,
+    SS_OPERATOR_KIND,  /* "operator", "backward" (a node of autograd), "scope" (record_function) */
+    SS_OPERATOR_PHASE, /* this and the next three where rows are kept apart by them */
+    SS_OPERATOR_PID,
+    SS_OPERATOR_TID,
+    SS_OPERATOR_THREAD,
+    SS_OPERATOR_CALLS,
+    SS_OPERATOR_SELF_PERCENT, /* of the self time of all rows */
+    SS_OPERATOR_SELF,
+    SS_OPERATOR_BACKWARD, /* of self: within a node of autograd */
+    SS_OPERATOR_TOTAL,
+    SS_OPERATOR_MEAN, /* total by calls */
+    SS_OPERATOR_MIN,
+    SS_OPERATOR_P50,
+    SS_OPERATOR_P95,
+    SS_OPERATOR_MAX,
+    SS_OPERATOR_STEP_PERCENT, /* self, of the time of the usual steps; absent without any */
+    SS_OPERATOR_STEP_CALLS,   /* this and the next two: mean per usual step */
+    SS_OPERATOR_STEP_SELF,
+    SS_OPERATOR_STEP_TOTAL,
+    SS_OPERATOR_COLUMNS
+};
+
+/* As torch.profiler's table has them; times in microseconds. */
+enum ss_key_averages_column {
+    SS_KEY_NAME,
+    SS_KEY_SELF_PERCENT,
+    SS_KEY_SELF,
+    SS_KEY_TOTAL_PERCENT, /* of the self time of all rows */
+    SS_KEY_TOTAL,
+    SS_KEY_MEAN,
+    SS_KEY_COUNT,
+    SS_KEY_COLUMNS
+};
+
+enum ss_operator_sort {
+    SS_OPERATORS_BY_SELF,
+    SS_OPERATORS_BY_TOTAL,
+    SS_OPERATORS_BY_MEAN,
+    SS_OPERATORS_BY_CALLS,
+    SS_OPERATORS_BY_MIN,
+    SS_OPERATORS_BY_P50,
+    SS_OPERATORS_BY_P95,
+    SS_OPERATORS_BY_MAX,
+    SS_OPERATORS_BY_STEP, /* self within usual steps; then, and without any, self */
+    SS_OPERATORS_BY_BACKWARD,
+    SS_OPERATORS_BY_NAME
+};
+
+struct ss_operators_options {
+    size_t size;
+    enum ss_operator_sort sort; /* the largest first; names from A on */
+    uint64_t max_rows;          /* 0: all */
+    unsigned grouping;          /* enum ss_call_grouping */
+};
+
+/* `training` may be NULL. */
+void ss_operators_table(const struct ss_selection *selection,
+                        const struct ss_step_summary *training,
+                        const struct ss_operators_options *options, struct ss_table *table);
+void ss_key_averages_table(const struct ss_selection *selection,
+                           const struct ss_operators_options *options, struct ss_table *table);
+
+/* Is there any range of the domain, whatever the selection? */
+bool ss_model_has_domain(const struct ss_model *model, const char *domain);
+
+#endif

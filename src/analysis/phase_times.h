@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In which phase a process was at a time, whatever thread asks. Pure; immutable once built. */
+#ifndef SS_ANALYSIS_PHASE_TIMES_H
+#define SS_ANALYSIS_PHASE_TIMES_H
+
+#include "analysis/selection.h"
+
+struct ss_phase_time {
+    uint32_t process, name; /* string */
+    uint64_t begin_ns, end_ns;
+};
+
+struct ss_phase_times {
+    struct ss_vec_of(struct ss_phase_time) parts; /* by process, then by begin */
+};
+
+void ss_phase_times_init(struct ss_phase_times *times, const struct ss_selection *selection);
+void ss_phase_times_fini(struct ss_phase_times *times);
+
+/* Asks for times of one process that do not go back. */
+struct ss_phase_cursor {
+    const struct ss_phase_time *parts;
+    size_t count, at; /* `at`: parts that begin before or at the last time */
+};
+void ss_phase_cursor_init(struct ss_phase_cursor *cursor, const struct ss_phase_times *times,
+                          uint32_t process);
+/* The phase's name; 0: in none. Of two at one time, the one that began later. */
+uint32_t ss_phase_at(struct ss_phase_cursor *cursor, uint64_t time_ns);
+
+#endif

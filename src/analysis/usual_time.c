@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/usual_time.h"
+
+void ss_usual_time_init(struct ss_usual_time *time, const struct ss_step_summary *training)
+{
+    *time = (struct ss_usual_time){0};
+    for (size_t i = 0; training != NULL && i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        if (step->kind != SS_STEP_USUAL) {
+            continue;
+        }
+        struct ss_usual_part *last =
+            time->parts.count > 0 ? &time->parts.data[time->parts.count - 1] : NULL;
+        bool same = last != NULL && last->process == step->process;
+        if (same && step->begin_ns <= last->end_ns) {
+            last->end_ns = step->end_ns > last->end_ns ? step->end_ns : last->end_ns;
+            continue;
+        }
+        uint64_t before_ns = same ? last->before_ns + (last->end_ns - last->begin_ns) : 0;
+        ss_vec_push(&time->parts,
+                    (struct ss_usual_part){step->process, step->begin_ns, step->end_ns, before_ns});
+    }
+}
+
+void ss_usual_time_fini(struct ss_usual_time *time)
+{
+    ss_vec_fini(&time->parts);
+}
+
+void ss_usual_cursor_init(struct ss_usual_cursor *cursor, const struct ss_usual_time *time,
+                          uint32_t process)
+{
+    size_t first = 0, end;
+    while (first < time->parts.count && time->parts.data[first].process != process) {
+        first++;
+    }
+    for (end = first; end < time->parts.count && time->parts.data[end].process == process;) {
+        end++;
+    }
+    *cursor = (struct ss_usual_cursor){.count = end - first};
+    if (end > first) {
+        cursor->parts = time->parts.data + first;
+    }
+}
+
+/* Usual time until then; `count` parts begin before or at it. */
+static uint64_t time_until(const struct ss_usual_cursor *cursor, size_t count, uint64_t time_ns)
+{
+    if (count == 0) {
+        return 0;
+    }
+    const struct ss_usual_part *last = &cursor->parts[count - 1];
+    return last->before_ns + (time_ns < last->end_ns ? time_ns : last->end_ns) - last->begin_ns;
+}
+
+uint64_t ss_usual_time_of(struct ss_usual_cursor *cursor, uint64_t begin_ns, uint64_t end_ns,
+                          bool *is_in)
+{
+    while (cursor->at < cursor->count && cursor->parts[cursor->at].begin_ns <= begin_ns) {
+        cursor->at++;
+    }
+    size_t low = cursor->at, high = cursor->count;
+    *is_in = low > 0 && begin_ns < cursor->parts[low - 1].end_ns;
+    if (low < high && cursor->parts[low].begin_ns > end_ns) {
+        high = low; /* nearly always: it ends in its step */
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = cursor->parts[middle].begin_ns <= end_ns;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return time_until(cursor, low, end_ns) - time_until(cursor, cursor->at, begin_ns);
+}

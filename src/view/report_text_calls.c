@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators and modules, for people. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/modules.h"
+#include "analysis/step_memory.h"
+#include "view/report_tables.h"
+#include "view/text_cell.h"
+
+bool ss_report_is_of_calls(const struct ss_table *table)
+{
+    return strcmp(table->name, "op") == 0 || strcmp(table->name, "module") == 0 ||
+           strcmp(table->name, "key-averages") == 0 || strcmp(table->name, "memory") == 0;
+}
+
+/* --- cells ---------------------------------------------------------------------------------- */
+
+static void put_duration(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
+{
+    struct ss_strbuf text;
+    if (cell->type != SS_CELL_INTEGER) {
+        return;
+    }
+    ss_strbuf_init(&text, 64);
+    ss_text_append_duration(&text, (uint64_t)cell->integer);
+    ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
+    ss_strbuf_fini(&text);
+}
+
+static void put_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 64);
+    ss_text_append_count(&text, (uint64_t)cell->integer);
+    ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
+    ss_strbuf_fini(&text);
+}
+
+/* "12", "0.5": calls of a step are often as many each time. */
+static void put_mean_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
+{
+    if (cell->type == SS_CELL_REAL) {
+        bool is_whole = cell->real == floor(cell->real) || cell->real >= 1000;
+        ss_text_table_putf(table, column, NULL, is_whole ? "%.0f" : "%.3g", cell->real);
+    }
+}
+
+static const char *colour_of(double percent)
+{
+    return percent >= 25 ? "lightred" : percent >= 10 ? "brown" : NULL;
+}
+
+/* The share of a step; of all self time where there are no steps. */
+static void put_share(struct ss_text_table *table, size_t column, double percent)
+{
+    ss_text_table_putf(table, column, colour_of(percent), "%.1f%%", percent);
+    ss_report_put_bar(table, column + 1, percent, colour_of(percent));
+}
+
+static bool has_any(const struct ss_table *table, size_t column)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct ss_cell *cell = ss_table_cell(table, row, column);
+        if (cell->type == SS_CELL_TEXT || cell->type == SS_CELL_REAL ||
+            (cell->type == SS_CELL_INTEGER && cell->integer > 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "4242/4243 autograd", "4242"; pid, tid and thread name are three cells in a row. */
+static void put_owner(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
+{
+    if (cells[1].type == SS_CELL_INTEGER) {
+        struct ss_strview name =
+            cells[2].type == SS_CELL_TEXT ? cells[2].text : (struct ss_strview){"", 0};
+        ss_text_table_putf(table, column, "cyan", "%" PRId64 "/%" PRId64 "%s%.*s", cells[0].integer,
+                           cells[1].integer, name.length > 0 ? " " : "", (int)name.length,
+                           name.data);
+    } else if (cells[0].type == SS_CELL_INTEGER) {
+        ss_text_table_putf(table, column, "cyan", "%" PRId64, cells[0].integer);
+    }
+}
+
+/* --- operators ------------------------------------------------------------------------------ */
+
+enum {
+    OP_SHARE,
+    OP_BAR,
+    OP_PER_STEP,
+    OP_STEP_CALLS,
+    OP_CALLS,
+    OP_SELF,
+    OP_TOTAL,
+    OP_MEAN,
+    OP_P50,
+    OP_P95,
+    OP_MAX,
+    OP_BACKWARD,
+    OP_NAME,
+    OP_PHASE,
+    OP_OWNER,
+    OP_COLUMNS
+};
+
+static void put_operator(struct ss_text_table *text, const struct ss_cell *cells)
+{
+    static const size_t durations[OP_COLUMNS] = {[OP_PER_STEP] = SS_OPERATOR_STEP_SELF,
+                                                 [OP_SELF] = SS_OPERATOR_SELF,
+                                                 [OP_TOTAL] = SS_OPERATOR_TOTAL,
+                                                 [OP_MEAN] = SS_OPERATOR_MEAN,
+                                                 [OP_P50] = SS_OPERATOR_P50,
+                                                 [OP_P95] = SS_OPERATOR_P95,
+                                                 [OP_MAX] = SS_OPERATOR_MAX};
+    bool has_steps = cells[SS_OPERATOR_STEP_PERCENT].type == SS_CELL_REAL;
+    ss_text_table_add_row(text, NULL);
+    put_share(text, OP_SHARE,
+              cells[has_steps ? SS_OPERATOR_STEP_PERCENT : SS_OPERATOR_SELF_PERCENT].real);
+    for (size_t i = OP_PER_STEP; i <= OP_MAX; i++) {
+        if (durations[i] != 0) {
+            put_duration(text, i, &cells[durations[i]]);
+        }
+    }
+    put_mean_count(text, OP_STEP_CALLS, &cells[SS_OPERATOR_STEP_CALLS]);
+    put_count(text, OP_CALLS, &cells[SS_OPERATOR_CALLS]);
+    if (cells[SS_OPERATOR_BACKWARD].integer > 0) {
+        ss_text_table_putf(text, OP_BACKWARD, NULL, "%.0f%%",
+                           100 * (double)cells[SS_OPERATOR_BACKWARD].integer /
+                               (double)cells[SS_OPERATOR_SELF].integer);
+    }
+    /* Nodes of autograd and scopes stand back: what computes is within them. */
+    bool is_operator = cells[SS_OPERATOR_KIND].text.data[0] == 'o';
+    ss_text_table_put(text, OP_NAME, cells[SS_OPERATOR_NAME].text, is_operator ? NULL : "cyan");
+    if (cells[SS_OPERATOR_PHASE].type == SS_CELL_TEXT) {
+        ss_text_table_put(text, OP_PHASE, cells[SS_OPERATOR_PHASE].text, NULL);
+    }
+    put_owner(text, OP_OWNER, &cells[SS_OPERATOR_PID]);
+}
+
+static enum ss_status print_operators(const struct ss_table *table,
+                                      const struct ss_report_style *style, FILE *out,
+                                      struct ss_error *err)
+{
+    bool steps = has_any(table, SS_OPERATOR_STEP_PERCENT);
+    bool threads = has_any(table, SS_OPERATOR_TID);
+    bool owners = threads || has_any(table, SS_OPERATOR_PID);
+    const struct ss_text_column columns[OP_COLUMNS] = {
+        [OP_SHARE] = {.title = steps ? "of step" : "self", .right = true},
+        [OP_BAR] = {.title = "", .drops = true},
+        [OP_PER_STEP] = {.title = steps ? "per step" : "", .right = true},
+        [OP_STEP_CALLS] = {.title = steps ? "calls" : "", .right = true},
+        [OP_CALLS] = {.title = steps ? "in all" : "calls", .right = true},
+        [OP_SELF] = {.title = "self", .right = true},
+        [OP_TOTAL] = {.title = "total", .right = true},
+        [OP_MEAN] = {.title = "mean", .right = true},
+        [OP_P50] = {.title = "p50", .right = true, .drops = true},
+        [OP_P95] = {.title = "p95", .right = true, .drops = true},
+        [OP_MAX] = {.title = "max", .right = true, .drops = true},
+        [OP_BACKWARD] = {.title = has_any(table, SS_OPERATOR_BACKWARD) ? "backward" : "",
+                         .right = true},
+        [OP_NAME] = {.title = "operator", .least = 16},
+        [OP_PHASE] = {.title = has_any(table, SS_OPERATOR_PHASE) ? "phase" : ""},
+        [OP_OWNER] = {.title = threads  ? "pid/tid"
+                               : owners ? "pid"
+                                        : "",
+                      .least = owners ? 8 : 0}};
+    struct ss_text_table text;
+    ss_text_table_init(&text, columns, OP_COLUMNS);
+    for (size_t row = 0; row < table->row_count; row++) {
+        put_operator(&text, ss_table_cell(table, row, 0));
+    }
+    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
+    ss_text_table_fini(&text);
+    return status;
+}
+
+/* --- modules -------------------------------------------------------------------------------- */
+
+enum {
+    MODULE_SHARE,
+    MODULE_BAR,
+    MODULE_FORWARD,
+    MODULE_BACKWARD,
+    MODULE_STEP_CALLS,
+    MODULE_CALLS,
+    MODULE_SELF,
+    MODULE_TOTAL,
+    MODULE_ALL_BACKWARD,
+    MODULE_MEAN,
+    MODULE_P50,
+    MODULE_P95,
+    MODULE_MAX,
+    MODULE_NAME,
+    MODULE_PHASE,
+    MODULE_OWNER,
+    MODULE_COLUMNS
+};
+
+static void put_module(struct ss_text_table *text, const struct ss_cell *cells)
+{
+    static const size_t durations[MODULE_COLUMNS] = {[MODULE_FORWARD] = SS_MODULE_STEP_TOTAL,
+                                                     [MODULE_BACKWARD] = SS_MODULE_STEP_BACKWARD,
+                                                     [MODULE_SELF] = SS_MODULE_SELF,
+                                                     [MODULE_TOTAL] = SS_MODULE_TOTAL,
+                                                     [MODULE_ALL_BACKWARD] = SS_MODULE_BACKWARD,
+                                                     [MODULE_MEAN] = SS_MODULE_MEAN,
+                                                     [MODULE_P50] = SS_MODULE_P50,
+                                                     [MODULE_P95] = SS_MODULE_P95,
+                                                     [MODULE_MAX] = SS_MODULE_MAX};
+    ss_text_table_add_row(text, NULL);
+    if (cells[SS_MODULE_STEP_PERCENT].type == SS_CELL_REAL) {
+        put_share(text, MODULE_SHARE, cells[SS_MODULE_STEP_PERCENT].real);
+    }
+    for (size_t i = 0; i < MODULE_COLUMNS; i++) {
+        if (durations[i] != 0) {
+            put_duration(text, i, &cells[durations[i]]);
+        }
+    }
+    put_mean_count(text, MODULE_STEP_CALLS, &cells[SS_MODULE_STEP_CALLS]);
+    put_count(text, MODULE_CALLS, &cells[SS_MODULE_CALLS]);
+    ss_text_table_put(text, MODULE_NAME, cells[SS_MODULE_NAME].text, NULL);
+    if (cells[SS_MODULE_PHASE].type == SS_CELL_TEXT) {
+        ss_text_table_put(text, MODULE_PHASE, cells[SS_MODULE_PHASE].text, NULL);
+    }
+    put_owner(text, MODULE_OWNER, &cells[SS_MODULE_PID]);
+}
+
+static enum ss_status print_modules(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err)
+{
+    bool steps = has_any(table, SS_MODULE_STEP_PERCENT);
+    bool backward = has_any(table, SS_MODULE_BACKWARD);
+    bool threads = has_any(table, SS_MODULE_TID);
+    bool owners = threads || has_any(table, SS_MODULE_PID);
+    const struct ss_text_column columns[MODULE_COLUMNS] = {
+        [MODULE_SHARE] = {.title = steps ? "of step" : "", .right = true},
+        [MODULE_BAR] = {.title = "", .drops = true},
+        [MODULE_FORWARD] = {.title = steps ? "forward" : "", .right = true},
+        [MODULE_BACKWARD] = {.title = steps && backward ? "backward" : "", .right = true},
+        [MODULE_STEP_CALLS] = {.title = steps ? "calls" : "", .right = true},
+        [MODULE_CALLS] = {.title = steps ? "in all" : "calls", .right = true},
+        [MODULE_SELF] = {.title = "self", .right = true},
+        [MODULE_TOTAL] = {.title = "total", .right = true},
+        [MODULE_ALL_BACKWARD] = {.title = backward && !steps ? "backward" : "", .right = true},
+        [MODULE_MEAN] = {.title = "mean", .right = true},
+        [MODULE_P50] = {.title = "p50", .right = true, .drops = true},
+        [MODULE_P95] = {.title = "p95", .right = true, .drops = true},
+        [MODULE_MAX] = {.title = "max", .right = true, .drops = true},
+        [MODULE_NAME] = {.title = "module", .least = 16},
+        [MODULE_PHASE] = {.title = has_any(table, SS_MODULE_PHASE) ? "phase" : ""},
+        [MODULE_OWNER] = {.title = threads  ? "pid/tid"
+                                   : owners ? "pid"
+                                            : "",
+                          .least = owners ? 8 : 0}};
+    struct ss_text_table text;
+    ss_text_table_init(&text, columns, MODULE_COLUMNS);
+    for (size_t row = 0; row < table->row_count; row++) {
+        struct ss_cell cells[SS_MODULE_COLUMNS];
+        memcpy(cells, ss_table_cell(table, row, 0), sizeof cells);
+        if (steps) { /* the one per step says it */
+            cells[SS_MODULE_BACKWARD] = (struct ss_cell){0};
+        }
+        put_module(&text, cells);
+    }
+    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
+    ss_text_table_fini(&text);
+    return status;
+}
+
+/* --- torch.profiler's table ------------------------------------------------------------------ */
+
+enum { KEY_WIDTH = 12, LEAST_NAME = 8, WIDEST_NAME = 55, KEY_GAP = 2, MAX_TIME_TEXT = 64 };
+
+/* "1.234s", "5.678ms", "9.000us" */
+static void print_time(FILE *out, double us, const char *end)
+{
+    char text[MAX_TIME_TEXT];
+    snprintf(text, sizeof text,
+             us >= 1e6   ? "%.3fs"
+             : us >= 1e3 ? "%.3fms"
+                         : "%.3fus",
+             us >= 1e6   ? us / 1e6
+             : us >= 1e3 ? us / 1e3
+                         : us);
+    fprintf(out, "%*s%s", KEY_WIDTH, text, end);
+}
+
+static void print_rule(FILE *out, size_t name_width)
+{
+    static const char dashes[] = "-------------------------------------------------------";
+    _Static_assert(sizeof dashes > WIDEST_NAME, "as wide as any name");
+    fprintf(out, "%.*s", (int)name_width, dashes);
+    for (size_t c = SS_KEY_SELF_PERCENT; c < SS_KEY_COLUMNS; c++) {
+        fprintf(out, "  %.*s", KEY_WIDTH, dashes);
+    }
+    fprintf(out, "  \n");
+}
+
+/* Of a name too wide the begin, as torch cuts it; to the right. */
+static void print_name(FILE *out, struct ss_strview name, size_t width)
+{
+    struct ss_strbuf clean;
+    ss_strbuf_init(&clean, 1 << 16);
+    ss_text_append_clean(&clean, name);
+    bool cut = ss_text_width(clean.data) > width - 3 && width == WIDEST_NAME;
+    struct ss_strbuf shown;
+    ss_strbuf_init(&shown, 1 << 16);
+    if (cut) {
+        ss_text_append_cut_end(&shown, clean.data, width - 3 + 1);
+        shown.length -= strlen("…");
+        shown.data[shown.length] = '\0';
+        ss_strbuf_append_text(&shown, "...");
+    } else {
+        ss_strbuf_append_text(&shown, clean.data);
+    }
+    size_t used = ss_text_width(shown.data);
+    fprintf(out, "%*s%s", (int)(used < width ? width - used : 0), "", shown.data);
+    ss_strbuf_fini(&shown);
+    ss_strbuf_fini(&clean);
+}
+
+static size_t name_width_of(const struct ss_table *table)
+{
+    size_t widest = LEAST_NAME;
+    for (size_t row = 0; row < table->row_count; row++) {
+        size_t width = ss_table_cell(table, row, SS_KEY_NAME)->text.length + 4;
+        widest = width > widest ? width : widest;
+    }
+    return widest < WIDEST_NAME ? widest : WIDEST_NAME;
+}
+
+/* Layout and number formats are torch.profiler's, for those who read it with a program. */
+static void print_key_averages(const struct ss_table *table, FILE *out)
+{
+    static const char *const titles[SS_KEY_COLUMNS] = {
+        "Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls"};
+    size_t width = name_width_of(table);
+    print_rule(out, width);
+    print_name(out, ss_strview_of(titles[SS_KEY_NAME]), width);
+    for (size_t c = SS_KEY_SELF_PERCENT; c < SS_KEY_COLUMNS; c++) {
+        fprintf(out, "  %*s", KEY_WIDTH, titles[c]);
+    }
+    fprintf(out, "  \n");
+    print_rule(out, width);
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct ss_cell *cells = ss_table_cell(table, row, 0);
+        print_name(out, cells[SS_KEY_NAME].text, width);
+        fprintf(out, "  %*.2f%%  ", KEY_WIDTH - 1, cells[SS_KEY_SELF_PERCENT].real);
+        print_time(out, cells[SS_KEY_SELF].real, "");
+        fprintf(out, "  %*.2f%%  ", KEY_WIDTH - 1, cells[SS_KEY_TOTAL_PERCENT].real);
+        print_time(out, cells[SS_KEY_TOTAL].real, "  ");
+        print_time(out, cells[SS_KEY_MEAN].real, "");
+        fprintf(out, "  %*" PRId64 "  \n", KEY_WIDTH, cells[SS_KEY_COUNT].integer);
+    }
+    print_rule(out, width);
+    double us = (double)table->whole_ns / 1000;
+    fprintf(out,
+            us >= 1e6   ? "Self CPU time total: %.3fs\n"
+            : us >= 1e3 ? "Self CPU time total: %.3fms\n"
+                        : "Self CPU time total: %.3fus\n",
+            us >= 1e6   ? us / 1e6
+            : us >= 1e3 ? us / 1e3
+                        : us);
+}
+
+/* --- memory --------------------------------------------------------------------------------- */
+
+static void put_bytes(struct ss_text_table *table, size_t column, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t unit = 0;
+    while (fabs(bytes) >= 1024 && unit + 1 < sizeof units / sizeof *units) {
+        bytes /= 1024;
+        unit++;
+    }
+    ss_text_table_putf(table, column, NULL, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
+}
+
+static double number_of(const struct ss_cell *cell)
+{
+    return cell->type == SS_CELL_REAL ? cell->real : (double)cell->integer;
+}
+
+static enum ss_status print_memory(const struct ss_table *table,
+                                   const struct ss_report_style *style, FILE *out,
+                                   struct ss_error *err)
+{
+    static const struct ss_text_column columns[SS_MEMORY_COLUMNS] = {
+        [SS_MEMORY_NAME] = {.title = "memory", .least = 8},
+        [SS_MEMORY_PID] = {.title = "pid", .right = true},
+        [SS_MEMORY_START] = {.title = "start", .right = true},
+        [SS_MEMORY_END] = {.title = "end", .right = true},
+        [SS_MEMORY_PEAK] = {.title = "peak", .right = true},
+        [SS_MEMORY_PER_STEP] = {.title = "growth per step", .right = true}};
+    struct ss_text_table text;
+    ss_text_table_init(&text, columns, SS_MEMORY_COLUMNS);
+    for (size_t row = 0; row < table->row_count; row++) {
+        const struct ss_cell *cells = ss_table_cell(table, row, 0);
+        ss_text_table_add_row(&text, NULL);
+        ss_text_table_put(&text, SS_MEMORY_NAME, cells[SS_MEMORY_NAME].text, NULL);
+        ss_text_table_putf(&text, SS_MEMORY_PID, "cyan", "%" PRId64, cells[SS_MEMORY_PID].integer);
+        for (size_t c = SS_MEMORY_START; c < SS_MEMORY_COLUMNS; c++) {
+            if (cells[c].type != SS_CELL_ABSENT) {
+                put_bytes(&text, c, number_of(&cells[c]));
+            }
+        }
+    }
+    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
+    ss_text_table_fini(&text);
+    return status;
+}
+
+enum ss_status ss_report_text_calls(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err)
+{
+    if (strcmp(table->name, "key-averages") == 0) {
+        print_key_averages(table, out);
+        return SS_OK;
+    }
+    return strcmp(table->name, "op") == 0       ? print_operators(table, style, out, err)
+           : strcmp(table->name, "module") == 0 ? print_modules(table, style, out, err)
+                                                : print_memory(table, style, out, err);
+}
