@@ -53,7 +53,7 @@ class _State:
     unproven_eval = False
     loader = None            # what was told of the last one
     cuda = False
-    names = {}               # id of a module: (weak reference, name)
+    modules = {}             # id: weak reference
 
 
 _state = _State()
@@ -187,18 +187,15 @@ def _hook_scaler(scaler):
 
 # --- forward, backward ----------------------------------------------------------------------------
 
-def _name_of(module):
-    known = _state.names.get(id(module))
-    if known is not None and known[0]() is module:
-        return known[1]
-    return _know(module, type(module).__name__)
-
-
 def _know(module, shown):
+    """The reference lives with its callback, which forgets the module as it dies."""
     number = id(module)
-    name = _name(shown)
-    _state.names[number] = (weakref.ref(module, lambda _: _state.names.pop(number, None)), name)
-    return name
+
+    def forget(_):
+        _state.modules.pop(number, None)
+        _module_forget(number)
+    _state.modules[number] = weakref.ref(module, forget)
+    _module_know(module, _name(shown))
 
 
 def _know_all(root):
@@ -221,6 +218,17 @@ def _phase_of(module):
     return _FORWARD
 
 
+def _outermost(module):
+    """The phase before that of this module's call; -1: it has none of its own."""
+    if not _module_is_known(module):
+        _know_all(module)
+    phase = _phase_of(module)
+    if phase is None:
+        return -1
+    _begin()
+    return _enter(phase)
+
+
 def _hook_modules():
     inner = torch.nn.Module.__call__
 
@@ -228,29 +236,20 @@ def _hook_modules():
     def __call__(self, *args, **kwargs):
         if _is_compiling():
             return inner(self, *args, **kwargs)
-        depth = _module_enter()
-        if depth < 0:
-            try:
-                return inner(self, *args, **kwargs)
-            finally:
-                _module_leave()
+        call = _module_enter(self)
         before = -1
-        if depth == 0:
-            if id(self) not in _state.names:
-                _know_all(self)
-            phase = _phase_of(self)
-            if phase is not None:
-                _begin()
-                before = _enter(phase)
-        pushed = _push(_MODULES, _name_of(self)) if _depth >= 0 else 0
+        if call > 1:
+            if call == 2:
+                before = _outermost(self)
+            else:
+                _know(self, type(self).__name__)
+            call = _module_push(self)
         try:
             return inner(self, *args, **kwargs)
         finally:
-            if pushed:
-                _pop(_MODULES)
+            _module_leave(call)
             if before >= 0:
                 _leave(before)
-            _module_leave()
     torch.nn.Module.__call__ = __call__
 
 
@@ -489,7 +488,8 @@ def _try(hook, *args):
 
 def _hook_main():
     _fact_text("torch.version", str(torch.__version__))
-    why_not = _operators(str(torch.__version__)) if _wanted.get("operators") != "0" else "off"
+    how = _wanted.get("operators", "auto")
+    why_not = "off" if how == "off" else _operators(str(torch.__version__), how == "all")
     _fact_text("torch.operators", why_not or "callback")
     _fact("torch.threads", torch.get_num_threads())
     _fact("torch.interop_threads", torch.get_num_interop_threads())

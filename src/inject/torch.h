@@ -18,6 +18,10 @@ extern const char ss_torch_hooks[];
 bool ss_torch_add_functions(ss_python_object *globals);
 
 /* Operators from now on, of all threads. NULL, or why not. `version`: of torch, "2.13.0+cpu". */
-const char *ss_torch_operators_start(const char *version);
+const char *ss_torch_operators_start(const char *version, bool all);
+/* Between two steps, on the thread that trains. Unless all are wanted, the operators of a step are
+ * recorded when that keeps the cost of it small. The counter "operators recorded" tells of the step
+ * that begins whether they are (1 or 0). */
+void ss_torch_operators_step(void);
 
 #endif

@@ -234,7 +234,12 @@ static ss_python_object *step(ss_python_object *self, ss_python_object *const *a
 {
     (void)self;
     (void)args;
-    return has_arguments(count, 0) ? truth(ss_automatic_step()) : NULL;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    bool counts = ss_automatic_step();
+    ss_torch_operators_step();
+    return truth(counts);
 }
 
 static ss_python_object *enter(ss_python_object *self, ss_python_object *const *args,
@@ -269,9 +274,34 @@ static ss_python_object *phase(ss_python_object *self, ss_python_object *const *
 
 /* --- modules --------------------------------------------------------------------------------- */
 
+enum { MODULE_SLOTS = 65536, MOST_MODULES = 49152 };
+
+/* Which name a module has, by its address. Python tells us before it gives the address to another
+ * object. Rows are never freed: a module that is gone has name 0. */
+static struct module {
+    _Atomic(ss_python_object *) address;
+    _Atomic uint32_t name;
+} modules[MODULE_SLOTS];
+static _Atomic uint32_t module_count;
+
 static _Thread_local int module_depth;
 static int deepest_module = -1; /* -1: none are recorded */
+static uint32_t module_domain;
 
+/* The row of an address, or the free one where it would be. */
+static struct module *find_module(const ss_python_object *address)
+{
+    uint32_t slot = (uint32_t)(((uintptr_t)address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+    for (;; slot = (slot + 1) % MODULE_SLOTS) {
+        ss_python_object *there =
+            atomic_load_explicit(&modules[slot].address, memory_order_relaxed);
+        if (there == address || there == NULL) {
+            return &modules[slot];
+        }
+    }
+}
+
+/* depth */
 static ss_python_object *set_module_depth(ss_python_object *self, ss_python_object *const *args,
                                           ptrdiff_t count)
 {
@@ -280,26 +310,109 @@ static ss_python_object *set_module_depth(ss_python_object *self, ss_python_obje
         return NULL;
     }
     deepest_module = (int)ss_python.PyLong_AsLongLong(args[0]);
+    module_domain = ss_define_domain("torch.module", 12);
     return ss_python_none();
 }
 
-/* A module is called. Its depth, from 0; -1: too deep, nothing is wanted but module_leave. */
+/* module, name; 0: it is gone (then the address is a number). A table that is full keeps no more.
+ */
+static void keep_module(ss_python_object *address, uint32_t name)
+{
+    struct module *row = find_module(address);
+    bool is_new = atomic_load_explicit(&row->address, memory_order_relaxed) == NULL;
+    if (is_new && (name == 0 || atomic_fetch_add(&module_count, 1) >= MOST_MODULES)) {
+        return;
+    }
+    ss_python_object *expected = NULL;
+    if (is_new && !atomic_compare_exchange_strong(&row->address, &expected, address)) {
+        return; /* another thread was faster: it will be asked again */
+    }
+    atomic_store_explicit(&row->name, name, memory_order_relaxed);
+}
+
+static ss_python_object *module_know(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 2)) {
+        return NULL;
+    }
+    keep_module(args[0], (uint32_t)ss_python.PyLong_AsLongLong(args[1]));
+    return ss_python_none();
+}
+
+/* id of the module */
+static ss_python_object *module_forget(ss_python_object *self, ss_python_object *const *args,
+                                       ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    uintptr_t address = (uintptr_t)ss_python.PyLong_AsLongLong(args[0]);
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): Python's id() of an object is its address */
+    keep_module((ss_python_object *)address, 0);
+    return ss_python_none();
+}
+
+static uint32_t name_of_module(const ss_python_object *module)
+{
+    return atomic_load_explicit(&find_module(module)->name, memory_order_relaxed);
+}
+
+enum module_call { MODULE_PLAIN, MODULE_PUSHED, MODULE_OUTERMOST, MODULE_UNKNOWN };
+
+static ss_python_object *push_module(uint32_t name)
+{
+    bool pushed = deepest_module >= 0 && name != 0 && ss_event_push(module_domain, name) >= 0;
+    return ss_python.PyLong_FromLongLong(pushed ? MODULE_PUSHED : MODULE_PLAIN);
+}
+
+/* A module is called: a range begins (MODULE_PUSHED), or none; or Python has something to do before
+ * module_push. What comes out of either goes into module_leave. */
 static ss_python_object *module_enter(ss_python_object *self, ss_python_object *const *args,
                                       ptrdiff_t count)
 {
     (void)self;
-    (void)args;
-    (void)count;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
     int depth = module_depth++;
-    return ss_python.PyLong_FromLongLong(depth <= deepest_module || depth == 0 ? depth : -1);
+    if (depth == 0) {
+        return ss_python.PyLong_FromLongLong(MODULE_OUTERMOST);
+    }
+    if (depth > deepest_module) {
+        return ss_python.PyLong_FromLongLong(MODULE_PLAIN);
+    }
+    uint32_t name = name_of_module(args[0]);
+    return name != 0 ? push_module(name) : ss_python.PyLong_FromLongLong(MODULE_UNKNOWN);
+}
+
+static ss_python_object *module_push(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    (void)self;
+    return has_arguments(count, 1) ? push_module(name_of_module(args[0])) : NULL;
+}
+
+/* module → truth: it has a name */
+static ss_python_object *module_is_known(ss_python_object *self, ss_python_object *const *args,
+                                         ptrdiff_t count)
+{
+    (void)self;
+    return has_arguments(count, 1) ? truth(name_of_module(args[0]) != 0) : NULL;
 }
 
 static ss_python_object *module_leave(ss_python_object *self, ss_python_object *const *args,
                                       ptrdiff_t count)
 {
     (void)self;
-    (void)args;
-    (void)count;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    if (ss_python.PyLong_AsLongLong(args[0]) == MODULE_PUSHED) {
+        ss_event_pop(module_domain);
+    }
     module_depth--;
     return ss_python_none();
 }
@@ -326,14 +439,16 @@ static ss_python_object *resident_bytes(ss_python_object *self, ss_python_object
     return ss_python.PyLong_FromLongLong(pages * sysconf(_SC_PAGESIZE));
 }
 
+/* version of torch, all steps */
 static ss_python_object *operators(ss_python_object *self, ss_python_object *const *args,
                                    ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!has_arguments(count, 2)) {
         return NULL;
     }
-    const char *why_not = ss_torch_operators_start(text_of(args[0]));
+    bool all = ss_python.PyLong_AsLongLong(args[1]) != 0;
+    const char *why_not = ss_torch_operators_start(text_of(args[0]), all);
     return ss_python.PyUnicode_FromString(why_not != NULL ? why_not : "");
 }
 
@@ -395,7 +510,11 @@ static struct ss_python_method methods[] = {
     {"_leave", leave, SS_PYTHON_FASTCALL},
     {"_phase", phase, SS_PYTHON_FASTCALL},
     {"_set_module_depth", set_module_depth, SS_PYTHON_FASTCALL},
+    {"_module_know", module_know, SS_PYTHON_FASTCALL},
+    {"_module_forget", module_forget, SS_PYTHON_FASTCALL},
+    {"_module_is_known", module_is_known, SS_PYTHON_FASTCALL},
     {"_module_enter", module_enter, SS_PYTHON_FASTCALL},
+    {"_module_push", module_push, SS_PYTHON_FASTCALL},
     {"_module_leave", module_leave, SS_PYTHON_FASTCALL},
     {"_resident_bytes", resident_bytes, SS_PYTHON_FASTCALL},
     {"_operators", operators, SS_PYTHON_FASTCALL},

@@ -89,8 +89,12 @@ _Static_assert(SS_RING_MAX_NAMES <= UINT16_MAX + 1, "a name fits its slot");
 
 /* --- events ---------------------------------------------------------------------------------- */
 
+static _Atomic uint64_t events; /* about: threads may count the same */
+
 static void begin(const struct record_function *function, struct kind *kind)
 {
+    uint64_t count = atomic_load_explicit(&events, memory_order_relaxed);
+    atomic_store_explicit(&events, count + 1, memory_order_relaxed);
     if (ss_event_is_on(SS_RING_GATE_RANGES)) {
         ss_event_push(domain, name_in(kind, name_of(function)));
     }
@@ -182,6 +186,75 @@ static void on_scope_end(const struct record_function *function, void *context)
     }
 }
 
+/* --- how many steps -------------------------------------------------------------------------- */
+
+/* With tiny operators their recording would be a good part of a step. It may cost at most this part
+ * of the time on the whole: then only some steps are recorded, at random, evenly over the run. */
+enum { COST_NS = 150, BUDGET_PER_MILLE = 15, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
+
+static struct {
+    uint64_t (*add)(struct callback);
+    void (*remove)(uint64_t handle); /* NULL: there is no such thing, and all is recorded */
+    uint64_t handles[sizeof kinds / sizeof *kinds];
+    bool is_on, all;
+    uint32_t counter;
+    /* Of the steps so far. */
+    uint64_t steps, began_ns, began_events, random;
+    double credit_ns, cost_ns;
+} course = {.random = 0x9e3779b9};
+
+static void turn(bool on)
+{
+    static const struct callback callbacks[] = {
+        {on_operator, on_end, 1, .scopes[FUNCTION] = true},
+        {on_backward, on_end, 1, .scopes[BACKWARD_FUNCTION] = true},
+        {on_scope, on_scope_end, 1, .scopes[USER_SCOPE] = true}};
+    for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks && on != course.is_on; i++) {
+        if (on) {
+            course.handles[i] = course.add(callbacks[i]);
+        } else {
+            course.remove(course.handles[i]);
+        }
+    }
+    course.is_on = on;
+}
+
+/* What is to be saved up before a step is recorded: what one costs, give or take a half. */
+static double threshold(void)
+{
+    course.random = course.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    double part = (double)(course.random >> 40) / (1 << 24);
+    return course.cost_ns * (0.5 + part);
+}
+
+void ss_torch_operators_step(void)
+{
+    if (course.add == NULL) {
+        return;
+    }
+    uint64_t now_ns = ss_stamp_monotonic_ns();
+    uint64_t now_events = atomic_load_explicit(&events, memory_order_relaxed);
+    if (course.is_on) {
+        course.cost_ns = (double)(now_events - course.began_events) * COST_NS;
+    }
+    if (course.steps >= FIRST_STEPS) {
+        double most = CREDIT_STEPS * course.cost_ns;
+        course.credit_ns += (double)(now_ns - course.began_ns) * BUDGET_PER_MILLE / 1000;
+        course.credit_ns -= course.is_on ? course.cost_ns : 0;
+        course.credit_ns = course.credit_ns < most ? course.credit_ns : most;
+    } else {
+        course.credit_ns = CREDIT_STEPS * course.cost_ns;
+    }
+    course.steps++;
+    course.began_ns = now_ns;
+    course.began_events = now_events;
+    if (!course.all) {
+        turn(course.steps < FIRST_STEPS || course.credit_ns >= threshold());
+    }
+    struct ss_event_value value = {course.is_on, SS_RING_VALUE_SIGNED};
+    ss_event_count(course.counter, value);
+}
+
 /* --- set-up ---------------------------------------------------------------------------------- */
 
 static int find_libtorch(struct dl_phdr_info *object, size_t size, void *found)
@@ -204,11 +277,11 @@ static bool is_known(const char *version)
     return (major == 1 && minor == 13) || (major == 2 && minor >= 0 && minor <= 14);
 }
 
-const char *ss_torch_operators_start(const char *version)
+const char *ss_torch_operators_start(const char *version, bool all)
 {
+    static const char counter[] = "operators recorded";
     static char why[160];
     void *libtorch = NULL;
-    uint64_t (*add)(struct callback) = NULL;
     if (!is_known(version)) {
         snprintf(why, sizeof why, "torch %.40s is none of 1.13 to 2.14", version);
         return why;
@@ -217,14 +290,18 @@ const char *ss_torch_operators_start(const char *version)
     if (libtorch == NULL) {
         return "no libtorch_cpu.so is loaded";
     }
-    *(void **)&add = dlsym(libtorch, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+    *(void **)&course.add =
+        dlsym(libtorch, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+    *(void **)&course.remove = dlsym(libtorch, "_ZN2at14removeCallbackEm");
     *(void **)&name_of = dlsym(libtorch, "_ZNK2at14RecordFunction4nameEv");
-    if (add == NULL || name_of == NULL) {
+    if (course.add == NULL || name_of == NULL) {
+        course.add = NULL;
         return "libtorch_cpu.so does not export at::addGlobalCallback";
     }
+    course.all = all || course.remove == NULL;
+    course.counter = ss_define_name(counter, sizeof counter - 1);
+    ss_define_counter(course.counter, 0, SS_RING_GAUGE);
     domain = ss_define_domain("torch", 5);
-    add((struct callback){on_operator, on_end, 1, .scopes[FUNCTION] = true});
-    add((struct callback){on_backward, on_end, 1, .scopes[BACKWARD_FUNCTION] = true});
-    add((struct callback){on_scope, on_scope_end, 1, .scopes[USER_SCOPE] = true});
+    turn(true);
     return NULL;
 }
