@@ -113,6 +113,7 @@ def _end_of_step():
     _look_for_late_modules()
     if _recording():
         _count_memory()
+    _Flops.end_of_step()
 
 
 def _is_boundary(optimizer):
@@ -408,6 +409,55 @@ def _hook_loaders():
     _replace(tools.worker, "_worker_loop", _hook_worker)
 
 
+# --- operators ------------------------------------------------------------------------------------
+
+def _check_operators():
+    """Runs what libstepscope knows the names and arguments of (src/inject/torch_check.h): of the
+    smallest kind, on the CPU, without random numbers. Why operators can not be recorded."""
+    a = torch.tensor([[1.0, 2.0, 3.0]], device="cpu", dtype=torch.float32, requires_grad=True)
+    b = torch.tensor([[4.0, 5.0, 6.0]], device="cpu", dtype=torch.float32)
+    shapes = (5, 7, 11), (13, 3), (2, 3, 1, 4, 1, 7), (1, 2, 1, 3, 5)
+    tensors = [torch.empty(shape, device="cpu", dtype=torch.float32) for shape in shapes]
+    _check_begin()
+    try:
+        with torch.enable_grad():
+            for first, second in ((a, b), (b, a), (a, b), (a, a)):
+                _check_product(first._cdata, second._cdata)
+                torch.mul(first, second)
+        for dims in (2, 0, 1), (1, 2, 0):
+            _check_list(*dims)
+            tensors[0].permute(dims)
+        for tensor, shape in zip(tensors, shapes):
+            _check_sizes(tensor._cdata, *shape)
+    finally:
+        why_not = _check_end()
+    return why_not
+
+
+def _record_operators(in_all_steps):
+    why_not = _library(str(torch.__version__)) or _check_operators()
+    if not why_not:
+        _start_operators(in_all_steps)
+    return why_not
+
+
+class _Flops:
+    """Counted over a few steps, behind those that warm up and while operators are recorded."""
+    first, steps = 2, 3
+    counted = -1  # steps; -1: not begun, None: no more
+
+    @classmethod
+    def end_of_step(cls):
+        if cls.counted is None or _state.updates < cls.first or not _recording():
+            return
+        cls.counted += 1
+        if cls.counted == 0:
+            _fact_text("torch.flops", _count_flops(True) or "counted")
+        elif cls.counted >= cls.steps:
+            _count_flops(False)
+            cls.counted = None
+
+
 # --- what comes later, if at all ------------------------------------------------------------------
 
 def _hook_saving(module):
@@ -489,7 +539,7 @@ def _try(hook, *args):
 def _hook_main():
     _fact_text("torch.version", str(torch.__version__))
     how = _wanted.get("operators", "auto")
-    why_not = "off" if how == "off" else _operators(str(torch.__version__), how == "all")
+    why_not = "off" if how == "off" else _record_operators(how == "all")
     _fact_text("torch.operators", why_not or "callback")
     _fact("torch.threads", torch.get_num_threads())
     _fact("torch.interop_threads", torch.get_num_interop_threads())
@@ -516,6 +566,8 @@ _wanted = _settings_of(_settings())
 _depth = int(_wanted.get("depth", "2"))
 _state.optimizer_wanted = _wanted.get("optimizer")
 _set_module_depth(_depth)
+if _wanted.get("flops") == "0":
+    _Flops.counted = None
 for _one in (_hook_main, _hook_loaders, _hook_optimizers, _hook_scalers, _hook_modules,
              _hook_functions):
     _try(_one)

@@ -17,8 +17,13 @@ extern const char ss_torch_hooks[];
 /* What the text calls: adds the functions to a dict. false: an exception is set. */
 bool ss_torch_add_functions(ss_python_object *globals);
 
-/* Operators from now on, of all threads. NULL, or why not. `version`: of torch, "2.13.0+cpu". */
-const char *ss_torch_operators_start(const char *version, bool all);
+bool ss_torch_add_operator_functions(ss_python_object *globals);
+bool ss_torch_add_methods(ss_python_object *globals, struct ss_python_method *methods,
+                          size_t count);
+
+/* Operators from now on, of all threads, by a libtorch that was found and checked; `all`: of every
+ * step. */
+void ss_torch_operators_start(bool all);
 /* Between two steps, on the thread that trains. Unless all are wanted, the operators of a step are
  * recorded when that keeps the cost of it small. The counter "operators recorded" tells of the step
  * that begins whether they are (1 or 0). */

@@ -439,19 +439,6 @@ static ss_python_object *resident_bytes(ss_python_object *self, ss_python_object
     return ss_python.PyLong_FromLongLong(pages * sysconf(_SC_PAGESIZE));
 }
 
-/* version of torch, all steps */
-static ss_python_object *operators(ss_python_object *self, ss_python_object *const *args,
-                                   ptrdiff_t count)
-{
-    (void)self;
-    if (!has_arguments(count, 2)) {
-        return NULL;
-    }
-    bool all = ss_python.PyLong_AsLongLong(args[1]) != 0;
-    const char *why_not = ss_torch_operators_start(text_of(args[0]), all);
-    return ss_python.PyUnicode_FromString(why_not != NULL ? why_not : "");
-}
-
 static ss_python_object *settings(ss_python_object *self, ss_python_object *const *args,
                                   ptrdiff_t count)
 {
@@ -517,20 +504,25 @@ static struct ss_python_method methods[] = {
     {"_module_push", module_push, SS_PYTHON_FASTCALL},
     {"_module_leave", module_leave, SS_PYTHON_FASTCALL},
     {"_resident_bytes", resident_bytes, SS_PYTHON_FASTCALL},
-    {"_operators", operators, SS_PYTHON_FASTCALL},
     {"_settings", settings, SS_PYTHON_FASTCALL},
     {"_collects", collects, SS_PYTHON_FASTCALL},
 };
 
-bool ss_torch_add_functions(ss_python_object *globals)
+bool ss_torch_add_methods(ss_python_object *globals, struct ss_python_method *added, size_t count)
 {
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        ss_python_object *function = ss_python.PyCFunction_NewEx(&methods[i], NULL, NULL);
+    for (size_t i = 0; i < count; i++) {
+        ss_python_object *function = ss_python.PyCFunction_NewEx(&added[i], NULL, NULL);
         if (function == NULL ||
-            ss_python.PyDict_SetItemString(globals, methods[i].name, function) != 0) {
+            ss_python.PyDict_SetItemString(globals, added[i].name, function) != 0) {
             return false;
         }
         ss_python.Py_DecRef(function);
     }
     return true;
+}
+
+bool ss_torch_add_functions(ss_python_object *globals)
+{
+    return ss_torch_add_methods(globals, methods, sizeof methods / sizeof *methods) &&
+           ss_torch_add_operator_functions(globals);
 }

@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators, autograd nodes and record_function's scopes, by at::addGlobalCallback of libtorch:
- * C++, but its argument is a struct of plain members that goes by value, and what its functions get
- * and return has a fixed place in the ABI. Layouts from ATen/record_function.h, 1.13 to 2.14.
+ * Operators, autograd nodes and record_function's scopes, as ranges of all threads. What a forward
+ * operator and its node have in common, the number of the node, is their payload.
  */
 #include "inject/torch.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "annot/define.h"
 #include "annot/events.h"
 #include "annot/names.h"
-
-struct record_function; /* at::RecordFunction: its first word is that of a class with virtuals */
-
-enum scope { FUNCTION = 0, BACKWARD_FUNCTION = 1, USER_SCOPE = 7, MOST_SCOPES = 10 };
-
-/* at::RecordFunctionCallback. `start` returns an owning pointer, which C++ has the caller make room
- * for: a hidden first argument. */
-struct callback {
-    void **(*start)(void **context, const struct record_function *function);
-    void (*end)(const struct record_function *function, void *context);
-    double probability;
-    bool scopes[MOST_SCOPES];
-    bool needs_inputs, needs_outputs, needs_ids;
-};
-
-static const char *(*name_of)(const struct record_function *function);
+#include "inject/torch_check.h"
+#include "inject/torch_library.h"
 
 /* --- names ----------------------------------------------------------------------------------- */
 
@@ -91,32 +72,41 @@ _Static_assert(SS_RING_MAX_NAMES <= UINT16_MAX + 1, "a name fits its slot");
 
 static _Atomic uint64_t events; /* about: threads may count the same */
 
-static void begin(const struct record_function *function, struct kind *kind)
+static void begin(const struct ss_torch_call *call, struct kind *kind)
 {
-    uint64_t count = atomic_load_explicit(&events, memory_order_relaxed);
-    atomic_store_explicit(&events, count + 1, memory_order_relaxed);
-    if (ss_event_is_on(SS_RING_GATE_RANGES)) {
-        ss_event_push(domain, name_in(kind, name_of(function)));
+    uint64_t seen = atomic_load_explicit(&events, memory_order_relaxed);
+    atomic_store_explicit(&events, seen + 1, memory_order_relaxed);
+    if (!ss_event_is_on(SS_RING_GATE_RANGES)) {
+        return;
+    }
+    uint32_t name = name_in(kind, ss_torch_library.name_of(call));
+    size_t place = ss_torch_layout.sequence;
+    int64_t node = place != 0 ? (int64_t)ss_torch_word(call, place) : -1;
+    if (node >= 0) {
+        ss_event_push_value(domain, name,
+                            (struct ss_event_value){(uint64_t)node, SS_RING_VALUE_SIGNED});
+    } else {
+        ss_event_push(domain, name);
     }
 }
 
-static void **on_operator(void **context, const struct record_function *function)
+static void **on_operator(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
-    begin(function, &kinds[OPERATOR]);
+    begin(call, &kinds[OPERATOR]);
     return context;
 }
 
-static void **on_backward(void **context, const struct record_function *function)
+static void **on_backward(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
-    begin(function, &kinds[BACKWARD]);
+    begin(call, &kinds[BACKWARD]);
     return context;
 }
 
-static void on_end(const struct record_function *function, void *context)
+static void on_end(const struct ss_torch_call *call, void *context)
 {
-    (void)function;
+    (void)call;
     (void)context;
     ss_event_pop(domain);
 }
@@ -125,7 +115,7 @@ static void on_end(const struct record_function *function, void *context)
  * thread may end, which are found by the object's address. */
 enum { MOST_FAR = 256 };
 static struct far {
-    _Atomic(const struct record_function *) function;
+    _Atomic(const struct ss_torch_call *) call;
     _Atomic uint64_t id;
 } far_ranges[MOST_FAR];
 
@@ -140,11 +130,11 @@ static bool is_far(const char *name)
     return false;
 }
 
-static void begin_far(const struct record_function *function, uint32_t name)
+static void begin_far(const struct ss_torch_call *call, uint32_t name)
 {
     for (size_t i = 0; i < MOST_FAR; i++) {
-        const struct record_function *expected = NULL;
-        if (atomic_compare_exchange_strong(&far_ranges[i].function, &expected, function)) {
+        const struct ss_torch_call *expected = NULL;
+        if (atomic_compare_exchange_strong(&far_ranges[i].call, &expected, call)) {
             atomic_store(&far_ranges[i].id,
                          ss_event_begin(domain, name, (struct ss_event_value){0}));
             return;
@@ -152,12 +142,12 @@ static void begin_far(const struct record_function *function, uint32_t name)
     }
 }
 
-static bool end_far(const struct record_function *function)
+static bool end_far(const struct ss_torch_call *call)
 {
     for (size_t i = 0; i < MOST_FAR; i++) {
-        if (atomic_load(&far_ranges[i].function) == function) {
+        if (atomic_load(&far_ranges[i].call) == call) {
             uint64_t id = atomic_load(&far_ranges[i].id);
-            atomic_store(&far_ranges[i].function, NULL);
+            atomic_store(&far_ranges[i].call, NULL);
             ss_event_end(id);
             return true;
         }
@@ -165,24 +155,24 @@ static bool end_far(const struct record_function *function)
     return false;
 }
 
-static void **on_scope(void **context, const struct record_function *function)
+static void **on_scope(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
-    const char *name = name_of(function);
+    const char *name = ss_torch_library.name_of(call);
     if (is_far(name)) {
         if (ss_event_is_on(SS_RING_GATE_RANGES)) {
-            begin_far(function, name_in(&kinds[SCOPE], name));
+            begin_far(call, name_in(&kinds[SCOPE], name));
         }
     } else {
-        begin(function, &kinds[SCOPE]);
+        begin(call, &kinds[SCOPE]);
     }
     return context;
 }
 
-static void on_scope_end(const struct record_function *function, void *context)
+static void on_scope_end(const struct ss_torch_call *call, void *context)
 {
-    if (!end_far(function)) {
-        on_end(function, context);
+    if (!end_far(call)) {
+        on_end(call, context);
     }
 }
 
@@ -193,10 +183,8 @@ static void on_scope_end(const struct record_function *function, void *context)
 enum { COST_NS = 150, BUDGET_PER_MILLE = 15, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
 
 static struct {
-    uint64_t (*add)(struct callback);
-    void (*remove)(uint64_t handle); /* NULL: there is no such thing, and all is recorded */
     uint64_t handles[sizeof kinds / sizeof *kinds];
-    bool is_on, all;
+    bool is_started, is_on, all;
     uint32_t counter;
     /* Of the steps so far. */
     uint64_t steps, began_ns, began_events, random;
@@ -205,15 +193,15 @@ static struct {
 
 static void turn(bool on)
 {
-    static const struct callback callbacks[] = {
-        {on_operator, on_end, 1, .scopes[FUNCTION] = true},
-        {on_backward, on_end, 1, .scopes[BACKWARD_FUNCTION] = true},
-        {on_scope, on_scope_end, 1, .scopes[USER_SCOPE] = true}};
-    for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks && on != course.is_on; i++) {
+    static const struct ss_torch_observer observers[] = {
+        {on_operator, on_end, 1, .scopes[SS_TORCH_FUNCTION] = true},
+        {on_backward, on_end, 1, .scopes[SS_TORCH_BACKWARD_FUNCTION] = true},
+        {on_scope, on_scope_end, 1, .scopes[SS_TORCH_USER_SCOPE] = true}};
+    for (size_t i = 0; i < sizeof observers / sizeof *observers && on != course.is_on; i++) {
         if (on) {
-            course.handles[i] = course.add(callbacks[i]);
+            course.handles[i] = ss_torch_library.add(observers[i]);
         } else {
-            course.remove(course.handles[i]);
+            ss_torch_library.remove(course.handles[i]);
         }
     }
     course.is_on = on;
@@ -229,7 +217,7 @@ static double threshold(void)
 
 void ss_torch_operators_step(void)
 {
-    if (course.add == NULL) {
+    if (!course.is_started) {
         return;
     }
     uint64_t now_ns = ss_stamp_monotonic_ns();
@@ -257,51 +245,13 @@ void ss_torch_operators_step(void)
 
 /* --- set-up ---------------------------------------------------------------------------------- */
 
-static int find_libtorch(struct dl_phdr_info *object, size_t size, void *found)
-{
-    (void)size;
-    const char *slash = strrchr(object->dlpi_name, '/');
-    static const char stem[] = "libtorch_cpu.so";
-    if (slash == NULL || strncmp(slash + 1, stem, sizeof stem - 1) != 0) {
-        return 0;
-    }
-    *(void **)found = dlopen(object->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
-    return 1;
-}
-
-static bool is_known(const char *version)
-{
-    char *end = NULL;
-    long major = strtol(version, &end, 10);
-    long minor = *end == '.' ? strtol(end + 1, NULL, 10) : -1;
-    return (major == 1 && minor == 13) || (major == 2 && minor >= 0 && minor <= 14);
-}
-
-const char *ss_torch_operators_start(const char *version, bool all)
+void ss_torch_operators_start(bool all)
 {
     static const char counter[] = "operators recorded";
-    static char why[160];
-    void *libtorch = NULL;
-    if (!is_known(version)) {
-        snprintf(why, sizeof why, "torch %.40s is none of 1.13 to 2.14", version);
-        return why;
-    }
-    dl_iterate_phdr(find_libtorch, &libtorch);
-    if (libtorch == NULL) {
-        return "no libtorch_cpu.so is loaded";
-    }
-    *(void **)&course.add =
-        dlsym(libtorch, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
-    *(void **)&course.remove = dlsym(libtorch, "_ZN2at14removeCallbackEm");
-    *(void **)&name_of = dlsym(libtorch, "_ZNK2at14RecordFunction4nameEv");
-    if (course.add == NULL || name_of == NULL) {
-        course.add = NULL;
-        return "libtorch_cpu.so does not export at::addGlobalCallback";
-    }
-    course.all = all || course.remove == NULL;
+    course.is_started = true;
+    course.all = all;
     course.counter = ss_define_name(counter, sizeof counter - 1);
     ss_define_counter(course.counter, 0, SS_RING_GAUGE);
     domain = ss_define_domain("torch", 5);
     turn(true);
-    return NULL;
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/torch_layout.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    WORD = 8,
+    /* The smallest that the objects are, in any version: what lies behind is not ours to read. */
+    FUNCTION_WORDS = 32,
+    TENSOR_WORDS = 24,
+    LIST_WORDS = 7,
+    INLINE_SIZES = 5,
+    MOST_SIZES = 64
+};
+
+bool ss_torch_can_read(const void *bytes, size_t length)
+{
+    /* The kernel reads the set before it looks at what is to be done with it. */
+    int saved = errno;
+    bool can = length > 0 && bytes != NULL;
+    uintptr_t first = (uintptr_t)bytes & ~(uintptr_t)(WORD - 1);
+    uintptr_t last = ((uintptr_t)bytes + (length != 0 ? length - 1 : 0)) & ~(uintptr_t)(WORD - 1);
+    const uintptr_t ends[] = {first, last};
+    for (size_t i = 0; can && i < 2; i++) {
+        can = ends[i] >= 4096 &&
+              !(syscall(SYS_rt_sigprocmask, ~0, ends[i], NULL, WORD) == -1 && errno == EFAULT);
+    }
+    errno = saved;
+    return can;
+}
+
+void ss_torch_search_begin(struct ss_torch_search *search)
+{
+    /* The first word is that of the virtual functions. */
+    *search = (struct ss_torch_search){~UINT64_C(1), ~UINT64_C(1), ~UINT64_C(1), ~UINT64_C(1), 0};
+}
+
+static const void *pointer(uint64_t word)
+{
+    return (const void *)(uintptr_t)word; // NOLINT(performance-no-int-to-ptr): an object's member
+}
+
+void ss_torch_search_sequence(struct ss_torch_search *search, const void *function, int64_t next)
+{
+    uint64_t held = 0;
+    for (size_t i = 0; i < FUNCTION_WORDS; i++) {
+        held |= (uint64_t)((int64_t)ss_torch_word(function, i * WORD) == next) << i;
+    }
+    search->sequence &= held;
+}
+
+static bool are_tensors(const void *values, const void *first, const void *second)
+{
+    struct ss_torch_value both[2];
+    if (!ss_torch_can_read(values, sizeof both)) {
+        return false;
+    }
+    memcpy(both, values, sizeof both);
+    return both[0].tag == SS_TORCH_TENSOR && both[1].tag == SS_TORCH_TENSOR &&
+           pointer(both[0].payload) == first && pointer(both[1].payload) == second;
+}
+
+void ss_torch_search_inputs(struct ss_torch_search *search, const void *function, const void *first,
+                            const void *second)
+{
+    uint64_t held = 0;
+    for (size_t i = 0; i + 1 < FUNCTION_WORDS; i++) {
+        bool is_pair = ss_torch_word(function, (i + 1) * WORD) == 2;
+        const void *values = pointer(ss_torch_word(function, i * WORD));
+        held |= (uint64_t)(is_pair && are_tensors(values, first, second)) << i;
+    }
+    search->inputs &= held;
+}
+
+static bool are_sizes(const void *sizes, struct ss_torch_shape shape)
+{
+    size_t bytes = shape.count * sizeof *shape.sizes;
+    return ss_torch_can_read(sizes, bytes) && memcmp(sizes, shape.sizes, bytes) == 0;
+}
+
+void ss_torch_search_sizes(struct ss_torch_search *search, const void *tensor,
+                           struct ss_torch_shape shape)
+{
+    uint64_t held = 0;
+    size_t behind = shape.count <= INLINE_SIZES ? shape.count : 1;
+    for (size_t i = 0; i + behind < TENSOR_WORDS; i++) {
+        const char *place = (const char *)tensor + (i + 1) * WORD;
+        const void *sizes = shape.count <= INLINE_SIZES ? place : pointer(ss_torch_word(place, 0));
+        bool is_it = ss_torch_word(tensor, i * WORD) == shape.count && are_sizes(sizes, shape);
+        held |= (uint64_t)is_it << i;
+    }
+    search->sizes &= held;
+}
+
+static bool are_values(uint64_t begin, uint64_t end, struct ss_torch_shape wanted)
+{
+    struct ss_torch_value value;
+    if (end - begin != wanted.count * sizeof value ||
+        !ss_torch_can_read(pointer(begin), wanted.count * sizeof value)) {
+        return false;
+    }
+    for (size_t i = 0; i < wanted.count; i++) {
+        memcpy(&value, pointer(begin + i * sizeof value), sizeof value);
+        if (value.tag != SS_TORCH_INTEGER || (int64_t)value.payload != wanted.sizes[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void ss_torch_search_list(struct ss_torch_search *search, const struct ss_torch_value *value,
+                          struct ss_torch_shape values)
+{
+    uint64_t held = 0;
+    const void *list = pointer(value->payload);
+    search->list_tag = value->tag;
+    if (value->tag <= SS_TORCH_INTEGER || !ss_torch_can_read(list, (size_t)LIST_WORDS * WORD)) {
+        search->list = 0;
+        return;
+    }
+    for (size_t i = 0; i + 1 < LIST_WORDS; i++) {
+        bool is_it =
+            are_values(ss_torch_word(list, i * WORD), ss_torch_word(list, (i + 1) * WORD), values);
+        held |= (uint64_t)is_it << i;
+    }
+    search->list &= held;
+}
+
+static uint16_t only_place(uint64_t places)
+{
+    bool is_one = places != 0 && (places & (places - 1)) == 0;
+    return is_one ? (uint16_t)(__builtin_ctzll(places) * WORD) : 0;
+}
+
+void ss_torch_search_end(const struct ss_torch_search *search, struct ss_torch_layout *layout)
+{
+    *layout = (struct ss_torch_layout){only_place(search->sequence), only_place(search->inputs),
+                                       only_place(search->sizes), only_place(search->list),
+                                       search->list_tag};
+}
+
+bool ss_torch_shape_of(const struct ss_torch_layout *layout, const struct ss_torch_value *value,
+                       struct ss_torch_shape *shape)
+{
+    if (value->tag != SS_TORCH_TENSOR || value->payload == 0) {
+        return false;
+    }
+    const char *place = (const char *)pointer(value->payload) + layout->sizes;
+    shape->count = (size_t)ss_torch_word(place, 0);
+    shape->sizes = shape->count <= INLINE_SIZES ? (const int64_t *)(const void *)(place + WORD)
+                                                : pointer(ss_torch_word(place, WORD));
+    return shape->count <= MOST_SIZES;
+}
+
+size_t ss_torch_list_of(const struct ss_torch_layout *layout, const struct ss_torch_value *value,
+                        int64_t *values, size_t most)
+{
+    if (value->tag != layout->list_tag || value->payload == 0) {
+        return 0;
+    }
+    const char *list = pointer(value->payload);
+    uint64_t begin = ss_torch_word(list, layout->list);
+    size_t count =
+        (size_t)(ss_torch_word(list, layout->list + 8u) - begin) / sizeof(struct ss_torch_value);
+    for (size_t i = 0; i < count && i < most; i++) {
+        const struct ss_torch_value *one = pointer(begin + i * sizeof *one);
+        values[i] = (int64_t)one->payload;
+    }
+    return count;
+}

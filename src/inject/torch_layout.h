@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where libtorch's objects hold what the operator callbacks read. Their classes differ between
+ * versions and builds (a std::string takes 8 bytes in wheels of C++'s old ABI, else 32), so nothing
+ * is assumed: operators run whose arguments are known, and a place is one that held the right
+ * value each time, if there is but one such place.
+ *
+ * A search is its caller's; what is found never changes.
+ */
+#ifndef SS_INJECT_TORCH_LAYOUT_H
+#define SS_INJECT_TORCH_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Bytes into the object; 0: not found. */
+struct ss_torch_layout {
+    uint16_t sequence; /* at::RecordFunction: number of the autograd node, int64_t; -1: none */
+    uint16_t inputs;   /* at::RecordFunction: pointer to its arguments, and how many */
+    uint16_t sizes; /* c10::TensorImpl: number of dimensions, then five sizes, or where they are */
+    uint16_t list;  /* c10::detail::ListImpl: its first value, and behind its last */
+    uint32_t list_tag; /* of an argument that is a list */
+};
+
+/* c10::IValue: an argument. The first tags never moved. */
+struct ss_torch_value {
+    uint64_t payload;
+    uint32_t tag;
+};
+enum { SS_TORCH_TENSOR = 1, SS_TORCH_INTEGER = 5 };
+_Static_assert(sizeof(struct ss_torch_value) == 16, "as in C++");
+
+struct ss_torch_shape {
+    const int64_t *sizes;
+    size_t count;
+};
+
+/* Sets of the places that are left, by word of the object. */
+struct ss_torch_search {
+    uint64_t sequence, inputs, sizes, list;
+    uint32_t list_tag;
+};
+
+void ss_torch_search_begin(struct ss_torch_search *search);
+/* `function` runs while `next` is the number that the next node will get. */
+void ss_torch_search_sequence(struct ss_torch_search *search, const void *function, int64_t next);
+/* `function` has two arguments, tensors that are these. */
+void ss_torch_search_inputs(struct ss_torch_search *search, const void *function, const void *first,
+                            const void *second);
+void ss_torch_search_sizes(struct ss_torch_search *search, const void *tensor,
+                           struct ss_torch_shape shape);
+/* An argument that is a list of these numbers. */
+void ss_torch_search_list(struct ss_torch_search *search, const struct ss_torch_value *list,
+                          struct ss_torch_shape values);
+void ss_torch_search_end(const struct ss_torch_search *search, struct ss_torch_layout *layout);
+
+/* false where reading would fault. */
+bool ss_torch_can_read(const void *bytes, size_t length);
+
+/* --- with a layout that has been found -------------------------------------------------------- */
+
+static inline uint64_t ss_torch_word(const void *object, size_t offset)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)object + offset, sizeof word);
+    return word;
+}
+
+static inline const struct ss_torch_value *ss_torch_inputs(const struct ss_torch_layout *layout,
+                                                           const void *function, size_t *count)
+{
+    *count = (size_t)ss_torch_word(function, layout->inputs + 8u);
+    return (const struct ss_torch_value *)(uintptr_t)ss_torch_word(function, layout->inputs);
+}
+
+/* false: not of a tensor, or one of more dimensions than anybody computes with. */
+bool ss_torch_shape_of(const struct ss_torch_layout *layout, const struct ss_torch_value *value,
+                       struct ss_torch_shape *shape);
+/* Of a list's values, the first `most`, each as a number. Returns how many there are; 0: no list.
+ */
+size_t ss_torch_list_of(const struct ss_torch_layout *layout, const struct ss_torch_value *value,
+                        int64_t *values, size_t most);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What python/stepscope/_torch_hooks.py calls to have operators recorded. Reasons are texts, ""
+ * where there is none. */
+#include "inject/torch.h"
+#include "inject/torch_check.h"
+#include "inject/torch_count.h"
+#include "inject/torch_library.h"
+
+enum { MOST_NUMBERS = 16 };
+
+static ss_python_object *reason(const char *why_not)
+{
+    return ss_python.PyUnicode_FromString(why_not != NULL ? why_not : "");
+}
+
+static bool take_numbers(ss_python_object *const *args, ptrdiff_t count, ptrdiff_t least,
+                         int64_t *numbers)
+{
+    if (count < least || count > MOST_NUMBERS) {
+        ss_python.PyErr_SetString(ss_python.type_error, "wrong number of arguments");
+        return false;
+    }
+    for (ptrdiff_t i = 0; i < count; i++) {
+        numbers[i] = ss_python.PyLong_AsLongLong(args[i]);
+    }
+    return true;
+}
+
+static const void *object_at(int64_t address)
+{
+    return (const void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr): Tensor._cdata
+}
+
+/* version → why libtorch can not be used */
+static ss_python_object *library(ss_python_object *self, ss_python_object *const *args,
+                                 ptrdiff_t count)
+{
+    (void)self;
+    const char *version = count == 1 ? ss_python.PyUnicode_AsUTF8(args[0]) : "";
+    return version != NULL ? reason(ss_torch_library_find(version)) : NULL;
+}
+
+static ss_python_object *check_begin(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    (void)count;
+    ss_torch_check_begin();
+    return ss_python_none();
+}
+
+/* The two Tensor._cdata of the product that comes next. */
+static ss_python_object *check_product(ss_python_object *self, ss_python_object *const *args,
+                                       ptrdiff_t count)
+{
+    int64_t tensors[MOST_NUMBERS];
+    (void)self;
+    if (!take_numbers(args, count, 2, tensors)) {
+        return NULL;
+    }
+    ss_torch_check_product(object_at(tensors[0]), object_at(tensors[1]));
+    return ss_python_none();
+}
+
+/* The dimensions of the permutation that comes next. */
+static ss_python_object *check_list(ss_python_object *self, ss_python_object *const *args,
+                                    ptrdiff_t count)
+{
+    int64_t values[MOST_NUMBERS];
+    (void)self;
+    if (!take_numbers(args, count, 1, values)) {
+        return NULL;
+    }
+    ss_torch_check_list((struct ss_torch_shape){values, (size_t)count});
+    return ss_python_none();
+}
+
+/* A Tensor._cdata and its sizes. */
+static ss_python_object *check_sizes(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    int64_t numbers[MOST_NUMBERS];
+    (void)self;
+    if (!take_numbers(args, count, 2, numbers)) {
+        return NULL;
+    }
+    ss_torch_check_sizes(object_at(numbers[0]),
+                         (struct ss_torch_shape){numbers + 1, (size_t)count - 1});
+    return ss_python_none();
+}
+
+/* → why operators can not be recorded */
+static ss_python_object *check_end(ss_python_object *self, ss_python_object *const *args,
+                                   ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    (void)count;
+    return reason(ss_torch_check_end());
+}
+
+/* all steps */
+static ss_python_object *start(ss_python_object *self, ss_python_object *const *args,
+                               ptrdiff_t count)
+{
+    (void)self;
+    ss_torch_operators_start(count == 1 && ss_python.PyObject_IsTrue(args[0]) == 1);
+    return ss_python_none();
+}
+
+/* truth → why FLOPs can not be counted */
+static ss_python_object *count_flops(ss_python_object *self, ss_python_object *const *args,
+                                     ptrdiff_t count)
+{
+    (void)self;
+    if (count == 1 && ss_python.PyObject_IsTrue(args[0]) == 1) {
+        ss_torch_count_begin();
+    } else {
+        ss_torch_count_end();
+    }
+    return reason(ss_torch_count_why_not());
+}
+
+static struct ss_python_method methods[] = {
+    {"_library", library, SS_PYTHON_FASTCALL},
+    {"_check_begin", check_begin, SS_PYTHON_FASTCALL},
+    {"_check_product", check_product, SS_PYTHON_FASTCALL},
+    {"_check_list", check_list, SS_PYTHON_FASTCALL},
+    {"_check_sizes", check_sizes, SS_PYTHON_FASTCALL},
+    {"_check_end", check_end, SS_PYTHON_FASTCALL},
+    {"_start_operators", start, SS_PYTHON_FASTCALL},
+    {"_count_flops", count_flops, SS_PYTHON_FASTCALL},
+};
+
+bool ss_torch_add_operator_functions(ss_python_object *globals)
+{
+    return ss_torch_add_methods(globals, methods, sizeof methods / sizeof *methods);
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of PyTorch, of any build of it that is at hand: this Python's, the system's, and those
+of $STEPSCOPE_PYTHONS (paths, `:` between)."""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_operators.py"
+COUNTED_STEPS = 3
+PYTHONS = [sys.executable, "/usr/bin/python3",
+           *filter(None, os.environ.get("STEPSCOPE_PYTHONS", "").split(":"))]
+
+
+@pytest.fixture(scope="module", params=PYTHONS)
+def torch_python(request):
+    look = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 3)"
+    if subprocess.run([request.param, "-c", look], capture_output=True).returncode:
+        pytest.skip(f"{request.param} has no PyTorch")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def recording(stepscope, torch_python, tmp_path_factory):
+    """What the program says, and the recording's ranges and marks."""
+    folder = tmp_path_factory.mktemp("operators")
+    return record(stepscope, torch_python, folder)
+
+
+def record(stepscope, python, folder, *arguments):
+    trace, chrome = folder / "t.pftrace", folder / "t.json"
+    done = stepscope("record", "-q", "--operators", "all", "-o", trace, "--", python, "-W", "ignore", WORKLOAD,
+                     *arguments)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    done = stepscope("export", "--to", "chrome", "-o", chrome, trace)
+    assert done.returncode == 0, done.stderr
+    return said, [event for event in json.loads(chrome.read_text())["traceEvents"]
+                  if "name" in event], facts(stepscope, trace)
+
+
+def facts(stepscope, trace):
+    done = stepscope("info", "--format", "json", trace)
+    assert done.returncode == 0, done.stderr
+    return dict(note["text"].split(" = ", 1)
+                for note in json.loads(done.stdout)["files"][0]["notes"]
+                if note["kind"] == "fact" and " = " in note["text"])
+
+
+def test_the_running_libtorch_is_tried_and_taken(recording):
+    said, _, told = recording
+    assert told["torch.version"] == said["version"]
+    assert told["torch.operators"] == "callback"
+    assert told["torch.flops"] == "counted"
+
+
+def test_operators_are_those_of_the_profiler(recording):
+    said, events, _ = recording
+    slices = [event for event in events if event["ph"] == "X"]
+    outer, = [event for event in slices if event["name"] == "measured"]
+    inside = collections.Counter(
+        event["name"] for event in slices
+        if event is not outer and event["tid"] == outer["tid"]
+        and outer["ts"] <= event["ts"] < outer["ts"] + outer["dur"])
+    assert {name: inside[name] for name in said["counts"]} == said["counts"]
+
+
+def test_a_forward_operator_and_its_node_have_one_number(recording):
+    _, events, _ = recording
+    nodes = collections.defaultdict(set)
+    for event in events:
+        number = event.get("args", {}).get("payload")
+        if event["ph"] == "X" and isinstance(number, int) and number >= 0:
+            nodes[event["name"]].add(number)
+    assert len(nodes["AddmmBackward0"]) >= 7
+    assert nodes["AddmmBackward0"] <= nodes["aten::addmm"]
+    assert nodes["ConvolutionBackward0"] <= nodes["aten::convolution"]
+
+
+def test_flops_are_those_of_the_shapes(recording):
+    said, events, _ = recording
+    counted = collections.Counter()
+    for event in events:
+        if event["ph"] == "i" and event["name"].startswith("aten::"):
+            counted[event["name"]] += event["args"]["payload"]
+    assert counted["aten::convolution"] == 104640 * COUNTED_STEPS
+    assert counted["aten::convolution_backward"] == 187680 * COUNTED_STEPS
+    assert counted["aten::mm"] == 1920 * COUNTED_STEPS
+    if said["flops"] is None:
+        pytest.skip(f"torch {said['version']} counts no FLOPs, or some of them wrongly")
+    assert counted == {name: count * COUNTED_STEPS for name, count in said["flops"].items()}
+
+
+def test_an_unknown_libtorch_is_left_alone(stepscope, tmp_path):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    said, events, told = record(stepscope, sys.executable, tmp_path, "--as", "2.99.0")
+    assert said["version"] == "2.99.0"
+    assert told["torch.operators"].startswith("torch 2.99.0 is none that is known")
+    assert told["torch.steps"] == "optimizer SGD"
+    assert not [event for event in events if event["name"].startswith("aten::")]
