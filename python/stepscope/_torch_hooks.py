@@ -344,7 +344,10 @@ class _Collate:
         self.inner = inner
 
     def __call__(self, samples):
-        pushed = _push(_LOADING, _COLLATE)
+        try:
+            pushed = _push(_LOADING, _COLLATE, len(samples))
+        except TypeError:  # an iterator over them
+            pushed = _push(_LOADING, _COLLATE)
         try:
             return self.inner(samples)
         finally:
@@ -365,11 +368,15 @@ def _hook_fetcher_init(inner):
     return __init__
 
 
-def _hook_fetch(inner):
+def _hook_fetch(inner, is_iterable):
     @functools.wraps(inner)
     def fetch(self, index):
-        samples = len(index) if getattr(self, "auto_collation", False) else 1
-        pushed = _push(_LOADING, _FETCH, samples)
+        if not getattr(self, "auto_collation", False):
+            pushed = _push(_LOADING, _FETCH, 1)
+        elif is_iterable:  # it may be at its end: what is collated, counts
+            pushed = _push(_LOADING, _FETCH)
+        else:
+            pushed = _push(_LOADING, _FETCH, len(index))
         try:
             return inner(self, index)
         finally:
@@ -404,8 +411,9 @@ def _hook_loaders():
     _replace(loader.DataLoader, "__iter__", _hook_iter)
     tools = loader._utils
     _replace(tools.fetch._BaseDatasetFetcher, "__init__", _hook_fetcher_init)
-    for fetcher in (tools.fetch._MapDatasetFetcher, tools.fetch._IterableDatasetFetcher):
-        _replace(fetcher, "fetch", _hook_fetch)
+    for fetcher, is_iterable in ((tools.fetch._MapDatasetFetcher, False),
+                                 (tools.fetch._IterableDatasetFetcher, True)):
+        _replace(fetcher, "fetch", functools.partial(_hook_fetch, is_iterable=is_iterable))
     _replace(tools.worker, "_worker_loop", _hook_worker)
 
 

@@ -5,7 +5,7 @@
 
 static const char between[] = " = ";
 
-static bool is_fact(const struct ss_model *model, const struct ss_model_note *note, const char *key)
+bool ss_told_is(const struct ss_model *model, const struct ss_model_note *note, const char *key)
 {
     size_t length = strlen(key);
     const char *text = ss_model_text(model, note->text);
@@ -19,7 +19,7 @@ const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t proce
     const struct ss_model_note *last = NULL;
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->process == process && is_fact(model, note, key) &&
+        if (note->process == process && ss_told_is(model, note, key) &&
             (last == NULL || note->time_ns >= last->time_ns)) {
             last = note;
         }

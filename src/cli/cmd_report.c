@@ -9,6 +9,7 @@
 #include "analysis/hotspots.h"
 #include "analysis/leaf.h"
 #include "analysis/line_times.h"
+#include "analysis/loader_workers.h"
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "analysis/steps.h"
@@ -39,18 +40,20 @@ enum report_by {
     BY_STEP,
     BY_PHASE,
     BY_OPERATOR,
-    BY_MODULE
+    BY_MODULE,
+    BY_WORKER
 };
 
 static const char *const by_names[] = {
-    "leaf",    "function",  "line",         "file", "thread", "process", "tree",   "range",
-    "counter", "line-time", "sample-range", "step", "phase",  "op",      "module", NULL};
+    "leaf",      "function",     "line", "file",  "thread", "process", "tree",   "range", "counter",
+    "line-time", "sample-range", "step", "phase", "op",     "module",  "worker", NULL};
 
 static const struct ss_option options[] = {
     {"by", 0, "WHAT",
      "leaf, function, line, file, thread, process or tree; range, counter, line-time (of functions "
      "that stepscope.lines timed) or sample-range (where, by range, the samples fell); step or "
-     "phase; op or module of PyTorch; without it how a step's time goes, and the hottest functions "
+     "phase; op, module or worker (who loads data, and who waits for it) of PyTorch; without it "
+     "how a step's time goes, and the hottest functions "
      "and lines",
      "Table", false},
     {"num-rows", 0, "N",
@@ -237,7 +240,7 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
 
 static bool is_of_steps(int by)
 {
-    return by == BY_STEP || by == BY_PHASE;
+    return by == BY_STEP || by == BY_PHASE || by == BY_WORKER;
 }
 
 static bool is_of_tracks(int by)
@@ -316,6 +319,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     static const char *const no_tracks[] = {NULL}; /* but steps and phases */
     bool of_training = is_of_training(request->by);
     request->reading.load.only_tracks = request->by == BY_OVERVIEW ? ss_training_tracks
+                                        : request->by == BY_WORKER ? ss_loader_tracks
                                         : is_of_steps(request->by) ? no_tracks
                                         : is_of_calls(request->by)
                                             ? ss_report_operators_tracks(&request->operators)
@@ -423,6 +427,14 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
         ss_steps_table(training, selection, &steps, &tables[0]);
     } else if (request->by == BY_PHASE) {
         ss_phases_table(training, selection, &tables[0]);
+    } else if (request->by == BY_WORKER) {
+        ss_workers_table(selection, training, request->has_max_rows ? request->max_rows : 0,
+                         &tables[0]);
+        if (strcmp(request->view->name, "csv") == 0) { /* one table, for a program */
+            return 1;
+        }
+        ss_loaders_table(selection, training, &tables[1]);
+        return tables[1].row_count > 0 ? 2 : 1;
     } else if (request->by == BY_LINE_TIME) {
         struct ss_line_times_options lines = {.max_functions =
                                                   request->has_max_rows ? request->max_rows : 0,

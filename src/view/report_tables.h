@@ -29,6 +29,11 @@ void ss_report_put_bar(struct ss_text_table *table, size_t column, double percen
 bool ss_report_is_of_steps(const struct ss_table *table);
 void ss_report_text_training(const struct ss_report *report, const struct ss_report_style *style,
                              FILE *out);
+/* Who loads data and who waits for it. */
+bool ss_report_is_of_workers(const struct ss_table *table);
+enum ss_status ss_report_text_workers(const struct ss_table *table,
+                                      const struct ss_report_style *style, FILE *out,
+                                      struct ss_error *err);
 enum ss_status ss_report_text_steps(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
                                     struct ss_error *err);

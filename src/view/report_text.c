@@ -395,6 +395,8 @@ static enum ss_status print_table(const struct ss_table *table, const struct ss_
         SS_TRY(ss_report_text_calls(table, style, out, err));
     } else if (ss_report_is_of_steps(table)) {
         SS_TRY(ss_report_text_steps(table, style, out, err));
+    } else if (ss_report_is_of_workers(table)) {
+        SS_TRY(ss_report_text_workers(table, style, out, err));
     } else if (ss_report_is_of_tracks(table)) {
         SS_TRY(ss_report_text_tracks(table, style, out, err));
     } else if (strcmp(table->name, "tree") == 0) {

@@ -13,7 +13,7 @@ bool ss_report_is_of_tracks(const struct ss_table *table)
 {
     return strcmp(table->name, "range") == 0 || strcmp(table->name, "counter") == 0 ||
            strcmp(table->name, "line-time") == 0 || ss_report_is_of_steps(table) ||
-           ss_report_is_of_calls(table);
+           ss_report_is_of_calls(table) || ss_report_is_of_workers(table);
 }
 
 const char *ss_report_empty_text(const struct ss_table *table)
@@ -26,6 +26,9 @@ const char *ss_report_empty_text(const struct ss_table *table)
                    ? "no modules: no PyTorch module ran, or they were not recorded (stepscope info)"
                    : "no operators: no PyTorch operator ran, or they were not recorded (stepscope "
                      "info)";
+    }
+    if (ss_report_is_of_workers(table)) {
+        return "no batches: no DataLoader of PyTorch was used while it was recorded";
     }
     return ss_report_is_of_steps(table)
                ? "no steps: the program marked none (stepscope.step(), stepscope_step)"

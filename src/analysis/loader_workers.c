@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/loader_workers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/distribution.h"
+#include "analysis/ranges.h"
+#include "analysis/told.h"
+#include "base/alloc.h"
+
+const char *const ss_loader_tracks[] = {"torch.data", NULL};
+
+/* --- fetches and waits ----------------------------------------------------------------------- */
+
+struct fetch {
+    uint32_t process;
+    uint64_t begin_ns, end_ns;
+    uint64_t collate_ns;
+    int64_t samples;
+};
+
+struct wait {
+    uint32_t process;
+    uint64_t begin_ns, end_ns;
+    int64_t ready; /* -1: nobody loads ahead */
+};
+
+struct fetches ss_vec_of(struct fetch);
+struct waits ss_vec_of(struct wait);
+
+/* All of a recording, by process, then by begin. */
+struct loading {
+    struct fetches fetches;
+    struct waits waits;
+};
+
+static const char *name_of(const struct ss_model *model, const struct ss_model_range *range)
+{
+    return ss_model_text(model, model->names.data[model->paths.data[range->path].name].text);
+}
+
+/* -1: none. */
+static int64_t number_of(const struct ss_model *model, const struct ss_model_range *range)
+{
+    const struct ss_model_payload *payload = &model->payloads.data[range->payload];
+    return range->payload != 0 && payload->type == SS_VALUE_INT ? payload->integer : -1;
+}
+
+/* Ranges of a track lie outer before inner: what belongs to a fetch comes next. The outermost
+ * fetch counts, and what it collates: a dataset may have a loader of its own. */
+static void take_range(struct loading *loading, const struct ss_model *model,
+                       const struct ss_model_range *range, uint32_t *track)
+{
+    uint32_t process = model->tracks.data[range->track].process;
+    struct fetch *last = *track == range->track && loading->fetches.count > 0
+                             ? &loading->fetches.data[loading->fetches.count - 1]
+                             : NULL;
+    bool is_within = last != NULL && range->begin_ns < last->end_ns;
+    const char *name = name_of(model, range);
+    if (strcmp(name, "next") == 0) {
+        ss_vec_push(&loading->waits, (struct wait){process, range->begin_ns, range->end_ns,
+                                                   number_of(model, range)});
+    } else if (strcmp(name, "collate") == 0 && is_within) {
+        int64_t samples = number_of(model, range);
+        last->collate_ns += range->end_ns - range->begin_ns;
+        last->samples = samples > 0 ? samples : last->samples;
+    } else if (strcmp(name, "fetch") == 0 && !is_within) {
+        ss_vec_push(&loading->fetches, (struct fetch){process, range->begin_ns, range->end_ns, 0,
+                                                      number_of(model, range)});
+        *track = range->track;
+    }
+}
+
+static int by_process(uint32_t a, uint64_t a_ns, uint32_t b, uint64_t b_ns)
+{
+    return a != b ? (a < b ? -1 : 1) : (a_ns > b_ns) - (a_ns < b_ns);
+}
+
+static int compare_fetches(const void *left, const void *right)
+{
+    const struct fetch *a = left, *b = right;
+    return by_process(a->process, a->begin_ns, b->process, b->begin_ns);
+}
+
+static int compare_waits(const void *left, const void *right)
+{
+    const struct wait *a = left, *b = right;
+    return by_process(a->process, a->begin_ns, b->process, b->begin_ns);
+}
+
+/* A fetch of nothing found the dataset at its end. */
+static void drop_empty(struct fetches *fetches)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < fetches->count; i++) {
+        if (fetches->data[i].samples > 0) {
+            fetches->data[kept++] = fetches->data[i];
+        }
+    }
+    fetches->count = kept;
+}
+
+static void collect(struct loading *loading, const struct ss_selection *selection)
+{
+    const struct ss_model *model = selection->model;
+    uint32_t track = 0; /* of the last fetch */
+    *loading = (struct loading){0};
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *row = &model->tracks.data[range->track];
+        if (row->kind == SS_TRACK_RANGES && row->process != 0 &&
+            (range->flags & SS_RANGE_OUTSIDE) == 0 &&
+            strcmp(ss_model_text(model, row->name), "torch.data") == 0 &&
+            ss_selection_has_track(selection, range->track)) {
+            take_range(loading, model, range, &track);
+        }
+    }
+    drop_empty(&loading->fetches);
+    if (loading->fetches.count > 0) {
+        qsort(loading->fetches.data, loading->fetches.count, sizeof(struct fetch), compare_fetches);
+    }
+    if (loading->waits.count > 0) {
+        qsort(loading->waits.data, loading->waits.count, sizeof(struct wait), compare_waits);
+    }
+}
+
+static void forget(struct loading *loading)
+{
+    ss_vec_fini(&loading->fetches);
+    ss_vec_fini(&loading->waits);
+}
+
+/* --- whom a worker loads for ----------------------------------------------------------------- */
+
+static bool takes_batches(const struct loading *loading, uint32_t process)
+{
+    size_t i = 0;
+    while (i < loading->waits.count && loading->waits.data[i].process != process) {
+        i++;
+    }
+    return i < loading->waits.count;
+}
+
+/* Itself, or the ancestor that takes batches; 0: none that is in the recording. */
+static uint32_t taker_of(const struct loading *loading, const struct ss_model *model,
+                         uint32_t process)
+{
+    enum { MOST_GENERATIONS = 8 };
+    for (int i = 0; i < MOST_GENERATIONS && process != 0; i++) {
+        if (takes_batches(loading, process)) {
+            return process;
+        }
+        process = model->processes.data[process].parent;
+    }
+    return 0;
+}
+
+struct span {
+    uint64_t begin_ns, end_ns;
+};
+
+static void widen(struct span *span, uint64_t begin_ns, uint64_t end_ns)
+{
+    span->begin_ns = begin_ns < span->begin_ns ? begin_ns : span->begin_ns;
+    span->end_ns = end_ns > span->end_ns ? end_ns : span->end_ns;
+}
+
+/* From the process's first step to its last; without steps, while it took batches. */
+static struct span span_of(const struct loading *loading, const struct ss_step_summary *training,
+                           uint32_t process)
+{
+    struct span span = {UINT64_MAX, 0};
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        if (step->process == process) {
+            widen(&span, step->begin_ns, step->end_ns);
+        }
+    }
+    bool has_steps = span.end_ns != 0;
+    for (size_t i = 0; i < loading->waits.count && !has_steps; i++) {
+        const struct wait *wait = &loading->waits.data[i];
+        if (wait->process == process) {
+            widen(&span, wait->begin_ns, wait->end_ns);
+        }
+    }
+    return span;
+}
+
+static uint64_t overlap_ns(const struct span *span, uint64_t begin_ns, uint64_t end_ns)
+{
+    begin_ns = begin_ns > span->begin_ns ? begin_ns : span->begin_ns;
+    end_ns = end_ns < span->end_ns ? end_ns : span->end_ns;
+    return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
+/* When it began to work, and when it was gone. */
+static void cut_to_life(const struct ss_model *model, uint32_t process, struct span *span)
+{
+    const struct ss_model_note *began = ss_told(model, process, "dataloader.worker");
+    if (began != NULL && began->time_ns > span->begin_ns) {
+        span->begin_ns = began->time_ns;
+    }
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->process == process && note->time_ns < span->end_ns &&
+            strcmp(ss_model_text(model, note->kind), "process-exit") == 0) {
+            span->end_ns = note->time_ns;
+        }
+    }
+}
+
+/* --- those who fetch ------------------------------------------------------------------------- */
+
+static const struct ss_column worker_columns[SS_WORKER_COLUMNS] = {
+    [SS_WORKER_PID] = {.key = "pid"},
+    [SS_WORKER_PROCESS] = {.key = "process"},
+    [SS_WORKER_NUMBER] = {.key = "worker"},
+    [SS_WORKER_BATCHES] = {.key = "batches", .unit = "batches"},
+    [SS_WORKER_SAMPLES] = {.key = "samples", .unit = "samples of the dataset"},
+    [SS_WORKER_BUSY_PERCENT] = {.key = "busy_percent", .unit = "percent"},
+    [SS_WORKER_BUSY] = {.key = "busy_ns", .unit = "ns"},
+    [SS_WORKER_WAITING] = {.key = "waiting_ns", .unit = "ns"},
+    [SS_WORKER_BATCH_MEAN] = {.key = "batch_mean_ns", .unit = "ns"},
+    [SS_WORKER_BATCH_P50] = {.key = "batch_p50_ns", .unit = "ns"},
+    [SS_WORKER_BATCH_P95] = {.key = "batch_p95_ns", .unit = "ns"},
+    [SS_WORKER_SAMPLE_MEAN] = {.key = "sample_mean_ns", .unit = "ns"},
+    [SS_WORKER_SAMPLE_P50] = {.key = "sample_p50_ns", .unit = "ns"},
+    [SS_WORKER_SAMPLE_P95] = {.key = "sample_p95_ns", .unit = "ns"},
+    [SS_WORKER_COLLATE_MEAN] = {.key = "collate_mean_ns", .unit = "ns"},
+    [SS_WORKER_COLLATE_PERCENT] = {.key = "collate_percent", .unit = "percent"},
+};
+
+static struct ss_cell ns_cell(uint64_t ns)
+{
+    return ss_cell_integer(ns < INT64_MAX ? (int64_t)ns : INT64_MAX);
+}
+
+static struct ss_cell percent_cell(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? ss_cell_real(100 * (double)part / (double)whole) : (struct ss_cell){0};
+}
+
+static void put_process(const struct ss_model *model, uint32_t process, struct ss_cell cells[2])
+{
+    const struct ss_model_process *row = &model->processes.data[process];
+    cells[0] = row->pid >= 0 ? ss_cell_integer(row->pid) : (struct ss_cell){0};
+    if (row->name != 0) {
+        cells[1] = ss_cell_text(ss_intern_get(&model->strings, row->name));
+    }
+}
+
+/* p50 and p95; sorts. */
+static void put_percentiles(uint64_t *values, size_t count, struct ss_cell cells[2])
+{
+    ss_sort_u64(values, count);
+    cells[0] = ns_cell(ss_percentile_u64(values, count, 50));
+    cells[1] = ns_cell(ss_percentile_u64(values, count, 95));
+}
+
+static void fill_times(const struct fetch *fetches, size_t count, struct ss_cell *cells)
+{
+    uint64_t *scratch = ss_alloc(count * sizeof *scratch);
+    uint64_t total_ns = 0, collate_ns = 0, samples = 0;
+    for (size_t i = 0; i < count; i++) {
+        scratch[i] = fetches[i].end_ns - fetches[i].begin_ns;
+        total_ns += scratch[i];
+        collate_ns += fetches[i].collate_ns;
+        samples += (uint64_t)fetches[i].samples;
+    }
+    cells[SS_WORKER_BATCHES] = ss_cell_integer((int64_t)count);
+    cells[SS_WORKER_SAMPLES] = ss_cell_integer((int64_t)samples);
+    cells[SS_WORKER_BATCH_MEAN] = ns_cell(total_ns / count);
+    put_percentiles(scratch, count, &cells[SS_WORKER_BATCH_P50]);
+    for (size_t i = 0; i < count; i++) {
+        scratch[i] = (fetches[i].end_ns - fetches[i].begin_ns) / (uint64_t)fetches[i].samples;
+    }
+    cells[SS_WORKER_SAMPLE_MEAN] = ns_cell(total_ns / samples);
+    put_percentiles(scratch, count, &cells[SS_WORKER_SAMPLE_P50]);
+    cells[SS_WORKER_COLLATE_MEAN] = ns_cell(collate_ns / count);
+    cells[SS_WORKER_COLLATE_PERCENT] = percent_cell(collate_ns, total_ns);
+    ss_free(scratch);
+}
+
+static void fill_busy(const struct ss_model *model, const struct loading *loading,
+                      const struct ss_step_summary *training, const struct fetch *fetches,
+                      size_t count, struct ss_cell *cells)
+{
+    uint32_t process = fetches[0].process;
+    const struct ss_model_note *number = ss_told(model, process, "dataloader.worker");
+    uint32_t taker = taker_of(loading, model, process);
+    struct span span = span_of(loading, training, taker);
+    if (taker == 0) { /* whoever takes them is not in the recording */
+        span = (struct span){fetches[0].begin_ns, fetches[count - 1].end_ns};
+    }
+    cut_to_life(model, process, &span);
+    uint64_t whole_ns = span.end_ns > span.begin_ns ? span.end_ns - span.begin_ns : 0;
+    uint64_t busy_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        busy_ns += overlap_ns(&span, fetches[i].begin_ns, fetches[i].end_ns);
+    }
+    cells[SS_WORKER_BUSY_PERCENT] = percent_cell(busy_ns, whole_ns);
+    cells[SS_WORKER_BUSY] = ns_cell(busy_ns);
+    if (number != NULL) {
+        cells[SS_WORKER_NUMBER] = ss_cell_integer(number->value);
+        cells[SS_WORKER_WAITING] = ns_cell(whole_ns > busy_ns ? whole_ns - busy_ns : 0);
+    }
+}
+
+void ss_workers_table(const struct ss_selection *selection, const struct ss_step_summary *training,
+                      uint64_t max_rows, struct ss_table *table)
+{
+    const struct ss_model *model = selection->model;
+    struct loading loading;
+    *table = (struct ss_table){.name = "worker",
+                               .title = "Who loads the data",
+                               .columns = worker_columns,
+                               .column_count = SS_WORKER_COLUMNS};
+    collect(&loading, selection);
+    const struct fetch *all = loading.fetches.data;
+    for (size_t first = 0, end; first < loading.fetches.count; first = end) {
+        for (end = first; end < loading.fetches.count && all[end].process == all[first].process;) {
+            end++;
+        }
+        if (max_rows != 0 && table->row_count >= max_rows) {
+            table->hidden_rows++;
+            continue;
+        }
+        struct ss_cell *cells = ss_table_add_row(table);
+        put_process(model, all[first].process, &cells[SS_WORKER_PID]);
+        fill_times(all + first, end - first, cells);
+        fill_busy(model, &loading, training, all + first, end - first, cells);
+    }
+    forget(&loading);
+}
+
+/* --- those who take -------------------------------------------------------------------------- */
+
+static const struct ss_column loader_columns[SS_LOADER_COLUMNS] = {
+    [SS_LOADER_PID] = {.key = "pid"},
+    [SS_LOADER_PROCESS] = {.key = "process"},
+    [SS_LOADER_WORKERS] = {.key = "workers"},
+    [SS_LOADER_BATCH_SIZE] = {.key = "batch_size", .unit = "samples of the dataset"},
+    [SS_LOADER_PREFETCH] = {.key = "prefetch_factor", .unit = "batches"},
+    [SS_LOADER_PIN_MEMORY] = {.key = "pin_memory"},
+    [SS_LOADER_ASKED] = {.key = "asked", .unit = "batches"},
+    [SS_LOADER_WAIT_PERCENT] = {.key = "wait_percent", .unit = "percent"},
+    [SS_LOADER_WAIT_MEAN] = {.key = "wait_mean_ns", .unit = "ns"},
+    [SS_LOADER_WAIT_P50] = {.key = "wait_p50_ns", .unit = "ns"},
+    [SS_LOADER_WAIT_P95] = {.key = "wait_p95_ns", .unit = "ns"},
+    [SS_LOADER_WAIT_MAX] = {.key = "wait_max_ns", .unit = "ns"},
+    [SS_LOADER_EMPTY_PERCENT] = {.key = "empty_percent", .unit = "percent"},
+    [SS_LOADER_READY_MEAN] = {.key = "ready_mean", .unit = "batches"},
+    [SS_LOADER_READY_P50] = {.key = "ready_p50", .unit = "batches"},
+    [SS_LOADER_READY_P95] = {.key = "ready_p95", .unit = "batches"},
+    [SS_LOADER_READY_MAX] = {.key = "ready_max", .unit = "batches"},
+    [SS_LOADER_NEEDED] = {.key = "workers_needed"},
+};
+
+static size_t waits_within(const struct wait *waits, size_t count, uint64_t from_ns, uint64_t to_ns)
+{
+    size_t within = 0;
+    for (size_t i = 0; i < count; i++) {
+        within += waits[i].begin_ns >= from_ns && waits[i].begin_ns < to_ns;
+    }
+    return within;
+}
+
+/* Of what loaders told: what the one told that most batches were asked of. */
+static struct ss_cell setting(const struct ss_model *model, const char *key,
+                              const struct wait *waits, size_t count)
+{
+    enum { MOST_LOADERS = 64 };
+    struct ss_cell cell = {0};
+    uint64_t until_ns = UINT64_MAX;
+    size_t most = 0, looked_at = 0;
+    for (size_t i = model->notes.count; i-- > 0 && looked_at < MOST_LOADERS;) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->process != waits[0].process || !ss_told_is(model, note, key)) {
+            continue;
+        }
+        size_t asked = waits_within(waits, count, note->time_ns, until_ns);
+        if (cell.type == SS_CELL_ABSENT || asked > most) {
+            most = asked;
+            cell = ss_cell_integer(note->value);
+        }
+        until_ns = note->time_ns;
+        looked_at++;
+    }
+    return cell;
+}
+
+static void fill_ready(const struct wait *waits, size_t count, struct ss_cell *cells)
+{
+    uint64_t *ready = ss_alloc(count * sizeof *ready);
+    uint64_t sum = 0, empty = 0;
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (waits[i].ready >= 0) {
+            ready[known++] = (uint64_t)waits[i].ready;
+            sum += (uint64_t)waits[i].ready;
+            empty += waits[i].ready == 0;
+        }
+    }
+    if (known > 0) {
+        cells[SS_LOADER_EMPTY_PERCENT] = percent_cell(empty, known);
+        cells[SS_LOADER_READY_MEAN] = ss_cell_real((double)sum / (double)known);
+        put_percentiles(ready, known, &cells[SS_LOADER_READY_P50]);
+        cells[SS_LOADER_READY_MAX] = ns_cell(ready[known - 1]);
+    }
+    ss_free(ready);
+}
+
+/* What a batch takes those who load for this process. */
+static double batch_ns(const struct loading *loading, const struct ss_model *model, uint32_t taker)
+{
+    double total_ns = 0;
+    uint32_t process = 0;
+    size_t batches = 0;
+    bool counts = false;
+    for (size_t i = 0; i < loading->fetches.count; i++) {
+        const struct fetch *fetch = &loading->fetches.data[i];
+        counts =
+            fetch->process == process ? counts : taker_of(loading, model, fetch->process) == taker;
+        process = fetch->process;
+        batches += counts;
+        total_ns += counts ? (double)(fetch->end_ns - fetch->begin_ns) : 0;
+    }
+    return batches > 0 ? total_ns / (double)batches : 0;
+}
+
+/* Per usual step of the process: its time, the waiting in it and how often it asked. */
+struct usual {
+    uint64_t *waits_ns;
+    size_t steps, asked;
+    uint64_t steps_ns, wait_ns;
+};
+
+static void take_steps(const struct ss_step_summary *training, const struct wait *waits,
+                       size_t count, struct usual *usual)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        uint64_t wait_ns = 0;
+        if (step->process != waits[0].process || step->kind != SS_STEP_USUAL) {
+            continue;
+        }
+        while (at < count && waits[at].end_ns <= step->begin_ns) {
+            at++;
+        }
+        struct span span = {step->begin_ns, step->end_ns};
+        for (size_t w = at; w < count && waits[w].begin_ns < step->end_ns; w++) {
+            wait_ns += overlap_ns(&span, waits[w].begin_ns, waits[w].end_ns);
+            usual->asked += waits[w].begin_ns >= step->begin_ns;
+        }
+        usual->waits_ns[usual->steps++] = wait_ns;
+        usual->steps_ns += step->end_ns - step->begin_ns;
+        usual->wait_ns += wait_ns;
+    }
+}
+
+static void fill_waits(const struct usual *usual, double each_ns, struct ss_cell *cells)
+{
+    double steps = (double)usual->steps;
+    if (usual->steps == 0) {
+        return;
+    }
+    cells[SS_LOADER_WAIT_PERCENT] = percent_cell(usual->wait_ns, usual->steps_ns);
+    cells[SS_LOADER_WAIT_MEAN] = ns_cell(usual->wait_ns / usual->steps);
+    put_percentiles(usual->waits_ns, usual->steps, &cells[SS_LOADER_WAIT_P50]);
+    cells[SS_LOADER_WAIT_MAX] = ns_cell(usual->waits_ns[usual->steps - 1]);
+    double rest_ns = ((double)usual->steps_ns - (double)usual->wait_ns) / steps;
+    if (each_ns > 0 && rest_ns > 0) {
+        double needed = ceil(each_ns * (double)usual->asked / steps / rest_ns);
+        cells[SS_LOADER_NEEDED] =
+            ss_cell_integer(needed < 1e9 ? (int64_t)fmax(needed, 1) : INT32_MAX);
+    }
+}
+
+static void fill_loader(const struct ss_model *model, const struct loading *loading,
+                        const struct ss_step_summary *training, const struct wait *waits,
+                        size_t count, struct ss_cell *cells)
+{
+    static const char *const settings[] = {"dataloader.workers", "dataloader.batch_size",
+                                           "dataloader.prefetch_factor", "dataloader.pin_memory"};
+    struct usual usual = {ss_alloc((training->steps.count + 1) * sizeof(uint64_t)), 0, 0, 0, 0};
+    put_process(model, waits[0].process, &cells[SS_LOADER_PID]);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        cells[SS_LOADER_WORKERS + i] = setting(model, settings[i], waits, count);
+    }
+    cells[SS_LOADER_ASKED] = ss_cell_integer((int64_t)count);
+    fill_ready(waits, count, cells);
+    take_steps(training, waits, count, &usual);
+    fill_waits(&usual, batch_ns(loading, model, waits[0].process), cells);
+    ss_free(usual.waits_ns);
+}
+
+void ss_loaders_table(const struct ss_selection *selection, const struct ss_step_summary *training,
+                      struct ss_table *table)
+{
+    struct loading loading;
+    *table = (struct ss_table){.name = "loader",
+                               .title = "Who waits for it",
+                               .columns = loader_columns,
+                               .column_count = SS_LOADER_COLUMNS};
+    collect(&loading, selection);
+    const struct wait *all = loading.waits.data;
+    for (size_t first = 0, end; first < loading.waits.count; first = end) {
+        for (end = first; end < loading.waits.count && all[end].process == all[first].process;) {
+            end++;
+        }
+        fill_loader(selection->model, &loading, training, all + first, end - first,
+                    ss_table_add_row(table));
+    }
+    forget(&loading);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/loader_workers.h"
+
+#define MS UINT64_C(1000000)
+
+/* A training in memory: process 1 trains, 2 and 3 are its workers. */
+struct made {
+    struct ss_model model;
+    struct ss_selection selection;
+    struct ss_step_summary training;
+};
+
+static uint32_t text(struct ss_model *model, const char *string)
+{
+    return ss_intern_put_text(&model->strings, string);
+}
+
+static void tell(struct ss_model *model, uint32_t process, const char *key, int64_t value,
+                 uint64_t time_ns)
+{
+    char fact[64];
+    snprintf(fact, sizeof fact, "%s = %d", key, (int)value);
+    ss_vec_push(&model->notes, (struct ss_model_note){.process = process,
+                                                      .kind = text(model, "fact"),
+                                                      .text = text(model, fact),
+                                                      .value = value,
+                                                      .time_ns = time_ns});
+}
+
+static uint32_t path_of(struct ss_model *model, const char *name)
+{
+    uint32_t string = text(model, name);
+    for (uint32_t i = 1; i < model->names.count; i++) {
+        if (model->names.data[i].text == string) {
+            return ss_model_path_id(model, 0, i);
+        }
+    }
+    ss_vec_push(&model->names, (struct ss_model_name){.text = string});
+    return ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
+}
+
+/* payload -1: none */
+static void add(struct made *made, uint32_t track, const char *name, uint64_t begin_ms,
+                uint64_t end_ms, int64_t payload)
+{
+    struct ss_model *model = &made->model;
+    if (payload >= 0) {
+        ss_vec_push(&model->payloads,
+                    (struct ss_model_payload){.type = SS_VALUE_INT, .integer = payload});
+    }
+    ss_vec_push(
+        &model->ranges,
+        (struct ss_model_range){.begin_ns = begin_ms * MS,
+                                .end_ns = end_ms * MS,
+                                .track = track,
+                                .path = path_of(model, name),
+                                .payload = payload >= 0 ? (uint32_t)model->payloads.count - 1 : 0});
+}
+
+/* Track n is that of process n's data; track 4 has the steps. */
+static void begin(struct made *made)
+{
+    struct ss_model *model = &made->model;
+    *made = (struct made){0};
+    ss_model_init(model);
+    for (int32_t pid = 100; pid < 103; pid++) {
+        ss_vec_push(&model->processes,
+                    (struct ss_model_process){.pid = pid, .parent = pid == 100 ? 0 : 1});
+        ss_vec_push(&model->tracks,
+                    (struct ss_model_track){.kind = SS_TRACK_RANGES,
+                                            .process = (uint32_t)model->processes.count - 1,
+                                            .name = text(model, "torch.data")});
+    }
+    ss_vec_push(
+        &model->tracks,
+        (struct ss_model_track){.kind = SS_TRACK_STEPS, .process = 1, .name = text(model, "step")});
+}
+
+static void sum_up(struct made *made)
+{
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    struct ss_steps_options options = {0};
+    assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
+    ss_step_summary_init(&made->training, &made->selection, &options);
+}
+
+static void end(struct made *made)
+{
+    ss_step_summary_fini(&made->training);
+    ss_selection_fini(&made->selection);
+    ss_model_fini(&made->model);
+}
+
+static int64_t number(const struct ss_table *table, size_t row, size_t column)
+{
+    const struct ss_cell *cell = ss_table_cell(table, row, column);
+    assert_int_equal(cell->type, SS_CELL_INTEGER);
+    return cell->integer;
+}
+
+static double real(const struct ss_table *table, size_t row, size_t column)
+{
+    const struct ss_cell *cell = ss_table_cell(table, row, column);
+    assert_int_equal(cell->type, SS_CELL_REAL);
+    return cell->real;
+}
+
+/* Ten steps of 100 ms that wait 40 ms each; each worker fetches 5 batches of 4 samples: one in 160
+ * ms, of which 40 are collating, the other in 80. */
+static void make_training(struct made *made)
+{
+    begin(made);
+    tell(&made->model, 1, "dataloader.workers", 2, 0);
+    tell(&made->model, 1, "dataloader.batch_size", 4, 0);
+    tell(&made->model, 2, "dataloader.worker", 0, 0);
+    tell(&made->model, 3, "dataloader.worker", 1, 200 * MS);
+    for (uint64_t i = 0; i < 10; i++) {
+        add(made, 1, "next", i * 100, i * 100 + 40, i < 5 ? 0 : 2);
+        add(made, 4, "step", i * 100, i * 100 + 100, (int64_t)i);
+    }
+    for (uint64_t i = 0; i < 5; i++) {
+        add(made, 2, "fetch", i * 200, i * 200 + 160, 4);
+        add(made, 2, "collate", i * 200 + 120, i * 200 + 160, 4);
+    }
+    for (uint64_t i = 0; i < 5; i++) {
+        add(made, 3, "fetch", 200 + i * 100, 200 + i * 100 + 80, 4);
+    }
+    sum_up(made);
+}
+
+static void test_who_loads(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    make_training(&made);
+    ss_workers_table(&made.selection, &made.training, 0, &table);
+    assert_int_equal(table.row_count, 2);
+    for (size_t row = 0; row < 2; row++) {
+        assert_int_equal(number(&table, row, SS_WORKER_NUMBER), row);
+        assert_int_equal(number(&table, row, SS_WORKER_BATCHES), 5);
+        assert_int_equal(number(&table, row, SS_WORKER_SAMPLES), 20);
+    }
+    assert_int_equal(number(&table, 0, SS_WORKER_BATCH_P95), 160 * MS);
+    assert_int_equal(number(&table, 0, SS_WORKER_SAMPLE_MEAN), 40 * MS);
+    assert_int_equal(number(&table, 0, SS_WORKER_COLLATE_MEAN), 40 * MS);
+    assert_float_equal(real(&table, 0, SS_WORKER_COLLATE_PERCENT), 25, 1e-9);
+    assert_float_equal(real(&table, 0, SS_WORKER_BUSY_PERCENT), 80, 1e-9);
+    assert_int_equal(number(&table, 0, SS_WORKER_WAITING), 200 * MS);
+    /* It began to work after 200 ms. */
+    assert_float_equal(real(&table, 1, SS_WORKER_BUSY_PERCENT), 50, 1e-9);
+    ss_table_fini(&table);
+    ss_workers_table(&made.selection, &made.training, 1, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(table.hidden_rows, 1);
+    ss_table_fini(&table);
+    end(&made);
+}
+
+static void test_who_waits(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    make_training(&made);
+    ss_loaders_table(&made.selection, &made.training, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(number(&table, 0, SS_LOADER_PID), 100);
+    assert_int_equal(number(&table, 0, SS_LOADER_WORKERS), 2);
+    assert_int_equal(number(&table, 0, SS_LOADER_BATCH_SIZE), 4);
+    assert_int_equal(ss_table_cell(&table, 0, SS_LOADER_PREFETCH)->type, SS_CELL_ABSENT);
+    assert_int_equal(number(&table, 0, SS_LOADER_ASKED), 10);
+    assert_float_equal(real(&table, 0, SS_LOADER_WAIT_PERCENT), 40, 1e-9);
+    assert_int_equal(number(&table, 0, SS_LOADER_WAIT_P50), 40 * MS);
+    assert_float_equal(real(&table, 0, SS_LOADER_EMPTY_PERCENT), 50, 1e-9);
+    assert_float_equal(real(&table, 0, SS_LOADER_READY_MEAN), 1, 1e-9);
+    assert_int_equal(number(&table, 0, SS_LOADER_READY_MAX), 2);
+    /* A batch takes 120 ms, a step without waiting 60. */
+    assert_int_equal(number(&table, 0, SS_LOADER_NEEDED), 2);
+    ss_table_fini(&table);
+    end(&made);
+}
+
+/* A stream's last fetch finds nothing; a dataset may have a loader of its own. */
+static void test_what_is_no_batch(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    begin(&made);
+    add(&made, 1, "next", 0, 10, -1);
+    add(&made, 1, "fetch", 1, 9, -1);
+    add(&made, 1, "fetch", 2, 4, 7);
+    add(&made, 1, "collate", 6, 8, 3);
+    add(&made, 1, "next", 10, 20, -1);
+    add(&made, 1, "fetch", 11, 19, -1);
+    sum_up(&made);
+    ss_workers_table(&made.selection, &made.training, 0, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(ss_table_cell(&table, 0, SS_WORKER_NUMBER)->type, SS_CELL_ABSENT);
+    assert_int_equal(number(&table, 0, SS_WORKER_BATCHES), 1);
+    assert_int_equal(number(&table, 0, SS_WORKER_SAMPLES), 3);
+    assert_float_equal(real(&table, 0, SS_WORKER_BUSY_PERCENT), 40, 1e-9);
+    ss_table_fini(&table);
+    ss_loaders_table(&made.selection, &made.training, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(ss_table_cell(&table, 0, SS_LOADER_WAIT_MEAN)->type, SS_CELL_ABSENT);
+    ss_table_fini(&table);
+    end(&made);
+}
+
+static void test_nothing_at_all(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    begin(&made);
+    sum_up(&made);
+    ss_workers_table(&made.selection, &made.training, 0, &table);
+    assert_int_equal(table.row_count, 0);
+    ss_table_fini(&table);
+    ss_loaders_table(&made.selection, &made.training, &table);
+    assert_int_equal(table.row_count, 0);
+    ss_table_fini(&table);
+    end(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_loads),
+        cmocka_unit_test(test_who_waits),
+        cmocka_unit_test(test_what_is_no_batch),
+        cmocka_unit_test(test_nothing_at_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
