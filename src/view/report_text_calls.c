@@ -306,10 +306,11 @@ static void print_name(FILE *out, struct ss_strview name, size_t width)
     struct ss_strbuf clean;
     ss_strbuf_init(&clean, 1 << 16);
     ss_text_append_clean(&clean, name);
-    bool cut = ss_text_width(clean.data) > width - 3 && width == WIDEST_NAME;
+    bool cut = ss_text_width(clean.data) >= width - 3 && width == WIDEST_NAME;
     struct ss_strbuf shown;
     ss_strbuf_init(&shown, 1 << 16);
     if (cut) {
+        ss_strbuf_append_text(&clean, "...."); /* so that there is something to cut off */
         ss_text_append_cut_end(&shown, clean.data, width - 3 + 1);
         shown.length -= strlen("…");
         shown.data[shown.length] = '\0';

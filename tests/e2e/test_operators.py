@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of operators and modules: of a program that marks what PyTorch would, and of PyTorch
+beside torch.profiler."""
+
+import csv
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
+STEPS = 20
+
+
+@pytest.fixture(scope="module")
+def trace(stepscope, python, tmp_path_factory):
+    folder = pathlib.Path(stepscope.path).resolve().parent / "python"
+    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False,
+                          env={**os.environ, "PYTHONPATH": str(folder)})
+    if done.stdout.strip() != "1":
+        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
+                    "not installed)")
+    path = tmp_path_factory.mktemp("operators") / "operators.pftrace"
+    stepscope("record", "-q", "-o", path, "--", python, WORKLOADS / "operators.py", STEPS,
+              env={"PYTHONPATH": str(folder)})
+    return path
+
+
+def document(stepscope, *arguments):
+    """A short program may have no samples, which is no matter of these tables."""
+    return json.loads(stepscope("report", "-f", "json", *arguments).stdout)
+
+
+def rows_of(stepscope, *arguments):
+    found = document(stepscope, "--num-rows", "all", *arguments)
+    return {row["name"]: row for row in found["tables"][0]["rows"]}
+
+
+def test_operators_by_name(stepscope, trace):
+    rows = rows_of(stepscope, "--by", "op", trace)
+    calls = {name: row["calls"] for name, row in rows.items()}
+    assert calls == {"aten::linear": STEPS, "aten::addmm": STEPS, "aten::nll_loss": STEPS,
+                     "aten::mm": 2 * STEPS, "NllLossBackward0": STEPS, "AddmmBackward0": STEPS,
+                     "autograd::engine::evaluate_function: NllLossBackward0": STEPS,
+                     "autograd::engine::evaluate_function: AddmmBackward0": STEPS}
+    assert rows["aten::mm"]["kind"] == "operator" and rows["NllLossBackward0"]["kind"] == "backward"
+    assert rows["aten::mm"]["backward_self_ns"] == rows["aten::mm"]["self_ns"]
+    assert rows["aten::addmm"]["backward_self_ns"] == 0
+    linear, addmm = rows["aten::linear"], rows["aten::addmm"]
+    assert linear["total_ns"] == linear["self_ns"] + addmm["total_ns"]
+    assert sum(row["self_percent"] for row in rows.values()) == pytest.approx(100)
+    for row in rows.values():
+        assert row["min_ns"] <= row["p50_ns"] <= row["p95_ns"] <= row["max_ns"]
+        assert row["step_calls"] in (1, 2)
+
+
+def test_shares_are_of_the_usual_steps(stepscope, trace):
+    found = document(stepscope, "--by", "op", "--num-rows", "all", trace)
+    steps = [row for row in document(stepscope, "--by", "step", trace)["tables"][0]["rows"]
+             if row["kind"] == "usual"]
+    total_ns = sum(row["duration_ns"] for row in steps)
+    assert found["training"]["total_ns"] == total_ns
+    for row in found["tables"][0]["rows"]:
+        assert abs(row["step_self_ns"] * len(steps) - row["step_percent"] * total_ns / 100) \
+            <= len(steps) + 1
+        assert row["step_self_ns"] * len(steps) <= row["self_ns"]
+
+
+def test_rows_apart(stepscope, trace):
+    found = document(stepscope, "--by", "op", "--group", "phase,thread", "--num-rows", "all", trace)
+    phases = {(row["name"], row["phase"]) for row in found["tables"][0]["rows"]}
+    assert ("aten::mm", "backward") in phases and ("aten::addmm", "forward") in phases
+    assert all(row["pid"] == row["tid"] for row in found["tables"][0]["rows"])
+
+
+@pytest.mark.parametrize("key", ["self", "total", "mean", "calls", "min", "p50", "p95", "max"])
+def test_any_column_sorts(stepscope, trace, key):
+    column = {"calls": "calls"}.get(key, f"{key}_ns")
+    values = [row[column] for row in rows_of(stepscope, "--by", "op", "--sort", key,
+                                             trace).values()]
+    assert values == sorted(values, reverse=True)
+
+
+def test_modules_have_their_backward(stepscope, trace):
+    rows = rows_of(stepscope, "--by", "module", trace)
+    operators = rows_of(stepscope, "--by", "op", trace)
+    assert set(rows) == {"Net", "fc (Linear)"}
+    net, fc = rows["Net"], rows["fc (Linear)"]
+    assert net["calls"] == fc["calls"] == STEPS
+    assert net["total_ns"] == net["self_ns"] + fc["total_ns"]
+    nodes = [operators[f"autograd::engine::evaluate_function: {name}"]["total_ns"]
+             for name in ("NllLossBackward0", "AddmmBackward0")]
+    assert net["backward_ns"] == sum(nodes) and net["backward_self_ns"] == nodes[0]
+    assert fc["backward_ns"] == fc["backward_self_ns"] == nodes[1]
+
+
+def test_the_table_of_torch_profiler(stepscope, trace, tmp_path):
+    path = tmp_path / "profiler_list.dat"
+    stepscope("report", "--by", "op", "--columns", "key_averages", "--sort", "cpu_time_total", "-o",
+              path, trace)
+    lines = path.read_text().splitlines()
+    rules = [i for i, line in enumerate(lines) if re.fullmatch(r"(-+  )+", line)]
+    assert len(rules) == 3 and len({len(lines[i]) for i in rules}) == 1
+    titles = re.split(r"\s{2,}", lines[rules[0] + 1].strip())
+    assert titles == ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg",
+                      "# of Calls"]
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines[rules[1] + 1:rules[2]]]
+    assert len(rows) == 8 and all(len(row) == 7 for row in rows)
+    for row in rows:
+        assert re.fullmatch(r"\d+\.\d\d%", row[1]) and re.fullmatch(r"\d+\.\d\d%", row[3])
+        assert all(re.fullmatch(r"\d+\.\d{3}(us|ms|s)", cell) for cell in (row[2], row[4], row[5]))
+    assert {row[0]: int(row[6]) for row in rows}["aten::mm"] == 2 * STEPS
+    assert any(len(row[0]) == 55 and row[0].endswith("...") for row in rows)
+    assert re.fullmatch(r"Self CPU time total: \d+\.\d{3}(us|ms|s)", lines[rules[2] + 1])
+
+
+def test_the_same_as_csv(stepscope, trace):
+    done = stepscope("report", "--by", "op", "--columns", "key_averages", "-f", "csv", trace)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert list(rows[0]) == ["name", "self_cpu_percent", "self_cpu_time_total", "cpu_percent",
+                             "cpu_time_total", "cpu_time", "count"]
+    own = rows_of(stepscope, "--by", "op", trace)
+    for row in rows:
+        assert float(row["self_cpu_time_total"]) == pytest.approx(own[row["name"]]["self_ns"] / 1e3)
+        assert int(row["count"]) == own[row["name"]]["calls"]
+
+
+def test_the_first_look_has_the_heaviest(stepscope, trace):
+    found = document(stepscope, trace)
+    assert [table["by"] for table in found["tables"]][:2] == ["op", "module"]
+    assert len(found["tables"][0]["rows"]) == 8
+    text = stepscope("report", trace).stdout
+    assert text.index("A step takes") < text.index("\nOperators\n") < text.index("\nModules\n")
+    assert "stepscope report --by op" in text
+
+
+def test_text_has_what_the_others_have(stepscope, trace):
+    text = stepscope("report", "--by", "op", "--num-rows", 3, trace).stdout
+    assert "of step" in text and "5 rows not shown: --num-rows all" in text
+    text = stepscope("report", "--by", "module", trace).stdout
+    assert re.search(r"forward +backward +calls", text)
+
+
+def test_what_does_not_go_together(stepscope, trace):
+    for words, why in [(["--by", "op", "--sort", "cuda"], "--sort takes one of self, total"),
+                       (["--by", "op", "--group", "path"], "--group of --by op takes"),
+                       (["--by", "module", "--columns", "key_averages"], "belongs to --by op"),
+                       (["--columns", "key_averages"], "belongs to --by op"),
+                       (["--by", "op", "--columns", "key_averages", "--group", "thread"],
+                        "one row for each name"),
+                       (["--by", "op", "--match", "x"], "--match chooses samples")]:
+        assert why in stepscope("report", *words, trace, status=2).stderr
+
+
+def test_a_recording_without_operators(stepscope, python, tmp_path):
+    path = tmp_path / "none.pftrace"
+    stepscope("record", "-q", "-o", path, "--", python, "-c", "sum(range(10**7))")
+    for by in ("op", "module"):
+        assert f"no {'operators' if by == 'op' else 'modules'}: no PyTorch" in \
+            stepscope("report", "--by", by, path, status=None).stdout
+
+
+def test_counts_are_those_of_torch_profiler(stepscope, tmp_path):
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed in the Python that runs the tests")
+    path = tmp_path / "torch.pftrace"
+    done = stepscope("record", "-q", "-o", path, "--", sys.executable,
+                     WORKLOADS / "torch_profiled.py")
+    said = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    found = document(stepscope, "--by", "op", "--num-rows", "all", "--steps", said["step"], path)
+    counts = {}
+    for row in found["tables"][0]["rows"]:
+        counts[row["name"]] = counts.get(row["name"], 0) + row["calls"]
+    assert counts == {name: count for name, (count, _) in said["counts"].items()}
+    steps = document(stepscope, "--by", "step", path)["tables"][0]["rows"]
+    assert len([row for row in steps if row["kind"] != "cut"]) == said["steps"]
