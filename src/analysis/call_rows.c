@@ -38,6 +38,14 @@ void ss_call_order_sort(struct ss_call_order *order, size_t count)
     qsort(order, count, sizeof *order, compare);
 }
 
+void ss_call_put_steps(const struct ss_usual_time *usual, const struct ss_calls *calls,
+                       struct ss_table *table)
+{
+    table->whole_ns = calls->self_ns;
+    table->steps_recorded = usual->recorded;
+    table->steps = usual->all;
+}
+
 double ss_call_percent(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? 100 * (double)part / (double)whole : 0;

@@ -6,7 +6,6 @@
 #include "analysis/distribution.h"
 #include "analysis/phase_times.h"
 #include "analysis/ranges.h"
-#include "analysis/usual_time.h"
 #include "base/alloc.h"
 #include "base/intern.h"
 
@@ -30,7 +29,7 @@ struct building {
     const struct ss_selection *selection;
     const struct ss_model *model;
     const struct ss_calls_options *options;
-    struct ss_usual_time usual;
+    const struct ss_usual_time *usual;
     struct ss_phase_times phases;
     struct ss_usual_cursor usual_at; /* of the process of the track */
     struct ss_phase_cursor phase_at;
@@ -198,7 +197,7 @@ static void go_through(struct building *building)
             track = range->track;
             wanted = ss_calls_has_track(building->selection, track, building->options->domain);
             uint32_t process = model->tracks.data[track].process;
-            ss_usual_cursor_init(&building->usual_at, &building->usual, process);
+            ss_usual_cursor_init(&building->usual_at, building->usual, process);
             ss_phase_cursor_init(&building->phase_at, &building->phases, process);
         }
         if (wanted) {
@@ -234,25 +233,24 @@ static void gather_durations(const struct ss_model *model, struct ss_calls *out)
 }
 
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
-                   const struct ss_step_summary *training, const struct ss_calls_options *options)
+                   const struct ss_usual_time *usual, const struct ss_calls_options *options)
 {
     const struct ss_model *model = selection->model;
     *calls = (struct ss_calls){.row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t))};
     struct building building = {.selection = selection,
                                 .model = model,
                                 .options = options,
+                                .usual = usual,
                                 .known =
                                     ss_alloc_zero(model->paths.count + 1, sizeof(struct known_row)),
                                 .out = calls};
     ss_intern_init(&building.keys);
-    ss_usual_time_init(&building.usual, training);
     if ((options->grouping & SS_CALLS_BY_PHASE) != 0) {
         ss_phase_times_init(&building.phases, selection);
     }
     go_through(&building);
     gather_durations(model, calls);
     ss_phase_times_fini(&building.phases);
-    ss_usual_time_fini(&building.usual);
     ss_intern_fini(&building.keys);
     ss_vec_fini(&building.open);
     ss_vec_fini(&building.times_open);

@@ -8,7 +8,7 @@
 #ifndef SS_ANALYSIS_CALLS_H
 #define SS_ANALYSIS_CALLS_H
 
-#include "analysis/steps.h"
+#include "analysis/usual_time.h"
 
 /* What the integration says of a name by its category. */
 enum ss_call_kind { SS_CALL_FORWARD, SS_CALL_BACKWARD, SS_CALL_SCOPE };
@@ -45,9 +45,8 @@ struct ss_calls {
     uint64_t self_ns; /* of all rows */
 };
 
-/* `training` may be NULL. */
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
-                   const struct ss_step_summary *training, const struct ss_calls_options *options);
+                   const struct ss_usual_time *usual, const struct ss_calls_options *options);
 void ss_calls_fini(struct ss_calls *calls);
 
 enum ss_call_kind ss_call_kind_of(const struct ss_model *model, uint32_t name);

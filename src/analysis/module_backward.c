@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/module_backward.h"
 
-#include "analysis/usual_time.h"
 #include "base/alloc.h"
 #include "base/intern.h"
 
@@ -64,7 +63,7 @@ struct building {
     const struct ss_calls *modules;
     struct numbers numbers;
     uint32_t *around; /* by range: the module around it + 1; 0: none */
-    struct ss_usual_time usual;
+    const struct ss_usual_time *usual;
     struct ss_backward_times *times;
     bool found;
 };
@@ -221,7 +220,7 @@ static void charge_nodes(struct building *building, uint32_t track, struct place
     const struct ss_model *model = building->model;
     struct open_nodes open = {0};
     struct ss_usual_cursor cursor;
-    ss_usual_cursor_init(&cursor, &building->usual, model->tracks.data[track].process);
+    ss_usual_cursor_init(&cursor, building->usual, model->tracks.data[track].process);
     for (size_t i = place.first; i < place.end; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         uint64_t number;
@@ -255,7 +254,7 @@ static void charge_nodes(struct building *building, uint32_t track, struct place
 }
 
 bool ss_module_backward_find(const struct ss_selection *selection,
-                             const struct ss_step_summary *training, const struct ss_calls *modules,
+                             const struct ss_usual_time *usual, const struct ss_calls *modules,
                              struct ss_backward_times *times)
 {
     const struct ss_model *model = selection->model;
@@ -265,17 +264,16 @@ bool ss_module_backward_find(const struct ss_selection *selection,
     struct building building = {.selection = selection,
                                 .model = model,
                                 .modules = modules,
+                                .usual = usual,
                                 .around = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
                                 .times = times};
     struct place *places = find_places(model);
-    ss_usual_time_init(&building.usual, training);
     number_all(&building, places);
     for (uint32_t track = 1; track < model->tracks.count; track++) {
         if (ss_calls_has_track(selection, track, "torch")) {
             charge_nodes(&building, track, places[track]);
         }
     }
-    ss_usual_time_fini(&building.usual);
     ss_free(places);
     ss_free(building.around);
     ss_free(building.numbers.slots);

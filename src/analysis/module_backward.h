@@ -12,7 +12,7 @@ struct ss_backward_times {
 
 /* By row of `modules`, zeroed before. False: no node was found to belong to any of them. */
 bool ss_module_backward_find(const struct ss_selection *selection,
-                             const struct ss_step_summary *training, const struct ss_calls *modules,
+                             const struct ss_usual_time *usual, const struct ss_calls *modules,
                              struct ss_backward_times *times);
 
 #endif

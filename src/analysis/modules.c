@@ -33,7 +33,14 @@ struct modules {
     struct ss_calls calls;
     struct ss_backward_times *backward; /* by row */
     bool has_backward;
+    struct ss_usual_time usual, recorded; /* all usual steps; those with operators */
 };
+
+static double step_percent(const struct modules *modules, size_t at)
+{
+    return ss_call_percent(modules->calls.rows.data[at].usual.total_ns, modules->usual.total_ns) +
+           ss_call_percent(modules->backward[at].usual_ns, modules->recorded.total_ns);
+}
 
 static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_operator_sort sort)
 {
@@ -59,7 +66,7 @@ static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_ope
     case SS_OPERATORS_BY_MAX:
         return durations[count - 1];
     case SS_OPERATORS_BY_STEP:
-        return row->usual.total_ns + backward->usual_ns;
+        return (uint64_t)(step_percent(modules, at) * 1e12);
     case SS_OPERATORS_BY_BACKWARD:
         return backward->all_ns;
     case SS_OPERATORS_BY_NAME:
@@ -76,17 +83,20 @@ static void fill_backward(const struct modules *modules, size_t at, struct ss_ce
     }
 }
 
-static void fill_steps(const struct modules *modules, size_t at,
-                       const struct ss_step_summary *training, struct ss_cell *cells)
+/* Forward is that of all usual steps, backward of those in which operators were recorded. */
+static void fill_steps(const struct modules *modules, size_t at, struct ss_cell *cells)
 {
-    const struct ss_call_times *usual = &modules->calls.rows.data[at].usual;
-    uint64_t backward_ns = modules->backward[at].usual_ns;
-    cells[SS_MODULE_STEP_PERCENT] =
-        ss_cell_real(ss_call_percent(usual->total_ns + backward_ns, training->total_ns));
-    cells[SS_MODULE_STEP_CALLS] = ss_cell_real((double)usual->calls / (double)training->usual);
-    cells[SS_MODULE_STEP_TOTAL] = ss_call_time_cell(usual->total_ns / training->usual);
-    if (modules->has_backward) {
-        cells[SS_MODULE_STEP_BACKWARD] = ss_call_time_cell(backward_ns / training->usual);
+    const struct ss_call_times *times = &modules->calls.rows.data[at].usual;
+    uint64_t steps = modules->usual.steps, recorded = modules->recorded.steps;
+    if (steps == 0) {
+        return;
+    }
+    cells[SS_MODULE_STEP_PERCENT] = ss_cell_real(step_percent(modules, at));
+    cells[SS_MODULE_STEP_CALLS] = ss_cell_real((double)times->calls / (double)steps);
+    cells[SS_MODULE_STEP_TOTAL] = ss_call_time_cell(times->total_ns / steps);
+    if (modules->has_backward && recorded > 0) {
+        cells[SS_MODULE_STEP_BACKWARD] =
+            ss_call_time_cell(modules->backward[at].usual_ns / recorded);
     }
 }
 
@@ -129,11 +139,14 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
                                .title = "Modules",
                                .columns = columns,
                                .column_count = SS_MODULE_COLUMNS};
-    ss_calls_init(&modules.calls, selection, training, &asked);
+    ss_usual_time_init(&modules.usual, selection, training, false);
+    ss_usual_time_init(&modules.recorded, selection, training, true);
+    ss_calls_init(&modules.calls, selection, &modules.usual, &asked);
     modules.backward = ss_alloc_zero(modules.calls.rows.count + 1, sizeof *modules.backward);
     modules.has_backward =
-        ss_module_backward_find(selection, training, &modules.calls, modules.backward);
-    table->whole_ns = modules.calls.self_ns;
+        ss_module_backward_find(selection, &modules.recorded, &modules.calls, modules.backward);
+    ss_call_put_steps(modules.has_backward ? &modules.recorded : &modules.usual, &modules.calls,
+                      table);
     struct ss_call_order *order = order_rows(selection->model, &modules, options->sort);
     for (size_t i = 0; i < modules.calls.rows.count; i++) {
         if (options->max_rows != 0 && i >= options->max_rows) {
@@ -142,11 +155,11 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
         }
         struct ss_cell *cells = ss_table_add_row(table);
         fill_row(selection->model, &modules, order[i].row, options->grouping, cells);
-        if (training != NULL && training->usual > 0) {
-            fill_steps(&modules, order[i].row, training, cells);
-        }
+        fill_steps(&modules, order[i].row, cells);
     }
     ss_free(order);
     ss_free(modules.backward);
     ss_calls_fini(&modules.calls);
+    ss_usual_time_fini(&modules.usual);
+    ss_usual_time_fini(&modules.recorded);
 }

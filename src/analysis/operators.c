@@ -109,7 +109,7 @@ static const char *const kinds[] = {
     [SS_CALL_FORWARD] = "operator", [SS_CALL_BACKWARD] = "backward", [SS_CALL_SCOPE] = "scope"};
 
 static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
-                     const struct ss_step_summary *training, unsigned grouping,
+                     const struct ss_usual_time *usual, unsigned grouping,
                      const struct ss_call_row *row, struct ss_cell *cells)
 {
     const uint64_t *durations = calls->durations + row->first;
@@ -124,15 +124,14 @@ static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
     cells[SS_OPERATOR_TOTAL] = ss_call_time_cell(row->all.total_ns);
     cells[SS_OPERATOR_MEAN] = ss_call_time_cell(row->all.total_ns / row->all.calls);
     ss_call_duration_cells(durations, row->all.calls, &cells[SS_OPERATOR_MIN]);
-    if (training == NULL || training->usual == 0) {
+    if (usual->steps == 0) {
         return;
     }
     cells[SS_OPERATOR_STEP_PERCENT] =
-        ss_cell_real(ss_call_percent(row->usual.self_ns, training->total_ns));
-    cells[SS_OPERATOR_STEP_CALLS] =
-        ss_cell_real((double)row->usual.calls / (double)training->usual);
-    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(row->usual.self_ns / training->usual);
-    cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->usual.total_ns / training->usual);
+        ss_cell_real(ss_call_percent(row->usual.self_ns, usual->total_ns));
+    cells[SS_OPERATOR_STEP_CALLS] = ss_cell_real((double)row->usual.calls / (double)usual->steps);
+    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(row->usual.self_ns / usual->steps);
+    cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->usual.total_ns / usual->steps);
 }
 
 void ss_operators_table(const struct ss_selection *selection,
@@ -146,8 +145,10 @@ void ss_operators_table(const struct ss_selection *selection,
                                .title = "Operators",
                                .columns = columns,
                                .column_count = SS_OPERATOR_COLUMNS};
-    ss_calls_init(&calls, selection, training, &asked);
-    table->whole_ns = calls.self_ns;
+    struct ss_usual_time usual;
+    ss_usual_time_init(&usual, selection, training, true);
+    ss_calls_init(&calls, selection, &usual, &asked);
+    ss_call_put_steps(&usual, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
         if (options->max_rows != 0 && i >= options->max_rows) {
@@ -155,11 +156,12 @@ void ss_operators_table(const struct ss_selection *selection,
             break;
         }
         struct ss_cell *cells = ss_table_add_row(table);
-        fill_row(selection->model, &calls, training, options->grouping,
+        fill_row(selection->model, &calls, &usual, options->grouping,
                  &calls.rows.data[order[i].row], cells);
     }
     ss_free(order);
     ss_calls_fini(&calls);
+    ss_usual_time_fini(&usual);
 }
 
 static struct ss_cell microseconds(uint64_t ns)
@@ -168,6 +170,7 @@ static struct ss_cell microseconds(uint64_t ns)
 }
 
 void ss_key_averages_table(const struct ss_selection *selection,
+                           const struct ss_step_summary *training,
                            const struct ss_operators_options *options, struct ss_table *table)
 {
     struct ss_calls_options asked = {.domain = "torch", .joins_same = true};
@@ -176,8 +179,10 @@ void ss_key_averages_table(const struct ss_selection *selection,
                                .title = "Operators",
                                .columns = key_columns,
                                .column_count = SS_KEY_COLUMNS};
-    ss_calls_init(&calls, selection, NULL, &asked);
-    table->whole_ns = calls.self_ns;
+    struct ss_usual_time usual;
+    ss_usual_time_init(&usual, selection, training, true);
+    ss_calls_init(&calls, selection, &usual, &asked);
+    ss_call_put_steps(&usual, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
         const struct ss_call_row *row = &calls.rows.data[order[i].row];
@@ -199,4 +204,5 @@ void ss_key_averages_table(const struct ss_selection *selection,
     }
     ss_free(order);
     ss_calls_fini(&calls);
+    ss_usual_time_fini(&usual);
 }

@@ -2,7 +2,8 @@
 /*
  * What the operators of a framework cost: the ranges of the domain "torch" by name. A call whose
  * only inner call has the same name counts as one with it, so that counts are those of
- * torch.profiler's key_averages. Pure.
+ * torch.profiler's key_averages. Where the operators of some steps only were recorded, what is
+ * said of a step is said of those. Pure.
  */
 #ifndef SS_ANALYSIS_OPERATORS_H
 #define SS_ANALYSIS_OPERATORS_H
@@ -72,6 +73,7 @@ void ss_operators_table(const struct ss_selection *selection,
                         const struct ss_step_summary *training,
                         const struct ss_operators_options *options, struct ss_table *table);
 void ss_key_averages_table(const struct ss_selection *selection,
+                           const struct ss_step_summary *training,
                            const struct ss_operators_options *options, struct ss_table *table);
 
 /* Is there any range of the domain, whatever the selection? */

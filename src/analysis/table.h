@@ -49,6 +49,8 @@ struct ss_table {
     uint64_t outside_samples;
     uint64_t shown_samples; /* 100 % of this table */
     uint64_t whole_ns;      /* the same, of tables of times that have it */
+    /* Of tables of operators: the steps in which they were recorded, and all steps. */
+    uint64_t steps_recorded, steps;
 };
 
 void ss_table_fini(struct ss_table *table);

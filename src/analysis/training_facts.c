@@ -13,6 +13,7 @@ const char *const ss_training_tracks[] = {
     "torch", "torch.module", "torch.data", "torch.checkpoint", "torch.compile", "python.gc",
     /* Counters of the program. */
     "dataloader ready batches", "memory rss", "cuda allocated", "cuda reserved", "cuda peak",
+    "operators recorded",
     /* Of the machine: CPU/busy and pressure/cpu some. */
     "busy", "cpu some", NULL};
 

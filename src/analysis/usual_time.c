@@ -1,25 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/usual_time.h"
 
-void ss_usual_time_init(struct ss_usual_time *time, const struct ss_step_summary *training)
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* --- which steps were recorded --------------------------------------------------------------- */
+
+/* Values of a counter: [at, end) of the model. */
+struct told {
+    size_t at, end;
+};
+
+/* By process: what the counter told; nothing where there is none. */
+static struct told *find_told(const struct ss_model *model)
+{
+    struct told *told = ss_alloc_zero(model->processes.count + 1, sizeof *told);
+    for (size_t first = 0, end; first < model->values.count; first = end) {
+        uint32_t id = model->values.data[first].track;
+        const struct ss_model_track *track = &model->tracks.data[id];
+        for (end = first; end < model->values.count && model->values.data[end].track == id;) {
+            end++;
+        }
+        if (track->process != 0 &&
+            strcmp(ss_model_text(model, track->name), "operators recorded") == 0) {
+            told[track->process] = (struct told){first, end};
+        }
+    }
+    return told;
+}
+
+/* The newest value before the step's end: it is told as the step begins. Steps come in order. */
+static bool was_recorded(const struct ss_model *model, struct told *told,
+                         const struct ss_step *step)
+{
+    const struct ss_model_value *values = model->values.data;
+    while (told->at + 1 < told->end && values[told->at + 1].time_ns < step->end_ns) {
+        told->at++;
+    }
+    return told->at == told->end || values[told->at].time_ns >= step->end_ns ||
+           ss_model_real(&values[told->at]) != 0;
+}
+
+/* --- the time -------------------------------------------------------------------------------- */
+
+static void add_step(struct ss_usual_time *time, const struct ss_step *step)
+{
+    struct ss_usual_part *last =
+        time->parts.count > 0 ? &time->parts.data[time->parts.count - 1] : NULL;
+    bool same = last != NULL && last->process == step->process;
+    time->steps++;
+    time->total_ns += step->end_ns - step->begin_ns;
+    if (same && step->begin_ns <= last->end_ns) {
+        last->end_ns = step->end_ns > last->end_ns ? step->end_ns : last->end_ns;
+        return;
+    }
+    uint64_t before_ns = same ? last->before_ns + (last->end_ns - last->begin_ns) : 0;
+    ss_vec_push(&time->parts,
+                (struct ss_usual_part){step->process, step->begin_ns, step->end_ns, before_ns});
+}
+
+void ss_usual_time_init(struct ss_usual_time *time, const struct ss_selection *selection,
+                        const struct ss_step_summary *training, bool of_operators)
 {
     *time = (struct ss_usual_time){0};
+    struct told *told = find_told(selection->model);
     for (size_t i = 0; training != NULL && i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (step->kind != SS_STEP_USUAL) {
-            continue;
+        bool counts = !of_operators || was_recorded(selection->model, &told[step->process], step);
+        time->recorded += counts;
+        time->all++;
+        if (counts && step->kind == SS_STEP_USUAL) {
+            add_step(time, step);
         }
-        struct ss_usual_part *last =
-            time->parts.count > 0 ? &time->parts.data[time->parts.count - 1] : NULL;
-        bool same = last != NULL && last->process == step->process;
-        if (same && step->begin_ns <= last->end_ns) {
-            last->end_ns = step->end_ns > last->end_ns ? step->end_ns : last->end_ns;
-            continue;
-        }
-        uint64_t before_ns = same ? last->before_ns + (last->end_ns - last->begin_ns) : 0;
-        ss_vec_push(&time->parts,
-                    (struct ss_usual_part){step->process, step->begin_ns, step->end_ns, before_ns});
     }
+    ss_free(told);
 }
 
 void ss_usual_time_fini(struct ss_usual_time *time)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much of any time belongs to the usual steps of a process: neither warm-up nor outlier nor
- * cut, nor what lies between steps. Pure; immutable once built.
+ * cut, nor what lies between steps. Of operators, which may be recorded in some steps only (the
+ * counter "operators recorded" says 1 or 0 as a step begins), those steps alone. Pure; immutable
+ * once built.
  */
 #ifndef SS_ANALYSIS_USUAL_TIME_H
 #define SS_ANALYSIS_USUAL_TIME_H
@@ -17,10 +19,13 @@ struct ss_usual_part {
 
 struct ss_usual_time {
     struct ss_vec_of(struct ss_usual_part) parts; /* by process, then by begin */
+    uint64_t steps, total_ns;                     /* of the usual steps that count */
+    uint64_t recorded, all; /* steps that were recorded, usual or not, and all there are */
 };
 
 /* `training` may be NULL: then there is none. */
-void ss_usual_time_init(struct ss_usual_time *time, const struct ss_step_summary *training);
+void ss_usual_time_init(struct ss_usual_time *time, const struct ss_selection *selection,
+                        const struct ss_step_summary *training, bool of_operators);
 void ss_usual_time_fini(struct ss_usual_time *time);
 
 /* Asks for times of one process that go on; 0 is where to begin. */

@@ -111,10 +111,11 @@ bool ss_report_operators_parse(const struct ss_arguments *arguments, bool by_mod
 
 const char *const *ss_report_operators_tracks(const struct ss_report_operators *request)
 {
-    static const char *const operators[] = {"torch", NULL};
-    static const char *const modules[] = {"torch", "torch.module", NULL};
-    static const char *const with_memory[] = {"torch",         "memory rss", "cuda allocated",
-                                              "cuda reserved", "cuda peak",  NULL};
+    static const char *const operators[] = {"torch", "operators recorded", NULL};
+    static const char *const modules[] = {"torch", "torch.module", "operators recorded", NULL};
+    static const char *const with_memory[] = {
+        "torch",         "operators recorded", "memory rss", "cuda allocated",
+        "cuda reserved", "cuda peak",          NULL};
     return request->by_module ? modules : request->key_averages ? with_memory : operators;
 }
 
@@ -130,7 +131,7 @@ size_t ss_report_operators_tables(const struct ss_report_operators *request,
         ss_operators_table(selection, training, &request->options, &tables[0]);
         return 1;
     }
-    ss_key_averages_table(selection, &request->options, &tables[0]);
+    ss_key_averages_table(selection, training, &request->options, &tables[0]);
     ss_memory_table(selection, training, &tables[1]);
     return tables[1].row_count > 0 ? 2 : 1;
 }

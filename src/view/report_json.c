@@ -164,6 +164,10 @@ static json_t *table_of(const struct ss_table *table)
     put_count(object, "shown_samples", table->shown_samples);
     put_count(object, "dropped_samples", table->dropped_samples);
     put_count(object, "outside_samples", table->outside_samples);
+    if (table->steps > 0) {
+        put_count(object, "steps", table->steps);
+        put_count(object, "steps_recorded", table->steps_recorded);
+    }
     put_count(object, "hidden_rows", table->hidden_rows);
     put_count(object, "hidden_samples", table->hidden_samples);
     json_object_set_new(object, "rows", rows);

@@ -415,15 +415,35 @@ static enum ss_status print_memory(const struct ss_table *table,
     return status;
 }
 
+/* Of some steps only where all would have cost too much. */
+static void print_steps_recorded(const struct ss_table *table, const struct ss_report_style *style,
+                                 FILE *out)
+{
+    bool of_modules = strcmp(table->name, "module") == 0;
+    if (table->steps_recorded >= table->steps) {
+        return;
+    }
+    fprintf(out,
+            "%s%s recorded in %" PRIu64 " of %" PRIu64 " steps (record --operators all: in "
+            "each)%s\n",
+            style->colour ? "\033[2m" : "", of_modules ? "backward was" : "operators were",
+            table->steps_recorded, table->steps, style->colour ? "\033[0m" : "");
+}
+
 enum ss_status ss_report_text_calls(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
                                     struct ss_error *err)
 {
+    if (strcmp(table->name, "memory") == 0) {
+        return print_memory(table, style, out, err);
+    }
     if (strcmp(table->name, "key-averages") == 0) {
         print_key_averages(table, out);
-        return SS_OK;
+    } else if (strcmp(table->name, "op") == 0) {
+        SS_TRY(print_operators(table, style, out, err));
+    } else {
+        SS_TRY(print_modules(table, style, out, err));
     }
-    return strcmp(table->name, "op") == 0       ? print_operators(table, style, out, err)
-           : strcmp(table->name, "module") == 0 ? print_modules(table, style, out, err)
-                                                : print_memory(table, style, out, err);
+    print_steps_recorded(table, style, out);
+    return SS_OK;
 }

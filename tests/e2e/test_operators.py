@@ -171,7 +171,7 @@ def test_counts_are_those_of_torch_profiler(stepscope, tmp_path):
     if importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed in the Python that runs the tests")
     path = tmp_path / "torch.pftrace"
-    done = stepscope("record", "-q", "-o", path, "--", sys.executable,
+    done = stepscope("record", "-q", "--operators", "all", "-o", path, "--", sys.executable,
                      WORKLOADS / "torch_profiled.py")
     said = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
     found = document(stepscope, "--by", "op", "--num-rows", "all", "--steps", said["step"], path)

@@ -213,7 +213,7 @@ static void test_key_averages(void **state)
     struct made made;
     make_operators(&made);
     sum_up(&made);
-    ss_key_averages_table(&made.selection, &options, &made.table);
+    ss_key_averages_table(&made.selection, NULL, &options, &made.table);
     const struct ss_cell *cells = cells_of(&made, "addmm");
     assert_float_equal((float)cells[SS_KEY_SELF].real, 0.043, 1e-6);
     assert_float_equal((float)cells[SS_KEY_SELF_PERCENT].real, 4300.0 / 130, 1e-4);
@@ -264,6 +264,51 @@ static void test_only_time_in_usual_steps_counts_for_them(void **state)
     assert_float_equal((float)epoch[SS_OPERATOR_STEP_PERCENT].real, 110.0 / 8, 1e-4);
     assert_string_equal(epoch[SS_OPERATOR_KIND].text.data, "scope");
     assert_string_equal(ss_table_cell(&made.table, 0, 0)->text.data, "epoch");
+    end(&made);
+}
+
+/* Operators of steps 0, 1, 4 and 5 only; modules, and backward with the operators. */
+static void test_steps_without_operators_count_for_nothing(void **state)
+{
+    (void)state;
+    static const struct ss_operators_options options = {.sort = SS_OPERATORS_BY_STEP};
+    struct made made;
+    begin(&made);
+    make_steps(&made);
+    uint32_t counter = add_track(&made, SS_TRACK_COUNTER, 0, "operators recorded");
+    for (int64_t i = 0; i < 9; i++) { /* told a moment after the step has begun */
+        uint64_t at = i == 0 ? 1 : 1001 + (uint64_t)i * 100;
+        ss_vec_push(&made.model.values, (struct ss_model_value){.time_ns = at,
+                                                                .track = counter,
+                                                                .is_integer = true,
+                                                                .integer = i % 4 < 2 && i < 8});
+        uint64_t begin_ns = i == 0 ? 0 : 1000 + (uint64_t)i * 100;
+        add(&made, made.modules, 0, "Net", "", begin_ns + 10, begin_ns + 50, NO_NUMBER);
+    }
+    for (int64_t i = 0; i < 8; i++) {
+        uint64_t begin_ns = i == 0 ? 0 : 1000 + (uint64_t)i * 100;
+        if (i % 4 < 2) {
+            add(&made, made.operators, 0, "mm", "operator", begin_ns + 20, begin_ns + 30, i);
+            add(&made, made.operators, 0, "MmBackward0", "backward", begin_ns + 60, begin_ns + 80,
+                i);
+        }
+    }
+    sum_up(&made);
+    assert_int_equal(made.training.usual, 8);
+    ss_operators_table(&made.selection, &made.training, &options, &made.table);
+    assert_int_equal(made.table.steps, 9);
+    assert_int_equal(made.table.steps_recorded, 4);
+    const struct ss_cell *mm = cells_of(&made, "mm");
+    assert_float_equal((float)mm[SS_OPERATOR_STEP_CALLS].real, 1, 1e-6);
+    assert_float_equal((float)mm[SS_OPERATOR_STEP_PERCENT].real, 10, 1e-4);
+    assert_int_equal(mm[SS_OPERATOR_STEP_SELF].integer, 10);
+    ss_table_fini(&made.table);
+    ss_modules_table(&made.selection, &made.training, &options, &made.table);
+    const struct ss_cell *net = cells_of(&made, "Net");
+    assert_int_equal(net[SS_MODULE_STEP_TOTAL].integer, 40);
+    assert_int_equal(net[SS_MODULE_STEP_BACKWARD].integer, 20);
+    assert_float_equal((float)net[SS_MODULE_STEP_PERCENT].real, 60, 1e-4);
+    assert_int_equal(made.table.steps_recorded, 4);
     end(&made);
 }
 
@@ -426,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_key_averages),
         cmocka_unit_test(test_only_time_in_usual_steps_counts_for_them),
+        cmocka_unit_test(test_steps_without_operators_count_for_nothing),
         cmocka_unit_test(test_backward_and_rows_apart),
         cmocka_unit_test(test_modules_and_their_backward),
         cmocka_unit_test(test_a_node_within_a_node_is_charged_once),
