@@ -259,6 +259,7 @@ void ss_automatic_begin(void)
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
         tell_steps("optimizer");
         mark_step(SS_STEPS_BEGIN, 0, -1, 0);
+        steps.has_begun = false; /* the program may still say that this is of its first epoch */
     }
 }
 

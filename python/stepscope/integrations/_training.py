@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the callbacks of all frameworks mark a training with."""
+
+import threading
+
+import stepscope
+
+# Written once, so that a name in a report is one name, whoever marked it.
+DATA, FORWARD, BACKWARD, OPTIMIZER = "data", "forward", "backward", "optimizer"
+EVALUATION, CHECKPOINT = "evaluation", "checkpoint"
+
+
+class Training:
+    """Steps, epochs and phases of one training, on the thread that made it. Phases nest; the
+    innermost counts.
+
+    phases: False leaves them to what finds them without us.
+    step: number of the one under way; None: none yet."""
+
+    _has_begun = False  # any training of this process
+
+    def __init__(self, phases=True):
+        self.phases = phases
+        self.step = None
+        self._open = []
+        self._thread = threading.get_ident()
+
+    def begin_epoch(self, step, epoch, length=None, resumed_at=0):
+        """An epoch of `length` steps begins (None: not known), `resumed_at` steps into it; its
+        first step is number `step`."""
+        self._thread = threading.get_ident()
+        if self.step != step and (step != 0 or Training._has_begun):
+            stepscope.step(step)  # a program's first epoch begins step 0 by itself
+        self.step = step
+        Training._has_begun = True
+        stepscope.epoch(epoch, length, resumed_at)
+
+    def begin_step(self, step):
+        """The step under way ends; the one that begins is number `step`."""
+        self.step = step
+        Training._has_begun = True
+        stepscope.step(step)
+
+    def enter(self, name):
+        """The phase `name` begins within the one under way."""
+        if threading.get_ident() == self._thread:
+            self._open.append(name)
+            self._mark()
+
+    def leave(self, name):
+        """It ends, and so do those within it that nobody ended; goes back to the one around it.
+        Does nothing when it has not begun."""
+        if threading.get_ident() == self._thread and name in self._open:
+            while self._open.pop() != name:
+                pass
+            self._mark()
+
+    def change(self, name):
+        """From here on it is the phase `name` (None: none of them), whatever was before."""
+        if threading.get_ident() == self._thread:
+            self._open[:] = [] if name is None else [name]
+            self._mark()
+
+    def is_in(self, name):
+        """Whether the phase has begun, also with others within it."""
+        return name in self._open
+
+    def _mark(self):
+        if self.phases:
+            stepscope.phase(self._open[-1] if self._open else None)
+
+
+def watch_optimizers(training, optimizers):
+    """Has the phase "optimizer" marked while they step. Returns what remove() takes back."""
+    removable = []
+    for optimizer in optimizers:
+        if hasattr(optimizer, "register_step_pre_hook"):
+            removable += [optimizer.register_step_pre_hook(_Hook(training.enter)),
+                          optimizer.register_step_post_hook(_Hook(training.leave))]
+    return removable
+
+
+class _Hook:
+    def __init__(self, mark):
+        self._mark = mark
+
+    def __call__(self, *ignored):
+        self._mark(OPTIMIZER)
+
+
+def length_in_steps(batches, batches_per_step):
+    """Steps of an epoch; None: not known."""
+    try:
+        batches = int(batches)
+    except (TypeError, ValueError, OverflowError):  # no number, or without end
+        return None
+    return -(-batches // max(1, batches_per_step))

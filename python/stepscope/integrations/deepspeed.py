@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DeepSpeed's engine:
+
+    from stepscope.integrations import deepspeed as stepscope_deepspeed
+
+    stepscope_deepspeed.watch()        # before or after deepspeed.initialize()
+
+marks a step for each update of the weights, at the boundaries of gradient accumulation (their number
+is the engine's global_steps), and the phases forward, backward, optimizer, evaluation, checkpoint
+and data. Where the engine's flops profiler is on, the figures that it prints are counters in the
+recording: `stepscope report --by counter`."""
+
+import functools
+
+import stepscope
+
+from ._training import (BACKWARD, CHECKPOINT, DATA, EVALUATION, FORWARD, OPTIMIZER, Training)
+
+__all__ = ["unwatch", "watch"]
+
+_watching = []  # (class, name, what was there)
+
+
+def watch(phases=True):
+    """Marks the trainings of all engines of this process. Twice is once.
+
+    phases: False leaves the phases to what `stepscope record` finds by itself.
+    Raises ImportError where deepspeed cannot be imported."""
+    if _watching:
+        return
+    from deepspeed.profiling.flops_profiler.profiler import FlopsProfiler
+    from deepspeed.runtime.engine import DeepSpeedEngine
+    watch_engine(DeepSpeedEngine, phases)
+    _around(FlopsProfiler, "print_model_profile", _count_figures)
+
+
+def watch_engine(engine, phases=True):
+    """The same for one class with the methods of an engine."""
+    training = Training(phases)
+    _around(engine, "forward", functools.partial(_forward, training))
+    _around(engine, "backward", functools.partial(_in_phase, training, BACKWARD))
+    _around(engine, "step", functools.partial(_step, training))
+    _around(engine, "_take_model_step", functools.partial(_update, training))
+    _around(engine, "save_checkpoint", functools.partial(_in_phase, training, CHECKPOINT))
+    _around(_loader_iterator(), "__next__", functools.partial(_data, training))
+
+
+def unwatch():
+    """Marks nothing any more."""
+    while _watching:
+        kind, name, was = _watching.pop()
+        setattr(kind, name, was)
+
+
+def _loader_iterator():
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+    return _BaseDataLoaderIter
+
+
+def _around(kind, name, function):
+    """`function` is called with the method, and what that was called with."""
+    method = getattr(kind, name, None)
+    if method is None:
+        return  # another version's
+
+    @functools.wraps(method)
+    def watched(*args, **kwargs):
+        return function(method, *args, **kwargs)
+
+    _watching.append((kind, name, method))
+    setattr(kind, name, watched)
+
+
+def _in_phase(training, phase, method, *args, **kwargs):
+    training.enter(phase)
+    try:
+        return method(*args, **kwargs)
+    finally:
+        training.leave(phase)
+
+
+def _is_training(engine):
+    import torch
+    return torch.is_grad_enabled() and engine.module.training
+
+
+def _begin(training, engine):
+    if training.step is None:
+        training.begin_step(engine.global_steps)
+
+
+def _forward(training, method, engine, *args, **kwargs):
+    phase = FORWARD if _is_training(engine) else EVALUATION
+    if phase == FORWARD:
+        _begin(training, engine)
+    return _in_phase(training, phase, method, engine, *args, **kwargs)
+
+
+def _step(training, method, engine, *args, **kwargs):
+    before = engine.global_steps
+    result = _in_phase(training, OPTIMIZER, method, engine, *args, **kwargs)
+    if engine.global_steps != before:
+        training.begin_step(engine.global_steps)
+    return result
+
+
+def _update(training, method, engine, *args, **kwargs):
+    """Engines of pipelines come here without step()."""
+    if training.is_in(OPTIMIZER):
+        return method(engine, *args, **kwargs)
+    return _step(training, method, engine, *args, **kwargs)
+
+
+def _data(training, method, *args, **kwargs):
+    if training.is_in(EVALUATION):
+        return method(*args, **kwargs)
+    return _in_phase(training, DATA, method, *args, **kwargs)
+
+
+# --- the flops profiler ---
+
+
+def _count_figures(method, profiler, *args, **kwargs):
+    if profiler.started and stepscope.enabled():
+        try:
+            for name, value, unit in _figures(profiler):
+                stepscope.counter("deepspeed " + name, value, unit)
+        except Exception as error:  # another version's: the training is what counts
+            from stepscope._tools import tell
+            tell("the figures of DeepSpeed's flops profiler are not recorded: "
+                 f"{type(error).__name__}: {error}")
+    return method(profiler, *args, **kwargs)
+
+
+def _figures(profiler):
+    """(name, value, unit) of each figure that it prints above its table of modules. It counts the
+    operations of the forward pass and takes those of the backward pass to be twice as many."""
+    engine = profiler.ds_engine
+    flops, forward_s = profiler.get_total_flops(), profiler.get_total_duration()
+    has_timers = engine is not None and engine.wall_clock_breakdown()
+    if has_timers:
+        from deepspeed.utils.timer import (BACKWARD_GLOBAL_TIMER, FORWARD_GLOBAL_TIMER,
+                                           STEP_GLOBAL_TIMER)
+        forward_s, backward_s, step_s = (
+            engine.timers(name).elapsed(False) / 1000
+            for name in (FORWARD_GLOBAL_TIMER, BACKWARD_GLOBAL_TIMER, STEP_GLOBAL_TIMER))
+    yield "params per GPU", profiler.get_total_params(), None
+    yield "fwd MACs per GPU", profiler.get_total_macs(), None
+    yield "fwd flops per GPU", flops, None
+    yield "fwd latency", round(forward_s * 1e9), "ns"
+    if forward_s > 0:
+        yield "fwd FLOPS per GPU", flops / forward_s, "FLOP/s"
+    if engine is None:
+        return
+    yield "batch size per GPU", engine.train_micro_batch_size_per_gpu(), None
+    if has_timers:
+        iteration_s = forward_s + backward_s + step_s
+        factor = 2 + getattr(profiler, "recompute_fwd_factor", 0)
+        yield "bwd latency", round(backward_s * 1e9), "ns"
+        yield "step latency", round(step_s * 1e9), "ns"
+        yield "iter latency", round(iteration_s * 1e9), "ns"
+        if backward_s > 0:
+            yield "bwd FLOPS per GPU (assumed)", factor * flops / backward_s, "FLOP/s"
+        if iteration_s > 0:
+            yield "FLOPS per GPU (bwd assumed)", (factor + 1) * flops / iteration_s, "FLOP/s"
+            samples = engine.train_micro_batch_size_per_gpu() * engine.world_size
+            yield "samples/s", samples / iteration_s, "samples/s"

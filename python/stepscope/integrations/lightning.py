@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lightning: a callback that marks steps, epochs and phases, and a profiler that makes a range of
+whatever Lightning lets a profiler time.
+
+    from stepscope.integrations.lightning import StepscopeCallback, StepscopeProfiler
+
+    trainer = Trainer(callbacks=[StepscopeCallback()], profiler=StepscopeProfiler())
+
+For lightning.pytorch and pytorch_lightning; where both are imported, for the one that was first."""
+
+import importlib
+import sys
+
+import stepscope
+
+from ._training import (BACKWARD, CHECKPOINT, DATA, EVALUATION, FORWARD, Training,
+                        length_in_steps, watch_optimizers)
+
+__all__ = ["StepscopeCallback", "StepscopeProfiler"]
+
+
+def _framework():
+    names = ["lightning.pytorch", "pytorch_lightning"]
+    loaded = [name for name in sys.modules if name in names]  # in the order of their import
+    for name in loaded + names:
+        try:
+            return importlib.import_module(name), importlib.import_module(name + ".profilers")
+        except ImportError:
+            continue
+    raise ImportError("neither lightning.pytorch nor pytorch_lightning can be imported; "
+                      "run: pip install lightning")
+
+
+_lightning, _profilers = _framework()
+
+# What Lightning calls the work that it lets a profiler time, behind the last dot.
+_PHASES = {"train_dataloader_next": DATA, "batch_to_device": DATA, "training_step": FORWARD,
+           "backward": BACKWARD, "save_checkpoint": CHECKPOINT}
+
+
+class StepscopeCallback(_lightning.Callback):
+    """Marks a step for each update of the weights (their number is Lightning's global step), epochs,
+    and the phases data, forward, backward, optimizer, evaluation and checkpoint.
+
+    phases: False leaves the phases to what `stepscope record` finds by itself.
+
+    It listens to what Lightning tells its profiler, whichever that is."""
+
+    def __init__(self, phases=True):
+        super().__init__()
+        self._training = Training(phases)
+        self._listened = None
+        self._hooks = []
+
+    def setup(self, trainer, pl_module, stage):
+        self._training = Training(self._training.phases)
+        if self._listened is None:
+            self._listened = _Listener(trainer.profiler, self._begin, self._end)
+
+    def teardown(self, trainer, pl_module, stage):
+        self._training.change(None)
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
+        if self._listened is not None:
+            self._listened.stop()
+            self._listened = None
+
+    def _begin(self, action):
+        name = _PHASES.get(action.rpartition(".")[2])
+        if name is not None and not self._training.is_in(EVALUATION):
+            self._training.enter(name)
+
+    def _end(self, action):
+        name = _PHASES.get(action.rpartition(".")[2])
+        if name is not None and not self._training.is_in(EVALUATION):
+            self._training.leave(name)
+
+    def on_train_start(self, trainer, pl_module):
+        self._hooks = watch_optimizers(self._training, trainer.optimizers)
+
+    def on_train_epoch_start(self, trainer, pl_module):
+        every = trainer.accumulate_grad_batches
+        length = length_in_steps(trainer.num_training_batches, every)
+        resumed_at = 0
+        if self._training.step is None and length:  # later, these are batches of the last epoch
+            done = trainer.fit_loop.epoch_loop.batch_progress.current.completed
+            resumed_at = done // every % length
+        self._training.begin_epoch(trainer.global_step, trainer.current_epoch, length, resumed_at)
+
+    def on_train_batch_end(self, trainer, pl_module, *ignored):
+        if trainer.global_step != self._training.step:
+            self._training.begin_step(trainer.global_step)
+
+    def _begin_evaluation(self, trainer, pl_module):
+        self._training.enter(EVALUATION)
+
+    def _end_evaluation(self, trainer, pl_module):
+        self._training.leave(EVALUATION)
+
+    on_sanity_check_start = on_validation_start = on_test_start = on_predict_start = \
+        _begin_evaluation
+    on_sanity_check_end = on_validation_end = on_test_end = on_predict_end = _end_evaluation
+
+
+class _Listener:
+    """Hears what a profiler is told: its methods start and stop are called through us."""
+
+    def __init__(self, profiler, begin, end):
+        self._profiler = profiler
+        start, stop = profiler.start, profiler.stop
+
+        def heard_start(action_name):
+            start(action_name)
+            begin(action_name)
+
+        def heard_stop(action_name):
+            end(action_name)
+            stop(action_name)
+
+        self._heard = {"start": heard_start, "stop": heard_stop}
+        vars(profiler).update(self._heard)
+
+    def stop(self):
+        for name, heard in self._heard.items():
+            if vars(self._profiler).get(name) is heard:
+                delattr(self._profiler, name)
+
+
+class StepscopeProfiler(_profilers.Profiler):
+    """A range for each hook of each callback, of the module, of the data module and of the strategy,
+    for batches, epochs and the data loader: what Lightning calls them is their name, their domain is
+    "lightning".
+
+    Prints no summary: `stepscope report --by range` does."""
+
+    def __init__(self):
+        super().__init__(dirpath=None, filename=None)
+        self._open = []
+
+    def start(self, action_name):
+        self._open.append(action_name)
+        stepscope.push(action_name, domain="lightning")
+
+    def stop(self, action_name):
+        if action_name in self._open:
+            while True:
+                stepscope.pop("lightning")
+                if self._open.pop() == action_name:
+                    return

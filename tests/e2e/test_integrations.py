@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Callbacks of training frameworks: as the frameworks call them, without the frameworks; and real
+trainings with those that are there, with the callback and without any change.
+
+$STEPSCOPE_TRAINERS may name interpreters (paths, `:` between) that have frameworks."""
+
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRAINERS = ROOT / "tests" / "workloads" / "trainers"
+STEPPED = {"data", "forward", "backward", "optimizer"}
+
+
+@pytest.fixture
+def package(stepscope):
+    """The package in the build tree, on the path of programs."""
+    folder = stepscope.path.parent / "python"
+    done = subprocess.run([sys.executable, "-c", "import stepscope._stepscope"],
+                          env={**os.environ, "PYTHONPATH": str(folder)}, check=False,
+                          capture_output=True)
+    if done.returncode != 0:
+        pytest.skip(f"the extension in {folder} is of another Python")
+    return {"PYTHONPATH": str(folder)}
+
+
+@functools.lru_cache(maxsize=None)
+def interpreter_with(*modules):
+    """An interpreter that can import them; None: there is none."""
+    named = [path for path in os.environ.get("STEPSCOPE_TRAINERS", "").split(":") if path]
+    question = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))"
+    for path in [*named, sys.executable]:
+        if subprocess.run([path, "-c", question, *modules], check=False).returncode == 0:
+            return path
+    return None
+
+
+def record(stepscope, tmp_path, python, program, *words, env=None, options=()):
+    """(trace, steps that the program counted)"""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", *options, "-o", trace, "--", python, TRAINERS / program,
+                     *words, env=env, timeout=600)
+    said = [line for line in done.stdout.splitlines() if line.startswith("steps ")]
+    return trace, int(said[-1].split()[1])
+
+
+def rows(stepscope, trace, by):
+    done = stepscope("report", "--format", "json", "--by", by, "--num-rows", "all", trace)
+    return json.loads(done.stdout)["tables"][0]["rows"]
+
+
+def phases_of(row):
+    return {key[:-3] for key, value in row.items() if key.endswith("_ns") and value and
+            key not in ("begin_ns", "duration_ns")} - {"other"}
+
+
+def check(stepscope, trace, steps):
+    """The steps are the program's, each has its phases; returns all phases."""
+    found = rows(stepscope, trace, "step")
+    whole = [row for row in found if row["kind"] != "cut"]  # behind the last update is none
+    assert [row["step"] for row in whole] == list(range(steps))
+    for row in whole:
+        assert STEPPED <= phases_of(row), row
+    return set().union(*map(phases_of, found))
+
+
+@pytest.mark.parametrize("framework,steps", [("lightning", 4), ("transformers", 4),
+                                             ("composer", 8), ("deepspeed", 4)])
+def test_what_a_framework_tells(stepscope, package, tmp_path, framework, steps):
+    trace, counted = record(stepscope, tmp_path, sys.executable, "told.py", framework,
+                            env=package, options=["--no-torch"])
+    assert counted == steps
+    assert check(stepscope, trace, steps) == STEPPED | {"evaluation", "checkpoint"}
+    if framework == "deepspeed":
+        counters = {row["name"]: row for row in rows(stepscope, trace, "counter")}
+        assert counters["deepspeed fwd flops per GPU"]["last"] == 4000
+        assert counters["deepspeed fwd FLOPS per GPU"]["last"] == 4000000
+
+
+def test_lightning_profiler_has_ranges(stepscope, package, tmp_path):
+    trace, steps = record(stepscope, tmp_path, sys.executable, "told.py", "lightning", "profiler",
+                          env=package, options=["--no-torch"])
+    check(stepscope, trace, steps)
+    ranges = {row["path"]: row["count"] for row in rows(stepscope, trace, "range")
+              if row["domain"] == "lightning"}
+    assert ranges["run_training_batch"] == 8
+    assert ranges["run_training_batch;[Strategy]One.backward"] == 8
+    assert ranges["save_checkpoint"] == 2
+
+
+def test_composer_profiler_has_ranges_and_windows(stepscope, package, tmp_path):
+    trace, steps = record(stepscope, tmp_path, sys.executable, "told.py", "composer", "profiler",
+                          env=package, options=["--no-torch"])
+    check(stepscope, trace, steps)
+    ranges = {}
+    for row in rows(stepscope, trace, "range"):
+        if row["domain"] == "composer":
+            ranges[row["name"]] = ranges.get(row["name"], 0) + row["count"]
+    assert ranges["callback/Profiler/event/before_forward"] == 16
+    # A window for each batch: what reaches over one is cut at its edge.
+    assert ranges["event/epoch"] == 8
+    assert ranges["callback/Profiler/event/batch_start"] == 8
+    notes = json.loads(stepscope("info", trace, "--format", "json").stdout)["files"][0]["notes"]
+    assert sum("record_and_save" in str(note) for note in notes) == 8
+
+
+# --- with the frameworks themselves ---
+
+REAL = {"lightning": ("lightning", "torch"), "transformers": ("transformers", "accelerate"),
+        "composer": ("composer", "torch"), "deepspeed": ("deepspeed", "torch")}
+
+
+@pytest.fixture
+def real(request):
+    framework = request.param
+    python = interpreter_with(*REAL[framework])
+    if python is None:
+        pytest.skip(f"{framework} is not installed")
+    return framework, python
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("real", sorted(REAL), indirect=True)
+@pytest.mark.parametrize("word", ["callback", "unmodified"])
+def test_real_training(stepscope, package, tmp_path, real, word):
+    framework, python = real
+    (tmp_path / "out").mkdir()
+    trace, steps = record(stepscope, tmp_path, python, f"{framework}_train.py", tmp_path / "out",
+                          word, env=package)
+    assert steps == {"lightning": 12, "transformers": 12, "composer": 12, "deepspeed": 6}[framework]
+    assert {"evaluation", "checkpoint"} <= check(stepscope, trace, steps)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("real", ["composer"], indirect=True)
+def test_composer_ranges_are_those_of_its_own_profiler(stepscope, package, tmp_path, real):
+    program = tmp_path / "both.py"
+    text = (TRAINERS / "composer_train.py").read_text()
+    program.write_text(text.replace("stepscope.integrations.composer import JSONTraceHandler, "
+                                    "Profiler, cyclic_schedule",
+                                    "composer.profiler import JSONTraceHandler, Profiler, "
+                                    "cyclic_schedule").replace("), print]", ")]"))
+    folder = tmp_path / "theirs"
+    subprocess.run([real[1], program, folder, "profiler", "json"], check=True, env={
+        **os.environ, **package}, capture_output=True, timeout=600, cwd=tmp_path)
+    theirs = set()
+    for path in (folder / "traces").glob("ep*.json"):
+        for event in json.loads(path.read_text()):
+            if event.get("ph") == "B":
+                theirs.add(event["name"])
+    trace, _ = record(stepscope, tmp_path, real[1], "composer_train.py", tmp_path / "ours",
+                      "profiler", env=package)
+    ours = {row["name"] for row in rows(stepscope, trace, "range") if row["domain"] == "composer"}
+    wanted = {name for name in theirs if name.startswith(("event/", "algorithm/", "callback/")) and
+              "JSONTraceHandler" not in name and "TorchProfiler" not in name and
+              "SystemProfiler" not in name}
+    assert wanted and wanted <= ours, wanted - ours
