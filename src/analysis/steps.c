@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/distribution.h"
+#include "analysis/exposed_communication.h"
 #include "analysis/ranges.h"
 #include "analysis/told.h"
 #include "base/alloc.h"
@@ -195,17 +196,35 @@ static void order_phases(struct ss_step_summary *summary, const struct ss_model 
     }
 }
 
-static void list_phases(struct ss_step_summary *summary, const struct ss_selection *selection)
+/* The string of a name that the recording knows; 0: it knows none such. */
+static uint32_t find_name(const struct ss_model *model, const char *text)
+{
+    for (size_t i = 1; i < model->names.count; i++) {
+        if (strcmp(ss_model_text(model, model->names.data[i].text), text) == 0) {
+            return model->names.data[i].text;
+        }
+    }
+    return 0;
+}
+
+static void list_phase(struct ss_step_summary *summary, uint32_t name)
+{
+    size_t count = summary->phases.count;
+    if (name != 0 && count < SS_STEP_MAX_PHASES - 1 && find_phase(summary, count, name) == count) {
+        ss_vec_push(&summary->phases, (struct ss_step_phase){.name = name});
+    }
+}
+
+static void list_phases(struct ss_step_summary *summary, const struct ss_selection *selection,
+                        const struct ss_exposed_communication *exposed)
 {
     const struct ss_model *model = selection->model;
+    if (exposed->spans.count > 0) {
+        list_phase(summary, find_name(model, "communication"));
+    }
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
-        uint32_t name = is_phase(selection, range) ? phase_name(model, range) : 0;
-        size_t count = summary->phases.count;
-        if (name != 0 && count < SS_STEP_MAX_PHASES - 1 &&
-            find_phase(summary, count, name) == count) {
-            ss_vec_push(&summary->phases, (struct ss_step_phase){.name = name});
-        }
+        list_phase(summary, is_phase(selection, range) ? phase_name(model, range) : 0);
     }
     order_phases(summary, model);
     ss_vec_push(&summary->phases, (struct ss_step_phase){.name = 0});
@@ -258,19 +277,58 @@ static void line_up(struct phase_parts *parts)
     }
 }
 
+/* A backward pass, without the waits for communication in it: those are parts of their own. */
+static void add_backward(const struct ss_exposed_communication *exposed, size_t communication,
+                         struct phase_part part, struct phase_parts *parts)
+{
+    size_t low = 0, high = exposed->spans.count;
+    while (low < high) { /* the first that ends behind the part's begin */
+        size_t middle = low + (high - low) / 2;
+        const struct ss_exposed_span *span = &exposed->spans.data[middle];
+        bool is_before = span->process < part.process ||
+                         (span->process == part.process && span->end_ns <= part.begin_ns);
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    for (; low < exposed->spans.count; low++) {
+        const struct ss_exposed_span *span = &exposed->spans.data[low];
+        if (span->process != part.process || span->begin_ns >= part.end_ns) {
+            break;
+        }
+        struct phase_part wait = {part.process, communication, span->begin_ns, span->end_ns, 0};
+        wait.begin_ns = wait.begin_ns > part.begin_ns ? wait.begin_ns : part.begin_ns;
+        wait.end_ns = wait.end_ns < part.end_ns ? wait.end_ns : part.end_ns;
+        struct phase_part before = part;
+        before.end_ns = wait.begin_ns;
+        ss_vec_push(parts, before);
+        ss_vec_push(parts, wait);
+        part.begin_ns = wait.end_ns;
+    }
+    ss_vec_push(parts, part);
+}
+
 static void collect_parts(const struct ss_step_summary *summary,
-                          const struct ss_selection *selection, struct phase_parts *parts)
+                          const struct ss_selection *selection,
+                          const struct ss_exposed_communication *exposed, struct phase_parts *parts)
 {
     const struct ss_model *model = selection->model;
+    size_t others = summary->phases.count - 1;
+    size_t communication = exposed->spans.count > 0
+                               ? find_phase(summary, others, find_name(model, "communication"))
+                               : others;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (is_phase(selection, range) && phase_name(model, range) != 0) {
-            size_t phase = find_phase(summary, summary->phases.count - 1, phase_name(model, range));
-            ss_vec_push(parts,
-                        (struct phase_part){.process = model->tracks.data[range->track].process,
-                                            .phase = phase,
-                                            .begin_ns = range->begin_ns,
-                                            .end_ns = range->end_ns});
+            uint32_t name = phase_name(model, range);
+            struct phase_part part = {.process = model->tracks.data[range->track].process,
+                                      .phase = find_phase(summary, others, name),
+                                      .begin_ns = range->begin_ns,
+                                      .end_ns = range->end_ns};
+            if (communication < others && strcmp(ss_model_text(model, name), "backward") == 0) {
+                add_backward(exposed, communication, part, parts);
+            } else {
+                ss_vec_push(parts, part);
+            }
         }
     }
     if (parts->count > 0) {
@@ -310,10 +368,11 @@ static void cut_step(const struct ss_step *step, const struct phase_parts *parts
     phase_ns[other] = rest_ns;
 }
 
-static void cut_steps(struct ss_step_summary *summary, const struct ss_selection *selection)
+static void cut_steps(struct ss_step_summary *summary, const struct ss_selection *selection,
+                      const struct ss_exposed_communication *exposed)
 {
     struct phase_parts parts = {0};
-    collect_parts(summary, selection, &parts);
+    collect_parts(summary, selection, exposed, &parts);
     size_t phases = summary->phases.count;
     summary->phase_ns = ss_alloc_zero(summary->steps.count * phases + 1, sizeof(uint64_t));
     for (size_t i = 0; i < summary->steps.count; i++) {
@@ -382,8 +441,11 @@ void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selec
     *summary = (struct ss_step_summary){0};
     collect_steps(summary, selection, options);
     judge_all(summary);
-    list_phases(summary, selection);
-    cut_steps(summary, selection);
+    struct ss_exposed_communication exposed;
+    ss_exposed_communication_init(&exposed, selection);
+    list_phases(summary, selection, &exposed);
+    cut_steps(summary, selection, &exposed);
+    ss_exposed_communication_fini(&exposed);
     sum_up(summary);
     ss_phase_lines_find(summary, selection);
 }

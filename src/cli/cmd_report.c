@@ -316,11 +316,12 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
         request->operators.options.max_rows =
             request->has_max_rows ? request->max_rows : usual_rows;
     }
-    static const char *const no_tracks[] = {NULL}; /* but steps and phases */
+    /* But steps and phases: operators tell of waits for communication. */
+    static const char *const of_steps[] = {"torch", NULL};
     bool of_training = is_of_training(request->by);
     request->reading.load.only_tracks = request->by == BY_OVERVIEW ? ss_training_tracks
                                         : request->by == BY_WORKER ? ss_loader_tracks
-                                        : is_of_steps(request->by) ? no_tracks
+                                        : is_of_steps(request->by) ? of_steps
                                         : is_of_calls(request->by)
                                             ? ss_report_operators_tracks(&request->operators)
                                             : NULL;

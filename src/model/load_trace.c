@@ -169,13 +169,21 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
     return set_id(loader, &loader->frames, frame->ref, ss_model_frame_id(loader->model, &row));
 }
 
+/* What a recording puts around the calls of a framework (src/inject/torch.c) is no frame of the
+ * program: what it does counts where it was called. */
+static bool is_of_stepscope(const struct ss_model *model, uint32_t frame)
+{
+    return strcmp(ss_model_text(model, model->frames.data[frame].file), "<stepscope torch>") == 0;
+}
+
 static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack)
 {
     struct loader *loader = context;
     uint32_t parent = id_of(&loader->stacks, stack->parent_ref);
     uint32_t frame = id_of(&loader->frames, stack->frame_ref);
+    bool is_ours = frame != 0 && is_of_stepscope(loader->model, frame);
     return set_id(loader, &loader->stacks, stack->ref,
-                  ss_model_stack_id(loader->model, parent, frame));
+                  is_ours ? parent : ss_model_stack_id(loader->model, parent, frame));
 }
 
 /* The first step of the process that any sample fell into is its first one. */

@@ -308,6 +308,48 @@ static void test_steps_beyond_all_time(void **state)
     end(&made, &summary);
 }
 
+/* One step of 100 ms: backward from 40 to 90, in which operators run from 45 to 60 and from 62 to
+ * 65 and a collective is under way from 50 to 80: the wait is 60 to 62 and 65 to 80. */
+static void test_waits_for_communication_are_no_backward(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    begin(&made);
+    struct ss_model *model = &made.model;
+    uint32_t process = (uint32_t)model->processes.count - 1;
+    uint32_t domain = ss_intern_put_text(&model->strings, "torch");
+    ss_vec_push(&model->threads, (struct ss_model_thread){.process = process, .is_main = true});
+    ss_vec_push(&model->tracks,
+                (struct ss_model_track){.kind = SS_TRACK_RANGES,
+                                        .process = process,
+                                        .thread = (uint32_t)model->threads.count - 1,
+                                        .name = domain});
+    uint32_t operators = (uint32_t)model->tracks.count - 1;
+    ss_vec_push(&model->tracks, (struct ss_model_track){
+                                    .kind = SS_TRACK_ASYNC, .process = process, .name = domain});
+    path_of(model, "communication"); /* the recording knows the name */
+    const struct ss_model_range ranges[] = {
+        {45 * MS, 60 * MS, .track = operators, .path = path_of(model, "aten::mm")},
+        {62 * MS, 65 * MS, .track = operators, .path = path_of(model, "aten::mm")},
+        {65 * MS + 10000, 65 * MS + 10001, .track = operators, .path = path_of(model, "aten::mm")},
+        {50 * MS, 80 * MS, .track = operators + 1, .path = path_of(model, "gloo:all_reduce")}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        ss_vec_push(&model->ranges, ranges[i]);
+    }
+    add_phase(&made, "backward", 40 * MS, 90 * MS);
+    add_step(&made, 0, 0, 100 * MS, 0);
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.phases.count, 3);
+    assert_string_equal(ss_model_text(model, summary.phases.data[0].name), "backward");
+    assert_string_equal(ss_model_text(model, summary.phases.data[1].name), "communication");
+    /* 10 us between two operators are no wait. */
+    assert_int_equal(summary.phase_ns[1], 17 * MS - 10001);
+    assert_int_equal(summary.phase_ns[0], 33 * MS + 10001);
+    assert_int_equal(summary.phase_ns[2], 50 * MS);
+    end(&made, &summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_many_names_and_none),
         cmocka_unit_test(test_a_phase_that_never_ends),
         cmocka_unit_test(test_steps_beyond_all_time),
+        cmocka_unit_test(test_waits_for_communication_are_no_backward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/exposed_communication.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Shorter gaps between operators are the program's own way, not a wait. */
+static const uint64_t shortest_ns = 20000;
+
+struct spans ss_vec_of(struct ss_exposed_span);
+
+static bool is_of_torch(const struct ss_model *model, const struct ss_model_track *track)
+{
+    return strcmp(ss_model_text(model, track->name), "torch") == 0;
+}
+
+static bool is_collective(const struct ss_model *model, const struct ss_model_range *range)
+{
+    static const char *const stems[] = {"gloo:", "nccl:", "mpi:", "ucc:", "xccl:"};
+    uint32_t name = model->paths.data[range->path].name;
+    const char *text = ss_model_text(model, model->names.data[name].text);
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        if (strncmp(text, stems[i], strlen(stems[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct ss_exposed_span *a = left, *b = right;
+    if (a->process != b->process) {
+        return a->process < b->process ? -1 : 1;
+    }
+    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+/* Sorted; those that overlap or touch become one. */
+static void unite(struct spans *spans)
+{
+    if (spans->count == 0) {
+        return;
+    }
+    qsort(spans->data, spans->count, sizeof *spans->data, compare);
+    size_t last = 0;
+    for (size_t i = 1; i < spans->count; i++) {
+        struct ss_exposed_span *before = &spans->data[last];
+        const struct ss_exposed_span *next = &spans->data[i];
+        if (next->process == before->process && next->begin_ns <= before->end_ns) {
+            before->end_ns = next->end_ns > before->end_ns ? next->end_ns : before->end_ns;
+        } else {
+            spans->data[++last] = *next;
+        }
+    }
+    spans->count = last + 1;
+}
+
+static void collect_collectives(const struct ss_selection *selection, struct spans *collectives)
+{
+    const struct ss_model *model = selection->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *track = &model->tracks.data[range->track];
+        if (track->kind == SS_TRACK_ASYNC && is_of_torch(model, track) &&
+            is_collective(model, range)) {
+            struct ss_exposed_span span = {track->process, range->begin_ns, range->end_ns};
+            ss_vec_push(collectives, span);
+        }
+    }
+}
+
+/* The outermost ones of main threads. */
+static void collect_operators(const struct ss_selection *selection, struct spans *operators)
+{
+    const struct ss_model *model = selection->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *track = &model->tracks.data[range->track];
+        const struct ss_model_thread *thread = &model->threads.data[track->thread];
+        if (track->kind == SS_TRACK_RANGES && thread->is_main &&
+            model->paths.data[range->path].depth == 1 && is_of_torch(model, track)) {
+            struct ss_exposed_span span = {thread->process, range->begin_ns, range->end_ns};
+            ss_vec_push(operators, span);
+        }
+    }
+}
+
+static void add(struct ss_exposed_communication *exposed, uint32_t process, uint64_t begin_ns,
+                uint64_t end_ns)
+{
+    if (end_ns > begin_ns && end_ns - begin_ns >= shortest_ns) {
+        ss_vec_push(&exposed->spans, (struct ss_exposed_span){process, begin_ns, end_ns});
+    }
+}
+
+/* What of each collective no operator covers; both are sorted. */
+static void subtract(struct ss_exposed_communication *exposed, const struct spans *collectives,
+                     const struct spans *operators)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < collectives->count; i++) {
+        const struct ss_exposed_span *whole = &collectives->data[i];
+        uint64_t from_ns = whole->begin_ns;
+        while (at < operators->count && (operators->data[at].process < whole->process ||
+                                         (operators->data[at].process == whole->process &&
+                                          operators->data[at].end_ns <= whole->begin_ns))) {
+            at++;
+        }
+        for (size_t j = at; j < operators->count; j++) {
+            const struct ss_exposed_span *busy = &operators->data[j];
+            if (busy->process != whole->process || busy->begin_ns >= whole->end_ns) {
+                break;
+            }
+            add(exposed, whole->process, from_ns, busy->begin_ns);
+            from_ns = busy->end_ns > from_ns ? busy->end_ns : from_ns;
+        }
+        add(exposed, whole->process, from_ns, whole->end_ns);
+    }
+}
+
+void ss_exposed_communication_init(struct ss_exposed_communication *exposed,
+                                   const struct ss_selection *selection)
+{
+    struct spans collectives = {0}, operators = {0};
+    *exposed = (struct ss_exposed_communication){0};
+    collect_collectives(selection, &collectives);
+    if (collectives.count > 0) {
+        collect_operators(selection, &operators);
+        unite(&collectives);
+        unite(&operators);
+        subtract(exposed, &collectives, &operators);
+    }
+    ss_vec_fini(&collectives);
+    ss_vec_fini(&operators);
+}
+
+void ss_exposed_communication_fini(struct ss_exposed_communication *exposed)
+{
+    ss_vec_fini(&exposed->spans);
+}
