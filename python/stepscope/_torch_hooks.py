@@ -53,6 +53,7 @@ class _State:
     unproven_eval = False
     loader = None            # what was told of the last one
     cuda = False
+    threads = None
     modules = {}             # id: weak reference
 
 
@@ -107,10 +108,19 @@ def _count_memory():
             _count(counter, stats[key]["all"][which])
 
 
+def _tell_threads():
+    """A program sets them when it likes."""
+    threads = torch.get_num_threads()
+    if threads != _state.threads:
+        _state.threads = threads
+        _fact("torch.threads", threads)
+
+
 def _end_of_step():
     _state.updates += 1
     _step()
     _look_for_late_modules()
+    _tell_threads()
     if _recording():
         _count_memory()
     _Flops.end_of_step()
@@ -549,7 +559,7 @@ def _hook_main():
     how = _wanted.get("operators", "auto")
     why_not = "off" if how == "off" else _record_operators(how == "all")
     _fact_text("torch.operators", why_not or "callback")
-    _fact("torch.threads", torch.get_num_threads())
+    _tell_threads()
     _fact("torch.interop_threads", torch.get_num_interop_threads())
 
 

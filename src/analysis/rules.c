@@ -16,6 +16,13 @@ static void add(struct ss_advice *advice, const char *what, enum ss_evidence_uni
     }
 }
 
+/* What is not in every step. */
+static void set_spread_cost(struct ss_advice *advice, uint64_t cost_ns)
+{
+    advice->cost_ns = advice->recoverable_ns = cost_ns;
+    advice->is_spread = true;
+}
+
 static void set_cost(struct ss_advice *advice, uint64_t cost_ns, uint64_t recoverable_ns)
 {
     advice->cost_ns = cost_ns;
@@ -181,30 +188,38 @@ static bool host_sync(const struct ss_training_facts *facts, struct ss_advice *a
         advice->headline = "waits for kernels, unknown ones, to read values of tensors";
     }
     set_cost(advice, ns, ns);
-    set_line(advice, &facts->samples.reads, "such lines");
+    set_line(advice, &facts->samples.reads, "the samples in such lines");
     add(advice, "reads a step", SS_EVIDENCE_COUNT, facts->reads);
     return facts->reads >= 1 || facts->uses_cuda;
 }
 
+static uint64_t median_of(const struct ss_training_facts *facts, const char *phase)
+{
+    const struct ss_step_phase *row = ss_training_phase(facts, phase);
+    return row != NULL ? row->p50_ns : 0;
+}
+
+/* By medians: on a busy machine the means tell of the machine. */
 static bool tiny_batches(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    uint64_t compute_ns = ss_training_phase_ns(facts, "forward") +
-                          ss_training_phase_ns(facts, "backward") +
-                          ss_training_phase_ns(facts, "optimizer");
-    uint64_t outside_ns = compute_ns > facts->operators_ns ? compute_ns - facts->operators_ns : 0;
+    uint64_t compute_ns =
+        median_of(facts, "forward") + median_of(facts, "backward") + median_of(facts, "optimizer");
+    uint64_t long_ns = facts->long_operators_ns;
+    uint64_t outside_ns = compute_ns > long_ns ? compute_ns - long_ns : 0;
     set_cost(advice, outside_ns, outside_ns);
     add(advice, "operators a step", SS_EVIDENCE_COUNT, (double)facts->operators);
+    add(advice, "time in all of them", SS_EVIDENCE_NS, (double)facts->operators_ns);
     add(advice, "median operator", SS_EVIDENCE_NS, (double)facts->operator_p50_ns);
     if (facts->batch_size > 0) {
         add(advice, "samples in a batch", SS_EVIDENCE_COUNT, (double)facts->batch_size);
     }
-    return knows_compute(facts) && facts->operators >= 50 && facts->operator_p50_ns < 30000 &&
-           2 * outside_ns > compute_ns;
+    return knows_compute(facts) && facts->operators >= 50 &&
+           facts->operator_p50_ns < SS_TINY_OPERATOR_NS && 2 * outside_ns > compute_ns;
 }
 
 static bool recompilation(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    set_cost(advice, facts->late_compile_ns, facts->late_compile_ns);
+    set_spread_cost(advice, facts->late_compile_ns);
     add(advice, "compiled after the third step", SS_EVIDENCE_COUNT, (double)facts->late_compiles);
     add(advice, "in steps", SS_EVIDENCE_COUNT, (double)facts->late_compile_steps);
     return facts->late_compile_steps >= 2;
@@ -234,14 +249,14 @@ static bool oversubscription(const struct ss_training_facts *facts, struct ss_ad
 
 static bool gc_pauses(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    set_cost(advice, facts->collections_ns, facts->collections_ns);
+    set_spread_cost(advice, facts->collections_ns);
     add(advice, "collections", SS_EVIDENCE_COUNT, (double)facts->collections);
     return facts->collections > 1;
 }
 
 static bool checkpoint_stalls(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    set_cost(advice, facts->saves_ns, facts->saves_ns);
+    set_spread_cost(advice, facts->saves_ns);
     set_phase_line(advice, facts, "checkpoint", "that time");
     add(advice, "checkpoints", SS_EVIDENCE_COUNT, (double)facts->saves);
     return facts->saves > 1;
@@ -329,8 +344,8 @@ void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts 
     for (size_t i = 0; ss_rules[i].id != NULL && verdict->judged; i++) {
         struct ss_advice advice = {.rule = &ss_rules[i], .headline = ss_rules[i].headline};
         bool fires = evaluations[i](facts, &advice);
-        advice.percent =
-            100 * (double)advice.cost_ns / (double)(facts->step_ns > 0 ? facts->step_ns : 1);
+        uint64_t of_ns = advice.is_spread ? facts->spread_ns : facts->step_ns;
+        advice.percent = 100 * (double)advice.cost_ns / (double)(of_ns > 0 ? of_ns : 1);
         if (fires && is_worth_it(&advice)) {
             ss_vec_push(&verdict->advice, advice);
         }

@@ -30,17 +30,31 @@ static const char *value_of(const struct ss_model *model, const struct ss_model_
     return same ? text + length + 3 : NULL;
 }
 
-/* The first that a trainer told; NULL: none. */
+/* Whether a trainer descends from it. */
+static bool is_above_trainer(const struct ss_training_facts *facts, uint32_t process)
+{
+    uint32_t trainer = facts->steps->steps.count > 0 ? facts->steps->steps.data[0].process : 0;
+    while (trainer != 0 && trainer != process) {
+        trainer = facts->model->processes.data[trainer].parent;
+    }
+    return trainer != 0;
+}
+
+/* What a trainer told last, else what the process that it was forked from did; NULL: none. */
 static const char *fact_text(const struct ss_training_facts *facts, const char *key)
 {
-    for (size_t i = 0; i < facts->model->notes.count; i++) {
+    const char *above = NULL;
+    for (size_t i = facts->model->notes.count; i-- > 0;) {
         const struct ss_model_note *note = &facts->model->notes.data[i];
         const char *text = value_of(facts->model, note, key);
         if (text != NULL && ss_training_has_steps(facts, note->process)) {
             return text;
         }
+        if (text != NULL && above == NULL && is_above_trainer(facts, note->process)) {
+            above = text;
+        }
     }
-    return NULL;
+    return above;
 }
 
 static int64_t fact_number(const struct ss_training_facts *facts, const char *key)
@@ -155,11 +169,13 @@ struct span {
     uint64_t before_ns;        /* of usual steps of its process */
     uint64_t first_forward_ns; /* or its end */
     size_t number;             /* in its process */
+    bool has_operators;
+    uint64_t long_operators_ns;
 };
 
 struct part {
     uint32_t process;
-    bool is_forward;
+    bool is_forward, is_compile;
     uint64_t begin_ns, end_ns;
 };
 
@@ -174,6 +190,7 @@ struct looking {
     struct ss_vec_of(uint64_t) operator_ns;
     bool *reads_value; /* by name of the model */
     uint64_t all_after_third, all_but_warm_up;
+    uint64_t before_forward_operators_ns, before_forward_collections_ns;
 };
 
 static int compare_parts(const void *left, const void *right)
@@ -197,11 +214,12 @@ static void collect_parts(struct looking *looking, const struct ss_selection *se
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
         if (track->kind == SS_TRACK_PHASES && ss_selection_has_track(selection, range->track)) {
-            ss_vec_push(&looking->parts,
-                        (struct part){.process = track->process,
-                                      .is_forward = strcmp(name_of(model, range), "forward") == 0,
-                                      .begin_ns = range->begin_ns,
-                                      .end_ns = range->end_ns});
+            const char *name = name_of(model, range);
+            ss_vec_push(&looking->parts, (struct part){.process = track->process,
+                                                       .is_forward = strcmp(name, "forward") == 0,
+                                                       .is_compile = strcmp(name, "compile") == 0,
+                                                       .begin_ns = range->begin_ns,
+                                                       .end_ns = range->end_ns});
         }
     }
     if (looking->parts.count > 0) {
@@ -249,11 +267,18 @@ static uint64_t look_before_forward(const struct looking *looking, struct span *
     return 0; /* no forward to be before */
 }
 
-static bool is_in_phase(const struct looking *looking, uint32_t process, uint64_t time_ns)
+/* The phase that was under way then; NULL: none. */
+static const struct part *part_at(const struct looking *looking, uint32_t process, uint64_t time_ns)
 {
     size_t next = part_from(looking, process, time_ns + 1);
     const struct part *part = next > 0 ? &looking->parts.data[next - 1] : NULL;
-    return part != NULL && part->process == process && time_ns < part->end_ns;
+    return part != NULL && part->process == process && time_ns < part->end_ns ? part : NULL;
+}
+
+static bool is_before_forward(const struct looking *looking, const struct span *span,
+                              uint64_t time_ns)
+{
+    return time_ns < span->first_forward_ns && part_at(looking, span->process, time_ns) == NULL;
 }
 
 static void list_spans(struct looking *looking)
@@ -336,8 +361,7 @@ bool ss_training_has_steps(const struct ss_training_facts *facts, uint32_t proce
     return low < facts->steps->steps.count && facts->steps->steps.data[low].process == process;
 }
 
-/* The process itself, or the one above it that has steps; 0: none. */
-static uint32_t trainer_of(const struct ss_training_facts *facts, uint32_t process)
+uint32_t ss_training_trainer(const struct ss_training_facts *facts, uint32_t process)
 {
     while (process != 0 && !ss_training_has_steps(facts, process)) {
         process = facts->model->processes.data[process].parent;
@@ -401,13 +425,15 @@ static void take_operator(struct looking *looking, struct operators *of,
     if (span != NULL) {
         uint64_t end_ns = range->end_ns < span->end_ns ? range->end_ns : span->end_ns;
         uint64_t ns = end_ns - range->begin_ns;
+        struct span *counted = &looking->spans[span - looking->spans];
+        facts->operator_steps += !counted->has_operators;
+        counted->has_operators = true;
         facts->operators++;
         facts->operators_ns += ns;
+        counted->long_operators_ns += ns >= SS_TINY_OPERATOR_NS ? ns : 0;
         ss_vec_push(&looking->operator_ns, ns);
-        if (range->begin_ns < span->first_forward_ns &&
-            !is_in_phase(looking, of->process, range->begin_ns)) {
-            facts->before_forward_ns -=
-                ns < facts->before_forward_ns ? ns : facts->before_forward_ns;
+        if (is_before_forward(looking, span, range->begin_ns)) {
+            looking->before_forward_operators_ns += ns;
         }
         if (looking->reads_value[name]) {
             take_read(facts, of, range->begin_ns, end_ns);
@@ -460,7 +486,7 @@ static void take_data(struct looking *looking, uint32_t process, const struct ss
     struct ss_training_facts *facts = looking->facts;
     const char *name = name_of(looking->model, range);
     bool is_fetch = strcmp(name, "fetch") == 0, is_collate = strcmp(name, "collate") == 0;
-    uint32_t trainer = trainer_of(facts, process);
+    uint32_t trainer = ss_training_trainer(facts, process);
     int64_t ready;
     if (trainer != process) {
         if (trainer != 0 && (is_fetch || is_collate)) {
@@ -480,6 +506,21 @@ static void take_data(struct looking *looking, uint32_t process, const struct ss
 }
 
 /* --- what interrupts ------------------------------------------------------------------------- */
+
+static void take_collection(struct looking *looking, const struct span *span,
+                            const struct ss_model_range *range)
+{
+    const struct part *part = part_at(looking, span->process, range->begin_ns);
+    bool counts = span->kind == SS_STEP_USUAL || span->kind == SS_STEP_OUTLIER;
+    if (!counts || (part != NULL && part->is_compile)) {
+        return;
+    }
+    looking->facts->collections++;
+    looking->facts->collections_ns += range->end_ns - range->begin_ns;
+    if (span->kind == SS_STEP_USUAL && is_before_forward(looking, span, range->begin_ns)) {
+        looking->before_forward_collections_ns += range->end_ns - range->begin_ns;
+    }
+}
 
 static void take_interruption(struct looking *looking, const char *domain, uint32_t process,
                               bool is_main, const struct ss_model_range *range, uint32_t *last_step)
@@ -505,14 +546,21 @@ static void take_interruption(struct looking *looking, const char *domain, uint3
     } else if (strcmp(domain, "torch.checkpoint") == 0 && is_main) {
         facts->saves++;
         facts->saves_ns += ns;
-    } else if (strcmp(domain, "python.gc") == 0 && in_step && is_main &&
-               (span->kind == SS_STEP_USUAL || span->kind == SS_STEP_OUTLIER)) {
-        facts->collections++;
-        facts->collections_ns += ns;
+    } else if (strcmp(domain, "python.gc") == 0 && in_step && is_main) {
+        take_collection(looking, span, range);
     }
 }
 
 /* --- all ranges ------------------------------------------------------------------------------ */
+
+/* Workers belong to their trainer, whatever names were asked for. */
+static bool is_wanted(const struct ss_training_facts *facts, const struct ss_selection *selection,
+                      uint32_t track, uint32_t process)
+{
+    uint32_t trainer = ss_training_trainer(facts, process);
+    return trainer == process ? ss_selection_has_track(selection, track)
+                              : trainer != 0 && selection->processes[trainer];
+}
 
 static void take_ranges(struct looking *looking, const struct ss_selection *selection,
                         struct fetches *workers)
@@ -523,12 +571,12 @@ static void take_ranges(struct looking *looking, const struct ss_selection *sele
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
-        if (track->kind != SS_TRACK_RANGES || (range->flags & SS_RANGE_OUTSIDE) != 0 ||
-            !ss_selection_has_track(selection, range->track)) {
-            continue;
-        }
         const struct ss_model_thread *thread = &model->threads.data[track->thread];
         uint32_t process = track->thread != 0 ? thread->process : track->process;
+        if (track->kind != SS_TRACK_RANGES || (range->flags & SS_RANGE_OUTSIDE) != 0 ||
+            !is_wanted(looking->facts, selection, range->track, process)) {
+            continue;
+        }
         const char *domain = ss_model_text(model, track->name);
         if (range->track != of.track) {
             of = (struct operators){.track = range->track,
@@ -551,6 +599,24 @@ static uint64_t per(uint64_t sum, uint64_t count)
     return count > 0 ? sum / count : 0;
 }
 
+/* A busy machine makes an operator long now and then: the mean would tell of the machine. */
+static uint64_t median_of_long_operators(struct looking *looking)
+{
+    size_t count = 0;
+    ss_vec_clear(&looking->operator_ns);
+    for (size_t i = 0; i < looking->span_count; i++) {
+        if (looking->spans[i].has_operators) {
+            ss_vec_push(&looking->operator_ns, looking->spans[i].long_operators_ns);
+            count++;
+        }
+    }
+    if (count == 0) {
+        return 0;
+    }
+    ss_sort_u64(looking->operator_ns.data, count);
+    return ss_percentile_u64(looking->operator_ns.data, count, 50);
+}
+
 /* From sums to figures per step. */
 static void level(struct looking *looking, const struct fetches *workers)
 {
@@ -561,11 +627,17 @@ static void level(struct looking *looking, const struct fetches *workers)
         ss_sort_u64(looking->operator_ns.data, count);
         facts->operator_p50_ns = ss_percentile_u64(looking->operator_ns.data, count, 50);
     }
-    facts->operators = per(facts->operators, usual);
-    facts->operators_ns = per(facts->operators_ns, usual);
-    facts->reads /= (double)usual;
-    facts->reads_ns = per(facts->reads_ns, usual);
+    uint64_t steps = facts->operator_steps;
+    facts->operators = per(facts->operators, steps);
+    facts->operators_ns = per(facts->operators_ns, steps);
+    facts->long_operators_ns = median_of_long_operators(looking);
+    facts->reads /= steps > 0 ? (double)steps : 1;
+    facts->reads_ns = per(facts->reads_ns, steps);
     facts->before_forward_ns = per(facts->before_forward_ns, usual);
+    uint64_t accounted_ns = per(looking->before_forward_operators_ns, steps) +
+                            per(looking->before_forward_collections_ns, usual);
+    facts->before_forward_ns -=
+        accounted_ns < facts->before_forward_ns ? accounted_ns : facts->before_forward_ns;
     facts->fetch_ns = per(facts->fetch_ns, usual);
     facts->fetch_collate_ns = per(facts->fetch_collate_ns, usual);
     facts->worker_batch_ns = per(workers->ns, facts->worker_batches);
@@ -581,7 +653,7 @@ static void level(struct looking *looking, const struct fetches *workers)
 
 static void take_all_steps(struct ss_training_facts *facts)
 {
-    uint64_t sum_ns = 0, whole = 0;
+    uint64_t sum_ns = 0, whole = 0, later_ns = 0, later = 0;
     for (size_t i = 0; i < facts->steps->steps.count; i++) {
         const struct ss_step *step = &facts->steps->steps.data[i];
         uint64_t ns = step->end_ns - step->begin_ns;
@@ -589,10 +661,13 @@ static void take_all_steps(struct ss_training_facts *facts)
         if (step->kind != SS_STEP_CUT && ns < UINT64_MAX - sum_ns) {
             sum_ns += ns;
             whole++;
+            later_ns += step->kind != SS_STEP_WARM_UP ? ns : 0;
+            later += step->kind != SS_STEP_WARM_UP;
             facts->first_ns = is_first && ns > facts->first_ns ? ns : facts->first_ns;
         }
     }
     facts->all_mean_ns = per(sum_ns, whole);
+    facts->spread_ns = per(later_ns, later);
 }
 
 /* Mean of CPU/busy, in cores, while steps ran; each value holds until the next. */

@@ -36,12 +36,13 @@ struct ss_training_memory {
     double bytes_per_step; /* the median slope, the first quarter of the steps left out */
     bool grows;            /* steadily, and by more than noise */
 };
-enum { SS_TRAINING_MEMORIES = 4 };
+enum { SS_TRAINING_MEMORIES = 4, SS_TINY_OPERATOR_NS = 30000 };
 
 struct ss_training_facts {
     const struct ss_step_summary *steps;
     const struct ss_model *model;
     uint64_t step_ns;     /* mean */
+    uint64_t spread_ns;   /* mean with outliers, without warm-up: of what is not in every step */
     uint64_t all_mean_ns; /* of all whole steps: with warm-up and outliers */
     uint64_t first_ns;    /* the longest first step of a trainer */
 
@@ -60,18 +61,19 @@ struct ss_training_facts {
     uint64_t worker_batch_ns, worker_collate_ns; /* per batch, in a worker */
     double worker_busy;                          /* share of the steps' time that they fetched in */
 
-    uint64_t operators;    /* per step on the main thread, the outermost ones */
-    uint64_t operators_ns; /* their time per step */
+    /* On the main thread, the outermost ones; means over the steps in which they were recorded. */
+    uint64_t operator_steps, operators, operators_ns;
+    uint64_t long_operators_ns; /* median of the steps: of those with SS_TINY_OPERATOR_NS or more */
     uint64_t operator_p50_ns;
-    double reads;      /* values of tensors read by Python, per step */
-    uint64_t reads_ns; /* per step, with the Python between those in a row */
+    double reads;      /* values of tensors read by Python */
+    uint64_t reads_ns; /* with the Python between those in a row */
 
-    uint64_t before_forward_ns; /* in no phase and no operator, until the first forward */
+    uint64_t before_forward_ns; /* in no phase, operator and collection, until the first forward */
 
     uint64_t late_compiles; /* begun after the third step */
     uint64_t late_compile_steps;
     uint64_t late_compile_ns; /* per step after the third, slow ones too */
-    uint64_t collections;     /* by the garbage collector, in all steps but warm-up */
+    uint64_t collections;     /* of garbage, in all steps but warm-up; not while compiling */
     uint64_t collections_ns;  /* per such step */
     uint64_t saves;           /* until the last step ended */
     uint64_t saves_ns;        /* per step, slow ones too */
@@ -97,5 +99,7 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
 void ss_training_memory_find(struct ss_training_facts *facts, const struct ss_selection *selection);
 /* Whether the process has steps. */
 bool ss_training_has_steps(const struct ss_training_facts *facts, uint32_t process);
+/* The process itself, or the one above it that has steps; 0: none. */
+uint32_t ss_training_trainer(const struct ss_training_facts *facts, uint32_t process);
 
 #endif

@@ -139,14 +139,14 @@ static void take_trainer(struct samples *samples, struct ss_training_samples *fo
     }
 }
 
-/* A worker's child of another kind than fetching has no torch.data either: all below count. */
-static bool is_below_trainer(const struct ss_training_facts *facts, uint32_t process)
+/* Workers belong to their trainer, whatever names were asked for. */
+static bool is_of_worker(const struct ss_training_facts *facts,
+                         const struct ss_selection *selection, const struct ss_model_total *total)
 {
-    process = facts->model->processes.data[process].parent;
-    while (process != 0 && !ss_training_has_steps(facts, process)) {
-        process = facts->model->processes.data[process].parent;
-    }
-    return process != 0;
+    uint32_t process = facts->model->threads.data[total->thread].process;
+    uint32_t trainer = ss_training_trainer(facts, process);
+    return trainer != 0 && trainer != process && selection->processes[trainer] &&
+           facts->workers > 0 && total->state != SS_STATE_SLEEPING;
 }
 
 void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_selection *selection,
@@ -161,13 +161,14 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
-        if (!thread->is_main || !selection->threads[total->thread]) {
+        if (!thread->is_main) {
             continue;
         }
         if (ss_training_has_steps(facts, thread->process)) {
-            take_trainer(&samples, found, &spots, total);
-        } else if (selection->totals[i] && facts->workers > 0 &&
-                   total->state != SS_STATE_SLEEPING && is_below_trainer(facts, thread->process)) {
+            if (selection->threads[total->thread]) {
+                take_trainer(&samples, found, &spots, total);
+            }
+        } else if (is_of_worker(facts, selection, total)) {
             ss_spots_add(&spots, model, WORKERS, total, &found->workers);
         }
     }

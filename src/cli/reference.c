@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/rules.h"
 #include "base/env.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -127,6 +128,34 @@ static void markdown_formats(struct ss_strbuf *out)
     }
 }
 
+static void markdown_rules(struct ss_strbuf *out)
+{
+    ss_strbuf_append_format(
+        out,
+        "\n## Rules\n\nWhat `report` advises a training by. A rule speaks up when what it is about "
+        "costs at least this part of a step, and never below %d %%; without a figure it is no "
+        "matter of time.\n\n"
+        "| rule | says | when | needs | at least | what is recoverable at most |\n"
+        "|---|---|---|---|---|---|\n",
+        SS_RULE_LEAST_PERCENT);
+    for (const struct ss_rule *rule = ss_rules; rule->id != NULL; rule++) {
+        const char *const cells[] = {rule->headline, rule->fires, rule->needs};
+        ss_strbuf_append_format(out, "| `%s`", rule->id);
+        for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+            ss_strbuf_append_text(out, " | ");
+            append_cell(out, cells[i]);
+        }
+        if (rule->least_percent > 0) {
+            ss_strbuf_append_format(out, " | %.0f %%", rule->least_percent);
+        } else {
+            ss_strbuf_append_text(out, " | ");
+        }
+        ss_strbuf_append_text(out, " | ");
+        append_cell(out, rule->estimate);
+        ss_strbuf_append_text(out, " |\n");
+    }
+}
+
 static void markdown_environment(struct ss_strbuf *out)
 {
     ss_strbuf_append_text(out, "\n## Environment\n\n| variable | meaning |\n|---|---|\n");
@@ -205,6 +234,7 @@ void ss_reference_markdown(struct ss_strbuf *out)
         markdown_command(out, ss_commands[i]);
     }
     markdown_formats(out);
+    markdown_rules(out);
     markdown_environment(out);
     markdown_child_environment(out);
     markdown_exit_codes(out);

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on trainings that have one fault each (tests/workloads/faults), and on one without."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+FAULTS = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "faults"
+pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# Fault: the rules of which one is named first. What has two has two faults, by its nature.
+RULES = {"no_workers": {"no-workers"},
+         "few_workers": {"few-workers", "slow-workers"},  # a machine of two cores has none left
+         "slow_collate": {"slow-collate", "no-workers"},
+         "host_sync": {"host-sync"},
+         "tiny_batches": {"tiny-batches"},
+         "main_thread_data": {"main-thread-data"},
+         "recompilation": {"recompilation"},
+         "gc_pauses": {"gc-pauses"},
+         "checkpoint_stalls": {"checkpoint-stalls"},
+         "oversubscription": {"oversubscription"},
+         "memory_growth": {"memory-growth"},
+         "logging_in_the_loop": {"logging"},
+         "warm_up": {"warm-up"}}
+# With less than this of a core, what the rules see is the machine, not the program.
+LEAST_CORES = 0.6
+
+
+@pytest.fixture(scope="module")
+def recording(stepscope, tmp_path_factory):
+    """All programs after another, each in a process of its own; what they say of themselves."""
+    trace = tmp_path_factory.mktemp("verdict") / "faults.pftrace"
+    done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, FAULTS, "clean",
+                     *RULES)
+    return trace, json.loads(done.stdout.splitlines()[-1])
+
+
+def training_of(stepscope, recording, name):
+    trace, told = recording
+    if told[name]["cores"] < LEAST_CORES:
+        pytest.skip(f"the machine is busy: the program had {told[name]['cores']:.2f} of a core")
+    document = json.loads(stepscope("report", "-f", "json", "--process", told[name]["pid"],
+                                    trace).stdout)
+    assert document["training"]["judged"]
+    return document["training"]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_fault_is_named(stepscope, recording, name):
+    advice = training_of(stepscope, recording, name)["advice"]
+    rules = [one["rule"] for one in advice]
+    assert rules and rules[0] in RULES[name], rules
+    if name == "slow_collate":
+        assert set(rules) >= RULES[name]
+    for one in advice:
+        assert one["fix"] and one["headline"] and one["evidence"]
+        assert 0 <= one["recoverable_ns"] <= one["cost_ns"]
+
+
+def test_the_line_behind_it_is_named(stepscope, recording):
+    for name, function in (("no_workers", "Slow.__getitem__"), ("main_thread_data", "augment")):
+        advice = training_of(stepscope, recording, name)["advice"][0]
+        line = advice["line"]
+        assert line["path"].endswith(name + ".py") and line["function"].endswith(function.split(".")[-1])
+        assert line["percent"] > 50
+
+
+def test_a_clean_program_has_no_fault(stepscope, recording):
+    training = training_of(stepscope, recording, "clean")
+    assert training["advice"] == []
+    assert [row["memory"] for row in training["memory"]] == ["memory rss"]
+
+
+def test_the_report_answers_in_order(stepscope, recording):
+    """The step, what to do about it, the series, tables, memory; how far to trust it at its end."""
+    trace, told = recording
+    text = stepscope("report", "--process", told["no_workers"]["pid"], trace).stdout
+    order = ["A step takes ", "  → ", "step by step", "Hottest lines", "\nMemory\n", "\nRecorded ",
+             "\nNext\n"]
+    places = [text.index(word) for word in order]
+    assert places == sorted(places)
+    clean = stepscope("report", "--process", told["clean"]["pid"], trace).stdout
+    assert "no rule found anything" in clean or "  → " in clean
