@@ -13,6 +13,7 @@ finds nothing of ours behind it."""
 import functools
 import gc
 import inspect
+import re
 import sys
 import weakref
 
@@ -118,12 +119,13 @@ def _tell_threads():
 
 def _end_of_step():
     _state.updates += 1
+    _Flops.begin()
     _step()
     _look_for_late_modules()
     _tell_threads()
     if _recording():
         _count_memory()
-    _Flops.end_of_step()
+    _Flops.end()
 
 
 def _is_boundary(optimizer):
@@ -460,20 +462,38 @@ def _record_operators(in_all_steps):
 
 
 class _Flops:
-    """Counted over a few steps, behind those that warm up and while operators are recorded."""
+    """Counted over a few steps, behind those that warm up and while operators are recorded: a little
+    longer than from the first one's begin to the last one's end."""
     first, steps = 2, 3
-    counted = -1  # steps; -1: not begun, None: no more
+    left = None  # steps; None: not begun, 0: no more
 
     @classmethod
-    def end_of_step(cls):
-        if cls.counted is None or _state.updates < cls.first or not _recording():
-            return
-        cls.counted += 1
-        if cls.counted == 0:
+    def begin(cls):
+        if cls.left is None and _state.updates >= cls.first and _recording():
+            cls.left = cls.steps + 1
             _fact_text("torch.flops", _count_flops(True) or "counted")
-        elif cls.counted >= cls.steps:
-            _count_flops(False)
-            cls.counted = None
+            _try(_tell_device)
+
+    @classmethod
+    def end(cls):
+        if cls.left:
+            cls.left -= 1
+            if cls.left == 0:
+                _count_flops(False)
+
+
+def _tell_device():
+    """What computes, for the peak that it could reach."""
+    if torch.cuda.is_initialized():
+        _fact_text("torch.device", torch.cuda.get_device_name())
+        return
+    shown = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
+    if shown:
+        _fact_text("cpu.capability", shown.group(1))
+    with open("/proc/cpuinfo") as file:
+        shown = re.search(r"cpu MHz\s*:\s*([0-9]+)", file.read())
+    if shown:
+        _fact("cpu.mhz", int(shown.group(1)))
 
 
 # --- what comes later, if at all ------------------------------------------------------------------
@@ -585,7 +605,7 @@ _depth = int(_wanted.get("depth", "2"))
 _state.optimizer_wanted = _wanted.get("optimizer")
 _set_module_depth(_depth)
 if _wanted.get("flops") == "0":
-    _Flops.counted = None
+    _Flops.left = 0
 for _one in (_hook_main, _hook_loaders, _hook_optimizers, _hook_scalers, _hook_modules,
              _hook_functions):
     _try(_one)

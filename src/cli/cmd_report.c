@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analysis/counters.h"
+#include "analysis/flops.h"
 #include "analysis/hotspots.h"
 #include "analysis/leaf.h"
 #include "analysis/line_times.h"
@@ -41,18 +42,20 @@ enum report_by {
     BY_PHASE,
     BY_OPERATOR,
     BY_MODULE,
-    BY_WORKER
+    BY_WORKER,
+    BY_FLOPS
 };
 
 static const char *const by_names[] = {
     "leaf",      "function",     "line", "file",  "thread", "process", "tree",   "range", "counter",
-    "line-time", "sample-range", "step", "phase", "op",     "module",  "worker", NULL};
+    "line-time", "sample-range", "step", "phase", "op",     "module",  "worker", "flops", NULL};
 
 static const struct ss_option options[] = {
     {"by", 0, "WHAT",
      "leaf, function, line, file, thread, process or tree; range, counter, line-time (of functions "
      "that stepscope.lines timed) or sample-range (where, by range, the samples fell); step or "
-     "phase; op, module or worker (who loads data, and who waits for it) of PyTorch; without it "
+     "phase; op, module, worker (who loads data, and who waits for it) or flops of PyTorch; "
+     "without "
      "how a step's time goes, and the hottest functions "
      "and lines",
      "Table", false},
@@ -240,7 +243,7 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
 
 static bool is_of_steps(int by)
 {
-    return by == BY_STEP || by == BY_PHASE || by == BY_WORKER;
+    return by == BY_STEP || by == BY_PHASE || by == BY_WORKER || by == BY_FLOPS;
 }
 
 static bool is_of_tracks(int by)
@@ -321,6 +324,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     bool of_training = is_of_training(request->by);
     request->reading.load.only_tracks = request->by == BY_OVERVIEW ? ss_training_tracks
                                         : request->by == BY_WORKER ? ss_loader_tracks
+                                        : request->by == BY_FLOPS  ? ss_flops_tracks
                                         : is_of_steps(request->by) ? of_steps
                                         : is_of_calls(request->by)
                                             ? ss_report_operators_tracks(&request->operators)
@@ -428,6 +432,9 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
         ss_steps_table(training, selection, &steps, &tables[0]);
     } else if (request->by == BY_PHASE) {
         ss_phases_table(training, selection, &tables[0]);
+    } else if (request->by == BY_FLOPS) {
+        ss_flops_table(selection, training, request->has_max_rows ? request->max_rows : 0,
+                       &tables[0]);
     } else if (request->by == BY_WORKER) {
         ss_workers_table(selection, training, request->has_max_rows ? request->max_rows : 0,
                          &tables[0]);

@@ -20,6 +20,11 @@ bool ss_report_is_of_calls(const struct ss_table *table);
 enum ss_status ss_report_text_calls(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
                                     struct ss_error *err);
+/* Floating-point operations of a step. */
+bool ss_report_is_of_flops(const struct ss_table *table);
+enum ss_status ss_report_text_flops(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err);
 /* A bar of ten columns for 100 %. */
 void ss_report_put_bar(struct ss_text_table *table, size_t column, double percent,
                        const char *colour);

@@ -393,6 +393,8 @@ static enum ss_status print_table(const struct ss_table *table, const struct ss_
         SS_TRY(print_leaves(table, style, out, err));
     } else if (ss_report_is_of_calls(table)) {
         SS_TRY(ss_report_text_calls(table, style, out, err));
+    } else if (ss_report_is_of_flops(table)) {
+        SS_TRY(ss_report_text_flops(table, style, out, err));
     } else if (ss_report_is_of_steps(table)) {
         SS_TRY(ss_report_text_steps(table, style, out, err));
     } else if (ss_report_is_of_workers(table)) {

@@ -12,14 +12,19 @@
 bool ss_report_is_of_tracks(const struct ss_table *table)
 {
     return strcmp(table->name, "range") == 0 || strcmp(table->name, "counter") == 0 ||
-           strcmp(table->name, "line-time") == 0 || ss_report_is_of_steps(table) ||
-           ss_report_is_of_calls(table) || ss_report_is_of_workers(table);
+           strcmp(table->name, "line-time") == 0 || ss_report_is_of_flops(table) ||
+           ss_report_is_of_steps(table) || ss_report_is_of_calls(table) ||
+           ss_report_is_of_workers(table);
 }
 
 const char *ss_report_empty_text(const struct ss_table *table)
 {
     if (strcmp(table->name, "line-time") == 0) {
         return "no times of lines: the program called stepscope.lines() on no function that ran";
+    }
+    if (ss_report_is_of_flops(table)) {
+        return "no FLOPs: they are counted in the third to fifth step of a PyTorch training whose "
+               "operators are recorded (stepscope info)";
     }
     if (ss_report_is_of_calls(table)) {
         return strcmp(table->name, "module") == 0

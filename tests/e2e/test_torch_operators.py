@@ -27,13 +27,18 @@ def torch_python(request):
 
 @pytest.fixture(scope="module")
 def recording(stepscope, torch_python, tmp_path_factory):
-    """What the program says, and the recording's ranges and marks."""
+    """What the program says, and the recording's ranges, marks and facts."""
     folder = tmp_path_factory.mktemp("operators")
-    return record(stepscope, torch_python, folder)
+    return record(stepscope, torch_python, folder / "t.pftrace")
 
 
-def record(stepscope, python, folder, *arguments):
-    trace, chrome = folder / "t.pftrace", folder / "t.json"
+@pytest.fixture(scope="module")
+def trace(recording):
+    return recording[2]["path"]
+
+
+def record(stepscope, python, trace, *arguments):
+    chrome = trace.with_suffix(".json")
     done = stepscope("record", "-q", "--operators", "all", "-o", trace, "--", python, "-W", "ignore", WORKLOAD,
                      *arguments)
     assert done.returncode == 0, done.stderr
@@ -47,9 +52,9 @@ def record(stepscope, python, folder, *arguments):
 def facts(stepscope, trace):
     done = stepscope("info", "--format", "json", trace)
     assert done.returncode == 0, done.stderr
-    return dict(note["text"].split(" = ", 1)
-                for note in json.loads(done.stdout)["files"][0]["notes"]
-                if note["kind"] == "fact" and " = " in note["text"])
+    return dict((note["text"].split(" = ", 1)
+                 for note in json.loads(done.stdout)["files"][0]["notes"]
+                 if note["kind"] == "fact" and " = " in note["text"]), path=trace)
 
 
 def test_the_running_libtorch_is_tried_and_taken(recording):
@@ -96,9 +101,24 @@ def test_flops_are_those_of_the_shapes(recording):
     assert counted == {name: count * COUNTED_STEPS for name, count in said["flops"].items()}
 
 
+def test_a_report_tells_flops_of_a_step(stepscope, recording, trace):
+    said, _, _ = recording
+    done = stepscope("report", "--by", "flops", "--format", "json", trace)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["tables"][0]["rows"]
+    step, = [row for row in rows if row["kind"] == "step"]
+    modules = {row["name"]: row["flops_per_step"] for row in rows if row["kind"] == "module"}
+    assert step["counted_steps"] == COUNTED_STEPS
+    if said["flops"]:
+        assert step["flops_per_step"] == sum(said["flops"].values())
+    assert modules["Net"] == step["flops_per_step"]
+    assert modules["narrow (Conv2d)"] == 2 * 21600  # its input has no gradient
+    assert modules["out (Linear)"] == 3 * 2 * 2 * 16 * 2
+
+
 def test_an_unknown_libtorch_is_left_alone(stepscope, tmp_path):
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    said, events, told = record(stepscope, sys.executable, tmp_path, "--as", "2.99.0")
+    said, events, told = record(stepscope, sys.executable, tmp_path / "t.pftrace", "--as", "2.99.0")
     assert said["version"] == "2.99.0"
     assert told["torch.operators"].startswith("torch 2.99.0 is none that is known")
     assert told["torch.steps"] == "optimizer SGD"

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Floating-point operations, for people. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/flops.h"
+#include "view/report_tables.h"
+#include "view/text_cell.h"
+
+bool ss_report_is_of_flops(const struct ss_table *table)
+{
+    return strcmp(table->name, "flops") == 0;
+}
+
+enum {
+    SHOW_COUNT,
+    SHOW_SHARE,
+    SHOW_BAR,
+    SHOW_CALLS,
+    SHOW_TIME,
+    SHOW_RATE,
+    SHOW_NAME,
+    SHOW_COLUMNS
+};
+enum { TEXT_BYTES = 64 };
+
+/* "1.23 TFLOP" */
+static void format_flops(double flops, const char *unit, char text[TEXT_BYTES])
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+    size_t i = 0;
+    while (flops >= 999.5 && i + 1 < sizeof prefixes / sizeof *prefixes) {
+        flops /= 1000;
+        i++;
+    }
+    int decimals = i == 0 || flops >= 99.5 ? 0 : flops >= 9.95 ? 1 : 2;
+    snprintf(text, TEXT_BYTES, "%.*f %s%s", decimals, flops, prefixes[i], unit);
+}
+
+static void put_duration(struct ss_text_table *table, const struct ss_cell *cell)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, TEXT_BYTES);
+    ss_text_append_duration(&text, (uint64_t)cell->integer);
+    ss_text_table_put(table, SHOW_TIME, (struct ss_strview){text.data, text.length}, NULL);
+    ss_strbuf_fini(&text);
+}
+
+static void put_row(struct ss_text_table *table, const struct ss_cell *cells)
+{
+    char text[TEXT_BYTES];
+    double calls = cells[SS_FLOPS_CALLS].real, percent = cells[SS_FLOPS_PERCENT].real;
+    ss_text_table_add_row(table, NULL);
+    format_flops(cells[SS_FLOPS_COUNT].real, "FLOP", text);
+    ss_text_table_putf(table, SHOW_COUNT, NULL, "%s", text);
+    ss_text_table_putf(table, SHOW_SHARE, NULL, "%.1f%%", percent);
+    ss_report_put_bar(table, SHOW_BAR, percent, NULL);
+    ss_text_table_putf(table, SHOW_CALLS, NULL, "%.*f", calls == floor(calls) ? 0 : 1, calls);
+    if (cells[SS_FLOPS_TIME].type == SS_CELL_INTEGER) {
+        put_duration(table, &cells[SS_FLOPS_TIME]);
+        format_flops(cells[SS_FLOPS_RATE].real, "FLOP/s", text);
+        ss_text_table_putf(table, SHOW_RATE, NULL, "%s", text);
+    }
+    bool has_name = cells[SS_FLOPS_NAME].type == SS_CELL_TEXT;
+    ss_text_table_put(table, SHOW_NAME,
+                      has_name ? cells[SS_FLOPS_NAME].text : ss_strview_of("(step)"), NULL);
+}
+
+/* "12 % of the 3.2 TFLOP/s of …"; more than all of it is no measurement. */
+static void print_peak(const struct ss_cell *cells, FILE *out)
+{
+    char text[TEXT_BYTES];
+    if (cells[SS_FLOPS_PEAK].type != SS_CELL_REAL) {
+        fprintf(out, "The peak of this device is not known: no utilisation is told.\n");
+        return;
+    }
+    double percent = cells[SS_FLOPS_PEAK_PERCENT].real;
+    format_flops(cells[SS_FLOPS_PEAK].real, "FLOP/s", text);
+    fprintf(out, "Model FLOPs utilisation %.3g %% of %s (%.*s).\n", percent, text,
+            (int)cells[SS_FLOPS_PEAK_OF].text.length, cells[SS_FLOPS_PEAK_OF].text.data);
+    if (percent > 100) {
+        fprintf(out, "! More than the device's peak: the peak is not that of this device or number "
+                     "format, or steps differ from those counted.\n");
+    }
+}
+
+enum ss_status ss_report_text_flops(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err)
+{
+    static const struct ss_text_column columns[SHOW_COLUMNS] = {
+        [SHOW_COUNT] = {.title = "per step", .right = true},
+        [SHOW_SHARE] = {.title = "", .right = true},
+        [SHOW_BAR] = {.title = "", .drops = true},
+        [SHOW_CALLS] = {.title = "calls", .right = true},
+        [SHOW_TIME] = {.title = "time", .right = true},
+        [SHOW_RATE] = {.title = "rate", .right = true},
+        [SHOW_NAME] = {.title = "operator, module", .least = 16}};
+    struct ss_text_table text;
+    const struct ss_cell *step = ss_table_cell(table, 0, 0);
+    fprintf(out,
+            "Matrix products, convolutions and attention, counted in %" PRId64
+            " steps, backward as it ran; modules with their backward.\n",
+            step[SS_FLOPS_STEPS].integer);
+    print_peak(step, out);
+    ss_text_table_init(&text, columns, SHOW_COLUMNS);
+    for (size_t row = 0; row < table->row_count; row++) {
+        put_row(&text, ss_table_cell(table, row, 0));
+    }
+    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
+    ss_text_table_fini(&text);
+    return status;
+}
