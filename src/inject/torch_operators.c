@@ -142,17 +142,17 @@ static void begin_far(const struct ss_torch_call *call, uint32_t name)
     }
 }
 
-static bool end_far(const struct ss_torch_call *call)
+/* One that found no place, or began unrecorded, is not there. */
+static void end_far(const struct ss_torch_call *call)
 {
     for (size_t i = 0; i < MOST_FAR; i++) {
         if (atomic_load(&far_ranges[i].call) == call) {
             uint64_t id = atomic_load(&far_ranges[i].id);
             atomic_store(&far_ranges[i].call, NULL);
             ss_event_end(id);
-            return true;
+            return;
         }
     }
-    return false;
 }
 
 static void **on_scope(void **context, const struct ss_torch_call *call)
@@ -171,7 +171,9 @@ static void **on_scope(void **context, const struct ss_torch_call *call)
 
 static void on_scope_end(const struct ss_torch_call *call, void *context)
 {
-    if (!end_far(call)) {
+    if (is_far(ss_torch_library.name_of(call))) {
+        end_far(call);
+    } else {
         on_end(call, context);
     }
 }
