@@ -55,6 +55,7 @@ class _State:
     loader = None            # what was told of the last one
     cuda = False
     threads = None
+    no_operators = ""        # why they are not recorded; "off": they need not be
     modules = {}             # id: weak reference
 
 
@@ -580,6 +581,7 @@ def _hook_main():
     why_not = "off" if how == "off" else _record_operators(how == "all")
     _fact_text("torch.operators", why_not or "callback")
     _tell_threads()
+    _state.no_operators = why_not
     _fact("torch.interop_threads", torch.get_num_interop_threads())
 
 

@@ -363,16 +363,28 @@ static void choose_folder(void)
     }
 }
 
-bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16])
+static bool path_beside(const char *suffix, char path[SS_RING_PATH_BYTES + 16])
 {
     size_t length = state != NULL && state->has_file ? strlen(state->path) : 0;
-    size_t suffix = sizeof SS_RING_FILE_SUFFIX - 1;
-    if (length <= suffix) {
+    size_t own = sizeof SS_RING_FILE_SUFFIX - 1;
+    if (length <= own || strlen(suffix) > own + 16) {
         return false;
     }
-    memcpy(path, state->path, length - suffix);
-    memcpy(path + length - suffix, SS_RING_SEALED_SUFFIX, sizeof SS_RING_SEALED_SUFFIX);
+    memcpy(path, state->path, length - own);
+    memcpy(path + length - own, suffix, strlen(suffix) + 1);
     return true;
+}
+
+bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16])
+{
+    return path_beside(SS_RING_SEALED_SUFFIX, path);
+}
+
+bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16])
+{
+    char suffix[32];
+    snprintf(suffix, sizeof suffix, ".%u" SS_RING_TORCH_SUFFIX, number);
+    return path_beside(suffix, path);
 }
 
 /* Nobody has recorded us: the page that says so goes with us. A recording that has ended left its

@@ -46,6 +46,8 @@ void ss_process_check_heartbeat(void);
 void ss_process_count_dropped(void);
 /* Where the recorder tells us something (ring/sealed.h). false: nowhere. */
 bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16]);
+/* Our file number `number`, from 0, of what torch.profiler saw (source/torch_profile.h). */
+bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16]);
 /* Never 0, never twice; differs between processes. */
 uint64_t ss_process_new_id(void);
 

@@ -152,6 +152,46 @@ static void tell_steps(const char *how)
 }
 
 /* Steps that were found before the first own one never were. */
+/* --- who follows ----------------------------------------------------------------------------- */
+
+static _Atomic(ss_training_follower *) follower;
+
+void ss_training_follow(ss_training_follower *follows)
+{
+    atomic_store_explicit(&follower, follows, memory_order_relaxed);
+}
+
+bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action)
+{
+    follow_fork();
+    *step = steps.step;
+    *window = steps.window;
+    *action = (uint32_t)steps.action;
+    return steps.has_schedule;
+}
+
+static void mark_followed(enum ss_steps_mark mark, int64_t number)
+{
+    ss_training_follower *follows = atomic_load_explicit(&follower, memory_order_relaxed);
+    if (follows != NULL) {
+        follows(true);
+    }
+    mark_step(mark, number, -1, 0);
+    if (follows != NULL) {
+        follows(false);
+    }
+}
+
+/* The schedule may begin a window with an epoch. */
+static void mark_epoch(int64_t number, int64_t length, int64_t resumed_at)
+{
+    mark_step(SS_STEPS_EPOCH, number, length, resumed_at);
+    ss_training_follower *follows = atomic_load_explicit(&follower, memory_order_relaxed);
+    if (follows != NULL) {
+        follows(false);
+    }
+}
+
 static void own_steps(void)
 {
     if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
@@ -174,17 +214,17 @@ void ss_training_step(int64_t number)
 void ss_training_next_step(int64_t number)
 {
     own_steps();
-    mark_step(SS_STEPS_NEXT, number, -1, 0);
+    mark_followed(SS_STEPS_NEXT, number);
 }
 
 void ss_training_epoch(int64_t number)
 {
-    mark_step(SS_STEPS_EPOCH, number, -1, 0);
+    mark_epoch(number, -1, 0);
 }
 
 void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
 {
-    mark_step(SS_STEPS_EPOCH, number, length, resumed_at);
+    mark_epoch(number, length, resumed_at);
 }
 
 /* A window that is open is cut. */
@@ -258,7 +298,7 @@ void ss_automatic_begin(void)
         !atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
         tell_steps("optimizer");
-        mark_step(SS_STEPS_BEGIN, 0, -1, 0);
+        mark_followed(SS_STEPS_BEGIN, 0);
         steps.has_begun = false; /* the program may still say that this is of its first epoch */
     }
 }
@@ -268,7 +308,7 @@ bool ss_automatic_step(void)
     bool counts = !atomic_load_explicit(&has_own_steps, memory_order_relaxed);
     if (counts) {
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
-        mark_step(SS_STEPS_NEXT, -1, -1, 0);
+        mark_followed(SS_STEPS_NEXT, -1);
     }
     return counts;
 }

@@ -84,6 +84,12 @@ static const struct ss_option options[] = {
      "of several optimizers, the one whose updates are the steps, such as AdamW (default: the "
      "first that steps)",
      NULL, false},
+    {"torch-profiler", 0, "[=WHAT]",
+     "run torch.profiler too, for a few steps; WHAT, any of shapes,memory,flops,stacks, is what it "
+     "records besides calls; the program's own torch.profiler comes first",
+     NULL, false},
+    {"torch-profiler-steps", 0, "A:B",
+     "its steps, both included (default: the windows of the schedule, else 5:8)", NULL, false},
     {"full-rings", 0, "WHAT",
      "what happens to annotations that come faster than they are taken: drop the newest (the "
      "default) or overwrite the oldest; either way they are counted",
@@ -444,8 +450,50 @@ static bool take_duration(const struct ss_arguments *arguments, double *seconds)
     return ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, seconds);
 }
 
+/* ",profiler=shapes+flops,profiler_steps=5:8": separators of what is handed down are commas. */
+static bool take_torch_profiler(const struct ss_arguments *arguments, char *text, size_t size)
+{
+    static const char *const known[] = {"shapes", "memory", "flops", "stacks"};
+    const char *what = ss_arguments_get(arguments, "torch-profiler");
+    const char *steps = ss_arguments_get(arguments, "torch-profiler-steps");
+    long long first = 5, last = 8;
+    int end = 0;
+    text[0] = '\0';
+    if (steps != NULL && (sscanf(steps, "%18lld:%18lld%n", &first, &last, &end) != 2 ||
+                          steps[end] != '\0' || first < 0 || last < first)) {
+        ss_cli_usage(arguments,
+                     "--torch-profiler-steps takes two numbers of steps, as 5:8, not \"%s\"",
+                     steps);
+        return false;
+    }
+    if (what == NULL && steps == NULL) {
+        return true;
+    }
+    size_t used = (size_t)snprintf(text, size, ",profiler=");
+    for (const char *word = what; word != NULL && word[0] != '\0';) {
+        size_t length = strcspn(word, ",");
+        size_t i = 0;
+        while (i < 4 && (strncmp(known[i], word, length) != 0 || known[i][length] != '\0')) {
+            i++;
+        }
+        if (i == 4 || used + 64 > size) {
+            ss_cli_usage(arguments,
+                         "--torch-profiler takes any of shapes,memory,flops,stacks, not \"%s\"",
+                         what);
+            return false;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s+", known[i]);
+        word += length + (word[length] == ',');
+    }
+    if (steps != NULL) {
+        snprintf(text + used, size - used, ",profiler_steps=%lld:%lld", first, last);
+    }
+    return true;
+}
+
 static bool take_options(const struct ss_arguments *arguments, struct plan *plan)
 {
+    char profiler[192];
     static const char *const full_rings[] = {"drop", "overwrite", NULL};
     double seconds, host_seconds;
     const char *optimizer = ss_arguments_get(arguments, "step-optimizer");
@@ -460,6 +508,7 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
         !ss_arguments_get_integer(arguments, "module-depth", -1, 1000, 2, &depth) ||
         !ss_arguments_get_choice(arguments, "operators", operators, 0, &which_operators) ||
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
+        !take_torch_profiler(arguments, profiler, sizeof profiler) ||
         !choose_format(arguments, plan)) {
         return false;
     }
@@ -478,9 +527,9 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
     plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
     plan->record.inject = !ss_arguments_has(arguments, "no-inject");
     plan->record.no_torch = ss_arguments_has(arguments, "no-torch");
-    snprintf(plan->torch_text, sizeof plan->torch_text, "depth=%lld,operators=%s%s%s", depth,
+    snprintf(plan->torch_text, sizeof plan->torch_text, "depth=%lld,operators=%s%s%s%s", depth,
              operators[which_operators], optimizer != NULL ? ",optimizer=" : "",
-             optimizer != NULL ? optimizer : "");
+             optimizer != NULL ? optimizer : "", profiler);
     plan->record.torch = plan->torch_text;
     plan->output.quiet = ss_arguments_has(arguments, "quiet");
     plan->record.show_status =

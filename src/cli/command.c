@@ -55,9 +55,12 @@ static void build_getopt(const struct ss_command *command, int count, struct opt
             help_letter_free = help_letter_free && option->short_name != 'h';
         }
         if (option->long_name != NULL) {
+            bool is_flag = option->argument == NULL;
+            bool is_optional = !is_flag && option->argument[0] == '[';
             longs[used++] = (struct option){.name = option->long_name,
-                                            .has_arg = option->argument != NULL ? required_argument
-                                                                                : no_argument,
+                                            .has_arg = is_flag       ? no_argument
+                                                       : is_optional ? optional_argument
+                                                                     : required_argument,
                                             .val = LONG_VALUE + i};
         }
     }
@@ -132,7 +135,7 @@ int ss_arguments_parse(const struct ss_command *command, int argc, char **argv,
         if (row < 0) {
             return bad_option(arguments, '?', argv);
         }
-        arguments->values[row] = command->options[row].argument != NULL ? optarg : "";
+        arguments->values[row] = optarg != NULL ? optarg : "";
         arguments->counts[row]++;
     }
     arguments->dashes_at = arguments->positional_count;

@@ -14,10 +14,11 @@
 struct ss_option {
     const char *long_name; /* without dashes; NULL for a short-only option */
     char short_name;       /* 0: none */
-    const char *argument;  /* its name in help, e.g. "FILE"; NULL: a flag */
-    const char *help;      /* one sentence, no full stop; names units and the default */
-    const char *group;     /* heading in help; NULL: as the row before */
-    bool hidden;           /* accepted, not shown */
+    const char *argument; /* its name in help, e.g. "FILE"; "[=LIST]": may be left out, and then the
+                             value is ""; NULL: a flag */
+    const char *help;     /* one sentence, no full stop; names units and the default */
+    const char *group;    /* heading in help; NULL: as the row before */
+    bool hidden;          /* accepted, not shown */
 };
 
 /* What was given: values[i] belongs to options[i]. */

@@ -57,7 +57,8 @@ static void print_option(FILE *out, const struct ss_option *option)
                          option->short_name != 0 ? ", " : "  ", option->long_name);
     }
     if (option->argument != NULL) {
-        used += snprintf(left + used, sizeof left - (size_t)used, " %s", option->argument);
+        used += snprintf(left + used, sizeof left - (size_t)used, "%s%s",
+                         option->argument[0] == '[' ? "" : " ", option->argument);
     }
     fputs(left, out);
     if (used + 2 > OPTION_COLUMN) {

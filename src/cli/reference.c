@@ -47,11 +47,12 @@ static void markdown_option(struct ss_strbuf *out, const struct ss_option *optio
         ss_strbuf_append_format(out, "`-%c`%s", option->short_name,
                                 option->long_name != NULL ? ", " : "");
     }
+    bool is_optional = option->argument != NULL && option->argument[0] == '[';
     if (option->long_name != NULL) {
-        ss_strbuf_append_format(out, "`--%s`", option->long_name);
+        ss_strbuf_append_format(out, is_optional ? "`--%s" : "`--%s`", option->long_name);
     }
     if (option->argument != NULL) {
-        ss_strbuf_append_text(out, " `");
+        ss_strbuf_append_text(out, is_optional ? "" : " `");
         append_cell(out, option->argument);
         ss_strbuf_append_text(out, "`");
     }
@@ -274,7 +275,7 @@ static void man_option(struct ss_strbuf *out, const struct ss_option *option)
         ss_strbuf_append_text(out, "\\fR");
     }
     if (option->argument != NULL) {
-        ss_strbuf_append_text(out, " \\fI");
+        ss_strbuf_append_text(out, option->argument[0] == '[' ? "\\fI" : " \\fI");
         append_roff(out, option->argument);
         ss_strbuf_append_text(out, "\\fR");
     }

@@ -40,10 +40,12 @@ enum { SS_PYTHON_FASTCALL = 0x80, SS_PYTHON_FILE_INPUT = 257 };
       (ss_python_object *, ss_python_object *, ss_python_object *))                                \
     F(PyEval_GetBuiltins, ss_python_object *, (void))                                              \
     F(PyFloat_AsDouble, double, (ss_python_object *))                                              \
+    F(PyGILState_Check, int, (void))                                                               \
     F(PyImport_GetModuleDict, ss_python_object *, (void))                                          \
     F(PyImport_ImportModule, ss_python_object *, (const char *))                                   \
     F(PyLong_AsLongLong, long long, (ss_python_object *))                                          \
     F(PyLong_FromLongLong, ss_python_object *, (long long))                                        \
+    F(PyObject_CallFunctionObjArgs, ss_python_object *, (ss_python_object *, ...))                 \
     F(PyObject_GetAttrString, ss_python_object *, (ss_python_object *, const char *))              \
     F(PyObject_IsTrue, int, (ss_python_object *))                                                  \
     F(PyObject_Str, ss_python_object *, (ss_python_object *))                                      \

@@ -39,15 +39,9 @@ static void take_exception(char *text, size_t size)
     }
 }
 
-static bool run_text(ss_python_object *globals)
+static bool run_text(const char *text, const char *name, ss_python_object *globals)
 {
-    if (ss_python.PyDict_SetItemString(globals, "__builtins__", ss_python.PyEval_GetBuiltins()) !=
-            0 ||
-        !ss_torch_add_functions(globals)) {
-        return false;
-    }
-    ss_python_object *code =
-        ss_python.Py_CompileString(ss_torch_hooks, "<stepscope torch>", SS_PYTHON_FILE_INPUT);
+    ss_python_object *code = ss_python.Py_CompileString(text, name, SS_PYTHON_FILE_INPUT);
     ss_python_object *result =
         code != NULL ? ss_python.PyEval_EvalCode(code, globals, globals) : NULL;
     bool ran = result != NULL;
@@ -60,13 +54,22 @@ static bool run_text(ss_python_object *globals)
     return ran;
 }
 
+static bool run_texts(ss_python_object *globals)
+{
+    return ss_python.PyDict_SetItemString(globals, "__builtins__",
+                                          ss_python.PyEval_GetBuiltins()) == 0 &&
+           ss_torch_add_functions(globals) &&
+           run_text(ss_torch_hooks, "<stepscope torch>", globals) &&
+           run_text(ss_torch_profiler, "<stepscope torch.profiler>", globals);
+}
+
 /* The dict is kept for ever: the functions that hang in torch are its own. */
 static void set_up(void)
 {
     char text[512];
     ss_python_object *globals = ss_python.PyDict_New();
     ss_automatic_claim();
-    if (globals == NULL || !run_text(globals)) {
+    if (globals == NULL || !run_texts(globals)) {
         take_exception(text, sizeof text);
         tell("torch.hooks", text);
     }

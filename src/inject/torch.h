@@ -11,8 +11,8 @@
 
 #include "inject/python_api.h"
 
-/* The text that is run when torch is there. */
-extern const char ss_torch_hooks[];
+/* The texts that are run when torch is there, one after the other, with the same globals. */
+extern const char ss_torch_hooks[], ss_torch_profiler[];
 
 /* What the text calls: adds the functions to a dict. false: an exception is set. */
 bool ss_torch_add_functions(ss_python_object *globals);

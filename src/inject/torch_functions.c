@@ -10,6 +10,8 @@
 #include "annot/automatic.h"
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/process.h"
+#include "annot/training.h"
 #include "base/env.h"
 
 static bool has_arguments(ptrdiff_t count, ptrdiff_t wanted)
@@ -272,6 +274,110 @@ static ss_python_object *phase(ss_python_object *self, ss_python_object *const *
     return has_arguments(count, 0) ? ss_python.PyLong_FromLongLong(ss_automatic_phase()) : NULL;
 }
 
+static ss_python_object *turn; /* what follows steps; NULL: nothing */
+
+/* A step is about to end, or has. */
+static void on_turn(bool is_over)
+{
+    ss_python_object *follower = turn;
+    if (follower == NULL || ss_python.PyGILState_Check() == 0) {
+        return;
+    }
+    ss_python_object *type = NULL, *value = NULL, *traceback = NULL;
+    ss_python.PyErr_Fetch(&type, &value, &traceback);
+    ss_python.Py_IncRef(follower);
+    ss_python_object *told = truth(is_over);
+    ss_python_object *result = ss_python.PyObject_CallFunctionObjArgs(follower, told, NULL);
+    ss_python_object *const left[] = {follower, told, result};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        if (left[i] != NULL) {
+            ss_python.Py_DecRef(left[i]);
+        }
+    }
+    ss_python.PyErr_Restore(type, value, traceback); /* what it raised is nobody's business */
+}
+
+/* A callable that gets True before a step ends and False behind that; None: no more. */
+static ss_python_object *follow_steps(ss_python_object *self, ss_python_object *const *args,
+                                      ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    ss_python_object *before = turn;
+    bool is_one = args[0] != ss_python.none;
+    if (is_one) {
+        ss_python.Py_IncRef(args[0]);
+    }
+    turn = is_one ? args[0] : NULL;
+    ss_training_follow(is_one ? on_turn : NULL);
+    if (before != NULL) {
+        ss_python.Py_DecRef(before);
+    }
+    return ss_python_none();
+}
+
+/* The step under way; -1: none. */
+static ss_python_object *step_now(ss_python_object *self, ss_python_object *const *args,
+                                  ptrdiff_t count)
+{
+    int64_t number;
+    uint32_t window, action;
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    ss_training_now(&number, &window, &action);
+    return ss_python.PyLong_FromLongLong(number);
+}
+
+/* The schedule's action in it, enum ss_schedule_action; -1: there is no schedule. */
+static ss_python_object *action_now(ss_python_object *self, ss_python_object *const *args,
+                                    ptrdiff_t count)
+{
+    int64_t number;
+    uint32_t window, action;
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    bool has_schedule = ss_training_now(&number, &window, &action);
+    return ss_python.PyLong_FromLongLong(has_schedule ? (int64_t)action : -1);
+}
+
+/* The schedule's window; 0: none. */
+static ss_python_object *window_now(ss_python_object *self, ss_python_object *const *args,
+                                    ptrdiff_t count)
+{
+    int64_t number;
+    uint32_t window, action;
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    ss_training_now(&number, &window, &action);
+    return ss_python.PyLong_FromLongLong(window);
+}
+
+/* Where our file of this number, from 0, of what torch.profiler saw is to be; "": nowhere. */
+static ss_python_object *profile_path(ss_python_object *self, ss_python_object *const *args,
+                                      ptrdiff_t count)
+{
+    char path[SS_RING_PATH_BYTES + 16];
+    (void)self;
+    if (!has_arguments(count, 1)) {
+        return NULL;
+    }
+    bool is_recorded = ss_event_is_on(SS_RING_GATE_ALL);
+    unsigned number = (unsigned)ss_python.PyLong_AsLongLong(args[0]);
+    return ss_python.PyUnicode_FromString(is_recorded && ss_process_torch_path(number, path) ? path
+                                                                                             : "");
+}
+
 /* --- modules --------------------------------------------------------------------------------- */
 
 enum { MODULE_SLOTS = 65536, MOST_MODULES = 49152 };
@@ -496,6 +602,11 @@ static struct ss_python_method methods[] = {
     {"_enter", enter, SS_PYTHON_FASTCALL},
     {"_leave", leave, SS_PYTHON_FASTCALL},
     {"_phase", phase, SS_PYTHON_FASTCALL},
+    {"_follow_steps", follow_steps, SS_PYTHON_FASTCALL},
+    {"_step_now", step_now, SS_PYTHON_FASTCALL},
+    {"_action_now", action_now, SS_PYTHON_FASTCALL},
+    {"_window_now", window_now, SS_PYTHON_FASTCALL},
+    {"_profile_path", profile_path, SS_PYTHON_FASTCALL},
     {"_set_module_depth", set_module_depth, SS_PYTHON_FASTCALL},
     {"_module_know", module_know, SS_PYTHON_FASTCALL},
     {"_module_forget", module_forget, SS_PYTHON_FASTCALL},

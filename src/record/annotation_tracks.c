@@ -174,6 +174,21 @@ static uint32_t new_track(struct ss_annotation_tracks *tracks, struct ss_trace_t
     return track.ref;
 }
 
+uint32_t ss_annotation_tracks_put_name(struct ss_annotation_tracks *tracks, struct ss_strview text,
+                                       struct ss_strview category)
+{
+    struct ss_intern *texts = &tracks->names->texts;
+    struct name_key key = {.text = ss_intern_put(texts, text.data, text.length),
+                           .category = ss_intern_put(texts, category.data, category.length)};
+    return name_ref(tracks, &key);
+}
+
+uint32_t ss_annotation_tracks_put_track(struct ss_annotation_tracks *tracks,
+                                        const struct ss_trace_track *track)
+{
+    return new_track(tracks, *track);
+}
+
 static struct ss_strview domain_text(const struct ss_annotation_tracks *tracks, uint32_t domain)
 {
     return text_of(tracks, domain < tracks->domains.count ? tracks->domains.data[domain] : 0);

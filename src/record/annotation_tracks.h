@@ -14,6 +14,7 @@
 #include "base/intern.h"
 #include "record/recorded_process.h"
 #include "source/annot.h"
+#include "trace/track_records.h"
 
 struct ss_annotation_tracks;
 
@@ -32,6 +33,12 @@ void ss_annotation_tracks_free(struct ss_annotation_tracks *tracks);
 struct ss_annot_sink ss_annotation_tracks_sink(struct ss_annotation_tracks *tracks);
 /* The trace's ref of a name of the process; 0: none. */
 uint32_t ss_annotation_tracks_name(const struct ss_annotation_tracks *tracks, uint32_t name);
+/* What other sources of the same process put on tracks of their own: a name of the trace, and the
+ * number of a track that is told. */
+uint32_t ss_annotation_tracks_put_name(struct ss_annotation_tracks *tracks, struct ss_strview text,
+                                       struct ss_strview category);
+uint32_t ss_annotation_tracks_put_track(struct ss_annotation_tracks *tracks,
+                                        const struct ss_trace_track *track);
 /* Call after each drain: ends that came ahead of their begins wait for one drain. */
 void ss_annotation_tracks_drained(struct ss_annotation_tracks *tracks);
 uint64_t ss_annotation_tracks_refused(const struct ss_annotation_tracks *tracks);

@@ -19,6 +19,7 @@
 #include "platform/procfs.h"
 #include "record/annotation_tracks.h"
 #include "record/process_table.h"
+#include "record/torch_profiles.h"
 #include "record/window_filter.h"
 #include "ring/place.h"
 #include "ring/sealed.h"
@@ -44,6 +45,7 @@ struct ss_record_annotated {
     struct ss_ring_file *file;
     struct ss_annot *annot;
     struct ss_annotation_tracks *tracks;
+    struct ss_torch_files torch;     /* what torch.profiler saw */
     struct ss_window_filter *filter; /* NULL: no schedule */
     char sealed_path[PATH_BYTES];    /* where the process hears of its files */
     uint32_t seen_window;            /* as the header had it last */
@@ -68,6 +70,7 @@ struct passed_window {
 
 struct ss_record_annotations {
     struct ss_record_context *context;
+    const struct ss_record_options *options; /* borrowed */
     struct ss_process_table *processes;
     pid_t attach_pid;
     enum ss_ring_mode mode;
@@ -77,6 +80,7 @@ struct ss_record_annotations {
     int inotify_fd;
     struct ss_stamp_clock clock;
     struct ss_annotation_names names;
+    struct ss_torch_profiles torch;
     struct ss_vec_of(struct ss_record_annotated *) rows;
     struct ss_vec_of(struct ss_record_annotated *) by_process; /* by its ref; those that live */
     struct ss_vec_of(struct passed_window) passed;             /* to be finished */
@@ -169,11 +173,12 @@ static void sweep(const char *place)
         bool is_folder = entry->d_name[0] == 'r';
         snprintf(name, sizeof name, "%.40s%s", entry->d_name + is_folder,
                  is_folder ? SS_RING_FILE_SUFFIX : "");
-        if (has_suffix(name, SS_RING_SEALED_SUFFIX)) {
+        if (!ss_torch_profiles_is_name(entry->d_name, name) &&
+            has_suffix(name, SS_RING_SEALED_SUFFIX)) {
             char *suffix = strrchr(name, '.');
             snprintf(suffix, sizeof name - (size_t)(suffix - name), SS_RING_FILE_SUFFIX);
         }
-        if (strlen(entry->d_name) > 40 || !ss_ring_file_parse_name(name, &pid, &start) ||
+        if (strlen(entry->d_name) > 48 || !ss_ring_file_parse_name(name, &pid, &start) ||
             is_alive(pid, start)) {
             continue;
         }
@@ -238,14 +243,16 @@ static bool make_folder(struct ss_record_annotations *annotations, const char *p
 }
 
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
-                                                         pid_t attach_pid, bool overwrite,
+                                                         const struct ss_record_options *options,
                                                          char *reason)
 {
+    const pid_t attach_pid = options->attach_pid;
     struct ss_record_annotations *annotations = ss_alloc_zero(1, sizeof *annotations);
     char place[SS_RING_PATH_BYTES];
     annotations->context = context;
+    annotations->options = options;
     annotations->attach_pid = attach_pid;
-    annotations->mode = overwrite ? SS_RING_OVERWRITE : SS_RING_DROP_NEWEST;
+    annotations->mode = options->overwrite_events ? SS_RING_OVERWRITE : SS_RING_DROP_NEWEST;
     annotations->inotify_fd = -1;
     annotations->next_ns = UINT64_MAX;
     annotations->drain_ns = drain_first_ns;
@@ -391,6 +398,7 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
     if (!is_dead) {
         ss_annot_stop(row->annot);
     }
+    ss_torch_files_take(&row->torch, now_ns);
     ss_annot_end(row->annot, now_ns, is_dead ? row->seen_ns : now_ns, is_dead);
     write_counts(row, now_ns);
     tell_trouble(row, now_ns);
@@ -411,6 +419,7 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
     }
     ss_annot_free(row->annot);
     ss_window_filter_free(row->filter);
+    ss_torch_files_fini(&row->torch);
     ss_annotation_tracks_free(row->tracks);
     ss_ring_file_close(row->file);
     row->annot = NULL;
@@ -539,6 +548,7 @@ static void on_window_passed(void *context, uint32_t window)
 {
     struct ss_record_annotated *row = context;
     struct ss_record_annotations *annotations = row->owner;
+    ss_torch_files_take(&row->torch, ss_clock_monotonic_ns());
     if (annotations->context->is_sampling) {
         ss_vec_push(&annotations->passed, (struct passed_window){row->process_ref, window});
     } else {
@@ -674,6 +684,7 @@ static bool start_row(struct ss_record_annotated *row, struct ss_recorded_proces
     struct ss_ring_wish wish = wish_of(annotations, now_ns);
     ss_annot_start(row->annot, &wish, is_new);
     row->process = process;
+    ss_torch_files_init(&row->torch, &annotations->torch, row->tracks, process, row->path);
     count_images_before(row);
     row->seen_ns = now_ns;
     row->is_ended = row->is_refused = false;
@@ -727,15 +738,21 @@ static bool is_complete(const char *path)
 static void look_at(struct ss_record_annotations *annotations, const char *name, uint64_t now_ns,
                     bool again)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], ring[64];
     pid_t pid;
     uint64_t start;
+    bool is_torch = ss_torch_profiles_is_name(name, ring);
+    name = is_torch ? ring : name;
     snprintf(path, sizeof path, "%.*s/%.255s", SS_RING_PATH_BYTES, annotations->folder, name);
     if (!ss_ring_file_parse_name(name, &pid, &start)) {
         return;
     }
     struct ss_record_annotated *row = find_row(annotations, path);
-    if (row == NULL && is_complete(path)) {
+    if (is_torch) {
+        if (row != NULL && !row->is_ended) {
+            ss_torch_files_take(&row->torch, now_ns);
+        }
+    } else if (row == NULL && is_complete(path)) {
         open_row(add_row(annotations, path, pid, start), now_ns);
     } else if (row != NULL && row->is_refused && again) {
         open_row(row, now_ns);
@@ -769,6 +786,7 @@ void ss_record_annotations_begin(struct ss_record_annotations *annotations,
                                  struct ss_process_table *processes, uint64_t now_ns)
 {
     annotations->processes = processes;
+    ss_torch_profiles_begin(&annotations->torch, annotations->context, annotations->options);
     allow_many_files();
     scan(annotations, now_ns);
 }
@@ -1141,6 +1159,7 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
         end_row(row, now_ns, !is_alive(row->pid, row->start_time_ticks));
     }
     tell_what_is_missing(annotations, now_ns);
+    ss_torch_profiles_end(&annotations->torch);
 }
 
 void ss_record_annotations_close(struct ss_record_annotations *annotations)

@@ -22,15 +22,16 @@
 struct ss_record_annotations;
 struct ss_record_annotated; /* one process's */
 struct ss_record_context;
+struct ss_record_options;
 struct ss_process_table;
 struct ss_window;
 
 enum { SS_ANNOTATIONS_SOURCE_REF = 64 };
 
-/* `attach_pid` 0: launching. `overwrite`: what a full ring forgets. Never fails: where no folder
- * can be made, `reason` (256 bytes) says why and nothing is recorded. */
+/* `options` are borrowed. Never fails: where no folder can be made, `reason` (256 bytes) says why
+ * and nothing is recorded. */
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
-                                                         pid_t attach_pid, bool overwrite,
+                                                         const struct ss_record_options *options,
                                                          char *reason);
 /* For the program's environment; "" when there is none. */
 const char *ss_record_annotations_folder(const struct ss_record_annotations *annotations);

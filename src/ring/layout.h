@@ -60,11 +60,13 @@ enum ss_ring_clock {
  * FOLDER/PID.STARTTIME.N.ring, N from 0: one more for each exec. A recording's own folder also
  * holds "recorder": one page, a header of which only the recorder's line is filled; a program that
  * starts takes over what it says. Beside the ring file lies, as PID.STARTTIME.N.sealed, what the
- * recorder tells the program (ring/sealed.h). */
+ * recorder tells the program (ring/sealed.h), and as PID.STARTTIME.N.NUMBER.torch what the program
+ * leaves for it of torch.profiler (source/torch_profile.h). */
 
 #define SS_RING_RECORDER_FILE "recorder"
 #define SS_RING_FILE_SUFFIX ".ring"
 #define SS_RING_SEALED_SUFFIX ".sealed"
+#define SS_RING_TORCH_SUFFIX ".torch"
 
 /* --- header ---------------------------------------------------------------------------------- */
 

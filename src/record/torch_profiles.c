@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/torch_profiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "source/torch_profile.h"
+
+enum { PATH_BYTES = 400, MOST_LANES = 4096, MOST_DETAIL_BYTES = 8192 };
+
+static void keep_error(struct ss_record_context *context, const struct ss_error *err)
+{
+    if (err->status != SS_OK && context->error.status == SS_OK) {
+        context->error = *err;
+    }
+}
+
+/* --- the source ------------------------------------------------------------------------------- */
+
+static void tell(struct ss_torch_profiles *profiles, enum ss_source_status status,
+                 const char *reason)
+{
+    struct ss_trace_source source = {.ref = SS_TORCH_PROFILES_SOURCE_REF,
+                                     .name = ss_strview_of("torch-profiler"),
+                                     .status = status,
+                                     .reason = ss_strview_of(reason)};
+    struct ss_error err = {0};
+    ss_recording_source(profiles->context->recording, &source, &err);
+    keep_error(profiles->context, &err);
+}
+
+void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_record_context *context,
+                             const struct ss_record_options *options)
+{
+    *profiles = (struct ss_torch_profiles){.context = context};
+    profiles->is_wanted = options->torch != NULL && !options->no_torch &&
+                          strstr(options->torch, ",profiler=") != NULL;
+    if (options->no_torch) {
+        tell(profiles, SS_SOURCE_OFF, "--no-torch");
+    } else if (!profiles->is_wanted) {
+        tell(profiles, SS_SOURCE_OFF, "not asked for (--torch-profiler)");
+    } else {
+        tell(profiles, SS_SOURCE_UNAVAILABLE,
+             "no program came to its steps; \"stepscope report --by step\" lists those that ran");
+    }
+}
+
+void ss_torch_profiles_end(struct ss_torch_profiles *profiles)
+{
+    char text[512];
+    if (profiles->windows == 0) {
+        if (profiles->problem[0] != '\0') {
+            tell(profiles, SS_SOURCE_UNAVAILABLE, profiles->problem);
+        }
+        return;
+    }
+    int used = snprintf(text, sizeof text,
+                        "%" PRIu64 " events of %" PRIu64 " %s in %" PRIu64
+                        " %s; the program waited up to %.1f ms for each",
+                        profiles->events, profiles->steps, profiles->steps == 1 ? "step" : "steps",
+                        profiles->windows, profiles->windows == 1 ? "window" : "windows",
+                        (double)profiles->longest_pause_ns / 1e6);
+    if (profiles->left_out > 0) {
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "; %" PRIu64 " more were too many and left out", profiles->left_out);
+    }
+    if (profiles->problem[0] != '\0') {
+        snprintf(text + used, sizeof text - (size_t)used, "; %s", profiles->problem);
+    }
+    tell(profiles, SS_SOURCE_RAN, text);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+bool ss_torch_profiles_is_name(const char *name, char *ring_name)
+{
+    size_t length = strlen(name), suffix = sizeof SS_RING_TORCH_SUFFIX - 1;
+    if (length <= suffix || length > 48 ||
+        strcmp(name + length - suffix, SS_RING_TORCH_SUFFIX) != 0) {
+        return false;
+    }
+    size_t end = length - suffix;
+    while (end > 0 && name[end - 1] != '.') {
+        end--;
+    }
+    if (end < 2) {
+        return false;
+    }
+    snprintf(ring_name, 64, "%.*s" SS_RING_FILE_SUFFIX, (int)end - 1, name);
+    return true;
+}
+
+void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles *profiles,
+                         struct ss_annotation_tracks *tracks, struct ss_recorded_process *process,
+                         const char *ring_path)
+{
+    size_t length = strlen(ring_path), suffix = sizeof SS_RING_FILE_SUFFIX - 1;
+    *files = (struct ss_torch_files){.profiles = profiles, .tracks = tracks, .process = process};
+    if (length > suffix && length - suffix < sizeof files->stem) {
+        memcpy(files->stem, ring_path, length - suffix);
+    }
+}
+
+void ss_torch_files_fini(struct ss_torch_files *files)
+{
+    ss_vec_fini(&files->lanes);
+    *files = (struct ss_torch_files){0};
+}
+
+/* NULL with SS_OK: there is none. A program may do what it likes with its file meanwhile: it is
+ * copied first. */
+static enum ss_status read_file(const char *path, uint8_t **data, size_t *size,
+                                struct ss_error *err)
+{
+    struct stat info;
+    *data = NULL;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return errno == ENOENT ? SS_OK : ss_fail_errno(err, errno, "cannot open %s", path);
+    }
+    enum ss_status status = SS_OK;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
+        info.st_size > SS_TORCH_PROFILE_MAX_BYTES) {
+        status = ss_fail(err, SS_E_FORMAT, "%s is no file of at most %d MiB", path,
+                         SS_TORCH_PROFILE_MAX_BYTES >> 20);
+    } else {
+        *data = ss_alloc((size_t)info.st_size + 1);
+        ssize_t got = 0;
+        for (*size = 0; *size < (size_t)info.st_size; *size += (size_t)got) {
+            got = read(fd, *data + *size, (size_t)info.st_size - *size);
+            if (got <= 0) {
+                break;
+            }
+        }
+    }
+    close(fd);
+    return status;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static uint32_t make_track(struct ss_torch_files *files, const struct ss_torch_range *range)
+{
+    char name[96];
+    struct ss_trace_track track = {.kind = SS_TRACK_RANGES,
+                                   .process_ref = ss_recorded_process_ref(files->process)};
+    if (range->kind == SS_TORCH_DEVICE) {
+        snprintf(name, sizeof name, SS_TORCH_PROFILES_DOMAIN " device %" PRId64 " stream %" PRId64,
+                 range->device, range->lane);
+    } else {
+        snprintf(name, sizeof name, SS_TORCH_PROFILES_DOMAIN);
+        track.thread_ref = ss_recorded_process_thread(files->process, (int32_t)range->lane);
+    }
+    track.name = ss_strview_of(name);
+    return ss_annotation_tracks_put_track(files->tracks, &track);
+}
+
+/* 0: there are too many. */
+static uint32_t track_of(struct ss_torch_files *files, const struct ss_torch_range *range)
+{
+    bool is_device = range->kind == SS_TORCH_DEVICE;
+    int64_t device = is_device ? range->device : 0;
+    for (size_t i = files->lanes.count; i > 0; i--) {
+        const struct ss_torch_lane *lane = &files->lanes.data[i - 1];
+        if (lane->is_device == is_device && lane->device == device && lane->lane == range->lane) {
+            return lane->track_ref;
+        }
+    }
+    bool is_thread = range->lane > 0 && range->lane <= INT32_MAX;
+    if (files->lanes.count >= MOST_LANES || (!is_device && !is_thread)) {
+        return 0;
+    }
+    uint32_t ref = make_track(files, range);
+    ss_vec_push(&files->lanes, (struct ss_torch_lane){is_device, device, range->lane, ref});
+    return ref;
+}
+
+static void put_member(struct ss_strbuf *text, const char *key, int64_t value)
+{
+    ss_strbuf_append_format(text, "%s\"%s\":%" PRId64, text->length > 1 ? "," : "", key, value);
+}
+
+/* {"shapes":[[8,16],[16,4]],"flops":1024,"cpu_bytes":128}; empty: nothing is known. */
+static void put_details(struct ss_strbuf *text, struct ss_strview details,
+                        const struct ss_torch_range *range)
+{
+    ss_strbuf_clear(text);
+    ss_strbuf_append_text(text, "{");
+    if (details.length < MOST_DETAIL_BYTES) {
+        ss_strbuf_append(text, details.data, details.length);
+    }
+    if (range->cpu_bytes != 0) {
+        put_member(text, "cpu_bytes", range->cpu_bytes);
+    }
+    if (range->device_bytes != 0) {
+        put_member(text, "device_bytes", range->device_bytes);
+    }
+    if (text->length > 1) {
+        ss_strbuf_append_text(text, "}");
+    } else {
+        ss_strbuf_clear(text);
+    }
+}
+
+struct writing {
+    struct ss_torch_files *files;
+    const struct ss_torch_profile *profile;
+    struct ss_aim aim;
+    uint64_t now_ns;
+    uint32_t track;
+    struct ss_vec_of(uint64_t) ends; /* of the ranges that are open on the track */
+    struct ss_strbuf text;
+    uint32_t *names; /* by text and kind */
+};
+
+static void write_event(struct writing *writing, const struct ss_trace_event *event)
+{
+    struct ss_record_context *context = writing->files->profiles->context;
+    struct ss_error err = {0};
+    ss_recording_event(context->recording, writing->aim, event, &err);
+    keep_error(context, &err);
+}
+
+/* Ends what is over at `time_ns`. */
+static void write_ends(struct writing *writing, uint64_t time_ns)
+{
+    while (writing->ends.count > 0) {
+        uint64_t end_ns = writing->ends.data[writing->ends.count - 1];
+        if (end_ns > time_ns) {
+            return;
+        }
+        struct ss_trace_event end = {
+            .time_ns = end_ns, .track_ref = writing->track, .kind = SS_EVENT_END};
+        write_event(writing, &end);
+        writing->ends.count--;
+    }
+}
+
+static uint32_t name_of(struct writing *writing, const struct ss_torch_range *range)
+{
+    static const char *const categories[SS_TORCH_KINDS] = {"operator", "backward", "scope",
+                                                           "runtime", "device"};
+    struct ss_strview text = ss_torch_profile_text(writing->profile, range->name);
+    uint32_t *known =
+        text.length > 0
+            ? &writing->names[(size_t)range->name * SS_TORCH_KINDS + (size_t)range->kind]
+            : NULL;
+    if (known != NULL && *known != 0) {
+        return *known;
+    }
+    text = text.length > 0 ? text : ss_strview_of("<unknown>");
+    uint32_t ref = ss_annotation_tracks_put_name(writing->files->tracks, text,
+                                                 ss_strview_of(categories[range->kind]));
+    if (known != NULL) {
+        *known = ref;
+    }
+    return ref;
+}
+
+static uint64_t within(uint64_t time_ns, uint64_t now_ns)
+{
+    return time_ns < now_ns ? time_ns : now_ns;
+}
+
+static bool write_range(struct writing *writing, const struct ss_torch_range *range)
+{
+    uint32_t track = track_of(writing->files, range);
+    if (track != writing->track) {
+        write_ends(writing, UINT64_MAX);
+        writing->track = track;
+    }
+    if (track == 0) {
+        return false;
+    }
+    uint64_t begin_ns = within(range->begin_ns, writing->now_ns);
+    write_ends(writing, begin_ns);
+    put_details(&writing->text, ss_torch_profile_text(writing->profile, range->details), range);
+    struct ss_trace_event begin = {.time_ns = begin_ns,
+                                   .track_ref = track,
+                                   .name_ref = name_of(writing, range),
+                                   .kind = SS_EVENT_BEGIN};
+    if (writing->text.length > 0) {
+        begin.payload.type = SS_VALUE_TEXT;
+        begin.payload.text = (struct ss_strview){writing->text.data, writing->text.length};
+    }
+    write_event(writing, &begin);
+    ss_vec_push(&writing->ends, within(range->end_ns, writing->now_ns));
+    return true;
+}
+
+static uint64_t write_ranges(struct ss_torch_files *files, const struct ss_torch_profile *profile,
+                             uint64_t now_ns)
+{
+    struct ss_torch_ranges ranges;
+    int64_t window = profile->head.window;
+    struct writing writing = {
+        .files = files,
+        .profile = profile,
+        .now_ns = now_ns,
+        .aim = {.process_ref = ss_recorded_process_ref(files->process),
+                .window = window > 0 && window <= INT32_MAX ? (uint32_t)window : 0},
+        .names = ss_alloc_zero(((size_t)profile->head.texts + 1) * SS_TORCH_KINDS,
+                               sizeof *writing.names)};
+    uint64_t written = 0;
+    ss_strbuf_init(&writing.text, 2 * MOST_DETAIL_BYTES);
+    ss_torch_ranges_init(&ranges, profile);
+    for (size_t i = 0; i < ranges.count; i++) {
+        written += write_range(&writing, &ranges.data[i]);
+    }
+    write_ends(&writing, UINT64_MAX);
+    ss_torch_ranges_fini(&ranges);
+    ss_strbuf_fini(&writing.text);
+    ss_vec_fini(&writing.ends);
+    ss_free(writing.names);
+    return written;
+}
+
+/* --- windows ---------------------------------------------------------------------------------- */
+
+static void note(struct ss_torch_files *files, const char *text, uint64_t now_ns)
+{
+    struct ss_record_context *context = files->profiles->context;
+    struct ss_trace_note told = {.time_ns = now_ns,
+                                 .process_ref = ss_recorded_process_ref(files->process),
+                                 .kind = ss_strview_of("fact"),
+                                 .text = ss_strview_of(text)};
+    struct ss_aim aim = {.process_ref = told.process_ref};
+    struct ss_error err = {0};
+    ss_recording_note(context->recording, aim, &told, &err);
+    keep_error(context, &err);
+}
+
+static void count_window(struct ss_torch_profiles *profiles,
+                         const struct ss_torch_profile_head *head, uint64_t steps, uint64_t events)
+{
+    uint64_t pause_ns = head->pause_ns > 0 ? (uint64_t)head->pause_ns : 0;
+    profiles->windows++;
+    profiles->steps += steps;
+    profiles->events += events;
+    profiles->left_out += head->left_out > 0 ? (uint64_t)head->left_out : 0;
+    profiles->longest_pause_ns =
+        pause_ns > profiles->longest_pause_ns ? pause_ns : profiles->longest_pause_ns;
+}
+
+static void take_profile(struct ss_torch_files *files, const struct ss_torch_profile *profile,
+                         uint64_t now_ns)
+{
+    char text[512];
+    const struct ss_torch_profile_head *head = &profile->head;
+    struct ss_torch_profiles *profiles = files->profiles;
+    struct ss_strview reason = ss_torch_profile_text(profile, head->reason);
+    struct ss_strview details = ss_torch_profile_text(profile, head->details);
+    uint64_t steps = head->last_step >= head->first_step && head->first_step >= 0
+                         ? (uint64_t)(head->last_step - head->first_step) + 1
+                         : 0;
+    bool is_empty = head->events == 0;
+    if (reason.length > 0) {
+        snprintf(profiles->problem, sizeof profiles->problem, "%s%.*s",
+                 is_empty ? "" : "not to the end of its steps: ", (int)reason.length, reason.data);
+    }
+    if (is_empty) {
+        snprintf(text, sizeof text, "torch.profiler = did not run: %.*s", (int)reason.length,
+                 reason.data);
+        note(files, text, now_ns);
+        return;
+    }
+    uint64_t events = write_ranges(files, profile, now_ns);
+    count_window(profiles, head, steps, events);
+    snprintf(text, sizeof text,
+             "torch.profiler = steps %" PRId64 " to %" PRId64 "%s%.*s%s, %" PRIu64
+             " events, %.1f ms pause%s%.*s",
+             head->first_step, head->last_step, details.length > 0 ? ", with " : "",
+             (int)details.length, details.data,
+             head->is_instead != 0 ? ", because operators cannot be recorded" : "", events,
+             (double)head->pause_ns / 1e6, reason.length > 0 ? ", not all: " : "",
+             (int)reason.length, reason.data);
+    note(files, text, now_ns);
+}
+
+void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
+{
+    struct ss_torch_profile profile;
+    struct ss_error err = {0};
+    char path[PATH_BYTES];
+    uint8_t *data = NULL;
+    size_t size = 0;
+    while (files->stem[0] != '\0') {
+        snprintf(path, sizeof path, "%s.%u" SS_RING_TORCH_SUFFIX, files->stem, files->taken);
+        enum ss_status status = read_file(path, &data, &size, &err);
+        if (status == SS_OK && data == NULL) {
+            return;
+        }
+        if (status == SS_OK) {
+            status = ss_torch_profile_read(data, size, &profile, &err);
+        }
+        if (status == SS_OK) {
+            take_profile(files, &profile, now_ns);
+            ss_torch_profile_fini(&profile);
+        } else {
+            ss_log(SS_INFO, "record", "%s", err.message);
+            snprintf(files->profiles->problem, sizeof files->profiles->problem, "%.250s",
+                     err.message);
+        }
+        ss_free(data);
+        unlink(path);
+        files->taken++;
+    }
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What programs leave of torch.profiler beside their rings (source/torch_profile.h), as one more
+ * source of the trace: ranges on a track per thread, "torch.profiler", and per stream of a device.
+ * What is known of a call besides goes into its payload, the text of a JSON object.
+ *
+ * Owned by the recorder's thread. Errors of the writer go into the context.
+ */
+#ifndef SS_RECORD_TORCH_PROFILES_H
+#define SS_RECORD_TORCH_PROFILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/annotation_tracks.h"
+#include "record/options.h"
+
+enum { SS_TORCH_PROFILES_SOURCE_REF = 96 };
+#define SS_TORCH_PROFILES_DOMAIN "torch.profiler"
+
+/* Of the recording. */
+struct ss_torch_profiles {
+    struct ss_record_context *context;
+    bool is_wanted;
+    uint64_t windows, steps, events, left_out, longest_pause_ns;
+    char problem[256];
+};
+
+/* Of one process. */
+struct ss_torch_lane {
+    bool is_device;
+    int64_t device, lane;
+    uint32_t track_ref;
+};
+
+struct ss_torch_files {
+    struct ss_torch_profiles *profiles;
+    struct ss_annotation_tracks *tracks; /* borrowed */
+    struct ss_recorded_process *process; /* borrowed */
+    char stem[320];                      /* of its ring file's path */
+    unsigned taken;
+    struct ss_vec_of(struct ss_torch_lane) lanes;
+};
+
+void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_record_context *context,
+                             const struct ss_record_options *options);
+/* How it went: writes the source's row. */
+void ss_torch_profiles_end(struct ss_torch_profiles *profiles);
+/* Is it the name of such a file? Then `ring_name` (64 bytes) is that of the ring beside it. */
+bool ss_torch_profiles_is_name(const char *name, char *ring_name);
+
+void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles *profiles,
+                         struct ss_annotation_tracks *tracks, struct ss_recorded_process *process,
+                         const char *ring_path);
+void ss_torch_files_fini(struct ss_torch_files *files);
+/* Reads what has come, and removes it. */
+void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.profiler as one more source: it sees what our own callback and the program's own see."""
+
+import ast
+import collections
+import json
+import pathlib
+import sys
+
+import pytest
+
+WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python" / "stepscope"
+pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+def assigned(name):
+    """What a file defines."""
+    found = set()
+    for node in ast.parse((PACKAGE / name).read_text()).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)
+                      and isinstance(one.ctx, ast.Store)}
+    return found
+
+
+def test_texts_with_the_same_globals_define_different_names():
+    assert not assigned("_torch_hooks.py") & assigned("_torch_profiler.py")
+
+
+class Recorded:
+    def __init__(self, stepscope, tmp_path, *arguments, options=(),
+                 workload="torch_profiler_window.py"):
+        self.stepscope, self.trace = stepscope, tmp_path / "t.pftrace"
+        done = stepscope("record", "-q", "--operators", "all", *options, "-o", self.trace, "--", sys.executable,
+                         WORKLOADS / workload, *arguments, timeout=300)
+        self.stderr = done.stderr
+        self.said = json.loads(done.stdout.splitlines()[-1])
+        exported = tmp_path / "t.json"
+        stepscope("export", "--to", "chrome", "-o", exported, self.trace)
+        events = json.loads(exported.read_text())["traceEvents"]
+        self.rows = {event["tid"]: event["args"]["name"] for event in events
+                     if event["ph"] == "M" and event["name"] == "thread_name"}
+        self.spans = [event for event in events if event["ph"] == "X"]
+        self.info = json.loads(stepscope("info", "--format", "json", self.trace).stdout)["files"][0]
+
+    def of(self, domain):
+        return [span for span in self.spans if self.rows.get(span["tid"]) == "MainThread: " + domain]
+
+    def step(self, number):
+        """Begin and end."""
+        steps = [span for span in self.spans if self.rows.get(span["tid"]) == "step"]
+        span = next(s for s in steps if s["args"]["payload"] == number)
+        return span["ts"], span["ts"] + span["dur"]
+
+    def calls(self, domain, first, last):
+        begin, end = self.step(first)[0], self.step(last)[1]
+        return collections.Counter(span["name"] for span in self.of(domain)
+                                   if begin <= span["ts"] < end)
+
+    def details(self, key):
+        """{name: sum} of what the calls of torch.profiler say."""
+        sums = collections.Counter()
+        for span in self.of("torch.profiler"):
+            said = json.loads(span.get("args", {}).get("payload", "{}"))
+            sums[span["name"]] += said.get(key, 0)
+        return {name: number for name, number in sums.items() if number > 0}
+
+    def source(self):
+        row = next(s for s in self.info["sources"] if s["name"] == "torch-profiler")
+        return row["status"], row["reason"]
+
+
+def test_it_sees_what_our_callback_and_the_programs_own_see(stepscope, tmp_path):
+    """Calls by name in the same steps; memory and FLOPs by name as in another run of the program."""
+    (tmp_path / "own").mkdir()
+    own = Recorded(stepscope, tmp_path / "own", "--own", "3:5")
+    asked = ["--torch-profiler=shapes,memory,flops", "--torch-profiler-steps", "3:5"]
+    ours = Recorded(stepscope, tmp_path, options=asked)
+    assert ours.source()[0] == "ran", ours.source()
+    assert own.source() == ("off", "not asked for (--torch-profiler)")
+    seen = ours.calls("torch.profiler", 3, 5)
+    assert sum(seen.values()) == len(ours.of("torch.profiler")) > 100
+    assert seen == ours.calls("torch", 3, 5)
+    assert seen == own.said["calls"]
+    # The program's own runs beside our callback.
+    assert own.calls("torch", 3, 5) == seen
+    assert ours.details("flops") == own.said["flops"]
+    ours_bytes = ours.details("cpu_bytes")
+    assert len(own.said["bytes"]) > 5
+    assert {name: ours_bytes.get(name) for name in own.said["bytes"]} == own.said["bytes"]
+    shapes = [span for span in ours.of("torch.profiler") if span["name"] == "aten::conv2d"]
+    assert json.loads(shapes[0]["args"]["payload"])["shapes"][:2] == [[4, 1, 8, 8], [4, 1, 3, 3]]
+    phases = {span["name"] for span in ours.spans if ours.rows.get(span["tid"]) == "phase"}
+    assert "torch.profiler" in phases
+    assert "USDT" not in ours.stderr
+    check_clocks(ours)
+
+
+def check_clocks(recorded):
+    """A call lies in both where it lay: torch's clock was converted to ours."""
+    begin, end = recorded.step(3)[0], recorded.step(5)[1]
+    theirs = sorted(recorded.of("torch.profiler"), key=lambda span: (span["ts"], -span["dur"]))
+    ours = sorted((span for span in recorded.of("torch") if begin <= span["ts"] < end),
+                  key=lambda span: (span["ts"], -span["dur"]))
+    pairs = [(a, b) for a, b in zip(ours, theirs) if a["name"] == b["name"]]
+    assert len(pairs) > 0.9 * len(ours)
+    apart = sorted(abs(a["ts"] + a["dur"] / 2 - b["ts"] - b["dur"] / 2) for a, b in pairs)
+    assert apart[len(apart) // 2] < 1000, apart  # us; on a quiet machine below 10
+
+
+def test_it_steps_aside_for_the_programs_own(stepscope, tmp_path):
+    asked = ["--torch-profiler", "--torch-profiler-steps", "2:8"]
+    both = Recorded(stepscope, tmp_path, "--own", "4:5", options=asked)
+    assert both.said["calls"]["aten::conv2d"] == 2
+    status, reason = both.source()
+    assert status == "ran" and "the program's own torch.profiler was running" in reason
+    seen = both.calls("torch.profiler", 2, 3)
+    assert seen == both.calls("torch", 2, 3)
+    assert not both.calls("torch.profiler", 5, 5)
+
+
+def test_windows_of_a_schedule_and_steps_that_never_come(stepscope, tmp_path):
+    windows = Recorded(stepscope, tmp_path, options=[
+        "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--torch-profiler"])
+    assert windows.source()[0] == "ran" and "4 steps in 2 windows" in windows.source()[1]
+    assert windows.calls("torch.profiler", 2, 3) == windows.calls("torch", 2, 3)
+    (tmp_path / "late").mkdir()
+    late = Recorded(stepscope, tmp_path / "late", options=[
+        "--torch-profiler", "--torch-profiler-steps", "100:110"])
+    assert late.source()[0] == "unavailable"
+    assert "no program came to its steps" in late.source()[1]
+
+
+@pytest.mark.parametrize("options", [["--torch-profiler=shape"], ["--torch-profiler-steps", "8:5"],
+                                     ["--torch-profiler-steps", "5"]])
+def test_options_are_checked(stepscope, tmp_path, options):
+    done = stepscope("record", *options, "-o", tmp_path / "t.pftrace", "--", "true", status=None)
+    assert done.returncode == 2 and options[0].split("=")[0] in done.stderr

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small training that may run torch.profiler itself, and tells what that saw: one line of JSON.
+
+    torch_profiler_window.py [--steps N] [--own FIRST:LAST]"""
+
+import argparse
+import collections
+import json
+
+import torch
+from torch import nn
+from torch.profiler import profile
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=10)
+parser.add_argument("--own", help="steps, both included, with torch.profiler")
+options = parser.parse_args()
+first, last = map(int, options.own.split(":")) if options.own else (-1, -1)
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 6 * 6, 3))
+optimizer = torch.optim.SGD(net.parameters(), 1e-4)
+profiler = None
+for step in range(options.steps):
+    if step == first:
+        profiler = profile(record_shapes=True, profile_memory=True, with_flops=True)
+        profiler.__enter__()
+    loss = net(torch.ones(4, 1, 8, 8)).sum()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if step == last:
+        profiler.__exit__(None, None, None)
+
+calls, flops, listed, bytes_ = (collections.Counter() for _ in range(4))
+for event in profiler.profiler.kineto_results.events() if profiler else ():
+    calls[event.name()] += event.name() != "[memory]"
+    flops[event.name()] += event.flops()
+for event in profiler.events() if profiler else ():
+    listed[event.name] += 1
+    bytes_[event.name] += event.cpu_memory_usage
+# Lists leave a call out that is the only one within another of the same name.
+print(json.dumps({"calls": +calls, "flops": +flops, "bytes": {
+    name: number for name, number in (+bytes_).items() if listed[name] == calls[name]}}))
