@@ -72,6 +72,28 @@ def python():
     return os.path.realpath(sys.executable)
 
 
+@pytest.fixture(scope="session")
+def tools(stepscope):
+    """The folder of the programs that look into traces."""
+    folder = stepscope.path.parent / "tests"
+    if not (folder / "trace_events").exists():
+        pytest.skip(f"{folder} holds no trace_events: built without tests")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def package(stepscope, python):
+    """A folder from which `python` imports the package that was built."""
+    folder = stepscope.path.parent / "python"
+    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False,
+                          env={**os.environ, "PYTHONPATH": str(folder)})
+    if done.stdout.strip() != "1":
+        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
+                    "not installed)")
+    return folder
+
+
 def _interpreters():
     """Every CPython 3.8+ found: PATH, pyenv, and $STEPSCOPE_PYTHONS (paths, `:` between)."""
     folders = [pathlib.Path(p) for p in os.environ.get("PATH", "").split(":") if p]

@@ -3,8 +3,6 @@
 
 import collections
 import json
-import os
-import pathlib
 import subprocess
 
 import pytest
@@ -36,27 +34,6 @@ class Recording:
     def events(self, kind, track="ranges"):
         return [(self.names.get(row["name"]), row.get("payload")) for row in self.of("event")
                 if row["kind"] == kind and self.kinds[row["track"]] == track]
-
-
-@pytest.fixture(scope="module")
-def tools(stepscope):
-    folder = pathlib.Path(stepscope.path).resolve().parent / "tests"
-    if not (folder / "trace_events").exists():
-        pytest.skip(f"{folder} holds no trace_events: built without tests")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def package(stepscope, python):
-    """A folder from which `python` imports the package that was built."""
-    folder = pathlib.Path(stepscope.path).resolve().parent / "python"
-    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False,
-                          env={**os.environ, "PYTHONPATH": str(folder)})
-    if done.stdout.strip() != "1":
-        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
-                    "not installed)")
-    return folder
 
 
 @pytest.fixture

@@ -14,27 +14,6 @@ import pytest
 from interpreters import WORKLOADS
 
 
-@pytest.fixture(scope="module")
-def tools(stepscope):
-    folder = pathlib.Path(stepscope.path).resolve().parent / "tests"
-    if not (folder / "trace_events").exists():
-        pytest.skip(f"{folder} holds no trace_events: built without tests")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def package(stepscope, python):
-    """A folder from which `python` imports the package that was built."""
-    folder = pathlib.Path(stepscope.path).resolve().parent / "python"
-    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False,
-                          env={**os.environ, "PYTHONPATH": str(folder)})
-    if done.stdout.strip() != "1":
-        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
-                    "not installed)")
-    return folder
-
-
 class Recorder:
     """Records scheduled.py, or another program, in a folder of its own."""
 

@@ -4,7 +4,6 @@
 import csv
 import io
 import json
-import os
 import pathlib
 import statistics
 import subprocess
@@ -16,18 +15,6 @@ PHASES = ["data", "forward", "other"]
 
 
 @pytest.fixture(scope="module")
-def package(stepscope, python):
-    folder = pathlib.Path(stepscope.path).resolve().parent / "python"
-    code = "import stepscope; print(getattr(stepscope._stepscope, 'has_runtime', 0))"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False,
-                          env={**os.environ, "PYTHONPATH": str(folder)})
-    if done.stdout.strip() != "1":
-        pytest.skip("no extension was built for the Python that runs the tests (its headers are "
-                    "not installed)")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def recording(stepscope, python, package, tmp_path_factory):
     """Twelve steps: a fetch of 30 ms that sleeps, 10 ms of computing; steps 0 and 8 take 0.4 s more,
     outside the phases. What the program's own clock says comes with it."""
@@ -35,14 +22,6 @@ def recording(stepscope, python, package, tmp_path_factory):
     done = stepscope("record", "-r", 200, "-o", path, "--", python, WORKLOADS / "phases.py",
                      env={"PYTHONPATH": str(package)})
     return path, json.loads(done.stdout)
-
-
-@pytest.fixture(scope="module")
-def tools(stepscope):
-    folder = pathlib.Path(stepscope.path).resolve().parent / "tests"
-    if not (folder / "trace_events").exists():
-        pytest.skip(f"{folder} holds no trace_events: built without tests")
-    return folder
 
 
 def document(stepscope, *arguments):
