@@ -84,9 +84,12 @@ static uint64_t workers_needed(const struct ss_training_facts *facts)
     return facts->worker_batch_ns / rest_ns + 1;
 }
 
+/* Workers that started together have their batches ready together: of each round the first is
+ * waited for, and counts. */
 static bool workers_are_late(const struct ss_training_facts *facts)
 {
-    bool empty = facts->nexts == 0 || 2 * facts->empty_nexts >= facts->nexts;
+    uint64_t waited = (uint64_t)(facts->workers > 0 ? facts->workers : 1) * facts->empty_nexts;
+    bool empty = facts->nexts == 0 || 2 * waited >= facts->nexts;
     return facts->workers > 0 && facts->worker_batches > 0 && empty && facts->worker_busy >= 0.6;
 }
 

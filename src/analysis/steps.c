@@ -83,7 +83,7 @@ static void collect_steps(struct ss_step_summary *summary, const struct ss_selec
 
 /* --- which are usual ------------------------------------------------------------------------- */
 
-enum { FEWEST_TO_JUDGE = 5 };
+enum { FEWEST_TO_JUDGE = 5, FEW_OUTLIERS = 3, MOST_OUTLIERS_PERCENT = 10 };
 
 /* Slower than this is slow; UINT64_MAX where there are too few to tell. */
 static uint64_t slow_ns(const struct ss_step *steps, size_t count, uint64_t *scratch)
@@ -109,6 +109,20 @@ static uint64_t slow_ns(const struct ss_step *steps, size_t count, uint64_t *scr
     return slow < (double)INT64_MAX ? (uint64_t)slow : UINT64_MAX;
 }
 
+/* When every fourth step waits for four workers, or each tenth compiles, that is how it runs. */
+static void take_back_frequent(struct ss_step *steps, size_t count)
+{
+    size_t outliers = 0, later = 0;
+    for (size_t i = 0; i < count; i++) {
+        outliers += steps[i].kind == SS_STEP_OUTLIER;
+        later += steps[i].kind == SS_STEP_OUTLIER || steps[i].kind == SS_STEP_USUAL;
+    }
+    bool is_frequent = outliers > FEW_OUTLIERS && 100 * outliers > MOST_OUTLIERS_PERCENT * later;
+    for (size_t i = 0; i < count && is_frequent; i++) {
+        steps[i].kind = steps[i].kind == SS_STEP_OUTLIER ? SS_STEP_USUAL : steps[i].kind;
+    }
+}
+
 /* A first step that is cut has warmed up nothing. */
 static void judge(struct ss_step *steps, size_t count, uint64_t *scratch)
 {
@@ -122,6 +136,7 @@ static void judge(struct ss_step *steps, size_t count, uint64_t *scratch)
         warming_up = warming_up && is_slow;
         steps[i].kind = warming_up ? SS_STEP_WARM_UP : is_slow ? SS_STEP_OUTLIER : SS_STEP_USUAL;
     }
+    take_back_frequent(steps, count);
 }
 
 static void judge_all(struct ss_step_summary *summary)

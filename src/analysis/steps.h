@@ -7,7 +7,8 @@
  * begin or end was not seen; warm-up, the slow ones a process begins with; outliers, slow ones
  * later. Slow is more than five robust standard deviations (1.4826 times the median deviation from
  * the median, or 2 % of the median if that is more) above the median of the whole steps of the
- * process. Pure.
+ * process. More than three later ones that are more than a tenth of the later steps are no
+ * outliers: they are how the program runs. Pure.
  */
 #ifndef SS_ANALYSIS_STEPS_H
 #define SS_ANALYSIS_STEPS_H

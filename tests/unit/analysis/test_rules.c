@@ -26,6 +26,7 @@ struct shape {
     uint64_t fetch_us, collate_us;
     uint64_t worker_fetch_us; /* a worker fetches for this long, each step of the trainer */
     int64_t ready;
+    uint32_t empty_each; /* of the steps, the others find as many as said; 0: all do */
     uint32_t operators;
     uint64_t operator_us;
     uint32_t reads;
@@ -260,7 +261,9 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
     add_range(made, made->steps, "step", "", begin_ns, at_ns - begin_ns, number);
     put_operators(made, shape, forward_ns);
     if (shape->workers >= 0) {
-        add_range(made, made->data, "next", "", data_ns, shape->data_us * US, shape->ready);
+        bool is_empty = shape->empty_each > 0 && number % shape->empty_each == 0;
+        add_range(made, made->data, "next", "", data_ns, shape->data_us * US,
+                  is_empty ? 0 : shape->ready);
     }
     if (shape->fetch_us > 0) {
         add_range(made, made->data, "fetch", "", data_ns, shape->fetch_us * US, 16);
@@ -438,6 +441,10 @@ static void test_workers(void **state)
     speaks(&shape, "");
     shape.worker_fetch_us = 398000;
     shape.ready = 2;
+    speaks(&shape, "");
+    shape.empty_each = 4; /* both have one ready at a time, and of each second pair none */
+    speaks(&shape, "slow-workers");
+    shape.empty_each = 8;
     speaks(&shape, "");
 }
 

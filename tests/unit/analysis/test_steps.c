@@ -229,6 +229,33 @@ static void test_few_steps_are_not_judged(void **state)
     end(&made, &summary);
 }
 
+/* Every `each`-th of 40 steps takes 90 ms, the others 10. */
+static void sum_up_slow(uint32_t each, size_t usual, size_t outliers)
+{
+    struct made made;
+    struct ss_step_summary summary;
+    uint64_t at = 1000 * MS;
+    begin(&made);
+    for (int64_t i = 0; i < 40; i++) {
+        uint64_t duration = (i + 1) % each == 0 ? 90 * MS : 10 * MS;
+        add_step(&made, i, at, at + duration, 0);
+        at += duration;
+    }
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.warm_up, 0);
+    assert_int_equal(summary.usual, usual);
+    assert_int_equal(summary.outliers, outliers);
+    end(&made, &summary);
+}
+
+static void test_what_is_frequent_is_usual(void **state)
+{
+    (void)state;
+    sum_up_slow(4, 40, 0);
+    sum_up_slow(9, 36, 4);
+    sum_up_slow(20, 38, 2);
+}
+
 static void test_numbers_choose(void **state)
 {
     (void)state;
@@ -359,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_phases_in_order_add_up),
         cmocka_unit_test(test_phases_are_cut_by_steps_and_each_other),
         cmocka_unit_test(test_few_steps_are_not_judged),
+        cmocka_unit_test(test_what_is_frequent_is_usual),
         cmocka_unit_test(test_numbers_choose),
         cmocka_unit_test(test_many_names_and_none),
         cmocka_unit_test(test_a_phase_that_never_ends),
