@@ -4,10 +4,14 @@
 
     python examples/attention/train.py
     torchrun --nproc-per-node 2 examples/attention/train.py --workers 4 --mp-context spawn
-"""
+
+As it stands it waits for its data. Switches mend that, and plant what else slows a training."""
 
 import argparse
 import os
+import random
+import shutil
+import sysconfig
 import time
 
 import torch
@@ -15,7 +19,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 
-from dataset import RandomTokens
+from dataset import BatchesInMemory, RandomTokens
 from model import Block
 
 
@@ -32,9 +36,26 @@ def parse_arguments():
     parser.add_argument("--workers", type=int, default=0, help="DataLoader processes (default: 0)")
     parser.add_argument("--mp-context", choices=("fork", "spawn"), default="fork",
                         help="how the workers are started (default: fork)")
+    parser.add_argument("--data", choices=("drawn", "memory"), default="drawn",
+                        help="drawn when asked for, or once, before the training (default: drawn)")
+    parser.add_argument("--log", choices=("items", "summary"),
+                        help="the gradient of a layer: number by number, or five figures of it")
+    parser.add_argument("--lengths", type=int, default=1, metavar="N",
+                        help="cut each batch to one of N lengths (default: 1, uncut)")
+    parser.add_argument("--compile", action="store_true", help="with torch.compile, by shape")
+    parser.add_argument("--dynamic", action="store_true", help="compile once for all shapes")
+    parser.add_argument("--backend", default=pick_backend(), help="of torch.compile, default: "
+                        "inductor where a C++ compiler and Python's headers are, else aot_eager")
     parser.add_argument("--inference", action="store_true", help="forward passes only")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     return parser.parse_args()
+
+
+def pick_backend():
+    """What torch.compile can do here: code for CPUs is C++ that includes Python.h."""
+    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+    header = os.path.join(sysconfig.get_path("include"), "Python.h")
+    return "inductor" if compiler and os.path.exists(header) else "aot_eager"
 
 
 def pick_device(wanted):
@@ -52,9 +73,11 @@ def synchronize(device):
 
 
 def make_loader(args, distributed):
-    data = RandomTokens(args.tokens, args.values, args.samples)
+    data, batch = RandomTokens(args.tokens, args.values, args.samples), args.batch
+    if args.data == "memory":
+        data, batch = BatchesInMemory(data, batch), None  # an item is a batch
     sampler = DistributedSampler(data, shuffle=True) if distributed else None
-    return DataLoader(data, batch_size=args.batch, shuffle=sampler is None, sampler=sampler,
+    return DataLoader(data, batch_size=batch, shuffle=sampler is None, sampler=sampler,
                       num_workers=args.workers, persistent_workers=args.workers > 0,
                       multiprocessing_context=args.mp_context if args.workers else None)
 
@@ -67,13 +90,43 @@ def train_step(model, optimizer, inputs, targets):
     return loss
 
 
+def log_items(gradient):
+    """Smallest, largest and mean value, number of zeros, number of values, in plain Python."""
+    smallest, largest, total, zeros, count = float("inf"), float("-inf"), 0.0, 0, 0
+    for row in gradient:
+        for element in row:
+            value = element.item()  # one number at a time leaves the tensor
+            smallest, largest = min(smallest, value), max(largest, value)
+            total += value
+            zeros += value == 0
+            count += 1
+    return smallest, largest, total / count, zeros, count
+
+
+def log_summary(gradient):
+    """The same with four operators; their results leave the tensors together."""
+    figures = torch.stack([*gradient.aminmax(), gradient.mean(), (gradient == 0).sum()])
+    smallest, largest, mean, zeros = figures.tolist()
+    return smallest, largest, mean, int(zeros), gradient.numel()
+
+
 @torch.no_grad()
 def inference_step(model, inputs, targets):
     return torch.nn.functional.mse_loss(model(inputs), targets)
 
 
-def run(args, model, loader, device):
+def make_lengths(args):
+    """The lengths of the batches to come, as texts have them; the longest is whole."""
+    source = random.Random(0)
+    choices = [args.tokens - args.tokens * i // (2 * args.lengths) for i in range(args.lengths)]
+    while True:
+        yield source.choice(choices)
+
+
+def run(args, model, loader, device, logged):
     """Yields (seconds, samples, loss) of each step; a step begins with waiting for its data."""
+    lengths = make_lengths(args)
+    log = {"items": log_items, "summary": log_summary, None: lambda gradient: None}[args.log]
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     done = 0
     for epoch in range(args.epochs if args.steps is None else args.steps):
@@ -81,11 +134,14 @@ def run(args, model, loader, device):
             loader.sampler.set_epoch(epoch)
         begin = time.perf_counter()
         for inputs, targets in loader:
+            length = next(lengths)
+            inputs, targets = inputs[:, :length].contiguous(), targets[:, :length]
             inputs, targets = inputs.to(device), targets.to(device)
             if args.inference:
                 loss = inference_step(model, inputs, targets)
             else:
                 loss = train_step(model, optimizer, inputs, targets)
+                log(logged.grad)
             synchronize(device)
             end = time.perf_counter()
             yield end - begin, len(inputs), loss.item()
@@ -104,11 +160,15 @@ def main():
     torch.manual_seed(0)
     model = Block(args.values, args.dim, args.heads).to(device)
     model.train(not args.inference)
+    logged = model.attention.to_out.weight
     if distributed:
         model = DistributedDataParallel(model)
+    if args.compile:
+        model = torch.compile(model, backend=args.backend, dynamic=args.dynamic)
     rank = dist.get_rank() if distributed else 0
     seconds, samples, steps, loss = 0.0, 0, 0, float("nan")
-    for step_seconds, step_samples, loss in run(args, model, make_loader(args, distributed), device):
+    loader = make_loader(args, distributed)
+    for step_seconds, step_samples, loss in run(args, model, loader, device, logged):
         steps += 1
         if steps > 1:  # the first step pays for what is set up once
             seconds += step_seconds
