@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What reading py-spy raw files costs: 20,000 lines (9.4 MB) beside itwinai's own functions in
-interleaved runs, and 1 GB streamed; samples per second of a native trace. itwinai's time is that of its functions alone, in a process of
+interleaved runs, and 1 GB streamed; samples per second of a native trace; the reports of a
+training of 1,000 steps of 500 operators. itwinai's time is that of its functions alone, in a process of
 its own, without the start of the interpreter and the imports; ours is the whole command."""
 
 import os
@@ -78,10 +79,12 @@ print(time.perf_counter() - begin, usage.ru_maxrss, os.waitstatus_to_exitcode(st
 """
 
 
-def run_report(path):
+LEAVES = ["--by", "leaf", "--aggregate-leaf-paths", "--library-substring", "engine"]
+
+
+def run_report(path, options=LEAVES):
     """(seconds, MB of memory) of one whole command."""
-    command = [STEPSCOPE, "report", "--by", "leaf", "--aggregate-leaf-paths",
-               "--library-substring", "engine", str(path)]
+    command = [STEPSCOPE, "report", *options, str(path)]
     done = subprocess.run([sys.executable, "-I", "-S", "-c", MEASURE, *command],
                           capture_output=True, text=True, check=True)
     seconds, kilobytes, status = done.stdout.split()
@@ -147,12 +150,27 @@ def bench_trace(folder):
     row("trace_read", reader, f"{model:.2f} M/s into tables; {size:.1f} bytes per sample")
 
 
+def bench_training(folder):
+    tool = pathlib.Path(STEPSCOPE).resolve().parent / "tests" / "trace_training"
+    if not tool.exists():
+        print(f"training: not measured, {tool} is not built (cmake -DSTEPSCOPE_TESTS=ON)")
+        return
+    path = folder / "training.pftrace"
+    subprocess.run([tool, path, "1000", "500"], check=True)
+    for identity, options in (("report_training", []), ("report_operators", ["--by", "op"]),
+                              ("report_modules", ["--by", "module"])):
+        times = [run_report(path, options) for _ in range(ROUNDS)]
+        row(identity, statistics.median(s for s, _ in times),
+            f"{path.stat().st_size / 1e6:.1f} MB; {max(m for _, m in times):.0f} MB of memory")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="stepscope-bench-") as name:
         folder = pathlib.Path(name)
         lines = bench_small(folder)
         bench_large(folder, lines)
         bench_trace(folder)
+        bench_training(folder)
 
 
 if __name__ == "__main__":
