@@ -68,7 +68,8 @@ struct building {
     bool found;
 };
 
-/* First range and end of each track's, by track; they lie together. */
+/* First range and end of each track's, by track. They lie together but for those of lanes, which
+ * only a damaged recording has here: others between them are passed over. */
 struct place {
     size_t first, end;
 };
@@ -121,7 +122,7 @@ static bool number_of(const struct ss_model *model, const struct ss_model_range 
     return fine;
 }
 
-static void number_operators(struct building *building, struct place operators,
+static void number_operators(struct building *building, uint32_t track, struct place operators,
                              struct place modules)
 {
     const struct ss_model *model = building->model;
@@ -131,8 +132,11 @@ static void number_operators(struct building *building, struct place operators,
         const struct ss_model_range *range = &model->ranges.data[i];
         uint32_t name = model->paths.data[range->path].name;
         uint64_t number;
+        if (range->track != track) {
+            continue;
+        }
         if (number_of(model, range, &number) && ss_call_kind_of(model, name) == SS_CALL_FORWARD) {
-            uint32_t process = model->tracks.data[range->track].process;
+            uint32_t process = model->tracks.data[track].process;
             set_module(&building->numbers, process, number, module_at(&cursor, range->begin_ns));
         }
     }
@@ -153,7 +157,7 @@ static void number_all(struct building *building, const struct place *places)
                 modules = places[other];
             }
         }
-        number_operators(building, places[track], modules);
+        number_operators(building, track, places[track], modules);
     }
 }
 
@@ -167,6 +171,8 @@ struct open_node {
 };
 
 struct open_nodes ss_vec_of(struct open_node);
+
+enum { MAX_DEPTH = 64 }; /* modules around a node; no network nests as deep */
 
 /* Each row once, however often it is around. */
 static bool is_told(const struct building *building, uint32_t from, uint32_t until)
@@ -182,7 +188,9 @@ static bool is_told(const struct building *building, uint32_t from, uint32_t unt
 
 static void charge(struct building *building, uint32_t innermost, uint64_t ns, uint64_t usual_ns)
 {
-    for (uint32_t at = innermost; at != 0; at = building->around[at - 1]) {
+    int depth = 0;
+    for (uint32_t at = innermost; at != 0 && depth < MAX_DEPTH; at = building->around[at - 1]) {
+        depth++;
         uint32_t row = building->modules->row_of[at - 1];
         if (row == 0 || is_told(building, innermost, at)) {
             continue;
@@ -225,7 +233,7 @@ static void charge_nodes(struct building *building, uint32_t track, struct place
         const struct ss_model_range *range = &model->ranges.data[i];
         uint64_t number;
         bool is_outside = (range->flags & SS_RANGE_OUTSIDE) != 0, is_in;
-        if (is_outside || !number_of(model, range, &number) ||
+        if (range->track != track || is_outside || !number_of(model, range, &number) ||
             ss_call_kind_of(model, model->paths.data[range->path].name) != SS_CALL_BACKWARD) {
             continue;
         }

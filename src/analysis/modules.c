@@ -42,6 +42,12 @@ static double step_percent(const struct modules *modules, size_t at)
            ss_call_percent(modules->backward[at].usual_ns, modules->recorded.total_ns);
 }
 
+/* For comparing; what a damaged recording says may be any number. */
+static uint64_t as_whole(double percent)
+{
+    return percent < 1e6 ? (uint64_t)(percent * 1e12) : UINT64_MAX;
+}
+
 static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_operator_sort sort)
 {
     const struct ss_call_row *row = &modules->calls.rows.data[at];
@@ -66,7 +72,7 @@ static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_ope
     case SS_OPERATORS_BY_MAX:
         return durations[count - 1];
     case SS_OPERATORS_BY_STEP:
-        return (uint64_t)(step_percent(modules, at) * 1e12);
+        return as_whole(step_percent(modules, at));
     case SS_OPERATORS_BY_BACKWARD:
         return backward->all_ns;
     case SS_OPERATORS_BY_NAME:

@@ -55,6 +55,9 @@ void ss_phase_cursor_init(struct ss_phase_cursor *cursor, const struct ss_phase_
 
 uint32_t ss_phase_at(struct ss_phase_cursor *cursor, uint64_t time_ns)
 {
+    while (cursor->at > 0 && cursor->parts[cursor->at - 1].begin_ns > time_ns) {
+        cursor->at--;
+    }
     while (cursor->at < cursor->count && cursor->parts[cursor->at].begin_ns <= time_ns) {
         cursor->at++;
     }

@@ -17,7 +17,7 @@ struct ss_phase_times {
 void ss_phase_times_init(struct ss_phase_times *times, const struct ss_selection *selection);
 void ss_phase_times_fini(struct ss_phase_times *times);
 
-/* Asks for times of one process that do not go back. */
+/* Asks for times of one process; fast while they go on. */
 struct ss_phase_cursor {
     const struct ss_phase_time *parts;
     size_t count, at; /* `at`: parts that begin before or at the last time */

@@ -70,7 +70,8 @@ static struct ss_cell per_step_cell(const struct ss_model *model, struct series 
     if (n < FEWEST_FOR_A_LINE || !(spread > 0)) {
         return (struct ss_cell){0};
     }
-    return ss_cell_real((n * sum_xy - sum_x * sum_y) / spread);
+    double slope = (n * sum_xy - sum_x * sum_y) / spread;
+    return isfinite(slope) ? ss_cell_real(slope) : (struct ss_cell){0};
 }
 
 static struct ss_cell bytes_cell(double bytes)

@@ -111,6 +111,9 @@ static uint64_t time_until(const struct ss_usual_cursor *cursor, size_t count, u
 uint64_t ss_usual_time_of(struct ss_usual_cursor *cursor, uint64_t begin_ns, uint64_t end_ns,
                           bool *is_in)
 {
+    while (cursor->at > 0 && cursor->parts[cursor->at - 1].begin_ns > begin_ns) {
+        cursor->at--;
+    }
     while (cursor->at < cursor->count && cursor->parts[cursor->at].begin_ns <= begin_ns) {
         cursor->at++;
     }

@@ -28,14 +28,14 @@ void ss_usual_time_init(struct ss_usual_time *time, const struct ss_selection *s
                         const struct ss_step_summary *training, bool of_operators);
 void ss_usual_time_fini(struct ss_usual_time *time);
 
-/* Asks for times of one process that go on; 0 is where to begin. */
+/* Asks for times of one process; fast while they go on. */
 struct ss_usual_cursor {
     const struct ss_usual_part *parts;
     size_t count, at; /* `at`: parts that begin before or at the last time */
 };
 void ss_usual_cursor_init(struct ss_usual_cursor *cursor, const struct ss_usual_time *time,
                           uint32_t process);
-/* Usual time in [begin, end). Begins of one cursor do not go back; `*is_in`: the begin is in it. */
+/* Usual time in [begin, end); `*is_in`: the begin is in it. */
 uint64_t ss_usual_time_of(struct ss_usual_cursor *cursor, uint64_t begin_ns, uint64_t end_ns,
                           bool *is_in);
 
