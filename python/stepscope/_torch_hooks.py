@@ -214,6 +214,7 @@ def _know(module, shown):
 
 def _know_all(root):
     """A model that is met first: its modules get the names by which its author knows them."""
+    _look_for_late_modules()
     _know(root, type(root).__name__)
     for path, module in root.named_modules():
         if path and path.count(".") <= _depth:
@@ -551,7 +552,68 @@ def _hook_compile(inner):
     return compile
 
 
-_LATE = {"torch.distributed.distributed_c10d": _hook_collectives,
+# Where frameworks save, with more around it than torch.save.
+_SAVERS = {"transformers.trainer": ("Trainer", "_save_checkpoint"),
+           "lightning.pytorch.trainer.trainer": ("Trainer", "save_checkpoint"),
+           "pytorch_lightning.trainer.trainer": ("Trainer", "save_checkpoint"),
+           "composer.callbacks.checkpoint_saver": ("CheckpointSaver", "_save_checkpoint")}
+
+
+def _hook_saver(module):
+    name, method = _SAVERS[module.__name__]
+    _replace(getattr(module, name), method, _within(_CHECKPOINT, 0, 0))
+
+
+def _hook_update(inner):
+    """Of DeepSpeed's engine: one with ZeRO steps a torch optimizer for each group of parameters,
+    and does more than that; one of pipelines steps without calling its own step()."""
+    @functools.wraps(inner)
+    def wrapper(self, *args, **kwargs):
+        if _state.in_optimizer:
+            return inner(self, *args, **kwargs)
+        updates = self.global_steps
+        before = _enter(_OPTIMIZER)
+        _state.in_optimizer += 1
+        try:
+            return inner(self, *args, **kwargs)
+        finally:
+            _state.in_optimizer -= 1
+            _leave(before)
+            if self.global_steps != updates and _is_boundary(self):
+                _end_of_step()
+    wrapper._stepscope = True
+    return wrapper
+
+
+def _hook_deepspeed(module):
+    engine = module.DeepSpeedEngine
+    for name in ("step", "_take_model_step"):
+        _replace(engine, name, _hook_update)
+    _replace(engine, "backward", _within(_BACKWARD, 0, 0))
+    _replace(engine, "save_checkpoint", _within(_CHECKPOINT, 0, 0))
+
+
+def _count_deepspeed(profiler):
+    for name, value, unit in deepspeed_figures(profiler):
+        _count_real(_counter(name, unit), value)
+
+
+def _hook_flops_profiler(module):
+    def decorate(inner):
+        @functools.wraps(inner)
+        def wrapper(self, *args, **kwargs):
+            if self.started and _recording():
+                _try(_count_deepspeed, self)
+            return inner(self, *args, **kwargs)
+        wrapper._stepscope = True
+        return wrapper
+    _replace(module.FlopsProfiler, "print_model_profile", decorate)
+
+
+_LATE = {**dict.fromkeys(_SAVERS, _hook_saver),
+         "deepspeed.runtime.engine": _hook_deepspeed,
+         "deepspeed.profiling.flops_profiler.profiler": _hook_flops_profiler,
+         "torch.distributed.distributed_c10d": _hook_collectives,
          "torch.distributed.checkpoint": _hook_saving,
          "safetensors.torch": _hook_saving,
          "torch._dynamo.callback": _hook_compiler}
@@ -562,7 +624,7 @@ def _look_for_late_modules():
         module = sys.modules.get(name)
         spec = getattr(module, "__spec__", None)
         if module is not None and not getattr(spec, "_initializing", False):
-            _LATE.pop(name)(module)
+            _try(_LATE.pop(name), module)
 
 
 # --- set-up ---------------------------------------------------------------------------------------

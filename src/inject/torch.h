@@ -12,7 +12,7 @@
 #include "inject/python_api.h"
 
 /* The texts that are run when torch is there, one after the other, with the same globals. */
-extern const char ss_torch_hooks[], ss_torch_profiler[];
+extern const char ss_torch_hooks[], ss_torch_deepspeed[], ss_torch_profiler[];
 
 /* What the text calls: adds the functions to a dict. false: an exception is set. */
 bool ss_torch_add_functions(ss_python_object *globals);

@@ -132,6 +132,20 @@ static ss_python_object *count_value(ss_python_object *self, ss_python_object *c
     return ss_python_none();
 }
 
+static ss_python_object *count_real(ss_python_object *self, ss_python_object *const *args,
+                                    ptrdiff_t count)
+{
+    (void)self;
+    if (!has_arguments(count, 2)) {
+        return NULL;
+    }
+    double real = ss_python.PyFloat_AsDouble(args[1]);
+    struct ss_event_value value = {.type = SS_RING_VALUE_DOUBLE};
+    memcpy(&value.bits, &real, sizeof value.bits);
+    ss_event_count((uint32_t)ss_python.PyLong_AsLongLong(args[0]), value);
+    return ss_python_none();
+}
+
 /* key, text */
 static ss_python_object *fact_text(ss_python_object *self, ss_python_object *const *args,
                                    ptrdiff_t count)
@@ -590,6 +604,7 @@ static struct ss_python_method methods[] = {
     {"_pop", pop, SS_PYTHON_FASTCALL},
     {"_mark", mark, SS_PYTHON_FASTCALL},
     {"_count", count_value, SS_PYTHON_FASTCALL},
+    {"_count_real", count_real, SS_PYTHON_FASTCALL},
     {"_fact", fact, SS_PYTHON_FASTCALL},
     {"_fact_text", fact_text, SS_PYTHON_FASTCALL},
     {"_thread_name", thread_name, SS_PYTHON_FASTCALL},

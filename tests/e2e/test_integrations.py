@@ -110,6 +110,17 @@ def test_composer_profiler_has_ranges_and_windows(stepscope, package, tmp_path):
     assert sum("record_and_save" in str(note) for note in notes) == 8
 
 
+def test_an_engine_is_found_without_a_callback(stepscope, torch_python, tmp_path):
+    """Its step is one, however many optimizers of torch's it has inside."""
+    trace, steps = record(stepscope, tmp_path, torch_python, "engine.py", tmp_path)
+    assert steps == 4
+    assert {"evaluation", "checkpoint"} <= check(stepscope, trace, steps)
+    counters = {row["name"]: row for row in rows(stepscope, trace, "counter")}
+    assert counters["deepspeed fwd MACs per GPU"]["last"] == 2000
+    assert counters["deepspeed fwd FLOPS per GPU"]["last"] == 4000000
+    assert counters["deepspeed fwd FLOPS per GPU"]["unit"] == "FLOP/s"
+
+
 # --- with the frameworks themselves ---
 
 REAL = {"lightning": ("lightning", "torch"), "transformers": ("transformers", "accelerate"),
@@ -132,9 +143,13 @@ def test_real_training(stepscope, package, tmp_path, real, word):
     framework, python = real
     (tmp_path / "out").mkdir()
     trace, steps = record(stepscope, tmp_path, python, f"{framework}_train.py", tmp_path / "out",
-                          word, env=package)
+                          word, "zero", env=package)
     assert steps == {"lightning": 12, "transformers": 12, "composer": 12, "deepspeed": 6}[framework]
     assert {"evaluation", "checkpoint"} <= check(stepscope, trace, steps)
+    if framework == "deepspeed":
+        counters = {row["name"]: row for row in rows(stepscope, trace, "counter")}
+        assert counters["deepspeed params per GPU"]["last"] == 64 * 512 + 512 + 512 + 1
+        assert counters["deepspeed samples/s"]["count"] == 2  # one for each batch of the step
 
 
 @pytest.mark.slow

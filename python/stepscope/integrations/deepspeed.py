@@ -13,6 +13,7 @@ recording: `stepscope report --by counter`."""
 import functools
 
 import stepscope
+from stepscope._deepspeed import deepspeed_figures
 
 from ._training import (BACKWARD, CHECKPOINT, DATA, EVALUATION, FORWARD, OPTIMIZER, Training)
 
@@ -31,7 +32,9 @@ def watch(phases=True):
     from deepspeed.profiling.flops_profiler.profiler import FlopsProfiler
     from deepspeed.runtime.engine import DeepSpeedEngine
     watch_engine(DeepSpeedEngine, phases)
-    _around(FlopsProfiler, "print_model_profile", _count_figures)
+    if not hasattr(FlopsProfiler.print_model_profile, "_stepscope"):  # who found it counts already
+        _around(FlopsProfiler, "print_model_profile", _count_figures)
+        FlopsProfiler.print_model_profile._stepscope = True
 
 
 def watch_engine(engine, phases=True):
@@ -123,45 +126,10 @@ def _data(training, method, *args, **kwargs):
 def _count_figures(method, profiler, *args, **kwargs):
     if profiler.started and stepscope.enabled():
         try:
-            for name, value, unit in _figures(profiler):
-                stepscope.counter("deepspeed " + name, value, unit)
+            for name, value, unit in deepspeed_figures(profiler):
+                stepscope.counter(name, value, unit or None)
         except Exception as error:  # another version's: the training is what counts
             from stepscope._tools import tell
             tell("the figures of DeepSpeed's flops profiler are not recorded: "
                  f"{type(error).__name__}: {error}")
     return method(profiler, *args, **kwargs)
-
-
-def _figures(profiler):
-    """(name, value, unit) of each figure that it prints above its table of modules. It counts the
-    operations of the forward pass and takes those of the backward pass to be twice as many."""
-    engine = profiler.ds_engine
-    flops, forward_s = profiler.get_total_flops(), profiler.get_total_duration()
-    has_timers = engine is not None and engine.wall_clock_breakdown()
-    if has_timers:
-        from deepspeed.utils.timer import (BACKWARD_GLOBAL_TIMER, FORWARD_GLOBAL_TIMER,
-                                           STEP_GLOBAL_TIMER)
-        forward_s, backward_s, step_s = (
-            engine.timers(name).elapsed(False) / 1000
-            for name in (FORWARD_GLOBAL_TIMER, BACKWARD_GLOBAL_TIMER, STEP_GLOBAL_TIMER))
-    yield "params per GPU", profiler.get_total_params(), None
-    yield "fwd MACs per GPU", profiler.get_total_macs(), None
-    yield "fwd flops per GPU", flops, None
-    yield "fwd latency", round(forward_s * 1e9), "ns"
-    if forward_s > 0:
-        yield "fwd FLOPS per GPU", flops / forward_s, "FLOP/s"
-    if engine is None:
-        return
-    yield "batch size per GPU", engine.train_micro_batch_size_per_gpu(), None
-    if has_timers:
-        iteration_s = forward_s + backward_s + step_s
-        factor = 2 + getattr(profiler, "recompute_fwd_factor", 0)
-        yield "bwd latency", round(backward_s * 1e9), "ns"
-        yield "step latency", round(step_s * 1e9), "ns"
-        yield "iter latency", round(iteration_s * 1e9), "ns"
-        if backward_s > 0:
-            yield "bwd FLOPS per GPU (assumed)", factor * flops / backward_s, "FLOP/s"
-        if iteration_s > 0:
-            yield "FLOPS per GPU (bwd assumed)", (factor + 1) * flops / iteration_s, "FLOP/s"
-            samples = engine.train_micro_batch_size_per_gpu() * engine.world_size
-            yield "samples/s", samples / iteration_s, "samples/s"

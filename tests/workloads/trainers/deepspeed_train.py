@@ -25,7 +25,9 @@ def main():
               "flops_profiler": {"enabled": True, "profile_step": 3, "detailed": False,
                                  "output_file": folder + "/profiler_ds.txt"}}
     engine, *_ = deepspeed.initialize(
-        model=net, config=config, optimizer=torch.optim.Adam(net.parameters()),
+        model=net, config=config,
+        optimizer=torch.optim.Adam([{"params": layer.parameters(), "lr": rate}
+                                    for layer, rate in ((net[0], 1e-3), (net[2], 1e-4))]),
         dist_init_required=True)
     data = torch.utils.data.TensorDataset(torch.randn(32 * 12, 64), torch.randn(32 * 12, 1))
     for x, y in torch.utils.data.DataLoader(data, batch_size=32):
