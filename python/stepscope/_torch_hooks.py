@@ -49,6 +49,7 @@ class _State:
     optimizer = None         # weak reference to the one whose updates are the steps
     optimizer_wanted = None  # name of its class, where the user says so
     in_optimizer = 0
+    in_checkpoint = 0        # of activations
     updates = 0
     trains_in_eval_mode = False
     unproven_eval = False
@@ -159,6 +160,27 @@ def _hook_step(step):
     return wrapper
 
 
+def _hook_frames(module):
+    """torch._dynamo.eval_frame: the compiler always breaks its graph in an optimizer's step. Our
+    frame around it is left to Python, which then tells of it; what it calls of ours, all of it."""
+    skip_code = getattr(module, "skip_code", None) or torch._C._dynamo.eval_frame.skip_code
+    skip_code(_hook_step(torch.optim.Optimizer.step).__code__)
+    strategy = getattr(module, "FrameExecStrategy", None)
+
+    def skip_all(code):
+        if strategy is None:
+            skip_code(code)
+        else:
+            skip = module.FrameAction.SKIP
+            module.set_code_exec_strategy(code, strategy(skip, skip))
+    places = [globals()] + [vars(one) for one in globals().values() if isinstance(one, type)]
+    for place in places:
+        for function in place.values():
+            code = getattr(getattr(function, "__func__", function), "__code__", None)
+            if code is not None and code.co_filename == _hook_frames.__code__.co_filename:
+                skip_all(code)
+
+
 def _hook_optimizers():
     optimizer = torch.optim.Optimizer
     name = next((one for one in ("_patch_step_function", "_hook_for_profile")
@@ -223,8 +245,8 @@ def _know_all(root):
 
 def _phase_of(module):
     """Of the outermost module."""
-    if _phase() == _BACKWARD:
-        return None  # activations are computed again
+    if _phase() == _BACKWARD or _state.in_checkpoint:
+        return None  # activations are computed again, or are not to be kept
     if not _has_gradients():
         return _EVALUATION
     if not module.training and not _state.trains_in_eval_mode:
@@ -266,6 +288,23 @@ def _hook_modules():
             if before >= 0:
                 _leave(before)
     torch.nn.Module.__call__ = __call__
+
+
+def _hook_checkpoints(module):
+    """Activations that the reentrant checkpoint drops are of a forward, though without gradients."""
+    inner = module.CheckpointFunction.forward
+
+    def forward(*args):
+        phase = None if _phase() == _BACKWARD else _FORWARD
+        before = -1 if phase is None else _enter(phase)
+        _state.in_checkpoint += 1
+        try:
+            return inner(*args)
+        finally:
+            _state.in_checkpoint -= 1
+            _leave(before)
+    forward.__wrapped__ = inner
+    module.CheckpointFunction.forward = staticmethod(forward)
 
 
 def _hook_backward(inner):
@@ -616,7 +655,9 @@ _LATE = {**dict.fromkeys(_SAVERS, _hook_saver),
          "torch.distributed.distributed_c10d": _hook_collectives,
          "torch.distributed.checkpoint": _hook_saving,
          "safetensors.torch": _hook_saving,
-         "torch._dynamo.callback": _hook_compiler}
+         "torch._dynamo.callback": _hook_compiler,
+         "torch._dynamo.eval_frame": _hook_frames,
+         "torch.utils.checkpoint": _hook_checkpoints}
 
 
 def _look_for_late_modules():

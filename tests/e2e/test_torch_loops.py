@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps and phases of PyTorch loops of many kinds: each in a forked process of one recording."""
+
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import types
+
+import pytest
+
+WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_loops.py"
+pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+def rows(stepscope, trace, by):
+    done = stepscope("report", "--format", "json", "--by", by, "--num-rows", "all", trace)
+    return json.loads(done.stdout)["tables"][0]["rows"]
+
+
+@pytest.fixture(scope="module")
+def loops(stepscope, tmp_path_factory):
+    """By the loop's name: what it said, its steps, and how often it was in each phase."""
+    trace = tmp_path_factory.mktemp("loops") / "t.pftrace"
+    done = stepscope("record", "-q", "-o", trace, "--", sys.executable, WORKLOAD, timeout=600)
+    said = json.loads(done.stdout.splitlines()[-1])
+    steps, phases = collections.defaultdict(list), collections.defaultdict(collections.Counter)
+    for row in rows(stepscope, trace, "step"):
+        steps[row["pid"]].append(row)
+    for row in rows(stepscope, trace, "range"):
+        if row["kind"] == "phase":
+            phases[row["pid"]][row["name"]] += row["count"]
+    return {name: types.SimpleNamespace(said=one, steps=steps[one.get("pid")],
+                                        phases=phases[one.get("pid")])
+            for name, one in said.items()}
+
+
+NAMES = ["plain", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
+         "with_closure", "subclassed", "scheduled", "checkpointed", "reentrant", "evaluates",
+         "trains_in_eval_mode", "saves", "in_thread", "fails", "compiles",
+         "torch_can_do_all_it_does"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_update_is_a_step(loops, name):
+    loop = loops[name]
+    assert "error" not in loop.said, loop.said.get("error")
+    assert [row["step"] for row in loop.steps] == list(range(loop.said["updates"]))
+    for row in loop.steps:
+        parts = sum(value for key, value in row.items()
+                    if key.endswith("_ns") and key not in ("begin_ns", "duration_ns"))
+        assert parts == row["duration_ns"]
+
+
+@pytest.mark.parametrize("name, forwards, backwards, optimizers", [
+    ("plain", 4, 4, 4), ("accumulates", 9, 9, 3), ("scaler_skips", 4, 4, 3),
+    ("two_optimizers", 4, 4, 8), ("rare_second_optimizer", 8, 8, 12), ("subclassed", 4, 4, 4),
+    ("scheduled", 4, 4, 4), ("checkpointed", 4, 4, 4), ("reentrant", 4, 4, 4),
+    ("evaluates", 4, 4, 4), ("saves", 4, 4, 4), ("in_thread", 4, 4, 4), ("fails", 6, 5, 5)])
+def test_phases_are_entered_once_each(loops, name, forwards, backwards, optimizers):
+    phases = loops[name].phases
+    assert (phases["forward"], phases["backward"], phases["optimizer"]) == (
+        forwards, backwards, optimizers)
+
+
+def test_what_is_no_training_is_told_apart(loops):
+    assert loops["evaluates"].phases["evaluation"] == 2
+    assert loops["saves"].phases["checkpoint"] == 1
+    assert loops["trains_in_eval_mode"].phases["forward"] == 3  # from the first backward on
+
+
+def test_a_phase_ends_with_its_exception(loops):
+    assert loops["fails"].steps[2]["other_ns"] >= 80e6
+
+
+def test_compiling_is_what_it_is_without_us(loops):
+    alone = subprocess.run([sys.executable, WORKLOAD, "compiles"], stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True, timeout=300, check=True)
+    assert loops["compiles"].said["more"] == json.loads(alone.stdout)["compiles"]["more"]
+    assert loops["compiles"].phases["compile"] > 0
+
+
+def test_the_optimizer_that_counts_can_be_named(stepscope, tmp_path):
+    trace = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "--step-optimizer", "Adam", "-o", trace, "--", sys.executable,
+              WORKLOAD, "rare_second_optimizer")
+    assert len(rows(stepscope, trace, "step")) == 4

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training loops of many kinds, each in a process of its own that is forked: none knows of
+stepscope. Prints what they did as one line of JSON, by name: pid, updates, or why it failed.
+
+    torch_loops.py NAME…      (without names: all of them)"""
+
+import copy
+import inspect
+import io
+import json
+import os
+import pickle
+import sys
+import threading
+import time
+import traceback
+
+import torch
+import torch._dynamo  # an optimizer wants it: once for all processes
+import torch.utils.checkpoint
+from torch import nn
+from torch.utils.data import DataLoader
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.last = nn.Linear(8, 1)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)))
+
+
+def sgd(net):
+    return torch.optim.SGD(net.parameters(), 1e-4)
+
+
+def batches(count=4):
+    return DataLoader([torch.ones(8) for _ in range(2 * count)], batch_size=2)
+
+
+def train(net, optimizer, count=4, forward=None):
+    for x in batches(count):
+        (net if forward is None else forward)(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return count
+
+
+def plain():
+    net = Net()
+    return train(net, sgd(net))
+
+
+def accumulates():
+    net = Net()
+    optimizer = sgd(net)
+    for number, x in enumerate(batches(9)):
+        net(x).sum().backward()
+        if number % 3 == 2:
+            optimizer.step()
+            optimizer.zero_grad()
+    return 3
+
+
+def scaler_skips():
+    """The second update has a gradient that is no number."""
+    net = Net()
+    optimizer = sgd(net)
+    scaler = torch.amp.GradScaler("cpu")
+    before = scaler.get_scale()
+    for number, x in enumerate(batches(4)):
+        loss = net(x).sum() * (float("inf") if number == 1 else 1)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+    assert scaler.get_scale() < before
+    return 4
+
+
+def two_optimizers():
+    net = Net()
+    both = [sgd(net.first), torch.optim.Adam(net.last.parameters())]
+    for x in batches(4):
+        net(x).sum().backward()
+        for optimizer in both:
+            optimizer.step()
+    return 4
+
+
+def rare_second_optimizer():
+    """As in a GAN: Adam steps at every other batch only."""
+    net = Net()
+    first, second = sgd(net.first), torch.optim.Adam(net.last.parameters())
+    for number, x in enumerate(batches(8)):
+        net(x).sum().backward()
+        first.step()
+        if number % 2:
+            second.step()
+    return 8
+
+
+def with_closure():
+    net = Net()
+    optimizer = torch.optim.LBFGS(net.parameters(), max_iter=3)
+    for x in batches(4):
+        def closure(x=x):
+            optimizer.zero_grad()
+            loss = (net(x) ** 2).sum()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+    return 4
+
+
+def subclassed():
+    class Mine(torch.optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+    net = Net()
+    return train(net, Mine(net.parameters(), 1e-4))
+
+
+def scheduled():
+    net = Net()
+    optimizer = sgd(net)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    for x in batches(4):
+        net(x).sum().backward()
+        optimizer.step()
+        scheduler.step()
+    return 4
+
+
+def checkpointed():
+    """The backward computes the forward again."""
+    net = Net()
+    forward = lambda x: torch.utils.checkpoint.checkpoint(net, x, use_reentrant=False)  # noqa
+    return train(net, sgd(net), forward=forward)
+
+
+def reentrant():
+    net = Net()
+    forward = lambda x: torch.utils.checkpoint.checkpoint(  # noqa
+        net, x.requires_grad_(), use_reentrant=True)
+    return train(net, sgd(net), forward=forward)
+
+
+def evaluates():
+    net = Net()
+    updates = train(net, sgd(net), 2)
+    with torch.no_grad():
+        net(torch.ones(2, 8))
+    net.eval()
+    net(torch.ones(2, 8))
+    net.train()
+    return updates + train(net, sgd(net), 2)
+
+
+def trains_in_eval_mode():
+    """As fine-tuning with frozen statistics does."""
+    net = Net().eval()
+    return train(net, sgd(net), 4)
+
+
+def saves():
+    net = Net()
+    updates = train(net, sgd(net), 2)
+    file = io.BytesIO()
+    torch.save(net.state_dict(), file)
+    file.seek(0)
+    torch.load(file)
+    return updates + train(net, sgd(net), 2)
+
+
+def in_thread():
+    updates = []
+    thread = threading.Thread(target=lambda: updates.append(plain()))
+    thread.start()
+    thread.join()
+    return updates[0]
+
+
+def fails():
+    """Exceptions in a forward, a backward, a collate function and an optimizer."""
+    class Fails(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(context, gradient):
+            raise ValueError("backward")
+
+    class FailingSgd(torch.optim.SGD):
+        def step(self, closure=None):
+            raise ValueError("step")
+
+    def collate(samples):
+        raise ValueError("collate")
+
+    net = Net()
+    calls = [lambda: net(torch.ones(2, 9)), lambda: Fails.apply(net(torch.ones(2, 8))).sum().backward(),
+             lambda: next(iter(DataLoader([1, 2], batch_size=2, collate_fn=collate))),
+             FailingSgd(net.parameters(), 1e-4).step]
+    optimizer = sgd(net)
+    updates = train(net, optimizer, 2)
+    for call in calls:
+        try:
+            call()
+            raise AssertionError("no exception")
+        except (RuntimeError, ValueError):
+            time.sleep(0.02)
+    return updates + train(net, optimizer, 2)
+
+
+def compiles():
+    """Neither graph breaks nor compiles again, beyond what it does without being recorded."""
+    import torch._dynamo.utils
+    torch._dynamo.reset()
+    net, counters = Net(), torch._dynamo.utils.counters
+    counters.clear()
+    optimizer = sgd(net)
+    forward = torch.compile(net, backend="eager", fullgraph=True)
+    updates = train(net, optimizer, 4, forward)
+    modules = torch.compile(nn.Sequential(Net(), nn.Linear(1, 1)), backend="eager", fullgraph=True)
+    for size in (2, 2, 3, 4):
+        modules(torch.ones(size, 8)).sum().backward()
+    for step in (torch.compile(lambda: optimizer.step(), backend="eager"),
+                 torch.compile(optimizer.step, backend="eager")):
+        for _ in range(3):
+            net(torch.ones(2, 8)).sum().backward()
+            step()
+            updates += 1
+    counted = {kind: dict(values) for kind, values in counters.items()}
+    return updates, {"graph_break": counted.get("graph_break", {}), "stats": counted.get("stats"),
+                     "frames": counted.get("frames")}
+
+
+def torch_can_do_all_it_does():
+    """What looks into modules and functions finds what it finds without us."""
+    net, x = Net(), torch.ones(2, 8)
+    wanted = net(x)
+    same = [torch.jit.trace(net, x), torch.jit.script(net), copy.deepcopy(net),
+            torch.fx.symbolic_trace(net), pickle.loads(pickle.dumps(net)),
+            torch.export.export(net, (x,)).module()]
+    file = io.BytesIO()
+    torch.save(net, file)
+    file.seek(0)
+    same.append(torch.load(file, weights_only=False))
+    for one in same:
+        assert torch.equal(one(x), wanted), one
+    assert list(inspect.signature(torch.save).parameters)[:2] == ["obj", "f"]
+    assert list(inspect.signature(DataLoader.__iter__).parameters) == ["self"]
+    assert "closure" in inspect.signature(torch.optim.SGD.step).parameters
+    assert "tensors" in inspect.signature(torch.autograd.backward).parameters
+    assert torch.optim.SGD.step.__name__ == "step"
+    optimizer = copy.deepcopy(sgd(net))
+    pickle.loads(pickle.dumps(optimizer))
+    pickle.loads(pickle.dumps(batches()))
+    net(x).sum().backward()
+    optimizer.step()
+    return 1
+
+
+LOOPS = [plain, accumulates, scaler_skips, two_optimizers, rare_second_optimizer, with_closure,
+         subclassed, scheduled, checkpointed, reentrant, evaluates, trains_in_eval_mode, saves,
+         in_thread, fails, compiles, torch_can_do_all_it_does]
+
+
+def run_in_child(loop):
+    """What the loop says: from a process of its own."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            result = loop()
+            updates, more = result if isinstance(result, tuple) else (result, None)
+            text = json.dumps({"pid": os.getpid(), "updates": updates, "more": more})
+        except BaseException:  # noqa: the test tells
+            text = json.dumps({"pid": os.getpid(), "error": traceback.format_exc()})
+        os.write(into, text.encode())
+        os._exit(0)
+    os.close(into)
+    with os.fdopen(out) as said:
+        text = said.read()
+    os.waitpid(pid, 0)
+    return json.loads(text or '{"error": "it died"}')
+
+
+torch.set_num_threads(1)
+print(json.dumps({loop.__name__: run_in_child(loop) for loop in LOOPS
+                  if loop.__name__ in sys.argv[1:] or len(sys.argv) == 1}))
