@@ -355,6 +355,7 @@ static void publish_figures(struct session *session)
     figures->lost = counts.lost;
     figures->unchanged = counts.unchanged;
     figures->bytes_written = stats.bytes_written;
+    figures->end_ns = ss_clock_monotonic_ns(); /* as far as this, if we are killed */
     figures->processes = ss_process_table_seen(session->processes);
     figures->python_processes = session->context.python_processes;
     figures->short_processes = ss_process_table_short(session->processes);

@@ -74,6 +74,18 @@ def test_sigchld_ignored_by_whoever_started_us(start, python, tmp_path):
     assert run.returncode == 7  # the status is known, and the program finds it ignored still
 
 
+def test_the_program_kills_its_recorder(stepscope, python, tmp_path):
+    """The summary tells of what was written until then."""
+    code = ("import os, signal, time\n"
+            "end = time.monotonic() + 1.5\n"
+            "while time.monotonic() < end: pass\n"
+            "os.kill(os.getppid(), signal.SIGKILL)")
+    done = stepscope("record", "-o", tmp_path / "t.pftrace", "--", python, "-c", code)
+    assert "the recorder was killed" in done.stderr
+    seconds = re.search(r"samples in ([0-9.]+) s", done.stderr)
+    assert seconds and float(seconds[1]) < 200
+
+
 def test_nobody_reads_stderr(stepscope, python, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
