@@ -22,6 +22,7 @@ import torch.autograd.profiler
 _MOST_EVENTS = 500000  # of a window: torch needs some 20 us for each, and we 5
 _PROFILING = _name("torch.profiler")
 _STARTING, _EXPORTING = map(_name, ("torch.profiler start", "torch.profiler export"))
+_RECORDED = _counter("operators recorded", "")
 _MAGIC = b"SSTORCH1"
 _OPERATOR_EVENT, _BACKWARD_EVENT, _SCOPE_EVENT, _RUNTIME_EVENT, _DEVICE_EVENT, _MEMORY_EVENT = range(6)
 _KINDS = {1: _BACKWARD_EVENT, 7: _SCOPE_EVENT}  # by torch's scopes
@@ -107,7 +108,15 @@ class _Reader:
             kind = _KINDS.get(event.scope(), _OPERATOR_EVENT)
         self.rows.extend((kind, self.texts.put(name), self.details(event, kind),
                           event.device_resource_id(), self.begin(event), self.length(event),
-                          event.device_index() if kind == _DEVICE_EVENT else 0, 0))
+                          event.device_index() if kind == _DEVICE_EVENT else 0,
+                          self.sequence(event, kind, name)))
+
+    @staticmethod
+    def sequence(event, kind, name):
+        """Of forward operators and nodes; torch says a node's of what calls it, too."""
+        if kind > _SCOPE_EVENT or name.startswith("autograd::engine::"):
+            return -1
+        return event.sequence_nr()
 
     def details(self, event, kind):
         """Members of a JSON object."""
@@ -136,7 +145,9 @@ class _Profiler:
         self.is_busy = False
         self.reason = ""      # why not, or not all of it
         self.files = 0
+        self.told = None
         self.forget()
+        self.tell(0)
 
     def forget(self):
         """A forked child, whose files are its own: nothing runs in it."""
@@ -173,8 +184,15 @@ class _Profiler:
             else:
                 self.leave(step)
 
+    def tell(self, is_recorded):
+        """Which steps have operators, where we are what they are from."""
+        if self.is_instead and self.told != is_recorded:
+            self.told = is_recorded
+            _count(_RECORDED, is_recorded)
+
     def leave(self, step):
         """Outside of the steps: says once what became of them."""
+        self.tell(0)
         if self.reason:
             self.write_reason()
         if self.first is not None and step > self.last:
@@ -214,6 +232,7 @@ class _Profiler:
             self.running, self.began = profile, _clocks()
             self.thread, self.window = threading.get_ident(), _window_now()
             self.first_seen, self.seen = step, step - 1
+            self.tell(1)
         except Exception as error:  # noqa: whatever torch makes of it, the program goes on
             self.reason = f"{type(error).__name__}: {error}"
             self.mark_stopped()

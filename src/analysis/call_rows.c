@@ -38,9 +38,32 @@ void ss_call_order_sort(struct ss_call_order *order, size_t count)
     qsort(order, count, sizeof *order, compare);
 }
 
-void ss_call_put_steps(const struct ss_usual_time *usual, const struct ss_calls *calls,
-                       struct ss_table *table)
+/* Behind "key = " of a fact; NULL: nobody told it. */
+static const char *fact_of(const struct ss_model *model, const char *key)
 {
+    size_t length = strlen(key);
+    for (size_t i = model->notes.count; i-- > 0;) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        const char *text = ss_model_text(model, note->text);
+        if (strcmp(ss_model_text(model, note->kind), "fact") == 0 &&
+            strncmp(text, key, length) == 0 && strncmp(text + length, " = ", 3) == 0) {
+            return text + length + 3;
+        }
+    }
+    return NULL;
+}
+
+static const char *seen_because(const struct ss_model *model)
+{
+    const char *ran = fact_of(model, "torch.profiler");
+    bool is_instead = ran != NULL && strstr(ran, "operators cannot be recorded") != NULL;
+    return is_instead ? fact_of(model, "torch.operators") : NULL;
+}
+
+void ss_call_put_steps(const struct ss_model *model, const struct ss_usual_time *usual,
+                       const struct ss_calls *calls, struct ss_table *table)
+{
+    table->seen_because = seen_because(model);
     table->whole_ns = calls->self_ns;
     table->steps_recorded = usual->recorded;
     table->steps = usual->all;

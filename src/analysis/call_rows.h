@@ -19,8 +19,8 @@ struct ss_call_order *ss_call_order_new(const struct ss_calls *calls);
 void ss_call_order_sort(struct ss_call_order *order, size_t count);
 
 /* Of how many steps the table tells, and what its shares are of. */
-void ss_call_put_steps(const struct ss_usual_time *usual, const struct ss_calls *calls,
-                       struct ss_table *table);
+void ss_call_put_steps(const struct ss_model *model, const struct ss_usual_time *usual,
+                       const struct ss_calls *calls, struct ss_table *table);
 double ss_call_percent(uint64_t part, uint64_t whole);
 struct ss_cell ss_call_time_cell(uint64_t ns);
 /* Min, p50, p95 and max of sorted durations: four cells in a row. */

@@ -151,8 +151,8 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
     modules.backward = ss_alloc_zero(modules.calls.rows.count + 1, sizeof *modules.backward);
     modules.has_backward =
         ss_module_backward_find(selection, &modules.recorded, &modules.calls, modules.backward);
-    ss_call_put_steps(modules.has_backward ? &modules.recorded : &modules.usual, &modules.calls,
-                      table);
+    ss_call_put_steps(selection->model, modules.has_backward ? &modules.recorded : &modules.usual,
+                      &modules.calls, table);
     struct ss_call_order *order = order_rows(selection->model, &modules, options->sort);
     for (size_t i = 0; i < modules.calls.rows.count; i++) {
         if (options->max_rows != 0 && i >= options->max_rows) {

@@ -148,7 +148,7 @@ void ss_operators_table(const struct ss_selection *selection,
     struct ss_usual_time usual;
     ss_usual_time_init(&usual, selection, training, true);
     ss_calls_init(&calls, selection, &usual, &asked);
-    ss_call_put_steps(&usual, &calls, table);
+    ss_call_put_steps(selection->model, &usual, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
         if (options->max_rows != 0 && i >= options->max_rows) {
@@ -182,7 +182,7 @@ void ss_key_averages_table(const struct ss_selection *selection,
     struct ss_usual_time usual;
     ss_usual_time_init(&usual, selection, training, true);
     ss_calls_init(&calls, selection, &usual, &asked);
-    ss_call_put_steps(&usual, &calls, table);
+    ss_call_put_steps(selection->model, &usual, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
         const struct ss_call_row *row = &calls.rows.data[order[i].row];

@@ -51,6 +51,8 @@ struct ss_table {
     uint64_t whole_ns;      /* the same, of tables of times that have it */
     /* Of tables of operators: the steps in which they were recorded, and all steps. */
     uint64_t steps_recorded, steps;
+    /* Why they could not be recorded, so that they are what torch.profiler saw; NULL: they were. */
+    const char *seen_because;
 };
 
 void ss_table_fini(struct ss_table *table);

@@ -156,7 +156,7 @@ static uint32_t make_track(struct ss_torch_files *files, const struct ss_torch_r
         snprintf(name, sizeof name, SS_TORCH_PROFILES_DOMAIN " device %" PRId64 " stream %" PRId64,
                  range->device, range->lane);
     } else {
-        snprintf(name, sizeof name, SS_TORCH_PROFILES_DOMAIN);
+        snprintf(name, sizeof name, "%s", files->is_instead ? "torch" : SS_TORCH_PROFILES_DOMAIN);
         track.thread_ref = ss_recorded_process_thread(files->process, (int32_t)range->lane);
     }
     track.name = ss_strview_of(name);
@@ -265,6 +265,20 @@ static uint32_t name_of(struct writing *writing, const struct ss_torch_range *ra
     return ref;
 }
 
+static void put_payload(struct writing *writing, const struct ss_torch_range *range,
+                        struct ss_trace_value *payload)
+{
+    struct ss_strview details = ss_torch_profile_text(writing->profile, range->details);
+    put_details(&writing->text, details, range);
+    if (writing->files->is_instead && range->sequence >= 0) {
+        payload->type = SS_VALUE_INT;
+        payload->integer = range->sequence;
+    } else if (writing->text.length > 0) {
+        payload->type = SS_VALUE_TEXT;
+        payload->text = (struct ss_strview){writing->text.data, writing->text.length};
+    }
+}
+
 static uint64_t within(uint64_t time_ns, uint64_t now_ns)
 {
     return time_ns < now_ns ? time_ns : now_ns;
@@ -282,15 +296,11 @@ static bool write_range(struct writing *writing, const struct ss_torch_range *ra
     }
     uint64_t begin_ns = within(range->begin_ns, writing->now_ns);
     write_ends(writing, begin_ns);
-    put_details(&writing->text, ss_torch_profile_text(writing->profile, range->details), range);
     struct ss_trace_event begin = {.time_ns = begin_ns,
                                    .track_ref = track,
                                    .name_ref = name_of(writing, range),
                                    .kind = SS_EVENT_BEGIN};
-    if (writing->text.length > 0) {
-        begin.payload.type = SS_VALUE_TEXT;
-        begin.payload.text = (struct ss_strview){writing->text.data, writing->text.length};
-    }
+    put_payload(writing, range, &begin.payload);
     write_event(writing, &begin);
     ss_vec_push(&writing->ends, within(range->end_ns, writing->now_ns));
     return true;
@@ -372,6 +382,7 @@ static void take_profile(struct ss_torch_files *files, const struct ss_torch_pro
         note(files, text, now_ns);
         return;
     }
+    files->is_instead = head->is_instead != 0;
     uint64_t events = write_ranges(files, profile, now_ns);
     count_window(profiles, head, steps, events);
     snprintf(text, sizeof text,

@@ -2,7 +2,8 @@
 /*
  * What programs leave of torch.profiler beside their rings (source/torch_profile.h), as one more
  * source of the trace: ranges on a track per thread, "torch.profiler", and per stream of a device.
- * What is known of a call besides goes into its payload, the text of a JSON object.
+ * What is known of a call besides goes into its payload, the text of a JSON object. Where
+ * operators cannot be recorded otherwise, they are told as the callback tells them.
  *
  * Owned by the recorder's thread. Errors of the writer go into the context.
  */
@@ -39,6 +40,7 @@ struct ss_torch_files {
     struct ss_recorded_process *process; /* borrowed */
     char stem[320];                      /* of its ring file's path */
     unsigned taken;
+    bool is_instead; /* of the callback */
     struct ss_vec_of(struct ss_torch_lane) lanes;
 };
 

@@ -174,14 +174,15 @@ static struct item read_event(const struct ss_torch_profile *profile, size_t at)
                                 .device = event.device,
                                 .name = event.name,
                                 .details = event.details,
+                                .sequence = event.kind <= SS_TORCH_SCOPE ? event.number : -1,
                                 .kind = is_known ? (enum ss_torch_kind)event.kind : SS_TORCH_SCOPE};
     if (item.range.end_ns < item.range.begin_ns) {
         item.range.end_ns = item.range.begin_ns;
     }
     if (item.range.kind == SS_TORCH_MEMORY) {
         item.range.end_ns = item.range.begin_ns;
-        item.range.cpu_bytes = event.device == 0 ? event.bytes : 0;
-        item.range.device_bytes = event.device == 0 ? 0 : event.bytes;
+        item.range.cpu_bytes = event.device == 0 ? event.number : 0;
+        item.range.device_bytes = event.device == 0 ? 0 : event.number;
     }
     return item;
 }

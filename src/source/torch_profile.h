@@ -59,7 +59,9 @@ struct ss_torch_event {
     int64_t lane;    /* thread id; SS_TORCH_DEVICE: the stream */
     int64_t begin_ns, duration_ns;
     int64_t device; /* SS_TORCH_DEVICE: its number; SS_TORCH_MEMORY: 0 is the CPU */
-    int64_t bytes;  /* SS_TORCH_MEMORY: that were allocated; below 0: freed */
+    /* SS_TORCH_MEMORY: bytes that were allocated, below 0 freed. Up to SS_TORCH_SCOPE: what a
+     * forward operator and the node of its backward have in common, below 0 nothing. */
+    int64_t number;
 };
 
 struct ss_torch_profile {
@@ -84,6 +86,7 @@ struct ss_torch_range {
     int64_t lane, device;
     int64_t cpu_bytes, device_bytes; /* allocated less freed while it was open, on its thread */
     int64_t name, details;
+    int64_t sequence; /* a forward operator's and its node's; below 0: none */
     enum ss_torch_kind kind;
 };
 

@@ -167,6 +167,10 @@ static json_t *table_of(const struct ss_table *table)
     if (table->steps > 0) {
         put_count(object, "steps", table->steps);
         put_count(object, "steps_recorded", table->steps_recorded);
+        if (table->seen_because != NULL) {
+            put_text(object, "seen_by", "torch.profiler");
+            put_text(object, "seen_because", table->seen_because);
+        }
     }
     put_count(object, "hidden_rows", table->hidden_rows);
     put_count(object, "hidden_samples", table->hidden_samples);

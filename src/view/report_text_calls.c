@@ -420,14 +420,23 @@ static void print_steps_recorded(const struct ss_table *table, const struct ss_r
                                  FILE *out)
 {
     bool of_modules = strcmp(table->name, "module") == 0;
+    const char *dim = style->colour ? "\033[2m" : "", *plain = style->colour ? "\033[0m" : "";
+    if (table->seen_because != NULL) {
+        fprintf(out,
+                "%s%s seen by torch.profiler in %" PRIu64 " of %" PRIu64
+                " steps, since operators cannot be recorded: %s%s\n",
+                dim, of_modules ? "backward was" : "operators were", table->steps_recorded,
+                table->steps, table->seen_because, plain);
+        return;
+    }
     if (table->steps_recorded >= table->steps) {
         return;
     }
     fprintf(out,
             "%s%s recorded in %" PRIu64 " of %" PRIu64 " steps (record --operators all: in "
             "each)%s\n",
-            style->colour ? "\033[2m" : "", of_modules ? "backward was" : "operators were",
-            table->steps_recorded, table->steps, style->colour ? "\033[0m" : "");
+            dim, of_modules ? "backward was" : "operators were", table->steps_recorded,
+            table->steps, plain);
 }
 
 enum ss_status ss_report_text_calls(const struct ss_table *table,

@@ -122,6 +122,21 @@ def test_it_steps_aside_for_the_programs_own(stepscope, tmp_path):
     assert not both.calls("torch.profiler", 5, 5)
 
 
+def test_it_stands_in_where_operators_cannot_be_recorded(stepscope, tmp_path):
+    """Of a PyTorch that is not known the callback is refused: its window tells operators instead."""
+    run = Recorded(stepscope, tmp_path, "--steps", "14", "--unknown")
+    facts = [event["text"] for event in run.info["notes"] if event["kind"] == "fact"]
+    assert any(fact.startswith("torch.operators = torch 9.8.7 is none") for fact in facts), facts
+    status, reason = run.source()
+    assert status == "ran" and "4 steps in 1 window" in reason
+    assert run.calls("torch", 5, 8)["aten::conv2d"] == 4
+    assert sum(run.calls("torch", 5, 8).values()) == len(run.of("torch"))
+    text = stepscope("report", "--by", "op", run.trace).stdout
+    assert "operators were seen by torch.profiler in 4 of 14 steps" in text
+    assert "torch 9.8.7 is none that is known" in text
+    assert "backward" in stepscope("report", "--by", "module", run.trace).stdout
+
+
 def test_windows_of_a_schedule_and_steps_that_never_come(stepscope, tmp_path):
     windows = Recorded(stepscope, tmp_path, options=[
         "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--torch-profiler"])

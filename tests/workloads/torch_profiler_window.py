@@ -1,11 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small training that may run torch.profiler itself, and tells what that saw: one line of JSON.
 
-    torch_profiler_window.py [--steps N] [--own FIRST:LAST]"""
+    torch_profiler_window.py [--steps N] [--own FIRST:LAST] [--unknown]
+
+--unknown: as a version of PyTorch that nobody knows."""
 
 import argparse
 import collections
+import importlib.machinery
 import json
+import sys
+
+
+class Unknown:
+    """Finds torch.version, and changes what it says."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "torch.version":
+            return None
+        found = importlib.machinery.PathFinder.find_spec(name, path, target)
+        run = found.loader.exec_module
+
+        def exec_module(module):
+            run(module)
+            module.__version__ = "9.8.7"
+        found.loader.exec_module = exec_module
+        return found
+
+
+if "--unknown" in sys.argv:
+    sys.meta_path.insert(0, Unknown)
 
 import torch
 from torch import nn
@@ -14,6 +39,7 @@ from torch.profiler import profile
 parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=10)
 parser.add_argument("--own", help="steps, both included, with torch.profiler")
+parser.add_argument("--unknown", action="store_true")
 options = parser.parse_args()
 first, last = map(int, options.own.split(":")) if options.own else (-1, -1)
 

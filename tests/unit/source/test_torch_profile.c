@@ -67,7 +67,7 @@ static struct ss_torch_event memory_at(int64_t lane, int64_t time_ns, int64_t by
                                    .lane = lane,
                                    .begin_ns = time_ns,
                                    .device = device,
-                                   .bytes = bytes};
+                                   .number = bytes};
 }
 
 static void a_file_says_what_was_seen(void **state)
