@@ -42,10 +42,22 @@ struct building {
 
 enum ss_call_kind ss_call_kind_of(const struct ss_model *model, uint32_t name)
 {
+    static const char evaluation[] = "autograd::engine::evaluate_function";
     const char *category = ss_model_text(model, model->names.data[name].category);
-    return strcmp(category, "backward") == 0 ? SS_CALL_BACKWARD
-           : strcmp(category, "scope") == 0  ? SS_CALL_SCOPE
-                                             : SS_CALL_FORWARD;
+    const char *text = ss_model_text(model, model->names.data[name].text);
+    return strncmp(text, evaluation, sizeof evaluation - 1) == 0 ? SS_CALL_EVALUATION
+           : strcmp(category, "backward") == 0                   ? SS_CALL_BACKWARD
+           : strcmp(category, "scope") == 0                      ? SS_CALL_SCOPE
+                                                                 : SS_CALL_FORWARD;
+}
+
+uint8_t *ss_call_kinds(const struct ss_model *model)
+{
+    uint8_t *kinds = ss_alloc_zero(model->names.count + 1, sizeof *kinds);
+    for (uint32_t i = 1; i < model->names.count; i++) {
+        kinds[i] = (uint8_t)ss_call_kind_of(model, i);
+    }
+    return kinds;
 }
 
 bool ss_calls_has_track(const struct ss_selection *selection, uint32_t track, const char *domain)
@@ -69,8 +81,9 @@ static uint32_t find_row(struct building *building, const struct ss_model_range 
     unsigned grouping = building->options->grouping;
     bool by_thread = (grouping & SS_CALLS_BY_THREAD) != 0;
     bool by_process = by_thread || (grouping & SS_CALLS_BY_PROCESS) != 0;
+    enum ss_call_kind kind = ss_call_kind_of(model, name);
     struct row_key key = {.text = model->names.data[name].text,
-                          .kind = (uint32_t)ss_call_kind_of(model, name),
+                          .kind = (uint32_t)(kind == SS_CALL_EVALUATION ? SS_CALL_BACKWARD : kind),
                           .process = by_process ? track->process : 0,
                           .thread = by_thread ? track->thread : 0,
                           .phase = phase};

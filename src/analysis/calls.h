@@ -10,8 +10,9 @@
 
 #include "analysis/usual_time.h"
 
-/* What the integration says of a name by its category. */
-enum ss_call_kind { SS_CALL_FORWARD, SS_CALL_BACKWARD, SS_CALL_SCOPE };
+/* What the integration says of a name by its category; but what autograd's engine evaluates a node
+ * in is told by its name, and of rows it is backward too. */
+enum ss_call_kind { SS_CALL_FORWARD, SS_CALL_BACKWARD, SS_CALL_SCOPE, SS_CALL_EVALUATION };
 
 /* What keeps calls of one name in rows of their own, besides their kind. */
 enum ss_call_grouping { SS_CALLS_BY_PROCESS = 1, SS_CALLS_BY_THREAD = 2, SS_CALLS_BY_PHASE = 4 };
@@ -50,6 +51,8 @@ void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
 void ss_calls_fini(struct ss_calls *calls);
 
 enum ss_call_kind ss_call_kind_of(const struct ss_model *model, uint32_t name);
+/* The same of all names. Freed by the caller. */
+uint8_t *ss_call_kinds(const struct ss_model *model);
 /* Is it a track of nested ranges of the domain, that the selection lets through? */
 bool ss_calls_has_track(const struct ss_selection *selection, uint32_t track, const char *domain);
 

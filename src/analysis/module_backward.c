@@ -62,6 +62,7 @@ struct building {
     const struct ss_model *model;
     const struct ss_calls *modules;
     struct numbers numbers;
+    uint8_t *kinds;   /* by name */
     uint32_t *around; /* by range: the module around it + 1; 0: none */
     const struct ss_usual_time *usual;
     struct ss_backward_times *times;
@@ -135,7 +136,7 @@ static void number_operators(struct building *building, uint32_t track, struct p
         if (range->track != track) {
             continue;
         }
-        if (number_of(model, range, &number) && ss_call_kind_of(model, name) == SS_CALL_FORWARD) {
+        if (number_of(model, range, &number) && building->kinds[name] == SS_CALL_FORWARD) {
             uint32_t process = model->tracks.data[track].process;
             set_module(&building->numbers, process, number, module_at(&cursor, range->begin_ns));
         }
@@ -171,6 +172,8 @@ struct open_node {
 };
 
 struct open_nodes ss_vec_of(struct open_node);
+
+static const uint64_t no_number = UINT64_MAX; /* no sequence goes as far */
 
 enum { MAX_DEPTH = 64 }; /* modules around a node; no network nests as deep */
 
@@ -212,7 +215,7 @@ static void close_node(struct building *building, struct open_nodes *open)
         open->data[open->count - 1].inner_ns += node->duration_ns;
         open->data[open->count - 1].inner_usual_ns += node->usual_ns;
     }
-    if (building->numbers.capacity == 0) {
+    if (building->numbers.capacity == 0 || node->number == no_number) {
         return;
     }
     const struct numbered *slot =
@@ -223,6 +226,32 @@ static void close_node(struct building *building, struct open_nodes *open)
     }
 }
 
+/* The node that a range begins, or none: inside what evaluates a node stands the node itself, which
+ * may be the one to say the number. */
+static bool begins_node(const struct building *building, struct open_nodes *open,
+                        const struct ss_model_range *range, struct open_node *node)
+{
+    const struct ss_model *model = building->model;
+    uint8_t kind = building->kinds[model->paths.data[range->path].name];
+    uint64_t number;
+    bool is_numbered = number_of(model, range, &number);
+    *node = (struct open_node){.number = is_numbered ? number : no_number};
+    if (kind != SS_CALL_EVALUATION && (kind != SS_CALL_BACKWARD || !is_numbered)) {
+        return false;
+    }
+    if (open->count == 0) {
+        return true;
+    }
+    struct open_node *outer = &open->data[open->count - 1];
+    if (model->ranges.data[outer->range].end_ns < range->end_ns) {
+        return false; /* a damaged recording */
+    }
+    if (kind == SS_CALL_BACKWARD && outer->number == no_number) {
+        outer->number = number;
+    }
+    return node->number == no_number || node->number != outer->number;
+}
+
 static void charge_nodes(struct building *building, uint32_t track, struct place place)
 {
     const struct ss_model *model = building->model;
@@ -231,29 +260,21 @@ static void charge_nodes(struct building *building, uint32_t track, struct place
     ss_usual_cursor_init(&cursor, building->usual, model->tracks.data[track].process);
     for (size_t i = place.first; i < place.end; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
-        uint64_t number;
         bool is_outside = (range->flags & SS_RANGE_OUTSIDE) != 0, is_in;
-        if (range->track != track || is_outside || !number_of(model, range, &number) ||
-            ss_call_kind_of(model, model->paths.data[range->path].name) != SS_CALL_BACKWARD) {
+        if (range->track != track || is_outside) {
             continue;
         }
         while (open.count > 0 &&
                model->ranges.data[open.data[open.count - 1].range].end_ns <= range->begin_ns) {
             close_node(building, &open);
         }
-        /* The node itself within what evaluates it; or a damaged recording. */
-        bool is_inner =
-            open.count > 0 &&
-            (open.data[open.count - 1].number == number ||
-             model->ranges.data[open.data[open.count - 1].range].end_ns < range->end_ns);
-        if (is_inner) {
-            continue;
+        struct open_node node;
+        if (begins_node(building, &open, range, &node)) {
+            node.range = i;
+            node.duration_ns = range->end_ns - range->begin_ns;
+            node.usual_ns = ss_usual_time_of(&cursor, range->begin_ns, range->end_ns, &is_in);
+            ss_vec_push(&open, node);
         }
-        uint64_t usual_ns = ss_usual_time_of(&cursor, range->begin_ns, range->end_ns, &is_in);
-        ss_vec_push(&open, (struct open_node){.range = i,
-                                              .number = number,
-                                              .duration_ns = range->end_ns - range->begin_ns,
-                                              .usual_ns = usual_ns});
     }
     while (open.count > 0) {
         close_node(building, &open);
@@ -273,6 +294,7 @@ bool ss_module_backward_find(const struct ss_selection *selection,
                                 .model = model,
                                 .modules = modules,
                                 .usual = usual,
+                                .kinds = ss_call_kinds(model),
                                 .around = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
                                 .times = times};
     struct place *places = find_places(model);
@@ -284,6 +306,7 @@ bool ss_module_backward_find(const struct ss_selection *selection,
     }
     ss_free(places);
     ss_free(building.around);
+    ss_free(building.kinds);
     ss_free(building.numbers.slots);
     return building.found;
 }

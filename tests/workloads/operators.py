@@ -3,7 +3,8 @@
 nodes of autograd, modules. Standard library and stepscope only.
 
 Of each of `steps` steps: forward with modules Net > fc, in which linear > addmm (number 2k), a loss
-beside it (number 2k + 1), then the nodes of both, the later first."""
+beside it (number 2k + 1), then the nodes of both, the later first. As PyTorch has it, what evaluates
+a node has no number, the node within it has."""
 
 import sys
 
@@ -36,7 +37,7 @@ for k in range(steps):
                 compute()
     stepscope.phase("backward")
     for number, name in ((2 * k + 1, "NllLossBackward0"), (2 * k, "AddmmBackward0")):
-        with op(f"autograd::engine::evaluate_function: {name}", "backward", number):
+        with op(f"autograd::engine::evaluate_function: {name}"):
             with op(name, "backward", number), op("aten::mm"):
                 compute()
     stepscope.phase(None)

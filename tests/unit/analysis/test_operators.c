@@ -417,6 +417,33 @@ static void test_a_node_within_a_node_is_charged_once(void **state)
     end(&made);
 }
 
+/* As PyTorch tells it: what evaluates a node has no number, the node in it has; what the engine
+ * does beside the node is the module's too. What adds up gradients is nobody's. */
+static void test_the_node_says_the_number_of_what_evaluates_it(void **state)
+{
+    (void)state;
+    static const struct ss_operators_options options = {0};
+    struct made made;
+    begin(&made);
+    add(&made, made.modules, 0, "fc", "", 0, 100, NO_NUMBER);
+    add(&made, made.operators, 0, "addmm", "operator", 10, 20, 7);
+    static const char outer[] = "autograd::engine::evaluate_function: AddmmBackward0";
+    static const char adding[] = "autograd::engine::evaluate_function: AccumulateGrad";
+    uint32_t around = add(&made, made.operators, 0, outer, "operator", 200, 260, NO_NUMBER);
+    add(&made, made.operators, around, "AddmmBackward0", "backward", 205, 225, 7);
+    add(&made, made.operators, around, "sum", "operator", 230, 250, NO_NUMBER);
+    around = add(&made, made.operators, 0, adding, "operator", 270, 280, NO_NUMBER);
+    add(&made, made.operators, around, "AccumulateGrad", "backward", 271, 279, NO_NUMBER);
+    sum_up(&made);
+    ss_modules_table(&made.selection, NULL, &options, &made.table);
+    assert_cells(&made, "fc", SS_MODULE_CALLS, (int64_t[]){1, 100, 100, 60, 60}, 5);
+    ss_table_fini(&made.table);
+    ss_operators_table(&made.selection, NULL, &options, &made.table);
+    assert_string_equal(cells_of(&made, outer)[SS_OPERATOR_KIND].text.data, "backward");
+    assert_cells(&made, "sum", SS_OPERATOR_SELF, (int64_t[]){20, 20, 20}, 3);
+    end(&made);
+}
+
 static void test_without_numbers_there_is_no_backward(void **state)
 {
     (void)state;
@@ -475,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_backward_and_rows_apart),
         cmocka_unit_test(test_modules_and_their_backward),
         cmocka_unit_test(test_a_node_within_a_node_is_charged_once),
+        cmocka_unit_test(test_the_node_says_the_number_of_what_evaluates_it),
         cmocka_unit_test(test_without_numbers_there_is_no_backward),
         cmocka_unit_test(test_memory_grows_by_step),
     };
