@@ -10,11 +10,13 @@ _enter…) are functions of libstepscope (src/inject/torch_functions.c). Python 
 A call that torch compiles is left as it is: each wrapper looks for that first, and the compiler
 finds nothing of ours behind it."""
 
+import atexit
 import functools
 import gc
 import inspect
 import re
 import sys
+import threading
 import weakref
 
 import torch
@@ -502,6 +504,66 @@ def _record_operators(in_all_steps):
     return why_not
 
 
+class _Itt:
+    """Operators by the ranges that torch itself makes for ITT: of the thread that imports torch, and
+    of its backward. torch does so or profiles: a profiler that the program starts goes first."""
+    ranges = None
+    thread = 0
+    switching = False
+
+    @classmethod
+    def start(cls):
+        itt = getattr(torch.profiler, "itt", None)
+        if (not getattr(itt, "is_available", bool)()
+                or not hasattr(torch.autograd.profiler, "emit_itt")):
+            return False
+        _take_itt(True)
+        try:
+            itt.range_push("stepscope")
+            itt.range_pop()
+        finally:
+            is_ours = _take_itt(False)
+        if not is_ours:
+            return False
+        cls.thread = threading.get_ident()
+        cls.turn(True)
+        atexit.register(cls.turn, False)
+        for name in ("_prepare_profiler", "_enable_profiler"):
+            _replace(torch.autograd.profiler, name, functools.partial(cls.around, before=True))
+        _replace(torch.autograd.profiler, "_disable_profiler",
+                 functools.partial(cls.around, before=False))
+        return True
+
+    @classmethod
+    def turn(cls, on):
+        if on != (cls.ranges is not None):
+            cls.switching = True
+            try:
+                if on:
+                    cls.ranges = torch.autograd.profiler.emit_itt()
+                    cls.ranges.__enter__()
+                else:
+                    ranges, cls.ranges = cls.ranges, None
+                    ranges.__exit__(None, None, None)
+            finally:
+                cls.switching = False
+
+    @classmethod
+    def around(cls, inner, before):
+        @functools.wraps(inner)
+        def wrapper(*args, **kwargs):
+            is_theirs = not cls.switching and threading.get_ident() == cls.thread
+            if is_theirs and before:
+                _try(cls.turn, False)
+            try:
+                return inner(*args, **kwargs)
+            finally:
+                if is_theirs and not before:
+                    _try(cls.turn, True)
+        wrapper._stepscope = True
+        return wrapper
+
+
 class _Flops:
     """Counted over a few steps, behind those that warm up and while operators are recorded: a little
     longer than from the first one's begin to the last one's end."""
@@ -682,7 +744,11 @@ def _hook_main():
     _fact_text("torch.version", str(torch.__version__))
     how = _wanted.get("operators", "auto")
     why_not = "off" if how == "off" else _record_operators(how == "all")
-    _fact_text("torch.operators", why_not or "callback")
+    if why_not not in ("", "off") and _Itt.start():
+        _fact_text("torch.operators", "ITT, of one thread and its backward: " + why_not)
+        why_not = ""
+    else:
+        _fact_text("torch.operators", why_not or "callback")
     _tell_threads()
     _state.no_operators = why_not
     _fact("torch.interop_threads", torch.get_num_interop_threads())

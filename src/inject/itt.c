@@ -2,6 +2,7 @@
 /* Where programs that speak ITT meet their collector. */
 #include "inject/itt.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -42,6 +43,13 @@ static bool is_known(const struct ss_itt_global *global)
            global->functions[0].otherwise == global->functions[0].initially;
 }
 
+static _Atomic bool is_met;
+
+bool ss_itt_is_met(void)
+{
+    return atomic_load_explicit(&is_met, memory_order_relaxed);
+}
+
 EXPORTED void __itt_api_init(struct ss_itt_global *global, int groups);
 
 /* Called by each copy of ITT in the process, with its mutex held, before it calls anything else,
@@ -58,6 +66,7 @@ EXPORTED void __itt_api_init(struct ss_itt_global *global, int groups)
     if (!is_known(global)) {
         return;
     }
+    atomic_store_explicit(&is_met, true, memory_order_relaxed);
     for (size_t i = 0; i < SS_ITT_MOST_FUNCTIONS && global->functions[i].name != NULL; i++) {
         struct ss_itt_function *function = &global->functions[i];
         void *own = (function->group & groups) != 0 ? our_function(function->name) : NULL;

@@ -81,6 +81,9 @@ enum { SS_ITT_MOST_FUNCTIONS = 4096 };
 
 extern const unsigned char ss_itt_magic[8];
 
+/* A copy of ITT has us as its collector. */
+bool ss_itt_is_met(void);
+
 /* Types of metadata and of counters' values. */
 enum ss_itt_type {
     SS_ITT_UNKNOWN,

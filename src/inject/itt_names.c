@@ -72,9 +72,32 @@ uint32_t ss_itt_name_of_text(const char *text)
     return text != NULL ? ss_define_name(text, strlen(text)) : 0;
 }
 
+/* What the domain of a name goes into, where that is another one. */
+static struct {
+    _Atomic(const char *) from;
+    const char *to;
+} sent;
+
 static uint32_t number_of_domain(const char *text)
 {
-    return text != NULL && text[0] != '\0' ? ss_define_domain(text, strlen(text)) : 0;
+    /* Pairs with the release in ss_itt_send_domain. */
+    const char *from = atomic_load_explicit(&sent.from, memory_order_acquire);
+    const char *name = text != NULL && from != NULL && strcmp(text, from) == 0 ? sent.to : text;
+    return name != NULL && name[0] != '\0' ? ss_define_domain(name, strlen(name)) : 0;
+}
+
+/* Those that were made with us. */
+static _Atomic(struct ss_itt_domain *) made_domains[SS_RING_MAX_DOMAINS];
+
+void ss_itt_send_domain(const char *from, const char *to)
+{
+    struct ss_itt_domain *domain =
+        atomic_load_explicit(&made_domains[number_of_domain(from)], memory_order_acquire);
+    sent.to = to;
+    atomic_store_explicit(&sent.from, from, memory_order_release);
+    if (domain != NULL) {
+        __atomic_store_n(&domain->extra1, (int)number_of_domain(from), __ATOMIC_RELAXED);
+    }
 }
 
 uint32_t ss_itt_meet_string(struct ss_itt_string *string)
@@ -107,13 +130,13 @@ static const char *copy_text(const char *text)
  * collector. They must not be NULL, so that programs go on as they would with another collector. */
 struct ss_itt_domain *ss_itt_domain_create(const char *name)
 {
-    static _Atomic(struct ss_itt_domain *) made[SS_RING_MAX_DOMAINS];
     static struct ss_itt_domain other = {.flags = 1, .name = "", .extra2 = (void *)&ss_itt_known};
     if (name == NULL) {
         return NULL;
     }
     uint32_t number = number_of_domain(name);
-    struct ss_itt_domain *domain = atomic_load_explicit(&made[number], memory_order_acquire);
+    struct ss_itt_domain *domain =
+        atomic_load_explicit(&made_domains[number], memory_order_acquire);
     if (number == 0 || domain != NULL) {
         return domain != NULL ? domain : &other;
     }
@@ -125,7 +148,7 @@ struct ss_itt_domain *ss_itt_domain_create(const char *name)
     *mine = (struct ss_itt_domain){
         .flags = 1, .name = text, .extra1 = (int)number, .extra2 = (void *)&ss_itt_known};
     bool is_first = atomic_compare_exchange_strong_explicit(
-        &made[number], &domain, mine, memory_order_release, memory_order_acquire);
+        &made_domains[number], &domain, mine, memory_order_release, memory_order_acquire);
     return is_first ? mine : domain;
 }
 

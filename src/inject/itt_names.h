@@ -45,6 +45,10 @@ uint32_t ss_itt_name_of_text(const char *text);
 /* Of a function, by its symbol, else by where its file has it. */
 uint32_t ss_itt_name_of_function(void *function);
 
+/* What one domain says goes into another, from now on; before it has said anything. Once, with
+ * texts that stay. */
+void ss_itt_send_domain(const char *from, const char *to);
+
 /* NULL: no memory. Zeroed. */
 void *ss_itt_allocate(size_t bytes);
 

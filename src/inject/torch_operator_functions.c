@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What python/stepscope/_torch_hooks.py calls to have operators recorded. Reasons are texts, ""
  * where there is none. */
+#include "inject/itt.h"
+#include "inject/itt_names.h"
+#include "inject/itt_state.h"
 #include "inject/torch.h"
 #include "inject/torch_check.h"
 #include "inject/torch_count.h"
@@ -122,6 +125,22 @@ static ss_python_object *count_flops(ss_python_object *self, ss_python_object *c
     return reason(ss_torch_count_why_not());
 }
 
+/* torch's own ITT ranges are to be its operators: before (True) and after (False) the text makes
+ * one, which is not recorded, for torch looks for a collector then. Truth: it has us. */
+static ss_python_object *take_itt(ss_python_object *self, ss_python_object *const *args,
+                                  ptrdiff_t count)
+{
+    static uint32_t pauses;
+    (void)self;
+    if (count == 1 && ss_python.PyObject_IsTrue(args[0]) == 1) {
+        ss_itt_send_domain("PyTorch", "torch");
+        pauses = atomic_fetch_or(&ss_itt_pauses, SS_ITT_PAUSED);
+    } else {
+        atomic_store(&ss_itt_pauses, pauses);
+    }
+    return ss_python.PyLong_FromLongLong(ss_itt_is_met());
+}
+
 static struct ss_python_method methods[] = {
     {"_library", library, SS_PYTHON_FASTCALL},
     {"_check_begin", check_begin, SS_PYTHON_FASTCALL},
@@ -131,6 +150,7 @@ static struct ss_python_method methods[] = {
     {"_check_end", check_end, SS_PYTHON_FASTCALL},
     {"_start_operators", start, SS_PYTHON_FASTCALL},
     {"_count_flops", count_flops, SS_PYTHON_FASTCALL},
+    {"_take_itt", take_itt, SS_PYTHON_FASTCALL},
 };
 
 bool ss_torch_add_operator_functions(ss_python_object *globals)
