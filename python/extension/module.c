@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* --- the runtime --- */
@@ -101,6 +102,7 @@ const stepscope_runtime *ss_runtime = &no_runtime;
 const uint32_t *ss_gate = &nothing_recorded;
 
 typedef const stepscope_runtime *(*get_function)(uint32_t version);
+static void *runtime_library;
 
 static bool take_runtime(void *library)
 {
@@ -112,6 +114,7 @@ static bool take_runtime(void *library)
     }
     ss_runtime = runtime;
     ss_gate = runtime->gate;
+    runtime_library = library;
     return true;
 }
 
@@ -150,6 +153,29 @@ static void find_runtime(void)
     if (dladdr((void *)&no_runtime, &here) != 0 && here.dli_fname != NULL) {
         load_runtime_near(here.dli_fname);
     }
+}
+
+/* --- PyTorch --- */
+
+/* A recording meets torch by preload.so; where a process has lost that one, or records itself, by
+ * us. Once in a process, whoever asks. */
+static void follow_torch(void)
+{
+    void (*listen)(void) = NULL;
+    if (ss_runtime != &no_runtime) {
+        *(void **)&listen = dlsym(runtime_library, "stepscope_python_listen");
+    }
+    if (listen != NULL) {
+        listen();
+    }
+}
+
+static PyObject *follow_torch_now(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    follow_torch();
+    Py_RETURN_NONE;
 }
 
 /* --- marks, counters, flows --- */
@@ -460,6 +486,7 @@ static PyMethodDef methods[] = {
     {"_schedule_text", ss_python_schedule_text, METH_O, NULL},
     {"_schedule_action", ss_python_schedule_action, METH_VARARGS, NULL},
     {"_follow", ss_python_follow, METH_O, NULL},
+    {"_follow_torch", follow_torch_now, METH_NOARGS, NULL},
     {"_sealed", ss_python_sealed, METH_VARARGS, NULL},
     {"_flush", ss_python_flush, METH_O, NULL},
     {"_wrap", FAST(wrap), METH_FASTCALL, NULL},
@@ -504,6 +531,9 @@ PyMODINIT_FUNC PyInit__stepscope(void)
         !init_more(module)) {
         Py_DECREF(module);
         return NULL;
+    }
+    if (getenv("STEPSCOPE_TORCH") != NULL) { /* not with --no-torch */
+        follow_torch();
     }
     return module;
 }

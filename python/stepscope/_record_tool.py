@@ -167,6 +167,7 @@ class RecordTool(ProfilerWrapper):
                 self._told = str(error)
                 tell(f"nothing is recorded: {error}")
             return False
+        _stepscope._follow_torch()
         return True
 
     def _arguments(self):

@@ -14,15 +14,17 @@ static bool find(const char *name, void **function, const char **missing)
 
 bool ss_python_find(const char **missing)
 {
-    void *type_error = NULL;
+    void *type_error = NULL, *interrupt = NULL;
     bool found = find("_Py_NoneStruct", (void **)&ss_python.none, missing) &&
-                 find("PyExc_TypeError", &type_error, missing);
+                 find("PyExc_TypeError", &type_error, missing) &&
+                 find("PyExc_KeyboardInterrupt", &interrupt, missing);
 #define SS_PYTHON_FIND(name, result, arguments)                                                    \
     found = found && find(#name, (void **)&ss_python.name, missing);
     SS_PYTHON_FUNCTIONS(SS_PYTHON_FIND)
 #undef SS_PYTHON_FIND
     if (found) {
         ss_python.type_error = *(ss_python_object **)type_error;
+        ss_python.interrupt = *(ss_python_object **)interrupt;
     }
     return found;
 }

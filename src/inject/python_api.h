@@ -33,15 +33,16 @@ enum { SS_PYTHON_FASTCALL = 0x80, SS_PYTHON_FILE_INPUT = 257 };
     F(PyDict_SetItemString, int, (ss_python_object *, const char *, ss_python_object *))           \
     F(PyDict_GetItemString, ss_python_object *, (ss_python_object *, const char *))                \
     F(PyErr_Clear, void, (void))                                                                   \
+    F(PyErr_ExceptionMatches, int, (ss_python_object *))                                           \
     F(PyErr_Fetch, void, (ss_python_object **, ss_python_object **, ss_python_object **))          \
     F(PyErr_Restore, void, (ss_python_object *, ss_python_object *, ss_python_object *))           \
+    F(PyErr_SetInterrupt, void, (void))                                                            \
     F(PyErr_SetString, void, (ss_python_object *, const char *))                                   \
     F(PyEval_EvalCode, ss_python_object *,                                                         \
       (ss_python_object *, ss_python_object *, ss_python_object *))                                \
     F(PyEval_GetBuiltins, ss_python_object *, (void))                                              \
     F(PyFloat_AsDouble, double, (ss_python_object *))                                              \
     F(PyGILState_Check, int, (void))                                                               \
-    F(PyImport_GetModuleDict, ss_python_object *, (void))                                          \
     F(PyImport_ImportModule, ss_python_object *, (const char *))                                   \
     F(PyLong_AsLongLong, long long, (ss_python_object *))                                          \
     F(PyLong_FromLongLong, ss_python_object *, (long long))                                        \
@@ -49,17 +50,20 @@ enum { SS_PYTHON_FASTCALL = 0x80, SS_PYTHON_FILE_INPUT = 257 };
     F(PyObject_GetAttrString, ss_python_object *, (ss_python_object *, const char *))              \
     F(PyObject_IsTrue, int, (ss_python_object *))                                                  \
     F(PyObject_Str, ss_python_object *, (ss_python_object *))                                      \
+    F(PySys_GetObject, ss_python_object *, (const char *))                                         \
+    F(PyTuple_GetItem, ss_python_object *, (ss_python_object *, ptrdiff_t))                        \
     F(PyUnicode_AsUTF8, const char *, (ss_python_object *))                                        \
     F(PyUnicode_FromString, ss_python_object *, (const char *))                                    \
     F(Py_CompileString, ss_python_object *, (const char *, const char *, int))                     \
     F(Py_DecRef, void, (ss_python_object *))                                                       \
-    F(Py_IncRef, void, (ss_python_object *))
+    F(Py_IncRef, void, (ss_python_object *))                                                       \
+    F(Py_IsInitialized, int, (void))
 
 struct ss_python_api {
 #define SS_PYTHON_MEMBER(name, result, arguments) result(*name) arguments;
     SS_PYTHON_FUNCTIONS(SS_PYTHON_MEMBER)
 #undef SS_PYTHON_MEMBER
-    ss_python_object *none, *type_error; /* borrowed */
+    ss_python_object *none, *type_error, *interrupt; /* borrowed */
 };
 
 extern struct ss_python_api ss_python;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/torch.h"
 
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 /* What preload.so calls at each audit event of Python; `import`: what is imported, NULL: another
  * event. 1: nothing more is wanted. */
 __attribute__((visibility("default"))) int stepscope_python_event(const char *import);
+/* The same where there is no preload.so, from now on: for the Python package. Torch may be there.
+ */
+__attribute__((visibility("default"))) void stepscope_python_listen(void);
 
 enum { MOST_IMPORTS = 3 }; /* of a torch that fails to load */
 
@@ -79,7 +83,7 @@ static void set_up(void)
 /* 1: it is all there; 0: it is being imported; -1: nobody has begun. */
 static int state_of_torch(void)
 {
-    ss_python_object *modules = ss_python.PyImport_GetModuleDict();
+    ss_python_object *modules = ss_python.PySys_GetObject("modules");
     ss_python_object *torch =
         modules != NULL ? ss_python.PyDict_GetItemString(modules, "torch") : NULL;
     if (torch == NULL || torch == ss_python.none) {
@@ -114,7 +118,11 @@ static bool follow(const char *import)
     if (state < 0 && is_of_torch(import)) {
         ss_python_object *torch = ss_python.PyImport_ImportModule("torch");
         if (torch == NULL) {
+            bool interrupted = ss_python.PyErr_ExceptionMatches(ss_python.interrupt) != 0;
             ss_python.PyErr_Clear(); /* the program's own import fails as well, and tells */
+            if (interrupted) {
+                ss_python.PyErr_SetInterrupt(); /* once more, for the program */
+            }
             return ++imports >= MOST_IMPORTS;
         }
         ss_python.Py_DecRef(torch);
@@ -146,6 +154,9 @@ int stepscope_python_event(const char *import)
             tell("torch.hooks", missing);
         }
     }
+    if (more > 0 && ss_python.Py_IsInitialized() == 0) {
+        more = 0; /* it ends, and raises events to its last breath */
+    }
     if (more > 0) {
         ss_python_object *type = NULL, *value = NULL, *traceback = NULL;
         ss_python.PyErr_Fetch(&type, &value, &traceback);
@@ -155,4 +166,44 @@ int stepscope_python_event(const char *import)
     atomic_store_explicit(&wants_more, more, memory_order_relaxed);
     atomic_flag_clear(&is_inside);
     return more == 0;
+}
+
+/* --- without preload.so ---------------------------------------------------------------------- */
+
+/* Until torch is imported only imports count. */
+static int on_audit(const char *event, ss_python_object *arguments, void *data)
+{
+    enum { QUIET, BEGUN, DONE };
+    static _Atomic int stage = QUIET;
+    (void)data;
+    int now = atomic_load_explicit(&stage, memory_order_relaxed);
+    bool is_import = now != DONE && strcmp(event, "import") == 0;
+    if (now == DONE || (now == QUIET && !is_import)) {
+        return 0;
+    }
+    ss_python_object *name = is_import ? ss_python.PyTuple_GetItem(arguments, 0) : NULL;
+    const char *import = name != NULL ? ss_python.PyUnicode_AsUTF8(name) : NULL;
+    if (is_import && import == NULL) {
+        ss_python.PyErr_Clear();
+    }
+    if (now == BEGUN || is_of_torch(import)) {
+        int next = stepscope_python_event(import) != 0 ? DONE : BEGUN;
+        atomic_store_explicit(&stage, next, memory_order_relaxed);
+    }
+    return 0;
+}
+
+void stepscope_python_listen(void)
+{
+    static atomic_flag listens = ATOMIC_FLAG_INIT;
+    void (*first)(void) = NULL;
+    int (*add)(int (*)(const char *, ss_python_object *, void *), void *) = NULL;
+    *(void **)&first = ss_first_function("stepscope_python_listen");
+    *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
+    if (first != NULL) {
+        first();
+    } else if (stepscope_python_event(NULL) == 0 && add != NULL &&
+               !atomic_flag_test_and_set(&listens)) {
+        add(on_audit, NULL);
+    }
 }
