@@ -48,7 +48,8 @@ static void set_phase_line(struct ss_advice *advice, const struct ss_training_fa
 
 static uint64_t share_of(uint64_t ns, double share)
 {
-    return share > 0 ? (uint64_t)((double)ns * (share < 1 ? share : 1)) : 0;
+    double part = share > 0 ? (double)ns * (share < 1 ? share : 1) : 0;
+    return part < (double)INT64_MAX ? (uint64_t)part : INT64_MAX;
 }
 
 /* Kernels ran whose times were not recorded: what the host did is not what took the time. */
@@ -147,12 +148,8 @@ static bool slow_collate(const struct ss_training_facts *facts, struct ss_advice
     set_cost(advice, cost_ns, cost_ns);
     add(advice, "collate of the fetch", SS_EVIDENCE_PERCENT, 100 * share);
     add(advice, "collating a batch", SS_EVIDENCE_NS, (double)collate_ns);
-    if (in_workers) {
-        set_line(advice, &facts->samples.workers, "the workers' time");
-    } else {
-        set_phase_line(advice, facts, "data", "the data phase");
-    }
-    return share >= 0.4;
+    set_line(advice, &facts->samples.collates, "it");
+    return share >= 0.5;
 }
 
 /* Samples in "other" say how much of it is such work, ranges how much lies before the forward. */
@@ -231,9 +228,12 @@ static bool recompilation(const struct ss_training_facts *facts, struct ss_advic
 static bool oversubscription(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
     const struct ss_training_samples *samples = &facts->samples;
-    int64_t each = facts->threads + (facts->workers > 0 ? facts->workers : 0);
+    bool has_workers = facts->workers > 0 && facts->worker_busy > 0;
+    double each = (double)facts->threads +
+                  (has_workers ? (double)facts->workers * fmin(facts->worker_busy, 1) : 0);
+    bool others = facts->cpu_own >= 0 && facts->cpu_own < 0.6;
     if (facts->threads < 1 || facts->cores == 0 || samples->runnable < SS_MIN_CLAIM_SAMPLES ||
-        (double)each * (double)facts->steps->processes < 1.5 * (double)facts->cores) {
+        each * (double)facts->steps->processes < 1.5 * (double)facts->cores || others) {
         return false;
     }
     double share = (double)samples->runnable / (double)samples->all;
@@ -245,6 +245,9 @@ static bool oversubscription(const struct ss_training_facts *facts, struct ss_ad
         add(advice, "workers of each", SS_EVIDENCE_COUNT, (double)facts->workers);
     }
     add(advice, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
+    if (facts->cpu_own >= 0) {
+        add(advice, "of their use by these processes", SS_EVIDENCE_PERCENT, 100 * facts->cpu_own);
+    }
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/training_facts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@ const char *const ss_training_tracks[] = {
     /* Counters of the program. */
     "dataloader ready batches", "memory rss", "cuda allocated", "cuda reserved", "cuda peak",
     "operators recorded",
-    /* Of the machine: CPU/busy and pressure/cpu some. */
-    "busy", "cpu some", NULL};
+    /* CPU/busy of the machine, usage/CPU of processes. */
+    "busy", "CPU", NULL};
 
 /* --- notes and attributes -------------------------------------------------------------------- */
 
@@ -57,10 +58,18 @@ static const char *fact_text(const struct ss_training_facts *facts, const char *
     return above;
 }
 
+/* Numbers of things; anybody may have written the file. */
+static int64_t number_in(const char *text)
+{
+    static const long long most = 1 << 24;
+    long long number = strtoll(text, NULL, 10);
+    return number < -1 ? -1 : number > most ? most : number;
+}
+
 static int64_t fact_number(const struct ss_training_facts *facts, const char *key)
 {
     const char *text = fact_text(facts, key);
-    return text != NULL ? strtoll(text, NULL, 10) : -1;
+    return text != NULL ? number_in(text) : -1;
 }
 
 /* Usual steps of the process that ended in [from, to). */
@@ -110,7 +119,7 @@ static int64_t loader_number(const struct ss_training_facts *facts, const char *
                                    told_again_ns(model, note, key));
         if (number < 0 || steps > most) {
             most = steps;
-            number = strtoll(text, NULL, 10);
+            number = number_in(text);
         }
     }
     return number;
@@ -670,32 +679,50 @@ static void take_all_steps(struct ss_training_facts *facts)
     facts->spread_ns = per(later_ns, later);
 }
 
-/* Mean of CPU/busy, in cores, while steps ran; each value holds until the next. */
-static double cores_busy(const struct ss_training_facts *facts)
+/* A gauge of CPU use in percent of a core, each value held until the next. */
+struct use {
+    const char *group, *name;
+    uint64_t from_ns, to_ns;
+    double sum, held_ns; /* of all its tracks */
+};
+
+static void add_value(const struct ss_model *model, size_t index, struct use *use)
+{
+    const struct ss_model_value *value = &model->values.data[index];
+    const struct ss_model_track *track = &model->tracks.data[value->track];
+    if (strcmp(ss_model_text(model, track->name), use->name) != 0 ||
+        strcmp(ss_model_text(model, model->tracks.data[track->parent].name), use->group) != 0) {
+        return;
+    }
+    bool is_last = index + 1 == model->values.count || value[1].track != value->track;
+    uint64_t begin_ns = value->time_ns > use->from_ns ? value->time_ns : use->from_ns;
+    uint64_t end_ns = is_last || value[1].time_ns > use->to_ns ? use->to_ns : value[1].time_ns;
+    if (begin_ns < end_ns) {
+        use->sum += ss_model_real(value) * (double)(end_ns - begin_ns);
+        use->held_ns += (double)(end_ns - begin_ns);
+    }
+}
+
+static void take_cpu_use(struct ss_training_facts *facts)
 {
     const struct ss_model *model = facts->model;
-    double sum = 0, weights = 0;
-    uint64_t from_ns = UINT64_MAX, to_ns = 0;
+    struct use all = {.group = "CPU", .name = "busy", .from_ns = UINT64_MAX};
     for (size_t i = 0; i < facts->steps->steps.count; i++) {
         const struct ss_step *step = &facts->steps->steps.data[i];
-        from_ns = step->begin_ns < from_ns ? step->begin_ns : from_ns;
-        to_ns = step->end_ns > to_ns ? step->end_ns : to_ns;
+        all.from_ns = step->begin_ns < all.from_ns ? step->begin_ns : all.from_ns;
+        all.to_ns = step->end_ns > all.to_ns ? step->end_ns : all.to_ns;
     }
+    struct use own = all;
+    own.group = "usage";
+    own.name = "CPU";
     for (size_t i = 0; i < model->values.count; i++) {
-        const struct ss_model_value *value = &model->values.data[i];
-        const struct ss_model_track *track = &model->tracks.data[value->track];
-        bool is_busy =
-            strcmp(ss_model_text(model, track->name), "busy") == 0 &&
-            strcmp(ss_model_text(model, model->tracks.data[track->parent].name), "CPU") == 0;
-        bool is_last = i + 1 == model->values.count || value[1].track != value->track;
-        uint64_t begin_ns = value->time_ns > from_ns ? value->time_ns : from_ns;
-        uint64_t end_ns = is_last || value[1].time_ns > to_ns ? to_ns : value[1].time_ns;
-        if (is_busy && begin_ns < end_ns) {
-            sum += ss_model_real(value) * (double)(end_ns - begin_ns);
-            weights += (double)(end_ns - begin_ns);
-        }
+        add_value(model, i, &all);
+        add_value(model, i, &own);
     }
-    return weights > 0 ? sum / weights / 100 : -1;
+    bool is_known = all.held_ns > 0 && facts->cores > 0 && all.sum >= 0;
+    facts->cpu_busy = is_known ? all.sum / all.held_ns / 100 / (double)facts->cores : -1;
+    bool is_own_known = is_known && own.held_ns > 0 && own.sum >= 0 && all.sum > 0;
+    facts->cpu_own = is_own_known ? fmin(own.sum / all.sum, 1) : -1;
 }
 
 void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_selection *selection,
@@ -706,14 +733,14 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                         .model = selection->model,
                                         .step_ns = steps->mean_ns,
                                         .cpu_busy = -1,
+                                        .cpu_own = -1,
                                         .threads = -1,
                                         .workers = -1,
                                         .batch_size = -1,
                                         .worker_busy = -1};
     take_notes(facts);
     take_all_steps(facts);
-    double busy = cores_busy(facts);
-    facts->cpu_busy = busy >= 0 && facts->cores > 0 ? busy / (double)facts->cores : -1;
+    take_cpu_use(facts);
     if (steps->usual == 0) {
         return;
     }

@@ -24,6 +24,7 @@ struct ss_training_samples {
     /* Lines, with the samples that they are of. */
     struct ss_phase_line logs;     /* logging, printing, progress bars */
     struct ss_phase_line prepares; /* in no phase, in code that is neither torch's nor logs */
+    struct ss_phase_line collates; /* what a fetch does besides taking samples */
     struct ss_phase_line reads;    /* lines that read values of tensors, by their source */
     struct ss_phase_line workers;  /* of DataLoader workers' main threads */
 };
@@ -48,6 +49,7 @@ struct ss_training_facts {
 
     uint64_t cores;  /* of the machine */
     double cpu_busy; /* share of them while steps ran, 0 to 1 */
+    double cpu_own;  /* share of that which the recorded processes took, 0 to 1 */
 
     const char *torch_version, *operator_source, *step_source;
     int64_t threads;             /* of an operator, in each trainer */

@@ -52,6 +52,13 @@ static bool is_steady(const struct points *points, double slope)
            slope_of(points, half, points->count) > 0.3 * slope;
 }
 
+/* 0 for what is no number of bytes. */
+static uint64_t bytes_of(const struct ss_model_value *value)
+{
+    double bytes = ss_model_real(value);
+    return bytes > 0 && bytes < (double)INT64_MAX ? (uint64_t)bytes : 0;
+}
+
 static void judge(struct ss_training_memory *memory, const struct ss_model_value *values,
                   size_t count)
 {
@@ -63,18 +70,12 @@ static void judge(struct ss_training_memory *memory, const struct ss_model_value
     }
     points.apart = (double)rest / (double)points.count;
     for (size_t i = 0; i < points.count; i++) {
-        points.bytes[i] = ss_model_real(&values[first + i * rest / points.count]);
+        points.bytes[i] = (double)bytes_of(&values[first + i * rest / points.count]);
     }
     memory->bytes_per_step = slope_of(&points, 0, points.count);
     double grown = memory->bytes_per_step * (double)rest;
     memory->grows = grown >= least_bytes && grown >= least_share * (double)memory->last_bytes &&
                     is_steady(&points, memory->bytes_per_step);
-}
-
-static uint64_t bytes_of(const struct ss_model_value *value)
-{
-    double bytes = ss_model_real(value);
-    return bytes > 0 && bytes < (double)INT64_MAX ? (uint64_t)bytes : 0;
 }
 
 static void take_values(struct ss_training_memory *memory, const struct ss_model_value *values,

@@ -6,7 +6,7 @@
 #include "analysis/training_facts.h"
 #include "base/alloc.h"
 
-enum group { LOGS, PREPARES, READS, WORKERS };
+enum group { LOGS, PREPARES, READS, WORKERS, COLLATES };
 
 enum line_use { NOT_LOOKED_AT, PRINTS, READS_VALUES, OF_NO_USE };
 
@@ -119,6 +119,28 @@ static bool reads_values(struct samples *samples, uint32_t stack)
            use_of_line(samples, frame) == READS_VALUES;
 }
 
+/* --- collating ------------------------------------------------------------------------------- */
+
+static bool is_of_fetch(const struct ss_model *model, uint32_t stack)
+{
+    const struct ss_model_frame *frame = &model->frames.data[model->stacks.data[stack].frame];
+    return strstr(ss_model_text(model, frame->file), "/torch/utils/data/_utils/fetch.py") != NULL;
+}
+
+/* A fetch takes samples, then calls what makes a batch of them. */
+static bool collates(const struct ss_model *model, uint32_t stack)
+{
+    for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
+        uint32_t above = model->stacks.data[at].parent;
+        if (above != 0 && is_of_fetch(model, above) && !is_of_fetch(model, at)) {
+            uint32_t frame = model->stacks.data[at].frame;
+            const char *name = ss_model_text(model, model->frames.data[frame].name);
+            return strstr(name, "__getitem") == NULL;
+        }
+    }
+    return false;
+}
+
 /* --- all samples ----------------------------------------------------------------------------- */
 
 static void take_trainer(struct samples *samples, struct ss_training_samples *found,
@@ -130,7 +152,9 @@ static void take_trainer(struct samples *samples, struct ss_training_samples *fo
     found->all += total->samples;
     found->runnable += total->state == SS_STATE_RUNNABLE ? total->samples : 0;
     found->other += total->phase == 0 ? total->samples : 0;
-    if (logs(samples, total->stack)) {
+    if (collates(samples->model, total->stack)) {
+        ss_spots_add(spots, samples->model, COLLATES, total, &found->collates);
+    } else if (logs(samples, total->stack)) {
         ss_spots_add(spots, samples->model, LOGS, total, &found->logs);
     } else if (reads_values(samples, total->stack)) {
         ss_spots_add(spots, samples->model, READS, total, &found->reads);
@@ -170,12 +194,16 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
             }
         } else if (is_of_worker(facts, selection, total)) {
             ss_spots_add(&spots, model, WORKERS, total, &found->workers);
+            if (collates(model, total->stack)) {
+                ss_spots_add(&spots, model, COLLATES, total, &found->collates);
+            }
         }
     }
     ss_spots_find(&spots, LOGS, &found->logs);
     ss_spots_find(&spots, PREPARES, &found->prepares);
     ss_spots_find(&spots, READS, &found->reads);
     ss_spots_find(&spots, WORKERS, &found->workers);
+    ss_spots_find(&spots, COLLATES, &found->collates);
     ss_spots_fini(&spots);
     ss_free(samples.line_uses);
 }

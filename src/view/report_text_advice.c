@@ -19,15 +19,20 @@ static void append_bytes(struct ss_strbuf *out, double bytes)
     ss_strbuf_append_format(out, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
+static uint64_t whole_of(double value)
+{
+    return value < 0 ? 0 : value < (double)INT64_MAX ? (uint64_t)value : INT64_MAX;
+}
+
 static void append_evidence(const struct ss_evidence *evidence, struct ss_strbuf *out)
 {
     ss_strbuf_append_format(out, "%s ", evidence->what);
     switch (evidence->unit) {
     case SS_EVIDENCE_COUNT:
-        ss_text_append_count(out, (uint64_t)(evidence->value + 0.5));
+        ss_text_append_count(out, whole_of(evidence->value + 0.5));
         break;
     case SS_EVIDENCE_NS:
-        ss_text_append_duration(out, (uint64_t)evidence->value);
+        ss_text_append_duration(out, whole_of(evidence->value));
         break;
     case SS_EVIDENCE_BYTES:
         append_bytes(out, evidence->value);

@@ -23,23 +23,26 @@ struct shape {
     uint64_t data_us, prepare_us, forward_us, backward_us, optimizer_us, rest_us;
     int64_t workers, threads, cores, cuda;
     double cpu_busy; /* percent of one core; < 0: not recorded */
+    double cpu_own;  /* the same, of the process itself; 0: not recorded */
     uint64_t fetch_us, collate_us;
     uint64_t worker_fetch_us; /* a worker fetches for this long, each step of the trainer */
     int64_t ready;
     uint32_t empty_each; /* of the steps, the others find as many as said; 0: all do */
     uint32_t operators;
+    uint32_t operators_each; /* recorded in one of so many steps; 0: in each */
     uint64_t operator_us;
     uint32_t reads;
     uint64_t read_us, between_us;
     uint32_t compile_each; /* steps; 0: never */
     uint64_t compile_us;
     uint64_t gc_us;
+    bool gc_compiles; /* in a phase of compiling */
     uint32_t save_each;
     uint64_t save_us;
     double grow_bytes; /* per step, with some noise */
     bool jumps;        /* all of it at once */
     /* Samples of later steps. */
-    uint64_t computing, runnable, prepares, torch_other, logs, prints, reading;
+    uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collates;
 };
 
 /* 100 ms, mostly operators: nothing to say of it. */
@@ -63,7 +66,7 @@ static const struct shape clean = {.steps = 40,
 struct made {
     struct ss_model model;
     uint32_t process, thread, worker, worker_thread;
-    uint32_t steps, phases, torch, data, worker_data, compile, gc, save, rss, busy;
+    uint32_t steps, phases, torch, data, worker_data, compile, gc, save, rss, busy, own;
     struct ss_selection selection;
     struct ss_step_summary summary;
     struct ss_training_facts facts;
@@ -152,6 +155,9 @@ static void begin(struct made *made)
     uint32_t group = add_track(made, SS_TRACK_GROUP, 0, 0, "CPU");
     made->busy = add_track(made, SS_TRACK_COUNTER, 0, 0, "busy");
     made->model.tracks.data[made->busy].parent = group;
+    group = add_track(made, SS_TRACK_GROUP, made->process, 0, "usage");
+    made->own = add_track(made, SS_TRACK_COUNTER, made->process, 0, "CPU");
+    made->model.tracks.data[made->own].parent = group;
 }
 
 static uint32_t frame_id(struct made *made, const char *file, int32_t line,
@@ -206,6 +212,18 @@ static void put_samples(struct made *made, const struct shape *shape)
     add_samples(made, NULL, 22, logging, SS_STATE_ON_CPU, shape->logs);
     add_samples(made, NULL, 30, NULL, SS_STATE_ON_CPU, shape->prints);
     add_samples(made, NULL, 31, NULL, SS_STATE_ON_CPU, shape->reading);
+    uint32_t fetch = ss_model_stack_id(
+        &made->model, 0,
+        frame_id(made, "/site-packages/torch/utils/data/_utils/fetch.py", 1, SS_ORIGIN_PACKAGE));
+    ss_model_add_total(&made->model, &(struct ss_model_total){
+                                         .thread = made->thread,
+                                         .stack = ss_model_stack_id(
+                                             &made->model, fetch,
+                                             frame_id(made, "collate.py", 40, SS_ORIGIN_USER)),
+                                         .phase = text_id(made, "data"),
+                                         .step = SS_SAMPLE_LATER_STEP,
+                                         .samples = shape->collates,
+                                         .records = shape->collates});
     /* A progress bar around a loader has the loader above it. */
     uint32_t stack =
         ss_model_stack_id(&made->model, 0, frame_id(made, "train.py", 9, SS_ORIGIN_USER));
@@ -254,12 +272,14 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
     put_phase(made, "data", &at_ns, shape->data_us);
     at_ns += shape->prepare_us * US;
     uint64_t forward_ns = at_ns;
-    put_phase(made, "forward", &at_ns, shape->forward_us);
+    put_phase(made, shape->gc_compiles ? "compile" : "forward", &at_ns, shape->forward_us);
     put_phase(made, "backward", &at_ns, shape->backward_us);
     put_phase(made, "optimizer", &at_ns, shape->optimizer_us);
     at_ns += shape->rest_us * US;
     add_range(made, made->steps, "step", "", begin_ns, at_ns - begin_ns, number);
-    put_operators(made, shape, forward_ns);
+    if (shape->operators_each == 0 || number % shape->operators_each == 0) {
+        put_operators(made, shape, forward_ns);
+    }
     if (shape->workers >= 0) {
         bool is_empty = shape->empty_each > 0 && number % shape->empty_each == 0;
         add_range(made, made->data, "next", "", data_ns, shape->data_us * US,
@@ -298,6 +318,15 @@ static int by_track(const void *left, const void *right)
     return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
 }
 
+static int values_by_track(const void *left, const void *right)
+{
+    const struct ss_model_value *a = left, *b = right;
+    if (a->track != b->track) {
+        return a->track < b->track ? -1 : 1;
+    }
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
 static void put_memory(struct made *made, const struct shape *shape)
 {
     static const double noise[] = {0, 40960, -20480, 81920, 12288};
@@ -308,13 +337,17 @@ static void put_memory(struct made *made, const struct shape *shape)
                     (struct ss_model_value){
                         .time_ns = i, .track = made->rss, .real = 3e8 + noise[i % 5] + grown});
     }
+    if (shape->cpu_own > 0) {
+        ss_vec_push(&made->model.values,
+                    (struct ss_model_value){.track = made->own, .real = shape->cpu_own});
+    }
     if (shape->cpu_busy >= 0) {
         ss_vec_push(&made->model.values,
                     (struct ss_model_value){.track = made->busy, .real = shape->cpu_busy});
     }
 }
 
-static void make(struct made *made, const struct shape *shape)
+static void make_for(struct made *made, const struct shape *shape, const char *process)
 {
     begin(made);
     uint64_t at_ns = 1000 * US;
@@ -324,6 +357,8 @@ static void make(struct made *made, const struct shape *shape)
     qsort(made->model.ranges.data, made->model.ranges.count, sizeof *made->model.ranges.data,
           by_track);
     put_memory(made, shape);
+    qsort(made->model.values.data, made->model.values.count, sizeof *made->model.values.data,
+          values_by_track);
     put_samples(made, shape);
     add_fact(made, "torch.threads", shape->threads);
     add_fact(made, "torch.cuda", shape->cuda);
@@ -335,13 +370,18 @@ static void make(struct made *made, const struct shape *shape)
                 (struct ss_model_attribute){.key = text_id(made, "cpu_count"),
                                             .is_integer = true,
                                             .integer = shape->cores});
-    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL, .process = process};
     struct ss_steps_options every = {0};
     struct ss_source_lines source = {source_line, NULL};
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
     ss_step_summary_init(&made->summary, &made->selection, &every);
     ss_training_facts_init(&made->facts, &made->selection, &made->summary, &source);
     ss_verdict_init(&made->verdict, &made->facts);
+}
+
+static void make(struct made *made, const struct shape *shape)
+{
+    make_for(made, shape, NULL);
 }
 
 static void end(struct made *made)
@@ -432,6 +472,12 @@ static void test_workers(void **state)
     assert_true(evidence(&advice, "workers that would keep up") >= 5);
     assert_true(evidence(&advice, "no batch ready") > 99);
     end(&made);
+    make_for(&made, &shape, "42"); /* its workers are of the trainer that is asked for */
+    assert_string_equal(made.verdict.advice.data[0].rule->id, "few-workers");
+    end(&made);
+    make_for(&made, &shape, "43");
+    assert_int_equal(made.verdict.advice.count, 0);
+    end(&made);
     shape.cpu_busy = 790;
     speaks(&shape, "slow-workers");
     shape.cpu_busy = -1;
@@ -456,10 +502,17 @@ static void test_slow_collate(void **state)
     shape.data_us = 8000;
     shape.fetch_us = 7900;
     shape.collate_us = 7800;
-    speaks(&shape, "slow-collate no-workers");
+    shape.collates = 70;
+    struct made made;
+    make(&made, &shape);
+    assert_int_equal(made.verdict.advice.count, 2);
+    struct ss_advice first = made.verdict.advice.data[0];
+    assert_string_equal(first.rule->id, "slow-collate");
+    assert_int_equal(made.model.frames.data[first.line->frame].line, 40);
+    assert_string_equal(made.verdict.advice.data[1].rule->id, "no-workers");
+    end(&made);
     shape.collate_us = 2000;
     speaks(&shape, "no-workers");
-    struct made made;
     shape = clean;
     shape.data_us = 20000; /* workers have it ready, if late: a share of the wait */
     shape.collate_us = shape.worker_fetch_us / 2;
@@ -485,6 +538,8 @@ static void test_host_sync(void **state)
     assert_in_range(advice.recoverable_ns, 4900 * US, 5100 * US); /* with what lies between */
     assert_int_equal(made.model.frames.data[advice.line->frame].line, 31);
     end(&made);
+    shape.operators_each = 4; /* the mean is of the steps that were recorded */
+    speaks(&shape, "host-sync");
     shape.reads = 100; /* 1 % of the step */
     speaks(&shape, "");
 }
@@ -543,6 +598,9 @@ static void test_interruptions(void **state)
     struct shape shape = clean;
     shape.gc_us = 6000;
     speaks(&shape, "gc-pauses");
+    shape.gc_compiles = true;
+    speaks(&shape, "");
+    shape.gc_compiles = false;
     shape.gc_us = 1000;
     speaks(&shape, "");
     shape = clean;
@@ -561,9 +619,15 @@ static void test_oversubscription(void **state)
     shape.threads = 16;
     shape.runnable = 150;
     speaks(&shape, "oversubscription");
+    shape.cpu_busy = 790;
+    shape.cpu_own = 700;
+    speaks(&shape, "oversubscription");
+    shape.cpu_own = 300; /* it is other programs that have the cores */
+    speaks(&shape, "");
+    shape.cpu_own = 0;
     shape.runnable = 20;
     speaks(&shape, "");
-    shape.runnable = 150; /* others' doing */
+    shape.runnable = 150;
     shape.threads = 4;
     speaks(&shape, "");
 }

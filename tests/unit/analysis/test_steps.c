@@ -195,6 +195,11 @@ static void test_phases_in_order_add_up(void **state)
     }
     assert_int_equal(sum_ns, summary.total_ns);
     assert_int_equal(summary.phase_ns[0 * 4 + 3], 410 * MS); /* the warm-up's rest */
+    uint64_t more_ns;
+    assert_int_equal(ss_step_grown_phase(&summary, 6, &more_ns), 3); /* the outlier's too */
+    assert_int_equal(more_ns, 200 * MS);
+    assert_int_equal(ss_step_grown_phase(&summary, 5, &more_ns), 4);
+    assert_int_equal(more_ns, 0);
     end(&made, &summary);
 }
 
