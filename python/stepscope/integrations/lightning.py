@@ -8,6 +8,7 @@ whatever Lightning lets a profiler time.
 
 For lightning.pytorch and pytorch_lightning; where both are imported, for the one that was first."""
 
+import functools
 import importlib
 import sys
 
@@ -35,7 +36,7 @@ _lightning, _profilers = _framework()
 
 # What Lightning calls the work that it lets a profiler time, behind the last dot.
 _PHASES = {"train_dataloader_next": DATA, "batch_to_device": DATA, "training_step": FORWARD,
-           "backward": BACKWARD, "save_checkpoint": CHECKPOINT}
+           "backward": BACKWARD}
 
 
 class StepscopeCallback(_lightning.Callback):
@@ -49,29 +50,31 @@ class StepscopeCallback(_lightning.Callback):
     def __init__(self, phases=True):
         super().__init__()
         self._training = Training(phases)
-        self._listened = None
+        self._heard = []
         self._hooks = []
 
     def setup(self, trainer, pl_module, stage):
         self._training = Training(self._training.phases)
-        if self._listened is None:
-            self._listened = _Listener(trainer.profiler, self._begin, self._end)
+        if not self._heard:
+            self._heard = [_Heard(trainer.profiler, "start", after=self._begin),
+                           _Heard(trainer.profiler, "stop", before=self._end),
+                           _Heard(trainer, "save_checkpoint", before=self._begin_checkpoint,
+                                  after=self._end_checkpoint)]
 
     def teardown(self, trainer, pl_module, stage):
         self._training.change(None)
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
-        if self._listened is not None:
-            self._listened.stop()
-            self._listened = None
+        while self._heard:
+            self._heard.pop().remove()
 
-    def _begin(self, action):
+    def _begin(self, action=""):
         name = _PHASES.get(action.rpartition(".")[2])
         if name is not None and not self._training.is_in(EVALUATION):
             self._training.enter(name)
 
-    def _end(self, action):
+    def _end(self, action=""):
         name = _PHASES.get(action.rpartition(".")[2])
         if name is not None and not self._training.is_in(EVALUATION):
             self._training.leave(name)
@@ -92,6 +95,12 @@ class StepscopeCallback(_lightning.Callback):
         if trainer.global_step != self._training.step:
             self._training.begin_step(trainer.global_step)
 
+    def _begin_checkpoint(self, *ignored):
+        self._training.enter(CHECKPOINT)
+
+    def _end_checkpoint(self, *ignored):
+        self._training.leave(CHECKPOINT)
+
     def _begin_evaluation(self, trainer, pl_module):
         self._training.enter(EVALUATION)
 
@@ -103,28 +112,29 @@ class StepscopeCallback(_lightning.Callback):
     on_sanity_check_end = on_validation_end = on_test_end = on_predict_end = _end_evaluation
 
 
-class _Listener:
-    """Hears what a profiler is told: its methods start and stop are called through us."""
+class _Heard:
+    """A method of one object is called through us: we hear of it before and after."""
 
-    def __init__(self, profiler, begin, end):
-        self._profiler = profiler
-        start, stop = profiler.start, profiler.stop
+    def __init__(self, owner, name, before=None, after=None):
+        self._owner, self._name = owner, name
+        method = getattr(owner, name)
 
-        def heard_start(action_name):
-            start(action_name)
-            begin(action_name)
+        @functools.wraps(method)
+        def heard(*args, **kwargs):
+            if before is not None:
+                before(*args)
+            try:
+                return method(*args, **kwargs)
+            finally:
+                if after is not None:
+                    after(*args)
 
-        def heard_stop(action_name):
-            end(action_name)
-            stop(action_name)
+        self._method = heard
+        setattr(owner, name, heard)
 
-        self._heard = {"start": heard_start, "stop": heard_stop}
-        vars(profiler).update(self._heard)
-
-    def stop(self):
-        for name, heard in self._heard.items():
-            if vars(self._profiler).get(name) is heard:
-                delattr(self._profiler, name)
+    def remove(self):
+        if vars(self._owner).get(self._name) is self._method:
+            delattr(self._owner, self._name)
 
 
 class StepscopeProfiler(_profilers.Profiler):

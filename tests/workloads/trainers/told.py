@@ -62,12 +62,17 @@ class Profiler:
 
 
 def lightning(words):
+    class Trainer(SimpleNamespace):
+        def save_checkpoint(self, path, weights_only=False):
+            with self.profiler.profile("save_checkpoint"):
+                pass
+
     module("lightning")
     module("lightning.pytorch", Callback=object)
     module("lightning.pytorch.profilers", Profiler=Profiler)
     from stepscope.integrations.lightning import StepscopeCallback, StepscopeProfiler
     progress = SimpleNamespace(batch_progress=SimpleNamespace(current=SimpleNamespace(completed=0)))
-    trainer = SimpleNamespace(
+    trainer = Trainer(
         profiler=StepscopeProfiler() if "profiler" in words else Profiler(), global_step=0,
         current_epoch=0, accumulate_grad_batches=2, num_training_batches=4,
         fit_loop=SimpleNamespace(epoch_loop=progress), optimizers=[Optimizer()])
@@ -100,10 +105,10 @@ def lightning(words):
         with profile("[Strategy]One.batch_to_device"):
             pass
         callback.on_validation_end(trainer, None)
-        with profile("save_checkpoint"):
-            pass
+        trainer.save_checkpoint("there", weights_only=True)
     callback.teardown(trainer, None, "fit")
-    assert "start" not in vars(trainer.profiler) and not trainer.optimizers[0].hooks
+    assert "start" not in vars(trainer.profiler) and "save_checkpoint" not in vars(trainer)
+    assert not trainer.optimizers[0].hooks
     print("steps", trainer.global_step)
 
 
