@@ -225,29 +225,60 @@ static bool recompilation(const struct ss_training_facts *facts, struct ss_advic
     return facts->late_compile_steps >= 2;
 }
 
-static bool oversubscription(const struct ss_training_facts *facts, struct ss_advice *advice)
+/* So much of the cores' use that they would not be waited for without others. */
+static bool uses_most(const struct ss_training_facts *facts)
+{
+    return facts->cpu_own >= 0.6;
+}
+
+static bool waits_for_cores(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
     const struct ss_training_samples *samples = &facts->samples;
-    bool has_workers = facts->workers > 0 && facts->worker_busy > 0;
-    double each = (double)facts->threads +
-                  (has_workers ? (double)facts->workers * fmin(facts->worker_busy, 1) : 0);
-    bool others = facts->cpu_own >= 0 && facts->cpu_own < 0.6;
-    if (facts->threads < 1 || facts->cores == 0 || samples->runnable < SS_MIN_CLAIM_SAMPLES ||
-        each * (double)facts->steps->processes < 1.5 * (double)facts->cores || others) {
+    if (samples->runnable < SS_MIN_CLAIM_SAMPLES) {
         return false;
     }
     double share = (double)samples->runnable / (double)samples->all;
     uint64_t waits_ns = share_of(facts->step_ns, share);
     set_cost(advice, waits_ns, waits_ns);
+    return true;
+}
+
+static void add_cores(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    add(advice, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
+    if (facts->cpu_own >= 0) {
+        add(advice, "of their use by these processes", SS_EVIDENCE_PERCENT, 100 * facts->cpu_own);
+    }
+}
+
+static bool busy_machine(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    bool others = facts->cpu_own >= 0 && !uses_most(facts) && facts->cpu_busy >= 0.8;
+    if (!others || !waits_for_cores(facts, advice)) {
+        return false;
+    }
+    advice->recoverable_ns = 0; /* not by a change of the program */
+    add_cores(facts, advice);
+    return true;
+}
+
+static bool oversubscription(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    bool has_workers = facts->workers > 0 && facts->worker_busy > 0;
+    double each = (double)facts->threads +
+                  (has_workers ? (double)facts->workers * fmin(facts->worker_busy, 1) : 0);
+    bool others = facts->cpu_own >= 0 && !uses_most(facts);
+    if (facts->threads < 1 || facts->cores == 0 || others ||
+        each * (double)facts->steps->processes < 1.5 * (double)facts->cores ||
+        !waits_for_cores(facts, advice)) {
+        return false;
+    }
     add(advice, "trainers", SS_EVIDENCE_COUNT, (double)facts->steps->processes);
     add(advice, "threads of operators in each", SS_EVIDENCE_COUNT, (double)facts->threads);
     if (facts->workers > 0) {
         add(advice, "workers of each", SS_EVIDENCE_COUNT, (double)facts->workers);
     }
-    add(advice, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
-    if (facts->cpu_own >= 0) {
-        add(advice, "of their use by these processes", SS_EVIDENCE_PERCENT, 100 * facts->cpu_own);
-    }
+    add_cores(facts, advice);
     return true;
 }
 
@@ -329,7 +360,7 @@ static bool is_worth_it(const struct ss_advice *advice)
 {
     const struct ss_rule *rule = advice->rule;
     double least = rule->least_percent;
-    return least <= 0 || (advice->recoverable_ns > 0 && advice->percent >= least &&
+    return least <= 0 || (advice->cost_ns > 0 && advice->percent >= least &&
                           advice->percent >= SS_RULE_LEAST_PERCENT);
 }
 

@@ -21,7 +21,7 @@ struct ss_evidence {
 
 struct ss_rule {
     const char *id;
-    const char *headline; /* goes on after "N % of each step"; whole where nothing is recovered */
+    const char *headline; /* goes on after "N % of each step"; whole where it costs no time */
     const char *needs;    /* what must be recorded */
     const char *fires;    /* when, in words */
     double least_percent; /* of a step: costs less, says nothing */
@@ -33,7 +33,7 @@ struct ss_advice {
     const struct ss_rule *rule;
     const char *headline;    /* the rule's, or what says it better */
     uint64_t cost_ns;        /* per step: what is spent on it */
-    uint64_t recoverable_ns; /* per step, of it: an upper bound; 0: it is no matter of time */
+    uint64_t recoverable_ns; /* per step, of it: an upper bound; 0: none by the program */
     bool is_spread;          /* over steps that have it and steps that have not */
     double percent;          /* cost of the mean usual step; spread, of that with outliers */
     const struct ss_phase_line *line; /* behind it, in the facts or steps; NULL: none to name */

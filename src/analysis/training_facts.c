@@ -15,8 +15,8 @@ const char *const ss_training_tracks[] = {
     /* Counters of the program. */
     "dataloader ready batches", "memory rss", "cuda allocated", "cuda reserved", "cuda peak",
     "operators recorded",
-    /* CPU/busy of the machine, usage/CPU of processes. */
-    "busy", "CPU", NULL};
+    /* CPU/busy of the machine, container/CPU limit and CPU used, usage/CPU of processes. */
+    "busy", "CPU limit", "CPU used", "CPU", NULL};
 
 /* --- notes and attributes -------------------------------------------------------------------- */
 
@@ -712,12 +712,22 @@ static void take_cpu_use(struct ss_training_facts *facts)
         all.from_ns = step->begin_ns < all.from_ns ? step->begin_ns : all.from_ns;
         all.to_ns = step->end_ns > all.to_ns ? step->end_ns : all.to_ns;
     }
-    struct use own = all;
+    struct use own = all, limit = all, used = all;
     own.group = "usage";
     own.name = "CPU";
+    limit.group = used.group = "container";
+    limit.name = "CPU limit";
+    used.name = "CPU used";
     for (size_t i = 0; i < model->values.count; i++) {
         add_value(model, i, &all);
         add_value(model, i, &own);
+        add_value(model, i, &limit);
+        add_value(model, i, &used);
+    }
+    double most = limit.held_ns > 0 ? limit.sum / limit.held_ns / 100 : 0;
+    if (most > 0 && used.held_ns > 0 && most < (double)facts->cores) {
+        facts->cores = most > 1 ? (uint64_t)most : 1;
+        all = used;
     }
     bool is_known = all.held_ns > 0 && facts->cores > 0 && all.sum >= 0;
     facts->cpu_busy = is_known ? all.sum / all.held_ns / 100 / (double)facts->cores : -1;

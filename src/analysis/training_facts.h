@@ -47,7 +47,7 @@ struct ss_training_facts {
     uint64_t all_mean_ns; /* of all whole steps: with warm-up and outliers */
     uint64_t first_ns;    /* the longest first step of a trainer */
 
-    uint64_t cores;  /* of the machine */
+    uint64_t cores;  /* of the machine, or of its container */
     double cpu_busy; /* share of them while steps ran, 0 to 1 */
     double cpu_own;  /* share of that which the recorded processes took, 0 to 1 */
 

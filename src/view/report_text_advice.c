@@ -47,12 +47,16 @@ static void append_evidence(const struct ss_evidence *evidence, struct ss_strbuf
  */
 static void append_headline(const struct ss_advice *advice, struct ss_strbuf *out)
 {
-    if (advice->recoverable_ns == 0) {
+    if (advice->cost_ns == 0) {
         ss_strbuf_append_text(out, advice->headline);
         return;
     }
-    ss_strbuf_append_format(out, "%.*f %% of each step %s; recovers ≤ ", advice->percent < 10,
-                            advice->percent, advice->headline);
+    ss_strbuf_append_format(out, "%.*f %% of each step %s", advice->percent < 10, advice->percent,
+                            advice->headline);
+    if (advice->recoverable_ns == 0) {
+        return;
+    }
+    ss_strbuf_append_text(out, "; recovers ≤ ");
     ss_text_append_duration(out, advice->recoverable_ns);
     ss_strbuf_append_text(out, " a step");
 }

@@ -53,7 +53,7 @@ def training_of(stepscope, recording, name):
 @pytest.mark.parametrize("name", RULES)
 def test_the_fault_is_named(stepscope, recording, name):
     advice = training_of(stepscope, recording, name)["advice"]
-    rules = [one["rule"] for one in advice]
+    rules = [one["rule"] for one in advice if one["rule"] != "busy-machine"]
     assert rules and rules[0] in RULES[name], rules
     if name == "slow_collate":
         assert set(rules) >= RULES[name]
@@ -65,7 +65,8 @@ def test_the_fault_is_named(stepscope, recording, name):
 def test_the_line_behind_it_is_named(stepscope, recording):
     for name, function in (("no_workers", "__getitem__"), ("main_thread_data", "augment"),
                            ("slow_collate", "collate"), ("host_sync", "read")):
-        advice = training_of(stepscope, recording, name)["advice"][0]
+        advice = next(one for one in training_of(stepscope, recording, name)["advice"]
+                      if one["rule"] in RULES[name])
         line = advice["line"]
         assert line["path"].endswith(name + ".py")
         assert line["function"].endswith(function)
@@ -74,7 +75,7 @@ def test_the_line_behind_it_is_named(stepscope, recording):
 
 def test_a_clean_program_has_no_fault(stepscope, recording):
     training = training_of(stepscope, recording, "clean")
-    assert training["advice"] == []
+    assert {one["rule"] for one in training["advice"]} <= {"busy-machine"}
     assert [row["memory"] for row in training["memory"]] == ["memory rss"]
 
 

@@ -22,8 +22,9 @@ struct shape {
      * in no phase. */
     uint64_t data_us, prepare_us, forward_us, backward_us, optimizer_us, rest_us;
     int64_t workers, threads, cores, cuda;
-    double cpu_busy; /* percent of one core; < 0: not recorded */
-    double cpu_own;  /* the same, of the process itself; 0: not recorded */
+    double cpu_busy;            /* percent of one core; < 0: not recorded */
+    double cpu_own;             /* the same, of the process itself; 0: not recorded */
+    double cpu_limit, cpu_used; /* of its container; 0: none */
     uint64_t fetch_us, collate_us;
     uint64_t worker_fetch_us; /* a worker fetches for this long, each step of the trainer */
     int64_t ready;
@@ -66,7 +67,8 @@ static const struct shape clean = {.steps = 40,
 struct made {
     struct ss_model model;
     uint32_t process, thread, worker, worker_thread;
-    uint32_t steps, phases, torch, data, worker_data, compile, gc, save, rss, busy, own;
+    uint32_t steps, phases, torch, data, worker_data, compile, gc, save, rss, busy, own, limit,
+        used;
     struct ss_selection selection;
     struct ss_step_summary summary;
     struct ss_training_facts facts;
@@ -158,6 +160,11 @@ static void begin(struct made *made)
     group = add_track(made, SS_TRACK_GROUP, made->process, 0, "usage");
     made->own = add_track(made, SS_TRACK_COUNTER, made->process, 0, "CPU");
     made->model.tracks.data[made->own].parent = group;
+    group = add_track(made, SS_TRACK_GROUP, 0, 0, "container");
+    made->limit = add_track(made, SS_TRACK_COUNTER, 0, 0, "CPU limit");
+    made->model.tracks.data[made->limit].parent = group;
+    made->used = add_track(made, SS_TRACK_COUNTER, 0, 0, "CPU used");
+    made->model.tracks.data[made->used].parent = group;
 }
 
 static uint32_t frame_id(struct made *made, const char *file, int32_t line,
@@ -336,6 +343,12 @@ static void put_memory(struct made *made, const struct shape *shape)
         ss_vec_push(&made->model.values,
                     (struct ss_model_value){
                         .time_ns = i, .track = made->rss, .real = 3e8 + noise[i % 5] + grown});
+    }
+    if (shape->cpu_limit > 0) {
+        ss_vec_push(&made->model.values,
+                    (struct ss_model_value){.track = made->limit, .real = shape->cpu_limit});
+        ss_vec_push(&made->model.values,
+                    (struct ss_model_value){.track = made->used, .real = shape->cpu_used});
     }
     if (shape->cpu_own > 0) {
         ss_vec_push(&made->model.values,
@@ -623,6 +636,8 @@ static void test_oversubscription(void **state)
     shape.cpu_own = 700;
     speaks(&shape, "oversubscription");
     shape.cpu_own = 300; /* it is other programs that have the cores */
+    speaks(&shape, "busy-machine");
+    shape.runnable = 60; /* 11 % of the samples */
     speaks(&shape, "");
     shape.cpu_own = 0;
     shape.runnable = 20;
@@ -630,6 +645,9 @@ static void test_oversubscription(void **state)
     shape.runnable = 150;
     shape.threads = 4;
     speaks(&shape, "");
+    shape.cpu_limit = 200; /* of its container */
+    shape.cpu_used = shape.cpu_own = 199;
+    speaks(&shape, "oversubscription");
 }
 
 static void test_logging(void **state)
