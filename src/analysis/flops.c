@@ -273,9 +273,6 @@ static void add_mark(struct adding *adding, const struct ss_model_mark *mark, do
     uint32_t track = track_of(adding, thread, "torch");
     const struct numbered *forward = NULL;
     uint64_t ns = 0;
-    adding->marks++;
-    adding->flops += flops;
-    adding->calls++;
     size_t at = track != 0 ? last_begun(adding, track, mark->time_ns) : 0;
     while (track != 0 && (at = range_around(adding, track, mark->time_ns, at)) != 0) {
         const struct ss_model_range *range = &model->ranges.data[--at];
@@ -297,7 +294,9 @@ static void add_mark(struct adding *adding, const struct ss_model_mark *mark, do
                    forward != NULL ? forward->begin_ns : mark->time_ns, flops);
 }
 
-static void add_marks(struct adding *adding)
+/* `add`: what becomes of each. */
+static void add_marks(struct adding *adding,
+                      void (*add)(struct adding *, const struct ss_model_mark *, double))
 {
     const struct ss_model *model = adding->model;
     for (size_t i = 0; i < model->marks.count; i++) {
@@ -310,7 +309,10 @@ static void add_marks(struct adding *adding)
             ss_selection_has_track(adding->selection, mark->track) &&
             is_in_step(adding, track->process, mark->time_ns) &&
             !is_compiling(adding, track->thread, mark->time_ns)) {
-            add_mark(adding, mark, (double)payload->natural);
+            adding->marks++;
+            adding->flops += (double)payload->natural;
+            adding->calls++;
+            add(adding, mark, (double)payload->natural);
         }
     }
 }
@@ -338,14 +340,6 @@ static struct ss_peak find_peak(const struct adding *adding, bool *is_gpu)
                           told_number(model, process, "torch.threads"));
 }
 
-static void fill_rate(struct ss_cell *cells, double flops, double ns)
-{
-    if (ns > 0) {
-        cells[SS_FLOPS_TIME] = ss_cell_integer((int64_t)ns);
-        cells[SS_FLOPS_RATE] = ss_cell_real(flops / ns * 1e9);
-    }
-}
-
 static uint64_t step_ns(const struct adding *adding)
 {
     uint64_t sum = 0;
@@ -358,23 +352,45 @@ static uint64_t step_ns(const struct adding *adding)
     return sum / adding->steps.count;
 }
 
-static void fill_step(const struct adding *adding, struct ss_table *table, bool *is_gpu)
+static struct ss_flops_figures figures_of(const struct adding *adding)
 {
-    struct ss_peak peak = find_peak(adding, is_gpu);
+    struct ss_flops_figures figures = {.steps = adding->steps.count};
+    figures.flops = adding->flops / (double)figures.steps;
+    figures.calls = (double)adding->calls / (double)figures.steps;
+    figures.step_ns = step_ns(adding);
+    figures.peak = find_peak(adding, &figures.is_gpu);
+    return figures;
+}
+
+double ss_flops_rate(const struct ss_flops_figures *figures)
+{
+    return figures->step_ns > 0 ? figures->flops * 1e9 / (double)figures->step_ns : 0;
+}
+
+static void fill_rate(struct ss_cell *cells, double flops, double ns)
+{
+    if (ns > 0) {
+        cells[SS_FLOPS_TIME] = ss_cell_integer((int64_t)ns);
+        cells[SS_FLOPS_RATE] = ss_cell_real(flops / ns * 1e9);
+    }
+}
+
+static void fill_step(const struct ss_flops_figures *figures, struct ss_table *table)
+{
     struct ss_cell *cells = ss_table_add_row(table);
-    double steps = (double)adding->steps.count;
+    const struct ss_peak *peak = &figures->peak;
+    double rate = ss_flops_rate(figures);
     cells[SS_FLOPS_KIND] = ss_cell_text(ss_strview_of("step"));
-    cells[SS_FLOPS_COUNT] = ss_cell_real(adding->flops / steps);
+    cells[SS_FLOPS_COUNT] = ss_cell_real(figures->flops);
     cells[SS_FLOPS_PERCENT] = ss_cell_real(100);
-    cells[SS_FLOPS_CALLS] = ss_cell_real((double)adding->calls / steps);
-    cells[SS_FLOPS_STEPS] = ss_cell_integer((int64_t)adding->steps.count);
-    fill_rate(cells, adding->flops / steps, (double)step_ns(adding));
-    if (peak.flops_per_s > 0 && cells[SS_FLOPS_RATE].type == SS_CELL_REAL) {
-        size_t length = strlen(peak.of);
-        const char *of = ss_arena_strndup(&table->texts, peak.of, length);
-        cells[SS_FLOPS_PEAK] = ss_cell_real(peak.flops_per_s);
-        cells[SS_FLOPS_PEAK_PERCENT] =
-            ss_cell_real(100 * cells[SS_FLOPS_RATE].real / peak.flops_per_s);
+    cells[SS_FLOPS_CALLS] = ss_cell_real(figures->calls);
+    cells[SS_FLOPS_STEPS] = ss_cell_integer((int64_t)figures->steps);
+    fill_rate(cells, figures->flops, (double)figures->step_ns);
+    if (peak->flops_per_s > 0 && rate > 0) {
+        size_t length = strlen(peak->of);
+        const char *of = ss_arena_strndup(&table->texts, peak->of, length);
+        cells[SS_FLOPS_PEAK] = ss_cell_real(peak->flops_per_s);
+        cells[SS_FLOPS_PEAK_PERCENT] = ss_cell_real(100 * rate / peak->flops_per_s);
         cells[SS_FLOPS_PEAK_OF] = ss_cell_text((struct ss_strview){of, length});
     }
 }
@@ -406,16 +422,16 @@ static void fill_row(const struct adding *adding, const struct row *row, bool is
 
 static void fill_table(struct adding *adding, uint64_t max_rows, struct ss_table *table)
 {
-    bool is_gpu;
+    struct ss_flops_figures figures = figures_of(adding);
     uint64_t shown[2] = {0};
-    fill_step(adding, table, &is_gpu);
+    fill_step(&figures, table);
     if (adding->rows.count > 0) {
         qsort(adding->rows.data, adding->rows.count, sizeof *adding->rows.data, compare_rows);
     }
     for (size_t i = 0; i < adding->rows.count; i++) {
         const struct row *row = &adding->rows.data[i];
         if (max_rows == 0 || shown[row->is_module]++ < max_rows) {
-            fill_row(adding, row, is_gpu, table);
+            fill_row(adding, row, figures.is_gpu, table);
         } else {
             table->hidden_rows++;
         }
@@ -435,11 +451,34 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
     find_steps(&adding);
     if (adding.steps.count > 0) {
         collect_numbers(&adding);
-        add_marks(&adding);
+        add_marks(&adding, add_mark);
         fill_table(&adding, max_rows, table);
     }
     ss_vec_fini(&adding.rows);
     ss_vec_fini(&adding.numbers);
     ss_free(adding.places);
     ss_vec_fini(&adding.steps);
+}
+
+static void add_nothing(struct adding *adding, const struct ss_model_mark *mark, double flops)
+{
+    (void)adding;
+    (void)mark;
+    (void)flops;
+}
+
+void ss_flops_figures_find(struct ss_flops_figures *figures, const struct ss_selection *selection,
+                           const struct ss_step_summary *training)
+{
+    struct adding adding = {
+        .selection = selection, .model = selection->model, .training = training};
+    *figures = (struct ss_flops_figures){0};
+    find_places(&adding);
+    find_steps(&adding);
+    if (adding.steps.count > 0) {
+        add_marks(&adding, add_nothing);
+        *figures = figures_of(&adding);
+    }
+    ss_vec_fini(&adding.steps);
+    ss_free(adding.places);
 }

@@ -12,6 +12,25 @@
 #include "analysis/steps.h"
 #include "analysis/table.h"
 
+/* What a device can do in a second. */
+struct ss_peak {
+    double flops_per_s; /* 0: not known */
+    char of[96];        /* "H100 SXM in 16-bit floats" */
+};
+
+struct ss_flops_figures {
+    uint64_t steps;   /* in which they were counted; 0: the rest is nothing */
+    double flops;     /* of a step; of the mean of all processes that train */
+    double calls;     /* of it: operators */
+    uint64_t step_ns; /* mean of the usual ones; without any, of those counted */
+    bool is_gpu;      /* a GPU computes */
+    struct ss_peak peak;
+};
+void ss_flops_figures_find(struct ss_flops_figures *figures, const struct ss_selection *selection,
+                           const struct ss_step_summary *training);
+/* Per second; 0: not known. */
+double ss_flops_rate(const struct ss_flops_figures *figures);
+
 enum ss_flops_column {
     SS_FLOPS_KIND,    /* "step", "operator", "module" */
     SS_FLOPS_NAME,    /* of operators and modules */
@@ -34,11 +53,6 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
 /* Names of the tracks that it needs, for struct ss_model_load; ends with NULL. */
 extern const char *const ss_flops_tracks[];
 
-/* What a device can do in a second. */
-struct ss_peak {
-    double flops_per_s; /* 0: not known */
-    char of[96];        /* "H100 SXM in bfloat16, dense" */
-};
 struct ss_peak ss_peak_of_gpu(struct ss_strview name);
 /* `capability`: as torch names it, "AVX2". */
 struct ss_peak ss_peak_of_cpu(struct ss_strview capability, int64_t mhz, int64_t threads);

@@ -11,7 +11,8 @@
 
 const char *const ss_training_tracks[] = {
     /* Domains of ranges. */
-    "torch", "torch.module", "torch.data", "torch.checkpoint", "torch.compile", "python.gc",
+    "torch", "torch.module", "torch.data", "torch.checkpoint", "torch.compile", "torch.flops",
+    "python.gc",
     /* Counters of the program. */
     "dataloader ready batches", "memory rss", "cuda allocated", "cuda reserved", "cuda peak",
     "operators recorded",
@@ -750,6 +751,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                         .worker_busy = -1};
     take_notes(facts);
     take_all_steps(facts);
+    ss_flops_figures_find(&facts->flops, selection, steps);
     take_cpu_use(facts);
     if (steps->usual == 0) {
         return;

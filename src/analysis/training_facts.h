@@ -8,6 +8,7 @@
 #ifndef SS_ANALYSIS_TRAINING_FACTS_H
 #define SS_ANALYSIS_TRAINING_FACTS_H
 
+#include "analysis/flops.h"
 #include "analysis/line_times.h"
 #include "analysis/selection.h"
 #include "analysis/steps.h"
@@ -82,6 +83,7 @@ struct ss_training_facts {
 
     struct ss_training_memory memory[SS_TRAINING_MEMORIES]; /* resident, CUDA's */
     struct ss_training_samples samples;
+    struct ss_flops_figures flops;
 };
 
 /* `source` tells lines that print or read tensors; its function may be NULL: none are told. */

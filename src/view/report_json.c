@@ -228,6 +228,23 @@ static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *
     return object;
 }
 
+/* null: they were not counted. */
+static json_t *flops_of(const struct ss_flops_figures *figures)
+{
+    if (figures->steps == 0) {
+        return json_null();
+    }
+    double rate = ss_flops_rate(figures), peak = figures->peak.flops_per_s;
+    json_t *object = json_object();
+    put_real(object, "per_step", figures->flops);
+    put_count(object, "counted_steps", figures->steps);
+    put_real(object, "per_s", rate);
+    put_real(object, "peak_per_s", peak);
+    put_real(object, "peak_percent", peak > 0 ? 100 * rate / peak : 0);
+    put_text(object, "peak_of", figures->peak.of);
+    return object;
+}
+
 static json_t *memory_of(const struct ss_training_facts *facts)
 {
     json_t *rows = json_array();
@@ -263,6 +280,7 @@ static void put_verdict(json_t *training, const struct ss_report *report)
     json_object_set_new(training, "host_time", json_boolean(verdict->host_time));
     json_object_set_new(training, "advice", advice);
     json_object_set_new(training, "memory", memory_of(report->facts));
+    json_object_set_new(training, "flops", flops_of(&report->facts->flops));
 }
 
 static json_t *training_of(const struct ss_report *report)

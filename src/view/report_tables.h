@@ -20,7 +20,10 @@ bool ss_report_is_of_calls(const struct ss_table *table);
 enum ss_status ss_report_text_calls(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
                                     struct ss_error *err);
-/* Floating-point operations of a step. */
+/* Floating-point operations of a step; in a first look a line of them, and by what operators were
+ * recorded, where it is not the usual. */
+void ss_report_text_figures(const struct ss_training_facts *facts,
+                            const struct ss_report_style *style, FILE *out);
 bool ss_report_is_of_flops(const struct ss_table *table);
 enum ss_status ss_report_text_flops(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,

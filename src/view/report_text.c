@@ -499,6 +499,7 @@ enum ss_status ss_report_text(const struct ss_report *report, const struct ss_re
     }
     if (first_look) {
         ss_report_text_memory(report->facts, style, out);
+        ss_report_text_figures(report->facts, style, out);
         ss_report_text_panel(report->trust, style, out);
     }
     bool steps = report->steps != NULL && report->steps[0].command != NULL;

@@ -112,3 +112,42 @@ enum ss_status ss_report_text_flops(const struct ss_table *table,
     ss_text_table_fini(&text);
     return status;
 }
+
+static void print_title(const char *title, const struct ss_report_style *style, FILE *out)
+{
+    fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", title, style->colour ? "\033[0m" : "");
+}
+
+static void print_figures(const struct ss_flops_figures *figures, FILE *out)
+{
+    char flops[TEXT_BYTES], rate[TEXT_BYTES], peak[TEXT_BYTES];
+    format_flops(figures->flops, "FLOP", flops);
+    format_flops(ss_flops_rate(figures), "FLOP/s", rate);
+    fprintf(out, "  about %s a step, %s%s", flops, rate,
+            figures->is_gpu ? " by the host's steps" : "");
+    if (figures->peak.flops_per_s > 0) {
+        double percent = 100 * ss_flops_rate(figures) / figures->peak.flops_per_s;
+        format_flops(figures->peak.flops_per_s, "FLOP/s", peak);
+        fprintf(out, ": %.3g %% of %s (%s)%s", percent, peak, figures->peak.of,
+                percent > 100 ? ", which cannot be" : "");
+    }
+    fprintf(out, "; by operator and module: --by flops\n\n");
+}
+
+void ss_report_text_figures(const struct ss_training_facts *facts,
+                            const struct ss_report_style *style, FILE *out)
+{
+    const char *source = facts->operator_source;
+    if (facts->flops.steps > 0) {
+        print_title("Matrix products, convolutions and attention", style, out);
+        print_figures(&facts->flops, out);
+    }
+    if (source != NULL && source[0] != '\0' && strcmp(source, "callback") != 0 &&
+        strcmp(source, "off") != 0) {
+        bool is_itt = strncmp(source, "ITT", 3) == 0;
+        print_title(is_itt ? "Operators were recorded in another way than usual"
+                           : "Operators were not recorded",
+                    style, out);
+        fprintf(out, "  %s\n\n", source);
+    }
+}

@@ -108,6 +108,8 @@ def test_a_report_tells_flops_of_a_step(stepscope, recording, trace):
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["tables"][0]["rows"]
     step, = [row for row in rows if row["kind"] == "step"]
+    done = stepscope("report", "--format", "json", trace)
+    assert json.loads(done.stdout)["training"]["flops"]["per_step"] == step["flops_per_step"]
     modules = {row["name"]: row["flops_per_step"] for row in rows if row["kind"] == "module"}
     assert step["counted_steps"] == COUNTED_STEPS
     if said["flops"]:
