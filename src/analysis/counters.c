@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
@@ -233,7 +234,16 @@ static uint32_t top_of(const struct ss_model *model, uint32_t track)
     return top;
 }
 
-static void list_series(const struct ss_selection *selection, struct series_list *list)
+static bool is_wanted(const struct ss_selection *selection, uint32_t track, const char *prefix)
+{
+    const struct ss_model *model = selection->model;
+    const char *name = ss_model_text(model, model->tracks.data[track].name);
+    return ss_selection_has_track(selection, track) &&
+           (prefix == NULL || strncmp(name, prefix, strlen(prefix)) == 0);
+}
+
+static void list_series(const struct ss_selection *selection, const char *prefix,
+                        struct series_list *list)
 {
     const struct ss_model *model = selection->model;
     for (size_t first = 0, end; first < model->values.count; first = end) {
@@ -241,7 +251,7 @@ static void list_series(const struct ss_selection *selection, struct series_list
         for (end = first; end < model->values.count && model->values.data[end].track == track;) {
             end++;
         }
-        if (ss_selection_has_track(selection, track)) {
+        if (is_wanted(selection, track, prefix)) {
             const struct ss_model_track *row = &model->tracks.data[track];
             uint32_t top = top_of(model, track);
             int32_t rank = top != 0 ? model->tracks.data[top].rank : 0;
@@ -263,7 +273,7 @@ void ss_counters_table(const struct ss_selection *selection,
                                .column_count = SS_COUNTER_COLUMNS};
     struct reals reals = {0};
     struct series_list list = {0};
-    list_series(selection, &list);
+    list_series(selection, options->prefix, &list);
     for (size_t i = 0; i < list.count; i++) {
         if (options->max_rows != 0 && table->row_count >= options->max_rows) {
             table->hidden_rows++;

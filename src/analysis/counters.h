@@ -36,7 +36,8 @@ enum ss_counter_column {
 
 struct ss_counters_options {
     size_t size;
-    uint64_t max_rows; /* 0: all */
+    uint64_t max_rows;  /* 0: all */
+    const char *prefix; /* of their names; NULL: whatever they are called */
 };
 
 void ss_counters_table(const struct ss_selection *selection,

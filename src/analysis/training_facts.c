@@ -16,6 +16,12 @@ const char *const ss_training_tracks[] = {
     /* Counters of the program. */
     "dataloader ready batches", "memory rss", "cuda allocated", "cuda reserved", "cuda peak",
     "operators recorded",
+    /* Of DeepSpeed's flops profiler: python/stepscope/_deepspeed.py. */
+    "deepspeed params per GPU", "deepspeed fwd MACs per GPU", "deepspeed fwd flops per GPU",
+    "deepspeed fwd latency", "deepspeed fwd FLOPS per GPU", "deepspeed batch size per GPU",
+    "deepspeed bwd latency", "deepspeed step latency", "deepspeed iter latency",
+    "deepspeed bwd FLOPS per GPU (assumed)", "deepspeed FLOPS per GPU (bwd assumed)",
+    "deepspeed samples/s",
     /* CPU/busy of the machine, container/CPU limit and CPU used, usage/CPU of processes. */
     "busy", "CPU limit", "CPU used", "CPU", NULL};
 

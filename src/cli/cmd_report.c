@@ -367,7 +367,16 @@ static struct ss_strview source_line(void *context, struct ss_strview path, uint
     return ss_source_text_line(context, path, line);
 }
 
-enum { MOST_TABLES = SS_REPORT_OVERVIEW_TABLES + 2 };
+enum { MOST_TABLES = SS_REPORT_OVERVIEW_TABLES + 3 };
+
+/* What DeepSpeed's own profiler told, where it did. */
+static size_t make_deepspeed(const struct ss_selection *selection, struct ss_table *table)
+{
+    struct ss_counters_options counters = {.prefix = "deepspeed "};
+    ss_counters_table(selection, &counters, table);
+    table->title = "DeepSpeed's flops profiler";
+    return table->row_count > 0;
+}
 
 /* The first look: operators and modules of a training, then what the samples say. Of a training
  * only those within its steps, which say nothing of what it imported. */
@@ -375,6 +384,7 @@ static size_t make_overview(const struct request *request, const struct ss_selec
                             const struct ss_step_summary *training, struct ss_table *tables)
 {
     size_t count = ss_report_operators_overview(selection, training, tables);
+    count += make_deepspeed(selection, &tables[count]);
     if (request->ranges_alone) {
         struct ss_ranges_options ranges = {
             .sort = SS_SORT_TOTAL, .max_rows = request->max_rows, .grouping = request->grouping};

@@ -119,6 +119,9 @@ def test_an_engine_is_found_without_a_callback(stepscope, torch_python, tmp_path
     assert counters["deepspeed fwd MACs per GPU"]["last"] == 2000
     assert counters["deepspeed fwd FLOPS per GPU"]["last"] == 4000000
     assert counters["deepspeed fwd FLOPS per GPU"]["unit"] == "FLOP/s"
+    text = stepscope("report", trace).stdout
+    shown = text.partition("DeepSpeed's flops profiler\n")[2].partition("\n\n")[0]
+    assert all(name in shown for name in counters if name.startswith("deepspeed ")), text
 
 
 # --- with the frameworks themselves ---

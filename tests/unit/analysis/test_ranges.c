@@ -327,6 +327,9 @@ static void test_counters(void **state)
         }
     }
     ss_table_fini(&table);
+    ss_counters_table(&selection, &(struct ss_counters_options){.prefix = "to"}, &table);
+    assert_int_equal(table.row_count, 2); /* tokens, total */
+    ss_table_fini(&table);
     ss_selection_fini(&selection);
     ss_model_fini(&model);
 }
