@@ -22,7 +22,7 @@ struct open_call {
 
 /* The row that a path was found to have on a track, in a phase. */
 struct known_row {
-    uint32_t track, phase, row;
+    uint32_t track, phase, apart, row;
 };
 
 struct building {
@@ -69,11 +69,11 @@ bool ss_calls_has_track(const struct ss_selection *selection, uint32_t track, co
 }
 
 struct row_key {
-    uint32_t text, kind, process, thread, phase;
+    uint32_t text, kind, process, thread, phase, apart;
 };
 
 static uint32_t find_row(struct building *building, const struct ss_model_range *range,
-                         uint32_t phase)
+                         uint32_t phase, uint32_t apart)
 {
     const struct ss_model *model = building->model;
     const struct ss_model_track *track = &model->tracks.data[range->track];
@@ -86,13 +86,15 @@ static uint32_t find_row(struct building *building, const struct ss_model_range 
                           .kind = (uint32_t)(kind == SS_CALL_EVALUATION ? SS_CALL_BACKWARD : kind),
                           .process = by_process ? track->process : 0,
                           .thread = by_thread ? track->thread : 0,
-                          .phase = phase};
+                          .phase = phase,
+                          .apart = apart};
     /* id 0 is the empty key: row + 1 */
     uint32_t row = ss_intern_put(&building->keys, (const char *)&key, sizeof key);
     if (row > building->out->rows.count) {
         ss_vec_push(&building->out->rows, (struct ss_call_row){.name = name,
                                                                .track = range->track,
                                                                .phase = phase,
+                                                               .apart = apart,
                                                                .kind = (enum ss_call_kind)key.kind,
                                                                .order = row});
         ss_vec_resize(&building->times_open, (size_t)row + 1);
@@ -100,13 +102,16 @@ static uint32_t find_row(struct building *building, const struct ss_model_range 
     return row;
 }
 
-static uint32_t row_of(struct building *building, const struct ss_model_range *range)
+static uint32_t row_of(struct building *building, const struct ss_model_range *range, size_t at)
 {
     bool by_phase = (building->options->grouping & SS_CALLS_BY_PHASE) != 0;
     uint32_t phase = by_phase ? ss_phase_at(&building->phase_at, range->begin_ns) : 0;
+    uint32_t apart = building->options->apart != NULL ? building->options->apart[at] : 0;
     struct known_row *known = &building->known[range->path];
-    if (known->row == 0 || known->track != range->track || known->phase != phase) {
-        *known = (struct known_row){range->track, phase, find_row(building, range, phase)};
+    if (known->row == 0 || known->track != range->track || known->phase != phase ||
+        known->apart != apart) {
+        *known =
+            (struct known_row){range->track, phase, apart, find_row(building, range, phase, apart)};
     }
     return known->row;
 }
@@ -180,7 +185,7 @@ static void open_call(struct building *building, size_t at)
     struct open_call call = {.range = at, .duration_ns = range->end_ns - range->begin_ns};
     call.usual_ns =
         ss_usual_time_of(&building->usual_at, range->begin_ns, range->end_ns, &call.is_usual);
-    call.row = is_outside ? 0 : row_of(building, range);
+    call.row = is_outside ? 0 : row_of(building, range, at);
     if (building->open.count > 0) {
         struct open_call *outer = &building->open.data[building->open.count - 1];
         outer->inner++;

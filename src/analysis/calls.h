@@ -15,11 +15,17 @@
 enum ss_call_kind { SS_CALL_FORWARD, SS_CALL_BACKWARD, SS_CALL_SCOPE, SS_CALL_EVALUATION };
 
 /* What keeps calls of one name in rows of their own, besides their kind. */
-enum ss_call_grouping { SS_CALLS_BY_PROCESS = 1, SS_CALLS_BY_THREAD = 2, SS_CALLS_BY_PHASE = 4 };
+enum ss_call_grouping {
+    SS_CALLS_BY_PROCESS = 1,
+    SS_CALLS_BY_THREAD = 2,
+    SS_CALLS_BY_PHASE = 4,
+    SS_CALLS_BY_SHAPES = 8 /* of key_averages alone */
+};
 
 struct ss_calls_options {
     const char *domain;
-    unsigned grouping; /* enum ss_call_grouping */
+    unsigned grouping;     /* enum ss_call_grouping */
+    const uint32_t *apart; /* by range of the model: other numbers, other rows; NULL: all alike */
     /* A call whose only inner call has its name is one with it: so torch.profiler counts. */
     bool joins_same;
 };
@@ -33,6 +39,7 @@ struct ss_call_row {
     uint32_t name;  /* of its first range: index into names */
     uint32_t track; /* of that */
     uint32_t phase; /* string; 0: "other", or not asked for */
+    uint32_t apart;
     enum ss_call_kind kind;
     uint32_t order;
     struct ss_call_times all, usual; /* usual: within usual steps */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call_details.h"
 #include "analysis/call_rows.h"
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
@@ -39,6 +40,12 @@ static const struct ss_column key_columns[SS_KEY_COLUMNS] = {
     [SS_KEY_TOTAL] = {.key = "cpu_time_total", .unit = "us"},
     [SS_KEY_MEAN] = {.key = "cpu_time", .unit = "us"},
     [SS_KEY_COUNT] = {.key = "count", .unit = "calls"},
+    [SS_KEY_CPU_BYTES] = {.key = "cpu_memory_usage", .unit = "bytes"},
+    [SS_KEY_SELF_CPU_BYTES] = {.key = "self_cpu_memory_usage", .unit = "bytes"},
+    [SS_KEY_DEVICE_BYTES] = {.key = "device_memory_usage", .unit = "bytes"},
+    [SS_KEY_SELF_DEVICE_BYTES] = {.key = "self_device_memory_usage", .unit = "bytes"},
+    [SS_KEY_SHAPES] = {.key = "input_shapes"},
+    [SS_KEY_FLOPS] = {.key = "flops"},
 };
 
 bool ss_model_has_domain(const struct ss_model *model, const char *domain)
@@ -169,19 +176,60 @@ static struct ss_cell microseconds(uint64_t ns)
     return ss_cell_real((double)ns / 1000);
 }
 
+static void fill_details(const struct ss_call_details *details, const struct ss_call_row *row,
+                         const struct ss_call_detail *sum, struct ss_table *table,
+                         struct ss_cell *cells)
+{
+    if (details->has_cpu) {
+        cells[SS_KEY_CPU_BYTES] = ss_cell_integer(sum->cpu_bytes);
+        cells[SS_KEY_SELF_CPU_BYTES] = ss_cell_integer(sum->self_cpu_bytes);
+    }
+    if (details->has_device) {
+        cells[SS_KEY_DEVICE_BYTES] = ss_cell_integer(sum->device_bytes);
+        cells[SS_KEY_SELF_DEVICE_BYTES] = ss_cell_integer(sum->self_device_bytes);
+    }
+    if (details->has_flops) {
+        cells[SS_KEY_FLOPS] = ss_cell_integer(sum->flops);
+    }
+    if (row->apart != 0) {
+        struct ss_strview shapes = ss_intern_get(&details->shapes, row->apart);
+        const char *kept = ss_arena_strndup(&table->texts, shapes.data, shapes.length);
+        cells[SS_KEY_SHAPES] = ss_cell_text((struct ss_strview){kept, shapes.length});
+    }
+}
+
+static void fill_key_row(const struct ss_model *model, const struct ss_calls *calls,
+                         const struct ss_call_row *row, struct ss_cell *cells)
+{
+    uint32_t text = model->names.data[row->name].text;
+    cells[SS_KEY_NAME] = ss_cell_text(ss_intern_get(&model->strings, text));
+    cells[SS_KEY_SELF_PERCENT] = ss_cell_real(ss_call_percent(row->all.self_ns, calls->self_ns));
+    cells[SS_KEY_SELF] = microseconds(row->all.self_ns);
+    cells[SS_KEY_TOTAL_PERCENT] = ss_cell_real(ss_call_percent(row->all.total_ns, calls->self_ns));
+    cells[SS_KEY_TOTAL] = microseconds(row->all.total_ns);
+    cells[SS_KEY_MEAN] = ss_cell_real((double)row->all.total_ns / 1000 / (double)row->all.calls);
+    cells[SS_KEY_COUNT] = ss_cell_integer((int64_t)row->all.calls);
+}
+
 void ss_key_averages_table(const struct ss_selection *selection,
                            const struct ss_step_summary *training,
                            const struct ss_operators_options *options, struct ss_table *table)
 {
-    struct ss_calls_options asked = {.domain = "torch", .joins_same = true};
+    struct ss_call_details details;
+    struct ss_usual_time usual;
     struct ss_calls calls;
+    ss_call_details_init(&details, selection);
+    bool by_shapes = (options->grouping & SS_CALLS_BY_SHAPES) != 0 && details.has_shapes;
+    struct ss_calls_options asked = {.domain = details.has_any ? SS_PROFILER_DOMAIN : "torch",
+                                     .apart = by_shapes ? details.shapes_of : NULL,
+                                     .joins_same = true};
     *table = (struct ss_table){.name = "key-averages",
                                .title = "Operators",
                                .columns = key_columns,
-                               .column_count = SS_KEY_COLUMNS};
-    struct ss_usual_time usual;
+                               .column_count = details.has_any ? SS_KEY_COLUMNS : SS_KEY_COUNT + 1};
     ss_usual_time_init(&usual, selection, training, true);
     ss_calls_init(&calls, selection, &usual, &asked);
+    ss_call_details_sum(&details, selection, &calls);
     ss_call_put_steps(selection->model, &usual, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
@@ -191,18 +239,13 @@ void ss_key_averages_table(const struct ss_selection *selection,
             break;
         }
         struct ss_cell *cells = ss_table_add_row(table);
-        uint32_t text = selection->model->names.data[row->name].text;
-        cells[SS_KEY_NAME] = ss_cell_text(ss_intern_get(&selection->model->strings, text));
-        cells[SS_KEY_SELF_PERCENT] = ss_cell_real(ss_call_percent(row->all.self_ns, calls.self_ns));
-        cells[SS_KEY_SELF] = microseconds(row->all.self_ns);
-        cells[SS_KEY_TOTAL_PERCENT] =
-            ss_cell_real(ss_call_percent(row->all.total_ns, calls.self_ns));
-        cells[SS_KEY_TOTAL] = microseconds(row->all.total_ns);
-        cells[SS_KEY_MEAN] =
-            ss_cell_real((double)row->all.total_ns / 1000 / (double)row->all.calls);
-        cells[SS_KEY_COUNT] = ss_cell_integer((int64_t)row->all.calls);
+        fill_key_row(selection->model, &calls, row, cells);
+        if (details.has_any) {
+            fill_details(&details, row, &details.rows[order[i].row], table, cells);
+        }
     }
     ss_free(order);
     ss_calls_fini(&calls);
     ss_usual_time_fini(&usual);
+    ss_call_details_fini(&details);
 }

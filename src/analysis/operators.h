@@ -44,6 +44,13 @@ enum ss_key_averages_column {
     SS_KEY_TOTAL,
     SS_KEY_MEAN,
     SS_KEY_COUNT,
+    /* Of calls that torch.profiler saw; not there without any. */
+    SS_KEY_CPU_BYTES,
+    SS_KEY_SELF_CPU_BYTES,
+    SS_KEY_DEVICE_BYTES,
+    SS_KEY_SELF_DEVICE_BYTES,
+    SS_KEY_SHAPES, /* where rows are kept apart by them */
+    SS_KEY_FLOPS,
     SS_KEY_COLUMNS
 };
 
@@ -72,6 +79,8 @@ struct ss_operators_options {
 void ss_operators_table(const struct ss_selection *selection,
                         const struct ss_step_summary *training,
                         const struct ss_operators_options *options, struct ss_table *table);
+/* Where torch.profiler ran and said more of calls than their time: what it saw, and no other call.
+ */
 void ss_key_averages_table(const struct ss_selection *selection,
                            const struct ss_step_summary *training,
                            const struct ss_operators_options *options, struct ss_table *table);

@@ -70,7 +70,8 @@ static const struct ss_option options[] = {
      NULL, false},
     {"group", 0, "PARTS",
      "what keeps ranges in rows of their own, of path, name, thread, process and domain (default "
-     "path,thread,domain); of operators and modules process, thread and phase (default none)",
+     "path,thread,domain); of operators and modules process, thread and phase, of key_averages "
+     "shapes (default none)",
      NULL, false},
     {"columns", 0, "WHICH",
      "of --by op: own, or key_averages for the table that torch.profiler prints, with memory at "

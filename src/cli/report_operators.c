@@ -53,6 +53,7 @@ static unsigned grouping_bit(const char *word, size_t length)
     } words[] = {{"process", SS_CALLS_BY_PROCESS},
                  {"thread", SS_CALLS_BY_THREAD},
                  {"phase", SS_CALLS_BY_PHASE},
+                 {"shapes", SS_CALLS_BY_SHAPES},
                  {"name", 0x80}}; /* always */
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strlen(words[i].word) == length && memcmp(words[i].word, word, length) == 0) {
@@ -101,9 +102,14 @@ bool ss_report_operators_parse(const struct ss_arguments *arguments, bool by_mod
         ss_cli_usage(arguments, "--columns belongs to --by op");
         return false;
     }
-    if (request->key_averages && request->options.grouping != 0) {
-        ss_cli_usage(arguments, "--columns key_averages has one row for each name; --group needs "
-                                "columns of its own");
+    if (request->key_averages && (request->options.grouping & ~(unsigned)SS_CALLS_BY_SHAPES) != 0) {
+        ss_cli_usage(arguments,
+                     "--columns key_averages has one row for each name, or for each name "
+                     "and shapes; --group by others needs columns of its own");
+        return false;
+    }
+    if (!request->key_averages && (request->options.grouping & SS_CALLS_BY_SHAPES) != 0) {
+        ss_cli_usage(arguments, "--group shapes belongs to --columns key_averages");
         return false;
     }
     return true;
@@ -114,8 +120,8 @@ const char *const *ss_report_operators_tracks(const struct ss_report_operators *
     static const char *const operators[] = {"torch", "operators recorded", NULL};
     static const char *const modules[] = {"torch", "torch.module", "operators recorded", NULL};
     static const char *const with_memory[] = {
-        "torch",         "operators recorded", "memory rss", "cuda allocated",
-        "cuda reserved", "cuda peak",          NULL};
+        "torch",          "torch.profiler", "operators recorded", "memory rss",
+        "cuda allocated", "cuda reserved",  "cuda peak",          NULL};
     return request->by_module ? modules : request->key_averages ? with_memory : operators;
 }
 

@@ -3,8 +3,11 @@
 
 import ast
 import collections
+import csv
+import io
 import json
 import pathlib
+import re
 import sys
 
 import pytest
@@ -93,10 +96,28 @@ def test_it_sees_what_our_callback_and_the_programs_own_see(stepscope, tmp_path)
     assert {name: ours_bytes.get(name) for name in own.said["bytes"]} == own.said["bytes"]
     shapes = [span for span in ours.of("torch.profiler") if span["name"] == "aten::conv2d"]
     assert json.loads(shapes[0]["args"]["payload"])["shapes"][:2] == [[4, 1, 8, 8], [4, 1, 3, 3]]
+    check_averages(stepscope, ours, own)
     phases = {span["name"] for span in ours.spans if ours.rows.get(span["tid"]) == "phase"}
     assert "torch.profiler" in phases
     assert "USDT" not in ours.stderr
     check_clocks(ours)
+
+
+def check_averages(stepscope, ours, own):
+    """The report's table is that of the program's own torch.profiler, but for times."""
+    asked = ["report", "--by", "op", "--columns", "key_averages", "--num-rows", "all"]
+    tables = stepscope(*asked, "-f", "csv", ours.trace).stdout.replace("\r\n", "\n").split("\n\n")
+    rows = list(csv.DictReader(io.StringIO(tables[0])))  # behind it: memory
+    numbers = ("count", "cpu_memory_usage", "self_cpu_memory_usage", "flops")
+    found = {row["name"]: [int(row[key]) for key in numbers] for row in rows}
+    wanted = {name: row for name, row in own.said["averages"].items() if name in found}
+    assert found == wanted and len(found) > 20
+    assert set(own.said["averages"]) - set(found) <= {"[memory]"}
+    text = stepscope(*asked, "--group", "shapes", ours.trace).stdout
+    titles = next(line for line in text.splitlines() if "Self CPU %" in line)
+    assert re.split(r"\s{2,}", titles.strip())[-5:] == [
+        "CPU Mem", "Self CPU Mem", "# of Calls", "Input Shapes", "Total KFLOPs"]
+    assert "[[4,1,8,8],[4,1,3,3],[4]" in text
 
 
 def check_clocks(recorded):

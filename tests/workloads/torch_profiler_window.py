@@ -52,10 +52,10 @@ for step in range(options.steps):
     if step == first:
         profiler = profile(record_shapes=True, profile_memory=True, with_flops=True)
         profiler.__enter__()
+    optimizer.zero_grad()
     loss = net(torch.ones(4, 1, 8, 8)).sum()
     loss.backward()
     optimizer.step()
-    optimizer.zero_grad()
     if step == last:
         profiler.__exit__(None, None, None)
 
@@ -68,4 +68,6 @@ for event in profiler.events() if profiler else ():
     bytes_[event.name] += event.cpu_memory_usage
 # Lists leave a call out that is the only one within another of the same name.
 print(json.dumps({"calls": +calls, "flops": +flops, "bytes": {
-    name: number for name, number in (+bytes_).items() if listed[name] == calls[name]}}))
+    name: number for name, number in (+bytes_).items() if listed[name] == calls[name]},
+    "averages": {row.key: [row.count, row.cpu_memory_usage, row.self_cpu_memory_usage, row.flops]
+                 for row in (profiler.key_averages() if profiler else ())}}))

@@ -224,6 +224,54 @@ static void test_key_averages(void **state)
     end(&made);
 }
 
+static uint32_t profiled(struct made *made, uint32_t track, uint32_t around, const char *name,
+                         uint64_t begin_ns, uint64_t end_ns, const char *details)
+{
+    struct ss_model *model = &made->model;
+    uint32_t path = add(made, track, around, name, "operator", begin_ns, end_ns, NO_NUMBER);
+    ss_vec_push(&model->payloads,
+                (struct ss_model_payload){.type = SS_VALUE_TEXT,
+                                          .text = ss_intern_put_text(&model->strings, details)});
+    model->ranges.data[model->ranges.count - 1].payload = (uint32_t)model->payloads.count - 1;
+    return path;
+}
+
+/* linear, which allocated 8 itself, with an addmm in it, and one more addmm of other shapes. */
+static void test_key_averages_know_what_torch_profiler_saw(void **state)
+{
+    (void)state;
+    struct ss_operators_options options = {.sort = SS_OPERATORS_BY_TOTAL};
+    struct made made;
+    begin(&made);
+    op(&made, 0, "aten::not_in_a_window", 0, 10);
+    uint32_t track = add_track(&made, SS_TRACK_RANGES, 1, "torch.profiler");
+    uint32_t linear = profiled(&made, track, 0, "linear", 100, 200, "{\"cpu_bytes\":40}");
+    profiled(&made, track, linear, "addmm", 110, 150,
+             "{\"shapes\":[[2,3],[]],\"flops\":12,\"stack\":[\"a.py: \\\"flops\\\":7\"],"
+             "\"cpu_bytes\":32}");
+    profiled(&made, track, 0, "addmm", 300, 350, "{\"shapes\":[[5]],\"flops\":5}");
+    sum_up(&made);
+    ss_key_averages_table(&made.selection, NULL, &options, &made.table);
+    assert_int_equal(made.table.row_count, 2);
+    const struct ss_cell *cells = cells_of(&made, "linear");
+    assert_int_equal(cells[SS_KEY_CPU_BYTES].integer, 40);
+    assert_int_equal(cells[SS_KEY_SELF_CPU_BYTES].integer, 8);
+    assert_int_equal(cells[SS_KEY_DEVICE_BYTES].type, SS_CELL_ABSENT);
+    cells = cells_of(&made, "addmm");
+    assert_int_equal(cells[SS_KEY_COUNT].integer, 2);
+    assert_int_equal(cells[SS_KEY_FLOPS].integer, 17);
+    assert_int_equal(cells[SS_KEY_SHAPES].type, SS_CELL_ABSENT);
+    ss_table_fini(&made.table);
+    options.grouping = SS_CALLS_BY_SHAPES;
+    ss_key_averages_table(&made.selection, NULL, &options, &made.table);
+    assert_int_equal(made.table.row_count, 3);
+    cells = cells_of(&made, "addmm"); /* the first, which takes longer */
+    assert_int_equal(cells[SS_KEY_COUNT].integer, 1);
+    assert_int_equal(cells[SS_KEY_FLOPS].integer, 5);
+    assert_string_equal(cells[SS_KEY_SHAPES].text.data, "[[5]]");
+    end(&made);
+}
+
 /* Steps [0, 100), [100, 200), … of which the first takes 1000 more: it is warm-up. */
 static void make_steps(struct made *made)
 {
@@ -497,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_self_total_and_calls),
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_key_averages),
+        cmocka_unit_test(test_key_averages_know_what_torch_profiler_saw),
         cmocka_unit_test(test_only_time_in_usual_steps_counts_for_them),
         cmocka_unit_test(test_steps_without_operators_count_for_nothing),
         cmocka_unit_test(test_backward_and_rows_apart),

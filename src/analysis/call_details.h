@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What torch.profiler says of calls besides their time: the payloads of the ranges of its domain,
+ * JSON objects as record/torch_profiles.c writes them, summed up by the rows of calls. Pure.
+ */
+#ifndef SS_ANALYSIS_CALL_DETAILS_H
+#define SS_ANALYSIS_CALL_DETAILS_H
+
+#include "analysis/calls.h"
+#include "base/intern.h"
+
+#define SS_PROFILER_DOMAIN "torch.profiler"
+
+/* Inner calls included; self: not. */
+struct ss_call_detail {
+    int64_t cpu_bytes, self_cpu_bytes;
+    int64_t device_bytes, self_device_bytes;
+    int64_t flops;
+};
+
+struct ss_call_details {
+    bool has_any, has_cpu, has_device, has_flops, has_shapes;
+    struct ss_intern shapes;     /* texts, "[[8,16],[16,4]]" */
+    uint32_t *shapes_of;         /* by range of the model */
+    struct ss_call_detail *rows; /* by row of the calls; NULL: not summed up */
+};
+
+/* What there is of the domain, as far as the selection goes. */
+void ss_call_details_init(struct ss_call_details *details, const struct ss_selection *selection);
+void ss_call_details_sum(struct ss_call_details *details, const struct ss_selection *selection,
+                         const struct ss_calls *calls);
+void ss_call_details_fini(struct ss_call_details *details);
+
+#endif
