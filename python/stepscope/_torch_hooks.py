@@ -14,6 +14,7 @@ import atexit
 import functools
 import gc
 import inspect
+import os
 import re
 import sys
 import threading
@@ -575,6 +576,7 @@ class _Flops:
         if cls.left is None and _state.updates >= cls.first and _recording():
             cls.left = cls.steps + 1
             _fact_text("torch.flops", _count_flops(True) or "counted")
+            os.register_at_fork(after_in_child=cls.forget)
             _try(_tell_device)
 
     @classmethod
@@ -583,6 +585,13 @@ class _Flops:
             cls.left -= 1
             if cls.left == 0:
                 _count_flops(False)
+
+    @classmethod
+    def forget(cls):
+        """In a forked child, which is no part of the training."""
+        if cls.left:
+            cls.left = 0
+            _count_flops(False)
 
 
 def _tell_device():

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/torch_count.h"
 
+#include <unistd.h>
+
 #include "annot/define.h"
 #include "annot/events.h"
 #include "inject/torch_check.h"
@@ -9,7 +11,7 @@
 
 static uint32_t domain;
 static uint64_t observer, range;
-static bool is_counting;
+static pid_t is_counting; /* which process; 0: none. A forked child has the observer too */
 
 /* Operators that are counted call others that would be: the outermost stands for all. Of this
  * thread: how many operators are open, and which of them is counted (1: the outermost). */
@@ -57,10 +59,10 @@ const char *ss_torch_count_why_not(void)
 
 void ss_torch_count_begin(void)
 {
-    if (is_counting || ss_torch_count_why_not() != NULL) {
+    if (is_counting != 0 || ss_torch_count_why_not() != NULL) {
         return;
     }
-    is_counting = true;
+    is_counting = getpid();
     domain = ss_define_domain("torch.flops", 11);
     range = ss_event_begin(domain, ss_define_name("counted", 7), (struct ss_event_value){0});
     observer = ss_torch_library.add((struct ss_torch_observer){
@@ -69,9 +71,9 @@ void ss_torch_count_begin(void)
 
 void ss_torch_count_end(void)
 {
-    if (is_counting) {
+    if (is_counting != 0) {
         ss_torch_library.remove(observer);
-        ss_event_end(range);
-        is_counting = false;
+        ss_event_end(is_counting == getpid() ? range : 0); /* the range is its parent's */
+        is_counting = 0;
     }
 }
