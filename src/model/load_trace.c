@@ -173,7 +173,7 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
  * program: what it does counts where it was called. */
 static bool is_of_stepscope(const struct ss_model *model, uint32_t frame)
 {
-    return strcmp(ss_model_text(model, model->frames.data[frame].file), "<stepscope torch>") == 0;
+    return strncmp(ss_model_text(model, model->frames.data[frame].file), "<stepscope ", 11) == 0;
 }
 
 static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack)
