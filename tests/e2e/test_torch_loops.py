@@ -86,3 +86,13 @@ def test_the_optimizer_that_counts_can_be_named(stepscope, tmp_path):
     stepscope("record", "-q", "--step-optimizer", "Adam", "-o", trace, "--", sys.executable,
               WORKLOAD, "rare_second_optimizer")
     assert len(rows(stepscope, trace, "step")) == 4
+
+
+def test_samples_bear_the_phase_that_their_stack_tells(stepscope, tmp_path):
+    trace = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-r", "1000", "-o", trace, "--", sys.executable,
+              WORKLOAD.with_name("torch_phases.py"), "--seconds", "3")
+    done = subprocess.run([stepscope.path.parent / "tests" / "phase_labels", trace],
+                          capture_output=True, text=True, check=True)
+    samples, _, right = done.stdout.split()
+    assert int(samples) > 50 and float(right) >= 99, done.stdout + done.stderr
