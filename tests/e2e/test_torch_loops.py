@@ -96,3 +96,22 @@ def test_samples_bear_the_phase_that_their_stack_tells(stepscope, tmp_path):
                           capture_output=True, text=True, check=True)
     samples, _, right = done.stdout.split()
     assert int(samples) > 50 and float(right) >= 99, done.stdout + done.stderr
+
+
+def test_ranks_with_collectives(stepscope, tmp_path):
+    """Those that end on a thread of gloo's are whole."""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", "-o", trace, "--", sys.executable,
+                     WORKLOAD.with_name("torch_ranks.py"), tmp_path / "meeting",
+                     env={"GLOO_SOCKET_IFNAME": "lo"}, timeout=120)
+    pids = [json.loads(line)["pid"] for line in done.stdout.splitlines()]
+    steps, ranges = rows(stepscope, trace, "step"), rows(stepscope, trace, "range")
+    assert len(pids) == 2
+    for pid in pids:
+        assert [row["step"] for row in steps if row["pid"] == pid] == list(range(6))
+        mine = [row for row in ranges if row["pid"] == pid]
+        reduced = [row for row in mine if row["name"] == "gloo:all_reduce"]
+        assert sum(row["count"] for row in reduced) == 3 * 6  # DDP's own among them
+        assert sum(row["cut"] for row in reduced) == 0
+        waits = [row for row in mine if row["kind"] == "phase" and row["name"] == "communication"]
+        assert sum(row["count"] for row in waits) >= 3 * 6
