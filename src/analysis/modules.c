@@ -75,6 +75,9 @@ static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_ope
         return as_whole(step_percent(modules, at));
     case SS_OPERATORS_BY_BACKWARD:
         return backward->all_ns;
+    case SS_OPERATORS_BY_CPU_BYTES:
+    case SS_OPERATORS_BY_DEVICE_BYTES:
+    case SS_OPERATORS_BY_FLOPS:
     case SS_OPERATORS_BY_NAME:
         break;
     }

@@ -62,8 +62,15 @@ bool ss_model_has_domain(const struct ss_model *model, const char *domain)
 
 /* --- order ---------------------------------------------------------------------------------- */
 
+/* What was freed more than allocated comes last. */
+static uint64_t in_order(int64_t value)
+{
+    return (uint64_t)value + (UINT64_C(1) << 63);
+}
+
+/* `detail`: NULL where there is none. */
 static uint64_t sort_value(const struct ss_calls *calls, const struct ss_call_row *row,
-                           enum ss_operator_sort sort)
+                           const struct ss_call_detail *detail, enum ss_operator_sort sort)
 {
     const uint64_t *durations = calls->durations + row->first;
     size_t count = row->all.calls;
@@ -88,19 +95,27 @@ static uint64_t sort_value(const struct ss_calls *calls, const struct ss_call_ro
         return row->usual.self_ns;
     case SS_OPERATORS_BY_BACKWARD:
         return row->all.backward_ns;
+    case SS_OPERATORS_BY_CPU_BYTES:
+        return detail != NULL ? in_order(detail->self_cpu_bytes) : 0;
+    case SS_OPERATORS_BY_DEVICE_BYTES:
+        return detail != NULL ? in_order(detail->self_device_bytes) : 0;
+    case SS_OPERATORS_BY_FLOPS:
+        return detail != NULL ? in_order(detail->flops) : 0;
     case SS_OPERATORS_BY_NAME:
         break;
     }
     return 0;
 }
 
+/* `details`: by row; NULL where there are none. */
 static struct ss_call_order *order_rows(const struct ss_model *model, const struct ss_calls *calls,
+                                        const struct ss_call_detail *details,
                                         enum ss_operator_sort sort)
 {
     struct ss_call_order *order = ss_call_order_new(calls);
     for (size_t i = 0; i < calls->rows.count; i++) {
         const struct ss_call_row *row = &calls->rows.data[i];
-        order[i].value = sort_value(calls, row, sort);
+        order[i].value = sort_value(calls, row, details != NULL ? &details[i] : NULL, sort);
         order[i].other = row->all.self_ns;
         order[i].name = sort == SS_OPERATORS_BY_NAME
                             ? ss_model_text(model, model->names.data[row->name].text)
@@ -156,7 +171,7 @@ void ss_operators_table(const struct ss_selection *selection,
     ss_usual_time_init(&usual, selection, training, true);
     ss_calls_init(&calls, selection, &usual, &asked);
     ss_call_put_steps(selection->model, &usual, &calls, table);
-    struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
+    struct ss_call_order *order = order_rows(selection->model, &calls, NULL, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
         if (options->max_rows != 0 && i >= options->max_rows) {
             table->hidden_rows = calls.rows.count - i;
@@ -231,7 +246,7 @@ void ss_key_averages_table(const struct ss_selection *selection,
     ss_calls_init(&calls, selection, &usual, &asked);
     ss_call_details_sum(&details, selection, &calls);
     ss_call_put_steps(selection->model, &usual, &calls, table);
-    struct ss_call_order *order = order_rows(selection->model, &calls, options->sort);
+    struct ss_call_order *order = order_rows(selection->model, &calls, details.rows, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
         const struct ss_call_row *row = &calls.rows.data[order[i].row];
         if (options->max_rows != 0 && i >= options->max_rows) {

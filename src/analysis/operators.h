@@ -65,6 +65,9 @@ enum ss_operator_sort {
     SS_OPERATORS_BY_MAX,
     SS_OPERATORS_BY_STEP, /* self within usual steps; then, and without any, self */
     SS_OPERATORS_BY_BACKWARD,
+    SS_OPERATORS_BY_CPU_BYTES, /* this and the next two of key averages alone: self */
+    SS_OPERATORS_BY_DEVICE_BYTES,
+    SS_OPERATORS_BY_FLOPS,
     SS_OPERATORS_BY_NAME
 };
 

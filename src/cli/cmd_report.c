@@ -66,7 +66,8 @@ static const struct ss_option options[] = {
     {"sort", 0, "KEY",
      "self or total (default self; of ranges total); of operators and modules also step (their "
      "default: the time in usual steps), mean, calls, min, p50, p95, max, backward, name, and "
-     "torch.profiler's self_cpu_time_total, cpu_time_total, cpu_time, count",
+     "torch.profiler's self_cpu_time_total, cpu_time_total, cpu_time, count, "
+     "self_cpu_memory_usage, self_cuda_memory_usage, flops",
      NULL, false},
     {"group", 0, "PARTS",
      "what keeps ranges in rows of their own, of path, name, thread, process and domain (default "

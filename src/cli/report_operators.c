@@ -25,7 +25,10 @@ static const struct {
              {"cpu_time_total", SS_OPERATORS_BY_TOTAL},
              {"cpu_time", SS_OPERATORS_BY_MEAN},
              {"count", SS_OPERATORS_BY_CALLS},
-             {"key", SS_OPERATORS_BY_NAME}};
+             {"key", SS_OPERATORS_BY_NAME},
+             {"self_cpu_memory_usage", SS_OPERATORS_BY_CPU_BYTES},
+             {"self_cuda_memory_usage", SS_OPERATORS_BY_DEVICE_BYTES},
+             {"flops", SS_OPERATORS_BY_FLOPS}};
 enum { SORT_COUNT = sizeof sorts / sizeof *sorts };
 
 static bool parse_sort(const struct ss_arguments *arguments, struct ss_report_operators *request)

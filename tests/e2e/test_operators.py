@@ -212,3 +212,27 @@ def test_nodes_belong_to_the_modules_that_made_them(stepscope, training):
     if modules["Sequential"]["backward_ns"] is None:
         pytest.skip("this PyTorch tells no sequence numbers")
     assert modules["Sequential"]["backward_ns"] + modules["CrossEntropyLoss"]["backward_ns"] == nodes_ns
+
+
+def test_flops_and_memory_of_a_known_network(stepscope, tmp_path):
+    """Two layers, 16 to 32 to 3, of batches of 4, in four steps."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed in the Python that runs the tests")
+    path = tmp_path / "windows.pftrace"
+    stepscope("record", "-q", "--torch-profiler=shapes,memory,flops", "--torch-profiler-steps", "3:6",
+              "-o", path, "--", sys.executable, WORKLOADS / "torch_training.py", "--steps", 9)
+    table = ["--by", "op", "--columns", "key_averages", "--num-rows", "all"]
+    rows = document(stepscope, *table, "--sort", "flops", path)["tables"][0]["rows"]
+    if "flops" not in rows[0]:
+        pytest.skip("torch.profiler did not run in this PyTorch")
+    addmm = next(row for row in rows if row["name"] == "aten::addmm")
+    assert addmm["count"] == 8
+    assert addmm["flops"] == 4 * 2 * 4 * (16 * 32 + 32 * 3)
+    assert addmm["self_cpu_memory_usage"] == 4 * 4 * 4 * (32 + 3)
+    assert [row["flops"] for row in rows] == sorted((row["flops"] for row in rows), reverse=True)
+    rows = document(stepscope, *table, "--group", "shapes", "--sort", "self_cpu_memory_usage",
+                    path)["tables"][0]["rows"]
+    shapes = {row["input_shapes"]: row["count"] for row in rows if row["name"] == "aten::addmm"}
+    assert shapes == {"[[32],[4,16],[16,32],[],[]]": 4, "[[3],[4,32],[32,3],[],[]]": 4}
+    found = [row["self_cpu_memory_usage"] for row in rows]
+    assert found == sorted(found, reverse=True)
