@@ -16,11 +16,12 @@ static void add(struct ss_advice *advice, const char *what, enum ss_evidence_uni
     }
 }
 
-/* What is not in every step. */
-static void set_spread_cost(struct ss_advice *advice, uint64_t cost_ns)
+/* What is not in every step, of steps with outliers. */
+static void set_spread_cost(const struct ss_training_facts *facts, struct ss_advice *advice,
+                            uint64_t cost_ns)
 {
     advice->cost_ns = advice->recoverable_ns = cost_ns;
-    advice->is_spread = true;
+    advice->of_ns = facts->spread_ns;
 }
 
 static void set_cost(struct ss_advice *advice, uint64_t cost_ns, uint64_t recoverable_ns)
@@ -207,6 +208,7 @@ static bool tiny_batches(const struct ss_training_facts *facts, struct ss_advice
     uint64_t long_ns = facts->long_operators_ns;
     uint64_t outside_ns = compute_ns > long_ns ? compute_ns - long_ns : 0;
     set_cost(advice, outside_ns, outside_ns);
+    advice->of_ns = facts->steps->p50_ns;
     add(advice, "operators a step", SS_EVIDENCE_COUNT, (double)facts->operators);
     add(advice, "time in all of them", SS_EVIDENCE_NS, (double)facts->operators_ns);
     add(advice, "median operator", SS_EVIDENCE_NS, (double)facts->operator_p50_ns);
@@ -219,7 +221,7 @@ static bool tiny_batches(const struct ss_training_facts *facts, struct ss_advice
 
 static bool recompilation(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    set_spread_cost(advice, facts->late_compile_ns);
+    set_spread_cost(facts, advice, facts->late_compile_ns);
     add(advice, "compiled after the third step", SS_EVIDENCE_COUNT, (double)facts->late_compiles);
     add(advice, "in steps", SS_EVIDENCE_COUNT, (double)facts->late_compile_steps);
     return facts->late_compile_steps >= 2;
@@ -286,14 +288,14 @@ static bool oversubscription(const struct ss_training_facts *facts, struct ss_ad
 
 static bool gc_pauses(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    set_spread_cost(advice, facts->collections_ns);
+    set_spread_cost(facts, advice, facts->collections_ns);
     add(advice, "collections", SS_EVIDENCE_COUNT, (double)facts->collections);
     return facts->collections > 1;
 }
 
 static bool checkpoint_stalls(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    set_spread_cost(advice, facts->saves_ns);
+    set_spread_cost(facts, advice, facts->saves_ns);
     set_phase_line(advice, facts, "checkpoint", "that time");
     add(advice, "checkpoints", SS_EVIDENCE_COUNT, (double)facts->saves);
     return facts->saves > 1;
@@ -379,10 +381,12 @@ void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts 
     *verdict = (struct ss_verdict){.judged = facts->steps->usual >= FEWEST_STEPS,
                                    .host_time = !knows_compute(facts)};
     for (size_t i = 0; ss_rules[i].id != NULL && verdict->judged; i++) {
-        struct ss_advice advice = {.rule = &ss_rules[i], .headline = ss_rules[i].headline};
+        struct ss_advice advice = {
+            .rule = &ss_rules[i], .headline = ss_rules[i].headline, .of_ns = facts->step_ns};
         bool fires = evaluations[i](facts, &advice);
-        uint64_t of_ns = advice.is_spread ? facts->spread_ns : facts->step_ns;
-        advice.percent = 100 * (double)advice.cost_ns / (double)(of_ns > 0 ? of_ns : 1);
+        uint64_t of_ns = advice.of_ns;
+        double share = (double)advice.cost_ns / (double)(of_ns > 0 ? of_ns : 1);
+        advice.percent = 100 * fmin(share, 1);
         if (fires && is_worth_it(&advice)) {
             ss_vec_push(&verdict->advice, advice);
         }

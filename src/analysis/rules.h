@@ -34,8 +34,8 @@ struct ss_advice {
     const char *headline;    /* the rule's, or what says it better */
     uint64_t cost_ns;        /* per step: what is spent on it */
     uint64_t recoverable_ns; /* per step, of it: an upper bound; 0: none by the program */
-    bool is_spread;          /* over steps that have it and steps that have not */
-    double percent;          /* cost of the mean usual step; spread, of that with outliers */
+    uint64_t of_ns;          /* the step that it is a part of: the mean usual one, or else */
+    double percent;          /* the cost of of_ns */
     const struct ss_phase_line *line; /* behind it, in the facts or steps; NULL: none to name */
     const char *line_of;              /* what the samples of the line are of */
     struct ss_evidence evidence[SS_ADVICE_MAX_EVIDENCE];
