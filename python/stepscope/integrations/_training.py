@@ -17,7 +17,7 @@ class Training:
     phases: False leaves them to what finds them without us.
     step: number of the one under way; None: none yet."""
 
-    _has_begun = False  # any training of this process
+    _last_step = None  # of any training of this process
 
     def __init__(self, phases=True):
         self.phases = phases
@@ -29,16 +29,17 @@ class Training:
         """An epoch of `length` steps begins (None: not known), `resumed_at` steps into it; its
         first step is number `step`."""
         self._thread = threading.get_ident()
-        if self.step != step and (step != 0 or Training._has_begun):
-            stepscope.step(step)  # a program's first epoch begins step 0 by itself
-        self.step = step
-        Training._has_begun = True
+        # What a training left under way is its next step when it goes on; a program's first epoch
+        # begins step 0 by itself.
+        is_under_way = Training._last_step == step or (Training._last_step is None and step == 0)
+        if not is_under_way:
+            stepscope.step(step)
+        self.step = Training._last_step = step
         stepscope.epoch(epoch, length, resumed_at)
 
     def begin_step(self, step):
         """The step under way ends; the one that begins is number `step`."""
-        self.step = step
-        Training._has_begun = True
+        self.step = Training._last_step = step
         stepscope.step(step)
 
     def enter(self, name):

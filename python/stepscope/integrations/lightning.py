@@ -35,8 +35,7 @@ def _framework():
 _lightning, _profilers = _framework()
 
 # What Lightning calls the work that it lets a profiler time, behind the last dot.
-_PHASES = {"train_dataloader_next": DATA, "batch_to_device": DATA, "training_step": FORWARD,
-           "backward": BACKWARD}
+_PHASES = {"train_dataloader_next": DATA, "batch_to_device": DATA, "training_step": FORWARD}
 
 
 class StepscopeCallback(_lightning.Callback):
@@ -94,6 +93,12 @@ class StepscopeCallback(_lightning.Callback):
     def on_train_batch_end(self, trainer, pl_module, *ignored):
         if trainer.global_step != self._training.step:
             self._training.begin_step(trainer.global_step)
+
+    def on_before_backward(self, trainer, pl_module, loss):
+        self._training.enter(BACKWARD)
+
+    def on_after_backward(self, trainer, pl_module):
+        self._training.leave(BACKWARD)
 
     def _begin_checkpoint(self, *ignored):
         self._training.enter(CHECKPOINT)

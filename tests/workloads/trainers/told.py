@@ -83,7 +83,8 @@ def lightning(words):
         with profile("[Strategy]One.training_step"):
             pass
         with profile("[Strategy]One.backward"):
-            pass
+            callback.on_before_backward(trainer, None, None)
+            callback.on_after_backward(trainer, None)
 
     callback.setup(trainer, None, "fit")
     callback.on_sanity_check_start(trainer, None)
