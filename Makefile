@@ -15,7 +15,7 @@ export CTEST_OUTPUT_ON_FAILURE = 1
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## record a small PyTorch training; show its report and flame graph
+demo: ## record a small PyTorch training, read the report, mend what it names, record again
 	@tools/need build venv
 	@tools/venv $(PYTHON) $(VENV) examples/attention/requirements.txt
 	@tools/build release $(JOBS) -DSTEPSCOPE_TESTS=OFF

@@ -89,7 +89,8 @@ def test_options_named_in_the_pages_exist(stepscope):
     """Every --option in the prose and the blocks is one of ours, or known to be another's."""
     others = set("""--cap-add --security-opt --prefix --preset --build --test-dir --nproc-per-node
                     --workers --mp-context --inference --dim --heads --tokens --find-links
-                    --extra-index-url --no-install-recommends --cflags --libs""".split())
+                    --extra-index-url --no-install-recommends --cflags --libs --data --log
+                    --lengths --compile --dynamic --backend""".split())
     ours = set(re.findall(r"--[a-z][a-z-]+", stepscope("help", "--format", "markdown").stdout))
     ours |= {"--version", "--help"}
     for page in PAGES:
