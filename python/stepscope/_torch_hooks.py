@@ -340,12 +340,16 @@ def _ready_batches(iterator):
     ready = sum(len(task) == 2 for task in tasks.values())
     queues = {id(queue): queue for queue in (getattr(iterator, "_data_queue", None),
                                              getattr(iterator, "_worker_result_queue", None))}
+    waiting = 0
     for queue in queues.values():
         try:
-            ready += queue.qsize()
+            waiting += queue.qsize()
         except (AttributeError, NotImplementedError, OSError, ValueError):
             pass
-    return ready
+    in_turn = tasks.get(getattr(iterator, "_rcvd_idx", None))
+    if waiting == 0 and in_turn is not None and len(in_turn) != 2:
+        return 0  # later ones are of no use yet: batches are handed out in order
+    return ready + waiting
 
 
 def _hook_next(inner):

@@ -92,7 +92,7 @@ static bool workers_are_late(const struct ss_training_facts *facts)
 {
     uint64_t waited = (uint64_t)(facts->workers > 0 ? facts->workers : 1) * facts->empty_nexts;
     bool empty = facts->nexts == 0 || 2 * waited >= facts->nexts;
-    return facts->workers > 0 && facts->worker_batches > 0 && empty && facts->worker_busy >= 0.6;
+    return facts->workers > 0 && facts->worker_batches > 0 && empty && facts->worker_busy >= 0.5;
 }
 
 /* Room for one more at least, besides the trainers and the workers that there are. */
