@@ -43,6 +43,14 @@ static void examine_injection(struct ss_finding *finding)
     ss_strbuf_fini(&taken);
 }
 
+static void examine_torch(struct ss_finding *finding)
+{
+    char preload[4096], library[4096];
+    bool is_there = ss_preload_find(preload, sizeof preload);
+    bool operating = ss_runtime_library_find(library, sizeof library);
+    ss_finding_torch(is_there ? preload : "", operating, finding);
+}
+
 static size_t examine(struct ss_finding *findings)
 {
     size_t count = 0;
@@ -64,6 +72,7 @@ static size_t examine(struct ss_finding *findings)
     ss_finding_children(&host, &findings[count++]);
     count += examine_sources(findings + count);
     examine_injection(&findings[count++]);
+    examine_torch(&findings[count++]);
     ss_finding_clock(&host, &findings[count++]);
 
     struct ss_folder_facts folder;

@@ -264,6 +264,28 @@ void ss_finding_injection(const char *library, const char *taken, struct ss_find
     }
 }
 
+void ss_finding_torch(const char *preload, bool operating, struct ss_finding *finding)
+{
+    const char *name = "torch";
+    if (preload[0] == '\0' || !operating) {
+        say(finding, name, SS_VERDICT_LIMITED,
+            "%s: steps, phases and operators of PyTorch programs are not recorded",
+            preload[0] == '\0' ? "preload.so is neither in the libexec beside this program nor in "
+                                 "its ../libexec/stepscope"
+                               : "preload.so has no libstepscope.so.0 to load");
+        fix(finding, "install stepscope with its libraries");
+    } else if (strpbrk(preload, " :") != NULL) {
+        say(finding, name, SS_VERDICT_LIMITED,
+            "LD_PRELOAD takes no path with a space or colon, such as %.200s: steps, phases and "
+            "operators of PyTorch programs are recorded only where they import stepscope",
+            preload);
+        fix(finding, "install stepscope in another folder");
+    } else {
+        say(finding, name, SS_VERDICT_OK,
+            "steps, phases and operators of PyTorch programs, by %.300s", preload);
+    }
+}
+
 void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding)
 {
     say(finding, "machine", SS_VERDICT_FACT, "%s, %d %s usable", host->kernel, host->cores,

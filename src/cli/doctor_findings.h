@@ -42,6 +42,8 @@ void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state 
 /* `library`: libstepscope; "" when it is not there. `taken`: variables that are not ours; "": none.
  */
 void ss_finding_injection(const char *library, const char *taken, struct ss_finding *finding);
+/* `preload`: preload.so; "": not there. `operating`: libstepscope is there, which it loads. */
+void ss_finding_torch(const char *preload, bool operating, struct ss_finding *finding);
 void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding);
 
 #endif

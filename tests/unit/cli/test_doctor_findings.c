@@ -145,6 +145,21 @@ static void test_folder(void **state)
     expect(&finding, SS_VERDICT_NO, "No such file", "-o");
 }
 
+static void test_torch(void **state)
+{
+    static const char preload[] = "/usr/libexec/stepscope/preload.so";
+    (void)state;
+    struct ss_finding finding;
+    ss_finding_torch(preload, true, &finding);
+    expect(&finding, SS_VERDICT_OK, preload, "");
+    ss_finding_torch("/a folder/preload.so", true, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "space", "another folder");
+    ss_finding_torch("", true, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "preload.so is neither", "install");
+    ss_finding_torch(preload, false, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "libstepscope", "install");
+}
+
 static void test_injection(void **state)
 {
     (void)state;
@@ -201,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_children),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_torch),
         cmocka_unit_test(test_injection),
         cmocka_unit_test(test_facts_of_this_machine),
         cmocka_unit_test(test_version_in_name),
