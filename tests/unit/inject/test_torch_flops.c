@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "../../../src/inject/torch_flops.c"
-#include "../../../src/inject/torch_layout.c"
+#include "../../../src/inject/torch_flops.c"  // NOLINT(bugprone-suspicious-include): see above
+#include "../../../src/inject/torch_layout.c" // NOLINT(bugprone-suspicious-include): see above
 
 enum { AT = 9 }; /* word of the objects where things are */
 
@@ -163,8 +163,8 @@ static void test_sizes_and_lists_are_found(void **state)
 {
     (void)state;
     struct ss_torch_layout layout;
-    struct ss_torch_shape shape;
-    int64_t values[2];
+    struct ss_torch_shape shape = {0};
+    int64_t values[2] = {0};
     find(&layout);
     assert_int_equal(layout.sizes, 3 * 8);
     assert_int_equal(layout.list, 2 * 8);
@@ -186,7 +186,7 @@ static void test_sizes_and_lists_are_found(void **state)
 /* Frees the arguments. */
 static uint64_t flops(const char *name, struct ss_torch_value *inputs, size_t count)
 {
-    struct ss_torch_layout layout;
+    struct ss_torch_layout layout = {0};
     find(&layout);
     uint64_t result = ss_torch_flops_of(&layout, name, inputs, count);
     for (size_t i = 0; i < count; i++) {
