@@ -9,7 +9,7 @@ import sys
 import pytest
 
 FAULTS = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "faults"
-pytest.importorskip("torch", reason="PyTorch is not installed")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Fault: the rules of which one is named first. What has two has two faults, by its nature.
 RULES = {"no_workers": {"no-workers"},
@@ -25,9 +25,11 @@ RULES = {"no_workers": {"no-workers"},
          "memory_growth": {"memory-growth"},
          "logging_in_the_loop": {"logging"},
          "warm_up": {"warm-up"}}
+if not hasattr(torch, "compile"):
+    del RULES["recompilation"]
 # With less than this of a core, what the rules see is the machine, not the program. What wants all
-# cores must have most of them.
-LEAST_CORES = {"oversubscription": 0.8 * (os.cpu_count() or 1)}
+# cores must have most of them; what is made of microseconds must not be interrupted all the time.
+LEAST_CORES = {"oversubscription": 0.8 * (os.cpu_count() or 1), "tiny_batches": 0.75}
 LEAST_CORE = 0.6
 
 
