@@ -137,14 +137,13 @@ static void join(struct building *building, const struct open_call *call)
     building->out->row_of[inner] = 0;
 }
 
-static void close_call(struct building *building)
+/* The innermost of those that are open. */
+static void close_call(struct building *building, struct open_call *open, size_t count)
 {
-    const struct open_call *call = &building->open.data[--building->open.count];
-    struct open_call *outer =
-        building->open.count > 0 ? &building->open.data[building->open.count - 1] : NULL;
-    if (outer != NULL) {
-        outer->inner_ns += call->duration_ns;
-        outer->inner_usual_ns += call->usual_ns;
+    const struct open_call *call = &open[count - 1];
+    if (count > 1) {
+        open[count - 2].inner_ns += call->duration_ns;
+        open[count - 2].inner_usual_ns += call->usual_ns;
     }
     if (call->row == 0) {
         return;
@@ -168,8 +167,9 @@ static void close_call(struct building *building)
 
 static void close_down_to(struct building *building, size_t count)
 {
-    while (building->open.count > count) {
-        close_call(building);
+    struct open_call *open = building->open.data;
+    for (; open != NULL && building->open.count > count; building->open.count--) {
+        close_call(building, open, building->open.count);
     }
 }
 
