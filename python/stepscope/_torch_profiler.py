@@ -85,17 +85,30 @@ class _Reader:
             "is_python_function", "is_hidden_event")) if test]
         self.cpu = getattr(getattr(torch._C, "_autograd", None), "DeviceType", None)
         self.cpu = self.cpu.CPU if self.cpu is not None else torch.autograd.DeviceType.CPU
+        # A torch without Kineto knows no thread ids but numbers of its own: that of this thread.
+        self.is_numbered = not torch.autograd.kineto_available()
+        self.own = events[0].start_thread_id() if events else 0
         for event in events:
             if len(self.rows) >= _MOST_EVENTS * 8:
-                self.left_out = len(events) - _MOST_EVENTS
+                self.left_out += len(events) - _MOST_EVENTS
                 break
             self.read(event)
 
+    def lane(self, event):
+        """A thread's id, or a device's stream."""
+        if not self.is_numbered:
+            return event.device_resource_id()
+        return threading.get_native_id() if event.start_thread_id() == self.own else 0
+
     def read(self, event):
         name = event.name()
+        lane = self.lane(event)
+        if lane == 0 and self.is_numbered:
+            self.left_out += 1
+            return
         on_cpu = event.device_type() == self.cpu
         if name == "[memory]":
-            self.rows.extend((_MEMORY_EVENT, 0, 0, event.device_resource_id(), self.begin(event), 0,
+            self.rows.extend((_MEMORY_EVENT, 0, 0, lane, self.begin(event), 0,
                               0 if on_cpu else 1, event.nbytes()))
             return
         if name == "[OutOfMemory]" or any(test(event) for test in self.hides):
@@ -107,7 +120,7 @@ class _Reader:
         else:
             kind = _KINDS.get(event.scope(), _OPERATOR_EVENT)
         self.rows.extend((kind, self.texts.put(name), self.details(event, kind),
-                          event.device_resource_id(), self.begin(event), self.length(event),
+                          lane, self.begin(event), self.length(event),
                           event.device_index() if kind == _DEVICE_EVENT else 0,
                           self.sequence(event, kind, name)))
 
@@ -361,8 +374,6 @@ def _hook_profiler():
     is_instead = asked is None and _state.no_operators not in ("", "off")
     if asked is None and not is_instead:
         return
-    if not torch.profiler.kineto_available():
-        raise RuntimeError("this torch was built without Kineto")
     if steps:
         steps = _steps_of(steps)
     elif is_instead or _action_now() < 0:

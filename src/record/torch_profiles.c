@@ -49,7 +49,8 @@ void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_recor
         tell(profiles, SS_SOURCE_OFF, "not asked for (--torch-profiler)");
     } else {
         tell(profiles, SS_SOURCE_UNAVAILABLE,
-             "no program came to its steps; \"stepscope report --by step\" lists those that ran");
+             "no window was finished: no program came to its steps (\"stepscope report --by step\" "
+             "lists those that ran), or it was ended within them");
     }
 }
 
