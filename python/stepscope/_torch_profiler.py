@@ -273,7 +273,7 @@ class _Profiler:
             if self.on_device:
                 torch.cuda.synchronize()
             ended = _clocks()
-            result = _disable()
+            result = torch.autograd.profiler._disable_profiler()
             self.mark_stopped()
             reader = _Reader(result.events(), self.wanted)
             self.write(reader, ended, begin)
@@ -326,32 +326,32 @@ class _Profiler:
             self.write_reason()
 
     def hook(self):
-        """torch's own functions, as the classes of torch.autograd.profiler call them."""
+        """torch's own functions, as the classes of torch.autograd.profiler call them. Ranges for ITT
+        (_Itt) are made by them too, and know how to give way themselves."""
         def start(inner):
             @functools.wraps(inner)
             def wrapper(*args, **kwargs):
-                self.give_way()
+                if not _Itt.switching:
+                    self.give_way()
                 return inner(*args, **kwargs)
-            wrapper._stepscope = True
             return wrapper
 
         def stop(inner):
             @functools.wraps(inner)
             def wrapper(*args, **kwargs):
-                if not self.is_ours:
+                if not self.is_ours and not _Itt.switching:
                     self.theirs = False
                 return inner(*args, **kwargs)
-            wrapper._stepscope = True
             return wrapper
         module = torch.autograd.profiler
-        disable = _replace(module, "_disable_profiler", stop)
-        for name in ("_prepare_profiler", "_enable_profiler", "_enable_profiler_legacy"):
-            _replace(module, name, start)
-        _replace(module, "_disable_profiler_legacy", stop)
+        for name, around in (("_prepare_profiler", start), ("_enable_profiler", start),
+                             ("_enable_profiler_legacy", start), ("_disable_profiler", stop),
+                             ("_disable_profiler_legacy", stop)):
+            if hasattr(module, name):
+                setattr(module, name, around(getattr(module, name)))
         atexit.register(self.finish)
         os.register_at_fork(after_in_child=self.after_fork)
         _follow_steps(self.turn)
-        return disable
 
     def after_fork(self):
         """torch would go on recording in the child, for nobody."""
@@ -365,11 +365,7 @@ def _steps_of(text):
     return int(first), int(last)
 
 
-_disable = None
-
-
 def _hook_profiler():
-    global _disable
     asked, steps = _wanted.get("profiler"), _wanted.get("profiler_steps")
     is_instead = asked is None and _state.no_operators not in ("", "off")
     if asked is None and not is_instead:
@@ -379,7 +375,7 @@ def _hook_profiler():
     elif is_instead or _action_now() < 0:
         steps = 5, 8
     profiler = _Profiler(frozenset(filter(None, (asked or "").split("+"))), steps, is_instead)
-    _disable = profiler.hook()
+    profiler.hook()
 
 
 _try(_hook_profiler)
