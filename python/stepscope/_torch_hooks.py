@@ -602,12 +602,18 @@ def _tell_device():
     """What computes, for the peak that it could reach."""
     if torch.cuda.is_initialized():
         _fact_text("torch.device", torch.cuda.get_device_name())
-        return
-    shown = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
-    if shown:
-        _fact_text("cpu.capability", shown.group(1))
-    with open("/proc/cpuinfo") as file:
-        shown = re.search(r"cpu MHz\s*:\s*([0-9]+)", file.read())
+
+
+def _tell_cpu():
+    known = getattr(torch._C, "_get_cpu_capability", None)
+    if known is not None:
+        _fact_text("cpu.capability", known())
+    else:
+        shown = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
+        if shown:
+            _fact_text("cpu.capability", shown.group(1))
+    with open("/proc/cpuinfo", "rb", buffering=0) as file:  # of many cores it takes long
+        shown = re.search(rb"cpu MHz\s*:\s*([0-9]+)", file.read(4096))
     if shown:
         _fact("cpu.mhz", int(shown.group(1)))
 
@@ -790,7 +796,7 @@ _state.optimizer_wanted = _wanted.get("optimizer")
 _set_module_depth(_depth)
 if _wanted.get("flops") == "0":
     _Flops.left = 0
-for _one in (_hook_main, _hook_loaders, _hook_optimizers, _hook_scalers, _hook_modules,
+for _one in (_hook_main, _tell_cpu, _hook_loaders, _hook_optimizers, _hook_scalers, _hook_modules,
              _hook_functions):
     _try(_one)
 _try(_look_for_late_modules)
