@@ -2,6 +2,7 @@
 #include "model/step_span.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/vec.h"
 #include "trace/reader.h"
@@ -107,10 +108,13 @@ enum ss_status ss_step_span_find(const char *path, int64_t first, int64_t last,
         return ss_fail(err, SS_E_USAGE, "%s has no steps: the program marked none", path);
     }
     if (status == SS_OK && !finder.has_span) {
+        char to[32] = " on";
+        if (last != INT64_MAX) {
+            snprintf(to, sizeof to, " to %" PRId64, last);
+        }
         return ss_fail(err, SS_E_USAGE,
-                       "%s has no step from %" PRId64 " to %" PRId64 "; its steps are %" PRId64
-                       " to %" PRId64,
-                       path, first, last, finder.lowest, finder.highest);
+                       "%s has no step from %" PRId64 "%s; its steps are %" PRId64 " to %" PRId64,
+                       path, first, to, finder.lowest, finder.highest);
     }
     return status;
 }
