@@ -11,7 +11,7 @@
 enum { MOST_POINTS = 200, FEWEST_POINTS = 12 };
 
 /* What is less is an allocator's noise. */
-static const double least_bytes = 1 << 20, least_share = 0.01;
+static const double least_bytes = 1 << 20, least_share = 0.05;
 
 struct points {
     double bytes[MOST_POINTS];
