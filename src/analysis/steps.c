@@ -8,6 +8,7 @@
 #include "analysis/exposed_communication.h"
 #include "analysis/ranges.h"
 #include "analysis/told.h"
+#include "analysis/window_steps.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
 
@@ -139,7 +140,7 @@ static void judge(struct ss_step *steps, size_t count, uint64_t *scratch)
     take_back_frequent(steps, count);
 }
 
-static void judge_all(struct ss_step_summary *summary)
+static void judge_all(struct ss_step_summary *summary, const struct ss_model *model)
 {
     struct ss_step *steps = summary->steps.data;
     uint64_t *scratch = ss_alloc((summary->steps.count + 1) * sizeof *scratch);
@@ -152,11 +153,13 @@ static void judge_all(struct ss_step_summary *summary)
         summary->processes++;
     }
     ss_free(scratch);
+    ss_window_steps_mark(summary, model);
     for (size_t i = 0; i < summary->steps.count; i++) {
         summary->usual += steps[i].kind == SS_STEP_USUAL;
         summary->warm_up += steps[i].kind == SS_STEP_WARM_UP;
         summary->outliers += steps[i].kind == SS_STEP_OUTLIER;
         summary->cut += steps[i].kind == SS_STEP_CUT;
+        summary->outside += steps[i].kind == SS_STEP_OUTSIDE;
     }
 }
 
@@ -455,7 +458,7 @@ void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selec
 {
     *summary = (struct ss_step_summary){0};
     collect_steps(summary, selection, options);
-    judge_all(summary);
+    judge_all(summary, selection->model);
     struct ss_exposed_communication exposed;
     ss_exposed_communication_init(&exposed, selection);
     list_phases(summary, selection, &exposed);
@@ -545,7 +548,8 @@ void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selec
     static const char *const kinds[] = {[SS_STEP_USUAL] = "usual",
                                         [SS_STEP_WARM_UP] = "warm-up",
                                         [SS_STEP_OUTLIER] = "outlier",
-                                        [SS_STEP_CUT] = "cut"};
+                                        [SS_STEP_CUT] = "cut",
+                                        [SS_STEP_OUTSIDE] = "outside"};
     const struct ss_model *model = selection->model;
     *table = (struct ss_table){.name = "step", .title = "Steps"};
     init_step_columns(summary, model, table);

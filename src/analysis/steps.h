@@ -18,7 +18,13 @@
 
 enum { SS_STEP_MAX_PHASES = 32 };
 
-enum ss_step_kind { SS_STEP_USUAL, SS_STEP_WARM_UP, SS_STEP_OUTLIER, SS_STEP_CUT };
+enum ss_step_kind {
+    SS_STEP_USUAL,
+    SS_STEP_WARM_UP,
+    SS_STEP_OUTLIER,
+    SS_STEP_CUT,
+    SS_STEP_OUTSIDE /* of the windows of a schedule */
+};
 
 struct ss_step {
     uint32_t process;
@@ -63,7 +69,7 @@ struct ss_step_summary {
     struct ss_vec_of(struct ss_step_phase) phases;
     uint64_t *phase_ns; /* [steps][phases] */
     size_t processes;   /* that have steps */
-    size_t usual, warm_up, outliers, cut;
+    size_t usual, warm_up, outliers, cut, outside;
     uint64_t total_ns, mean_ns, p50_ns, p95_ns, max_ns; /* of the usual ones */
 };
 
@@ -87,7 +93,7 @@ enum ss_step_column {
     SS_STEP_PID,
     SS_STEP_PROCESS, /* its name */
     SS_STEP_NUMBER,
-    SS_STEP_KIND, /* "usual", "warm-up", "outlier", "cut" */
+    SS_STEP_KIND, /* "usual", "warm-up", "outlier", "cut", "outside" */
     SS_STEP_BEGIN,
     SS_STEP_DURATION,
     SS_STEP_COLUMNS

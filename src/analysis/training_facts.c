@@ -314,7 +314,8 @@ static void list_spans(struct looking *looking)
                               .end_ns = step->end_ns,
                               .before_ns = before_ns,
                               .number = is_first ? 0 : span[-1].number + 1};
-        looking->all_after_third += span->number > 2 && step->kind != SS_STEP_CUT;
+        looking->all_after_third +=
+            span->number > 2 && step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
         looking->all_but_warm_up += step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER;
         if (step->kind == SS_STEP_USUAL) {
             before_ns += step->end_ns - step->begin_ns;

@@ -298,6 +298,7 @@ static json_t *training_of(const struct ss_report *report)
     put_count(object, "warm_up", training->warm_up);
     put_count(object, "outliers", training->outliers);
     put_count(object, "cut", training->cut);
+    put_count(object, "outside", training->outside);
     put_count(object, "total_ns", training->total_ns);
     put_count(object, "mean_ns", training->mean_ns);
     put_count(object, "p50_ns", training->p50_ns);

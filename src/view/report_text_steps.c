@@ -249,6 +249,11 @@ static void append_not_counted(const struct ss_step_summary *training, const str
                 out);
     append_kind(training, model, SS_STEP_CUT, "not seen whole", "not seen whole", training->cut,
                 &first, out);
+    if (training->outside > 0) {
+        ss_strbuf_append_text(out, first ? "not counted: " : ", ");
+        ss_text_append_count(out, training->outside);
+        ss_strbuf_append_text(out, " outside the schedule's windows");
+    }
 }
 
 /* --- the line behind it ---------------------------------------------------------------------- */

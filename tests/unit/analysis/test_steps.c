@@ -382,6 +382,48 @@ static void test_waits_for_communication_are_no_backward(void **state)
     end(&made, &summary);
 }
 
+static void add_edge(struct made *made, uint32_t process, uint64_t time_ns, const char *text)
+{
+    struct ss_model *model = &made->model;
+    ss_vec_push(&model->notes,
+                (struct ss_model_note){.process = process,
+                                       .time_ns = time_ns,
+                                       .kind = ss_intern_put_text(&model->strings, "schedule"),
+                                       .text = ss_intern_put_text(&model->strings, text)});
+}
+
+/* Of the training: steps 2 and 3. */
+static void test_steps_that_a_schedule_left_out(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_step_summary summary;
+    make_training(&made);
+    uint32_t process = (uint32_t)made.model.processes.count - 1;
+    add_edge(&made, process, 2200 * MS, "skip from step 7"); /* as they come, not by time */
+    add_edge(&made, process, 1600 * MS, "record from step 2");
+    add_edge(&made, process, 1500 * MS, "warmup from step 1");
+    add_edge(&made, process, 1700 * MS, "record_and_save from step 3");
+    add_edge(&made, process, 1800 * MS, "skip from step 4");
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.usual, 2);
+    assert_int_equal(summary.outside, 7);
+    assert_int_equal(summary.cut, 1);
+    assert_int_equal(summary.warm_up + summary.outliers, 0);
+    assert_int_equal(summary.steps.data[2].kind, SS_STEP_USUAL);
+    assert_int_equal(summary.steps.data[3].kind, SS_STEP_USUAL);
+    assert_int_equal(summary.p50_ns, 100 * MS);
+    end(&made, &summary);
+    /* A schedule that recorded nothing usual leaves the steps as they are. */
+    make_training(&made);
+    add_edge(&made, process, 1000 * MS, "record from step 0");
+    add_edge(&made, process, 1500 * MS, "skip from step 1");
+    sum_up(&made, NULL, &summary);
+    assert_int_equal(summary.usual, 7);
+    assert_int_equal(summary.outside, 0);
+    end(&made, &summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_a_phase_that_never_ends),
         cmocka_unit_test(test_steps_beyond_all_time),
         cmocka_unit_test(test_waits_for_communication_are_no_backward),
+        cmocka_unit_test(test_steps_that_a_schedule_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
