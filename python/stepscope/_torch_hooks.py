@@ -332,6 +332,16 @@ _NEXT, _FETCH, _COLLATE = map(_name, ("next", "fetch", "collate"))
 _READY = _counter("dataloader ready batches", "")
 
 
+def _waiting(queue):
+    """Batches that can be taken from it. Those that a worker has put into a queue between processes
+    are counted there at once, but come when its thread that sends gets the worker's GIL."""
+    try:
+        reader = getattr(queue, "_reader", None)
+        return queue.qsize() if reader is None or reader.poll(0) else 0
+    except (AttributeError, NotImplementedError, OSError, ValueError):
+        return 0
+
+
 def _ready_batches(iterator):
     """How many wait for the program; None: nobody loads ahead."""
     tasks = getattr(iterator, "_task_info", None)
@@ -340,12 +350,7 @@ def _ready_batches(iterator):
     ready = sum(len(task) == 2 for task in tasks.values())
     queues = {id(queue): queue for queue in (getattr(iterator, "_data_queue", None),
                                              getattr(iterator, "_worker_result_queue", None))}
-    waiting = 0
-    for queue in queues.values():
-        try:
-            waiting += queue.qsize()
-        except (AttributeError, NotImplementedError, OSError, ValueError):
-            pass
+    waiting = sum(map(_waiting, queues.values()))
     in_turn = tasks.get(getattr(iterator, "_rcvd_idx", None))
     if waiting == 0 and in_turn is not None and len(in_turn) != 2:
         return 0  # later ones are of no use yet: batches are handed out in order

@@ -10,7 +10,7 @@
 #include "analysis/told.h"
 #include "base/alloc.h"
 
-const char *const ss_loader_tracks[] = {"torch.data", "torch", NULL};
+const char *const ss_loader_tracks[] = {"torch.data", "torch", "operators recorded", NULL};
 
 /* --- fetches and waits ----------------------------------------------------------------------- */
 

@@ -92,7 +92,10 @@ static bool workers_are_late(const struct ss_training_facts *facts)
 {
     uint64_t waited = (uint64_t)(facts->workers > 0 ? facts->workers : 1) * facts->empty_nexts;
     bool empty = facts->nexts == 0 || 2 * waited >= facts->nexts;
-    return facts->workers > 0 && facts->worker_batches > 0 && empty && facts->worker_busy >= 0.5;
+    /* A worker that holds its GIL all the time hands its batches over late: then they are ready,
+     * and waited for. */
+    double least_busy = empty ? 0.5 : 0.85;
+    return facts->workers > 0 && facts->worker_batches > 0 && facts->worker_busy >= least_busy;
 }
 
 /* Room for one more at least, besides the trainers and the workers that there are. */

@@ -7,6 +7,7 @@
 #include "analysis/distribution.h"
 #include "analysis/exposed_communication.h"
 #include "analysis/ranges.h"
+#include "analysis/recorded_steps.h"
 #include "analysis/told.h"
 #include "analysis/window_steps.h"
 #include "base/alloc.h"
@@ -86,12 +87,16 @@ static void collect_steps(struct ss_step_summary *summary, const struct ss_selec
 
 enum { FEWEST_TO_JUDGE = 5, FEW_OUTLIERS = 3, MOST_OUTLIERS_PERCENT = 10 };
 
+enum among { WITHOUT_OPERATORS, WITH_OPERATORS, ALL };
+
 /* Slower than this is slow; UINT64_MAX where there are too few to tell. */
-static uint64_t slow_ns(const struct ss_step *steps, size_t count, uint64_t *scratch)
+static uint64_t slow_ns(const struct ss_step *steps, size_t count, enum among among,
+                        uint64_t *scratch)
 {
     size_t whole = 0;
     for (size_t i = 0; i < count; i++) {
-        if (steps[i].kind != SS_STEP_CUT) {
+        bool counts = among == ALL || steps[i].has_operators == (among == WITH_OPERATORS);
+        if (steps[i].kind != SS_STEP_CUT && counts) {
             scratch[whole++] = steps[i].end_ns - steps[i].begin_ns;
         }
     }
@@ -124,16 +129,21 @@ static void take_back_frequent(struct ss_step *steps, size_t count)
     }
 }
 
-/* A first step that is cut has warmed up nothing. */
+/* A first step that is cut has warmed up nothing. Steps whose operators are recorded take longer
+ * for that: they are held against their like. */
 static void judge(struct ss_step *steps, size_t count, uint64_t *scratch)
 {
-    uint64_t slow = slow_ns(steps, count, scratch);
+    uint64_t slow[] = {slow_ns(steps, count, WITHOUT_OPERATORS, scratch),
+                       slow_ns(steps, count, WITH_OPERATORS, scratch)};
+    for (size_t i = 0; i < 2; i++) { /* a few are judged by all */
+        slow[i] = slow[i] == UINT64_MAX ? slow_ns(steps, count, ALL, scratch) : slow[i];
+    }
     bool warming_up = true;
     for (size_t i = 0; i < count; i++) {
         if (steps[i].kind == SS_STEP_CUT) {
             continue;
         }
-        bool is_slow = steps[i].end_ns - steps[i].begin_ns > slow;
+        bool is_slow = steps[i].end_ns - steps[i].begin_ns > slow[steps[i].has_operators];
         warming_up = warming_up && is_slow;
         steps[i].kind = warming_up ? SS_STEP_WARM_UP : is_slow ? SS_STEP_OUTLIER : SS_STEP_USUAL;
     }
@@ -144,6 +154,13 @@ static void judge_all(struct ss_step_summary *summary, const struct ss_model *mo
 {
     struct ss_step *steps = summary->steps.data;
     uint64_t *scratch = ss_alloc((summary->steps.count + 1) * sizeof *scratch);
+    struct ss_recorded_steps recorded;
+    ss_recorded_steps_init(&recorded, model);
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        steps[i].has_operators =
+            ss_recorded_steps_has(&recorded, steps[i].process, steps[i].end_ns);
+    }
+    ss_recorded_steps_fini(&recorded);
     for (size_t first = 0, end; first < summary->steps.count; first = end) {
         for (end = first;
              end < summary->steps.count && steps[end].process == steps[first].process;) {

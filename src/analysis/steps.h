@@ -31,6 +31,7 @@ struct ss_step {
     int64_t number;
     uint64_t begin_ns, end_ns;
     enum ss_step_kind kind;
+    bool has_operators; /* they were recorded, which takes time of its own */
 };
 
 struct ss_steps_options {

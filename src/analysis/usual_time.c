@@ -1,46 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/usual_time.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
-
-/* --- which steps were recorded --------------------------------------------------------------- */
-
-/* Values of a counter: [at, end) of the model. */
-struct told {
-    size_t at, end;
-};
-
-/* By process: what the counter told; nothing where there is none. */
-static struct told *find_told(const struct ss_model *model)
-{
-    struct told *told = ss_alloc_zero(model->processes.count + 1, sizeof *told);
-    for (size_t first = 0, end; first < model->values.count; first = end) {
-        uint32_t id = model->values.data[first].track;
-        const struct ss_model_track *track = &model->tracks.data[id];
-        for (end = first; end < model->values.count && model->values.data[end].track == id;) {
-            end++;
-        }
-        if (track->process != 0 &&
-            strcmp(ss_model_text(model, track->name), "operators recorded") == 0) {
-            told[track->process] = (struct told){first, end};
-        }
-    }
-    return told;
-}
-
-/* The newest value before the step's end: it is told as the step begins. Steps come in order. */
-static bool was_recorded(const struct ss_model *model, struct told *told,
-                         const struct ss_step *step)
-{
-    const struct ss_model_value *values = model->values.data;
-    while (told->at + 1 < told->end && values[told->at + 1].time_ns < step->end_ns) {
-        told->at++;
-    }
-    return told->at == told->end || values[told->at].time_ns >= step->end_ns ||
-           ss_model_real(&values[told->at]) != 0;
-}
+#include "analysis/recorded_steps.h"
 
 /* --- the time -------------------------------------------------------------------------------- */
 
@@ -64,17 +25,19 @@ void ss_usual_time_init(struct ss_usual_time *time, const struct ss_selection *s
                         const struct ss_step_summary *training, bool of_operators)
 {
     *time = (struct ss_usual_time){0};
-    struct told *told = find_told(selection->model);
+    struct ss_recorded_steps recorded;
+    ss_recorded_steps_init(&recorded, selection->model);
     for (size_t i = 0; training != NULL && i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        bool counts = !of_operators || was_recorded(selection->model, &told[step->process], step);
+        bool counts =
+            !of_operators || ss_recorded_steps_has(&recorded, step->process, step->end_ns);
         time->recorded += counts;
         time->all++;
         if (counts && step->kind == SS_STEP_USUAL) {
             add_step(time, step);
         }
     }
-    ss_free(told);
+    ss_recorded_steps_fini(&recorded);
 }
 
 void ss_usual_time_fini(struct ss_usual_time *time)

@@ -322,7 +322,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
             request->has_max_rows ? request->max_rows : usual_rows;
     }
     /* But steps and phases: operators tell of waits for communication. */
-    static const char *const of_steps[] = {"torch", NULL};
+    static const char *const of_steps[] = {"torch", "operators recorded", NULL};
     bool of_training = is_of_training(request->by);
     request->reading.load.only_tracks = request->by == BY_OVERVIEW ? ss_training_tracks
                                         : request->by == BY_WORKER ? ss_loader_tracks

@@ -78,7 +78,7 @@ def main():
                 optimizer.step()
                 optimizer.zero_grad()
                 said["updates"] += 1
-    except RuntimeError as error:
+    except (RuntimeError, OSError, EOFError) as error:
         said["error"] = str(error)
     print(json.dumps(said))
 

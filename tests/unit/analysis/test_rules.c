@@ -499,7 +499,9 @@ static void test_workers(void **state)
     shape.worker_fetch_us = 100000; /* it is not the workers that let it wait */
     speaks(&shape, "");
     shape.worker_fetch_us = 398000;
-    shape.ready = 2;
+    shape.ready = 2; /* made, but handed over late */
+    speaks(&shape, "slow-workers");
+    shape.worker_fetch_us = 300000;
     speaks(&shape, "");
     shape.empty_each = 4; /* both have one ready at a time, and of each second pair none */
     speaks(&shape, "slow-workers");
