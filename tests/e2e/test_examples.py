@@ -33,19 +33,30 @@ def read(stepscope, trace, *options):
 
 @pytest.fixture(scope="module")
 def judged(stepscope, torch_python, tmp_path_factory):
-    """Of a variant of the attention example: (rules, the whole part of the report), made once."""
+    """Of a variant of the attention example: (rules, the whole part of the report), made once for
+    each attempt."""
     known = {}
 
-    def judge(variant):
-        if variant not in known:
+    def judge(variant, attempt):
+        if (variant, attempt) not in known:
             trace = tmp_path_factory.mktemp("attention") / "t.pftrace"
             said = record(stepscope, torch_python, trace, "attention/train.py",
                           *VARIANTS[variant].split())
             training = read(stepscope, trace)["training"]
             assert training["steps"] == int(re.search(r"(\d+) steps of batch", said).group(1))
-            known[variant] = [advice["rule"] for advice in training["advice"]], training
-        return known[variant]
+            known[variant, attempt] = [advice["rule"] for advice in training["advice"]], training
+        return known[variant, attempt]
     return judge
+
+
+def attempts(check):
+    """Others use the machine too: what is not right three times is wrong."""
+    for attempt in range(3):
+        try:
+            return check(attempt)
+        except (AssertionError, TypeError):
+            if attempt == 2:
+                raise
 
 
 FAULTS = [
@@ -59,20 +70,24 @@ FAULTS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("variant, rules, fixes", FAULTS)
 def test_the_planted_fault_comes_first_until_it_is_mended(judged, variant, rules, fixes):
-    named, training = judged(variant)
-    data = next(phase["percent"] for phase in training["phases"] if phase["phase"] == "data")
-    if variant != "workers" or data > 50:  # where others take the cores it is the model that waits
-        assert named and named[0] in rules, training
-    assert variant != "workers" or "no-workers" not in named
-    for fixed in fixes:
-        assert not rules & set(judged(fixed)[0]), judged(fixed)[1]
+    def check(attempt):
+        named, training = judged(variant, attempt)
+        data = next(phase["percent"] for phase in training["phases"] if phase["phase"] == "data")
+        if variant != "workers" or data > 50:  # where others take the cores the model waits
+            assert named and named[0] in rules, training
+        assert variant != "workers" or "no-workers" not in named
+        for fixed in fixes:
+            assert not rules & set(judged(fixed, attempt)[0]), judged(fixed, attempt)[1]
+    attempts(check)
 
 
 @pytest.mark.slow
 def test_the_line_that_draws_the_data_is_named(judged):
-    first = judged("drawn")[1]["advice"][0]
-    assert (first["line"]["path"], first["line"]["function"]) == (
-        "dataset.py", "RandomTokens.__getitem__")
+    def check(attempt):
+        advice = judged("drawn", attempt)[1]["advice"]
+        assert advice and (advice[0]["line"]["path"], advice[0]["line"]["function"]) == (
+            "dataset.py", "RandomTokens.__getitem__")
+    attempts(check)
 
 
 @pytest.mark.slow

@@ -34,12 +34,21 @@ LEAST_CORE = 0.6
 
 
 @pytest.fixture(scope="module")
-def recording(stepscope, tmp_path_factory):
-    """All programs after another, each in a process of its own; what they say of themselves."""
-    trace = tmp_path_factory.mktemp("verdict") / "faults.pftrace"
-    done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, FAULTS, "clean",
-                     *RULES)
-    return trace, json.loads(done.stdout.splitlines()[-1])
+def recordings(stepscope, tmp_path_factory):
+    """(trace, what the programs say of themselves): the first of all programs, one after another, each
+    in a process of its own; what a test wants again has a recording to itself."""
+    known = {}
+
+    def of(name, attempt):
+        key = (name, attempt) if attempt else None
+        if key not in known:
+            names = [name] if attempt else ["clean", *RULES]
+            trace = tmp_path_factory.mktemp("verdict") / "faults.pftrace"
+            done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, FAULTS,
+                             *names)
+            known[key] = trace, json.loads(done.stdout.splitlines()[-1])
+        return known[key]
+    return of
 
 
 def training_of(stepscope, recording, name):
@@ -52,38 +61,53 @@ def training_of(stepscope, recording, name):
     return document["training"]
 
 
+def check(stepscope, recordings, name, right):
+    """A second of a machine that others use as well may be unlike the next: what is not right three
+    times is wrong."""
+    for attempt in range(3):
+        training = training_of(stepscope, recordings(name, attempt), name)
+        try:
+            return right(training)
+        except (AssertionError, StopIteration, TypeError):
+            if attempt == 2:
+                raise
+
+
 @pytest.mark.parametrize("name", RULES)
-def test_the_fault_is_named(stepscope, recording, name):
-    advice = training_of(stepscope, recording, name)["advice"]
-    rules = [one["rule"] for one in advice if one["rule"] != "busy-machine"]
-    assert rules and rules[0] in RULES[name], rules
-    if name == "slow_collate":
-        assert set(rules) >= RULES[name]
-    for one in advice:
-        assert one["fix"] and one["headline"] and one["evidence"]
-        assert 0 <= one["recoverable_ns"] <= one["cost_ns"]
+def test_the_fault_is_named(stepscope, recordings, name):
+    def right(training):
+        rules = [one["rule"] for one in training["advice"] if one["rule"] != "busy-machine"]
+        assert rules and rules[0] in RULES[name], rules
+        if name == "slow_collate":
+            assert set(rules) >= RULES[name]
+        for one in training["advice"]:
+            assert one["fix"] and one["headline"] and one["evidence"]
+            assert 0 <= one["recoverable_ns"] <= one["cost_ns"]
+    check(stepscope, recordings, name, right)
 
 
-def test_the_line_behind_it_is_named(stepscope, recording):
-    for name, function in (("no_workers", "__getitem__"), ("main_thread_data", "augment"),
-                           ("slow_collate", "collate"), ("host_sync", "read")):
-        advice = next(one for one in training_of(stepscope, recording, name)["advice"]
-                      if one["rule"] in RULES[name])
-        line = advice["line"]
+@pytest.mark.parametrize("name, function", [("no_workers", "__getitem__"),
+                                            ("main_thread_data", "augment"),
+                                            ("slow_collate", "collate"), ("host_sync", "read")])
+def test_the_line_behind_it_is_named(stepscope, recordings, name, function):
+    def right(training):
+        line = next(one for one in training["advice"] if one["rule"] in RULES[name])["line"]
         assert line["path"].endswith(name + ".py")
         assert line["function"].endswith(function)
         assert line["percent"] > 50
+    check(stepscope, recordings, name, right)
 
 
-def test_a_clean_program_has_no_fault(stepscope, recording):
-    training = training_of(stepscope, recording, "clean")
-    assert {one["rule"] for one in training["advice"]} <= {"busy-machine"}
-    assert [row["memory"] for row in training["memory"]] == ["memory rss"]
+def test_a_clean_program_has_no_fault(stepscope, recordings):
+    def right(training):
+        assert {one["rule"] for one in training["advice"]} <= {"busy-machine"}
+        assert [row["memory"] for row in training["memory"]] == ["memory rss"]
+    check(stepscope, recordings, "clean", right)
 
 
-def test_the_report_answers_in_order(stepscope, recording):
+def test_the_report_answers_in_order(stepscope, recordings):
     """The step, what to do about it, the series, tables, memory; how far to trust it at its end."""
-    trace, told = recording
+    trace, told = recordings("clean", 0)
     text = stepscope("report", "--process", told["no_workers"]["pid"], trace).stdout
     order = ["A step takes ", "  → ", "step by step", "Hottest lines", "\nMemory\n", "\nRecorded ",
              "\nNext\n"]
