@@ -73,8 +73,9 @@ static const struct ss_option options[] = {
      "that the program marks",
      NULL, false},
     {"operators", 0, "WHEN",
-     "operators of PyTorch: auto (the default) records those of as many steps as keeps the cost "
-     "below 1.5 % of the time, all those of every step, off none",
+     "operators of PyTorch: auto (the default) records those of as many steps as cost about 1.5 % "
+     "of "
+     "the time, all those of every step, off none",
      NULL, false},
     {"module-depth", 0, "N",
      "how deep modules of PyTorch are recorded: 0 is the model, 2 its parts and theirs (the "

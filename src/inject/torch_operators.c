@@ -180,8 +180,9 @@ static void on_scope_end(const struct ss_torch_call *call, void *context)
 
 /* --- how many steps -------------------------------------------------------------------------- */
 
-/* With tiny operators their recording would be a good part of a step. It may cost at most this part
- * of the time on the whole: then only some steps are recorded, at random, evenly over the run. */
+/* With tiny operators their recording would be a good part of a step. It may cost about this
+ * part of the time on the whole: then only some steps are recorded, at random, evenly over the run.
+ */
 enum { COST_NS = 150, BUDGET_PER_MILLE = 15, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
 
 static struct {
