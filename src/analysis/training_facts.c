@@ -322,7 +322,7 @@ static void list_spans(struct looking *looking)
             free_ns += look_before_forward(looking, span);
         }
     }
-    looking->facts->before_forward_ns = free_ns; /* a sum, for now */
+    looking->facts->before_forward_ns = free_ns; /* a sum until the end */
 }
 
 /* The last step of the process that began until then; NULL: none. */
@@ -424,7 +424,7 @@ static void take_read(struct ss_training_facts *facts, const struct operators *o
         begin_ns > MOST_BEFORE_READ_NS ? begin_ns - MOST_BEFORE_READ_NS : begin_ns;
     uint64_t from_ns = in_a_row ? of->read_end_ns : of->end_ns;
     from_ns = in_a_row || from_ns > earliest_ns ? from_ns : earliest_ns;
-    facts->reads += 1; /* sums, for now */
+    facts->reads += 1; /* sums until the end */
     facts->reads_ns += end_ns - from_ns;
 }
 
@@ -514,7 +514,7 @@ static void take_data(struct looking *looking, uint32_t process, const struct ss
     if (usual_at(looking, process, range->begin_ns) == NULL) {
         return;
     }
-    facts->fetch_ns += is_fetch ? range->end_ns - range->begin_ns : 0; /* sums, for now */
+    facts->fetch_ns += is_fetch ? range->end_ns - range->begin_ns : 0; /* sums until the end */
     facts->fetch_collate_ns += is_collate ? range->end_ns - range->begin_ns : 0;
     if (strcmp(name, "next") == 0 && has_payload(looking->model, range, &ready)) {
         facts->nexts++;
