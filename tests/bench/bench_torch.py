@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs a PyTorch program that knows nothing of it, beside torch.profiler: rounds in
-turn, medians over the rounds, in CPU time of the program's one thread."""
+turn, medians over the rounds, in CPU time of the program's one thread. Tiny steps also within one
+program: those whose operators were recorded, drawn at random, against the others, in wall time."""
 
+import bisect
+import json
 import os
 import pathlib
 import statistics
@@ -23,6 +26,29 @@ def loops(before, *arguments):
     return {pair[0]: float(pair[1]) for pair in pairs if len(pair) == 2}
 
 
+def compare_within(folder):
+    """(steps recorded, steps not, the time that recording added to all of them in %, ns for each
+    operator)"""
+    trace, shown = f"{folder}/within.pftrace", f"{folder}/within.json"
+    told = loops([STEPSCOPE, "record", "-q", "-o", trace, "--"], "--only", "tiny_us", "--times", "10")
+    subprocess.run([STEPSCOPE, "export", "--to", "chrome", "-o", shown, trace], check=True,
+                   capture_output=True)
+    with open(shown) as file:
+        events = json.load(file)["traceEvents"]
+    edges = sorted((event["ts"], list(event["args"].values())[0]) for event in events
+                   if event["ph"] == "C" and "operators recorded" in event["name"])
+    times = {False: [], True: []}
+    for event in events:
+        if event["ph"] == "X" and event["name"].startswith("step"):
+            edge = bisect.bisect(edges, (event["ts"] + event["dur"] / 2, 2)) - 1
+            if edge >= 50:  # behind the warm-up
+                times[bool(edges[edge][1])].append(event["dur"])
+    off, on = statistics.median(times[False]), statistics.median(times[True])
+    share = len(times[True]) / (len(times[True]) + len(times[False]))
+    return (len(times[True]), len(times[False]), 100 * share * (on / off - 1),
+            1000 * (on - off) / told["operators_tiny"])
+
+
 def main():
     if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode:
         print("not measured: PyTorch is not installed")
@@ -33,6 +59,7 @@ def main():
                 "all": ([*record, "--operators", "all", "--"],),
                 "torch.profiler": ([], "--profiler", "torch"),
                 "torch.profiler with stacks": ([], "--profiler", "stacks")}
+        within = compare_within(folder)
         found = {way: [] for way in ways}
         for _ in range(ROUNDS):
             for way, (before, *arguments) in ways.items():
@@ -52,6 +79,8 @@ def main():
                                                       "torch.profiler with stacks"))
               + f"; plain {plain[name] / 1000:.2f} ms, "
                 f"{found['plain'][0]['operators_' + kind]:.0f} operators")
+    print(f"torch_tiny_within\t{within[2]:.1f}\t{within[0]} steps recorded, {within[1]} not; "
+          f"{within[3]:.0f} ns an operator")
 
 
 main()

@@ -2,7 +2,7 @@
 """Steps of PyTorch, timed by the program itself: the lower decile, in CPU time of its one thread.
 Prints `name value` lines.
 
-    torch_loops.py [--profiler torch|stacks] [--only NAME]
+    torch_loops.py [--profiler torch|stacks] [--only NAME] [--times N]
 
 op_ns: torch.add of four numbers; step_us: ten layers (at least 10 ms, at most 500 operators);
 tiny_us: layers of a few numbers each, where all the time is dispatch; operators_…: calls per step."""
@@ -17,6 +17,7 @@ from torch import nn
 parser = argparse.ArgumentParser()
 parser.add_argument("--profiler", choices=["torch", "stacks"])
 parser.add_argument("--only", default="")
+parser.add_argument("--times", type=int, default=1, help="as many steps")
 options = parser.parse_args()
 torch.set_num_threads(1)
 torch.manual_seed(0)
@@ -81,7 +82,7 @@ def main():
         for _ in range(5):
             step()
         with profiled():
-            value = time_steps(step, count)
+            value = time_steps(step, count * options.times)
         print(name, f"{value:.3f}", flush=True)
         if options.profiler is None and name != "op_ns":
             print("operators_" + name.split("_")[0], count_operators(step), flush=True)
