@@ -86,6 +86,7 @@ def test_an_interrupted_import_is_interrupted(record, torch):
         "import os, signal, time\n"
         "if not os.environ.get('KNOCKED'):\n"
         "    os.environ['KNOCKED'] = '1'\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    time.sleep(10)\n")
     code = "try:\n  import torch; time = 0\nexcept KeyboardInterrupt: print('interrupted')"
