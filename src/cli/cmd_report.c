@@ -575,27 +575,52 @@ static bool has_ranges_alone(const struct ss_model *model)
     return has_events(model);
 }
 
+/* What a first look leads to: commands with the inputs of this one. */
+struct next_looks {
+    struct ss_strbuf commands[STEP_COUNT + 1];
+    struct ss_report_step steps[STEP_COUNT + 2]; /* the last is all zero */
+    int count;
+};
+
+static void add_look(struct next_looks *looks, const struct ss_report_step *step,
+                     const struct ss_arguments *arguments)
+{
+    struct ss_strbuf *command = &looks->commands[looks->count];
+    ss_strbuf_init(command, MAX_COMMAND_BYTES);
+    ss_strbuf_append_text(command, step->command);
+    append_input(command, arguments);
+    looks->steps[looks->count++] = (struct ss_report_step){command->data, step->meaning};
+}
+
+static void next_looks_init(struct next_looks *looks, const struct ss_arguments *arguments,
+                            const struct ss_model *model, bool ranges_alone)
+{
+    const struct ss_report_step *usual = ranges_alone ? range_steps : next_steps;
+    *looks = (struct next_looks){0};
+    if (ss_model_has_domain(model, "torch")) {
+        add_look(looks, &operators_step, arguments);
+    } else if (!ranges_alone && has_events(model)) {
+        add_look(looks, &range_step, arguments);
+    }
+    for (int i = 0; i < STEP_COUNT; i++) {
+        add_look(looks, &usual[i], arguments);
+    }
+}
+
+static void next_looks_fini(struct next_looks *looks)
+{
+    for (int i = 0; i < looks->count; i++) {
+        ss_strbuf_fini(&looks->commands[i]);
+    }
+}
+
 static enum ss_status make_report(const struct ss_arguments *arguments,
                                   const struct request *request,
                                   const struct ss_selection *selection, int *exit_status,
                                   struct ss_error *err)
 {
-    struct ss_strbuf commands[STEP_COUNT + 1];
-    struct ss_report_step steps[STEP_COUNT + 2] = {0};
-    bool leads_to_ranges = has_events(selection->model) && !request->ranges_alone;
-    bool has_operators = ss_model_has_domain(selection->model, "torch");
-    int step_count = leads_to_ranges ? STEP_COUNT + 1 : STEP_COUNT;
-    const struct ss_report_step *usual_steps = request->ranges_alone ? range_steps : next_steps;
-    for (int i = 0; i < step_count; i++) {
-        int usual = i - (step_count - STEP_COUNT);
-        const struct ss_report_step *step = usual >= 0      ? &usual_steps[usual]
-                                            : has_operators ? &operators_step
-                                                            : &range_step;
-        ss_strbuf_init(&commands[i], MAX_COMMAND_BYTES);
-        ss_strbuf_append_text(&commands[i], step->command);
-        append_input(&commands[i], arguments);
-        steps[i] = (struct ss_report_step){commands[i].data, step->meaning};
-    }
+    struct next_looks looks;
+    next_looks_init(&looks, arguments, selection->model, request->ranges_alone);
     struct ss_trust trust;
     ss_trust_init(&trust, selection);
     struct ss_table tables[MOST_TABLES] = {0};
@@ -624,7 +649,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
                                .verdict = judges ? &verdict : NULL,
                                .tables = tables,
                                .table_count = count,
-                               .steps = request->by == BY_OVERVIEW ? steps : NULL};
+                               .steps = request->by == BY_OVERVIEW ? looks.steps : NULL};
     enum ss_status status = render(request, &report, err);
     if (status == SS_OK) {
         *exit_status = tell_problems(&trust);
@@ -636,9 +661,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     ss_step_summary_fini(&training);
     ss_source_text_free(source);
     ss_trust_fini(&trust);
-    for (int i = 0; i < step_count; i++) {
-        ss_strbuf_fini(&commands[i]);
-    }
+    next_looks_fini(&looks);
     return status;
 }
 

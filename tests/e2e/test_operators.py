@@ -149,6 +149,7 @@ def test_the_first_look_has_the_heaviest(stepscope, trace):
     assert len(found["tables"][0]["rows"]) == 8
     text = stepscope("report", trace).stdout
     assert text.index("A step takes") < text.index("\nOperators\n") < text.index("\nModules\n")
+    assert f"stepscope report --by op {trace}" in text
 
 
 def test_text_has_what_the_others_have(stepscope, trace):
