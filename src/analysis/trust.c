@@ -108,17 +108,29 @@ static void count_rows(const struct ss_model *model, uint32_t input, struct ss_t
     }
 }
 
-static const char *not_injected(const struct ss_model *model, uint32_t input)
+/* What its user turned off is no loss to be told of. */
+static bool is_unwanted(const struct ss_model_source *source, const char *reason)
+{
+    return source->status == SS_SOURCE_OFF &&
+           (strncmp(reason, "--", 2) == 0 || strncmp(reason, "not asked for", 13) == 0);
+}
+
+static void find_absences(struct ss_trust *trust, const struct ss_model *model, uint32_t index)
 {
     for (size_t i = 0; i < model->sources.count; i++) {
         const struct ss_model_source *source = &model->sources.data[i];
         const char *name = ss_model_text(model, source->name);
-        if (source->input == input && source->status == SS_SOURCE_UNAVAILABLE &&
-            (strcmp(name, "itt") == 0 || strcmp(name, "nvtx") == 0)) {
-            return ss_model_text(model, source->reason);
+        const char *reason = ss_model_text(model, source->reason);
+        bool is_absent = source->input == index && (source->status == SS_SOURCE_UNAVAILABLE ||
+                                                    source->status == SS_SOURCE_OFF);
+        for (size_t k = 0; k < trust->left_out.count; k++) {
+            is_absent = is_absent && strcmp(trust->left_out.data[k].source, name) != 0;
+        }
+        if (is_absent && !is_unwanted(source, reason)) {
+            struct ss_trust_absence absence = {name, reason};
+            ss_vec_push(&trust->left_out, absence);
         }
     }
-    return "";
 }
 
 static void describe_input(const struct ss_model *model, uint32_t index, struct ss_trust_input *out)
@@ -141,11 +153,11 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     } else if (summary->last_event_ns > summary->first_event_ns) {
         out->duration_s = (double)(summary->last_event_ns - summary->first_event_ns) / 1e9;
     }
-    out->not_injected = not_injected(model, index);
     count_rows(model, index, out);
     sum_counts(model, index, out);
     sum_events(model, index, out);
     sum_repairs(model, index, out);
+    ss_overhead_init(&out->overhead, model, index);
     if (out->due > 0 && out->asked_hz > 0) {
         out->achieved_hz = out->asked_hz * (double)out->done / (double)out->due;
     }
@@ -230,9 +242,11 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     all->events += one->events;
     all->events_dropped += one->events_dropped;
     all->processes_short += one->processes_short;
-    all->not_injected = all->not_injected[0] != '\0' ? all->not_injected : one->not_injected;
     all->repaired_places += one->repaired_places;
     all->repaired_bytes += one->repaired_bytes;
+    if (ss_overhead_share(&one->overhead) > ss_overhead_share(&all->overhead)) {
+        all->overhead = one->overhead;
+    }
     /* Inputs of different rates have no one rate. */
     all->asked_hz = all->asked_hz == one->asked_hz ? all->asked_hz : 0;
 }
@@ -251,6 +265,7 @@ void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
         }
         ss_vec_push(&trust->inputs, one);
         find_problems(trust, model, i);
+        find_absences(trust, model, i);
     }
     struct ss_trust_input *all = &trust->all;
     all->achieved_hz = all->due > 0 && all->asked_hz > 0
@@ -262,6 +277,7 @@ void ss_trust_fini(struct ss_trust *trust)
 {
     ss_vec_fini(&trust->inputs);
     ss_vec_fini(&trust->problems);
+    ss_vec_fini(&trust->left_out);
     *trust = (struct ss_trust){0};
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/overhead.h"
 #include "analysis/selection.h"
 #include "base/vec.h"
 
@@ -45,14 +46,20 @@ struct ss_trust_input {
     uint64_t seen, partial, lost, dropped, processes_short;
     /* Of the programs' annotations: marked by them, and not stored. */
     uint64_t events, events_dropped;
-    const char *not_injected; /* why ITT or NVTX was not recorded though it was asked for; "" */
     uint64_t repaired_places, repaired_bytes; /* what `repair` had to leave out */
+    struct ss_overhead overhead;
+};
+
+/* A source that brought nothing, without being told to. */
+struct ss_trust_absence {
+    const char *source, *reason;
 };
 
 struct ss_trust {
     struct ss_vec_of(struct ss_trust_input) inputs;
     struct ss_vec_of(struct ss_trust_problem) problems;
-    struct ss_trust_input all; /* sums over the inputs; names of the first */
+    struct ss_vec_of(struct ss_trust_absence) left_out; /* each but once */
+    struct ss_trust_input all; /* sums over the inputs; names of the first, overhead the largest */
     uint32_t skipped_files;
     const char *why_no_samples; /* NULL: there are some, or their absence is a problem */
     const struct ss_selection *selection;

@@ -56,6 +56,30 @@ static json_t *counts_of(const struct ss_trust_input *input)
     return counts;
 }
 
+static json_t *overhead_of(const struct ss_overhead *overhead)
+{
+    json_t *object = json_object();
+    put_real(object, "recorder_cpu_s", (double)overhead->recorder_cpu_ns / 1e9);
+    put_real(object, "recorder_percent", 100 * ss_overhead_recorder_share(overhead));
+    put_count(object, "recorder_peak_bytes", overhead->recorder_bytes);
+    put_count(object, "operators", overhead->operators);
+    put_count(object, "operator_ns", overhead->operator_ns);
+    put_real(object, "operators_percent", 100 * ss_overhead_operators_share(overhead));
+    return object;
+}
+
+static json_t *left_out_of(const struct ss_trust *trust)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < trust->left_out.count; i++) {
+        json_t *object = json_object();
+        put_text(object, "source", trust->left_out.data[i].source);
+        put_text(object, "reason", trust->left_out.data[i].reason);
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static json_t *input_of(const struct ss_trust_input *input)
 {
     json_t *object = json_object();
@@ -73,13 +97,13 @@ static json_t *input_of(const struct ss_trust_input *input)
     put_real(object, "achieved_hz", input->achieved_hz);
     put_count(object, "processes", input->processes);
     put_count(object, "threads", input->threads);
-    put_text(object, "not_injected", input->not_injected);
     put_count(object, "samples", input->samples);
     json_object_set_new(object, "lines",
                         raw ? json_integer((json_int_t)input->lines) : json_null());
     json_object_set_new(object, "skipped_lines",
                         raw ? json_integer((json_int_t)input->skipped_lines) : json_null());
     json_object_set_new(object, "counts", counts_of(input));
+    json_object_set_new(object, "overhead", overhead_of(&input->overhead));
     return object;
 }
 
@@ -115,6 +139,7 @@ static json_t *header_of(const struct ss_trust *trust)
     json_object_set_new(header, "inputs", inputs);
     json_object_set_new(header, "samples", samples);
     put_count(header, "skipped_files", trust->skipped_files);
+    json_object_set_new(header, "left_out", left_out_of(trust));
     json_object_set_new(header, "problems", problems_of(trust));
     return header;
 }

@@ -9,16 +9,6 @@
 
 enum { MOST_FURTHER = 3, MOST_TEXT_BYTES = 1 << 16 };
 
-static void append_bytes(struct ss_strbuf *out, double bytes)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    for (; fabs(bytes) >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) {
-        bytes /= 1024;
-    }
-    ss_strbuf_append_format(out, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
-}
-
 static uint64_t whole_of(double value)
 {
     return value < 0 ? 0 : value < (double)INT64_MAX ? (uint64_t)value : INT64_MAX;
@@ -35,7 +25,7 @@ static void append_evidence(const struct ss_evidence *evidence, struct ss_strbuf
         ss_text_append_duration(out, whole_of(evidence->value));
         break;
     case SS_EVIDENCE_BYTES:
-        append_bytes(out, evidence->value);
+        ss_text_append_bytes(out, evidence->value);
         break;
     case SS_EVIDENCE_PERCENT:
         ss_strbuf_append_format(out, "%.0f %%", evidence->value);
@@ -109,14 +99,14 @@ void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_mod
 static void append_memory(const struct ss_training_memory *memory, struct ss_strbuf *out)
 {
     ss_strbuf_append_format(out, "  %s: ", memory->name);
-    append_bytes(out, (double)memory->first_bytes);
+    ss_text_append_bytes(out, (double)memory->first_bytes);
     ss_strbuf_append_text(out, " at the first step, ");
-    append_bytes(out, (double)memory->last_bytes);
+    ss_text_append_bytes(out, (double)memory->last_bytes);
     ss_strbuf_append_text(out, " at the last, at most ");
-    append_bytes(out, (double)memory->peak_bytes);
+    ss_text_append_bytes(out, (double)memory->peak_bytes);
     if (memory->grows) {
         ss_strbuf_append_text(out, ", grows by ");
-        append_bytes(out, memory->bytes_per_step);
+        ss_text_append_bytes(out, memory->bytes_per_step);
         ss_strbuf_append_text(out, " with each step");
     }
 }

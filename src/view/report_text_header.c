@@ -186,11 +186,41 @@ static void print_events(struct panel *panel, const struct ss_trust_input *all)
         add_share(panel, "dropped", all->events_dropped, all->events);
         end_line(panel);
     }
-    if (all->not_injected[0] != '\0') {
-        begin_line(panel, "Left out");
-        add_format(panel, "%s", all->not_injected);
-        end_line(panel);
+}
+
+static void print_overhead(struct panel *panel, const struct ss_overhead *overhead)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 256);
+    begin_line(panel, "Overhead");
+    if (overhead->recorder_cpu_ns > 0) {
+        add_format(panel, "recorder %.2g %% of a core", 100 * ss_overhead_recorder_share(overhead));
     }
+    if (overhead->recorder_bytes > 0) {
+        ss_text_append_bytes(&text, (double)overhead->recorder_bytes);
+        add_fact(panel, ", ", text.data);
+    }
+    if (overhead->operators > 0) {
+        ss_strbuf_clear(&text);
+        ss_strbuf_append_format(&text, "operators about %.2g %% of their thread (",
+                                100 * ss_overhead_operators_share(overhead));
+        ss_text_append_count(&text, overhead->operators);
+        ss_strbuf_append_format(&text, " of %" PRIu64 " ns each)", overhead->operator_ns);
+        add_fact(panel, " · ", text.data);
+    }
+    end_line(panel);
+    ss_strbuf_fini(&text);
+}
+
+static void print_left_out(struct panel *panel, const struct ss_trust *trust)
+{
+    begin_line(panel, "Left out");
+    for (size_t i = 0; i < trust->left_out.count; i++) {
+        const struct ss_trust_absence *absence = &trust->left_out.data[i];
+        add_format(panel, absence->reason[0] != '\0' ? "%s: %s" : "%s", absence->source,
+                   absence->reason);
+    }
+    end_line(panel);
 }
 
 /* A repaired file is whole again, yet not all that was recorded. */
@@ -299,6 +329,8 @@ void ss_report_text_panel(const struct ss_trust *trust, const struct ss_report_s
     print_recorded(&panel, trust);
     print_sampling(&panel, &trust->all);
     print_events(&panel, &trust->all);
+    print_overhead(&panel, &trust->all.overhead);
+    print_left_out(&panel, trust);
     print_samples(&panel, trust);
     print_repairs(&panel, &trust->all);
     print_problems(&panel, trust);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -135,6 +136,16 @@ void ss_text_append_count(struct ss_strbuf *out, uint64_t count)
         }
         ss_strbuf_append_char(out, digits[i]);
     }
+}
+
+void ss_text_append_bytes(struct ss_strbuf *out, double bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t unit = 0;
+    for (; fabs(bytes) >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) {
+        bytes /= 1024;
+    }
+    ss_strbuf_append_format(out, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
 void ss_text_append_duration(struct ss_strbuf *out, uint64_t ns)

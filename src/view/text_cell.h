@@ -21,6 +21,8 @@ void ss_text_append_cut_middle(struct ss_strbuf *out, const char *text, size_t c
 void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t columns);
 /* 1234567 → "1,234,567". */
 void ss_text_append_count(struct ss_strbuf *out, uint64_t count);
+/* Of 1,024: "512 bytes", "1.2 MiB"; also less than none. */
+void ss_text_append_bytes(struct ss_strbuf *out, double bytes);
 /* Three digits that mean something, with the unit that fits: "812 ms", "1.25 s". */
 void ss_text_append_duration(struct ss_strbuf *out, uint64_t ns);
 

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What recording cost, from recordings whose costs are known; and from such as tell nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../trace/sample_recording.h"
+#include "analysis/overhead.h"
+
+#define START RECORDING_START
+
+/* recording_define: threads 1 and 3 are of process 2, thread 2 of process 1. */
+enum { OPERATORS = 1, FEWER, OTHERS, NAME };
+
+static struct ss_trace_writer *writer;
+
+static void put_track(uint32_t ref, uint32_t thread, const char *name)
+{
+    MUST(ss_trace_writer_track(
+        writer,
+        &(struct ss_trace_track){
+            .ref = ref, .kind = SS_TRACK_RANGES, .thread_ref = thread, .name = ss_strview_of(name)},
+        must_err));
+}
+
+static void put_ranges(uint32_t track, uint64_t from_ns, uint64_t to_ns, uint64_t count)
+{
+    uint64_t each_ns = (to_ns - from_ns) / count;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t begin_ns = START + from_ns + i * each_ns;
+        MUST(ss_trace_writer_event(
+            writer,
+            &(struct ss_trace_event){.time_ns = begin_ns, .track_ref = track, .name_ref = NAME},
+            must_err));
+        MUST(ss_trace_writer_event(writer,
+                                   &(struct ss_trace_event){.time_ns = begin_ns + each_ns,
+                                                            .track_ref = track,
+                                                            .kind = SS_EVENT_END},
+                                   must_err));
+    }
+}
+
+static void put_note(uint64_t at_ns, uint32_t process, const char *kind, const char *text,
+                     int64_t value)
+{
+    MUST(ss_trace_writer_note(writer,
+                              &(struct ss_trace_note){.time_ns = START + at_ns,
+                                                      .process_ref = process,
+                                                      .kind = ss_strview_of(kind),
+                                                      .text = ss_strview_of(text),
+                                                      .value = value},
+                              must_err));
+}
+
+/* 1,000 operators in 10 ms of one thread, 10 in 1 ms of another, and 5,000 ranges of no operators.
+ */
+static const char *begin_recording(const char *name)
+{
+    const char *path = recording_path(name);
+    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
+    MUST(ss_trace_writer_open(&options, &writer, must_err));
+    recording_define(writer);
+    put_track(OPERATORS, 1, "torch");
+    put_track(FEWER, 2, "torch");
+    put_track(OTHERS, 3, "torch.module");
+    MUST(ss_trace_writer_name(
+        writer, &(struct ss_trace_name){.ref = NAME, .text = ss_strview_of("aten::mm")}, must_err));
+    put_ranges(OPERATORS, 1000000, 11000000, 1000);
+    put_ranges(FEWER, 1000000, 2000000, 10);
+    put_ranges(OTHERS, 1000000, 11000000, 5000);
+    return path;
+}
+
+static void end_recording(const char *path, struct ss_model *model, struct ss_overhead *overhead)
+{
+    struct ss_model_load load = {.size = sizeof load};
+    MUST(ss_trace_writer_close(writer, must_err));
+    ss_model_init(model);
+    MUST(ss_model_add_input(model, path, &load, must_err));
+    unlink(path);
+    ss_overhead_init(overhead, model, 0);
+}
+
+static void test_costs_add_up(void **state)
+{
+    struct ss_model model;
+    struct ss_overhead overhead;
+    (void)state;
+    const char *path = begin_recording("overhead");
+    put_note(2000000, 2, "fact", "torch.operator_cost = 200", 200);
+    put_note(2000000, 1, "fact", "torch.operator_cost = 9000", 9000);
+    put_note(101000000, 0, "recorder-cpu", "", 3000000);
+    put_note(101000000, 0, "recorder-memory", "", 7 << 20);
+    end_recording(path, &model, &overhead);
+    assert_int_equal(overhead.span_ns, 100000000);
+    assert_int_equal(overhead.recorder_cpu_ns, 3000000);
+    assert_int_equal(overhead.recorder_bytes, 7 << 20);
+    assert_int_equal(overhead.operators, 1000);
+    assert_int_equal(overhead.operator_ns, 200);
+    assert_int_equal(overhead.thread_ns, 10000000);
+    assert_float_equal(ss_overhead_recorder_share(&overhead), 0.03, 1e-9);
+    assert_float_equal(ss_overhead_operators_share(&overhead), 0.02, 1e-9);
+    assert_float_equal(ss_overhead_share(&overhead), 0.03, 1e-9);
+    ss_model_fini(&model);
+}
+
+/* A recorder that was killed, an older one, one that lies. */
+static void test_nothing_known(void **state)
+{
+    struct ss_model model;
+    struct ss_overhead overhead;
+    (void)state;
+    const char *path = begin_recording("no-overhead");
+    put_note(2000000, 2, "fact", "torch.operator_cost = -200", -200);
+    put_note(0, 0, "recorder-cpu", "", INT64_MIN);
+    put_note(0, 0, "recorder-memory", "", -1);
+    end_recording(path, &model, &overhead);
+    struct ss_overhead none = {0};
+    assert_memory_equal(&overhead, &none, sizeof none);
+    assert_float_equal(ss_overhead_share(&overhead), 0, 0);
+    ss_model_fini(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_costs_add_up),
+                                       cmocka_unit_test(test_nothing_known)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
