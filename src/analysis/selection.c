@@ -327,7 +327,8 @@ bool ss_selection_within_steps(const struct ss_selection *all, struct ss_selecti
     within->totals = ss_alloc_zero(model->totals.count + 1, sizeof *within->totals);
     bool *has_steps = processes_with_steps(model);
     keep_within(within, all, has_steps, false);
-    if (within->shown < FEWEST_WITHIN) {
+    within->has_first_steps = within->shown < FEWEST_WITHIN;
+    if (within->has_first_steps) {
         keep_within(within, all, has_steps, true);
     }
     ss_free(has_steps);

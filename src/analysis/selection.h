@@ -39,13 +39,14 @@ struct ss_selection {
      * belongs to none. */
     bool *threads, *processes;
     /* In samples (ticks). */
-    uint64_t recorded;  /* all there were */
-    uint64_t shown;     /* what counts: 100 % */
-    uint64_t idle;      /* left out by the idle policy */
-    uint64_t no_gil;    /* left out by gil_only */
-    uint64_t filtered;  /* left out by thread, process, match, exclude or the time range */
-    uint64_t frameless; /* no frame at all: threads outside Python, stacks that were not read */
-    uint64_t records;   /* of the shown: at how many ticks a stack was really read */
+    uint64_t recorded;    /* all there were */
+    uint64_t shown;       /* what counts: 100 % */
+    uint64_t idle;        /* left out by the idle policy */
+    uint64_t no_gil;      /* left out by gil_only */
+    uint64_t filtered;    /* left out by thread, process, match, exclude or the time range */
+    uint64_t frameless;   /* no frame at all: threads outside Python, stacks that were not read */
+    uint64_t records;     /* of the shown: at how many ticks a stack was really read */
+    bool has_first_steps; /* those within the first steps count too (ss_selection_within_steps) */
 };
 
 /* SS_E_USAGE for a bad regex. */

@@ -47,6 +47,8 @@ struct ss_table {
     uint64_t dropped_samples;
     /* Shown elsewhere, but not here: the table is about steps, and they fell into none of those. */
     uint64_t outside_samples;
+    /* Of tables of samples within steps: the time one sample stands for, per step; else 0. */
+    double sample_step_ns;
     uint64_t shown_samples; /* 100 % of this table */
     uint64_t whole_ns;      /* the same, of tables of times that have it */
     /* Of tables of operators: the steps in which they were recorded, and all steps. */

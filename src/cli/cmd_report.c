@@ -380,10 +380,19 @@ static size_t make_deepspeed(const struct ss_selection *selection, struct ss_tab
     return table->row_count > 0;
 }
 
+/* The first step of each process is among them, or not, as in the samples chosen. */
+static double sample_step_ns(const struct ss_step_summary *training,
+                             const struct ss_selection *chosen, double rate_hz)
+{
+    size_t steps = training->steps.count - (chosen->has_first_steps ? 0 : training->processes);
+    return steps > 0 && rate_hz > 0 ? 1e9 / rate_hz / (double)steps : 0;
+}
+
 /* The first look: operators and modules of a training, then what the samples say. Of a training
  * only those within its steps, which say nothing of what it imported. */
 static size_t make_overview(const struct request *request, const struct ss_selection *selection,
-                            const struct ss_step_summary *training, struct ss_table *tables)
+                            const struct ss_step_summary *training, const struct ss_trust *trust,
+                            struct ss_table *tables)
 {
     size_t count = ss_report_operators_overview(selection, training, tables);
     count += make_deepspeed(selection, &tables[count]);
@@ -402,6 +411,7 @@ static size_t make_overview(const struct request *request, const struct ss_selec
                       table);
         table->outside_samples = selection->shown - chosen->shown;
         if (is_within) {
+            table->sample_step_ns = sample_step_ns(training, chosen, trust->all.achieved_hz);
             table->title = i == 0 ? "Hottest functions within steps" : "Hottest lines within steps";
         }
     }
@@ -412,11 +422,11 @@ static size_t make_overview(const struct request *request, const struct ss_selec
 }
 
 static size_t make_tables(const struct request *request, const struct ss_selection *selection,
-                          const struct ss_step_summary *training, struct ss_source_text *source,
-                          struct ss_table *tables)
+                          const struct ss_step_summary *training, const struct ss_trust *trust,
+                          struct ss_source_text *source, struct ss_table *tables)
 {
     if (request->by == BY_OVERVIEW) {
-        return make_overview(request, selection, training, tables);
+        return make_overview(request, selection, training, trust, tables);
     }
     if (is_of_calls(request->by)) {
         return ss_report_operators_tables(&request->operators, selection, training, tables);
@@ -639,7 +649,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
         ss_training_facts_init(&facts, selection, &training, &lines);
         ss_verdict_init(&verdict, &facts);
     }
-    size_t count = make_tables(request, selection, &training, source, tables);
+    size_t count = make_tables(request, selection, &training, &trust, source, tables);
     if ((is_of_tracks(request->by) || request->ranges_alone) && tables[0].row_count > 0) {
         ss_trust_forgive_no_samples(&trust);
     }

@@ -189,6 +189,9 @@ static json_t *table_of(const struct ss_table *table)
     put_count(object, "shown_samples", table->shown_samples);
     put_count(object, "dropped_samples", table->dropped_samples);
     put_count(object, "outside_samples", table->outside_samples);
+    if (table->sample_step_ns > 0) {
+        put_real(object, "sample_step_ns", table->sample_step_ns);
+    }
     if (table->steps > 0) {
         put_count(object, "steps", table->steps);
         put_count(object, "steps_recorded", table->steps_recorded);

@@ -84,6 +84,7 @@ static bool has_waiting(const struct ss_table *table)
 enum {
     SHOW_SELF,
     SHOW_BAR,
+    SHOW_PER_STEP,
     SHOW_SAMPLES,
     SHOW_WAITING,
     SHOW_TOTAL,
@@ -133,13 +134,28 @@ static void put_identity(struct ss_text_table *text, const struct ss_cell *cells
     }
 }
 
-static void put_hot_row(struct ss_text_table *text, const struct ss_cell *cells, bool by_file,
-                        bool of_ranges)
+static void put_per_step(struct ss_text_table *text, double ns)
 {
+    struct ss_strbuf duration;
+    ss_strbuf_init(&duration, 64);
+    ss_text_append_duration(&duration, (uint64_t)(ns + 0.5));
+    ss_text_table_put(text, SHOW_PER_STEP, (struct ss_strview){duration.data, duration.length},
+                      NULL);
+    ss_strbuf_fini(&duration);
+}
+
+static void put_hot_row(struct ss_text_table *text, const struct ss_table *table, size_t row)
+{
+    const struct ss_cell *cells = ss_table_cell(table, row, 0);
+    bool by_file = strcmp(table->name, "file") == 0;
+    bool of_ranges = strcmp(table->name, "sample-range") == 0;
     const char *colour = share_colour(cells[SS_HOT_SELF_PERCENT].real);
     ss_text_table_add_row(text, row_colour(cells[SS_HOT_TOTAL].integer));
     put_share(text, SHOW_SELF, cells[SS_HOT_SELF_PERCENT].real, cells[SS_HOT_SELF_PM].real, colour);
     ss_report_put_bar(text, SHOW_BAR, cells[SS_HOT_SELF_PERCENT].real, colour);
+    if (table->sample_step_ns > 0) {
+        put_per_step(text, (double)cells[SS_HOT_SELF].integer * table->sample_step_ns);
+    }
     put_count(text, SHOW_SAMPLES, cells[SS_HOT_SELF].integer);
     if (cells[SS_HOT_WAITING].integer > 0) {
         ss_text_table_putf(text, SHOW_WAITING, NULL, "%.0f%%",
@@ -167,10 +183,11 @@ static enum ss_status print_hotspots(const struct ss_table *table,
     while (strcmp(titles[kind].by, table->name) != 0) {
         kind++;
     }
-    bool by_file = strcmp(table->name, "file") == 0, by_place = kind < 2 || kind == 5;
+    bool by_place = kind < 2 || kind == 5;
     const struct ss_text_column columns[SHOW_COUNT] = {
         [SHOW_SELF] = {.title = "self", .right = true},
         [SHOW_BAR] = {.title = "", .drops = true},
+        [SHOW_PER_STEP] = {.title = table->sample_step_ns > 0 ? "per step" : "", .right = true},
         [SHOW_SAMPLES] = {.title = "samples", .right = true},
         [SHOW_WAITING] = {.title = has_waiting(table) ? "waiting" : "", .right = true},
         [SHOW_TOTAL] = {.title = "total", .right = true},
@@ -179,7 +196,7 @@ static enum ss_status print_hotspots(const struct ss_table *table,
     struct ss_text_table text;
     ss_text_table_init(&text, columns, SHOW_COUNT);
     for (size_t row = 0; row < table->row_count; row++) {
-        put_hot_row(&text, ss_table_cell(table, row, 0), by_file, kind == 5);
+        put_hot_row(&text, table, row);
     }
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
     ss_text_table_fini(&text);

@@ -113,6 +113,23 @@ def test_the_report_says_it_first(stepscope, recording):
     assert "A step takes " not in stepscope("report", "--by", "function", path).stdout
 
 
+def test_lines_have_their_time_per_step(stepscope, recording):
+    path, _ = recording
+    found = document(stepscope, path)
+    rate_hz = found["header"]["inputs"][0]["achieved_hz"]
+    tables = {table["by"]: table for table in found["tables"]}
+    for by in ("function", "line"):
+        assert tables[by]["sample_step_ns"] == pytest.approx(
+            1e9 / rate_hz / (found["training"]["steps"] - 1))
+    text = stepscope("report", path).stdout
+    assert text.count(" per step  samples ") == 2
+    assert " per step  samples " not in stepscope("report", "--by", "line", path).stdout
+    overhead = found["header"]["inputs"][0]["overhead"]
+    assert overhead["recorder_cpu_s"] > 0 and overhead["recorder_percent"] > 0
+    assert "Overhead   recorder " in text and " % of a core, " in text
+    assert "native" in {absent["source"] for absent in found["header"]["left_out"]}
+
+
 def test_steps_choose_samples(stepscope, recording):
     path, _ = recording
     every = document(stepscope, path)["header"]["samples"]
