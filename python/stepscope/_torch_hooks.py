@@ -50,7 +50,12 @@ def _settings_of(text):
 class _State:
     """Of the process; the GIL guards it."""
     optimizer = None         # weak reference to the one whose updates are the steps
+    optimizer_before = None  # the same, of the one that it took them over from
     optimizer_wanted = None  # name of its class, where the user says so
+    made = {}                # id of an optimizer: its number, and a weak reference; and…
+    optimizers = 0           # …how many were made so far…
+    claimed = 0              # …how many there were when the last one began to count
+    keeps_counting = False   # it stepped again although another had taken over
     in_optimizer = 0
     in_checkpoint = 0        # of activations
     updates = 0
@@ -133,15 +138,42 @@ def _end_of_step():
     _Flops.end()
 
 
+def _alive(reference):
+    return reference() if reference is not None else None
+
+
+def _made(optimizer):
+    """Also called as its state is loaded."""
+    place = id(optimizer)
+    if place not in _state.made:
+        _state.optimizers += 1
+        _state.made[place] = (_state.optimizers,
+                              weakref.ref(optimizer, lambda _: _state.made.pop(place, None)))
+
+
+def _number_of(optimizer):
+    return _state.made.get(id(optimizer), (0, None))[0]
+
+
 def _is_boundary(optimizer):
-    known = _state.optimizer() if _state.optimizer is not None else None
-    wanted = _state.optimizer_wanted
-    if known is None and wanted in (None, type(optimizer).__name__):
-        _state.optimizer = weakref.ref(optimizer)
-        _claim()
-        _tell_steps("optimizer " + type(optimizer).__name__)
-        known = optimizer
-    return known is optimizer
+    """Of several optimizers the first that steps, until it is gone or one that was made later
+    steps: that of the next model. But one that goes on stepping itself is an outer loop's."""
+    known = _alive(_state.optimizer)
+    if known is optimizer:
+        return True
+    if _state.optimizer_wanted not in (None, type(optimizer).__name__):
+        return False
+    is_back = known is not None and _alive(_state.optimizer_before) is optimizer
+    is_next = _number_of(optimizer) > _state.claimed and not _state.keeps_counting
+    if known is not None and not is_back and not is_next:
+        return False
+    _state.keeps_counting = is_back
+    _state.optimizer_before = _state.optimizer if known is not None and not is_back else None
+    _state.optimizer = weakref.ref(optimizer)
+    _state.claimed = _state.optimizers
+    _claim()
+    _tell_steps("optimizer " + type(optimizer).__name__)
+    return True
 
 
 def _hook_step(step):
@@ -195,6 +227,7 @@ def _hook_optimizers():
         @functools.wraps(inner)
         def wrapper(self, *args, **kwargs):
             result = inner(self, *args, **kwargs)
+            _try(_made, self)
             step = type(self).step
             if not getattr(step, "_stepscope", False):
                 hooked = _hook_step(step)

@@ -55,6 +55,14 @@ def test_steps_and_phases_need_no_code(stepscope, tmp_path):
     assert ranges(stepscope, trace, "torch.checkpoint")["torch.save"][0] == 1
 
 
+def test_models_and_optimizers_made_anew(stepscope, tmp_path):
+    """Whether the old ones are gone, wait to be collected, or are kept: each update is a step."""
+    said, trace = record(stepscope, tmp_path, workload=WORKLOAD.with_name("torch_folds.py"))
+    assert said == 5 * 3 * 5
+    steps = report(stepscope, trace, "step")
+    assert [row["step"] for row in steps if row["kind"] != "cut"] == list(range(said))
+
+
 def test_a_recording_may_leave_torch_alone(stepscope, tmp_path):
     said, trace = record(stepscope, tmp_path, options=["--no-torch"])
     assert said["updates"] == 12
