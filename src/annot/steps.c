@@ -41,6 +41,46 @@ static void start(struct ss_steps *steps, struct ss_steps_change *change)
     if (!steps->run.running && !steps->is_over) {
         take_turn(steps, ss_schedule_run_start(&steps->run), change);
         steps->is_unclaimed = true;
+        steps->found = 0;
+    }
+}
+
+static void begin_epoch(struct ss_steps *steps, struct ss_steps_change *change)
+{
+    take_turn(steps,
+              ss_schedule_run_epoch(&steps->run, steps->epoch, steps->epoch_length,
+                                    steps->epoch_resumed_at),
+              change);
+    if (steps->run.schedule.per_epoch) {
+        steps->is_unclaimed = true;
+        steps->found = 0;
+    }
+}
+
+static void end_step(struct ss_steps *steps, bool is_found, struct ss_steps_change *change)
+{
+    take_turn(steps, ss_schedule_run_step(&steps->run), change);
+    steps->found += is_found;
+}
+
+/* The program's first own mark, behind some that were found. */
+static void start_anew(struct ss_steps *steps, bool ends_step, struct ss_steps_change *change)
+{
+    if (steps->found > ends_step) {
+        steps->run.steps -= steps->found;
+        steps->run.longest = 0;
+        take_turn(steps, ss_schedule_run_stop(&steps->run), change);
+        bool cut = change->cut;
+        start(steps, change);
+        if (steps->epoch >= 0) {
+            begin_epoch(steps, change);
+        }
+        if (ends_step) {
+            end_step(steps, false, change);
+        }
+        change->cut = cut;
+    } else if (steps->found < ends_step) {
+        end_step(steps, false, change);
     }
 }
 
@@ -51,17 +91,16 @@ static void follow(struct ss_steps *steps, const struct ss_steps_wish *wish,
     case SS_STEPS_BEGIN:
     case SS_STEPS_NEXT:
         start(steps, change);
-        if (wish->mark == SS_STEPS_NEXT || !steps->is_unclaimed) {
-            take_turn(steps, ss_schedule_run_step(&steps->run), change);
+        if (wish->overrules) {
+            start_anew(steps, wish->mark == SS_STEPS_NEXT, change);
+        } else if (wish->mark == SS_STEPS_NEXT || !steps->is_unclaimed) {
+            end_step(steps, wish->is_found, change);
         }
         steps->is_unclaimed = false;
         break;
     case SS_STEPS_EPOCH:
         start(steps, change);
-        take_turn(steps,
-                  ss_schedule_run_epoch(&steps->run, steps->epoch, wish->length, wish->resumed_at),
-                  change);
-        steps->is_unclaimed = steps->is_unclaimed || steps->run.schedule.per_epoch;
+        begin_epoch(steps, change);
         break;
     default:
         take_turn(steps, ss_schedule_run_stop(&steps->run), change);
@@ -84,8 +123,16 @@ static void count_batch(struct ss_steps *steps, const struct ss_steps_wish *wish
 static void number(struct ss_steps *steps, const struct ss_steps_wish *wish,
                    struct ss_steps_change *change)
 {
+    change->cut_step = steps->step;
+    if (wish->overrules) {
+        steps->step = -1;
+        steps->batch = steps->epoch_resumed_at;
+        steps->batch_is_unclaimed = true;
+    }
     count_batch(steps, wish);
     if (wish->mark == SS_STEPS_EPOCH) {
+        steps->epoch_length = wish->length;
+        steps->epoch_resumed_at = wish->resumed_at > 0 ? wish->resumed_at : 0;
         steps->epoch = wish->number >= 0 ? wish->number : steps->epoch + 1;
         change->begins_epoch = true;
     } else if (wish->mark != SS_STEPS_END) {
@@ -95,6 +142,7 @@ static void number(struct ss_steps *steps, const struct ss_steps_wish *wish,
         steps->has_begun = wish->mark == SS_STEPS_BEGIN;
         change->begins_step = true;
     }
+    change->cut_step = wish->overrules ? change->cut_step : steps->step;
 }
 
 /* Pairs with the release of leave: who comes next sees all of it. */
@@ -121,6 +169,7 @@ struct ss_steps_change ss_steps_schedule(struct ss_steps *steps, const struct ss
     if (!enter(steps)) {
         return (struct ss_steps_change){.busy = true};
     }
+    change.cut_step = steps->step;
     if (steps->has_schedule) {
         take_turn(steps, ss_schedule_run_stop(&steps->run), &change);
     }
@@ -140,6 +189,7 @@ struct ss_steps_change ss_steps_unschedule(struct ss_steps *steps)
     if (!enter(steps)) {
         return (struct ss_steps_change){.busy = true};
     }
+    change.cut_step = steps->step;
     if (steps->has_schedule) {
         take_turn(steps, ss_schedule_run_stop(&steps->run), &change);
     }

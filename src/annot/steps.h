@@ -6,6 +6,10 @@
  * begins (Python). The schedule counts from the first mark; a process that marks nothing has no
  * windows. A first mark that ends a step ends step 0, which nobody announced: no window holds it.
  *
+ * Marks that were found, not written, count until the program's own begin: then steps, and the
+ * schedule with them, count as if there had been none. A window that is open by them is cut, unless
+ * the own mark means what was found last: the end of the first step, or its beginning.
+ *
  * One thread at a time marks; another that comes in between, or a signal handler, is turned away
  * (`busy`) rather than made to wait. No allocation.
  */
@@ -26,6 +30,8 @@ struct ss_steps_wish {
     int64_t number;     /* of the step or epoch; -1: one more than the last */
     int64_t length;     /* of the epoch, in batches; -1: not known */
     int64_t resumed_at; /* batch at which the epoch is taken up again; else 0 */
+    bool is_found;      /* nobody wrote this mark into the program */
+    bool overrules;     /* the program's first own mark of a step: those found never were */
 };
 
 /* What a mark means. */
@@ -39,6 +45,7 @@ struct ss_steps_change {
     enum ss_schedule_action action;
     uint32_t window;     /* from 1; 0: none is open */
     int64_t window_step; /* the step that a window which begins here opens with */
+    int64_t cut_step;    /* the one in which a window was cut */
 };
 
 struct ss_steps {
@@ -49,6 +56,8 @@ struct ss_steps {
     bool batch_is_unclaimed; /* the same for `batch` */
     bool has_begun;          /* the last mark of a step was BEGIN: an epoch begins the next one */
     int64_t step, epoch, batch;
+    int64_t epoch_length, epoch_resumed_at; /* as its mark said */
+    int64_t found; /* steps of the schedule's run (per epoch: of the epoch) that were found */
     enum ss_schedule_action action;
     uint32_t window;
     struct ss_schedule_run run;

@@ -26,10 +26,10 @@ static _Atomic bool has_found_steps;
 /* The thread that trains, found automatically; none in a forked child that has not claimed it. */
 static _Atomic int32_t trainer_pid, trainer_tid;
 
-static void write_number(enum ss_ring_type type, int64_t number, struct ss_thread *to,
-                         uint64_t stamp)
+static void write_number(enum ss_ring_type type, unsigned detail, int64_t number,
+                         struct ss_thread *to, uint64_t stamp)
 {
-    ss_event_write_value(to, stamp, ss_ring_head_word(type, 1, 0, 0, 0), (uint64_t)number,
+    ss_event_write_value(to, stamp, ss_ring_head_word(type, 1, 0, detail, 0), (uint64_t)number,
                          SS_RING_VALUE_SIGNED);
 }
 
@@ -44,17 +44,17 @@ static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, 
                        2);
 }
 
-/* A window that is cut ends in the step under way; the one that follows may begin with the next. */
+/* A window that is cut ends in a step under way; the one that follows may begin with another. */
 static void write_turn(struct ss_thread *thread, uint64_t stamp,
                        const struct ss_steps_change *change)
 {
     unsigned cut = change->cut ? SS_RING_WINDOW_CUT : 0;
-    if (change->cut && change->window != 0 && change->window_step != change->step) {
-        write_window(thread, stamp, SS_SCHEDULE_SKIP | cut, change->step, 0);
+    int64_t number = change->window != 0 ? change->window_step : change->step;
+    if (change->cut && change->cut_step != number) {
+        write_window(thread, stamp, SS_SCHEDULE_SKIP | cut, change->cut_step, 0);
         cut = 0;
     }
-    write_window(thread, stamp, (unsigned)change->action | cut,
-                 change->window != 0 ? change->window_step : change->step, change->window);
+    write_window(thread, stamp, (unsigned)change->action | cut, number, change->window);
 }
 
 static void follow_fork(void)
@@ -67,15 +67,16 @@ static void follow_fork(void)
 }
 
 static void write_change(struct ss_thread *thread, uint64_t stamp,
-                         const struct ss_steps_change *change)
+                         const struct ss_steps_change *change, bool overrules)
 {
     if (change->begins_epoch) {
         atomic_store_explicit(&ss_process_header->epoch, change->epoch, memory_order_relaxed);
-        write_number(SS_RING_EPOCH, change->epoch, thread, stamp);
+        write_number(SS_RING_EPOCH, 0, change->epoch, thread, stamp);
     }
     if (change->begins_step) {
         atomic_store_explicit(&ss_process_header->step, change->step, memory_order_relaxed);
-        write_number(SS_RING_STEP, change->step, thread, stamp);
+        write_number(SS_RING_STEP, overrules ? SS_RING_STEP_OVERRULES : 0, change->step, thread,
+                     stamp);
     }
     atomic_store_explicit(&ss_process_header->batch, change->batch, memory_order_relaxed);
     if (steps.has_schedule) {
@@ -91,15 +92,18 @@ static void write_change(struct ss_thread *thread, uint64_t stamp,
 }
 
 /* Counts also while nobody records: who comes later is to see the right number. */
-static void mark_step(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
+static void mark_wish(const struct ss_steps_wish *wish)
 {
     follow_fork();
-    struct ss_steps_wish wish = {mark, number, length, resumed_at};
-    struct ss_steps_change change = ss_steps_mark(&steps, &wish);
+    struct ss_steps_change change = ss_steps_mark(&steps, wish);
+    if (change.busy && wish->overrules) { /* the next own one will */
+        atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
+        atomic_store_explicit(&has_own_steps, false, memory_order_relaxed);
+    }
     uint64_t stamp;
     struct ss_thread *thread = change.busy ? NULL : ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {
-        write_change(thread, stamp, &change);
+        write_change(thread, stamp, &change, wish->overrules);
     }
 }
 
@@ -140,7 +144,7 @@ int ss_training_schedule(const char *text)
     uint64_t stamp;
     struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {
-        write_change(thread, stamp, &change);
+        write_change(thread, stamp, &change, false);
     }
     return 0;
 }
@@ -151,7 +155,6 @@ static void tell_steps(const char *how)
     ss_event_fact(ss_define_name("torch.steps", 11), value);
 }
 
-/* Steps that were found before the first own one never were. */
 /* --- who follows ----------------------------------------------------------------------------- */
 
 static _Atomic(ss_training_follower *) follower;
@@ -170,13 +173,13 @@ bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action)
     return steps.has_schedule;
 }
 
-static void mark_followed(enum ss_steps_mark mark, int64_t number)
+static void mark_followed(const struct ss_steps_wish *wish)
 {
     ss_training_follower *follows = atomic_load_explicit(&follower, memory_order_relaxed);
     if (follows != NULL) {
         follows(true);
     }
-    mark_step(mark, number, -1, 0);
+    mark_wish(wish);
     if (follows != NULL) {
         follows(false);
     }
@@ -185,36 +188,39 @@ static void mark_followed(enum ss_steps_mark mark, int64_t number)
 /* The schedule may begin a window with an epoch. */
 static void mark_epoch(int64_t number, int64_t length, int64_t resumed_at)
 {
-    mark_step(SS_STEPS_EPOCH, number, length, resumed_at);
+    struct ss_steps_wish wish = {
+        .mark = SS_STEPS_EPOCH, .number = number, .length = length, .resumed_at = resumed_at};
+    mark_wish(&wish);
     ss_training_follower *follows = atomic_load_explicit(&follower, memory_order_relaxed);
     if (follows != NULL) {
         follows(false);
     }
 }
 
-static void own_steps(void)
+/* Steps that were found before the first own one never were. */
+static struct ss_steps_wish own_step(enum ss_steps_mark mark, int64_t number)
 {
+    struct ss_steps_wish wish = {.mark = mark, .number = number, .length = -1};
     if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
         atomic_store_explicit(&has_own_steps, true, memory_order_relaxed);
-        if (atomic_exchange_explicit(&has_found_steps, false, memory_order_relaxed)) {
+        wish.overrules = atomic_exchange_explicit(&has_found_steps, false, memory_order_relaxed);
+        if (wish.overrules) {
             tell_steps("program");
-            steps.step = -1;
-            steps.batch = 0;
-            steps.batch_is_unclaimed = true;
         }
     }
+    return wish;
 }
 
 void ss_training_step(int64_t number)
 {
-    own_steps();
-    mark_step(SS_STEPS_BEGIN, number, -1, 0);
+    struct ss_steps_wish wish = own_step(SS_STEPS_BEGIN, number);
+    mark_wish(&wish);
 }
 
 void ss_training_next_step(int64_t number)
 {
-    own_steps();
-    mark_followed(SS_STEPS_NEXT, number);
+    struct ss_steps_wish wish = own_step(SS_STEPS_NEXT, number);
+    mark_followed(&wish);
 }
 
 void ss_training_epoch(int64_t number)
@@ -231,7 +237,8 @@ void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
 __attribute__((destructor)) static void on_exit_of_program(void)
 {
     if (steps.has_schedule && steps_pid == getpid()) {
-        mark_step(SS_STEPS_END, -1, -1, 0);
+        struct ss_steps_wish wish = {.mark = SS_STEPS_END, .number = -1, .length = -1};
+        mark_wish(&wish);
     }
 }
 
@@ -298,7 +305,9 @@ void ss_automatic_begin(void)
         !atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
         tell_steps("optimizer");
-        mark_followed(SS_STEPS_BEGIN, 0);
+        struct ss_steps_wish wish = {
+            .mark = SS_STEPS_BEGIN, .number = 0, .length = -1, .is_found = true};
+        mark_followed(&wish);
         steps.has_begun = false; /* the program may still say that this is of its first epoch */
     }
 }
@@ -308,7 +317,9 @@ bool ss_automatic_step(void)
     bool counts = !atomic_load_explicit(&has_own_steps, memory_order_relaxed);
     if (counts) {
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
-        mark_followed(SS_STEPS_NEXT, -1);
+        struct ss_steps_wish wish = {
+            .mark = SS_STEPS_NEXT, .number = -1, .length = -1, .is_found = true};
+        mark_followed(&wish);
     }
     return counts;
 }

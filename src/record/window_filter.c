@@ -331,8 +331,10 @@ static void handle_step(struct ss_window_filter *filter, const struct ss_annot_e
         apply_edge(filter, lane, &filter->edges.data[lane->next_edge++]);
     }
     struct sequence *sequence = &filter->sequences[sequence_of(event->kind)];
-    bool is_shown = lane->is_open && event->kind != SS_ANNOT_PHASE && sequence->is_known &&
-                    sequence->begin.value == event->value;
+    bool is_another = event->kind == SS_ANNOT_PHASE ||
+                      (event->kind == SS_ANNOT_STEP && event->detail == SS_RING_STEP_OVERRULES);
+    bool is_shown =
+        lane->is_open && !is_another && sequence->is_known && sequence->begin.value == event->value;
     bool opens = lane->next_edge < filter->edges.count &&
                  filter->edges.data[lane->next_edge].opens &&
                  filter->edges.data[lane->next_edge].time_ns <= event->time_ns + same_ns;

@@ -196,7 +196,7 @@ enum ss_ring_type {
     SS_RING_END,     /* value id */
     SS_RING_FLOW,    /* detail: 0 start, 1 step, 2 end; value id */
     SS_RING_COUNT,   /* name; value, extra its type */
-    SS_RING_STEP,    /* value: the step that begins now */
+    SS_RING_STEP,    /* value: the step that begins now. detail: SS_RING_STEP_… */
     SS_RING_EPOCH,   /* value: the epoch that begins now */
     SS_RING_PHASE,   /* name: the phase that begins now; 0: none */
     SS_RING_WINDOW, /* detail: action that begins now (SS_RING_WINDOW_…); value step, extra window.
@@ -207,6 +207,10 @@ enum ss_ring_type {
                      before, extra the line; a second continuation: value hits */
     SS_RING_TYPE_COUNT,
     SS_RING_CONTINUATION = 63
+};
+
+enum {
+    SS_RING_STEP_OVERRULES = 1 /* the first of the program's own, behind some that were found */
 };
 
 /* In the detail of MARK, BEGIN, END and COUNT: what is told happened before; one more continuation,

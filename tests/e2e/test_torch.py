@@ -63,6 +63,25 @@ def test_models_and_optimizers_made_anew(stepscope, tmp_path):
     assert [row["step"] for row in steps if row["kind"] != "cut"] == list(range(said))
 
 
+@pytest.mark.parametrize("how, windows", [
+    ("next", [(2, 5), (7, 10)]),
+    ("late", [(2, 5), (7, 10)] * 2)])  # those of the training before them are as they were
+def test_own_steps_and_schedules(stepscope, package, tmp_path, how, windows):
+    """What was found before the program's first step does not count, for the schedule neither."""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", "--schedule", "wait=2,active=3,repeat=2", "-o", trace, "--",
+                     sys.executable, WORKLOAD.with_name("torch_own_steps.py"), how,
+                     env={"PYTHONPATH": str(package)})
+    assert done.returncode == 0, done.stderr
+    edges = [line.split() for line in stepscope("info", "--all", trace).stdout.splitlines()
+             if " from step " in line and "_and_save" not in line]
+    steps = [int(words[-1]) for words in edges]
+    assert list(zip(steps[::2], steps[1::2])) == windows
+    rows = [row["step"] for row in report(stepscope, trace, "step")
+            if row["kind"] not in ("cut", "outside")]
+    assert rows == [2, 3, 4, 7, 8, 9]
+
+
 def test_a_recording_may_leave_torch_alone(stepscope, tmp_path):
     said, trace = record(stepscope, tmp_path, options=["--no-torch"])
     assert said["updates"] == 12

@@ -16,14 +16,13 @@
 
 static struct ss_steps steps;
 static char story[2048];
+static uint32_t window; /* open in the story */
 
 /* "s5" step 5 begins, "e1" epoch 1, "[2" window 2 is open from here, "]" none is, "~" the one that
  * ended was cut; "w" warmup, "." skip. */
-static void mark_all(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
+static void mark_wish(const struct ss_steps_wish *wish)
 {
-    static uint32_t window;
-    struct ss_steps_wish wish = {mark, number, length, resumed_at};
-    struct ss_steps_change change = ss_steps_mark(&steps, &wish);
+    struct ss_steps_change change = ss_steps_mark(&steps, wish);
     assert_false(change.busy);
     char *at = story + strlen(story);
     size_t left = sizeof story - strlen(story);
@@ -49,6 +48,28 @@ static void mark_all(enum ss_steps_mark mark, int64_t number, int64_t length, in
     window = change.window;
 }
 
+static void mark_all(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
+{
+    struct ss_steps_wish wish = {
+        .mark = mark, .number = number, .length = length, .resumed_at = resumed_at};
+    mark_wish(&wish);
+}
+
+/* What nobody wrote into the program. */
+static void find(enum ss_steps_mark mark, int64_t number)
+{
+    struct ss_steps_wish wish = {.mark = mark, .number = number, .length = -1, .is_found = true};
+    mark_wish(&wish);
+}
+
+/* The program's first own mark, which comes behind some that were found. */
+static void overrule(enum ss_steps_mark mark)
+{
+    struct ss_steps_wish wish = {
+        .mark = mark, .number = mark == SS_STEPS_BEGIN ? 0 : -1, .length = -1, .overrules = true};
+    mark_wish(&wish);
+}
+
 static void begin(int64_t number)
 {
     mark_all(SS_STEPS_BEGIN, number, -1, 0);
@@ -69,6 +90,7 @@ static void end(void)
 static void with_schedule(const char *schedule)
 {
     ss_steps_init(&steps, schedule);
+    window = 0;
     story[0] = '\0';
 }
 
@@ -226,6 +248,7 @@ static void change_schedule(const char *text)
     size_t used = strlen(story);
     snprintf(story + used, sizeof story - used, " %s%c%u", change.cut ? "~" : "", text ? '(' : ')',
              change.window);
+    window = change.window;
 }
 
 static void programs_bring_schedules(void **state)
@@ -304,12 +327,92 @@ static void who_comes_in_between_is_turned_away(void **state)
     assert_false(ss_steps_mark(&steps, &wish).busy);
 }
 
+static void own_steps_that_mean_the_found_ones(void **state)
+{
+    (void)state;
+    with_schedule("wait=1,active=2,repeat=1");
+    find(SS_STEPS_BEGIN, 0); /* a batch is fetched */
+    find(SS_STEPS_NEXT, -1); /* the optimizer steps, */
+    overrule(SS_STEPS_NEXT); /* and the program says so too */
+    next();
+    next();
+    next();
+    assert_string_equal(story, "s0 s1[1 s1 s2S s3]. s4");
+    with_schedule("wait=1,active=2,repeat=1");
+    find(SS_STEPS_BEGIN, 0);
+    overrule(SS_STEPS_BEGIN);
+    begin(1);
+    begin(2);
+    begin(3);
+    assert_string_equal(story, "s0 s0 s1[1 s2S s3].");
+    with_schedule("wait=1,active=1,repeat=1");
+    find(SS_STEPS_BEGIN, 0); /* and no optimizer */
+    overrule(SS_STEPS_NEXT);
+    next();
+    assert_string_equal(story, "s0 s1[1 s2].");
+}
+
+static void own_steps_behind_many_found_ones(void **state)
+{
+    (void)state;
+    with_schedule("wait=3,active=2,repeat=1");
+    find(SS_STEPS_BEGIN, 0);
+    for (int i = 0; i < 4; i++) {
+        find(SS_STEPS_NEXT, -1);
+    }
+    overrule(SS_STEPS_NEXT);
+    assert_int_equal(steps.run.steps, 1);
+    for (int i = 0; i < 4; i++) {
+        next();
+    }
+    assert_string_equal(story, "s0 s1 s2 s3[1 s4S s1~]. s2 s3[2 s4S s5].");
+}
+
+static void own_steps_of_an_epoch(void **state)
+{
+    (void)state;
+    with_schedule("wait=2,active=1,repeat=1,per_epoch");
+    epoch(8, 3);
+    find(SS_STEPS_NEXT, -1);
+    find(SS_STEPS_NEXT, -1);
+    assert_int_equal(steps.batch, 5);
+    overrule(SS_STEPS_NEXT);
+    assert_int_equal(steps.batch, 4);
+    assert_int_equal(steps.run.place.step, 4);
+    assert_int_equal(steps.run.place.length, 8);
+    next();
+    epoch(8, 0);
+    next(); /* that of an epoch that the program marks itself: nothing to take back */
+    assert_int_equal(steps.batch, 1);
+    assert_int_equal(steps.run.place.step, 1);
+}
+
+static void where_a_window_is_cut(void **state)
+{
+    (void)state;
+    with_schedule("active=9,repeat=1");
+    find(SS_STEPS_BEGIN, 0);
+    find(SS_STEPS_NEXT, -1);
+    find(SS_STEPS_NEXT, -1);
+    struct ss_steps_wish own = {
+        .mark = SS_STEPS_NEXT, .number = 700, .length = -1, .overrules = true};
+    struct ss_steps_change change = ss_steps_mark(&steps, &own);
+    assert_true(change.cut && change.changes_window);
+    assert_int_equal(change.cut_step, 2);
+    assert_int_equal(change.window, 2);
+    assert_int_equal(change.window_step, 700);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_schedule),
         cmocka_unit_test(steps_that_begin),
         cmocka_unit_test(steps_that_end),
+        cmocka_unit_test(own_steps_that_mean_the_found_ones),
+        cmocka_unit_test(own_steps_behind_many_found_ones),
+        cmocka_unit_test(own_steps_of_an_epoch),
+        cmocka_unit_test(where_a_window_is_cut),
         cmocka_unit_test(windows_are_cut),
         cmocka_unit_test(epochs_of_both_kinds),
         cmocka_unit_test(windows_of_epochs_open_with_their_own_step),
