@@ -6,6 +6,8 @@ install(TARGETS stepscope RUNTIME DESTINATION bin)
 install(TARGETS stepscope_reader stepscope_runtime EXPORT stepscope
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS stepscope_preload LIBRARY DESTINATION libexec/stepscope)
+install(FILES "${CMAKE_SOURCE_DIR}/src/inject/python/sitecustomize.py"
+  DESTINATION libexec/stepscope/python)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/stepscope" DESTINATION include
   FILES_MATCHING PATTERN "*.h")
 install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" DESTINATION share/doc/stepscope)

@@ -277,8 +277,10 @@ void ss_finding_torch(const char *preload, bool operating, struct ss_finding *fi
     } else if (strpbrk(preload, " :") != NULL) {
         say(finding, name, SS_VERDICT_LIMITED,
             "LD_PRELOAD takes no path with a space or colon, such as %.200s: steps, phases and "
-            "operators of PyTorch programs are recorded only where they import stepscope",
-            preload);
+            "operators of PyTorch programs are recorded only %s",
+            preload,
+            strchr(preload, ':') != NULL ? "where they import stepscope"
+                                         : "by PYTHONPATH, not with -I, -E or -S");
         fix(finding, "install stepscope in another folder");
     } else {
         say(finding, name, SS_VERDICT_OK,

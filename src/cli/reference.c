@@ -176,10 +176,12 @@ static void markdown_child_environment(struct ss_strbuf *out)
 #define SS_CHILD_ENV(name, value, text) {#name, text},
 #define SS_CHILD_INJECT(name, source, text) {#name, text},
 #define SS_CHILD_APPEND(name, value, separator, source, text) {#name, text},
+#define SS_CHILD_PREPEND(name, value, separator, source, text) {#name, text},
 #include "record/child_env.def"
 #undef SS_CHILD_ENV
 #undef SS_CHILD_INJECT
 #undef SS_CHILD_APPEND
+#undef SS_CHILD_PREPEND
     };
     ss_strbuf_append_text(out,
                           "\nThe program that `record` starts gets, unless `--no-inject` is given "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * preload.so: what LD_PRELOAD brings into every process of a recording. In a Python it listens to
- * imports and loads libstepscope when torch is among them; everywhere else it does nothing.
+ * imports and loads libstepscope when torch is among them; everywhere else it does nothing. A
+ * Python that it is not preloaded into loads it as it starts (src/inject/python/sitecustomize.py).
  *
  * It depends on no library, so that it can be in any process: what it calls is the C library that
  * the process has, of any age and make. An audit hook is all that a Python lets in before it
@@ -29,6 +30,8 @@ static int (*on_event)(const char *import);
 
 enum stage { QUIET, LISTENING, DONE };
 static _Atomic int stage;
+
+static const char *route = "preload";
 
 /* What is imported; NULL: not an import. */
 static const char *import_of(const char *event, void *arguments)
@@ -61,8 +64,13 @@ static void load(void)
 {
     const char *path = getenv("STEPSCOPE_LIBRARY");
     void *library = path != NULL ? dlopen(path, LAZY) : NULL;
+    void (*tell_route)(const char *) = NULL;
     if (library != NULL) {
         *(void **)&on_event = dlsym(library, "stepscope_python_event");
+        *(void **)&tell_route = dlsym(library, "stepscope_python_route");
+    }
+    if (tell_route != NULL) {
+        tell_route(route);
     }
     atomic_store_explicit(&stage, on_event != NULL ? LISTENING : DONE, memory_order_release);
 }
@@ -92,15 +100,20 @@ static int hook(const char *event, void *arguments, void *data)
 __attribute__((constructor)) static void on_load(void)
 {
     int (*add_audit_hook)(audit_hook, void *) = NULL;
+    int (*is_initialized)(void) = NULL;
     if (dlopen == NULL || dlsym == NULL || getenv == NULL) {
         return;
     }
     *(void **)&add_audit_hook = dlsym(NULL, "PySys_AddAuditHook");
+    *(void **)&is_initialized = dlsym(NULL, "Py_IsInitialized");
     *(void **)&tuple_item = dlsym(NULL, "PyTuple_GetItem");
     *(void **)&utf8 = dlsym(NULL, "PyUnicode_AsUTF8");
     *(void **)&clear_error = dlsym(NULL, "PyErr_Clear");
     if (add_audit_hook != NULL && tuple_item != NULL && utf8 != NULL && clear_error != NULL &&
         getenv("STEPSCOPE_LIBRARY") != NULL) {
+        if (is_initialized != NULL && is_initialized() != 0) {
+            route = "sitecustomize";
+        }
         add_audit_hook(hook, NULL);
     }
 }

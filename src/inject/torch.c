@@ -14,11 +14,15 @@
 /* What preload.so calls at each audit event of Python; `import`: what is imported, NULL: another
  * event. 1: nothing more is wanted. */
 __attribute__((visibility("default"))) int stepscope_python_event(const char *import);
+/* Before that: how preload.so came in; a text that stays. */
+__attribute__((visibility("default"))) void stepscope_python_route(const char *name);
 /* The same where there is no preload.so, from now on: for the Python package. Torch may be there.
  */
 __attribute__((visibility("default"))) void stepscope_python_listen(void);
 
 enum { MOST_IMPORTS = 3 }; /* of a torch that fails to load */
+
+static const char *_Atomic route;
 
 static void tell(const char *key, const char *text)
 {
@@ -74,6 +78,10 @@ static void set_up(void)
     char text[512];
     ss_python_object *globals = ss_python.PyDict_New();
     ss_automatic_claim();
+    const char *way = atomic_load_explicit(&route, memory_order_relaxed);
+    if (way != NULL) {
+        tell("torch.route", way);
+    }
     if (globals == NULL || !run_texts(globals)) {
         take_exception(text, sizeof text);
         tell("torch.hooks", text);
@@ -168,6 +176,17 @@ int stepscope_python_event(const char *import)
     return more == 0;
 }
 
+void stepscope_python_route(const char *name)
+{
+    void (*first)(const char *) = NULL;
+    *(void **)&first = ss_first_function("stepscope_python_route");
+    if (first != NULL) {
+        first(name);
+    } else {
+        atomic_store_explicit(&route, name, memory_order_relaxed);
+    }
+}
+
 /* --- without preload.so ---------------------------------------------------------------------- */
 
 /* Until torch is imported only imports count. */
@@ -202,8 +221,11 @@ void stepscope_python_listen(void)
     *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
     if (first != NULL) {
         first();
-    } else if (stepscope_python_event(NULL) == 0 && add != NULL &&
-               !atomic_flag_test_and_set(&listens)) {
+        return;
+    }
+    const char *none = NULL;
+    atomic_compare_exchange_strong(&route, &none, "import stepscope");
+    if (stepscope_python_event(NULL) == 0 && add != NULL && !atomic_flag_test_and_set(&listens)) {
         add(on_audit, NULL);
     }
 }

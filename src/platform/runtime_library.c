@@ -66,6 +66,16 @@ bool ss_preload_find(char *path, size_t size)
     return find(places, sizeof places / sizeof *places, SS_PRELOAD, path, size);
 }
 
+bool ss_python_folder_find(char *path, size_t size)
+{
+    static const char *const places[] = {"libexec/python", "../libexec/stepscope/python"};
+    bool found = find(places, sizeof places / sizeof *places, "sitecustomize.py", path, size);
+    if (found) {
+        *strrchr(path, '/') = '\0';
+    }
+    return found;
+}
+
 bool ss_runtime_library_is(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -19,6 +19,9 @@ bool ss_runtime_library_find(char *path, size_t size);
  * neighbour. The same results. */
 #define SS_PRELOAD "preload.so"
 bool ss_preload_find(char *path, size_t size);
+/* The folder that has the sitecustomize of src/inject/python, beside preload.so. The same results.
+ */
+bool ss_python_folder_find(char *path, size_t size);
 /* Is this the path of one, ours or another installation's? */
 bool ss_runtime_library_is(const char *path);
 

@@ -25,7 +25,25 @@ static void find_preload(const struct ss_record_options *options, struct ss_inje
                  "folder than %s",
                  injection->preload);
         injection->preload[0] = '\0';
-    } else {
+    }
+}
+
+/* A list of folders has colons between its members. */
+static void find_python(const struct ss_record_options *options, struct ss_injection *injection)
+{
+    char preload[4096];
+    if (options->no_torch || !ss_preload_find(preload, sizeof preload) ||
+        !ss_python_folder_find(injection->python, sizeof injection->python) ||
+        strchr(injection->python, ':') != NULL) {
+        injection->python[0] = '\0';
+    }
+}
+
+static void find_torch(const struct ss_record_options *options, struct ss_injection *injection)
+{
+    find_preload(options, injection);
+    find_python(options, injection);
+    if (injection->preload[0] != '\0' || injection->python[0] != '\0') {
         snprintf(injection->torch, sizeof injection->torch, "%s",
                  options->torch != NULL ? options->torch : "depth=2");
     }
@@ -49,7 +67,7 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
         injection->is_missing = true;
     } else {
         injection->is_off = false;
-        find_preload(options, injection);
+        find_torch(options, injection);
     }
 }
 
@@ -79,6 +97,10 @@ static void describe(const struct ss_injection *injection, const struct ss_child
     if (injection->is_off) {
         source->status = injection->is_missing ? SS_SOURCE_UNAVAILABLE : SS_SOURCE_OFF;
         snprintf(text, size, "%s", injection->reason);
+    } else if (row->separator != 0 && injection->preload[0] == '\0' &&
+               injection->python[0] != '\0') {
+        source->status = SS_SOURCE_RAN;
+        snprintf(text, size, "PYTHONPATH=%s; %.300s", injection->python, injection->no_preload);
     } else if (row->separator != 0 && injection->preload[0] == '\0') {
         source->status = strcmp(injection->no_preload, "--no-torch") == 0 ? SS_SOURCE_OFF
                                                                           : SS_SOURCE_UNAVAILABLE;

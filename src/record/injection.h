@@ -18,9 +18,11 @@ struct ss_injection {
     bool is_missing;    /* there is no libstepscope */
     char library[4096]; /* of libstepscope */
     char reason[4352];
-    /* Of torch: preload.so ("": nothing is preloaded, and why), and what to record. */
+    /* Of torch: preload.so ("": nothing is preloaded, and why), the folder for PYTHONPATH ("": the
+     * same), and what to record. */
     char preload[4096];
     char no_preload[4352];
+    char python[4096];
     char torch[256];
 };
 

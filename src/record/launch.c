@@ -15,13 +15,16 @@
 enum { LONGEST_EXEC_MS = 100, LONGEST_LIST_BYTES = 65536 };
 
 const struct ss_child_env ss_child_env_table[] = {
-#define SS_CHILD_ENV(name, value, help) {#name, value, help, NULL, 0},
+#define SS_CHILD_ENV(name, value, help) {#name, value, help, NULL, 0, false},
 #define SS_CHILD_APPEND(name, value, separator, source, help)                                      \
-    {#name, value, help, source, (separator)[0]},
-#define SS_CHILD_INJECT(name, source, help) {#name, "%l", help, source, 0},
+    {#name, value, help, source, (separator)[0], false},
+#define SS_CHILD_PREPEND(name, value, separator, source, help)                                     \
+    {#name, value, help, source, (separator)[0], true},
+#define SS_CHILD_INJECT(name, source, help) {#name, "%l", help, source, 0, false},
 #include "record/child_env.def"
 #undef SS_CHILD_ENV
 #undef SS_CHILD_APPEND
+#undef SS_CHILD_PREPEND
 #undef SS_CHILD_INJECT
 };
 const size_t ss_child_env_count = sizeof ss_child_env_table / sizeof ss_child_env_table[0];
@@ -33,6 +36,8 @@ static const char *meaning(char letter, const struct ss_record_options *options,
     switch (letter) {
     case 'p':
         return handed->preload[0] != '\0' ? handed->preload : NULL;
+    case 'y':
+        return handed->python[0] != '\0' ? handed->python : NULL;
     case 't':
         return handed->torch[0] != '\0' ? handed->torch : NULL;
     case 'o':
@@ -48,12 +53,14 @@ static const char *meaning(char letter, const struct ss_record_options *options,
     }
 }
 
-/* Behind what is there: what the user has the program load comes first. */
-static void append_to_list(const struct ss_child_env *row, const char *value, const char *present)
+/* What the user has the program load comes first, before ours; but of all that could be called
+ * sitecustomize the first is taken. */
+static void add_to_list(const struct ss_child_env *row, const char *value, const char *present)
 {
     struct ss_strbuf list;
     ss_strbuf_init(&list, LONGEST_LIST_BYTES);
-    ss_strbuf_append_format(&list, "%s%c%s", present, row->separator, value);
+    ss_strbuf_append_format(&list, "%s%c%s", row->comes_first ? value : present, row->separator,
+                            row->comes_first ? present : value);
     if (list.overflow) {
         ss_log(SS_WARN, "record", "%s is too long to be added to: %zu bytes", row->name,
                strlen(present));
@@ -68,14 +75,14 @@ static void hand_environment(const struct ss_record_options *options,
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
-        const char *value =
-            row->value[0] == '%' ? meaning(row->value[1], options, handed) : row->value;
+        bool is_text = row->value[0] != '%';
+        const char *value = is_text ? row->value : meaning(row->value[1], options, handed);
         const char *present = getenv(row->name);
-        if (value == NULL || (row->separator != 0 && handed->preload[0] == '\0')) {
+        if (value == NULL || (is_text && handed->preload[0] == '\0')) {
             continue;
         }
         if (row->separator != 0 && present != NULL && present[0] != '\0') {
-            append_to_list(row, value, present);
+            add_to_list(row, value, present);
         } else if (present == NULL || row->separator != 0) {
             setenv(row->name, value, 1);
         } else if (row->injected == NULL || !ss_runtime_library_is(present)) {

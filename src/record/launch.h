@@ -8,6 +8,7 @@
 #define SS_RECORD_LAUNCH_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -35,6 +36,7 @@ struct ss_handed {
     const char *rings;   /* the folder for the program's annotations; "": none */
     const char *library; /* libstepscope, for programs to load; "": none */
     const char *preload; /* preload.so; "": not wanted, or none */
+    const char *python;  /* the folder for PYTHONPATH; "": the same */
     const char *torch;   /* what is to be recorded of PyTorch; "": nothing */
 };
 
@@ -51,6 +53,7 @@ struct ss_child_env {
     const char *help;
     const char *injected; /* NULL, or which source of the trace makes the program load us by it */
     char separator;       /* of a list that the value is added to; 0: it is none */
+    bool comes_first;     /* in that list */
 };
 extern const struct ss_child_env ss_child_env_table[];
 extern const size_t ss_child_env_count;

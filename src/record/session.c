@@ -306,6 +306,7 @@ static enum ss_status start_target(struct session *session,
     struct ss_handed handed = {.rings = rings_folder(session),
                                .library = injection.is_off ? "" : injection.library,
                                .preload = injection.preload,
+                               .python = injection.python,
                                .torch = injection.torch};
     SS_TRY(ss_launch_prepare(options, signals, &handed, session->shared, &launch, err));
     session->program = launch.pid;

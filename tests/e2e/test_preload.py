@@ -101,7 +101,7 @@ def test_what_the_user_preloads_comes_first(stepscope, tmp_path):
 
 
 def test_a_path_that_cannot_be_preloaded(stepscope, tmp_path):
-    """LD_PRELOAD takes no spaces: the recording says so."""
+    """LD_PRELOAD takes no spaces: the recording says so, and does with PYTHONPATH."""
     folder = tmp_path / "with space"
     folder.mkdir()
     build = pathlib.Path(stepscope.path).resolve().parent
@@ -110,10 +110,11 @@ def test_a_path_that_cannot_be_preloaded(stepscope, tmp_path):
     shutil.copy2(build / "libstepscope.so.0", folder)
     trace = tmp_path / "t.pftrace"
     done = subprocess.run([folder / "stepscope", "record", "-q", "-o", trace, "--", "sh", "-c",
-                           'echo "$LD_PRELOAD"'], capture_output=True, text=True, check=True,
+                           'echo "$LD_PRELOAD"; echo "$PYTHONPATH"'], capture_output=True,
+                          text=True, check=True,
                           env={key: value for key, value in os.environ.items()
-                               if key != "LD_PRELOAD"})
-    assert (done.stdout, words(done.stderr)) == ("\n", [])
+                               if key not in ("LD_PRELOAD", "PYTHONPATH")})
+    assert (done.stdout, words(done.stderr)) == (f"\n{folder}/libexec/python\n", [])
     told = json.loads(stepscope("info", "--format", "json", trace).stdout)
     source = next(one for one in told["files"][0]["sources"] if one["name"] == "torch")
     assert "space" in json.dumps(source)

@@ -133,7 +133,7 @@ def test_the_program_is_not_touched(stepscope, tmp_path):
     extra = set(handed["env"]) - set(plain["env"])
     assert extra == {"STEPSCOPE_RECORDING", "STEPSCOPE_RINGS", "STEPSCOPE_LIBRARY",
                      "STEPSCOPE_TORCH", "LD_PRELOAD", "ASAN_OPTIONS", "INTEL_LIBITTNOTIFY64",
-                     "NVTX_INJECTION64_PATH"}
+                     "NVTX_INJECTION64_PATH", *({"PYTHONPATH"} - set(plain["env"]))}
     assert handed["env"]["STEPSCOPE_RECORDING"] == str(trace)
 
 

@@ -4,10 +4,15 @@ so that these tests need no PyTorch."""
 
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
+
+from interpreters import INTERPRETERS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = '''
@@ -44,6 +49,15 @@ def record(stepscope, python, tmp_path):
                          *(command or [python]), *arguments, status=status, env=env)
         return done, meets(stepscope, trace)
     return run
+
+
+@pytest.fixture
+def route(stepscope, tmp_path):
+    """By which ways the processes of the last recording met torch."""
+    def told():
+        text = stepscope("info", "--all", tmp_path / "t.pftrace").stdout
+        return re.findall(r"torch\.route = (.*)", text)
+    return told
 
 
 @pytest.mark.parametrize("how", [
@@ -114,12 +128,13 @@ def package_of(stepscope, python):
 @pytest.mark.parametrize("code", ["import stepscope, torch", "import torch, stepscope\nimport json"],
                          ids=["before", "after"])
 @pytest.mark.parametrize("lost", [True, False], ids=["lost", "there"])
-def test_the_package_does_where_the_preload_is_lost(record, torch, stepscope, python, code, lost):
-    """A wrapper cleared LD_PRELOAD: then the package does it; never both."""
-    env = {"PYTHONPATH": f"{package_of(stepscope, python)}:{torch}"}
-    command = ["env", "-u", "LD_PRELOAD", python] if lost else None
-    done, met = record("-c", code, env=env, command=command)
+def test_the_package_does_where_all_is_lost(record, route, torch, stepscope, python, code, lost):
+    """A wrapper cleared what we set: then the package does it; never both."""
+    path = f"PYTHONPATH={package_of(stepscope, python)}:{torch}"
+    command = ["env", *(["-u", "LD_PRELOAD"] if lost else []), path, python]
+    done, met = record("-c", code, command=command)
     assert (done.stderr, met) == ("", 1)
+    assert route() == ["import stepscope" if lost else "preload"]
 
 
 def test_the_package_respects_no_torch(record, torch, stepscope, python):
@@ -148,3 +163,171 @@ def test_a_program_that_records_itself(stepscope, torch, python, tmp_path):
     if "nothing is recorded" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert meets(stepscope, tmp_path / "own.pftrace") == 1
+
+
+# --- where LD_PRELOAD is lost: the sitecustomize on PYTHONPATH ----------------------------------------
+
+LOST = ["env", "-u", "LD_PRELOAD"]
+
+
+@pytest.fixture
+def replaced(tmp_path):
+    """A command that has LD_PRELOAD for itself, as scripts that choose an allocator have."""
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+    (tmp_path / "allocator.c").write_text("int an_allocator(void) { return 1; }\n")
+    library = tmp_path / "liballocator.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "allocator.c", "-o", library], check=True)
+    return ["env", f"LD_PRELOAD={library}"]
+
+
+@pytest.mark.parametrize("version", INTERPRETERS)
+def test_a_lost_preload(record, route, torch, version):
+    if len(INTERPRETERS[version]) > 1:
+        pytest.skip("in another root PYTHONPATH is not there")
+    code = "import torch, sys; print(getattr(sys, '_is_gil_enabled', lambda: None)())"
+    env = {"PYTHONPATH": str(torch)}
+    alone = subprocess.run([*INTERPRETERS[version], "-c", code], env={**os.environ, **env},
+                           capture_output=True, text=True, check=True)
+    done, met = record("-c", code, env=env, command=[*LOST, *INTERPRETERS[version]])
+    assert (done.stdout, done.stderr, met) == (alone.stdout, "", 1)
+    assert route() == ["sitecustomize"]
+
+
+def test_a_replaced_preload(record, route, torch, python, replaced):
+    done, met = record("-c", "import torch", env={"PYTHONPATH": str(torch)},
+                       command=[*replaced, python])
+    assert (done.stderr, met, route()) == ("", 1, ["sitecustomize"])
+
+
+def test_a_path_that_cannot_be_preloaded(stepscope, route, torch, python, tmp_path):
+    folder = tmp_path / "with space"
+    folder.mkdir()
+    build = stepscope.path.parent
+    shutil.copy2(build / "stepscope", folder)
+    shutil.copytree(build / "libexec", folder / "libexec")
+    shutil.copy2(build / "libstepscope.so.0", folder)
+    subprocess.run([folder / "stepscope", "record", "-q", "-o", tmp_path / "t.pftrace", "--", python,
+                    "-c", "import torch"], check=True, env={**os.environ, "PYTHONPATH": str(torch)})
+    assert route() == ["sitecustomize"]
+
+
+def test_a_preload_that_is_there(record, route, torch):
+    _, met = record("-c", "import torch", env={"PYTHONPATH": str(torch)})
+    assert (met, route()) == (1, ["preload"])
+
+
+def test_a_lost_preload_and_no_torch_wanted(record, torch, python):
+    code = "import torch, os; print(os.environ['PYTHONPATH'])"
+    done, met = record("-c", code, env={"PYTHONPATH": str(torch)}, command=[*LOST, python],
+                       options=["--no-torch"])
+    assert (done.stdout, met) == (f"{torch}\n", 0)
+
+
+def test_children_of_a_lost_preload(record, route, torch, python):
+    code = ("import multiprocessing, subprocess, sys\n"
+            "if __name__ == '__main__':\n"
+            "    subprocess.run([sys.executable, '-c', 'import torch'], check=True)\n"
+            "    p = multiprocessing.get_context('spawn').Process(target=__import__, args=('torch',))\n"
+            "    p.start(); p.join(); sys.exit(p.exitcode)\n")
+    program = torch / "program.py"
+    program.write_text(code)
+    _, met = record(program, env={"PYTHONPATH": str(torch)}, command=[*LOST, python])
+    assert (met, route()) == (2, ["sitecustomize"] * 2)
+
+
+@pytest.mark.parametrize("flags", [["-I"], ["-E"], ["-S"], ["-I", "-S"]], ids=" ".join)
+def test_flags_that_leave_no_second_way(record, torch, python, flags):
+    code = f"import sys; sys.path.insert(0, {str(torch)!r}); import torch; print(torch.__version__)"
+    done, met = record(*flags, "-c", code, command=[*LOST, python])
+    assert (done.stdout, done.stderr, met) == ("0.0.1\n", "", 0)
+
+
+SEEN = """
+import sys
+mine = sys.modules.get("sitecustomize")
+print(mine and (mine.__name__, mine.__file__, mine.__spec__ and mine.__spec__.origin, mine.__dict__.get("said")))
+print([path for path in sys.path if path], sorted(set(sys.modules)))
+print([path for path in sys.path_importer_cache if path.endswith("libexec/python")])
+try:
+    import sitecustomize
+    print(sitecustomize is mine)
+except ImportError as error:
+    print(error)
+"""
+CUSTOMS = {"none": None, "one": "said = 1\nprint('mine', __name__)", "import error": "import no_such",
+           "own import error": "raise ImportError('no', name='sitecustomize')",
+           "error": "print('mine')\n1 / 0", "exit": "raise SystemExit(3)",
+           "leaves": "import sys; del sys.modules['sitecustomize']",
+           "chain": "import sys\nsys.path.remove(__file__.rsplit('/', 1)[0])\ndel sys.modules[__name__]\n"
+                    "import sitecustomize"}
+
+
+def compare(stepscope, python, tmp_path, env, command=()):
+    """What a program sees of its sitecustomize, alone and recorded."""
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **env}
+    alone = subprocess.run([*command, python, "-c", SEEN], env=env, capture_output=True, text=True,
+                           check=False)
+    done = stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--", *command, python, "-c",
+                     SEEN, env=env, status=None)
+    def words(stderr):
+        """Of a traceback, which a Python shows that dies of it, ours is a part."""
+        return [line for line in stderr.splitlines()
+                if not line.startswith(("stepscope record:", " "))]
+    assert (done.stdout, words(done.stderr), done.returncode) == (
+        alone.stdout, words(alone.stderr), alone.returncode)
+    return alone
+
+
+@pytest.mark.parametrize("lost", [LOST, []], ids=["lost", "there"])
+@pytest.mark.parametrize("custom", CUSTOMS)
+def test_the_sitecustomize_of_others(stepscope, python, tmp_path, custom, lost):
+    """Whatever it does, it is as if ours were not there: what it says, and what is left of it."""
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    if CUSTOMS[custom] is not None:
+        (folders[0] / "sitecustomize.py").write_text(CUSTOMS[custom] + "\n")
+    if custom == "chain":
+        (folders[1] / "sitecustomize.py").write_text("said = 2\nprint('second')\n")
+    (folders[1] / "usercustomize.py").write_text("said = 3\n")
+    alone = compare(stepscope, python, tmp_path, {"PYTHONPATH": ":".join(map(str, folders))}, lost)
+    if custom == "error":
+        assert "ZeroDivisionError" in alone.stderr
+    if custom == "chain":
+        assert str(folders[1] / "sitecustomize.py") in alone.stdout
+
+
+def test_a_sitecustomize_in_an_archive(stepscope, python, tmp_path):
+    with zipfile.ZipFile(tmp_path / "packages.zip", "w") as archive:
+        archive.writestr("sitecustomize.py", "said = 1\n")
+    alone = compare(stepscope, python, tmp_path, {"PYTHONPATH": str(tmp_path / "packages.zip")})
+    assert "packages.zip/sitecustomize.py" in alone.stdout
+
+
+def test_a_sitecustomize_of_an_environment(stepscope, python, tmp_path):
+    subprocess.run([python, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    site = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    (site / "sitecustomize.py").write_text("said = 1\n")
+    # a system's own, in its standard library, comes before that of an environment
+    compare(stepscope, tmp_path / "venv" / "bin" / "python", tmp_path, {"PYTHONPATH": ""})
+
+
+def test_old_pythons_run_as_ever(stepscope, tmp_path):
+    """Python 2 and those that have no audit hooks."""
+    root = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+    found = [path for minor in ("2.7", "3.6", "3.7")
+             for path in root.glob(f"versions/{minor}.*/bin/python")]
+    found += [path for path in ("/usr/bin/python2", "/usr/bin/pypy3") if os.path.exists(path)]
+    if not found:
+        pytest.skip("no Python older than 3.8, and no PyPy")
+    (tmp_path / "sitecustomize.py").write_text("said = 1\n")
+    code = ("import sys, sitecustomize\n"
+            "print(sitecustomize.said, sitecustomize.__file__, sorted(sys.modules), sys.path)")
+    for path in found:
+        env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        alone = subprocess.run([path, "-c", code], env=env, capture_output=True, text=True,
+                               check=True)
+        done = stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--", path, "-c", code,
+                         env=env)
+        assert done.stdout == alone.stdout, path

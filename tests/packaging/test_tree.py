@@ -32,7 +32,10 @@ def test_what_is_in_the_tree(tree):
             "include/stepscope/stepscope.h", "lib/libstepscope.so", "lib/pkgconfig/stepscope.pc",
             "lib/pkgconfig/stepscope-reader.pc", "lib/cmake/stepscope/stepscope-config.cmake",
             "share/man/man1/stepscope.1", "share/bash-completion/completions/stepscope",
-            "share/doc/stepscope/LICENSE"} <= found
+            "libexec/stepscope/preload.so", "share/doc/stepscope/LICENSE"} <= found
+    # it is first on the PYTHONPATH of recorded programs: nothing else may lie there
+    python = {path for path in found if path.startswith("libexec/stepscope/python/")}
+    assert python == {"libexec/stepscope/python/sitecustomize.py"}
     assert not [path for path in found if re.match(r"lib/[^/]+-linux-gnu", path)]
 
 
@@ -48,8 +51,9 @@ def test_program_needs_no_library_of_ours(tree):
 
 def test_recorded_programs_are_handed_the_library_of_the_tree(tree, tmp_path):
     output = run([tree / "bin" / "stepscope", "record", "-q", "-o", tmp_path / "t.pftrace", "--",
-                  "sh", "-c", "echo $INTEL_LIBITTNOTIFY64"])
-    assert output.strip() == str(tree.resolve() / "lib" / "libstepscope.so.0")
+                  "sh", "-c", "echo $INTEL_LIBITTNOTIFY64; echo ${PYTHONPATH%%:*}"])
+    assert output.splitlines() == [str(tree.resolve() / "lib" / "libstepscope.so.0"),
+                              str(tree.resolve() / "libexec" / "stepscope" / "python")]
 
 
 def test_example_builds_with_pkg_config_and_reads_a_recording(tree, recording, tmp_path):

@@ -153,7 +153,9 @@ static void test_torch(void **state)
     ss_finding_torch(preload, true, &finding);
     expect(&finding, SS_VERDICT_OK, preload, "");
     ss_finding_torch("/a folder/preload.so", true, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "space", "another folder");
+    expect(&finding, SS_VERDICT_LIMITED, "only by PYTHONPATH", "another folder");
+    ss_finding_torch("/a:folder/preload.so", true, &finding);
+    expect(&finding, SS_VERDICT_LIMITED, "where they import stepscope", "another folder");
     ss_finding_torch("", true, &finding);
     expect(&finding, SS_VERDICT_LIMITED, "preload.so is neither", "install");
     ss_finding_torch(preload, false, &finding);
