@@ -67,6 +67,9 @@ void ss_call_put_steps(const struct ss_model *model, const struct ss_usual_time 
     table->whole_ns = calls->self_ns;
     table->steps_recorded = usual->recorded;
     table->steps = usual->all;
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        table->is_thinned = table->is_thinned || model->inputs.data[i].halvings > 0;
+    }
 }
 
 double ss_call_percent(uint64_t part, uint64_t whole)

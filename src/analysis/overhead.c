@@ -64,20 +64,22 @@ static void find_operators(struct ss_overhead *overhead, const struct ss_model *
                            uint32_t input)
 {
     struct ss_vec_of(struct use) uses = {0};
+    uint64_t most = 0;
     ss_vec_resize(&uses, model->tracks.count);
     memset(uses.data, 0, uses.count * sizeof *uses.data);
     count_ranges(model, uses.data);
     for (uint32_t i = 1; i < model->tracks.count; i++) {
         const struct use *use = &uses.data[i];
-        if (use->count <= overhead->operators || use->last_ns <= use->first_ns ||
+        if (use->count <= most || use->last_ns <= use->first_ns ||
             !is_of_operators(model, i, input)) {
             continue;
         }
         const struct ss_model_note *price =
             ss_told(model, model->tracks.data[i].process, "torch.operator_cost");
-        if (price != NULL && price->value > 0) {
-            overhead->operators = use->count;
+        if (price != NULL && price->value > 0) { /* of 1 in 2^halvings steps */
+            overhead->operators = use->count << (model->inputs.data[input].halvings & 31);
             overhead->operator_ns = (uint64_t)price->value;
+            most = use->count;
             overhead->thread_ns = use->last_ns - use->first_ns;
         }
     }

@@ -53,6 +53,7 @@ struct ss_table {
     uint64_t whole_ns;      /* the same, of tables of times that have it */
     /* Of tables of operators: the steps in which they were recorded, and all steps. */
     uint64_t steps_recorded, steps;
+    bool is_thinned; /* they were too many: of other steps they were not loaded */
     /* Why they could not be recorded, so that they are what torch.profiler saw; NULL: they were. */
     const char *seen_because;
 };

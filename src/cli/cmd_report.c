@@ -46,6 +46,9 @@ enum report_by {
     BY_FLOPS
 };
 
+/* They take about 100 bytes each: more are those of some steps, drawn by chance. */
+enum { MOST_OPERATORS = 1 << 23 };
+
 static const char *const by_names[] = {
     "leaf",      "function",     "line", "file",  "thread", "process", "tree",   "range", "counter",
     "line-time", "sample-range", "step", "phase", "op",     "module",  "worker", "flops", NULL};
@@ -331,6 +334,9 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
                                         : is_of_calls(request->by)
                                             ? ss_report_operators_tracks(&request->operators)
                                             : NULL;
+    if (of_training || is_of_calls(request->by)) {
+        request->reading.load.max_operators = MOST_OPERATORS;
+    }
     request->reading.load.sample_phases = of_training;
     request->reading.load.no_tracks = request->by < BY_RANGE && !of_training;
     request->reading.load.sample_ranges = request->by == BY_SAMPLE_RANGE;

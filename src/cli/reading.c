@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "analysis/trust.h"
+#include "cli/progress.h"
 #include "cli/recordings.h"
 #include "view/report.h"
 
@@ -113,30 +114,44 @@ bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_opti
     return true;
 }
 
-enum ss_status ss_reading_load(const struct ss_arguments *arguments,
-                               const struct ss_reading *reading, struct ss_model *model,
-                               const char **named, struct ss_error *err)
+static enum ss_status load_newest(const struct ss_arguments *arguments, bool is_again,
+                                  const struct ss_model_load *load, struct ss_model *model,
+                                  const char **named, struct ss_error *err)
 {
-    for (int i = 0; i < arguments->positional_count; i++) {
-        SS_TRY(ss_model_add_input(model, arguments->positional[i], &reading->load, err));
-    }
-    if (arguments->positional_count > 0) {
-        *named = arguments->positional[0];
-        return SS_OK;
-    }
     struct ss_strbuf path;
     ss_strbuf_init(&path, 65536);
     enum ss_status status = ss_cli_newest_recording(".", &path, err);
     if (status == SS_OK) {
-        if (!reading->is_again) {
+        if (!is_again) {
             fprintf(stderr, "stepscope %s: the newest recording here is %s\n",
                     arguments->command->name, path.data);
         }
-        status = ss_model_add_input(model, path.data, &reading->load, err);
+        status = ss_model_add_input(model, path.data, load, err);
         uint32_t id = ss_intern_put(&model->strings, path.data, path.length);
         *named = ss_model_text(model, id);
     }
     ss_strbuf_fini(&path);
+    return status;
+}
+
+enum ss_status ss_reading_load(const struct ss_arguments *arguments,
+                               const struct ss_reading *reading, struct ss_model *model,
+                               const char **named, struct ss_error *err)
+{
+    struct ss_progress progress = {0};
+    struct ss_model_load load = reading->load;
+    enum ss_status status = SS_OK;
+    load.progress = ss_progress_tell;
+    load.progress_context = &progress;
+    for (int i = 0; i < arguments->positional_count && status == SS_OK; i++) {
+        status = ss_model_add_input(model, arguments->positional[i], &load, err);
+    }
+    if (arguments->positional_count > 0) {
+        *named = arguments->positional[0];
+    } else {
+        status = load_newest(arguments, reading->is_again, &load, model, named, err);
+    }
+    ss_progress_end(&progress);
     return status;
 }
 

@@ -486,6 +486,16 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
     return SS_OK;
 }
 
+static void on_progress(void *context, uint64_t done_bytes, uint64_t all_bytes)
+{
+    const struct loader *loader = context;
+    const struct ss_model_load *load = loader->load;
+    const char *path = ss_model_text(loader->model, loader->model->inputs.data[loader->input].path);
+    if (load->progress != NULL) {
+        load->progress(load->progress_context, path, done_bytes, all_bytes);
+    }
+}
+
 static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                 .source = on_source,
                                                 .process = on_process,
@@ -499,7 +509,8 @@ static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                 .name = on_name,
                                                 .event = on_event,
                                                 .counter = on_counter,
-                                                .line = on_line};
+                                                .line = on_line,
+                                                .progress = on_progress};
 
 /* The absolute times behind what was asked for. */
 static struct ss_load_times times_of(const struct loader *loader,
@@ -568,6 +579,11 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     ss_intern_init(&loader.line_keys);
     loader.first_line_time = model->line_times.count;
     ss_load_tracks_begin(&loader.on_tracks, model);
+    loader.on_tracks.most_operators = 2 * load->max_operators;
+    if (load->has_steps) { /* then it is known from the start which time is wanted */
+        loader.on_tracks.from_ns = span.begin_ns;
+        loader.on_tracks.to_ns = span.end_ns;
+    }
     enum ss_status status = ss_trace_read(path, &wanted, &loader, &summary, err);
     if (status == SS_OK) {
         finish(&loader, &summary);
@@ -582,6 +598,7 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     ss_vec_fini(&loader.wanted_tracks);
     ss_vec_fini(&loader.first_steps);
     model->inputs.data[loader.input].summary = summary;
+    model->inputs.data[loader.input].halvings = (uint8_t)loader.on_tracks.halvings;
     ss_vec_fini(&loader.processes);
     ss_vec_fini(&loader.threads);
     ss_vec_fini(&loader.frames);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "model/load_thin.h"
 
 /* --- order ---------------------------------------------------------------------------------- */
 
@@ -59,7 +60,9 @@ void ss_load_tracks_begin(struct ss_load_tracks *tracks, const struct ss_model *
     *tracks = (struct ss_load_tracks){.first_value = model->values.count,
                                       .first_mark = model->marks.count,
                                       .first_flow = model->flows.count,
-                                      .first_range = model->ranges.count};
+                                      .first_range = model->ranges.count,
+                                      .first_payload = model->payloads.count,
+                                      .to_ns = UINT64_MAX};
 }
 
 void ss_load_tracks_fini(struct ss_load_tracks *tracks)
@@ -74,7 +77,14 @@ void ss_load_tracks_fini(struct ss_load_tracks *tracks)
     ss_vec_fini(&tracks->nests);
 }
 
-static uint32_t nest_of(struct ss_load_tracks *tracks, uint32_t track, uint32_t lane)
+static bool is_of_operators(const struct ss_model *model, uint32_t track)
+{
+    const struct ss_model_track *row = &model->tracks.data[track];
+    return row->kind == SS_TRACK_RANGES && strcmp(ss_model_text(model, row->name), "torch") == 0;
+}
+
+static uint32_t nest_of(struct ss_load_tracks *tracks, const struct ss_model *model, uint32_t track,
+                        uint32_t lane)
 {
     if (track >= tracks->lanes.count) {
         ss_vec_resize(&tracks->lanes, (size_t)track + 1);
@@ -85,7 +95,9 @@ static uint32_t nest_of(struct ss_load_tracks *tracks, uint32_t track, uint32_t 
     }
     uint32_t *nest = &lanes->data[lane];
     if (*nest == 0) {
-        ss_vec_push(&tracks->nests, (struct ss_nest){.track = track, .lane = (uint16_t)lane});
+        struct ss_nest empty = {
+            .track = track, .lane = (uint16_t)lane, .is_operators = is_of_operators(model, track)};
+        ss_vec_push(&tracks->nests, empty);
         *nest = (uint32_t)tracks->nests.count;
     }
     return *nest - 1;
@@ -121,13 +133,17 @@ void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model,
         ss_vec_push(&model->marks, (struct ss_model_mark){event->time_ns, track, name, payload});
         return;
     }
-    uint32_t number = nest_of(tracks, track, event->lane);
+    uint32_t number = nest_of(tracks, model, track, event->lane);
     struct ss_nest *nest = &tracks->nests.data[number];
     ss_vec_push(&nest->events, (struct ss_raw_event){.time_ns = event->time_ns,
                                                      .name = name,
                                                      .payload = payload,
                                                      .kind = (uint8_t)event->kind,
                                                      .flags = event->flags});
+    tracks->operators += nest->is_operators;
+    if (tracks->most_operators > 0 && tracks->operators > tracks->most_operators) {
+        ss_load_thin(tracks, model);
+    }
 }
 
 /* --- ranges --------------------------------------------------------------------------------- */
@@ -228,6 +244,7 @@ static bool is_wanted(const struct ss_load_times *times, uint64_t time_ns)
 void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
                         const struct ss_load_times *times)
 {
+    ss_load_thin_end(tracks, model);
     KEEP_WANTED(&model->values, tracks->first_value, times);
     KEEP_WANTED(&model->marks, tracks->first_mark, times);
     KEEP_WANTED(&model->flows, tracks->first_flow, times);

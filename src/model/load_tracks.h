@@ -21,15 +21,21 @@ struct ss_raw_event {
 struct ss_nest {
     uint32_t track; /* of the model */
     uint16_t lane;
+    bool is_operators; /* of PyTorch */
     struct ss_vec_of(struct ss_raw_event) events;
 };
 
 typedef struct ss_vec_of(uint32_t) ss_nests_by_lane; /* nest + 1 */
+typedef struct ss_vec_of(uint64_t) ss_step_begins;
 
 struct ss_load_tracks {
     struct ss_vec_of(ss_nests_by_lane) lanes; /* by track of the model */
     struct ss_vec_of(struct ss_nest) nests;
-    size_t first_value, first_mark, first_flow, first_range; /* rows of other inputs lie before */
+    /* Rows of other inputs lie before. */
+    size_t first_value, first_mark, first_flow, first_range, first_payload;
+    uint64_t operators, most_operators; /* events of them; most: 0, no limit */
+    unsigned halvings;                  /* of the steps whose operators are kept */
+    uint64_t from_ns, to_ns;            /* operators that end before or begin then are not wanted */
 };
 
 /* The times that were asked for, and where what is open ends. */

@@ -107,6 +107,7 @@ struct ss_model_input {
     uint64_t lines, skipped_lines;   /* raw; blank lines are not counted */
     uint64_t samples;                /* ticks taken into the model, filters applied */
     double rate_hz;                  /* asked; 0 unknown */
+    uint8_t halvings; /* those operators were loaded that ran in 1 of 2^halvings steps */
 };
 
 struct ss_model_attribute {
@@ -273,6 +274,12 @@ struct ss_model_load {
     bool quiet; /* no messages about skipped lines */
     /* With keep_samples: more are SS_E_LIMIT. 0: 2^26, which take about 2 GB. */
     uint64_t max_samples;
+    /* Of more operators of PyTorch, those of some steps are loaded, drawn by chance; of the others
+     * the counter "operators recorded" says no. 0: all. */
+    uint64_t max_operators;
+    /* Called while a trace is read; may be NULL. */
+    void (*progress)(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes);
+    void *progress_context;
 };
 
 void ss_model_init(struct ss_model *model);

@@ -88,6 +88,10 @@ static enum ss_status take_unit(struct ss_decoder *decoder, const struct ss_scan
     summary->restart_points += unit->restart;
     summary->read_bytes += unit->length;
     summary->sealed = unit->sealed;
+    if (decoder->visitor->progress != NULL) {
+        decoder->visitor->progress(decoder->context, unit->offset + unit->length,
+                                   summary->file_bytes);
+    }
     if (ss_decoder_memory(decoder) > max_memory_bytes) {
         return ss_fail(err, SS_E_LIMIT,
                        "byte %llu: the trace defines more than %zu MiB of names "

@@ -44,6 +44,8 @@ struct ss_trace_visitor {
     enum ss_status (*event)(void *context, const struct ss_trace_event *event);
     enum ss_status (*counter)(void *context, const struct ss_trace_counter *counter);
     enum ss_status (*line)(void *context, const struct ss_trace_line *line);
+    /* After each unit: how much of the file is read. */
+    void (*progress)(void *context, uint64_t done_bytes, uint64_t all_bytes);
 };
 
 struct ss_trace_summary {

@@ -195,6 +195,7 @@ static json_t *table_of(const struct ss_table *table)
     if (table->steps > 0) {
         put_count(object, "steps", table->steps);
         put_count(object, "steps_recorded", table->steps_recorded);
+        json_object_set_new(object, "steps_drawn", json_boolean(table->is_thinned));
         if (table->seen_because != NULL) {
             put_text(object, "seen_by", "torch.profiler");
             put_text(object, "seen_because", table->seen_because);

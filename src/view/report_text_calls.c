@@ -571,11 +571,18 @@ static void print_steps_recorded(const struct ss_table *table, const struct ss_r
     if (table->steps_recorded >= table->steps) {
         return;
     }
-    fprintf(out,
-            "%s%s recorded in %" PRIu64 " of %" PRIu64 " steps (record --operators all: in "
-            "each)%s\n",
-            dim, of_modules ? "backward was" : "operators were", table->steps_recorded,
-            table->steps, plain);
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 512);
+    ss_strbuf_append_format(&text, "%s %s in ", of_modules ? "backward was" : "operators were",
+                            table->is_thinned ? "counted" : "recorded");
+    ss_text_append_count(&text, table->steps_recorded);
+    ss_strbuf_append_text(&text, " of ");
+    ss_text_append_count(&text, table->steps);
+    ss_strbuf_append_text(&text, table->is_thinned ? " steps, drawn by chance: of all they are too "
+                                                     "many (--steps 0:1000: of these)"
+                                                   : " steps (record --operators all: in each)");
+    fprintf(out, "%s%s%s\n", dim, text.data, plain);
+    ss_strbuf_fini(&text);
 }
 
 enum ss_status ss_report_text_calls(const struct ss_table *table,

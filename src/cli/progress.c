@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/command.h"
+#include "view/text_cell.h"
+
+enum { FIRST_NS = 500000000, EACH_NS = 100000000, BAR_COLUMNS = 24, MOST_BYTES = 4096 };
+
+/* Writing from the background would stop us or spoil another program's screen. */
+static bool can_draw(void)
+{
+    return isatty(STDERR_FILENO) == 1 && tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+static void append_bar(struct ss_strbuf *line, double share)
+{
+    int filled = (int)(share * BAR_COLUMNS);
+    for (int i = 0; i < BAR_COLUMNS; i++) {
+        ss_strbuf_append_text(line, i < filled ? "█" : "░");
+    }
+}
+
+static void draw(const char *path, uint64_t done_bytes, uint64_t all_bytes)
+{
+    struct ss_strbuf line, name;
+    double share = done_bytes < all_bytes ? (double)done_bytes / (double)all_bytes : 1;
+    size_t width = (size_t)ss_cli_terminal_width(STDERR_FILENO);
+    ss_strbuf_init(&line, MOST_BYTES);
+    ss_strbuf_init(&name, MOST_BYTES);
+    ss_text_append_clean(&name, ss_strview_of(path));
+    ss_strbuf_append_text(&line, "\r\033[2Kreading ");
+    ss_text_append_cut_middle(&line, name.data, width > 60 ? width - 56 : 4);
+    ss_strbuf_append_char(&line, ' ');
+    append_bar(&line, share);
+    ss_strbuf_append_format(&line, " %3.0f %% of ", 100 * share);
+    ss_text_append_bytes(&line, (double)all_bytes);
+    ssize_t written = write(STDERR_FILENO, line.data, line.length);
+    (void)written;
+    ss_strbuf_fini(&name);
+    ss_strbuf_fini(&line);
+}
+
+void ss_progress_tell(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes)
+{
+    struct ss_progress *progress = context;
+    uint64_t now_ns = ss_clock_monotonic_ns();
+    if (progress->due_ns == 0) {
+        progress->due_ns = now_ns + FIRST_NS;
+    }
+    if (now_ns < progress->due_ns || all_bytes == 0 || !can_draw()) {
+        return;
+    }
+    progress->due_ns = now_ns + EACH_NS;
+    progress->is_drawn = true;
+    draw(path, done_bytes, all_bytes);
+}
+
+void ss_progress_end(struct ss_progress *progress)
+{
+    static const char clear[] = "\r\033[2K";
+    if (progress->is_drawn && can_draw()) {
+        ssize_t written = write(STDERR_FILENO, clear, sizeof clear - 1);
+        (void)written;
+    }
+    progress->is_drawn = false;
+}
