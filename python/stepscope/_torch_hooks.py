@@ -66,6 +66,7 @@ class _State:
     threads = None
     no_operators = ""        # why they are not recorded; "off": they need not be
     modules = {}             # id: weak reference
+    seen_modules = 0         # in sys.modules
 
 
 _state = _State()
@@ -780,10 +781,16 @@ _LATE = {**dict.fromkeys(_SAVERS, _hook_saver),
 
 
 def _look_for_late_modules():
+    count = len(sys.modules)
+    if count == _state.seen_modules:
+        return  # nothing was imported since: this is asked at each step
+    _state.seen_modules = count
     for name in list(_LATE):
         module = sys.modules.get(name)
-        spec = getattr(module, "__spec__", None)
-        if module is not None and not getattr(spec, "_initializing", False):
+        if module is not None and getattr(
+                getattr(module, "__spec__", None), "_initializing", False):
+            _state.seen_modules = 0
+        elif module is not None:
             _try(_LATE.pop(name), module)
 
 

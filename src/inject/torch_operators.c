@@ -12,6 +12,7 @@
 #include "annot/events.h"
 #include "annot/names.h"
 #include "inject/torch_check.h"
+#include "inject/torch_cost.h"
 #include "inject/torch_library.h"
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -29,17 +30,20 @@ enum { OPERATOR, BACKWARD, SCOPE };
 
 static uint32_t domain;
 
+/* Of its length and its end: names that begin alike are many (aten::, autograd::engine::…). */
 static uint32_t hash_of(const char *text, size_t length)
 {
-    uint64_t hash = length, word = 0;
-    for (; length >= 8; text += 8, length -= 8) {
-        memcpy(&word, text, 8);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
+    uint64_t words[2] = {0};
+    if (length >= sizeof words) {
+        memcpy(words, text + length - sizeof words, sizeof words);
+    } else if (length >= sizeof *words) {
+        memcpy(&words[0], text, sizeof *words);
+        memcpy(&words[1], text + length - sizeof *words, sizeof *words);
+    } else {
+        memcpy(words, text, length);
     }
-    word = 0;
-    memcpy(&word, text, length);
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (words[0] ^ length) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 29 ^ words[1]) * UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(hash >> 40) % KNOWN_SLOTS;
 }
 
@@ -70,12 +74,23 @@ _Static_assert(SS_RING_MAX_NAMES <= UINT16_MAX + 1, "a name fits its slot");
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static _Atomic uint64_t events; /* about: threads may count the same */
+/* How many there were, about: a thread adds its own now and then, or threads that run at the same
+ * time would wait for one another at each. */
+enum { EVENTS_AT_ONCE = 32 };
+static _Atomic uint64_t events;
+static _Thread_local uint32_t uncounted_events;
+
+static inline void count_event(void)
+{
+    if (++uncounted_events == EVENTS_AT_ONCE) {
+        uncounted_events = 0;
+        atomic_fetch_add_explicit(&events, EVENTS_AT_ONCE, memory_order_relaxed);
+    }
+}
 
 static void begin(const struct ss_torch_call *call, struct kind *kind)
 {
-    uint64_t seen = atomic_load_explicit(&events, memory_order_relaxed);
-    atomic_store_explicit(&events, seen + 1, memory_order_relaxed);
+    count_event();
     if (!ss_event_is_on(SS_RING_GATE_RANGES)) {
         return;
     }
@@ -183,7 +198,7 @@ static void on_scope_end(const struct ss_torch_call *call, void *context)
 /* With tiny operators their recording would be a good part of a step. It may cost about this
  * part of the time on the whole: then only some steps are recorded, at random, evenly over the run.
  */
-enum { COST_NS = 150, BUDGET_PER_MILLE = 15, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
+enum { BUDGET_PER_MILLE = 15, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
 
 static struct {
     uint64_t handles[sizeof kinds / sizeof *kinds];
@@ -192,6 +207,8 @@ static struct {
     /* Of the steps so far. */
     uint64_t steps, began_ns, began_events, random;
     double credit_ns, cost_ns;
+    struct ss_torch_cost of_one;
+    double told_ns;
 } course = {.random = 0x9e3779b9};
 
 static void turn(bool on)
@@ -218,6 +235,35 @@ static double threshold(void)
     return course.cost_ns * (0.5 + part);
 }
 
+/* What an operator costs, for the report; again when it turns out to be another. */
+static void tell_cost(void)
+{
+    static const char key[] = "torch.operator_ns";
+    double ns = course.of_one.ns;
+    if (ns < 0.9 * course.told_ns || ns > 1.1 * course.told_ns) {
+        course.told_ns = ns;
+        ss_event_fact(ss_define_name(key, sizeof key - 1),
+                      (struct ss_event_value){(uint64_t)(ns + 0.5), SS_RING_VALUE_SIGNED});
+    }
+}
+
+/* The step that is over, in what is saved up. */
+static void pay(double step_ns, double operators)
+{
+    if (course.is_on) {
+        course.cost_ns = operators * course.of_one.ns;
+    }
+    if (course.steps < FIRST_STEPS) {
+        course.credit_ns = CREDIT_STEPS * course.cost_ns;
+        return;
+    }
+    ss_torch_cost_see(&course.of_one, course.is_on, step_ns, operators);
+    double most = CREDIT_STEPS * course.cost_ns;
+    course.credit_ns += step_ns * BUDGET_PER_MILLE / 1000;
+    course.credit_ns -= course.is_on ? course.cost_ns : 0;
+    course.credit_ns = course.credit_ns < most ? course.credit_ns : most;
+}
+
 void ss_torch_operators_step(void)
 {
     if (!course.is_started) {
@@ -225,17 +271,8 @@ void ss_torch_operators_step(void)
     }
     uint64_t now_ns = ss_stamp_monotonic_ns();
     uint64_t now_events = atomic_load_explicit(&events, memory_order_relaxed);
-    if (course.is_on) {
-        course.cost_ns = (double)(now_events - course.began_events) * COST_NS;
-    }
-    if (course.steps >= FIRST_STEPS) {
-        double most = CREDIT_STEPS * course.cost_ns;
-        course.credit_ns += (double)(now_ns - course.began_ns) * BUDGET_PER_MILLE / 1000;
-        course.credit_ns -= course.is_on ? course.cost_ns : 0;
-        course.credit_ns = course.credit_ns < most ? course.credit_ns : most;
-    } else {
-        course.credit_ns = CREDIT_STEPS * course.cost_ns;
-    }
+    pay((double)(now_ns - course.began_ns), (double)(now_events - course.began_events));
+    tell_cost();
     course.steps++;
     course.began_ns = now_ns;
     course.began_events = now_events;
@@ -255,6 +292,7 @@ void ss_torch_operators_start(bool all)
     course.all = all;
     course.counter = ss_define_name(counter, sizeof counter - 1);
     ss_define_counter(course.counter, 0, SS_RING_GAUGE);
+    ss_torch_cost_init(&course.of_one);
     domain = ss_define_domain("torch", 5);
     turn(true);
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs a PyTorch program that knows nothing of it, beside torch.profiler: rounds in
-turn, medians over the rounds, in CPU time of the program's one thread. Tiny steps also within one
-program: those whose operators were recorded, drawn at random, against the others, in wall time."""
+"""What recording costs a PyTorch program that knows nothing of it, beside torch.profiler: within one
+program each (torch_loops.py), for between two programs lies more than what is looked for. And what
+the operators of some steps cost a program whose operators are tiny: its steps that were recorded,
+drawn at random, against the others, in wall time."""
 
 import bisect
 import json
@@ -15,22 +16,18 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 STEPSCOPE = os.environ["STEPSCOPE"]
 PYTHON = os.environ.get("BENCH_PYTHON", sys.executable)
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 
 
-def loops(before, *arguments):
+def loops(before, way):
     """{name: value}"""
-    done = subprocess.run([*before, PYTHON, HERE / "torch_loops.py", *arguments],
+    done = subprocess.run([*before, PYTHON, HERE / "torch_loops.py", way],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     pairs = (line.split() for line in done.stdout.splitlines())
     return {pair[0]: float(pair[1]) for pair in pairs if len(pair) == 2}
 
 
-def compare_within(folder):
-    """(steps recorded, steps not, the time that recording added to all of them in %, ns for each
-    operator)"""
-    trace, shown = f"{folder}/within.pftrace", f"{folder}/within.json"
-    told = loops([STEPSCOPE, "record", "-q", "-o", trace, "--"], "--only", "tiny_us", "--times", "10")
+def read_steps(trace, shown):
+    """{were its operators recorded: [duration in µs]}"""
     subprocess.run([STEPSCOPE, "export", "--to", "chrome", "-o", shown, trace], check=True,
                    capture_output=True)
     with open(shown) as file:
@@ -43,10 +40,23 @@ def compare_within(folder):
             edge = bisect.bisect(edges, (event["ts"] + event["dur"] / 2, 2)) - 1
             if edge >= 50:  # behind the warm-up
                 times[bool(edges[edge][1])].append(event["dur"])
+    return times
+
+
+def compare_steps(folder):
+    """(the time that recording added to all steps in %, in words)"""
+    trace = f"{folder}/some.pftrace"
+    told = loops([STEPSCOPE, "record", "-q", "-o", trace, "--"], "train")
+    times = read_steps(trace, f"{folder}/some.json")
     off, on = statistics.median(times[False]), statistics.median(times[True])
     share = len(times[True]) / (len(times[True]) + len(times[False]))
-    return (len(times[True]), len(times[False]), 100 * share * (on / off - 1),
-            1000 * (on - off) / told["operators_tiny"])
+    return 100 * share * (on / off - 1), (
+        f"{len(times[True])} steps recorded, {len(times[False])} not; "
+        f"{1000 * (on - off) / told['tiny_operators']:.0f} ns an operator")
+
+
+def each(found, name):
+    return found[name + "_ns"] / (100 if name == "add" else found[name + "_operators"])
 
 
 def main():
@@ -55,32 +65,25 @@ def main():
         return
     with tempfile.TemporaryDirectory() as folder:
         record = [STEPSCOPE, "record", "-q", "-o", f"{folder}/x.pftrace"]
-        ways = {"plain": ([],), "again": ([],), "default": ([*record, "--"],),
-                "all": ([*record, "--operators", "all", "--"],),
-                "torch.profiler": ([], "--profiler", "torch"),
-                "torch.profiler with stacks": ([], "--profiler", "stacks")}
-        within = compare_within(folder)
-        found = {way: [] for way in ways}
-        for _ in range(ROUNDS):
-            for way, (before, *arguments) in ways.items():
-                found[way].append(loops(before, *arguments))
-    median = {way: {name: statistics.median(one[name] for one in rounds)
-                    for name in ("op_ns", "step_us", "tiny_us")} for way, rounds in found.items()}
-    plain = median["plain"]
-    beyond = {way: values["op_ns"] - plain["op_ns"] for way, values in median.items()}
-    print(f"torch_operator\t{beyond['all']:.0f}\t" + "; ".join(
-        f"{way} {beyond[way]:+.0f}" for way in ("again", "default", "torch.profiler",
-                                                "torch.profiler with stacks"))
-          + f"; plain {plain['op_ns']:.0f} ns")
-    for name, kind in (("step_us", "step"), ("tiny_us", "tiny")):
-        slower = {way: 100 * (values[name] / plain[name] - 1) for way, values in median.items()}
-        print(f"torch_{kind}\t{slower['default']:.1f}\t" + "; ".join(
-            f"{way} {slower[way]:+.1f} %" for way in ("again", "all", "torch.profiler",
-                                                      "torch.profiler with stacks"))
-              + f"; plain {plain[name] / 1000:.2f} ms, "
-                f"{found['plain'][0]['operators_' + kind]:.0f} operators")
-    print(f"torch_tiny_within\t{within[2]:.1f}\t{within[0]} steps recorded, {within[1]} not; "
-          f"{within[3]:.0f} ns an operator")
+        ours = loops([*record, "--operators", "all", "--"], "operators")
+        hooks = loops([*record, "--operators", "off", "--"], "hooks")
+        some, words = compare_steps(folder)
+    theirs = {"torch.profiler": loops([], "profiler"), "with stacks": loops([], "stacks")}
+    for name, shown in (("add", ""), ("backward", "_backward"), ("tiny", "_tiny")):
+        print(f"torch_operator{shown}\t{each(ours, name):.0f}\t" + "; ".join(
+            f"{way} {each(found, name):.0f}" for way, found in theirs.items())
+            + f"; plain step {ours[name + '_plain_ns'] / 1000:.0f} µs")
+    for name in ("layers", "tiny"):
+        print(f"torch_hooks_{name}\t{hooks[name + '_ns'] / 1000:.1f}\tof a step of "
+              f"{hooks[name + '_plain_ns'] / 1e6:.2f} ms")
+    whole = ours["layers_ns"] / ours["layers_plain_ns"] + hooks["layers_ns"] / hooks["layers_plain_ns"]
+    print(f"torch_step\t{100 * whole:.1f}\t{ours['layers_operators']:.0f} operators, "
+          f"{ours['layers_plain_ns'] / 1e6:.1f} ms, all of them recorded, and the hooks")
+    share = 100 * hooks["tiny_ns"] / hooks["tiny_plain_ns"]
+    print(f"torch_tiny\t{some + share:.1f}\toperators of some steps {some:.1f} % ({words}) and hooks "
+          f"{share:.1f} %; " + "; ".join(
+              f"{way} {100 * found['tiny_ns'] / found['tiny_plain_ns']:.0f} %"
+              for way, found in theirs.items()))
 
 
 main()

@@ -1,33 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of PyTorch, timed by the program itself: the lower decile, in CPU time of its one thread.
-Prints `name value` lines.
+"""What it costs a PyTorch program that something watches it, within one process: blocks of the same
+steps with it and without it take turns, in CPU time of the one thread, and the differences of
+neighbours are looked at. Prints `name value` lines.
 
-    torch_loops.py [--profiler torch|stacks] [--only NAME] [--times N]
+    torch_loops.py operators|hooks|profiler|stacks|train
 
-op_ns: torch.add of four numbers; step_us: ten layers (at least 10 ms, at most 500 operators);
-tiny_us: layers of a few numbers each, where all the time is dispatch; operators_…: calls per step."""
+operators: what observes operators is switched off and on (torch's own switch); hooks: what hangs in
+torch's Python functions, steps and phases; profiler, stacks: torch.profiler; train: nothing, 4,000
+tiny steps. Of each loop: LOOP_ns, beyond the plain step; LOOP_plain_ns; LOOP_operators, calls a step."""
 
-import argparse
-import contextlib
+import statistics
+import sys
 import time
 
 import torch
 from torch import nn
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--profiler", choices=["torch", "stacks"])
-parser.add_argument("--only", default="")
-parser.add_argument("--times", type=int, default=1, help="as many steps")
-options = parser.parse_args()
 torch.set_num_threads(1)
 torch.manual_seed(0)
 
 
-def profiled():
-    if options.profiler is None:
-        return contextlib.nullcontext()
-    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
-                                  with_stack=options.profiler == "stacks")
+def additions():
+    one, other = torch.ones(4), torch.ones(4)
+
+    def step():
+        for _ in range(100):
+            torch.add(one, other)
+    return step
+
+
+def backward():
+    """As many nodes as operators."""
+    start = torch.ones(4, requires_grad=True)
+
+    def step():
+        value = start
+        for _ in range(100):
+            value = value * value
+        value.sum().backward()
+    return step
 
 
 def trainer(model, make):
@@ -40,13 +51,62 @@ def trainer(model, make):
     return step
 
 
-def time_steps(step, count):
-    times = []
-    for _ in range(count):
-        begin = time.thread_time()
-        step()
-        times.append(time.thread_time() - begin)
-    return sorted(times)[len(times) // 10] * 1e6  # the others share the machine
+def tiny():
+    """A few numbers in each layer: all the time is dispatch."""
+    return trainer(nn.Sequential(*[nn.Linear(4, 4) for _ in range(24)]), lambda: torch.ones(2, 4))
+
+
+def layers():
+    """At least 10 ms, at most 500 operators."""
+    return trainer(nn.Sequential(*[nn.Linear(512, 512) for _ in range(10)]),
+                   lambda: torch.ones(256, 512))
+
+
+def observers():
+    """A profiler's as well as ours."""
+    return torch.autograd._enable_record_function
+
+
+def hooks():
+    places = [(nn.Module, "__call__"), (torch.optim.SGD, "step"), (torch.autograd, "backward")]
+    ours = [getattr(place, name) for place, name in places]
+
+    def turn(on):
+        for (place, name), hooked in zip(places, ours):
+            setattr(place, name, hooked if on else hooked.__wrapped__)
+    return turn
+
+
+def profiler(with_stack):
+    running = []
+
+    def turn(on):
+        if on:
+            running.append(torch.profiler.profile(
+                activities=[torch.profiler.ProfilerActivity.CPU], with_stack=with_stack))
+            running[-1].start()
+        elif running:
+            running.pop().stop()
+    return turn
+
+
+def compare(step, turn, steps, blocks):
+    """(ns that a step takes longer, ns of the plain one): medians"""
+    longer, plain = [], []
+    for block in range(blocks):
+        times = {}
+        for on in (block % 2 == 0, block % 2 == 1):
+            turn(on)
+            step()
+            begin = time.thread_time_ns()
+            for _ in range(steps):
+                step()
+            times[on] = (time.thread_time_ns() - begin) / steps
+            turn(False)
+        longer.append(times[True] - times[False])
+        plain.append(times[False])
+    turn(True)
+    return statistics.median(longer), statistics.median(plain)
 
 
 def count_operators(step):
@@ -55,37 +115,33 @@ def count_operators(step):
     return sum(event.count for event in profile.key_averages())
 
 
-def additions():
-    one, other = torch.ones(4), torch.ones(4)
-
-    def step():
-        for _ in range(1000):
-            torch.add(one, other)
-    return step
-
-
-def layers():
-    return trainer(nn.Sequential(*[nn.Linear(512, 512) for _ in range(10)]),
-                   lambda: torch.ones(256, 512))
-
-
-def tiny():
-    return trainer(nn.Sequential(*[nn.Linear(4, 4) for _ in range(24)]), lambda: torch.ones(2, 4))
+# Per way: steps of a block, and how many pairs of blocks.
+LOOPS = {"operators": {"add": (additions, 1, 1500), "backward": (backward, 1, 600),
+                       "tiny": (tiny, 1, 600), "layers": (layers, 1, 40)},
+         "hooks": {"tiny": (tiny, 20, 120), "layers": (layers, 1, 80)},
+         "profiler": {"add": (additions, 100, 12), "backward": (backward, 40, 12),
+                      "tiny": (tiny, 20, 12)},
+         "stacks": {"add": (additions, 100, 12), "backward": (backward, 40, 12),
+                    "tiny": (tiny, 20, 12)}}
 
 
 def main():
-    for name, make, count in (("op_ns", additions, 60), ("step_us", layers, 60),
-                              ("tiny_us", tiny, 400)):
-        if options.only and options.only != name:
-            continue
-        step = make()
-        for _ in range(5):
+    way = sys.argv[1]
+    if way == "train":
+        step = tiny()
+        for _ in range(4000):
             step()
-        with profiled():
-            value = time_steps(step, count * options.times)
-        print(name, f"{value:.3f}", flush=True)
-        if options.profiler is None and name != "op_ns":
-            print("operators_" + name.split("_")[0], count_operators(step), flush=True)
+        print("tiny_operators", count_operators(step))
+        return
+    turns = {"operators": observers, "hooks": hooks, "profiler": lambda: profiler(False),
+             "stacks": lambda: profiler(True)}
+    for name, (make, steps, blocks) in LOOPS[way].items():
+        step = make()
+        for _ in range(10):
+            step()
+        longer, plain = compare(step, turns[way](), steps, blocks)
+        print(f"{name}_ns {longer:.1f}\n{name}_plain_ns {plain:.1f}", flush=True)
+        print(f"{name}_operators {count_operators(step)}", flush=True)
 
 
 main()
