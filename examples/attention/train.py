@@ -17,7 +17,7 @@ import time
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
 
 from dataset import BatchesInMemory, RandomTokens
 from model import Block
@@ -36,6 +36,10 @@ def parse_arguments():
     parser.add_argument("--workers", type=int, default=0, help="DataLoader processes (default: 0)")
     parser.add_argument("--mp-context", choices=("fork", "spawn"), default="fork",
                         help="how the workers are started (default: fork)")
+    parser.add_argument("--restart-workers", action="store_true",
+                        help="start them anew for each epoch, as DataLoader does by itself")
+    parser.add_argument("--passes", type=int, default=1, metavar="N",
+                        help="over the data in an epoch (default: 1)")
     parser.add_argument("--data", choices=("drawn", "memory"), default="drawn",
                         help="drawn when asked for, or once, before the training (default: drawn)")
     parser.add_argument("--log", choices=("items", "summary"),
@@ -76,9 +80,11 @@ def make_loader(args, distributed):
     data, batch = RandomTokens(args.tokens, args.values, args.samples), args.batch
     if args.data == "memory":
         data, batch = BatchesInMemory(data, batch), None  # an item is a batch
-    sampler = DistributedSampler(data, shuffle=True) if distributed else None
-    return DataLoader(data, batch_size=batch, shuffle=sampler is None, sampler=sampler,
-                      num_workers=args.workers, persistent_workers=args.workers > 0,
+    sampler = (DistributedSampler(data, shuffle=True) if distributed
+               else RandomSampler(data, num_samples=args.passes * len(data)))
+    persistent = args.workers > 0 and not args.restart_workers
+    return DataLoader(data, batch_size=batch, sampler=sampler,
+                      num_workers=args.workers, persistent_workers=persistent,
                       multiprocessing_context=args.mp_context if args.workers else None)
 
 

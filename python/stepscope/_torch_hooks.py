@@ -362,7 +362,8 @@ def _hook_backward(inner):
 
 # --- data loading ---------------------------------------------------------------------------------
 
-_NEXT, _FETCH, _COLLATE = map(_name, ("next", "fetch", "collate"))
+_NEXT, _FETCH, _COLLATE, _ITERATE, _START, _STOP = map(
+    _name, ("next", "fetch", "collate", "iterate", "start workers", "stop workers"))
 _READY = _counter("dataloader ready batches", "")
 
 
@@ -422,18 +423,49 @@ def _tell_loader(loader):
             _fact("dataloader." + key, value)
 
 
+def _starts_workers(loader):
+    """Persistent ones are there from the first epoch on."""
+    return getattr(loader, "num_workers", 0) > 0 and not (
+        getattr(loader, "persistent_workers", False)
+        and getattr(loader, "_iterator", None) is not None)
+
+
 def _hook_iter(inner):
     @functools.wraps(inner)
     def __iter__(self):
         _begin()
         _tell_loader(self)
         before = _enter(_DATA)
+        pushed = _push(_LOADING, _START if _starts_workers(self) else _ITERATE,
+                       getattr(self, "num_workers", 0))
         try:
             return inner(self)
         finally:
+            if pushed:
+                _pop(_LOADING)
             _leave(before)
     __iter__._stepscope = True
     return __iter__
+
+
+def _hook_shutdown(inner):
+    """It is the end of an epoch, or of an iterator that nobody holds any more."""
+    is_finalizing = sys.is_finalizing
+
+    @functools.wraps(inner)
+    def wrapper(self, *args, **kwargs):
+        if is_finalizing() or getattr(self, "_shutdown", True):
+            return inner(self, *args, **kwargs)
+        before = _enter(_DATA)
+        pushed = _push(_LOADING, _STOP)
+        try:
+            return inner(self, *args, **kwargs)
+        finally:
+            if pushed:
+                _pop(_LOADING)
+            _leave(before)
+    wrapper._stepscope = True
+    return wrapper
 
 
 class _Collate:
@@ -508,6 +540,7 @@ def _hook_loaders():
     _replace(loader._BaseDataLoaderIter, "__next__", _hook_next)
     loader._BaseDataLoaderIter.next = loader._BaseDataLoaderIter.__next__
     _replace(loader.DataLoader, "__iter__", _hook_iter)
+    _replace(loader._MultiProcessingDataLoaderIter, "_shutdown_workers", _hook_shutdown)
     tools = loader._utils
     _replace(tools.fetch._BaseDatasetFetcher, "__init__", _hook_fetcher_init)
     for fetcher, is_iterable in ((tools.fetch._MapDatasetFetcher, False),

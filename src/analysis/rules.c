@@ -6,7 +6,7 @@
 
 #include "analysis/uncertainty.h"
 
-enum { FEWEST_STEPS = 5, WORKER_BATCH_NS = 500000 };
+enum { FEWEST_STEPS = 5, FEWEST_EPOCHS = 2, WORKER_BATCH_NS = 500000 };
 
 static void add(struct ss_advice *advice, const char *what, enum ss_evidence_unit unit,
                 double value)
@@ -22,6 +22,7 @@ static void set_spread_cost(const struct ss_training_facts *facts, struct ss_adv
 {
     advice->cost_ns = advice->recoverable_ns = cost_ns;
     advice->of_ns = facts->spread_ns;
+    advice->is_spread = true;
 }
 
 static void set_cost(struct ss_advice *advice, uint64_t cost_ns, uint64_t recoverable_ns)
@@ -98,15 +99,27 @@ static bool workers_are_late(const struct ss_training_facts *facts)
     return facts->workers > 0 && facts->worker_batches > 0 && facts->worker_busy >= least_busy;
 }
 
-/* Room for one more at least, besides the trainers and the workers that there are. */
-static bool has_idle_cores(const struct ss_training_facts *facts)
+/* A disk, a network or a lock, while they fetch: then more of them need no core. */
+static bool workers_wait(const struct ss_training_facts *facts)
 {
-    if (facts->cores == 0) {
+    const struct ss_training_samples *samples = &facts->samples;
+    return samples->of_workers >= SS_MIN_CLAIM_SAMPLES &&
+           (double)samples->computing_workers <
+               0.5 * fmin(facts->worker_busy, 1) * (double)samples->of_workers;
+}
+
+/* Room for one more at least; where the cores' use is not recorded, each process is taken to have
+ * one. */
+static bool has_room(const struct ss_training_facts *facts)
+{
+    uint64_t running = (uint64_t)(facts->workers + 1) * facts->steps->processes;
+    if (facts->cores == 0 || workers_wait(facts)) {
         return true;
     }
-    bool busy = facts->cpu_busy >= 0.9;
-    uint64_t running = (uint64_t)(facts->workers + 1) * facts->steps->processes;
-    return !busy && running < facts->cores + (facts->cpu_busy >= 0 && facts->cpu_busy < 0.75);
+    if (facts->cpu_busy < 0) {
+        return running < facts->cores;
+    }
+    return facts->cpu_busy < 0.9 && (1 - facts->cpu_busy) * (double)facts->cores >= 0.5;
 }
 
 static void add_workers(const struct ss_training_facts *facts, struct ss_advice *advice)
@@ -125,20 +138,57 @@ static void add_workers(const struct ss_training_facts *facts, struct ss_advice 
     set_line(advice, &facts->samples.workers, "the workers' time");
 }
 
+/* Without what the beginnings of epochs cost: more workers do not mend that. */
+static uint64_t late_data_ns(const struct ss_training_facts *facts)
+{
+    uint64_t data_ns = ss_training_phase_ns(facts, "data"), begins = facts->epochs.usual_wait_ns;
+    return facts->epochs.starts < FEWEST_EPOCHS ? data_ns : data_ns > begins ? data_ns - begins : 0;
+}
+
 static bool few_workers(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t data_ns = late_data_ns(facts);
     set_cost(advice, data_ns, data_ns);
     add_workers(facts, advice);
-    return workers_are_late(facts) && has_idle_cores(facts);
+    return workers_are_late(facts) && has_room(facts);
 }
 
 static bool slow_workers(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t data_ns = late_data_ns(facts);
     set_cost(advice, data_ns, data_ns);
     add_workers(facts, advice);
-    return workers_are_late(facts) && !has_idle_cores(facts);
+    return workers_are_late(facts) && !has_room(facts);
+}
+
+static bool worker_restarts(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_epochs *epochs = &facts->epochs;
+    set_spread_cost(facts, advice, epochs->restart_ns);
+    add(advice, "restarts", SS_EVIDENCE_COUNT, (double)epochs->restarts);
+    add(advice, "each", SS_EVIDENCE_NS, (double)epochs->each_restart_ns);
+    add(advice, "steps to an epoch", SS_EVIDENCE_COUNT, (double)epochs->steps);
+    if (facts->workers > 0) {
+        add(advice, "workers", SS_EVIDENCE_COUNT, (double)facts->workers);
+    }
+    return epochs->restarts >= FEWEST_EPOCHS;
+}
+
+static bool epoch_starts(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_epochs *epochs = &facts->epochs;
+    set_spread_cost(facts, advice, epochs->wait_ns);
+    add(advice, "epochs begun", SS_EVIDENCE_COUNT, (double)epochs->starts);
+    add(advice, "waited at each", SS_EVIDENCE_NS, (double)epochs->each_wait_ns);
+    add(advice, "steps to an epoch", SS_EVIDENCE_COUNT, (double)epochs->steps);
+    add(advice, "a batch in a worker", SS_EVIDENCE_NS, (double)facts->worker_batch_ns);
+    if (facts->workers > 0) {
+        add(advice, "workers", SS_EVIDENCE_COUNT, (double)facts->workers);
+    }
+    if (facts->cores > 0) {
+        add(advice, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
+    }
+    return epochs->starts >= FEWEST_EPOCHS;
 }
 
 static bool slow_collate(const struct ss_training_facts *facts, struct ss_advice *advice)
@@ -185,13 +235,14 @@ static bool host_sync(const struct ss_training_facts *facts, struct ss_advice *a
     uint64_t ns = facts->reads_ns;
     if (facts->uses_cuda && samples->reads.all >= SS_MIN_CLAIM_SAMPLES) {
         uint64_t sampled_ns =
-            share_of(facts->step_ns, (double)samples->reads.all / (double)samples->all);
+            share_of(facts->spread_ns, (double)samples->reads.all / (double)samples->all);
         ns = sampled_ns > ns ? sampled_ns : ns;
     }
     if (!knows_compute(facts)) {
         advice->headline = "waits for kernels, unknown ones, to read values of tensors";
     }
-    set_cost(advice, ns, ns);
+    set_spread_cost(facts, advice, ns);
+    advice->is_spread = false;
     set_line(advice, &facts->samples.reads, "the samples in such lines");
     add(advice, "reads a step", SS_EVIDENCE_COUNT, facts->reads);
     return facts->reads >= 1 || facts->uses_cuda;
@@ -304,14 +355,44 @@ static bool checkpoint_stalls(const struct ss_training_facts *facts, struct ss_a
     return facts->saves > 1;
 }
 
+/* Samples are of slow steps too. */
+static uint64_t logs_time_ns(const struct ss_training_facts *facts)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    double all = samples->all > 0 ? (double)samples->all : 1;
+    return share_of(facts->spread_ns, (double)samples->logs.all / all);
+}
+
+/* Other rules know more of what makes at least half of it. */
+static bool periodic_stalls(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_period *period = &facts->period;
+    uint64_t known_ns = facts->reads_ns + facts->collections_ns + logs_time_ns(facts);
+    if (period->phase == NULL || 2 * known_ns >= period->more_ns) {
+        return false;
+    }
+    struct ss_strview phase = ss_step_phase_text(facts->model, period->phase);
+    if (ss_strview_equal(phase, ss_strview_of("evaluation"))) {
+        advice->headline = "goes into evaluation between steps";
+    } else if (ss_strview_equal(phase, ss_strview_of("data"))) {
+        advice->headline = "waits for data that comes late again and again";
+    }
+    set_spread_cost(facts, advice, period->more_ns);
+    set_line(advice, &period->phase->line, "that phase");
+    add(advice, "a slow step every", SS_EVIDENCE_COUNT, (double)period->every);
+    add(advice, "slow steps", SS_EVIDENCE_COUNT, (double)period->slow);
+    add(advice, "each longer by", SS_EVIDENCE_NS, (double)period->each_ns);
+    return true;
+}
+
 static bool logging(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
     const struct ss_training_samples *samples = &facts->samples;
     if (samples->logs.all < SS_MIN_CLAIM_SAMPLES) {
         return false;
     }
-    uint64_t logs_ns = share_of(facts->step_ns, (double)samples->logs.all / (double)samples->all);
-    set_cost(advice, logs_ns, logs_ns);
+    set_spread_cost(facts, advice, logs_time_ns(facts));
+    advice->is_spread = false;
     set_line(advice, &samples->logs, "that time");
     add(advice, "samples", SS_EVIDENCE_COUNT, (double)samples->logs.all);
     return true;

@@ -21,7 +21,8 @@ struct ss_evidence {
 
 struct ss_rule {
     const char *id;
-    const char *headline; /* goes on after "N % of each step"; whole where it costs no time */
+    const char *headline; /* goes on after "N % of each step", or of the training's time; whole
+                             where it costs no time */
     const char *needs;    /* what must be recorded */
     const char *fires;    /* when, in words */
     double least_percent; /* of a step: costs less, says nothing */
@@ -36,6 +37,7 @@ struct ss_advice {
     uint64_t recoverable_ns; /* per step, of it: an upper bound; 0: none by the program */
     uint64_t of_ns;          /* the step that it is a part of: the mean usual one, or else */
     double percent;          /* the cost of of_ns */
+    bool is_spread;          /* it is not in every step: the step is a mean with the slow ones */
     const struct ss_phase_line *line; /* behind it, in the facts or steps; NULL: none to name */
     const char *line_of;              /* what the samples of the line are of */
     struct ss_evidence evidence[SS_ADVICE_MAX_EVIDENCE];

@@ -438,22 +438,26 @@ static void take_operator(struct looking *looking, struct operators *of,
         strcmp(ss_model_text(model, model->names.data[name].category), "operator") != 0) {
         return; /* within another one, or none */
     }
-    const struct span *span = usual_at(looking, of->process, range->begin_ns);
-    if (span != NULL) {
-        uint64_t end_ns = range->end_ns < span->end_ns ? range->end_ns : span->end_ns;
-        uint64_t ns = end_ns - range->begin_ns;
+    const struct span *span = span_at(looking, of->process, range->begin_ns);
+    uint64_t end_ns = span != NULL && range->end_ns > span->end_ns ? span->end_ns : range->end_ns;
+    uint64_t ns = end_ns - range->begin_ns;
+    if (span != NULL && (span->kind == SS_STEP_USUAL || span->kind == SS_STEP_OUTLIER)) {
         struct span *counted = &looking->spans[span - looking->spans];
-        facts->operator_steps += !counted->has_operators;
+        facts->operator_steps += span->kind == SS_STEP_USUAL && !counted->has_operators;
+        facts->read_steps += !counted->has_operators;
         counted->has_operators = true;
+        if (looking->reads_value[name]) {
+            take_read(facts, of, range->begin_ns, end_ns);
+        }
+    }
+    if (span != NULL && span->kind == SS_STEP_USUAL) {
         facts->operators++;
         facts->operators_ns += ns;
-        counted->long_operators_ns += ns >= SS_TINY_OPERATOR_NS ? ns : 0;
+        looking->spans[span - looking->spans].long_operators_ns +=
+            ns >= SS_TINY_OPERATOR_NS ? ns : 0;
         ss_vec_push(&looking->operator_ns, ns);
         if (is_before_forward(looking, span, range->begin_ns)) {
             looking->before_forward_operators_ns += ns;
-        }
-        if (looking->reads_value[name]) {
-            take_read(facts, of, range->begin_ns, end_ns);
         }
     }
     if (looking->reads_value[name]) {
@@ -622,7 +626,7 @@ static uint64_t median_of_long_operators(struct looking *looking)
     size_t count = 0;
     ss_vec_clear(&looking->operator_ns);
     for (size_t i = 0; i < looking->span_count; i++) {
-        if (looking->spans[i].has_operators) {
+        if (looking->spans[i].has_operators && looking->spans[i].kind == SS_STEP_USUAL) {
             ss_vec_push(&looking->operator_ns, looking->spans[i].long_operators_ns);
             count++;
         }
@@ -648,8 +652,8 @@ static void level(struct looking *looking, const struct fetches *workers)
     facts->operators = per(facts->operators, steps);
     facts->operators_ns = per(facts->operators_ns, steps);
     facts->long_operators_ns = median_of_long_operators(looking);
-    facts->reads /= steps > 0 ? (double)steps : 1;
-    facts->reads_ns = per(facts->reads_ns, steps);
+    facts->reads /= facts->read_steps > 0 ? (double)facts->read_steps : 1;
+    facts->reads_ns = per(facts->reads_ns, facts->read_steps);
     facts->before_forward_ns = per(facts->before_forward_ns, usual);
     uint64_t accounted_ns = per(looking->before_forward_operators_ns, steps) +
                             per(looking->before_forward_collections_ns, usual);
@@ -770,6 +774,8 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     find_reading_names(&looking);
     take_ranges(&looking, selection, &workers);
     level(&looking, &workers);
+    ss_training_epochs_find(facts, selection);
+    ss_training_period_find(facts);
     ss_training_memory_find(facts, selection);
     ss_training_samples_find(facts, selection, source);
     ss_free(looking.reads_value);

@@ -27,7 +27,9 @@ struct ss_training_samples {
     struct ss_phase_line prepares; /* in no phase, in code that is neither torch's nor logs */
     struct ss_phase_line collates; /* what a fetch does besides taking samples */
     struct ss_phase_line reads;    /* lines that read values of tensors, by their source */
-    struct ss_phase_line workers;  /* of DataLoader workers' main threads */
+    struct ss_phase_line workers;  /* of DataLoader workers' main threads, unless they sleep */
+    uint64_t of_workers;           /* sleeping ones too */
+    uint64_t computing_workers;    /* on a core, or ready to be */
 };
 
 /* A counter of memory over the steps of the first trainer that has it. */
@@ -39,6 +41,25 @@ struct ss_training_memory {
     bool grows;            /* steadily, and by more than noise */
 };
 enum { SS_TRAINING_MEMORIES = 4, SS_TINY_OPERATOR_NS = 30000 };
+
+/* Of loaders with workers: what the beginnings of epochs cost, but the first one. Per step: of all
+ * but warm-up. */
+struct ss_training_epochs {
+    uint64_t starts, restarts; /* iterators that were made; with workers of their own */
+    uint64_t steps;            /* to each */
+    uint64_t restart_ns;       /* per step: ending and starting workers until they fetch */
+    uint64_t wait_ns;          /* per step: for the first batches, more than for others */
+    uint64_t usual_wait_ns;    /* the same within usual steps, per usual step */
+    uint64_t each_restart_ns, each_wait_ns;
+};
+
+/* A phase that takes longer in every so many steps. */
+struct ss_training_period {
+    const struct ss_step_phase *phase; /* NULL: there is none */
+    uint64_t every, slow;              /* steps */
+    uint64_t more_ns;                  /* per step of all but warm-up */
+    uint64_t each_ns;                  /* per slow step */
+};
 
 struct ss_training_facts {
     const struct ss_step_summary *steps;
@@ -68,7 +89,9 @@ struct ss_training_facts {
     uint64_t operator_steps, operators, operators_ns;
     uint64_t long_operators_ns; /* median of the steps: of those with SS_TINY_OPERATOR_NS or more */
     uint64_t operator_p50_ns;
-    double reads;      /* values of tensors read by Python */
+    /* The same of all steps but warm-up: values that Python reads of tensors. */
+    uint64_t read_steps;
+    double reads;
     uint64_t reads_ns; /* with the Python between those in a row */
 
     uint64_t before_forward_ns; /* in no phase, operator and collection, until the first forward */
@@ -80,6 +103,9 @@ struct ss_training_facts {
     uint64_t collections_ns;  /* per such step */
     uint64_t saves;           /* until the last step ended */
     uint64_t saves_ns;        /* per step, slow ones too */
+
+    struct ss_training_epochs epochs;
+    struct ss_training_period period;
 
     struct ss_training_memory memory[SS_TRAINING_MEMORIES]; /* resident, CUDA's */
     struct ss_training_samples samples;
@@ -101,6 +127,10 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
                               const struct ss_source_lines *source);
 /* Fills facts->memory. Belongs to ss_training_facts_init. */
 void ss_training_memory_find(struct ss_training_facts *facts, const struct ss_selection *selection);
+/* Fills facts->epochs. Belongs to ss_training_facts_init. */
+void ss_training_epochs_find(struct ss_training_facts *facts, const struct ss_selection *selection);
+/* Fills facts->period. Belongs to ss_training_facts_init. */
+void ss_training_period_find(struct ss_training_facts *facts);
 /* Whether the process has steps. */
 bool ss_training_has_steps(const struct ss_training_facts *facts, uint32_t process);
 /* The process itself, or the one above it that has steps; 0: none. */

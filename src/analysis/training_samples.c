@@ -170,7 +170,22 @@ static bool is_of_worker(const struct ss_training_facts *facts,
     uint32_t process = facts->model->threads.data[total->thread].process;
     uint32_t trainer = ss_training_trainer(facts, process);
     return trainer != 0 && trainer != process && selection->processes[trainer] &&
-           facts->workers > 0 && total->state != SS_STATE_SLEEPING;
+           facts->workers > 0;
+}
+
+static void take_worker(const struct ss_model *model, struct ss_training_samples *found,
+                        struct ss_spots *spots, const struct ss_model_total *total)
+{
+    bool computes = total->state == SS_STATE_ON_CPU || total->state == SS_STATE_RUNNABLE;
+    found->of_workers += total->samples;
+    found->computing_workers += computes ? total->samples : 0;
+    if (total->state == SS_STATE_SLEEPING) {
+        return;
+    }
+    ss_spots_add(spots, model, WORKERS, total, &found->workers);
+    if (collates(model, total->stack)) {
+        ss_spots_add(spots, model, COLLATES, total, &found->collates);
+    }
 }
 
 void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_selection *selection,
@@ -193,10 +208,7 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
                 take_trainer(&samples, found, &spots, total);
             }
         } else if (is_of_worker(facts, selection, total)) {
-            ss_spots_add(&spots, model, WORKERS, total, &found->workers);
-            if (collates(model, total->stack)) {
-                ss_spots_add(&spots, model, COLLATES, total, &found->collates);
-            }
+            take_worker(model, found, &spots, total);
         }
     }
     ss_spots_find(&spots, LOGS, &found->logs);

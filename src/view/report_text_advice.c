@@ -41,7 +41,8 @@ static void append_headline(const struct ss_advice *advice, struct ss_strbuf *ou
         ss_strbuf_append_text(out, advice->headline);
         return;
     }
-    ss_strbuf_append_format(out, "%.*f %% of each step %s", advice->percent < 10, advice->percent,
+    ss_strbuf_append_format(out, "%.*f %% of %s %s", advice->percent < 10, advice->percent,
+                            advice->is_spread ? "the training's time" : "each step",
                             advice->headline);
     if (advice->recoverable_ns == 0) {
         return;

@@ -237,6 +237,24 @@ static void append_counted(const struct ss_step_summary *training, const struct 
     }
     ss_strbuf_append_text(out, ", p95 ");
     ss_text_append_duration(out, training->p95_ns);
+    if (training->mean_ns > training->p50_ns + training->p50_ns / 10) {
+        ss_strbuf_append_text(out, ", mean ");
+        ss_text_append_duration(out, training->mean_ns);
+    }
+}
+
+/* Of the time of all steps that were seen whole. */
+static double percent_not_counted(const struct ss_step_summary *training)
+{
+    double all_ns = 0, left_out_ns = 0;
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        bool is_whole = step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
+        double ns = is_whole ? (double)duration_of(step) : 0;
+        all_ns += ns;
+        left_out_ns += step->kind != SS_STEP_USUAL ? ns : 0;
+    }
+    return all_ns > 0 ? 100 * left_out_ns / all_ns : 0;
 }
 
 static void append_not_counted(const struct ss_step_summary *training, const struct ss_model *model,
@@ -253,6 +271,10 @@ static void append_not_counted(const struct ss_step_summary *training, const str
         ss_strbuf_append_text(out, first ? "not counted: " : ", ");
         ss_text_append_count(out, training->outside);
         ss_strbuf_append_text(out, " outside the schedule's windows");
+        first = false;
+    }
+    if (!first && training->warm_up + training->outliers > 0 && training->usual > 0) {
+        ss_strbuf_append_format(out, "; %.0f %% of all time", percent_not_counted(training));
     }
 }
 

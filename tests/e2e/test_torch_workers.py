@@ -23,6 +23,15 @@ def load(stepscope, tmp_path, *arguments):
     return json.loads(done.stdout.splitlines()[-1]), tables["worker"], tables["loader"][0], trace
 
 
+def iterators(stepscope, trace):
+    """How often one was made, and workers were started and ended for it."""
+    done = stepscope("report", "--format", "json", "--by", "range", "--num-rows", "all", trace)
+    rows = json.loads(done.stdout)["tables"][0]["rows"]
+    return tuple(sum(row["count"] for row in rows
+                     if (row["domain"], row["name"]) == ("torch.data", name))
+                 for name in ("iterate", "start workers", "stop workers"))
+
+
 def test_a_process_that_loads_itself(stepscope, tmp_path):
     said, (row,), loader, trace = load(stepscope, tmp_path, "--sleep", "0.01")
     median = sorted(said["waited"])[len(said["waited"]) // 2]
@@ -33,6 +42,7 @@ def test_a_process_that_loads_itself(stepscope, tmp_path):
     assert 0 < row["collate_mean_ns"] < row["batch_mean_ns"]
     assert loader["workers"] == 0 and loader["ready_mean"] is None
     assert (loader["batch_size"], loader["asked"]) == (4, 13)
+    assert iterators(stepscope, trace) == (1, 0, 0)
     assert loader["wait_percent"] > 50
     done = stepscope("report", "--by", "worker", trace)
     assert "Who loads the data" in done.stdout and "itself" in done.stdout
@@ -42,8 +52,9 @@ def test_a_process_that_loads_itself(stepscope, tmp_path):
 
 
 def test_four_workers_through_two_epochs(stepscope, tmp_path):
-    said, rows, loader, _ = load(stepscope, tmp_path, "--workers", "4", "--epochs", "2",
-                                 "--compute", "0.03")
+    said, rows, loader, trace = load(stepscope, tmp_path, "--workers", "4", "--epochs", "2",
+                                     "--compute", "0.03")
+    assert iterators(stepscope, trace)[:2] == (1, 1)  # they stay
     assert said["updates"] == 24
     assert sorted(row["worker"] for row in rows) == [0, 1, 2, 3]
     assert [(row["batches"], row["samples"]) for row in rows] == [(6, 24)] * 4
@@ -54,7 +65,9 @@ def test_four_workers_through_two_epochs(stepscope, tmp_path):
 
 def test_one_worker_of_a_stream(stepscope, tmp_path):
     """The end of the data is no batch."""
-    said, (row,), loader, _ = load(stepscope, tmp_path, "--workers", "1", "--iterable", "--pin")
+    said, (row,), loader, trace = load(stepscope, tmp_path, "--workers", "1", "--iterable",
+                                       "--pin")
+    assert iterators(stepscope, trace) == (0, 1, 1)
     assert said["updates"] == 12
     assert (row["worker"], row["batches"], row["samples"]) == (0, 12, 48)
     assert loader["pin_memory"] == 1

@@ -13,7 +13,11 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Fault: the rules of which one is named first. What has two has two faults, by its nature.
 RULES = {"no_workers": {"no-workers"},
-         "few_workers": {"few-workers", "slow-workers"},  # a machine of two cores has none left
+         "few_workers": {"few-workers"},
+         "slow_workers": {"slow-workers"},
+         "worker_restarts": {"worker-restarts", "epoch-starts"},
+         "epoch_starts": {"epoch-starts"},
+         "periodic_stalls": {"periodic-stalls"},
          "slow_collate": {"slow-collate", "no-workers"},
          "host_sync": {"host-sync"},
          "tiny_batches": {"tiny-batches"},
@@ -27,10 +31,21 @@ RULES = {"no_workers": {"no-workers"},
          "warm_up": {"warm-up"}}
 if not hasattr(torch, "compile"):
     del RULES["recompilation"]
+if (os.cpu_count() or 1) > 8:
+    del RULES["slow_workers"]  # it would start as many processes
+# Those that the same program has without its fault.
+FIXED = [name for name in RULES if "is_fixed" in (FAULTS / f"{name}.py").read_text()]
 # With less than this of a core, what the rules see is the machine, not the program. What wants all
 # cores must have most of them; what is made of microseconds must not be interrupted all the time.
 LEAST_CORES = {"oversubscription": 0.8 * (os.cpu_count() or 1), "tiny_batches": 0.75}
 LEAST_CORE = 0.6
+# What waits for its workers has no core meanwhile.
+LEAST_CORES.update({name + fixed: 0 for fixed in ("", " fixed") for name in (
+    "few_workers", "slow_workers", "worker_restarts", "epoch_starts")})
+
+
+def rule_of(name):
+    return name.replace("_", "-")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +57,8 @@ def recordings(stepscope, tmp_path_factory):
     def of(name, attempt):
         key = (name, attempt) if attempt else None
         if key not in known:
-            names = [name] if attempt else ["clean", *RULES]
+            fixed = [name + " fixed" for name in FIXED]
+            names = [name] if attempt else ["clean", *RULES, *fixed]
             trace = tmp_path_factory.mktemp("verdict") / "faults.pftrace"
             done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, FAULTS,
                              *names)
@@ -80,6 +96,8 @@ def test_the_fault_is_named(stepscope, recordings, name):
         assert rules and rules[0] in RULES[name], rules
         if name == "slow_collate":
             assert set(rules) >= RULES[name]
+        if name in FIXED:
+            assert rule_of(name) in rules
         for one in training["advice"]:
             assert one["fix"] and one["headline"] and one["evidence"]
             assert 0 <= one["recoverable_ns"] <= one["cost_ns"]
@@ -96,6 +114,14 @@ def test_the_line_behind_it_is_named(stepscope, recordings, name, function):
         assert line["function"].endswith(function)
         assert line["percent"] > 50
     check(stepscope, recordings, name, right)
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_the_fault_is_no_longer_named_when_it_is_fixed(stepscope, recordings, name):
+    def right(training):
+        rules = {one["rule"] for one in training["advice"]}
+        assert rule_of(name) not in rules, training["advice"]
+    check(stepscope, recordings, name + " fixed", right)
 
 
 def test_a_clean_program_has_no_fault(stepscope, recordings):

@@ -43,6 +43,13 @@ struct shape {
     double grow_bytes; /* per step, with some noise */
     bool jumps;        /* all of it at once */
     /* Samples of later steps. */
+    uint32_t epoch_each; /* steps; 0: there is one epoch */
+    bool restarts;       /* the workers are of one epoch each */
+    uint64_t restart_us, stop_us, first_wait_us;
+    uint32_t stall_each; /* steps; 0: never */
+    uint64_t stall_us;
+    const char *stall_phase;                    /* NULL: in none */
+    uint64_t workers_asleep, workers_computing; /* samples */
     uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collates;
 };
 
@@ -208,6 +215,20 @@ static struct ss_strview source_line(void *context, struct ss_strview path, uint
     return ss_strview_of(line == 30 ? "        print(loss)" : line == 31 ? "x.item()" : "y = f(x)");
 }
 
+static void put_workers(struct made *made, const struct shape *shape)
+{
+    struct ss_model_total total = {
+        .thread = made->worker_thread,
+        .stack = ss_model_stack_id(&made->model, 0, frame_id(made, "data.py", 50, SS_ORIGIN_USER)),
+        .state = SS_STATE_SLEEPING,
+        .samples = shape->workers_asleep,
+        .records = shape->workers_asleep};
+    ss_model_add_total(&made->model, &total);
+    total.state = SS_STATE_ON_CPU;
+    total.samples = total.records = shape->workers_computing;
+    ss_model_add_total(&made->model, &total);
+}
+
 static void put_samples(struct made *made, const struct shape *shape)
 {
     static const char torch[] = "/site-packages/torch/nn/modules/linear.py";
@@ -271,33 +292,62 @@ static void put_operators(struct made *made, const struct shape *shape, uint64_t
     }
 }
 
+/* The last one's end comes with its beginning. */
+static void put_epoch(struct made *made, const struct shape *shape, uint64_t *at_ns)
+{
+    if (shape->restarts) {
+        add_range(made, made->data, "next", "", *at_ns, shape->stop_us * US, 0);
+        add_range(made, made->data, "stop workers", "", *at_ns, shape->stop_us * US, 0);
+        *at_ns += shape->stop_us * US;
+    }
+    add_range(made, made->data, shape->restarts ? "start workers" : "iterate", "", *at_ns,
+              shape->restart_us * US, shape->workers);
+    *at_ns += shape->restart_us * US;
+}
+
 static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t number,
                          uint64_t begin_ns)
 {
     uint64_t at_ns = begin_ns + (number == 0 ? shape->first_us * US : 0);
-    uint64_t data_ns = at_ns;
-    put_phase(made, "data", &at_ns, shape->data_us);
+    uint64_t data_ns = at_ns, next_ns;
+    uint64_t data_us = shape->data_us;
+    bool begins = shape->epoch_each > 0 && number % shape->epoch_each == 0;
+    if (begins) {
+        put_epoch(made, shape, &at_ns);
+        data_us += shape->first_wait_us;
+    }
+    next_ns = at_ns;
+    at_ns += data_us * US;
+    add_range(made, made->phases, "data", "", data_ns, at_ns - data_ns, 0);
     at_ns += shape->prepare_us * US;
     uint64_t forward_ns = at_ns;
     put_phase(made, shape->gc_compiles ? "compile" : "forward", &at_ns, shape->forward_us);
     put_phase(made, "backward", &at_ns, shape->backward_us);
     put_phase(made, "optimizer", &at_ns, shape->optimizer_us);
     at_ns += shape->rest_us * US;
+    if (shape->stall_each > 0 && number % shape->stall_each == shape->stall_each - 1) {
+        if (shape->stall_phase != NULL) {
+            put_phase(made, shape->stall_phase, &at_ns, shape->stall_us);
+        } else {
+            at_ns += shape->stall_us * US;
+        }
+    }
     add_range(made, made->steps, "step", "", begin_ns, at_ns - begin_ns, number);
     if (shape->operators_each == 0 || number % shape->operators_each == 0) {
         put_operators(made, shape, forward_ns);
     }
     if (shape->workers >= 0) {
         bool is_empty = shape->empty_each > 0 && number % shape->empty_each == 0;
-        add_range(made, made->data, "next", "", data_ns, shape->data_us * US,
-                  is_empty ? 0 : shape->ready);
+        add_range(made, made->data, "next", "", next_ns, data_us * US, is_empty ? 0 : shape->ready);
     }
     if (shape->fetch_us > 0) {
         add_range(made, made->data, "fetch", "", data_ns, shape->fetch_us * US, 16);
         add_range(made, made->data, "collate", "", data_ns, shape->collate_us * US, 0);
     }
     if (shape->workers > 0) {
-        add_range(made, made->worker_data, "fetch", "", begin_ns, shape->worker_fetch_us * US, 16);
+        /* Anew, it begins when half of the wait is over. */
+        uint64_t fetch_ns = begins ? next_ns + shape->first_wait_us * US / 2 : begin_ns;
+        add_range(made, made->worker_data, "fetch", "", fetch_ns, shape->worker_fetch_us * US, 16);
         add_range(made, made->worker_data, "collate", "", begin_ns, shape->collate_us * US, 0);
     }
     if (shape->compile_each > 0 && number % shape->compile_each == 0) {
@@ -373,6 +423,7 @@ static void make_for(struct made *made, const struct shape *shape, const char *p
     qsort(made->model.values.data, made->model.values.count, sizeof *made->model.values.data,
           values_by_track);
     put_samples(made, shape);
+    put_workers(made, shape);
     add_fact(made, "torch.threads", shape->threads);
     add_fact(made, "torch.cuda", shape->cuda);
     if (shape->workers >= 0) {
@@ -506,6 +557,102 @@ static void test_workers(void **state)
     shape.empty_each = 4; /* both have one ready at a time, and of each second pair none */
     speaks(&shape, "slow-workers");
     shape.empty_each = 8;
+    speaks(&shape, "");
+}
+
+/* They fetch all the time, but a disk or a network has them wait. */
+static void test_waiting_workers(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.data_us = 100000;
+    shape.worker_fetch_us = 398000;
+    shape.ready = 0;
+    shape.cpu_busy = 790; /* no core is left */
+    shape.workers_asleep = 80;
+    shape.workers_computing = 20;
+    speaks(&shape, "few-workers");
+    shape.workers_computing = 200;
+    speaks(&shape, "slow-workers");
+}
+
+static void test_epochs(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean; /* 100 ms a step, two workers */
+    shape.epoch_each = 8;
+    shape.first_wait_us = 80000;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "epoch-starts");
+    assert_true(advice.is_spread);
+    assert_in_range(advice.recoverable_ns, 8100 * US, 8300 * US); /* 4 times in 39 steps */
+    assert_true(evidence(&advice, "epochs begun") > 3 && evidence(&advice, "epochs begun") < 5);
+    assert_true(evidence(&advice, "steps to an epoch") > 7 &&
+                evidence(&advice, "steps to an epoch") < 9);
+    assert_in_range(made.facts.epochs.each_wait_ns, 79000 * US, 80500 * US);
+    end(&made);
+    shape.restarts = true; /* 35 ms until they fetch, 20 of them within the first wait */
+    shape.restart_us = 10000;
+    shape.stop_us = 5000;
+    shape.first_wait_us = 40000;
+    make(&made, &shape);
+    assert_int_equal(made.verdict.advice.count, 1);
+    advice = made.verdict.advice.data[0];
+    assert_string_equal(advice.rule->id, "worker-restarts");
+    assert_in_range(made.facts.epochs.each_restart_ns, 34500 * US, 35500 * US);
+    assert_in_range(made.facts.epochs.each_wait_ns, 19000 * US, 20500 * US);
+    end(&made);
+    shape.restarts = false; /* those that stay */
+    shape.restart_us = 0;
+    shape.first_wait_us = 10000;
+    speaks(&shape, "");
+    shape.epoch_each = 24; /* once: no more than a program's last epoch costs */
+    shape.first_wait_us = 900000;
+    speaks(&shape, "");
+}
+
+/* Workers that are late all the time are late as an epoch begins as well. */
+static void test_epochs_of_late_workers(void **state)
+{
+    (void)state;
+    struct shape shape = clean;
+    shape.data_us = 100000;
+    shape.worker_fetch_us = 398000;
+    shape.ready = 0;
+    shape.epoch_each = 8;
+    shape.first_wait_us = 10000;
+    speaks(&shape, "few-workers");
+    shape.data_us = 1000;
+    shape.first_wait_us = 400000; /* all of it is waited for at their beginnings */
+    shape.epoch_each = 4;
+    speaks(&shape, "epoch-starts");
+}
+
+static void test_periodic_stalls(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.stall_each = 10;
+    shape.stall_us = 200000;
+    shape.stall_phase = "evaluation";
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "periodic-stalls");
+    assert_string_equal(advice.headline, "goes into evaluation between steps");
+    assert_in_range(advice.recoverable_ns, 19900 * US, 20100 * US);
+    assert_true(advice.percent > 16 && advice.percent < 17); /* 200 of 1,200 ms */
+    assert_true(evidence(&advice, "a slow step every") > 9);
+    end(&made);
+    shape.stall_phase = NULL;
+    speaks(&shape, "periodic-stalls");
+    shape.stall_each = 13; /* thrice: it may be chance */
+    speaks(&shape, "");
+    shape.stall_each = 10;
+    shape.stall_us = 40000; /* 4 % */
+    speaks(&shape, "");
+    shape.stall_us = 200000;
+    shape.stall_phase = "forward"; /* somebody else wants the core */
     speaks(&shape, "");
 }
 
@@ -729,6 +876,10 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean),
                                        cmocka_unit_test(test_no_workers),
                                        cmocka_unit_test(test_workers),
+                                       cmocka_unit_test(test_waiting_workers),
+                                       cmocka_unit_test(test_epochs),
+                                       cmocka_unit_test(test_epochs_of_late_workers),
+                                       cmocka_unit_test(test_periodic_stalls),
                                        cmocka_unit_test(test_slow_collate),
                                        cmocka_unit_test(test_host_sync),
                                        cmocka_unit_test(test_tiny_batches),

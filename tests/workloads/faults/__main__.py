@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs of this folder, each in a process of its own; torch is imported once. Tells their
-pids as JSON, and how much of their time they had a core.
+pids as JSON, and how much of their time they had a core. "NAME fixed" is the one without its fault.
 
     python tests/workloads/faults NAME…"""
 
@@ -21,7 +21,8 @@ for name in sys.argv[1:]:
     if pid == 0:
         status = 1
         try:
-            runpy.run_path(str(pathlib.Path(__file__).with_name(name + ".py")))
+            sys.argv[1:] = name.split()
+            runpy.run_path(str(pathlib.Path(__file__).with_name(sys.argv[1] + ".py")))
             status = 0
         except BaseException:
             traceback.print_exc()

@@ -3,6 +3,7 @@
 one fault to it, as long as the step is on this machine. $STEPS says how many steps."""
 
 import os
+import sys
 import time
 
 import torch
@@ -14,6 +15,11 @@ WIDTH, BATCH, LAYERS = 384, 256, 4
 torch.manual_seed(0)
 torch.set_num_threads(1)
 torch.optim.SGD([torch.zeros(1)], lr=1)  # it imports much, once
+
+
+def is_fixed():
+    """Whether this is the program without its fault."""
+    return sys.argv[-1] == "fixed"
 
 
 class Net(nn.Module):
