@@ -16,6 +16,8 @@ const char *const ss_loader_tracks[] = {"torch.data", "torch", "operators record
 
 struct fetch {
     uint32_t process;
+    bool is_cut;   /* it was longer than what is recorded of it */
+    bool is_asked; /* by who reads the report */
     uint64_t begin_ns, end_ns;
     uint64_t collate_ns;
     int64_t samples;
@@ -23,6 +25,7 @@ struct fetch {
 
 struct wait {
     uint32_t process;
+    bool is_asked;
     uint64_t begin_ns, end_ns;
     int64_t ready; /* -1: nobody loads ahead */
 };
@@ -50,9 +53,12 @@ static int64_t number_of(const struct ss_model *model, const struct ss_model_ran
 
 /* Ranges of a track lie outer before inner: what belongs to a fetch comes next. The outermost
  * fetch counts, and what it collates: a dataset may have a loader of its own. */
-static void take_range(struct loading *loading, const struct ss_model *model,
+static void take_range(struct loading *loading, const struct ss_selection *selection,
                        const struct ss_model_range *range, uint32_t *track)
 {
+    const struct ss_model *model = selection->model;
+    bool is_asked = ss_selection_has_track(selection, range->track);
+    bool is_cut = (range->flags & (SS_RANGE_BEGIN_UNSEEN | SS_RANGE_END_UNSEEN)) != 0;
     uint32_t process = model->tracks.data[range->track].process;
     struct fetch *last = *track == range->track && loading->fetches.count > 0
                              ? &loading->fetches.data[loading->fetches.count - 1]
@@ -60,15 +66,15 @@ static void take_range(struct loading *loading, const struct ss_model *model,
     bool is_within = last != NULL && range->begin_ns < last->end_ns;
     const char *name = name_of(model, range);
     if (strcmp(name, "next") == 0) {
-        ss_vec_push(&loading->waits, (struct wait){process, range->begin_ns, range->end_ns,
-                                                   number_of(model, range)});
+        ss_vec_push(&loading->waits, (struct wait){process, is_asked, range->begin_ns,
+                                                   range->end_ns, number_of(model, range)});
     } else if (strcmp(name, "collate") == 0 && is_within) {
         int64_t samples = number_of(model, range);
         last->collate_ns += range->end_ns - range->begin_ns;
         last->samples = samples > 0 ? samples : last->samples;
     } else if (strcmp(name, "fetch") == 0 && !is_within) {
-        ss_vec_push(&loading->fetches, (struct fetch){process, range->begin_ns, range->end_ns, 0,
-                                                      number_of(model, range)});
+        ss_vec_push(&loading->fetches, (struct fetch){process, is_cut, is_asked, range->begin_ns,
+                                                      range->end_ns, 0, number_of(model, range)});
         *track = range->track;
     }
 }
@@ -90,18 +96,19 @@ static int compare_waits(const void *left, const void *right)
     return by_process(a->process, a->begin_ns, b->process, b->begin_ns);
 }
 
-/* A fetch of nothing found the dataset at its end. */
+/* A fetch of nothing found the dataset at its end, unless there was more of it. */
 static void drop_empty(struct fetches *fetches)
 {
     size_t kept = 0;
     for (size_t i = 0; i < fetches->count; i++) {
-        if (fetches->data[i].samples > 0) {
+        if (fetches->data[i].samples > 0 || fetches->data[i].is_cut) {
             fetches->data[kept++] = fetches->data[i];
         }
     }
     fetches->count = kept;
 }
 
+/* Of all processes: who reads of one may need what the others did. */
 static void collect(struct loading *loading, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
@@ -112,9 +119,8 @@ static void collect(struct loading *loading, const struct ss_selection *selectio
         const struct ss_model_track *row = &model->tracks.data[range->track];
         if (row->kind == SS_TRACK_RANGES && row->process != 0 &&
             (range->flags & SS_RANGE_OUTSIDE) == 0 &&
-            strcmp(ss_model_text(model, row->name), "torch.data") == 0 &&
-            ss_selection_has_track(selection, range->track)) {
-            take_range(loading, model, range, &track);
+            strcmp(ss_model_text(model, row->name), "torch.data") == 0) {
+            take_range(loading, selection, range, &track);
         }
     }
     drop_empty(&loading->fetches);
@@ -161,31 +167,44 @@ struct span {
     uint64_t begin_ns, end_ns;
 };
 
-static void widen(struct span *span, uint64_t begin_ns, uint64_t end_ns)
+struct spans ss_vec_of(struct span);
+
+static void add_span(struct spans *spans, uint64_t begin_ns, uint64_t end_ns)
 {
-    span->begin_ns = begin_ns < span->begin_ns ? begin_ns : span->begin_ns;
-    span->end_ns = end_ns > span->end_ns ? end_ns : span->end_ns;
+    struct span *last = spans->count > 0 ? &spans->data[spans->count - 1] : NULL;
+    if (last == NULL || last->end_ns < begin_ns) {
+        ss_vec_push(spans, (struct span){begin_ns, end_ns});
+    } else if (last->end_ns < end_ns) {
+        last->end_ns = end_ns;
+    }
 }
 
-/* From the process's first step to its last; without steps, while it took batches. */
-static struct span span_of(const struct loading *loading, const struct ss_step_summary *training,
-                           uint32_t process)
+/* While the process's steps ran that are recorded; without steps, while it took batches; if it is
+ * not known at all, while these were fetched. */
+static void list_spans(struct spans *spans, const struct loading *loading,
+                       const struct ss_step_summary *training, uint32_t taker,
+                       const struct fetch *fetches, size_t count)
 {
-    struct span span = {UINT64_MAX, 0};
+    struct span taking = {UINT64_MAX, 0};
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (step->process == process) {
-            widen(&span, step->begin_ns, step->end_ns);
+        if (step->process == taker && step->kind != SS_STEP_OUTSIDE) {
+            add_span(spans, step->begin_ns, step->end_ns);
         }
     }
-    bool has_steps = span.end_ns != 0;
-    for (size_t i = 0; i < loading->waits.count && !has_steps; i++) {
+    for (size_t i = 0; i < loading->waits.count && spans->count == 0; i++) {
         const struct wait *wait = &loading->waits.data[i];
-        if (wait->process == process) {
-            widen(&span, wait->begin_ns, wait->end_ns);
+        if (wait->process == taker) {
+            taking.begin_ns = wait->begin_ns < taking.begin_ns ? wait->begin_ns : taking.begin_ns;
+            taking.end_ns = wait->end_ns > taking.end_ns ? wait->end_ns : taking.end_ns;
         }
     }
-    return span;
+    if (taking.end_ns != 0) {
+        ss_vec_push(spans, taking);
+    }
+    if (spans->count == 0) {
+        ss_vec_push(spans, (struct span){fetches[0].begin_ns, fetches[count - 1].end_ns});
+    }
 }
 
 static uint64_t overlap_ns(const struct span *span, uint64_t begin_ns, uint64_t end_ns)
@@ -195,20 +214,19 @@ static uint64_t overlap_ns(const struct span *span, uint64_t begin_ns, uint64_t 
     return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
-/* When it began to work, and when it was gone. */
-static void cut_to_life(const struct ss_model *model, uint32_t process, struct span *span)
+/* From when it began to work to when it was gone. */
+static struct span life_of(const struct ss_model *model, uint32_t process)
 {
     const struct ss_model_note *began = ss_told(model, process, "dataloader.worker");
-    if (began != NULL && began->time_ns > span->begin_ns) {
-        span->begin_ns = began->time_ns;
-    }
+    struct span life = {began != NULL ? began->time_ns : 0, UINT64_MAX};
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->process == process && note->time_ns < span->end_ns &&
+        if (note->process == process && note->time_ns < life.end_ns &&
             strcmp(ss_model_text(model, note->kind), "process-exit") == 0) {
-            span->end_ns = note->time_ns;
+            life.end_ns = note->time_ns;
         }
     }
+    return life;
 }
 
 /* --- those who fetch ------------------------------------------------------------------------- */
@@ -259,27 +277,32 @@ static void put_percentiles(uint64_t *values, size_t count, struct ss_cell cells
     cells[1] = ns_cell(ss_percentile_u64(values, count, 95));
 }
 
+/* Of whole batches alone. */
 static void fill_times(const struct fetch *fetches, size_t count, struct ss_cell *cells)
 {
-    uint64_t *scratch = ss_alloc(count * sizeof *scratch);
+    uint64_t *scratch = ss_alloc(2 * count * sizeof *scratch);
+    uint64_t *each = scratch + count;
     uint64_t total_ns = 0, collate_ns = 0, samples = 0;
+    size_t whole = 0;
     for (size_t i = 0; i < count; i++) {
-        scratch[i] = fetches[i].end_ns - fetches[i].begin_ns;
-        total_ns += scratch[i];
-        collate_ns += fetches[i].collate_ns;
-        samples += (uint64_t)fetches[i].samples;
+        if (!fetches[i].is_cut) {
+            scratch[whole] = fetches[i].end_ns - fetches[i].begin_ns;
+            each[whole] = scratch[whole] / (uint64_t)fetches[i].samples;
+            total_ns += scratch[whole++];
+            collate_ns += fetches[i].collate_ns;
+            samples += (uint64_t)fetches[i].samples;
+        }
     }
-    cells[SS_WORKER_BATCHES] = ss_cell_integer((int64_t)count);
+    cells[SS_WORKER_BATCHES] = ss_cell_integer((int64_t)whole);
     cells[SS_WORKER_SAMPLES] = ss_cell_integer((int64_t)samples);
-    cells[SS_WORKER_BATCH_MEAN] = ns_cell(total_ns / count);
-    put_percentiles(scratch, count, &cells[SS_WORKER_BATCH_P50]);
-    for (size_t i = 0; i < count; i++) {
-        scratch[i] = (fetches[i].end_ns - fetches[i].begin_ns) / (uint64_t)fetches[i].samples;
+    if (whole > 0) {
+        cells[SS_WORKER_BATCH_MEAN] = ns_cell(total_ns / whole);
+        put_percentiles(scratch, whole, &cells[SS_WORKER_BATCH_P50]);
+        cells[SS_WORKER_SAMPLE_MEAN] = ns_cell(total_ns / samples);
+        put_percentiles(each, whole, &cells[SS_WORKER_SAMPLE_P50]);
+        cells[SS_WORKER_COLLATE_MEAN] = ns_cell(collate_ns / whole);
+        cells[SS_WORKER_COLLATE_PERCENT] = percent_cell(collate_ns, total_ns);
     }
-    cells[SS_WORKER_SAMPLE_MEAN] = ns_cell(total_ns / samples);
-    put_percentiles(scratch, count, &cells[SS_WORKER_SAMPLE_P50]);
-    cells[SS_WORKER_COLLATE_MEAN] = ns_cell(collate_ns / count);
-    cells[SS_WORKER_COLLATE_PERCENT] = percent_cell(collate_ns, total_ns);
     ss_free(scratch);
 }
 
@@ -289,23 +312,62 @@ static void fill_busy(const struct ss_model *model, const struct loading *loadin
 {
     uint32_t process = fetches[0].process;
     const struct ss_model_note *number = ss_told(model, process, "dataloader.worker");
-    uint32_t taker = taker_of(loading, model, process);
-    struct span span = span_of(loading, training, taker);
-    if (taker == 0) { /* whoever takes them is not in the recording */
-        span = (struct span){fetches[0].begin_ns, fetches[count - 1].end_ns};
+    struct span life = life_of(model, process);
+    struct spans spans = {0};
+    uint64_t whole_ns = 0, busy_ns = 0;
+    list_spans(&spans, loading, training, taker_of(loading, model, process), fetches, count);
+    for (size_t i = 0, at = 0; i < spans.count; i++) {
+        struct span span = spans.data[i];
+        span.begin_ns = life.begin_ns > span.begin_ns ? life.begin_ns : span.begin_ns;
+        span.end_ns = life.end_ns < span.end_ns ? life.end_ns : span.end_ns;
+        whole_ns += span.end_ns > span.begin_ns ? span.end_ns - span.begin_ns : 0;
+        while (at < count && fetches[at].end_ns <= span.begin_ns) {
+            at++;
+        }
+        for (size_t k = at; k < count && fetches[k].begin_ns < span.end_ns; k++) {
+            busy_ns += overlap_ns(&span, fetches[k].begin_ns, fetches[k].end_ns);
+        }
     }
-    cut_to_life(model, process, &span);
-    uint64_t whole_ns = span.end_ns > span.begin_ns ? span.end_ns - span.begin_ns : 0;
-    uint64_t busy_ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        busy_ns += overlap_ns(&span, fetches[i].begin_ns, fetches[i].end_ns);
-    }
+    ss_vec_fini(&spans);
     cells[SS_WORKER_BUSY_PERCENT] = percent_cell(busy_ns, whole_ns);
     cells[SS_WORKER_BUSY] = ns_cell(busy_ns);
     if (number != NULL) {
         cells[SS_WORKER_NUMBER] = ss_cell_integer(number->value);
         cells[SS_WORKER_WAITING] = ns_cell(whole_ns > busy_ns ? whole_ns - busy_ns : 0);
     }
+}
+
+/* Who asked for a process means its workers too. */
+static bool is_asked(const struct loading *loading, const struct ss_model *model,
+                     const struct fetch *fetches, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fetches[i].is_asked) {
+            return true;
+        }
+    }
+    uint32_t taker = taker_of(loading, model, fetches[0].process);
+    for (size_t i = 0; i < loading->waits.count && taker != 0; i++) {
+        if (loading->waits.data[i].process == taker && loading->waits.data[i].is_asked) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ss_loader_takers(const struct ss_selection *selection, bool *processes)
+{
+    struct loading loading;
+    collect(&loading, selection);
+    for (size_t i = 0; i < loading.fetches.count; i++) {
+        const struct fetch *fetch = &loading.fetches.data[i];
+        bool is_next = i > 0 && fetch[-1].process == fetch->process && fetch[-1].is_asked;
+        if (fetch->is_asked && !is_next) {
+            processes[taker_of(&loading, selection->model, fetch->process)] = true;
+        }
+    }
+    processes[0] = false;
+    forget(&loading);
 }
 
 void ss_workers_table(const struct ss_selection *selection, const struct ss_step_summary *training,
@@ -322,6 +384,9 @@ void ss_workers_table(const struct ss_selection *selection, const struct ss_step
     for (size_t first = 0, end; first < loading.fetches.count; first = end) {
         for (end = first; end < loading.fetches.count && all[end].process == all[first].process;) {
             end++;
+        }
+        if (!is_asked(&loading, model, all + first, end - first)) {
+            continue;
         }
         if (max_rows != 0 && table->row_count >= max_rows) {
             table->hidden_rows++;
@@ -424,8 +489,8 @@ static double batch_ns(const struct loading *loading, const struct ss_model *mod
         counts =
             fetch->process == process ? counts : taker_of(loading, model, fetch->process) == taker;
         process = fetch->process;
-        batches += counts;
-        total_ns += counts ? (double)(fetch->end_ns - fetch->begin_ns) : 0;
+        batches += counts && !fetch->is_cut;
+        total_ns += counts && !fetch->is_cut ? (double)(fetch->end_ns - fetch->begin_ns) : 0;
     }
     return batches > 0 ? total_ns / (double)batches : 0;
 }
@@ -510,6 +575,13 @@ void ss_loaders_table(const struct ss_selection *selection, const struct ss_step
     for (size_t first = 0, end; first < loading.waits.count; first = end) {
         for (end = first; end < loading.waits.count && all[end].process == all[first].process;) {
             end++;
+        }
+        bool is_asked = false;
+        for (size_t i = first; i < end && !is_asked; i++) {
+            is_asked = all[i].is_asked;
+        }
+        if (!is_asked) {
+            continue;
         }
         fill_loader(selection->model, &loading, training, all + first, end - first,
                     ss_table_add_row(table));

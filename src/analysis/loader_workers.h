@@ -16,8 +16,13 @@
  */
 extern const char *const ss_loader_tracks[];
 
-/* Times of a batch are those of its fetch, with the collating in it; a sample's are the same over
- * the batch's samples. */
+/* Marks, by process, those who take the batches that the processes of the selection fetch: whose
+ * steps these tables need. */
+void ss_loader_takers(const struct ss_selection *selection, bool *processes);
+
+/* Batches are those of which all is recorded, also where a schedule's window begins or ends in one.
+ * Who is in the selection stands there with its workers. Times of a batch are those of its fetch,
+ * with the collating in it; a sample's are the same over the batch's samples. */
 enum ss_worker_column {
     SS_WORKER_PID,
     SS_WORKER_PROCESS, /* its name */

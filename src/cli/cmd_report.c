@@ -17,6 +17,7 @@
 #include "analysis/training_facts.h"
 #include "analysis/trust.h"
 #include "analysis/uncertainty.h"
+#include "base/alloc.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "cli/report_operators.h"
@@ -630,6 +631,24 @@ static void next_looks_fini(struct next_looks *looks)
     }
 }
 
+/* Steps of the processes that were asked for; for a table of workers, of whom they load for. */
+static void sum_up_steps(const struct request *request, const struct ss_selection *selection,
+                         struct ss_step_summary *training)
+{
+    struct ss_steps_options of_steps = steps_options(request);
+    struct ss_selection wider = *selection;
+    size_t count = selection->model->processes.count;
+    if (request->by == BY_WORKER) {
+        wider.processes = ss_alloc(count * sizeof *wider.processes);
+        memcpy(wider.processes, selection->processes, count * sizeof *wider.processes);
+        ss_loader_takers(selection, wider.processes);
+    }
+    ss_step_summary_init(training, &wider, &of_steps);
+    if (request->by == BY_WORKER) {
+        ss_free(wider.processes);
+    }
+}
+
 static enum ss_status make_report(const struct ss_arguments *arguments,
                                   const struct request *request,
                                   const struct ss_selection *selection, int *exit_status,
@@ -641,11 +660,10 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     ss_trust_init(&trust, selection);
     struct ss_table tables[MOST_TABLES] = {0};
     struct ss_source_text *source = ss_source_text_new();
-    struct ss_steps_options of_steps = steps_options(request);
     struct ss_step_summary training = {0};
     bool shows_training = is_of_training(request->by) && !request->operators.key_averages;
     if (is_of_training(request->by)) {
-        ss_step_summary_init(&training, selection, &of_steps);
+        sum_up_steps(request, selection, &training);
     }
     struct ss_training_facts facts = {0};
     struct ss_verdict verdict = {0};

@@ -55,6 +55,7 @@ struct ss_annotation_tracks {
     struct ss_vec_of(struct early_end) early;
     struct sequence steps, epochs, phases;
     uint32_t window; /* that the event at hand lies in; 0: none, or it does not matter */
+    uint32_t leader; /* whose it is; 0: this process's */
     uint64_t refused;
 };
 
@@ -68,7 +69,8 @@ static void keep_error(struct ss_annotation_tracks *tracks, enum ss_status statu
 
 static struct ss_aim aim_of(const struct ss_annotation_tracks *tracks)
 {
-    return (struct ss_aim){tracks->process_ref, tracks->window};
+    uint32_t owner = tracks->leader != 0 ? tracks->leader : tracks->process_ref;
+    return (struct ss_aim){owner, tracks->window};
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -305,7 +307,9 @@ static void write_range(struct ss_annotation_tracks *tracks, const struct ss_ann
                                   .kind = is_end                         ? SS_EVENT_END
                                           : event->kind == SS_ANNOT_MARK ? SS_EVENT_INSTANT
                                                                          : SS_EVENT_BEGIN,
-                                  .flags = is_end && event->unseen_end ? SS_EVENT_END_UNSEEN : 0,
+                                  .flags = is_end && event->unseen_end ? SS_EVENT_END_UNSEEN
+                                           : event->unseen_begin       ? SS_EVENT_BEGIN_UNSEEN
+                                                                       : 0,
                                   .payload = payload_of(tracks, event)};
     if (event->kind == SS_ANNOT_RANGE_BEGIN && event->id != 0) {
         told.flow = SS_FLOW_THROUGH;
@@ -566,6 +570,7 @@ static void on_event(void *context, const struct ss_annot_event *event)
 {
     struct ss_annotation_tracks *tracks = context;
     tracks->window = event->window;
+    tracks->leader = event->leader;
     switch (event->kind) {
     case SS_ANNOT_RANGE_BEGIN:
     case SS_ANNOT_RANGE_END:

@@ -37,6 +37,12 @@ enum { FILLS_FAST_PERCENT = 12, FILLS_SLOWLY_PERCENT = 2 };
 /* Somebody else's recorder that has been silent for so long is gone. */
 static const uint64_t silent_ns = UINT64_C(5000000000);
 
+struct told_edge {
+    struct ss_window_edge edge;
+    bool opens;
+};
+enum { MOST_TOLD_EDGES = 64 };
+
 struct ss_record_annotated {
     struct ss_record_annotations *owner;
     char path[PATH_BYTES];
@@ -45,12 +51,15 @@ struct ss_record_annotated {
     struct ss_ring_file *file;
     struct ss_annot *annot;
     struct ss_annotation_tracks *tracks;
-    struct ss_torch_files torch;     /* what torch.profiler saw */
-    struct ss_window_filter *filter; /* NULL: no schedule */
-    char sealed_path[PATH_BYTES];    /* where the process hears of its files */
-    uint32_t seen_window;            /* as the header had it last */
-    bool marks;                      /* steps */
-    bool wants_flush;                /* flush_number… */
+    struct ss_torch_files torch;              /* what torch.profiler saw */
+    struct ss_window_filter *filter;          /* NULL: no schedule */
+    struct ss_vec_of(struct told_edge) edges; /* the last of its windows, for who goes along */
+    uint64_t drained_ns;                      /* when its ring was drained last */
+    char sealed_path[PATH_BYTES];             /* where the process hears of its files */
+    uint32_t seen_window;                     /* as the header had it last */
+    bool marks;                               /* steps */
+    bool is_scheduled;                        /* by a schedule of the program's own */
+    bool wants_flush;                         /* flush_number… */
     uint32_t flush_number;
     int flush_drains; /* …and the drains since it was asked for */
     struct ss_recorded_process *process;
@@ -386,8 +395,11 @@ static void add_windows(const struct ss_record_annotated *row, struct ss_record_
     sum->most_steps = most_steps > sum->most_steps ? most_steps : sum->most_steps;
 }
 
+static struct ss_record_annotated *leader_of(const struct ss_record_annotated *row);
+
 static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_dead)
 {
+    const struct ss_record_annotated *leader = row->is_ended ? NULL : leader_of(row);
     if (row->is_ended) {
         return;
     }
@@ -399,6 +411,9 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
         ss_annot_stop(row->annot);
     }
     ss_torch_files_take(&row->torch, now_ns);
+    if (leader != NULL) { /* what ends before its edges are known lies in no window */
+        ss_annot_drain(leader->annot, now_ns);
+    }
     ss_annot_end(row->annot, now_ns, is_dead ? row->seen_ns : now_ns, is_dead);
     write_counts(row, now_ns);
     tell_trouble(row, now_ns);
@@ -422,6 +437,7 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
     ss_torch_files_fini(&row->torch);
     ss_annotation_tracks_free(row->tracks);
     ss_ring_file_close(row->file);
+    ss_vec_fini(&row->edges);
     row->annot = NULL;
     row->filter = NULL;
     row->tracks = NULL;
@@ -514,11 +530,71 @@ static struct ss_aim aim_of(const struct ss_record_annotated *row, uint32_t wind
     return (struct ss_aim){row->process_ref, window};
 }
 
+/* It marks steps: its children go along with its windows. */
+static void mark_as_leader(struct ss_record_annotated *row)
+{
+    if (!row->marks) {
+        row->marks = true;
+        ss_recording_marks(row->owner->context->recording, row->process_ref);
+    }
+}
+
 static int64_t epoch_of(const struct ss_record_annotated *row, const struct ss_window_edge *edge)
 {
     const struct ss_ring_header *header = ss_annot_header(row->annot);
     int64_t now = atomic_load_explicit(&header->epoch, memory_order_relaxed);
     return edge->epoch >= 0 ? edge->epoch : now;
+}
+
+/* The process whose windows this one goes along with: it marks no steps itself. NULL: none. */
+static struct ss_record_annotated *leader_of(const struct ss_record_annotated *row)
+{
+    const struct ss_record_annotations *annotations = row->owner;
+    uint32_t owner = ss_recording_owner(annotations->context->recording, row->process_ref);
+    bool is_there = owner != 0 && owner != row->process_ref && !row->marks &&
+                    owner < annotations->by_process.count;
+    return is_there ? annotations->by_process.data[owner] : NULL;
+}
+
+static void install_late_filter(struct ss_record_annotated *row);
+
+static void tell_edge(struct ss_record_annotated *row, const struct ss_record_annotated *leader,
+                      const struct told_edge *told)
+{
+    if (row->filter == NULL) {
+        install_late_filter(row);
+    }
+    ss_window_filter_follow(row->filter, leader->process_ref, &told->edge, told->opens);
+}
+
+static void tell_followers(struct ss_record_annotated *leader, const struct ss_window_edge *edge,
+                           bool opens)
+{
+    struct ss_record_annotations *annotations = leader->owner;
+    struct told_edge told = {*edge, opens};
+    mark_as_leader(leader);
+    if (leader->edges.count == MOST_TOLD_EDGES) {
+        for (size_t i = 1; i < MOST_TOLD_EDGES; i++) {
+            leader->edges.data[i - 1] = leader->edges.data[i];
+        }
+        leader->edges.count--;
+    }
+    ss_vec_push(&leader->edges, told);
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        if (!row->is_ended && leader_of(row) == leader) {
+            tell_edge(row, leader, &told);
+        }
+    }
+}
+
+/* A process that has begun in its parent's windows, or between them. */
+static void catch_up(struct ss_record_annotated *row)
+{
+    const struct ss_record_annotated *leader = leader_of(row);
+    for (size_t i = 0; leader != NULL && i < leader->edges.count; i++) {
+        tell_edge(row, leader, &leader->edges.data[i]);
+    }
 }
 
 static void on_window_begin(void *context, const struct ss_window_edge *edge)
@@ -532,6 +608,7 @@ static void on_window_begin(void *context, const struct ss_window_edge *edge)
                                .first_step = edge->step >= 0 ? edge->step : 0,
                                .begin_ns = edge->time_ns};
     ss_recording_window_begin(row->owner->context->recording, &window);
+    tell_followers(row, edge, true);
 }
 
 /* The step that begins where the window ends lies behind it, unless the window was cut in it. */
@@ -541,6 +618,21 @@ static void on_window_end(void *context, const struct ss_window_edge *edge)
     int64_t last = edge->step >= 0 ? edge->step - !edge->is_cut : 0;
     ss_recording_window_end(row->owner->context->recording, aim_of(row, edge->window),
                             edge->time_ns, last, edge->is_cut);
+    tell_followers(row, edge, false);
+}
+
+/* Has a process that goes along with the window something to add to it? */
+static bool is_held(const struct ss_record_annotations *annotations, uint32_t process_ref,
+                    uint32_t window)
+{
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        const struct ss_record_annotated *row = annotations->rows.data[i];
+        if (!row->is_ended && row->filter != NULL &&
+            ss_window_filter_holds(row->filter, process_ref, window)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* While samples are taken, a file is not finished: pending weights may belong to it. */
@@ -549,7 +641,7 @@ static void on_window_passed(void *context, uint32_t window)
     struct ss_record_annotated *row = context;
     struct ss_record_annotations *annotations = row->owner;
     ss_torch_files_take(&row->torch, ss_clock_monotonic_ns());
-    if (annotations->context->is_sampling) {
+    if (annotations->context->is_sampling || is_held(annotations, row->process_ref, window)) {
         ss_vec_push(&annotations->passed, (struct passed_window){row->process_ref, window});
     } else {
         ss_recording_window_passed(annotations->context->recording, aim_of(row, window));
@@ -558,12 +650,17 @@ static void on_window_passed(void *context, uint32_t window)
 
 static void finish_passed(struct ss_record_annotations *annotations)
 {
+    size_t held = 0;
     for (size_t i = 0; i < annotations->passed.count; i++) {
-        struct ss_aim aim = {annotations->passed.data[i].process_ref,
-                             annotations->passed.data[i].window};
-        ss_recording_window_passed(annotations->context->recording, aim);
+        struct passed_window passed = annotations->passed.data[i];
+        if (is_held(annotations, passed.process_ref, passed.window)) {
+            annotations->passed.data[held++] = passed;
+        } else {
+            struct ss_aim aim = {passed.process_ref, passed.window};
+            ss_recording_window_passed(annotations->context->recording, aim);
+        }
     }
-    annotations->passed.count = 0;
+    annotations->passed.count = held;
 }
 
 static struct ss_annot_sink filter_sink(struct ss_record_annotated *row, bool is_late)
@@ -601,7 +698,6 @@ static void install_late_filter(struct ss_record_annotated *row)
 {
     struct ss_annot_sink sink = filter_sink(row, true);
     ss_annot_set_sink(row->annot, &sink);
-    row->owner->scheduled++;
 }
 
 /* Pairs with the release of annot/runtime.c: no edge has come before this is seen. */
@@ -611,12 +707,21 @@ static bool brings_schedule(const struct ss_record_annotated *row)
     return atomic_load_explicit(&header->scheduled, memory_order_acquire) != 0;
 }
 
+static void follow_own_schedule(struct ss_record_annotated *row, bool scheduled)
+{
+    if (scheduled && !row->is_scheduled) {
+        row->is_scheduled = true;
+        row->owner->scheduled++;
+        if (row->filter == NULL) {
+            install_late_filter(row);
+        }
+    }
+}
+
 static void before_window(void *context)
 {
     struct ss_record_annotated *row = context;
-    if (row->filter == NULL && brings_schedule(row)) {
-        install_late_filter(row);
-    }
+    follow_own_schedule(row, brings_schedule(row));
 }
 
 /* What the header says at once and the ring a little later: that a schedule is followed, that the
@@ -628,13 +733,10 @@ static bool look_at_header(struct ss_record_annotated *row)
                  atomic_load_explicit(&header->epoch, memory_order_relaxed) >= 0;
     bool scheduled = brings_schedule(row);
     uint32_t window = atomic_load_explicit(&header->window, memory_order_relaxed);
-    if (!row->marks && (marks || scheduled)) {
-        row->marks = true;
-        ss_recording_marks(row->owner->context->recording, row->process_ref);
+    if (marks || scheduled) {
+        mark_as_leader(row);
     }
-    if (row->filter == NULL && scheduled) {
-        install_late_filter(row);
-    }
+    follow_own_schedule(row, scheduled);
     bool is_new = window != row->seen_window;
     row->seen_window = window;
     return is_new && row->filter != NULL;
@@ -647,6 +749,7 @@ static void start_filter(struct ss_record_annotated *row)
     bool all_follow = row->owner->context->follows_schedule;
     bool scheduled = brings_schedule(row);
     row->owner->scheduled += scheduled;
+    row->is_scheduled = scheduled;
     ss_annot_set_window_hook(row->annot, before_window, row);
     if (all_follow || scheduled) {
         struct ss_annot_sink sink = filter_sink(row, false);
@@ -693,6 +796,7 @@ static bool start_row(struct ss_record_annotated *row, struct ss_recorded_proces
     annotations->live++;
     annotations->next_ns = now_ns;
     look_at_header(row);
+    catch_up(row);
     if (is_new) {
         enter_open_window(row, now_ns);
     }
@@ -811,16 +915,29 @@ void ss_record_annotations_news(struct ss_record_annotations *annotations, uint6
     }
 }
 
-static uint32_t drain_row(struct ss_record_annotated *row, uint64_t now_ns)
+static uint32_t drain_ring(struct ss_record_annotated *row, uint64_t now_ns)
 {
     look_at_header(row);
     uint32_t filled = ss_annot_drain(row->annot, now_ns);
+    row->drained_ns = row->seen_ns = now_ns;
+    return filled;
+}
+
+/* Hands on what is known to lie in windows or not: their edges may be another process's. */
+static void hand_on(struct ss_record_annotated *row)
+{
+    const struct ss_record_annotated *leader = leader_of(row);
+    bool waits = leader != NULL && leader->drained_ns < row->drained_ns;
     if (row->filter != NULL) {
-        ss_window_filter_drained(row->filter, now_ns);
+        ss_window_filter_drained(row->filter, waits ? leader->drained_ns : row->drained_ns);
     }
     ss_annotation_tracks_drained(row->tracks);
-    row->seen_ns = now_ns;
-    return filled;
+}
+
+static void drain_row(struct ss_record_annotated *row, uint64_t now_ns)
+{
+    drain_ring(row, now_ns);
+    hand_on(row);
 }
 
 static void hear_flush(struct ss_record_annotated *row)
@@ -872,10 +989,16 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
         struct ss_record_annotated *row = annotations->rows.data[i];
         if (!row->is_ended) {
             hear_flush(row);
-            uint32_t filled = drain_row(row, now_ns);
+            uint32_t filled = drain_ring(row, now_ns);
             fullest = filled > fullest ? filled : fullest;
         }
     }
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        if (!annotations->rows.data[i]->is_ended) {
+            hand_on(annotations->rows.data[i]);
+        }
+    }
+    finish_passed(annotations);
     set_pace(annotations, fullest);
     annotations->next_ns = now_ns + annotations->drain_ns;
     return annotations->next_ns;
@@ -1158,6 +1281,7 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
         struct ss_record_annotated *row = annotations->rows.data[i];
         end_row(row, now_ns, !is_alive(row->pid, row->start_time_ticks));
     }
+    finish_passed(annotations);
     tell_what_is_missing(annotations, now_ns);
     ss_torch_profiles_end(&annotations->torch);
 }

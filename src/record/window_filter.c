@@ -17,6 +17,7 @@ static const uint64_t same_ns = UINT64_C(1000);
 struct edge {
     struct ss_window_edge is; /* window: that opens or closes here */
     uint64_t time_ns;         /* not before the edge ahead of it */
+    uint32_t leader;          /* whose window it is; 0: this process's */
     bool opens;
 };
 
@@ -37,6 +38,7 @@ struct lane {
     uint32_t thread;
     bool is_open;     /* the window, behind edges[0 … next_edge) */
     uint32_t window;  /* its number */
+    uint32_t leader;  /* whose it is; 0: this process's */
     size_t next_edge; /* what comes before is applied */
     uint32_t too_deep;
     struct ss_vec_of(struct open_range) ranges;
@@ -50,8 +52,11 @@ struct ss_window_filter {
     struct ss_vec_of(struct lane) lanes;
     struct lane async, steps; /* `steps` has no ranges, but… */
     struct sequence sequences[SEQUENCE_COUNT];
-    bool is_open;      /* before edges[0] */
-    uint32_t first;    /* the window before edges[0] */
+    bool is_open;   /* before edges[0] */
+    uint32_t first; /* the window before edges[0], and whose it is */
+    uint32_t first_leader;
+    uint32_t leader;   /* of the last edge */
+    bool has_own;      /* windows */
     bool will_be_open; /* behind the last edge */
     bool passes_all;   /* no edge has come to one that is late */
     uint64_t window;   /* of the last edge */
@@ -67,6 +72,7 @@ static void tell(struct ss_window_filter *filter, const struct lane *lane,
 {
     struct ss_annot_event told = *event;
     told.window = lane->window;
+    told.leader = lane->leader;
     filter->to.event(filter->to.context, &told);
 }
 
@@ -74,6 +80,7 @@ static void show(struct ss_window_filter *filter, const struct lane *lane, struc
                  uint64_t time_ns)
 {
     struct ss_annot_event begin = range->begin;
+    begin.unseen_begin = begin.time_ns < time_ns;
     begin.time_ns = time_ns;
     range->is_shown = true;
     tell(filter, lane, &begin);
@@ -99,7 +106,8 @@ static void show_sequences(struct ss_window_filter *filter, const struct edge *e
 {
     struct sequence *step = &filter->sequences[STEP];
     int64_t number = edge->is.step >= 0 ? edge->is.step : 0;
-    if (!step->is_known || (int64_t)step->begin.value != number) {
+    bool is_own = edge->leader == 0;
+    if (is_own && (!step->is_known || (int64_t)step->begin.value != number)) {
         step->is_known = true;
         step->begin = (struct ss_annot_event){
             .kind = SS_ANNOT_STEP, .value_type = SS_RING_VALUE_SIGNED, .value = (uint64_t)number};
@@ -119,6 +127,7 @@ static void apply_edge(struct ss_window_filter *filter, struct lane *lane, const
 {
     if (edge->opens) {
         lane->window = edge->is.window;
+        lane->leader = edge->leader;
         for (size_t i = 0; i < lane->ranges.count; i++) {
             show(filter, lane, &lane->ranges.data[i], edge->time_ns);
         }
@@ -138,6 +147,7 @@ static void apply_edge(struct ss_window_filter *filter, struct lane *lane, const
     }
     lane->is_open = edge->opens;
     lane->window = edge->opens ? edge->is.window : 0;
+    lane->leader = edge->opens ? edge->leader : 0;
 }
 
 static void apply_edges(struct ss_window_filter *filter, struct lane *lane, uint64_t until_ns)
@@ -159,23 +169,70 @@ static struct ss_window_edge edge_of(const struct ss_window_filter *filter,
                                    .is_cut = (event->detail & SS_RING_WINDOW_CUT) != 0};
 }
 
-static void add_edge(struct ss_window_filter *filter, const struct ss_window_edge *is, bool opens)
+static void push_edge(struct ss_window_filter *filter, const struct ss_window_edge *is, bool opens)
 {
     size_t count = filter->edges.count;
     uint64_t last_ns = count > 0 ? filter->edges.data[count - 1].time_ns : 0;
-    struct edge edge = {*is, is->time_ns > last_ns ? is->time_ns : last_ns, opens};
-    const struct ss_window_hooks *hooks = &filter->options.hooks;
-    void (*hook)(void *, const struct ss_window_edge *) = opens ? hooks->begins : hooks->ends;
+    struct edge edge = {*is, is->time_ns > last_ns ? is->time_ns : last_ns, filter->leader, opens};
     ss_vec_push(&filter->edges, edge);
     filter->will_be_open = opens;
+}
+
+static void add_edge(struct ss_window_filter *filter, const struct ss_window_edge *is, bool opens)
+{
+    const struct ss_window_hooks *hooks = &filter->options.hooks;
+    void (*hook)(void *, const struct ss_window_edge *) = opens ? hooks->begins : hooks->ends;
+    push_edge(filter, is, opens);
     if (hook != NULL && is->window != 0) {
         hook(hooks->context, is);
+    }
+}
+
+void ss_window_filter_follow(struct ss_window_filter *filter, uint32_t leader,
+                             const struct ss_window_edge *edge, bool opens)
+{
+    if (filter->has_own || (!opens && !filter->will_be_open)) {
+        return;
+    }
+    if (opens && filter->will_be_open) {
+        struct ss_window_edge end = {.window = (uint32_t)filter->window, .time_ns = edge->time_ns};
+        push_edge(filter, &end, false);
+    }
+    filter->passes_all = false;
+    filter->leader = leader;
+    filter->window = opens ? edge->window : 0;
+    push_edge(filter, edge, opens);
+}
+
+bool ss_window_filter_holds(const struct ss_window_filter *filter, uint32_t leader, uint32_t window)
+{
+    for (size_t i = 0; i < filter->edges.count; i++) {
+        const struct edge *edge = &filter->edges.data[i];
+        if (!edge->opens && edge->leader == leader && edge->is.window == window) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It has windows of its own now, or has ended. */
+static void stop_following(struct ss_window_filter *filter, uint64_t time_ns)
+{
+    filter->has_own = true;
+    if (filter->leader != 0) {
+        struct ss_window_edge end = {.window = (uint32_t)filter->window, .time_ns = time_ns};
+        if (filter->will_be_open) {
+            push_edge(filter, &end, false);
+        }
+        filter->leader = 0;
+        filter->window = 0;
     }
 }
 
 /* A window may go on with another action: the last of its steps saves it. */
 static void on_window(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
+    stop_following(filter, event->time_ns);
     bool is_cut = (event->detail & SS_RING_WINDOW_CUT) != 0;
     if (filter->will_be_open && event->id == filter->window && !is_cut && !filter->passes_all) {
         return;
@@ -257,7 +314,8 @@ static void handle(struct ss_window_filter *filter, struct lane *lane,
 static struct lane *lane_of(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
     while (event->lane >= filter->lanes.count) {
-        struct lane lane = {.is_open = filter->is_open, .window = filter->first};
+        struct lane lane = {
+            .is_open = filter->is_open, .window = filter->first, .leader = filter->first_leader};
         ss_vec_push(&filter->lanes, lane);
     }
     struct lane *lane = &filter->lanes.data[event->lane];
@@ -386,9 +444,11 @@ static void forget_edges(struct ss_window_filter *filter)
     const struct edge *last = &filter->edges.data[passed - 1];
     filter->is_open = last->opens;
     filter->first = last->opens ? last->is.window : 0;
+    filter->first_leader = last->opens ? last->leader : 0;
     for (size_t i = 0; i < passed; i++) {
         const struct edge *edge = &filter->edges.data[i];
-        if (!edge->opens && edge->is.window != 0 && filter->options.hooks.passed != NULL) {
+        if (!edge->opens && edge->is.window != 0 && edge->leader == 0 &&
+            filter->options.hooks.passed != NULL) {
             filter->options.hooks.passed(filter->options.hooks.context, edge->is.window);
         }
     }
@@ -419,7 +479,9 @@ void ss_window_filter_drained(struct ss_window_filter *filter, uint64_t began_ns
 /* A program that was killed has not said that its window ends. */
 static void on_end(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
-    if (filter->will_be_open && !filter->passes_all) {
+    if (filter->leader != 0) {
+        stop_following(filter, event->time_ns);
+    } else if (filter->will_be_open && !filter->passes_all) {
         struct ss_annot_event cut = {.kind = SS_ANNOT_WINDOW,
                                      .time_ns = event->time_ns,
                                      .detail = SS_RING_WINDOW_CUT,

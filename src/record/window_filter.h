@@ -4,6 +4,9 @@
  * flows within, ranges cut at the edges. Names and the edges themselves pass, and steps, epochs and
  * phases, unless they are to be cut too. What is handed on says in which window it lies.
  *
+ * A process that has no windows goes along with those of another, its parent, say: then the edges
+ * are that one's, and what is handed on says so.
+ *
  * Edges come from one thread's ring and events from all, so that an event waits until the edges
  * before it are known: until the drain that began after it. Between source/annot.h and whoever
  * takes its events; owned by the recorder's thread.
@@ -47,6 +50,14 @@ void ss_window_filter_free(struct ss_window_filter *filter);
 struct ss_annot_sink ss_window_filter_sink(struct ss_window_filter *filter);
 /* After a drain that began at `began_ns`: whatever is older has come. */
 void ss_window_filter_drained(struct ss_window_filter *filter, uint64_t began_ns);
+/* An edge of the windows of `leader`, a process by its ref, with which this one goes along: in the
+ * order of time, and before the drain that it belongs to. Not heard of by the hooks. Does nothing
+ * in a process that has windows of its own. */
+void ss_window_filter_follow(struct ss_window_filter *filter, uint32_t leader,
+                             const struct ss_window_edge *edge, bool opens);
+/* Is something of that window still to be handed on? */
+bool ss_window_filter_holds(const struct ss_window_filter *filter, uint32_t leader,
+                            uint32_t window);
 
 /* What a process that follows a schedule has recorded. */
 struct ss_window_counts {

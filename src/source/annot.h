@@ -42,6 +42,7 @@ enum ss_annot_kind {
 struct ss_annot_event {
     enum ss_annot_kind kind;
     uint32_t window; /* that it lies in, when record/window_filter.h says so; else 0 */
+    uint32_t leader; /* whose window that is, when it is another process's; else 0 */
     uint64_t time_ns;
     uint32_t lane;   /* which ring; see `thread` below */
     uint32_t thread; /* counts the threads of this process, from 1; never used again */
@@ -49,7 +50,8 @@ struct ss_annot_event {
     uint32_t domain, name;
     uint32_t detail;
     uint64_t id;
-    bool unseen_end; /* RANGE_END, STEPS_END: when it truly ended is not known */
+    bool unseen_end;   /* RANGE_END, STEPS_END: when it truly ended is not known */
+    bool unseen_begin; /* RANGE_BEGIN, by record/window_filter.h: it began before the window */
     enum ss_ring_value value_type;
     uint64_t value; /* a double's bits when it is one */
 };

@@ -229,11 +229,13 @@ uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t r
     return ref < writer->processes.count ? writer->processes.data[ref].uuid : 0;
 }
 
+/* With its parents: who goes along with whom is known by them. */
 void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_process *entry)
 {
+    entry->period = writer->definitions.period;
+    ss_writer_use_process(writer, entry->record.parent_ref);
     ss_encode_process(&writer->unit.descriptors, &entry->record, entry->uuid,
                       ss_writer_process_uuid(writer, entry->record.parent_ref));
-    entry->period = writer->definitions.period;
 }
 
 void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref)

@@ -11,14 +11,21 @@ WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_lo
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
 
-def load(stepscope, tmp_path, *arguments):
-    """What the program says, the rows of those who load, and the row of who waits."""
-    trace = tmp_path / "t.pftrace"
-    done = stepscope("record", "-q", "-o", trace, "--", sys.executable, WORKLOAD, *arguments)
-    assert done.returncode == 0, done.stderr
-    told = stepscope("report", "--format", "json", "--by", "worker", trace)
+def report(stepscope, trace, *options):
+    """The rows of those who load, and of those who wait."""
+    told = stepscope("report", "--format", "json", "--by", "worker", *options, trace)
     assert told.returncode == 0, told.stderr
     tables = {table["by"]: table["rows"] for table in json.loads(told.stdout)["tables"]}
+    return tables["worker"], tables.get("loader", [])
+
+
+def load(stepscope, tmp_path, *arguments, options=()):
+    """What the program says, the rows of those who load, and the row of who waits."""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", *options, "-o", trace, "--", sys.executable, WORKLOAD,
+                     *arguments)
+    assert done.returncode == 0, done.stderr
+    tables = dict(zip(("worker", "loader"), report(stepscope, trace)))
     assert len(tables["loader"]) == 1
     return json.loads(done.stdout.splitlines()[-1]), tables["worker"], tables["loader"][0], trace
 
@@ -61,6 +68,36 @@ def test_four_workers_through_two_epochs(stepscope, tmp_path):
     assert all(0 < row["busy_percent"] <= 100 and row["waiting_ns"] > 0 for row in rows)
     assert (loader["workers"], loader["prefetch_factor"], loader["asked"]) == (4, 2, 26)
     assert loader["ready_max"] > 0 and loader["workers_needed"] >= 1
+
+
+def test_one_process_of_them(stepscope, tmp_path):
+    """Who trains stands there with its workers; a worker stands alone, with the same figures."""
+    _, rows, loader, trace = load(stepscope, tmp_path, "--workers", "2")
+    assert report(stepscope, trace, "--process", str(loader["pid"])) == (rows, [loader])
+    assert report(stepscope, trace, "--process", str(rows[1]["pid"])) == ([rows[1]], [])
+    done = stepscope("report", "--by", "worker", "--process", str(rows[1]["pid"]), trace)
+    assert "A step takes " in done.stdout  # of the training that it loads for
+    assert report(stepscope, trace, "--process", "4194304") == ([], [])
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_windows_of_a_schedule(stepscope, tmp_path, method):
+    """Workers mark no steps: what they do in the windows of their parent is kept, and no more."""
+    folder = tmp_path / "windows"
+    _, rows, loader, trace = load(
+        stepscope, tmp_path, "--workers", "2", "--method", method, "--steps", "24",
+        options=["--schedule", "wait=8,active=8,repeat=1"])
+    assert sorted(row["worker"] for row in rows) == [0, 1]
+    assert 2 <= sum(row["batches"] for row in rows) <= 16  # some are cut at an edge, or ahead
+    assert all(row["busy_percent"] <= 100 for row in rows) and loader["workers_needed"] >= 2
+    done = stepscope("record", "-q", "--schedule", "wait=8,active=4,repeat=2", "-o",
+                     folder / "w{window}.pftrace", "--", sys.executable, WORKLOAD, "--workers", "2",
+                     "--method", method, "--steps", "24")
+    assert done.returncode == 0, done.stderr
+    for number in range(2):
+        rows, waits = report(stepscope, folder / f"w{number}.pftrace")
+        assert sorted(row["worker"] for row in rows) == [0, 1]
+        assert len(waits) == 1 and all(row["busy_ns"] > 0 for row in rows)
 
 
 def test_one_worker_of_a_stream(stepscope, tmp_path):

@@ -2,7 +2,7 @@
 """A training whose data takes a known time; prints what it did as one line of JSON.
 
     torch_loading.py [--steps N] [--workers N] [--sleep SECONDS] [--compute SECONDS] [--epochs N]
-                     [--method fork|spawn] [--iterable] [--single] [--pin] [--crash]"""
+                     [--method fork|spawn|forkserver] [--iterable] [--single] [--pin] [--crash]"""
 
 import argparse
 import json

@@ -218,6 +218,92 @@ static void test_what_is_no_batch(void **state)
     end(&made);
 }
 
+/* Two windows of a schedule: steps 0 to 2 and 5 to 7. One worker's fetch reaches over an edge. */
+static void test_windows(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    begin(&made);
+    tell(&made.model, 2, "dataloader.worker", 0, 0);
+    for (uint64_t i = 0; i < 10; i++) {
+        add(&made, 4, "step", i * 100, i * 100 + 100, (int64_t)i);
+    }
+    add(&made, 1, "next", 0, 10, 0);
+    add(&made, 2, "fetch", 0, 120, 4);
+    add(&made, 2, "fetch", 120, 240, 4);
+    add(&made, 2, "fetch", 240, 300, 4); /* to the edge, and from the next on */
+    made.model.ranges.data[made.model.ranges.count - 1].flags = SS_RANGE_END_UNSEEN;
+    add(&made, 2, "fetch", 500, 530, -1);
+    made.model.ranges.data[made.model.ranges.count - 1].flags = SS_RANGE_BEGIN_UNSEEN;
+    sum_up(&made);
+    made.training.steps.data[3].kind = made.training.steps.data[4].kind = SS_STEP_OUTSIDE;
+    made.training.steps.data[8].kind = made.training.steps.data[9].kind = SS_STEP_OUTSIDE;
+    ss_workers_table(&made.selection, &made.training, 0, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(number(&table, 0, SS_WORKER_BATCHES), 2);
+    assert_int_equal(number(&table, 0, SS_WORKER_SAMPLES), 8);
+    assert_int_equal(number(&table, 0, SS_WORKER_BATCH_MEAN), 120 * MS);
+    assert_int_equal(number(&table, 0, SS_WORKER_BUSY), 330 * MS);
+    assert_float_equal(real(&table, 0, SS_WORKER_BUSY_PERCENT), 55, 1e-9);
+    ss_table_fini(&table);
+    end(&made);
+}
+
+static void test_a_batch_that_is_nowhere_whole(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    begin(&made);
+    add(&made, 2, "fetch", 0, 100, 4);
+    made.model.ranges.data[0].flags = SS_RANGE_END_UNSEEN;
+    sum_up(&made);
+    ss_workers_table(&made.selection, &made.training, 0, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(number(&table, 0, SS_WORKER_BATCHES), 0);
+    assert_int_equal(ss_table_cell(&table, 0, SS_WORKER_BATCH_MEAN)->type, SS_CELL_ABSENT);
+    assert_int_equal(number(&table, 0, SS_WORKER_BUSY), 100 * MS);
+    ss_table_fini(&table);
+    end(&made);
+}
+
+static void choose(struct made *made, uint32_t process)
+{
+    for (uint32_t i = 0; i < made->model.processes.count; i++) {
+        made->selection.processes[i] = i == process;
+    }
+}
+
+static void test_one_process(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    bool takers[4] = {false};
+    make_training(&made);
+    choose(&made, 1); /* who trains: with its workers */
+    ss_workers_table(&made.selection, &made.training, 0, &table);
+    assert_int_equal(table.row_count, 2);
+    ss_table_fini(&table);
+    ss_loaders_table(&made.selection, &made.training, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(number(&table, 0, SS_LOADER_NEEDED), 2);
+    ss_table_fini(&table);
+    choose(&made, 3); /* a worker: itself alone */
+    ss_workers_table(&made.selection, &made.training, 0, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(number(&table, 0, SS_WORKER_NUMBER), 1);
+    assert_float_equal(real(&table, 0, SS_WORKER_BUSY_PERCENT), 50, 1e-9);
+    ss_table_fini(&table);
+    ss_loaders_table(&made.selection, &made.training, &table);
+    assert_int_equal(table.row_count, 0);
+    ss_table_fini(&table);
+    ss_loader_takers(&made.selection, takers);
+    assert_true(takers[1] && !takers[0] && !takers[2] && !takers[3]);
+    end(&made);
+}
+
 static void test_nothing_at_all(void **state)
 {
     (void)state;
@@ -240,6 +326,9 @@ int main(void)
         cmocka_unit_test(test_who_loads),
         cmocka_unit_test(test_who_waits),
         cmocka_unit_test(test_what_is_no_batch),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_a_batch_that_is_nowhere_whole),
+        cmocka_unit_test(test_one_process),
         cmocka_unit_test(test_nothing_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,6 +285,10 @@ static void tell_window(void *context, const struct ss_annot_event *event)
         used = strlen(story);
     }
     snprintf(story + used, sizeof story - used, " in %u", event->window);
+    used = strlen(story);
+    if (event->leader != 0) {
+        snprintf(story + used, sizeof story - used, " of %u", event->leader);
+    }
 }
 
 static int setup_files(void **state)
@@ -357,6 +361,77 @@ static void a_schedule_that_comes_later(void **state)
     assert_int_equal(ss_window_filter_counts(filter).partial, 0);
 }
 
+static void follow(uint64_t time, uint32_t number, bool opens)
+{
+    struct ss_window_edge edge = {.window = number, .time_ns = time * SECOND, .step = 40};
+    ss_window_filter_follow(filter, 7, &edge, opens);
+}
+
+/* A worker that marks no steps: the windows are its parent's, and no others are heard of. */
+static void windows_of_another_process(void **state)
+{
+    (void)state;
+    begin(1, 0, 'a');
+    follow(2, 3, true);
+    mark(3, 0, 'm');
+    follow(4, 3, false);
+    follow(4, 4, true);
+    mark(5, 0, 'n');
+    end(6, 0);
+    mark(7, 0, 'o');
+    drained(3);
+    expect("begin in 3 of 7; mark in 3 of 7");
+    assert_true(ss_window_filter_holds(filter, 7, 3));
+    assert_false(ss_window_filter_holds(filter, 7, 4));
+    follow(7, 4, false);
+    follow(8, 4, false); /* it is closed */
+    drained(8);
+    expect("end in 3 of 7; begin in 4 of 7; mark in 4 of 7; end in 4 of 7; "
+           "steps over in 3 of 7; steps over in 4 of 7");
+    assert_false(ss_window_filter_holds(filter, 7, 3));
+    assert_int_equal(ss_window_filter_counts(filter).windows, 0);
+}
+
+static void windows_of_its_own_at_last(void **state)
+{
+    (void)state;
+    begin(1, 0, 'a');
+    follow(2, 3, true);
+    mark(3, 0, 'm');
+    step(4, 5);
+    edge_at(4, 1, 5);
+    follow(5, 3, false);
+    mark(6, 0, 'n');
+    edge_at(7, 0, 6);
+    drained(8);
+    expect("OPEN 1 at 4 step 5; CLOSE 1 at 7 step 6; "
+           "begin in 3 of 7; mark in 3 of 7; end in 3 of 7; begin in 1; mark in 1; end in 1; "
+           "steps over in 3 of 7; step 5 in 1; steps over in 1; PASSED 1");
+}
+
+static void a_follower_ends(void **state)
+{
+    (void)state;
+    follow(2, 3, true);
+    begin(3, 0, 'a');
+    give((struct ss_annot_event){.kind = SS_ANNOT_PROCESS_END, .time_ns = 4});
+    expect("begin in 3 of 7; end in 3 of 7; steps over in 3 of 7; mark in 0"); /* the end itself */
+    assert_int_equal(ss_window_filter_counts(filter).partial, 0);
+}
+
+/* What it did before the parent had a schedule is kept, as the parent's is. */
+static void a_follower_that_is_late(void **state)
+{
+    (void)state;
+    mark(1, 0, 'm');
+    follow(2, 1, true);
+    mark(3, 0, 'n');
+    follow(4, 1, false);
+    mark(5, 0, 'o');
+    drained(6);
+    expect("mark in 0; mark in 1 of 7");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +445,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(depth_has_a_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(everything_says_its_window, setup_files, teardown),
         cmocka_unit_test_setup_teardown(a_schedule_that_comes_later, setup_late, teardown),
+        cmocka_unit_test_setup_teardown(windows_of_another_process, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(windows_of_its_own_at_last, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(a_follower_ends, setup_files, teardown),
+        cmocka_unit_test_setup_teardown(a_follower_that_is_late, setup_late, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
