@@ -32,3 +32,18 @@ struct ss_strview ss_told_text(const struct ss_model *model, const struct ss_mod
     const char *text = note != NULL ? strstr(ss_model_text(model, note->text), between) : NULL;
     return ss_strview_of(text != NULL ? text + sizeof between - 1 : "");
 }
+
+/* Of a process and its children, which share its fate, it is the process that is named. */
+const char *ss_told_missed_torch(const struct ss_model *model, uint32_t input)
+{
+    const struct ss_model_note *first = NULL;
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->input == input && strcmp(ss_model_text(model, note->kind), "torch-missed") == 0 &&
+            ss_told(model, note->process, "torch.version") == NULL &&
+            (first == NULL || note->process < first->process)) {
+            first = note;
+        }
+    }
+    return first != NULL ? ss_model_text(model, first->text) : NULL;
+}

@@ -12,5 +12,8 @@ const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t proce
                                     const char *key);
 /* Its value; empty without a note. */
 struct ss_strview ss_told_text(const struct ss_model *model, const struct ss_model_note *note);
+/* A process that had torch and was not reached by our hooks: why, and what helps, one line. The
+ * first of the input that was not reached later either; NULL: none. */
+const char *ss_told_missed_torch(const struct ss_model *model, uint32_t input);
 
 #endif

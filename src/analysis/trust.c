@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/told.h"
+
 /* The newest value of an attribute; NULL when the recording has none. */
 static const struct ss_model_attribute *find_attribute(const struct ss_model *model, uint32_t input,
                                                        const char *key)
@@ -115,6 +117,18 @@ static bool is_unwanted(const struct ss_model_source *source, const char *reason
            (strncmp(reason, "--", 2) == 0 || strncmp(reason, "not asked for", 13) == 0);
 }
 
+/* Each source but once. */
+static void leave_out(struct ss_trust *trust, const char *name, const char *reason)
+{
+    for (size_t i = 0; i < trust->left_out.count; i++) {
+        if (strcmp(trust->left_out.data[i].source, name) == 0) {
+            return;
+        }
+    }
+    struct ss_trust_absence absence = {name, reason};
+    ss_vec_push(&trust->left_out, absence);
+}
+
 static void find_absences(struct ss_trust *trust, const struct ss_model *model, uint32_t index)
 {
     for (size_t i = 0; i < model->sources.count; i++) {
@@ -123,13 +137,13 @@ static void find_absences(struct ss_trust *trust, const struct ss_model *model, 
         const char *reason = ss_model_text(model, source->reason);
         bool is_absent = source->input == index && (source->status == SS_SOURCE_UNAVAILABLE ||
                                                     source->status == SS_SOURCE_OFF);
-        for (size_t k = 0; k < trust->left_out.count; k++) {
-            is_absent = is_absent && strcmp(trust->left_out.data[k].source, name) != 0;
-        }
         if (is_absent && !is_unwanted(source, reason)) {
-            struct ss_trust_absence absence = {name, reason};
-            ss_vec_push(&trust->left_out, absence);
+            leave_out(trust, name, reason);
         }
+    }
+    const char *missed = ss_told_missed_torch(model, index);
+    if (missed != NULL) {
+        leave_out(trust, "torch", missed);
     }
 }
 

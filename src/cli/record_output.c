@@ -12,6 +12,7 @@
 
 #include "analysis/hotspots.h"
 #include "analysis/selection.h"
+#include "analysis/told.h"
 #include "annot/schedule_run.h"
 #include "cli/command.h"
 #include "cli/record_convert.h"
@@ -217,6 +218,15 @@ static void print_hot_lines(FILE *out, const struct ss_model *model)
     ss_selection_fini(&selection);
 }
 
+/* Worth more than a quiet hint in a report: the user would wait for steps that do not come. */
+static void tell_missed_torch(const struct ss_model *model)
+{
+    const char *missed = ss_told_missed_torch(model, 0);
+    if (missed != NULL) {
+        complain("no steps, phases and operators of PyTorch: %s", missed);
+    }
+}
+
 static const char *output_name(const struct ss_record_output *output)
 {
     bool is_stdout = ss_sink_descriptor(output->output_path) == STDOUT_FILENO;
@@ -359,6 +369,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
         print_marks(output, &model);
     } else if (!output->quiet && !empty && !unwritten) {
         print_summary(output, result, &model);
+        tell_missed_torch(&model);
     }
     ss_model_fini(&model);
     return output->failed;

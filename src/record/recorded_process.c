@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "platform/procfs.h"
 #include "record/facts.h"
+#include "record/torch_reach.h"
 
 _Static_assert((int)SS_TASK_ON_CPU == (int)SS_STATE_ON_CPU &&
                    (int)SS_TASK_STOPPED == (int)SS_STATE_STOPPED &&
@@ -58,6 +59,7 @@ struct ss_recorded_process {
     bool is_in_window;             /* as the last tick saw it… */
     uint32_t window;               /* …its own; 0: none */
     struct ss_sampler_counts base; /* of samplers before an exec */
+    struct ss_torch_reach torch;
     struct ss_error error;
 };
 
@@ -381,6 +383,23 @@ static void write_counts(struct ss_recorded_process *process, uint64_t now_ns)
                &err);
 }
 
+/* It could still be reached while its image ran. */
+static void tell_missed_torch(struct ss_recorded_process *process, uint64_t now_ns)
+{
+    if (process->torch.missed != NULL && process->told) {
+        struct ss_trace_note note = {.time_ns = now_ns,
+                                     .process_ref = process->ref,
+                                     .kind = ss_strview_of("torch-missed"),
+                                     .text = ss_strview_of(process->torch.missed)};
+        struct ss_error err = {0};
+        keep_error(process->context,
+                   ss_recording_note(process->context->recording,
+                                     (struct ss_aim){.process_ref = process->ref}, &note, &err),
+                   &err);
+    }
+    ss_torch_reach_fini(&process->torch);
+}
+
 static void close_sampler(struct ss_recorded_process *process)
 {
     if (process->sampler == NULL) {
@@ -408,6 +427,7 @@ void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_
                                             now_ns);
     }
     write_counts(process, now_ns);
+    tell_missed_torch(process, now_ns);
     add_counts(&process->context->ended_counts, &process->base);
     ss_vec_fini(&process->tids);
     ss_free(process);
@@ -508,6 +528,7 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
 void ss_recorded_process_execed(struct ss_recorded_process *process, uint64_t now_ns)
 {
     close_sampler(process);
+    tell_missed_torch(process, now_ns);
     process->image_since_ns = now_ns;
     process->next_try_ns = 0;
     process->retry_ns = 0;
@@ -524,6 +545,9 @@ void ss_recorded_process_flush(struct ss_recorded_process *process, uint64_t now
 {
     if (process->sampler != NULL && weights) {
         ss_python_sampler_flush(process->sampler);
+    }
+    if (process->sampler != NULL) {
+        ss_torch_reach_look(&process->torch, process->context->injection, process->pid, now_ns);
     }
     write_counts(process, now_ns);
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "record/annotations.h"
 #include "record/frame_table.h"
+#include "record/injection.h"
 #include "record/recording.h"
 #include "source/python_sampler.h"
 
@@ -25,6 +26,7 @@ struct ss_record_context {
     uint32_t next_thread_ref;
     uint32_t track_refs; /* given out so far */
     struct ss_record_annotations *annotations;
+    const struct ss_injection *injection; /* what the program is handed; NULL: nothing */
     bool is_sampling;      /* within a tick: samplers must not be asked for anything */
     bool follows_schedule; /* samples only in windows, of every process */
     uint64_t samples;      /* written: rows, not ticks */

@@ -45,6 +45,7 @@ struct session {
     uint64_t sources_due_ns; /* when one of them wants to be ticked */
     struct ss_record_annotations *annotations;
     uint64_t annotations_due_ns; /* when they want to be drained */
+    struct ss_injection injection;
     struct ss_ticker ticker;
     bool has_file;               /* that is ours to remove */
     bool is_refreshing, is_over; /* is_over: there are no processes any more */
@@ -290,9 +291,10 @@ static enum ss_status start_target(struct session *session,
     const struct ss_record_options *options = session->options;
     uint64_t since_ns = ss_clock_monotonic_ns();
     char reason[512] = "";
-    struct ss_injection injection;
-    ss_injection_find(options, rings_folder(session), &injection);
-    SS_TRY(ss_injection_tell(&injection, session->context.recording, err));
+    struct ss_injection *injection = &session->injection;
+    ss_injection_find(options, rings_folder(session), injection);
+    SS_TRY(ss_injection_tell(injection, session->context.recording, err));
+    session->context.injection = injection;
     if (options->attach_pid != 0) {
         session->program = options->attach_pid;
         session->processes = ss_process_table_open(&session->context, session->program,
@@ -304,10 +306,10 @@ static enum ss_status start_target(struct session *session,
     }
     struct ss_launch launch;
     struct ss_handed handed = {.rings = rings_folder(session),
-                               .library = injection.is_off ? "" : injection.library,
-                               .preload = injection.preload,
-                               .python = injection.python,
-                               .torch = injection.torch};
+                               .library = injection->is_off ? "" : injection->library,
+                               .preload = injection->preload,
+                               .python = injection->python,
+                               .torch = injection->torch};
     SS_TRY(ss_launch_prepare(options, signals, &handed, session->shared, &launch, err));
     session->program = launch.pid;
     ss_descriptors_release(-1); /* the program's now: whoever reads from it must see it end */

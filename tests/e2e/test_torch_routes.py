@@ -331,3 +331,50 @@ def test_old_pythons_run_as_ever(stepscope, tmp_path):
         done = stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--", path, "-c", code,
                          env=env)
         assert done.stdout == alone.stdout, path
+
+
+# --- where all is lost: told ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def torch_library(tmp_path):
+    """What of torch the recorder sees in a process."""
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+    source, library = tmp_path / "empty.c", tmp_path / "libtorch_python.so"
+    source.write_text("int torch_is_there(void) { return 1; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", library], check=True)
+    return library
+
+
+def look_at(stepscope, trace, library, command, seconds):
+    """The recorder looks about once a second: what it said of a program with this library."""
+    code = f"import ctypes, time; ctypes.CDLL({str(library)!r}); time.sleep({seconds})"
+    done = stepscope("record", "-o", trace, "--", *command, "-c", code)
+    return done.stderr, stepscope("info", "--all", trace).stdout
+
+
+@pytest.mark.parametrize("change, reason", [
+    (["-u", "LD_PRELOAD", "PYTHON", "-I"], "LD_PRELOAD was cleared, and -I, -E or -S leaves PYTHONPATH out"),
+    (["LD_PRELOAD=LIBRARY", "PYTHONPATH=", "PYTHON"], "LD_PRELOAD was replaced by LIBRARY, and PYTHONPATH was "
+     "changed; set LD_PRELOAD=\"LIBRARY $LD_PRELOAD\", or import stepscope"),
+    (["-i", "PYTHON"], "an environment without ours")], ids=["cleared", "replaced", "env -i"])
+def test_a_torch_that_is_missed_is_told(stepscope, python, tmp_path, torch_library, change, reason):
+    def fill(word):
+        return word.replace("PYTHON", python) if word == "PYTHON" else \
+            word.replace("LIBRARY", str(torch_library))
+    for seconds in (3, 12, 40):  # on a machine that is busy
+        told, info = look_at(stepscope, tmp_path / "t.pftrace", torch_library,
+                             ["env", *map(fill, change)], seconds)
+        if "torch-missed" in info:
+            break
+    assert "no steps, phases and operators of PyTorch" in told
+    assert fill(reason) in told
+    report = stepscope("report", "--format", "json", tmp_path / "t.pftrace").stdout
+    assert "has torch but not our hooks" in report
+
+
+def test_a_torch_that_is_reached_is_not_missed(stepscope, python, tmp_path, torch_library):
+    for command in ([python], [*LOST, python]):
+        told, info = look_at(stepscope, tmp_path / "t.pftrace", torch_library, command, 2)
+        assert "torch-missed" not in info and "PyTorch" not in told
