@@ -14,6 +14,7 @@ import atexit
 import functools
 import gc
 import inspect
+import operator
 import os
 import re
 import sys
@@ -56,8 +57,6 @@ class _State:
     optimizers = 0           # …how many were made so far…
     claimed = 0              # …how many there were when the last one began to count
     keeps_counting = False   # it stepped again although another had taken over
-    in_optimizer = 0
-    in_checkpoint = 0        # of activations
     updates = 0
     trains_in_eval_mode = False
     unproven_eval = False
@@ -70,6 +69,14 @@ class _State:
 
 
 _state = _State()
+
+
+class _Thread(threading.local):
+    in_optimizer = 0
+    in_checkpoint = 0        # of activations
+
+
+_thread = _Thread()
 
 
 def _within(phase, domain, name):
@@ -180,15 +187,17 @@ def _is_boundary(optimizer):
 def _hook_step(step):
     @functools.wraps(step)
     def wrapper(self, *args, **kwargs):
-        if _is_compiling() or _state.in_optimizer:
+        if _is_compiling() or _thread.in_optimizer:
             return step(self, *args, **kwargs)
         ends = _is_boundary(self)
+        if ends:
+            _begin()
         before = _enter(_OPTIMIZER)
-        _state.in_optimizer += 1
+        _thread.in_optimizer += 1
         try:
             return step(self, *args, **kwargs)
         finally:
-            _state.in_optimizer -= 1
+            _thread.in_optimizer -= 1
             _leave(before)
             if ends:
                 _end_of_step()
@@ -196,11 +205,19 @@ def _hook_step(step):
     return wrapper
 
 
+def _functions(code):
+    """Those in a function: what is hung into torch."""
+    for one in code.co_consts:
+        if isinstance(one, type(code)):
+            yield one
+            yield from _functions(one)
+
+
 def _hook_frames(module):
-    """torch._dynamo.eval_frame: the compiler always breaks its graph in an optimizer's step. Our
-    frame around it is left to Python, which then tells of it; what it calls of ours, all of it."""
+    """torch._dynamo.eval_frame: the compiler breaks its graph where it may not look, as in an
+    optimizer's step, and goes on with what is called from there. It is to leave our frames
+    around functions of torch to Python; and what they call of ours, with all that this calls."""
     skip_code = getattr(module, "skip_code", None) or torch._C._dynamo.eval_frame.skip_code
-    skip_code(_hook_step(torch.optim.Optimizer.step).__code__)
     strategy = getattr(module, "FrameExecStrategy", None)
 
     def skip_all(code):
@@ -215,6 +232,8 @@ def _hook_frames(module):
             code = getattr(getattr(function, "__func__", function), "__code__", None)
             if code is not None and code.co_filename == _hook_frames.__code__.co_filename:
                 skip_all(code)
+                for one in _functions(code):
+                    skip_code(one)
 
 
 def _hook_optimizers():
@@ -268,7 +287,7 @@ def _know(module, shown):
         _state.modules.pop(number, None)
         _module_forget(number)
     _state.modules[number] = weakref.ref(module, forget)
-    _module_know(module, _name(shown))
+    _module_know(module, _name(shown.encode(errors="replace").decode()))
 
 
 def _know_all(root):
@@ -280,12 +299,25 @@ def _know_all(root):
             _know(module, f"{path} ({type(module).__name__})")
 
 
+def _is_compiled(module):
+    """A graph that AOT autograd runs: without gradients, whatever it is a part of."""
+    graph = getattr(sys.modules.get("torch.fx"), "GraphModule", None)
+    if graph is None or not isinstance(module, graph):
+        return False
+    ours, frame = _is_compiled.__code__.co_filename, sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename == ours or
+                                 "/torch/fx/" in frame.f_code.co_filename):
+        frame = frame.f_back
+    caller = frame.f_code.co_filename if frame is not None else ""
+    return "/torch/_functorch/" in caller or "/torch/_dynamo/backends/" in caller
+
+
 def _phase_of(module):
     """Of the outermost module."""
-    if _phase() == _BACKWARD or _state.in_checkpoint:
+    if _phase() == _BACKWARD or _thread.in_checkpoint:
         return None  # activations are computed again, or are not to be kept
     if not _has_gradients():
-        return _EVALUATION
+        return None if _is_compiled(module) else _EVALUATION
     if not module.training and not _state.trains_in_eval_mode:
         _state.unproven_eval = True
         return _EVALUATION
@@ -294,13 +326,29 @@ def _phase_of(module):
 
 def _outermost(module):
     """The phase before that of this module's call; -1: it has none of its own."""
+    phase = _phase_of(module)
     if not _module_is_known(module):
         _know_all(module)
-    phase = _phase_of(module)
     if phase is None:
         return -1
-    _begin()
+    if phase == _FORWARD:
+        _train()
+    else:
+        _begin()
     return _enter(phase)
+
+
+def _enter_module(module, call):
+    """What of module_enter Python has to do. A module may answer to anything as it likes."""
+    before = -1
+    try:
+        if call == 2:
+            before = _outermost(module)
+        else:
+            _know(module, type(module).__name__)
+    except Exception:  # noqa: whatever it is
+        pass
+    return _module_push(module), before
 
 
 def _hook_modules():
@@ -310,21 +358,35 @@ def _hook_modules():
     def __call__(self, *args, **kwargs):
         if _is_compiling():
             return inner(self, *args, **kwargs)
-        call = _module_enter(self)
-        before = -1
+        call, before = _module_enter(self), -1
         if call > 1:
-            if call == 2:
-                before = _outermost(self)
-            else:
-                _know(self, type(self).__name__)
-            call = _module_push(self)
+            call, before = _enter_module(self, call)
         try:
             return inner(self, *args, **kwargs)
         finally:
             _module_leave(call)
             if before >= 0:
                 _leave(before)
-    torch.nn.Module.__call__ = __call__
+
+    @functools.wraps(inner)
+    def in_place(self, *args, **kwargs):
+        """Does what torch's does, lest modules in modules reach Python's limit of calls earlier."""
+        if _is_compiling():
+            return inner(self, *args, **kwargs)
+        call, before = _module_enter(self), -1
+        if call > 1:
+            call, before = _enter_module(self, call)
+        try:
+            if self._compiled_call_impl is not None:
+                return self._compiled_call_impl(*args, **kwargs)
+            return self._call_impl(*args, **kwargs)
+        finally:
+            _module_leave(call)
+            if before >= 0:
+                _leave(before)
+    names = getattr(getattr(inner, "__code__", None), "co_names", None)
+    is_known = names == ("_compiled_call_impl", "_call_impl")
+    torch.nn.Module.__call__ = in_place if is_known else __call__
 
 
 def _hook_checkpoints(module):
@@ -334,11 +396,11 @@ def _hook_checkpoints(module):
     def forward(*args):
         phase = None if _phase() == _BACKWARD else _FORWARD
         before = -1 if phase is None else _enter(phase)
-        _state.in_checkpoint += 1
+        _thread.in_checkpoint += 1
         try:
             return inner(*args)
         finally:
-            _state.in_checkpoint -= 1
+            _thread.in_checkpoint -= 1
             _leave(before)
     forward.__wrapped__ = inner
     module.CheckpointFunction.forward = staticmethod(forward)
@@ -351,6 +413,7 @@ def _hook_backward(inner):
             return inner(*args, **kwargs)
         if _state.unproven_eval:
             _state.trains_in_eval_mode = True  # what ran in eval mode was a training's forward
+        _train()
         before = _enter(_BACKWARD)
         try:
             return inner(*args, **kwargs)
@@ -469,10 +532,13 @@ def _hook_shutdown(inner):
 
 
 class _Collate:
-    """A collate function, as a range."""
+    """A collate function, as a range. Copied or pickled it is the function."""
 
     def __init__(self, inner):
         self.inner = inner
+
+    def __reduce__(self):
+        return operator.getitem, ((self.inner,), 0)
 
     def __call__(self, samples):
         try:
@@ -538,7 +604,8 @@ def _hook_loaders():
     import torch.utils.data
     loader = torch.utils.data.dataloader
     _replace(loader._BaseDataLoaderIter, "__next__", _hook_next)
-    loader._BaseDataLoaderIter.next = loader._BaseDataLoaderIter.__next__
+    if hasattr(loader._BaseDataLoaderIter, "next"):
+        loader._BaseDataLoaderIter.next = loader._BaseDataLoaderIter.__next__
     _replace(loader.DataLoader, "__iter__", _hook_iter)
     _replace(loader._MultiProcessingDataLoaderIter, "_shutdown_workers", _hook_shutdown)
     tools = loader._utils
@@ -734,6 +801,31 @@ def _hook_compiler(module):
     ends.append(end)
 
 
+def _hook_compiled(module):
+    """torch._functorch._aot_autograd.runtime_wrappers: what runs with a backward to come is a
+    forward, also of a function that is no module."""
+    def decorate(inner):
+        @functools.wraps(inner)
+        def post_compile(self, *args, **kwargs):
+            compiled = inner(self, *args, **kwargs)
+            if not getattr(self, "trace_joint", False):
+                return compiled
+
+            @functools.wraps(compiled)
+            def wrapper(*args, **kwargs):
+                _train()
+                before = -1 if _phase() else _enter(_FORWARD)
+                try:
+                    return compiled(*args, **kwargs)
+                finally:
+                    _leave(before)
+            return wrapper
+        post_compile._stepscope = True
+        return post_compile
+    if hasattr(module, "RuntimeWrapper"):
+        _replace(module.RuntimeWrapper, "post_compile", decorate)
+
+
 def _hook_compile(inner):
     @functools.wraps(inner)
     def compile(*args, **kwargs):
@@ -761,15 +853,15 @@ def _hook_update(inner):
     and does more than that; one of pipelines steps without calling its own step()."""
     @functools.wraps(inner)
     def wrapper(self, *args, **kwargs):
-        if _state.in_optimizer:
+        if _thread.in_optimizer:
             return inner(self, *args, **kwargs)
         updates = self.global_steps
         before = _enter(_OPTIMIZER)
-        _state.in_optimizer += 1
+        _thread.in_optimizer += 1
         try:
             return inner(self, *args, **kwargs)
         finally:
-            _state.in_optimizer -= 1
+            _thread.in_optimizer -= 1
             _leave(before)
             if self.global_steps != updates and _is_boundary(self):
                 _end_of_step()
@@ -810,6 +902,7 @@ _LATE = {**dict.fromkeys(_SAVERS, _hook_saver),
          "safetensors.torch": _hook_saving,
          "torch._dynamo.callback": _hook_compiler,
          "torch._dynamo.eval_frame": _hook_frames,
+         "torch._functorch._aot_autograd.runtime_wrappers": _hook_compiled,
          "torch.utils.checkpoint": _hook_checkpoints}
 
 

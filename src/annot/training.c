@@ -25,6 +25,7 @@ static _Atomic bool has_own_steps, has_own_phases;
 static _Atomic bool has_found_steps;
 /* The thread that trains, found automatically; none in a forked child that has not claimed it. */
 static _Atomic int32_t trainer_pid, trainer_tid;
+static _Atomic bool is_trainer_sure; /* it has updated weights */
 
 static void write_number(enum ss_ring_type type, unsigned detail, int64_t number,
                          struct ss_thread *to, uint64_t stamp)
@@ -276,16 +277,32 @@ static bool is_trainer(void)
            atomic_load_explicit(&trainer_tid, memory_order_relaxed) == gettid();
 }
 
+static void set_trainer(int32_t tid, bool is_sure)
+{
+    atomic_store_explicit(&trainer_tid, tid, memory_order_relaxed);
+    atomic_store_explicit(&trainer_pid, getpid(), memory_order_relaxed);
+    atomic_store_explicit(&is_trainer_sure, is_sure, memory_order_relaxed);
+}
+
+void ss_automatic_guess(void)
+{
+    set_trainer(gettid(), false);
+}
+
+/* Phases of another thread, if it was in one, are of no matter any more. */
 void ss_automatic_claim(void)
 {
-    atomic_store_explicit(&trainer_tid, gettid(), memory_order_relaxed);
-    atomic_store_explicit(&trainer_pid, getpid(), memory_order_relaxed);
+    bool takes_over = !is_trainer();
+    set_trainer(gettid(), true);
+    if (takes_over && ss_automatic_phase() != 0 &&
+        !atomic_load_explicit(&has_own_phases, memory_order_relaxed)) {
+        begin_phase(0);
+    }
 }
 
 void ss_automatic_disclaim(void)
 {
-    atomic_store_explicit(&trainer_tid, 0, memory_order_relaxed);
-    atomic_store_explicit(&trainer_pid, getpid(), memory_order_relaxed);
+    set_trainer(0, true);
 }
 
 void ss_automatic_tell(const char *how)
@@ -298,7 +315,7 @@ void ss_automatic_tell(const char *how)
 void ss_automatic_begin(void)
 {
     if (atomic_load_explicit(&trainer_pid, memory_order_relaxed) != getpid()) {
-        ss_automatic_claim(); /* a forked child trains by itself */
+        ss_automatic_guess(); /* a forked child trains by itself */
         follow_fork();
     }
     if (steps.step < 0 && is_trainer() &&
@@ -310,6 +327,17 @@ void ss_automatic_begin(void)
         mark_followed(&wish);
         steps.has_begun = false; /* the program may still say that this is of its first epoch */
     }
+}
+
+void ss_automatic_train(void)
+{
+    bool is_another = atomic_load_explicit(&trainer_pid, memory_order_relaxed) == getpid() &&
+                      !atomic_load_explicit(&is_trainer_sure, memory_order_relaxed) &&
+                      !is_trainer();
+    if (is_another && atomic_load_explicit(&ss_process_header->phase, memory_order_relaxed) == 0) {
+        ss_automatic_guess();
+    }
+    ss_automatic_begin();
 }
 
 bool ss_automatic_step(void)
@@ -344,7 +372,7 @@ int64_t ss_automatic_enter(uint32_t name)
 void ss_automatic_leave(int64_t before)
 {
     bool counts = before >= 0 && !atomic_load_explicit(&has_own_phases, memory_order_relaxed);
-    if (counts && ss_automatic_phase() != (uint32_t)before) {
+    if (counts && is_trainer() && ss_automatic_phase() != (uint32_t)before) {
         begin_phase((uint32_t)before);
     }
 }

@@ -77,7 +77,7 @@ static void set_up(void)
 {
     char text[512];
     ss_python_object *globals = ss_python.PyDict_New();
-    ss_automatic_claim();
+    ss_automatic_guess();
     const char *way = atomic_load_explicit(&route, memory_order_relaxed);
     if (way != NULL) {
         tell("torch.route", way);

@@ -245,6 +245,18 @@ static ss_python_object *begin(ss_python_object *self, ss_python_object *const *
     return ss_python_none();
 }
 
+static ss_python_object *train(ss_python_object *self, ss_python_object *const *args,
+                               ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    if (!has_arguments(count, 0)) {
+        return NULL;
+    }
+    ss_automatic_train();
+    return ss_python_none();
+}
+
 static ss_python_object *step(ss_python_object *self, ss_python_object *const *args,
                               ptrdiff_t count)
 {
@@ -613,6 +625,7 @@ static struct ss_python_method methods[] = {
     {"_disclaim", disclaim, SS_PYTHON_FASTCALL},
     {"_tell_steps", tell_steps, SS_PYTHON_FASTCALL},
     {"_begin", begin, SS_PYTHON_FASTCALL},
+    {"_train", train, SS_PYTHON_FASTCALL},
     {"_step", step, SS_PYTHON_FASTCALL},
     {"_enter", enter, SS_PYTHON_FASTCALL},
     {"_leave", leave, SS_PYTHON_FASTCALL},

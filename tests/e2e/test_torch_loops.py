@@ -38,7 +38,8 @@ def loops(stepscope, tmp_path_factory):
 
 NAMES = ["plain", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
          "with_closure", "subclassed", "scheduled", "checkpointed", "reentrant", "evaluates",
-         "trains_in_eval_mode", "saves", "in_thread", "fails", "compiles",
+         "trains_in_eval_mode", "saves", "in_thread", "in_thread_without_loader",
+         "without_modules", "fails", "compiles", "compiles_a_step", "modules_may_be_odd",
          "torch_can_do_all_it_does"]
 
 
@@ -57,7 +58,8 @@ def test_each_update_is_a_step(loops, name):
     ("plain", 4, 4, 4), ("accumulates", 9, 9, 3), ("scaler_skips", 4, 4, 3),
     ("two_optimizers", 4, 4, 8), ("rare_second_optimizer", 8, 8, 12), ("subclassed", 4, 4, 4),
     ("scheduled", 4, 4, 4), ("checkpointed", 4, 4, 4), ("reentrant", 4, 4, 4),
-    ("evaluates", 4, 4, 4), ("saves", 4, 4, 4), ("in_thread", 4, 4, 4), ("fails", 6, 5, 5)])
+    ("evaluates", 4, 4, 4), ("saves", 4, 4, 4), ("in_thread", 4, 4, 4),
+    ("in_thread_without_loader", 4, 4, 4), ("without_modules", 0, 4, 4), ("fails", 6, 5, 5)])
 def test_phases_are_entered_once_each(loops, name, forwards, backwards, optimizers):
     phases = loops[name].phases
     assert (phases["forward"], phases["backward"], phases["optimizer"]) == (
@@ -74,11 +76,16 @@ def test_a_phase_ends_with_its_exception(loops):
     assert loops["fails"].steps[2]["other_ns"] >= 80e6
 
 
-def test_compiling_is_what_it_is_without_us(loops):
-    alone = subprocess.run([sys.executable, WORKLOAD, "compiles"], stdin=subprocess.DEVNULL,
+def test_what_torch_looks_at_is_what_it_is_without_us(loops):
+    """The compiler's graphs, breaks and counts; how deep modules may call each other."""
+    names = ["compiles", "compiles_a_step", "modules_may_be_odd"]
+    alone = subprocess.run([sys.executable, WORKLOAD, *names], stdin=subprocess.DEVNULL,
                            capture_output=True, text=True, timeout=300, check=True)
-    assert loops["compiles"].said["more"] == json.loads(alone.stdout)["compiles"]["more"]
+    for name, said in json.loads(alone.stdout).items():
+        assert loops[name].said["more"] == said["more"], name
     assert loops["compiles"].phases["compile"] > 0
+    phases = loops["compiles_a_step"].phases
+    assert phases["evaluation"] == 0 and phases["forward"] >= 4 and phases["optimizer"] >= 4
 
 
 def test_the_optimizer_that_counts_can_be_named(stepscope, tmp_path):

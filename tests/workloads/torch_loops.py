@@ -183,6 +183,29 @@ def in_thread():
     return updates[0]
 
 
+def in_thread_without_loader():
+    """The main thread imports torch, and that is all."""
+    def run():
+        net = Net()
+        optimizer = sgd(net)
+        for _ in range(4):
+            net(torch.ones(2, 8)).sum().backward()
+            optimizer.step()
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return 4
+
+
+def without_modules():
+    weight = torch.ones(8, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], 1e-4)
+    for _ in range(4):
+        (weight * 2).sum().backward()
+        optimizer.step()
+    return 4
+
+
 def fails():
     """Exceptions in a forward, a backward, a collate function and an optimizer."""
     class Fails(torch.autograd.Function):
@@ -239,6 +262,72 @@ def compiles():
                      "frames": counted.get("frames")}
 
 
+def compiles_a_step():
+    """No module of ours is called, and the update is inside."""
+    import torch._dynamo.utils
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    net = Net()
+    optimizer = sgd(net)
+
+    def step(x):
+        loss = net(x).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+    compiled = torch.compile(step, backend="aot_eager")
+    for _ in range(4):
+        compiled(torch.ones(2, 8))
+    breaks = dict(torch._dynamo.utils.counters["graph_break"])
+    return 4, {"graph_break": breaks, "stats": dict(torch._dynamo.utils.counters["stats"])}
+
+
+class Odd(nn.Module):
+    """Can be in no set."""
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise ValueError("eq")
+
+    def named_modules(self, *args, **kwargs):
+        raise ValueError("named_modules")
+
+    def forward(self, x):
+        return x
+
+
+def deepest_call(limit=400):
+    """How many modules in modules Python bears."""
+    class Outer(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x):
+            return self.inner(x)
+    net = nn.Identity()
+    for depth in range(limit):
+        try:
+            net(0)
+        except RecursionError:
+            return depth
+        net = Outer(net)
+    return limit
+
+
+def modules_may_be_odd():
+    net = Net()
+    assert Odd()(1) == 1
+    nn.Sequential(Odd(), Odd())(1)
+    net.add_module("not utf-8: \udc80; \n", nn.Linear(1, 1))
+    iterator = iter(batches())
+    next(iterator)
+    fetcher = copy.deepcopy(iterator._dataset_fetcher)
+    assert fetcher.collate_fn is torch.utils.data.default_collate
+    assert b"stepscope" not in pickle.dumps(iterator._dataset_fetcher)
+    return train(net, sgd(net), 3), deepest_call()
+
+
 def torch_can_do_all_it_does():
     """What looks into modules and functions finds what it finds without us."""
     net, x = Net(), torch.ones(2, 8)
@@ -267,7 +356,8 @@ def torch_can_do_all_it_does():
 
 LOOPS = [plain, accumulates, scaler_skips, two_optimizers, rare_second_optimizer, with_closure,
          subclassed, scheduled, checkpointed, reentrant, evaluates, trains_in_eval_mode, saves,
-         in_thread, fails, compiles, torch_can_do_all_it_does]
+         in_thread, in_thread_without_loader, without_modules, fails, compiles, compiles_a_step,
+         modules_may_be_odd, torch_can_do_all_it_does]
 
 
 def run_in_child(loop):
