@@ -75,7 +75,7 @@ static void find_operators(struct ss_overhead *overhead, const struct ss_model *
             continue;
         }
         const struct ss_model_note *price =
-            ss_told(model, model->tracks.data[i].process, "torch.operator_cost");
+            ss_told(model, model->tracks.data[i].process, "torch.operator_ns");
         if (price != NULL && price->value > 0) { /* of 1 in 2^halvings steps */
             overhead->operators = use->count << (model->inputs.data[input].halvings & 31);
             overhead->operator_ns = (uint64_t)price->value;

@@ -109,7 +109,10 @@ def test_a_report_tells_flops_of_a_step(stepscope, recording, trace):
     rows = json.loads(done.stdout)["tables"][0]["rows"]
     step, = [row for row in rows if row["kind"] == "step"]
     done = stepscope("report", "--format", "json", trace)
-    assert json.loads(done.stdout)["training"]["flops"]["per_step"] == step["flops_per_step"]
+    document = json.loads(done.stdout)
+    assert document["training"]["flops"]["per_step"] == step["flops_per_step"]
+    overhead = document["header"]["inputs"][0]["overhead"]
+    assert overhead["operators"] > 0 and 20 < overhead["operator_ns"] < 1e6
     modules = {row["name"]: row["flops_per_step"] for row in rows if row["kind"] == "module"}
     assert step["counted_steps"] == COUNTED_STEPS
     if said["flops"]:

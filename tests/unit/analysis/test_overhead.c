@@ -94,8 +94,8 @@ static void test_costs_add_up(void **state)
     struct ss_overhead overhead;
     (void)state;
     const char *path = begin_recording("overhead");
-    put_note(2000000, 2, "fact", "torch.operator_cost = 200", 200);
-    put_note(2000000, 1, "fact", "torch.operator_cost = 9000", 9000);
+    put_note(2000000, 2, "fact", "torch.operator_ns = 200", 200);
+    put_note(2000000, 1, "fact", "torch.operator_ns = 9000", 9000);
     put_note(101000000, 0, "recorder-cpu", "", 3000000);
     put_note(101000000, 0, "recorder-memory", "", 7 << 20);
     end_recording(path, &model, &overhead);
@@ -118,7 +118,7 @@ static void test_nothing_known(void **state)
     struct ss_overhead overhead;
     (void)state;
     const char *path = begin_recording("no-overhead");
-    put_note(2000000, 2, "fact", "torch.operator_cost = -200", -200);
+    put_note(2000000, 2, "fact", "torch.operator_ns = -200", -200);
     put_note(0, 0, "recorder-cpu", "", INT64_MIN);
     put_note(0, 0, "recorder-memory", "", -1);
     end_recording(path, &model, &overhead);
