@@ -33,14 +33,83 @@ static _Atomic int stage;
 
 static const char *route = "preload";
 
+static int is_same(const char *text, const char *other)
+{
+    while (*text != '\0' && *text == *other) {
+        text++;
+        other++;
+    }
+    return *text == *other;
+}
+
+/* --- the entry of our hook in Python's list --------------------------------------------------- */
+
+/* PyMemAllocatorEx. */
+struct allocator {
+    void *context;
+    void *(*allocate)(void *context, size_t size);
+    void *(*allocate_zero)(void *context, size_t count, size_t size);
+    void *(*reallocate)(void *context, void *block, size_t size);
+    void (*release)(void *context, void *block);
+};
+enum { RAW_DOMAIN = 0 };
+
+static void (*get_allocator)(int domain, struct allocator *allocator);
+static void (*set_allocator)(int domain, struct allocator *allocator);
+static struct allocator early, late; /* as we came in; as Python ends */
+static void *entry;
+
+static void *allocate_entry(void *context, size_t size)
+{
+    return entry = early.allocate(context, size);
+}
+
+static void release_all_but_entry(void *context, void *block)
+{
+    if (block != entry) {
+        late.release(context, block);
+    }
+}
+
+/* Python has the entry from the allocator that it has before it starts, and gives it back to the
+ * one that it ends with: those of development mode and PYTHONMALLOC=debug die of that (3.8
+ * to 3.14). Then it stays. Nothing but a function changes: other threads may be allocating. */
+static void keep_entry(void)
+{
+    if (entry == NULL) {
+        return;
+    }
+    get_allocator(RAW_DOMAIN, &late);
+    if (late.release != early.release) {
+        struct allocator keeping = late;
+        keeping.release = release_all_but_entry;
+        set_allocator(RAW_DOMAIN, &keeping);
+    }
+}
+
+static void add_early(int (*add_audit_hook)(audit_hook, void *), audit_hook hook)
+{
+    *(void **)&get_allocator = dlsym(NULL, "PyMem_GetAllocator");
+    *(void **)&set_allocator = dlsym(NULL, "PyMem_SetAllocator");
+    if (get_allocator == NULL || set_allocator == NULL) {
+        add_audit_hook(hook, NULL);
+        return;
+    }
+    get_allocator(RAW_DOMAIN, &early);
+    struct allocator knowing = early;
+    knowing.allocate = allocate_entry;
+    set_allocator(RAW_DOMAIN, &knowing);
+    add_audit_hook(hook, NULL);
+    set_allocator(RAW_DOMAIN, &early);
+}
+
+/* --- what it hears ---------------------------------------------------------------------------- */
+
 /* What is imported; NULL: not an import. */
 static const char *import_of(const char *event, void *arguments)
 {
-    static const char import[] = "import";
-    for (size_t i = 0; i < sizeof import; i++) {
-        if (event[i] != import[i]) {
-            return NULL;
-        }
+    if (!is_same(event, "import")) {
+        return NULL;
     }
     void *module = tuple_item(arguments, 0);
     const char *name = module != NULL ? utf8(module) : NULL;
@@ -79,6 +148,9 @@ static void load(void)
 static int hook(const char *event, void *arguments, void *data)
 {
     (void)data;
+    if (event[0] == 'c' && is_same(event, "cpython._PySys_ClearAuditHooks")) {
+        keep_entry();
+    }
     int now = atomic_load_explicit(&stage, memory_order_acquire);
     if (now == DONE) {
         return 0;
@@ -113,7 +185,9 @@ __attribute__((constructor)) static void on_load(void)
         getenv("STEPSCOPE_LIBRARY") != NULL) {
         if (is_initialized != NULL && is_initialized() != 0) {
             route = "sitecustomize";
+            add_audit_hook(hook, NULL);
+        } else {
+            add_early(add_audit_hook, hook);
         }
-        add_audit_hook(hook, NULL);
     }
 }

@@ -79,6 +79,22 @@ def test_flags_of_the_interpreter(record, torch, flags):
     assert (done.stdout, met) == ("0.0.1\n", 1)
 
 
+@pytest.mark.parametrize("version", INTERPRETERS)
+@pytest.mark.parametrize("mode", [{"PYTHONMALLOC": "debug"}, {"PYTHONDEVMODE": "1"},
+                                  {"PYTHONMALLOC": "malloc"}, {"PYTHONTRACEMALLOC": "1"}],
+                         ids=lambda mode: "=".join(*mode.items()))
+def test_allocators_of_python(stepscope, tmp_path, version, mode):
+    """Development mode's looks at all that Python gives back as it ends: our hook's too."""
+    code = ("import threading, json\n"
+            "t = threading.Thread(target=json.dumps, args=(list(range(1000)),)); t.start(); t.join()\n"
+            "print(len(json.dumps(list(range(1000)))))")
+    for lost in ([], LOST):
+        done = stepscope("record", "-q", "-o", tmp_path / "t.pftrace", "--", *lost,
+                         *INTERPRETERS[version], "-c", code, env=mode)
+        noise = [line for line in done.stderr.splitlines() if not line.startswith("stepscope record:")]
+        assert (done.stdout, noise) == ("4890\n", [])
+
+
 def test_a_sitecustomize_stays(record, torch):
     (torch / "sitecustomize.py").write_text("print('mine')\nimport torch\n")
     done, met = record("-c", "import torch; print('end')", env={"PYTHONPATH": str(torch)})
