@@ -100,6 +100,17 @@ static const char *first_runtime(const struct ss_model *model, uint32_t input)
     return "";
 }
 
+static const char *first_torch_route(const struct ss_model *model, uint32_t input)
+{
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->input == input && ss_told_is(model, note, "torch.route")) {
+            return ss_told_text(model, note).data; /* the end of the note's text */
+        }
+    }
+    return "";
+}
+
 static void count_rows(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
 {
     for (size_t i = 1; i < model->processes.count; i++) {
@@ -155,6 +166,7 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
                                    .command = attribute_text(model, index, "command"),
                                    .hostname = attribute_text(model, index, "hostname"),
                                    .runtime = first_runtime(model, index),
+                                   .torch_route = first_torch_route(model, index),
                                    .start_unix_ns =
                                        attribute_integer(model, index, "start_realtime_ns"),
                                    .asked_hz = input->rate_hz,

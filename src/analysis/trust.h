@@ -34,6 +34,7 @@ struct ss_trust_input {
     const char *path;
     enum ss_input_kind kind;
     const char *command, *hostname, *runtime; /* "" unknown */
+    const char *torch_route;                  /* by which way PyTorch was met; "": it was not */
     int64_t start_unix_ns;                    /* 0 unknown */
     double duration_s;                        /* between first and last sample; 0 unknown */
     double asked_hz, achieved_hz;             /* 0 unknown */

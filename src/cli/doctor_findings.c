@@ -284,7 +284,9 @@ void ss_finding_torch(const char *preload, bool operating, struct ss_finding *fi
         fix(finding, "install stepscope in another folder");
     } else {
         say(finding, name, SS_VERDICT_OK,
-            "steps, phases and operators of PyTorch programs, by %.300s", preload);
+            "steps, phases and operators of PyTorch programs: by %.300s in LD_PRELOAD, else by "
+            "PYTHONPATH",
+            preload);
     }
 }
 

@@ -89,6 +89,7 @@ static json_t *input_of(const struct ss_trust_input *input)
     put_text(object, "command", input->command);
     put_text(object, "hostname", input->hostname);
     put_text(object, "runtime", input->runtime);
+    put_text(object, "torch_route", input->torch_route);
     json_object_set_new(object, "start_unix_ns",
                         input->start_unix_ns != 0 ? json_integer(input->start_unix_ns)
                                                   : json_null());

@@ -125,6 +125,9 @@ static void print_recorded(struct panel *panel, const struct ss_trust *trust)
         if (all->runtime[0] != '\0') {
             add_format(panel, "%s", all->runtime);
         }
+        if (all->torch_route[0] != '\0' && strcmp(all->torch_route, "preload") != 0) {
+            add_format(panel, "torch met by %s", all->torch_route);
+        }
     } else {
         add_fact(panel, " · ", "py-spy raw file: no times, states or losses in it");
         add_count(panel, " · ", all->lines, all->lines == 1 ? "line" : "lines");

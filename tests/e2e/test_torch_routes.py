@@ -210,10 +210,11 @@ def test_a_lost_preload(record, route, torch, version):
     assert route() == ["sitecustomize"]
 
 
-def test_a_replaced_preload(record, route, torch, python, replaced):
+def test_a_replaced_preload(stepscope, record, route, torch, python, replaced, tmp_path):
     done, met = record("-c", "import torch", env={"PYTHONPATH": str(torch)},
                        command=[*replaced, python])
     assert (done.stderr, met, route()) == ("", 1, ["sitecustomize"])
+    assert "torch met by sitecustomize" in stepscope("report", tmp_path / "t.pftrace").stdout
 
 
 def test_a_path_that_cannot_be_preloaded(stepscope, route, torch, python, tmp_path):

@@ -34,7 +34,8 @@ def test_what_is_in_the_tree(tree):
             "share/man/man1/stepscope.1", "share/bash-completion/completions/stepscope",
             "libexec/stepscope/preload.so", "share/doc/stepscope/LICENSE"} <= found
     # it is first on the PYTHONPATH of recorded programs: nothing else may lie there
-    python = {path for path in found if path.startswith("libexec/stepscope/python/")}
+    python = {path for path in found
+              if path.startswith("libexec/stepscope/python/") and "__pycache__" not in path}
     assert python == {"libexec/stepscope/python/sitecustomize.py"}
     assert not [path for path in found if re.match(r"lib/[^/]+-linux-gnu", path)]
 
