@@ -244,7 +244,8 @@ static bool host_sync(const struct ss_training_facts *facts, struct ss_advice *a
     set_spread_cost(facts, advice, ns);
     advice->is_spread = false;
     set_line(advice, &facts->samples.reads, "the samples in such lines");
-    add(advice, "reads a step", SS_EVIDENCE_COUNT, facts->reads);
+    add(advice, facts->reads_lost ? "reads a step, at least" : "reads a step", SS_EVIDENCE_COUNT,
+        facts->reads);
     return facts->reads >= 1 || facts->uses_cuda;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
+#include "analysis/recorded_steps.h"
 #include "base/alloc.h"
 
 const char *const ss_training_tracks[] = {
@@ -185,7 +186,9 @@ struct span {
     uint64_t before_ns;        /* of usual steps of its process */
     uint64_t first_forward_ns; /* or its end */
     size_t number;             /* in its process */
+    bool counts_operators;     /* none was lost */
     bool has_operators;
+    uint64_t reads;
     uint64_t long_operators_ns;
 };
 
@@ -300,6 +303,8 @@ static bool is_before_forward(const struct looking *looking, const struct span *
 static void list_spans(struct looking *looking)
 {
     const struct ss_step_summary *steps = looking->facts->steps;
+    struct ss_recorded_steps recorded;
+    ss_recorded_steps_init(&recorded, looking->model);
     uint64_t before_ns = 0, free_ns = 0;
     looking->span_count = steps->steps.count;
     looking->spans = ss_alloc_zero(steps->steps.count + 1, sizeof *looking->spans);
@@ -307,12 +312,16 @@ static void list_spans(struct looking *looking)
         const struct ss_step *step = &steps->steps.data[i];
         struct span *span = &looking->spans[i];
         bool is_first = i == 0 || step->process != span[-1].process;
+        looking->facts->reads_lost =
+            looking->facts->reads_lost || ss_recorded_steps_lost_some(&recorded, step->process);
         before_ns = is_first ? 0 : before_ns;
         *span = (struct span){.process = step->process,
                               .kind = step->kind,
                               .begin_ns = step->begin_ns,
                               .end_ns = step->end_ns,
                               .before_ns = before_ns,
+                              .counts_operators =
+                                  ss_recorded_steps_counts(&recorded, step->process, step->end_ns),
                               .number = is_first ? 0 : span[-1].number + 1};
         looking->all_after_third +=
             span->number > 2 && step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
@@ -323,6 +332,7 @@ static void list_spans(struct looking *looking)
         }
     }
     looking->facts->before_forward_ns = free_ns; /* a sum until the end */
+    ss_recorded_steps_fini(&recorded);
 }
 
 /* The last step of the process that began until then; NULL: none. */
@@ -424,8 +434,7 @@ static void take_read(struct ss_training_facts *facts, const struct operators *o
         begin_ns > MOST_BEFORE_READ_NS ? begin_ns - MOST_BEFORE_READ_NS : begin_ns;
     uint64_t from_ns = in_a_row ? of->read_end_ns : of->end_ns;
     from_ns = in_a_row || from_ns > earliest_ns ? from_ns : earliest_ns;
-    facts->reads += 1; /* sums until the end */
-    facts->reads_ns += end_ns - from_ns;
+    facts->reads_ns += end_ns - from_ns; /* a sum until the end */
 }
 
 static void take_operator(struct looking *looking, struct operators *of,
@@ -439,6 +448,7 @@ static void take_operator(struct looking *looking, struct operators *of,
         return; /* within another one, or none */
     }
     const struct span *span = span_at(looking, of->process, range->begin_ns);
+    span = span != NULL && span->counts_operators ? span : NULL;
     uint64_t end_ns = span != NULL && range->end_ns > span->end_ns ? span->end_ns : range->end_ns;
     uint64_t ns = end_ns - range->begin_ns;
     if (span != NULL && (span->kind == SS_STEP_USUAL || span->kind == SS_STEP_OUTLIER)) {
@@ -448,6 +458,7 @@ static void take_operator(struct looking *looking, struct operators *of,
         counted->has_operators = true;
         if (looking->reads_value[name]) {
             take_read(facts, of, range->begin_ns, end_ns);
+            counted->reads++;
         }
     }
     if (span != NULL && span->kind == SS_STEP_USUAL) {
@@ -638,6 +649,28 @@ static uint64_t median_of_long_operators(struct looking *looking)
     return ss_percentile_u64(looking->operator_ns.data, count, 50);
 }
 
+/* The first step has none where a program reads between steps: the usual one tells. Where most have
+ * none, the mean does. */
+static double reads_of_step(struct looking *looking)
+{
+    double sum = 0;
+    size_t count = 0;
+    ss_vec_clear(&looking->operator_ns);
+    for (size_t i = 0; i < looking->span_count; i++) {
+        if (looking->spans[i].has_operators) {
+            ss_vec_push(&looking->operator_ns, looking->spans[i].reads);
+            sum += (double)looking->spans[i].reads;
+            count++;
+        }
+    }
+    if (count == 0) {
+        return 0;
+    }
+    ss_sort_u64(looking->operator_ns.data, count);
+    uint64_t median = ss_percentile_u64(looking->operator_ns.data, count, 50);
+    return median > 0 ? (double)median : sum / (double)count;
+}
+
 /* From sums to figures per step. */
 static void level(struct looking *looking, const struct fetches *workers)
 {
@@ -652,7 +685,7 @@ static void level(struct looking *looking, const struct fetches *workers)
     facts->operators = per(facts->operators, steps);
     facts->operators_ns = per(facts->operators_ns, steps);
     facts->long_operators_ns = median_of_long_operators(looking);
-    facts->reads /= facts->read_steps > 0 ? (double)facts->read_steps : 1;
+    facts->reads = reads_of_step(looking);
     facts->reads_ns = per(facts->reads_ns, facts->read_steps);
     facts->before_forward_ns = per(facts->before_forward_ns, usual);
     uint64_t accounted_ns = per(looking->before_forward_operators_ns, steps) +

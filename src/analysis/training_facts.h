@@ -91,8 +91,9 @@ struct ss_training_facts {
     uint64_t operator_p50_ns;
     /* The same of all steps but warm-up: values that Python reads of tensors. */
     uint64_t read_steps;
-    double reads;
+    double reads;      /* of the median step, or the mean where that has none */
     uint64_t reads_ns; /* with the Python between those in a row */
+    bool reads_lost;   /* of each recorded step some operators were lost: there are more */
 
     uint64_t before_forward_ns; /* in no phase, operator and collection, until the first forward */
 

@@ -30,7 +30,7 @@ void ss_usual_time_init(struct ss_usual_time *time, const struct ss_selection *s
     for (size_t i = 0; training != NULL && i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
         bool counts =
-            !of_operators || ss_recorded_steps_has(&recorded, step->process, step->end_ns);
+            !of_operators || ss_recorded_steps_counts(&recorded, step->process, step->end_ns);
         time->recorded += counts;
         time->all++;
         if (counts && step->kind == SS_STEP_USUAL) {

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,7 +36,8 @@ static struct state {
     _Atomic uint64_t ids;
     uint64_t salt;
     char path[SS_RING_PATH_BYTES];
-    char *directory; /* the file up to the segments */
+    char *directory;          /* the file up to the segments */
+    uint32_t wide_slots_log2; /* of rings to come, where there is room; 0: as others */
     uint32_t ring_count;
     struct ss_ring_thread *rings[SS_RING_MAX_THREADS];
     uint8_t ring_slots_log2[SS_RING_MAX_THREADS];
@@ -517,12 +519,47 @@ static struct ss_ring_thread *add_segment(int fd, uint32_t slots_log2)
     return memory;
 }
 
-static struct ss_ring_thread *make_ring(uint32_t *slots_log2)
+/* Many processes may share the room, and their data lies there too: a small part of it at most. */
+static bool has_room(uint32_t slots_log2)
+{
+    enum { LEAST_RINGS = 256 };
+    struct statvfs room;
+    uint64_t bytes = (uint64_t)sizeof(struct ss_ring_slot) << slots_log2;
+    return statvfs(kept.folder, &room) == 0 &&
+           (uint64_t)room.f_bavail * room.f_frsize >= LEAST_RINGS * bytes;
+}
+
+static uint32_t wanted_slots_log2(void)
 {
     uint32_t wanted = atomic_load_explicit(&ss_process_header->slots_log2, memory_order_relaxed);
-    if (wanted < SS_RING_MIN_SLOTS_LOG2 || wanted > SS_RING_MAX_SLOTS_LOG2) {
-        wanted = SS_RING_DEFAULT_SLOTS_LOG2;
+    if (wanted >= SS_RING_MIN_SLOTS_LOG2 && wanted <= SS_RING_MAX_SLOTS_LOG2) {
+        return wanted;
     }
+    bool is_wide = state->wide_slots_log2 != 0 && has_room(state->wide_slots_log2);
+    return is_wide ? state->wide_slots_log2 : SS_RING_DEFAULT_SLOTS_LOG2;
+}
+
+void ss_process_widen_rings(uint32_t slots_log2)
+{
+    if (state != NULL) {
+        ss_process_lock();
+        state->wide_slots_log2 = slots_log2;
+        ss_process_unlock();
+    }
+}
+
+uint64_t ss_process_dropped(void)
+{
+    uint64_t dropped = 0;
+    for (uint32_t i = 0; state != NULL && i < state->ring_count; i++) {
+        dropped += atomic_load_explicit(&state->rings[i]->dropped, memory_order_relaxed);
+    }
+    return dropped;
+}
+
+static struct ss_ring_thread *make_ring(uint32_t *slots_log2)
+{
+    uint32_t wanted = wanted_slots_log2();
     int fd = state->ring_count < SS_RING_MAX_THREADS ? open_again() : -1;
     struct ss_ring_thread *ring = NULL;
     if (fd >= 0 && map_directory(fd)) {

@@ -44,6 +44,10 @@ void ss_process_share_definitions(void);
 /* Closes the gate when the recorder has not been heard of for too long. */
 void ss_process_check_heartbeat(void);
 void ss_process_count_dropped(void);
+/* Rings that are made from now on are so large, where there is room; not those of its children. */
+void ss_process_widen_rings(uint32_t slots_log2);
+/* Records that found a ring full, so far. */
+uint64_t ss_process_dropped(void);
 /* Where the recorder tells us something (ring/sealed.h). false: nowhere. */
 bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16]);
 /* Our file number `number`, from 0, of what torch.profiler saw (source/torch_profile.h). */

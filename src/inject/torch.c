@@ -10,6 +10,7 @@
 #include "annot/define.h"
 #include "annot/events.h"
 #include "annot/first.h"
+#include "annot/process.h"
 
 /* What preload.so calls at each audit event of Python; `import`: what is imported, NULL: another
  * event. 1: nothing more is wanted. */
@@ -75,7 +76,10 @@ static bool run_texts(ss_python_object *globals)
 /* The dict is kept for ever: the functions that hang in torch are its own. */
 static void set_up(void)
 {
+    /* A step may have a hundred thousand operators, which come faster than the recorder wakes. */
+    enum { SLOTS_LOG2 = 18 };
     char text[512];
+    ss_process_widen_rings(SLOTS_LOG2);
     ss_python_object *globals = ss_python.PyDict_New();
     ss_automatic_guess();
     const char *way = atomic_load_explicit(&route, memory_order_relaxed);

@@ -28,5 +28,7 @@ void ss_torch_operators_start(bool all);
  * recorded when that keeps the cost of it small. The counter "operators recorded" tells of the step
  * that begins whether they are (1 or 0). */
 void ss_torch_operators_step(void);
+/* Before the step's end is told: the counter becomes -1 if records of its operators were lost. */
+void ss_torch_operators_end_step(void);
 
 #endif

@@ -265,6 +265,7 @@ static ss_python_object *step(ss_python_object *self, ss_python_object *const *a
     if (!has_arguments(count, 0)) {
         return NULL;
     }
+    ss_torch_operators_end_step();
     bool counts = ss_automatic_step();
     ss_torch_operators_step();
     return truth(counts);

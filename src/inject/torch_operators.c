@@ -11,6 +11,7 @@
 #include "annot/define.h"
 #include "annot/events.h"
 #include "annot/names.h"
+#include "annot/process.h"
 #include "inject/torch_check.h"
 #include "inject/torch_cost.h"
 #include "inject/torch_library.h"
@@ -198,6 +199,7 @@ static void on_scope_end(const struct ss_torch_call *call, void *context)
 /* With tiny operators their recording would be a good part of a step. It may cost about this
  * part of the time on the whole: then only some steps are recorded, at random, evenly over the run.
  */
+enum { LOST_SOME = -1 };
 enum { BUDGET_PER_MILLE = 15, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
 
 static struct {
@@ -205,7 +207,7 @@ static struct {
     bool is_started, is_on, all;
     uint32_t counter;
     /* Of the steps so far. */
-    uint64_t steps, began_ns, began_events, random;
+    uint64_t steps, began_ns, began_events, began_dropped, random;
     double credit_ns, cost_ns;
     struct ss_torch_cost of_one;
     double told_ns;
@@ -264,6 +266,22 @@ static void pay(double step_ns, double operators)
     course.credit_ns = course.credit_ns < most ? course.credit_ns : most;
 }
 
+static void tell(int value)
+{
+    struct ss_event_value told = {(uint64_t)(int64_t)value, SS_RING_VALUE_SIGNED};
+    ss_event_count(course.counter, told);
+}
+
+/* A ring that is full while the recorder sleeps loses some: then this step is none to count by. */
+void ss_torch_operators_end_step(void)
+{
+    uint64_t dropped = course.is_started ? ss_process_dropped() : 0;
+    if (course.is_on && dropped != course.began_dropped) {
+        tell(LOST_SOME);
+    }
+    course.began_dropped = dropped;
+}
+
 void ss_torch_operators_step(void)
 {
     if (!course.is_started) {
@@ -279,8 +297,7 @@ void ss_torch_operators_step(void)
     if (!course.all) {
         turn(course.steps < FIRST_STEPS || course.credit_ns >= threshold());
     }
-    struct ss_event_value value = {course.is_on, SS_RING_VALUE_SIGNED};
-    ss_event_count(course.counter, value);
+    tell(course.is_on);
 }
 
 /* --- set-up ---------------------------------------------------------------------------------- */

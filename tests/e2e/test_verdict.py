@@ -42,6 +42,7 @@ LEAST_CORE = 0.6
 # What waits for its workers has no core meanwhile.
 LEAST_CORES.update({name + fixed: 0 for fixed in ("", " fixed") for name in (
     "few_workers", "slow_workers", "worker_restarts", "epoch_starts")})
+LEAST_CORES["many_reads"] = 0  # counted, not timed
 
 
 def rule_of(name):
@@ -58,7 +59,7 @@ def recordings(stepscope, tmp_path_factory):
         key = (name, attempt) if attempt else None
         if key not in known:
             fixed = [name + " fixed" for name in FIXED]
-            names = [name] if attempt else ["clean", *RULES, *fixed]
+            names = [name] if attempt else ["clean", "many_reads", *RULES, *fixed]
             trace = tmp_path_factory.mktemp("verdict") / "faults.pftrace"
             done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, FAULTS,
                              *names)
@@ -114,6 +115,15 @@ def test_the_line_behind_it_is_named(stepscope, recordings, name, function):
         assert line["function"].endswith(function)
         assert line["percent"] > 50
     check(stepscope, recordings, name, right)
+
+
+def test_reads_are_counted_as_the_program_makes_them(stepscope, recordings):
+    def right(training):
+        evidence = {row["what"]: row["value"] for one in training["advice"]
+                    if one["rule"] == "host-sync" for row in one["evidence"]}
+        least = evidence.get("reads a step, at least", 0)
+        assert evidence.get("reads a step") == 20000 or 0 < least < 20000
+    check(stepscope, recordings, "many_reads", right)
 
 
 @pytest.mark.parametrize("name", FIXED)

@@ -34,6 +34,7 @@ struct shape {
     uint64_t operator_us;
     uint32_t reads;
     uint64_t read_us, between_us;
+    uint32_t lossy_each;   /* steps, of which half of the reads are lost, as the counter says */
     uint32_t compile_each; /* steps; 0: never */
     uint64_t compile_us;
     uint64_t gc_us;
@@ -75,7 +76,7 @@ struct made {
     struct ss_model model;
     uint32_t process, thread, worker, worker_thread;
     uint32_t steps, phases, torch, data, worker_data, compile, gc, save, rss, busy, own, limit,
-        used;
+        used, recorded;
     struct ss_selection selection;
     struct ss_step_summary summary;
     struct ss_training_facts facts;
@@ -160,6 +161,7 @@ static void begin(struct made *made)
     made->compile = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch.compile");
     made->gc = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "python.gc");
     made->save = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch.checkpoint");
+    made->recorded = add_track(made, SS_TRACK_COUNTER, made->process, 0, "operators recorded");
     made->rss = add_track(made, SS_TRACK_COUNTER, made->process, 0, "memory rss");
     uint32_t group = add_track(made, SS_TRACK_GROUP, 0, 0, "CPU");
     made->busy = add_track(made, SS_TRACK_COUNTER, 0, 0, "busy");
@@ -277,9 +279,10 @@ static void put_phase(struct made *made, const char *name, uint64_t *at_ns, uint
     *at_ns += us * US;
 }
 
-static void put_operators(struct made *made, const struct shape *shape, uint64_t at_ns)
+static void put_operators(struct made *made, const struct shape *shape, uint64_t at_ns,
+                          bool is_lossy)
 {
-    for (uint32_t i = 0; i < shape->reads; i++) {
+    for (uint32_t i = 0; i < shape->reads / (is_lossy ? 2 : 1); i++) {
         add_range(made, made->torch, "aten::item", "operator", at_ns, shape->read_us * US, 0);
         /* Within it, and therefore not once more. */
         add_range(made, made->torch, "aten::_local_scalar_dense", "operator", at_ns, US, 0);
@@ -290,6 +293,18 @@ static void put_operators(struct made *made, const struct shape *shape, uint64_t
         add_range(made, made->torch, "aten::mm", "operator", at_ns, shape->operator_us * US, 0);
         at_ns += shape->operator_us * US + US / 2;
     }
+}
+
+/* The next one's are recorded; of this one's some were lost. */
+static void put_recorded(struct made *made, uint64_t end_ns, bool is_lossy)
+{
+    struct ss_model_value value = {.time_ns = end_ns - 1, .track = made->recorded, .real = -1};
+    if (is_lossy) {
+        ss_vec_push(&made->model.values, value);
+    }
+    value.time_ns = end_ns;
+    value.real = 1;
+    ss_vec_push(&made->model.values, value);
 }
 
 /* The last one's end comes with its beginning. */
@@ -333,8 +348,12 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
         }
     }
     add_range(made, made->steps, "step", "", begin_ns, at_ns - begin_ns, number);
+    bool is_lossy = shape->lossy_each > 0 && number % shape->lossy_each == 0;
+    if (shape->lossy_each > 0) {
+        put_recorded(made, at_ns, is_lossy);
+    }
     if (shape->operators_each == 0 || number % shape->operators_each == 0) {
-        put_operators(made, shape, forward_ns);
+        put_operators(made, shape, forward_ns, is_lossy);
     }
     if (shape->workers >= 0) {
         bool is_empty = shape->empty_each > 0 && number % shape->empty_each == 0;
@@ -702,6 +721,16 @@ static void test_host_sync(void **state)
     end(&made);
     shape.operators_each = 4; /* the mean is of the steps that were recorded */
     speaks(&shape, "host-sync");
+    shape.operators_each = 0;
+    shape.lossy_each = 3; /* the others tell */
+    advice = only_advice(&made, &shape);
+    assert_true(evidence(&advice, "reads a step") > 499);
+    end(&made);
+    shape.lossy_each = 1; /* of all steps some were lost */
+    advice = only_advice(&made, &shape);
+    assert_true(evidence(&advice, "reads a step, at least") < 251);
+    end(&made);
+    shape.lossy_each = 0;
     shape.reads = 100; /* 1 % of the step */
     speaks(&shape, "");
 }
