@@ -109,22 +109,36 @@ def _replace(owner, name, decorate):
 
 # --- steps ----------------------------------------------------------------------------------------
 
-_RESIDENT = _counter("memory rss", "bytes")
-_CUDA = [(_counter("cuda " + shown, "bytes"), key, which) for shown, key, which in (
-    ("allocated", "allocated_bytes", "current"), ("reserved", "reserved_bytes", "current"),
-    ("peak", "allocated_bytes", "peak"))]
+class _Devices:
+    """Those whose allocator of PyTorch is read with the process's memory. The first is "cuda", others
+    are "cuda:1"…"""
+    known = set()
 
-
-def _count_memory():
-    _count(_RESIDENT, _resident_bytes())
-    if not _state.cuda:
-        _state.cuda = torch.cuda.is_initialized()
-        if _state.cuda:
+    @classmethod
+    def find(cls):
+        """As CUDA is used for the first time, and ever less often after: programs add devices early."""
+        if _state.cuda or not torch.cuda.is_initialized():
+            is_due = _state.cuda and _state.updates & (_state.updates - 1) == 0
+        else:
+            is_due = _state.cuda = True
             _fact("torch.cuda", 1)
-    if _state.cuda:
-        stats = torch._C._cuda_memoryStats(torch.cuda.current_device())
-        for counter, key, which in _CUDA:
-            _count(counter, stats[key]["all"][which])
+            cls.watch(torch.cuda.current_device(), "cuda")
+        if is_due:
+            for number in range(torch.cuda.device_count()):
+                if number not in cls.known and cls.is_used(number):
+                    cls.watch(number, f"cuda:{number}")
+
+    @staticmethod
+    def is_used(number):
+        return torch._C._cuda_memoryStats(number)["reserved_bytes"]["all"]["current"] > 0
+
+    @classmethod
+    def watch(cls, number, shown):
+        cls.known.add(number)
+        _watch_device(torch._C._cuda_memoryStats, number, *(
+            _counter(f"{shown} {what}", "bytes") for what in ("allocated", "reserved", "peak")))
+        total = torch.cuda.get_device_properties(number).total_memory
+        _fact(shown + ".total_memory", total)
 
 
 def _tell_threads():
@@ -142,7 +156,7 @@ def _end_of_step():
     _look_for_late_modules()
     _tell_threads()
     if _recording():
-        _count_memory()
+        _try(_Devices.find)
     _Flops.end()
 
 
@@ -331,6 +345,8 @@ def _outermost(module):
         _know_all(module)
     if phase is None:
         return -1
+    if not _state.cuda and _recording():
+        _try(_Devices.find)
     if phase == _FORWARD:
         _train()
     else:
@@ -971,4 +987,5 @@ for _one in (_hook_main, _tell_cpu, _hook_loaders, _hook_optimizers, _hook_scale
              _hook_functions):
     _try(_one)
 _try(_look_for_late_modules)
+_watch_memory()
 gc.callbacks.append(_collects)

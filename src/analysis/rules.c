@@ -403,17 +403,21 @@ static bool logging(const struct ss_training_facts *facts, struct ss_advice *adv
 
 static bool memory_growth(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    const struct ss_training_memory *grows = NULL;
-    for (size_t i = 0; i < SS_TRAINING_MEMORIES; i++) {
-        const struct ss_training_memory *memory = &facts->memory[i];
+    const struct ss_memory *grows = NULL;
+    for (size_t i = 0; i < facts->memories.rows.count; i++) {
+        const struct ss_memory *memory = &facts->memories.rows.data[i];
         grows = grows == NULL && memory->grows ? memory : grows;
     }
     if (grows == NULL) {
         return false;
     }
-    add(advice, grows->name, SS_EVIDENCE_BYTES, (double)grows->last_bytes);
+    const struct ss_step_summary *steps = facts->steps;
+    if (grows->growing_phase < steps->phases.count) {
+        advice->grows_in = &steps->phases.data[grows->growing_phase];
+    }
+    add(advice, ss_model_text(facts->model, grows->name), SS_EVIDENCE_BYTES, grows->last);
     add(advice, "more with each step", SS_EVIDENCE_BYTES, grows->bytes_per_step);
-    add(advice, "steps", SS_EVIDENCE_COUNT, (double)grows->values);
+    add(advice, "steps", SS_EVIDENCE_COUNT, (double)grows->steps);
     return true;
 }
 

@@ -38,8 +38,9 @@ struct ss_advice {
     uint64_t of_ns;          /* the step that it is a part of: the mean usual one, or else */
     double percent;          /* the cost of of_ns */
     bool is_spread;          /* it is not in every step: the step is a mean with the slow ones */
-    const struct ss_phase_line *line; /* behind it, in the facts or steps; NULL: none to name */
-    const char *line_of;              /* what the samples of the line are of */
+    const struct ss_phase_line *line;     /* behind it, in the facts or steps; NULL: none to name */
+    const char *line_of;                  /* what the samples of the line are of */
+    const struct ss_step_phase *grows_in; /* the phase that keeps memory; NULL: not one alone */
     struct ss_evidence evidence[SS_ADVICE_MAX_EVIDENCE];
     size_t evidence_count;
 };

@@ -613,6 +613,10 @@ static const struct ss_column phase_columns[SS_PHASE_COLUMNS] = {
     [SS_PHASE_LINE] = {.key = "line"},
     [SS_PHASE_LINE_FUNCTION] = {.key = "line_function"},
     [SS_PHASE_LINE_LEAF] = {.key = "line_calls"},
+    [SS_PHASE_MEMORY] = {.key = "memory"},
+    [SS_PHASE_MEMORY_END] = {.key = "memory_end_bytes", .unit = "bytes"},
+    [SS_PHASE_MEMORY_CHANGE] = {.key = "memory_change_bytes", .unit = "bytes"},
+    [SS_PHASE_MEMORY_PEAK] = {.key = "memory_peak_bytes", .unit = "bytes"},
 };
 
 static void put_line(const struct ss_model *model, const struct ss_phase_line *line,

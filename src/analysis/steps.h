@@ -118,6 +118,11 @@ enum ss_phase_column {
     SS_PHASE_LINE,
     SS_PHASE_LINE_FUNCTION,
     SS_PHASE_LINE_LEAF, /* function that is called there */
+    /* Absent until analysis/memories.h fills them. */
+    SS_PHASE_MEMORY, /* of what: "memory rss" */
+    SS_PHASE_MEMORY_END,
+    SS_PHASE_MEMORY_CHANGE,
+    SS_PHASE_MEMORY_PEAK, /* the highest */
     SS_PHASE_COLUMNS
 };
 void ss_phases_table(const struct ss_step_summary *summary, const struct ss_selection *selection,

@@ -15,8 +15,7 @@ const char *const ss_training_tracks[] = {
     "torch", "torch.module", "torch.data", "torch.checkpoint", "torch.compile", "torch.flops",
     "python.gc",
     /* Counters of the program. */
-    "dataloader ready batches", "memory rss", "cuda allocated", "cuda reserved", "cuda peak",
-    "operators recorded",
+    "dataloader ready batches", "operators recorded", SS_MEMORY_TRACKS,
     /* Of DeepSpeed's flops profiler: python/stepscope/_deepspeed.py. */
     "deepspeed params per GPU", "deepspeed fwd MACs per GPU", "deepspeed fwd flops per GPU",
     "deepspeed fwd latency", "deepspeed fwd FLOPS per GPU", "deepspeed batch size per GPU",
@@ -797,6 +796,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     take_all_steps(facts);
     ss_flops_figures_find(&facts->flops, selection, steps);
     take_cpu_use(facts);
+    ss_memories_init(&facts->memories, selection, steps);
     if (steps->usual == 0) {
         return;
     }
@@ -809,12 +809,16 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     level(&looking, &workers);
     ss_training_epochs_find(facts, selection);
     ss_training_period_find(facts);
-    ss_training_memory_find(facts, selection);
     ss_training_samples_find(facts, selection, source);
     ss_free(looking.reads_value);
     ss_vec_fini(&looking.operator_ns);
     ss_vec_fini(&looking.parts);
     ss_free(looking.spans);
+}
+
+void ss_training_facts_fini(struct ss_training_facts *facts)
+{
+    ss_memories_fini(&facts->memories);
 }
 
 const struct ss_step_phase *ss_training_phase(const struct ss_training_facts *facts,

@@ -10,6 +10,7 @@
 
 #include "analysis/flops.h"
 #include "analysis/line_times.h"
+#include "analysis/memories.h"
 #include "analysis/selection.h"
 #include "analysis/steps.h"
 
@@ -32,15 +33,7 @@ struct ss_training_samples {
     uint64_t computing_workers;    /* on a core, or ready to be */
 };
 
-/* A counter of memory over the steps of the first trainer that has it. */
-struct ss_training_memory {
-    const char *name; /* "memory rss" */
-    uint64_t values;  /* 0: not recorded */
-    uint64_t first_bytes, last_bytes, peak_bytes;
-    double bytes_per_step; /* the median slope, the first quarter of the steps left out */
-    bool grows;            /* steadily, and by more than noise */
-};
-enum { SS_TRAINING_MEMORIES = 4, SS_TINY_OPERATOR_NS = 30000 };
+enum { SS_TINY_OPERATOR_NS = 30000 };
 
 /* Of loaders with workers: what the beginnings of epochs cost, but the first one. Per step: of all
  * but warm-up. */
@@ -108,7 +101,7 @@ struct ss_training_facts {
     struct ss_training_epochs epochs;
     struct ss_training_period period;
 
-    struct ss_training_memory memory[SS_TRAINING_MEMORIES]; /* resident, CUDA's */
+    struct ss_memories memories;
     struct ss_training_samples samples;
     struct ss_flops_figures flops;
 };
@@ -117,6 +110,7 @@ struct ss_training_facts {
 void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_selection *selection,
                             const struct ss_step_summary *steps,
                             const struct ss_source_lines *source);
+void ss_training_facts_fini(struct ss_training_facts *facts);
 /* Mean per step of the phase with this name; 0 without it. */
 uint64_t ss_training_phase_ns(const struct ss_training_facts *facts, const char *name);
 /* NULL: no such phase. */
@@ -126,8 +120,6 @@ const struct ss_step_phase *ss_training_phase(const struct ss_training_facts *fa
 /* Fills facts->samples. Belongs to ss_training_facts_init. */
 void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_selection *selection,
                               const struct ss_source_lines *source);
-/* Fills facts->memory. Belongs to ss_training_facts_init. */
-void ss_training_memory_find(struct ss_training_facts *facts, const struct ss_selection *selection);
 /* Fills facts->epochs. Belongs to ss_training_facts_init. */
 void ss_training_epochs_find(struct ss_training_facts *facts, const struct ss_selection *selection);
 /* Fills facts->period. Belongs to ss_training_facts_init. */

@@ -92,10 +92,28 @@ static void write_change(struct ss_thread *thread, uint64_t stamp,
     }
 }
 
+static _Atomic(ss_training_watcher *) watcher;
+
+void ss_training_watch(ss_training_watcher *watches)
+{
+    atomic_store_explicit(&watcher, watches, memory_order_relaxed);
+}
+
+static void tell_watcher(bool is_step)
+{
+    ss_training_watcher *watches = atomic_load_explicit(&watcher, memory_order_relaxed);
+    if (watches != NULL) {
+        watches(is_step);
+    }
+}
+
 /* Counts also while nobody records: who comes later is to see the right number. */
 static void mark_wish(const struct ss_steps_wish *wish)
 {
     follow_fork();
+    if (wish->mark == SS_STEPS_BEGIN || wish->mark == SS_STEPS_NEXT) {
+        tell_watcher(true);
+    }
     struct ss_steps_change change = ss_steps_mark(&steps, wish);
     if (change.busy && wish->overrules) { /* the next own one will */
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
@@ -245,6 +263,7 @@ __attribute__((destructor)) static void on_exit_of_program(void)
 
 static void begin_phase(uint32_t name)
 {
+    tell_watcher(false);
     uint64_t stamp;
     struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {

@@ -26,4 +26,9 @@ void ss_training_follow(ss_training_follower *follower);
  * false: there is no schedule. */
 bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action);
 
+/* Who watches the parts of steps: called on the thread that marks them, before a step begins (and
+ * the one before it ends), and before a phase begins or ends. NULL: nobody. */
+typedef void ss_training_watcher(bool is_step);
+void ss_training_watch(ss_training_watcher *watcher);
+
 #endif

@@ -44,22 +44,24 @@ enum report_by {
     BY_OPERATOR,
     BY_MODULE,
     BY_WORKER,
-    BY_FLOPS
+    BY_FLOPS,
+    BY_MEMORY
 };
 
 /* They take about 100 bytes each: more are those of some steps, drawn by chance. */
 enum { MOST_OPERATORS = 1 << 23 };
 
-static const char *const by_names[] = {
-    "leaf",      "function",     "line", "file",  "thread", "process", "tree",   "range", "counter",
-    "line-time", "sample-range", "step", "phase", "op",     "module",  "worker", "flops", NULL};
+static const char *const by_names[] = {"leaf",         "function", "line",   "file",    "thread",
+                                       "process",      "tree",     "range",  "counter", "line-time",
+                                       "sample-range", "step",     "phase",  "op",      "module",
+                                       "worker",       "flops",    "memory", NULL};
 
 static const struct ss_option options[] = {
     {"by", 0, "WHAT",
      "leaf, function, line, file, thread, process or tree; range, counter, line-time (of functions "
      "that stepscope.lines timed) or sample-range (where, by range, the samples fell); step or "
-     "phase; op, module, worker (who loads data, and who waits for it) or flops of PyTorch; "
-     "without "
+     "phase; op, module, worker (who loads data, and who waits for it), flops or memory of "
+     "PyTorch; without "
      "how a step's time goes, and the hottest functions "
      "and lines",
      "Table", false},
@@ -249,7 +251,7 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
 
 static bool is_of_steps(int by)
 {
-    return by == BY_STEP || by == BY_PHASE || by == BY_WORKER || by == BY_FLOPS;
+    return by == BY_STEP || by == BY_PHASE || by == BY_WORKER || by == BY_FLOPS || by == BY_MEMORY;
 }
 
 static bool is_of_tracks(int by)
@@ -326,7 +328,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
             request->has_max_rows ? request->max_rows : usual_rows;
     }
     /* But steps and phases: operators tell of waits for communication. */
-    static const char *const of_steps[] = {"torch", "operators recorded", NULL};
+    static const char *const of_steps[] = {"torch", "operators recorded", SS_MEMORY_TRACKS, NULL};
     bool of_training = is_of_training(request->by);
     request->reading.load.only_tracks = request->by == BY_OVERVIEW ? ss_training_tracks
                                         : request->by == BY_WORKER ? ss_loader_tracks
@@ -460,7 +462,14 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
         struct ss_steps_options steps = steps_options(request);
         ss_steps_table(training, selection, &steps, &tables[0]);
     } else if (request->by == BY_PHASE) {
+        struct ss_memories memories;
+        ss_memories_init(&memories, selection, training);
         ss_phases_table(training, selection, &tables[0]);
+        ss_memory_put_phases(&memories, selection, &tables[0]);
+        ss_memories_fini(&memories);
+    } else if (request->by == BY_MEMORY) {
+        size_t count = ss_report_memory_tables(selection, training, tables);
+        return count > 0 ? count : 1; /* that there is none is told of an empty one */
     } else if (request->by == BY_FLOPS) {
         ss_flops_table(selection, training, request->has_max_rows ? request->max_rows : 0,
                        &tables[0]);
@@ -692,6 +701,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
         ss_table_fini(&tables[i]);
     }
     ss_verdict_fini(&verdict);
+    ss_training_facts_fini(&facts);
     ss_step_summary_fini(&training);
     ss_source_text_free(source);
     ss_trust_fini(&trust);

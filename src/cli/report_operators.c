@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/memories.h"
 #include "analysis/modules.h"
-#include "analysis/step_memory.h"
 
 /* Our own words, then those of torch.profiler's table(sort_by=…). */
 static const struct {
@@ -122,10 +122,20 @@ const char *const *ss_report_operators_tracks(const struct ss_report_operators *
 {
     static const char *const operators[] = {"torch", "operators recorded", NULL};
     static const char *const modules[] = {"torch", "torch.module", "operators recorded", NULL};
-    static const char *const with_memory[] = {
-        "torch",          "torch.profiler", "operators recorded", "memory rss",
-        "cuda allocated", "cuda reserved",  "cuda peak",          NULL};
+    static const char *const with_memory[] = {"torch", "torch.profiler", "operators recorded",
+                                              SS_MEMORY_TRACKS, NULL};
     return request->by_module ? modules : request->key_averages ? with_memory : operators;
+}
+
+size_t ss_report_memory_tables(const struct ss_selection *selection,
+                               const struct ss_step_summary *training, struct ss_table *tables)
+{
+    struct ss_memories memories;
+    ss_memories_init(&memories, selection, training);
+    ss_memory_table(&memories, selection, training, &tables[0]);
+    ss_memory_phases_table(&memories, NULL, selection, training, &tables[1]);
+    ss_memories_fini(&memories);
+    return tables[1].row_count > 0 ? 2 : tables[0].row_count > 0;
 }
 
 size_t ss_report_operators_tables(const struct ss_report_operators *request,
@@ -141,8 +151,7 @@ size_t ss_report_operators_tables(const struct ss_report_operators *request,
         return 1;
     }
     ss_key_averages_table(selection, training, &request->options, &tables[0]);
-    ss_memory_table(selection, training, &tables[1]);
-    return tables[1].row_count > 0 ? 2 : 1;
+    return 1 + ss_report_memory_tables(selection, training, &tables[1]);
 }
 
 size_t ss_report_operators_overview(const struct ss_selection *selection,

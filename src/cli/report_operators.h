@@ -23,6 +23,9 @@ const char *const *ss_report_operators_tracks(const struct ss_report_operators *
 size_t ss_report_operators_tables(const struct ss_report_operators *request,
                                   const struct ss_selection *selection,
                                   const struct ss_step_summary *training, struct ss_table *tables);
+/* What processes held, and by phase: none where it was not recorded. Returns how many. */
+size_t ss_report_memory_tables(const struct ss_selection *selection,
+                               const struct ss_step_summary *training, struct ss_table *tables);
 /* Those of the first look: none where no operators or modules were recorded. Returns how many. */
 size_t ss_report_operators_overview(const struct ss_selection *selection,
                                     const struct ss_step_summary *training,

@@ -17,9 +17,13 @@ extern const char ss_torch_hooks[], ss_torch_deepspeed[], ss_torch_profiler[];
 /* What the text calls: adds the functions to a dict. false: an exception is set. */
 bool ss_torch_add_functions(ss_python_object *globals);
 
+bool ss_torch_add_memory_functions(ss_python_object *globals);
 bool ss_torch_add_operator_functions(ss_python_object *globals);
 bool ss_torch_add_methods(ss_python_object *globals, struct ss_python_method *methods,
                           size_t count);
+
+/* false: an exception is set. */
+bool ss_torch_has_arguments(ptrdiff_t count, ptrdiff_t wanted);
 
 /* Operators from now on, of all threads, by a libtorch that was found and checked; `all`: of every
  * step. */

@@ -2,7 +2,6 @@
 /* What python/stepscope/_torch_hooks.py calls. Names, domains and counters are numbers there. */
 #include "inject/torch.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@
 #include "annot/training.h"
 #include "base/env.h"
 
-static bool has_arguments(ptrdiff_t count, ptrdiff_t wanted)
+bool ss_torch_has_arguments(ptrdiff_t count, ptrdiff_t wanted)
 {
     if (count != wanted) {
         ss_python.PyErr_SetString(ss_python.type_error, "wrong number of arguments");
@@ -38,7 +37,7 @@ static ss_python_object *define_name(ss_python_object *self, ss_python_object *c
                                      ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
@@ -49,7 +48,7 @@ static ss_python_object *define_domain(ss_python_object *self, ss_python_object 
                                        ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
@@ -62,7 +61,7 @@ static ss_python_object *define_counter(ss_python_object *self, ss_python_object
                                         ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
@@ -81,7 +80,7 @@ static ss_python_object *push(ss_python_object *self, ss_python_object *const *a
                               ptrdiff_t count)
 {
     (void)self;
-    if (count != 3 && !has_arguments(count, 2)) {
+    if (count != 3 && !ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     uint32_t domain = (uint32_t)ss_python.PyLong_AsLongLong(args[0]);
@@ -100,7 +99,7 @@ static ss_python_object *push(ss_python_object *self, ss_python_object *const *a
 static ss_python_object *pop(ss_python_object *self, ss_python_object *const *args, ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     ss_event_pop((uint32_t)ss_python.PyLong_AsLongLong(args[0]));
@@ -111,7 +110,7 @@ static ss_python_object *mark(ss_python_object *self, ss_python_object *const *a
                               ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     ss_event_mark((uint32_t)ss_python.PyLong_AsLongLong(args[0]),
@@ -123,7 +122,7 @@ static ss_python_object *count_value(ss_python_object *self, ss_python_object *c
                                      ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[1]),
@@ -136,7 +135,7 @@ static ss_python_object *count_real(ss_python_object *self, ss_python_object *co
                                     ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     double real = ss_python.PyFloat_AsDouble(args[1]);
@@ -151,7 +150,7 @@ static ss_python_object *fact_text(ss_python_object *self, ss_python_object *con
                                    ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     const char *key = text_of(args[0]), *text = text_of(args[1]);
@@ -165,7 +164,7 @@ static ss_python_object *fact(ss_python_object *self, ss_python_object *const *a
                               ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     const char *key = text_of(args[0]);
@@ -179,7 +178,7 @@ static ss_python_object *thread_name(ss_python_object *self, ss_python_object *c
                                      ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     const char *text = text_of(args[0]);
@@ -192,7 +191,7 @@ static ss_python_object *recording(ss_python_object *self, ss_python_object *con
 {
     (void)self;
     (void)args;
-    return has_arguments(count, 0) ? truth(ss_event_is_on(SS_RING_GATE_ALL)) : NULL;
+    return ss_torch_has_arguments(count, 0) ? truth(ss_event_is_on(SS_RING_GATE_ALL)) : NULL;
 }
 
 /* --- steps and phases ------------------------------------------------------------------------ */
@@ -202,7 +201,7 @@ static ss_python_object *claim(ss_python_object *self, ss_python_object *const *
 {
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     ss_automatic_claim();
@@ -214,7 +213,7 @@ static ss_python_object *disclaim(ss_python_object *self, ss_python_object *cons
 {
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     ss_automatic_disclaim();
@@ -226,7 +225,7 @@ static ss_python_object *tell_steps(ss_python_object *self, ss_python_object *co
                                     ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     ss_automatic_tell(text_of(args[0]));
@@ -238,7 +237,7 @@ static ss_python_object *begin(ss_python_object *self, ss_python_object *const *
 {
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     ss_automatic_begin();
@@ -250,7 +249,7 @@ static ss_python_object *train(ss_python_object *self, ss_python_object *const *
 {
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     ss_automatic_train();
@@ -262,7 +261,7 @@ static ss_python_object *step(ss_python_object *self, ss_python_object *const *a
 {
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     ss_torch_operators_end_step();
@@ -275,7 +274,7 @@ static ss_python_object *enter(ss_python_object *self, ss_python_object *const *
                                ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     uint32_t name = (uint32_t)ss_python.PyLong_AsLongLong(args[0]);
@@ -286,7 +285,7 @@ static ss_python_object *leave(ss_python_object *self, ss_python_object *const *
                                ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     ss_automatic_leave(ss_python.PyLong_AsLongLong(args[0]));
@@ -298,7 +297,8 @@ static ss_python_object *phase(ss_python_object *self, ss_python_object *const *
 {
     (void)self;
     (void)args;
-    return has_arguments(count, 0) ? ss_python.PyLong_FromLongLong(ss_automatic_phase()) : NULL;
+    return ss_torch_has_arguments(count, 0) ? ss_python.PyLong_FromLongLong(ss_automatic_phase())
+                                            : NULL;
 }
 
 static ss_python_object *turn; /* what follows steps; NULL: nothing */
@@ -329,7 +329,7 @@ static ss_python_object *follow_steps(ss_python_object *self, ss_python_object *
                                       ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     ss_python_object *before = turn;
@@ -353,7 +353,7 @@ static ss_python_object *step_now(ss_python_object *self, ss_python_object *cons
     uint32_t window, action;
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     ss_training_now(&number, &window, &action);
@@ -368,7 +368,7 @@ static ss_python_object *action_now(ss_python_object *self, ss_python_object *co
     uint32_t window, action;
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     bool has_schedule = ss_training_now(&number, &window, &action);
@@ -383,7 +383,7 @@ static ss_python_object *window_now(ss_python_object *self, ss_python_object *co
     uint32_t window, action;
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     ss_training_now(&number, &window, &action);
@@ -396,7 +396,7 @@ static ss_python_object *profile_path(ss_python_object *self, ss_python_object *
 {
     char path[SS_RING_PATH_BYTES + 16];
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     bool is_recorded = ss_event_is_on(SS_RING_GATE_ALL);
@@ -439,7 +439,7 @@ static ss_python_object *set_module_depth(ss_python_object *self, ss_python_obje
                                           ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     deepest_module = (int)ss_python.PyLong_AsLongLong(args[0]);
@@ -467,7 +467,7 @@ static ss_python_object *module_know(ss_python_object *self, ss_python_object *c
                                      ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     keep_module(args[0], (uint32_t)ss_python.PyLong_AsLongLong(args[1]));
@@ -479,7 +479,7 @@ static ss_python_object *module_forget(ss_python_object *self, ss_python_object 
                                        ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     uintptr_t address = (uintptr_t)ss_python.PyLong_AsLongLong(args[0]);
@@ -507,7 +507,7 @@ static ss_python_object *module_enter(ss_python_object *self, ss_python_object *
                                       ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     int depth = module_depth++;
@@ -525,7 +525,7 @@ static ss_python_object *module_push(ss_python_object *self, ss_python_object *c
                                      ptrdiff_t count)
 {
     (void)self;
-    return has_arguments(count, 1) ? push_module(name_of_module(args[0])) : NULL;
+    return ss_torch_has_arguments(count, 1) ? push_module(name_of_module(args[0])) : NULL;
 }
 
 /* module → truth: it has a name */
@@ -533,14 +533,14 @@ static ss_python_object *module_is_known(ss_python_object *self, ss_python_objec
                                          ptrdiff_t count)
 {
     (void)self;
-    return has_arguments(count, 1) ? truth(name_of_module(args[0]) != 0) : NULL;
+    return ss_torch_has_arguments(count, 1) ? truth(name_of_module(args[0]) != 0) : NULL;
 }
 
 static ss_python_object *module_leave(ss_python_object *self, ss_python_object *const *args,
                                       ptrdiff_t count)
 {
     (void)self;
-    if (!has_arguments(count, 1)) {
+    if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
     if (ss_python.PyLong_AsLongLong(args[0]) == MODULE_PUSHED) {
@@ -550,34 +550,12 @@ static ss_python_object *module_leave(ss_python_object *self, ss_python_object *
     return ss_python_none();
 }
 
-/* --- what a process holds -------------------------------------------------------------------- */
-
-/* Resident bytes of this process; 0: not known. */
-static ss_python_object *resident_bytes(ss_python_object *self, ss_python_object *const *args,
-                                        ptrdiff_t count)
-{
-    (void)self;
-    (void)args;
-    if (!has_arguments(count, 0)) {
-        return NULL;
-    }
-    char text[128] = "";
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-    if (file >= 0) {
-        close(file);
-    }
-    const char *second = length > 0 ? strchr(text, ' ') : NULL;
-    long long pages = second != NULL ? strtoll(second, NULL, 10) : 0;
-    return ss_python.PyLong_FromLongLong(pages * sysconf(_SC_PAGESIZE));
-}
-
 static ss_python_object *settings(ss_python_object *self, ss_python_object *const *args,
                                   ptrdiff_t count)
 {
     (void)self;
     (void)args;
-    if (!has_arguments(count, 0)) {
+    if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
     const char *text = ss_env_get(SS_ENV_STEPSCOPE_TORCH);
@@ -591,7 +569,7 @@ static ss_python_object *collects(ss_python_object *self, ss_python_object *cons
 {
     static _Thread_local bool is_open;
     (void)self;
-    if (!has_arguments(count, 2)) {
+    if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
     const char *what = text_of(args[0]);
@@ -643,7 +621,6 @@ static struct ss_python_method methods[] = {
     {"_module_enter", module_enter, SS_PYTHON_FASTCALL},
     {"_module_push", module_push, SS_PYTHON_FASTCALL},
     {"_module_leave", module_leave, SS_PYTHON_FASTCALL},
-    {"_resident_bytes", resident_bytes, SS_PYTHON_FASTCALL},
     {"_settings", settings, SS_PYTHON_FASTCALL},
     {"_collects", collects, SS_PYTHON_FASTCALL},
 };
@@ -664,5 +641,5 @@ bool ss_torch_add_methods(ss_python_object *globals, struct ss_python_method *ad
 bool ss_torch_add_functions(ss_python_object *globals)
 {
     return ss_torch_add_methods(globals, methods, sizeof methods / sizeof *methods) &&
-           ss_torch_add_operator_functions(globals);
+           ss_torch_add_memory_functions(globals) && ss_torch_add_operator_functions(globals);
 }

@@ -352,7 +352,9 @@ static bool is_named_wanted(const struct loader *loader, const struct ss_model_t
 {
     const char *name = ss_model_text(loader->model, track->name);
     for (const char *const *wanted = loader->load->only_tracks; *wanted != NULL; wanted++) {
-        if (strcmp(*wanted, name) == 0) {
+        size_t length = strlen(*wanted);
+        bool is_prefix = length > 0 && (*wanted)[length - 1] == '*';
+        if (is_prefix ? strncmp(*wanted, name, length - 1) == 0 : strcmp(*wanted, name) == 0) {
             return true;
         }
     }

@@ -261,7 +261,7 @@ struct ss_model_load {
     bool keep_lines;   /* fill model.lines */
     bool no_tracks;    /* leave out what lies on tracks: tables of samples do not need it */
     /* Of what lies on tracks, steps and phases, and the ranges and values of tracks with these
-     * names; ends with NULL. NULL: all of it. */
+     * names ("cuda*": that begin so); ends with NULL. NULL: all of it. */
     const char *const *only_tracks;
     bool sample_phases; /* the phase of each sample, and which step it fell into, in totals */
     bool sample_ranges; /* the ranges around each sample, in totals */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -255,6 +256,10 @@ static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *
         json_array_append_new(evidence, row);
     }
     json_object_set_new(object, "evidence", evidence);
+    json_object_set_new(object, "growing_phase",
+                        advice->grows_in != NULL
+                            ? text_of(ss_step_phase_text(model, advice->grows_in))
+                            : json_null());
     json_object_set_new(object, "line", line_of(advice, model));
     return object;
 }
@@ -276,21 +281,70 @@ static json_t *flops_of(const struct ss_flops_figures *figures)
     return object;
 }
 
+/* null for NAN. */
+static void put_bytes(json_t *row, const char *key, double bytes)
+{
+    json_object_set_new(row, key, isfinite(bytes) ? json_real(bytes) : json_null());
+}
+
+static json_t *memory_phases_of(const struct ss_memory *memory,
+                                const struct ss_training_facts *facts)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < facts->steps->phases.count; i++) {
+        const struct ss_memory_phase *phase = &memory->phases[i];
+        if (phase->steps > 0) {
+            json_t *row = json_object();
+            json_object_set_new(
+                row, "phase",
+                text_of(ss_step_phase_text(facts->model, &facts->steps->phases.data[i])));
+            put_count(row, "steps", phase->steps);
+            put_bytes(row, "end_mean_bytes", phase->end_mean);
+            put_bytes(row, "end_max_bytes", phase->end_max);
+            put_bytes(row, "change_mean_bytes", phase->change_mean);
+            put_bytes(row, "change_max_bytes", phase->change_max);
+            put_bytes(row, "peak_mean_bytes", phase->peak_mean);
+            put_bytes(row, "peak_max_bytes", phase->peak_max);
+            json_array_append_new(rows, row);
+        }
+    }
+    return rows;
+}
+
+/* null: no such phase. */
+static json_t *phase_text_of(const struct ss_training_facts *facts, size_t phase)
+{
+    const struct ss_step_summary *steps = facts->steps;
+    return phase < steps->phases.count
+               ? text_of(ss_step_phase_text(facts->model, &steps->phases.data[phase]))
+               : json_null();
+}
+
 static json_t *memory_of(const struct ss_training_facts *facts)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; i < SS_TRAINING_MEMORIES; i++) {
-        const struct ss_training_memory *memory = &facts->memory[i];
-        if (memory->values > 0) {
-            json_t *row = json_object();
-            put_text(row, "memory", memory->name);
-            put_count(row, "first_bytes", memory->first_bytes);
-            put_count(row, "last_bytes", memory->last_bytes);
-            put_count(row, "peak_bytes", memory->peak_bytes);
-            json_object_set_new(row, "bytes_per_step", json_real(memory->bytes_per_step));
-            json_object_set_new(row, "grows", json_boolean(memory->grows));
-            json_array_append_new(rows, row);
-        }
+    for (size_t i = 0; i < facts->memories.rows.count; i++) {
+        const struct ss_memory *memory = &facts->memories.rows.data[i];
+        bool has_phase = memory->peak_phase < facts->steps->phases.count;
+        json_t *row = json_object();
+        put_text(row, "memory", ss_model_text(facts->model, memory->name));
+        json_object_set_new(row, "pid",
+                            json_integer(facts->model->processes.data[memory->process].pid));
+        put_bytes(row, "first_bytes", memory->first);
+        put_bytes(row, "last_bytes", memory->last);
+        put_bytes(row, "peak_bytes", memory->peak);
+        json_object_set_new(row, "peak_phase", phase_text_of(facts, memory->peak_phase));
+        json_object_set_new(row, "peak_step",
+                            has_phase ? json_integer(memory->peak_step) : json_null());
+        put_bytes(row, "limit_bytes", memory->limit > 0 ? memory->limit : (double)NAN);
+        put_text(row, "limit_of", memory->limit > 0 ? memory->limit_of : "");
+        put_bytes(row, "bytes_per_step", memory->bytes_per_step);
+        json_object_set_new(row, "grows", json_boolean(memory->grows));
+        json_object_set_new(row, "growing_phase", phase_text_of(facts, memory->growing_phase));
+        put_count(row, "steps", memory->steps);
+        put_count(row, "steps_read", memory->steps_read);
+        json_object_set_new(row, "phases", memory_phases_of(memory, facts));
+        json_array_append_new(rows, row);
     }
     return rows;
 }

@@ -15,7 +15,7 @@ enum ss_status ss_report_text_tracks(const struct ss_table *table,
 void ss_report_text_lines(const struct ss_table *table, const struct ss_report_style *style,
                           FILE *out);
 
-/* Operators and modules; torch.profiler's table; memory. */
+/* Operators and modules; torch.profiler's table. */
 bool ss_report_is_of_calls(const struct ss_table *table);
 enum ss_status ss_report_text_calls(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
@@ -46,11 +46,20 @@ enum ss_status ss_report_text_steps(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
                                     struct ss_error *err);
 
-/* What to do about it, and its memory. */
+/* What to do about it. */
 void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_model *model,
                            const struct ss_report_style *style, FILE *out);
-void ss_report_text_memory(const struct ss_training_facts *facts,
-                           const struct ss_report_style *style, FILE *out);
+/* What it holds: of a first look, the first process that trains; and the tables. */
+bool ss_report_is_of_memory(const struct ss_table *table);
+enum ss_status ss_report_text_memory(const struct ss_report *report,
+                                     const struct ss_report_style *style, FILE *out,
+                                     struct ss_error *err);
+enum ss_status ss_report_text_memory_table(const struct ss_table *table,
+                                           const struct ss_report_style *style, FILE *out,
+                                           struct ss_error *err);
+/* `is_change`: with its sign. */
+void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struct ss_cell *cell,
+                         bool is_change);
 /* "94 % ±2 of WHAT is at dataset.py:31 __getitem__ → normal" */
 void ss_report_append_line(const struct ss_phase_line *line, const char *what,
                            const struct ss_model *model, struct ss_strbuf *out);

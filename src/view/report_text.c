@@ -414,6 +414,8 @@ static enum ss_status print_table(const struct ss_table *table, const struct ss_
         SS_TRY(ss_report_text_flops(table, style, out, err));
     } else if (ss_report_is_of_steps(table)) {
         SS_TRY(ss_report_text_steps(table, style, out, err));
+    } else if (ss_report_is_of_memory(table)) {
+        SS_TRY(ss_report_text_memory_table(table, style, out, err));
     } else if (ss_report_is_of_workers(table)) {
         SS_TRY(ss_report_text_workers(table, style, out, err));
     } else if (ss_report_is_of_tracks(table)) {
@@ -515,7 +517,7 @@ enum ss_status ss_report_text(const struct ss_report *report, const struct ss_re
         SS_TRY(print_table(&report->tables[i], style, out, err));
     }
     if (first_look) {
-        ss_report_text_memory(report->facts, style, out);
+        SS_TRY(ss_report_text_memory(report, style, out, err));
         ss_report_text_figures(report->facts, style, out);
         ss_report_text_panel(report->trust, style, out);
     }

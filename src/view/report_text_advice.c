@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The advice on a training, and its memory, for people. */
+/* The advice on a training, for people. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -70,6 +70,10 @@ static void print_advice(const struct ss_advice *advice, const struct ss_model *
         ss_strbuf_append_text(&text, i > 0 ? " · " : "");
         append_evidence(&advice->evidence[i], &text);
     }
+    if (advice->grows_in != NULL) {
+        ss_strbuf_append_text(&text, " · kept from ");
+        ss_text_append_clean(&text, ss_step_phase_text(model, advice->grows_in));
+    }
     fprintf(out, "  %s%s%s\n", dim, text.data, plain);
     fprintf(out, "  → %s\n", advice->rule->fix);
     ss_strbuf_fini(&text);
@@ -94,42 +98,4 @@ void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_mod
                 verdict->advice.count - MOST_FURTHER - 1);
     }
     fputc('\n', out);
-}
-
-/* "resident 312.0 MiB at the first step, 340.1 MiB at the last, peak 341.0 MiB, +1.0 MiB a step" */
-static void append_memory(const struct ss_training_memory *memory, struct ss_strbuf *out)
-{
-    ss_strbuf_append_format(out, "  %s: ", memory->name);
-    ss_text_append_bytes(out, (double)memory->first_bytes);
-    ss_strbuf_append_text(out, " at the first step, ");
-    ss_text_append_bytes(out, (double)memory->last_bytes);
-    ss_strbuf_append_text(out, " at the last, at most ");
-    ss_text_append_bytes(out, (double)memory->peak_bytes);
-    if (memory->grows) {
-        ss_strbuf_append_text(out, ", grows by ");
-        ss_text_append_bytes(out, memory->bytes_per_step);
-        ss_strbuf_append_text(out, " with each step");
-    }
-}
-
-void ss_report_text_memory(const struct ss_training_facts *facts,
-                           const struct ss_report_style *style, FILE *out)
-{
-    struct ss_strbuf text;
-    bool any = false;
-    ss_strbuf_init(&text, MOST_TEXT_BYTES);
-    for (size_t i = 0; i < SS_TRAINING_MEMORIES; i++) {
-        if (facts->memory[i].values > 0) {
-            ss_strbuf_clear(&text);
-            append_memory(&facts->memory[i], &text);
-            if (!any) {
-                fprintf(out, "%sMemory%s\n", style->colour ? "\033[1m" : "",
-                        style->colour ? "\033[0m" : "");
-            }
-            fprintf(out, "%s\n", text.data);
-            any = true;
-        }
-    }
-    fputs(any ? "\n" : "", out);
-    ss_strbuf_fini(&text);
 }

@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "analysis/modules.h"
-#include "analysis/step_memory.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
 bool ss_report_is_of_calls(const struct ss_table *table)
 {
     return strcmp(table->name, "op") == 0 || strcmp(table->name, "module") == 0 ||
-           strcmp(table->name, "key-averages") == 0 || strcmp(table->name, "memory") == 0;
+           strcmp(table->name, "key-averages") == 0;
 }
 
 /* --- cells ---------------------------------------------------------------------------------- */
@@ -507,53 +506,6 @@ static void print_key_averages(const struct ss_table *table, FILE *out)
                         : us);
 }
 
-/* --- memory --------------------------------------------------------------------------------- */
-
-static void put_bytes(struct ss_text_table *table, size_t column, double bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    size_t unit = 0;
-    while (fabs(bytes) >= 1024 && unit + 1 < sizeof units / sizeof *units) {
-        bytes /= 1024;
-        unit++;
-    }
-    ss_text_table_putf(table, column, NULL, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
-}
-
-static double number_of(const struct ss_cell *cell)
-{
-    return cell->type == SS_CELL_REAL ? cell->real : (double)cell->integer;
-}
-
-static enum ss_status print_memory(const struct ss_table *table,
-                                   const struct ss_report_style *style, FILE *out,
-                                   struct ss_error *err)
-{
-    static const struct ss_text_column columns[SS_MEMORY_COLUMNS] = {
-        [SS_MEMORY_NAME] = {.title = "memory", .least = 8},
-        [SS_MEMORY_PID] = {.title = "pid", .right = true},
-        [SS_MEMORY_START] = {.title = "start", .right = true},
-        [SS_MEMORY_END] = {.title = "end", .right = true},
-        [SS_MEMORY_PEAK] = {.title = "peak", .right = true},
-        [SS_MEMORY_PER_STEP] = {.title = "growth per step", .right = true}};
-    struct ss_text_table text;
-    ss_text_table_init(&text, columns, SS_MEMORY_COLUMNS);
-    for (size_t row = 0; row < table->row_count; row++) {
-        const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        ss_text_table_add_row(&text, NULL);
-        ss_text_table_put(&text, SS_MEMORY_NAME, cells[SS_MEMORY_NAME].text, NULL);
-        ss_text_table_putf(&text, SS_MEMORY_PID, "cyan", "%" PRId64, cells[SS_MEMORY_PID].integer);
-        for (size_t c = SS_MEMORY_START; c < SS_MEMORY_COLUMNS; c++) {
-            if (cells[c].type != SS_CELL_ABSENT) {
-                put_bytes(&text, c, number_of(&cells[c]));
-            }
-        }
-    }
-    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
-    ss_text_table_fini(&text);
-    return status;
-}
-
 /* Of some steps only where all would have cost too much. */
 static void print_steps_recorded(const struct ss_table *table, const struct ss_report_style *style,
                                  FILE *out)
@@ -589,9 +541,6 @@ enum ss_status ss_report_text_calls(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
                                     struct ss_error *err)
 {
-    if (strcmp(table->name, "memory") == 0) {
-        return print_memory(table, style, out, err);
-    }
     if (strcmp(table->name, "key-averages") == 0) {
         print_key_averages(table, out);
         if (table->column_count > SS_KEY_COUNT + 1) {

@@ -428,7 +428,7 @@ static enum ss_status print_phases(const struct ss_table *table,
                                    const struct ss_report_style *style, FILE *out,
                                    struct ss_error *err)
 {
-    enum { PLACE = SS_PHASE_STEPS + 1, LINE, COUNT };
+    enum { PLACE = SS_PHASE_STEPS + 1, LINE, AT_END, CHANGE, PEAK, COUNT };
     static const struct ss_text_column columns[COUNT] = {
         [SS_PHASE_NAME] = {.title = "phase", .least = 12},
         [SS_PHASE_PERCENT] = {.title = "share", .right = true},
@@ -439,9 +439,13 @@ static enum ss_status print_phases(const struct ss_table *table,
         [SS_PHASE_MAX] = {.title = "max", .right = true},
         [SS_PHASE_STEPS] = {.title = "in steps", .right = true},
         [PLACE] = {.title = "of its samples", .right = true},
-        [LINE] = {.title = "are at", .least = 16}};
+        [LINE] = {.title = "are at", .least = 16},
+        [AT_END] = {.title = "memory at its end", .short_title = "memory", .right = true},
+        [CHANGE] = {.title = "change", .right = true},
+        [PEAK] = {.title = "peak", .right = true}};
     struct ss_text_table text;
-    ss_text_table_init(&text, columns, COUNT);
+    size_t memory = ss_table_cell(table, 0, SS_PHASE_MEMORY)->type == SS_CELL_TEXT ? COUNT : AT_END;
+    ss_text_table_init(&text, columns, memory);
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
         ss_text_table_add_row(&text, NULL);
@@ -452,6 +456,9 @@ static enum ss_status print_phases(const struct ss_table *table,
         }
         ss_text_table_putf(&text, SS_PHASE_STEPS, NULL, "%" PRId64, cells[SS_PHASE_STEPS].integer);
         put_line_cells(&text, PLACE, cells);
+        for (size_t c = AT_END; c < memory; c++) {
+            ss_report_put_bytes(&text, c, &cells[SS_PHASE_MEMORY_END + (c - AT_END)], c == CHANGE);
+        }
     }
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
     ss_text_table_fini(&text);

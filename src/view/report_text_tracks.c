@@ -14,7 +14,7 @@ bool ss_report_is_of_tracks(const struct ss_table *table)
     return strcmp(table->name, "range") == 0 || strcmp(table->name, "counter") == 0 ||
            strcmp(table->name, "line-time") == 0 || ss_report_is_of_flops(table) ||
            ss_report_is_of_steps(table) || ss_report_is_of_calls(table) ||
-           ss_report_is_of_workers(table);
+           ss_report_is_of_workers(table) || ss_report_is_of_memory(table);
 }
 
 const char *ss_report_empty_text(const struct ss_table *table)
@@ -31,6 +31,11 @@ const char *ss_report_empty_text(const struct ss_table *table)
                    ? "no modules: no PyTorch module ran, or they were not recorded (stepscope info)"
                    : "no operators: no PyTorch operator ran, or they were not recorded (stepscope "
                      "info)";
+    }
+    if (ss_report_is_of_memory(table)) {
+        return "no memory: it is read between the steps and phases of a PyTorch training "
+               "(stepscope "
+               "info)";
     }
     if (ss_report_is_of_workers(table)) {
         return "no batches: no DataLoader of PyTorch was used while it was recorded";

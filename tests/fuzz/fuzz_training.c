@@ -28,7 +28,8 @@ static const char *const domains[] = {
     "step", "phase", "torch", "torch.data", "torch.compile", "torch.checkpoint", "python.gc"};
 static const char *const names[] = {"data",  "forward", "backward", "compile",    "checkpoint",
                                     "fetch", "collate", "next",     "aten::item", "aten::mm"};
-static const char *const gauges[] = {"memory rss", "busy", "CPU", "cuda allocated"};
+static const char *const gauges[] = {"memory rss",     "busy",      "CPU",
+                                     "cuda allocated", "cuda peak", "memory peak"};
 static const char *const facts[] = {"torch.threads", "torch.cuda", "dataloader.workers",
                                     "dataloader.batch_size"};
 enum {
@@ -238,6 +239,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .trust = &trust, .training = &summary, .facts = &training, .verdict = &verdict});
     ss_trust_fini(&trust);
     ss_verdict_fini(&verdict);
+    ss_training_facts_fini(&training);
     ss_step_summary_fini(&summary);
     ss_selection_fini(&selection);
     ss_model_fini(&model);

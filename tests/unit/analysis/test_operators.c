@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What operators and modules cost, computed by hand: self times, recursion, calls as torch.profiler
- * counts them, what falls into usual steps, the backward of modules, memory. */
+ * counts them, what falls into usual steps, the backward of modules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,6 @@
 
 #include "analysis/modules.h"
 #include "analysis/operators.h"
-#include "analysis/step_memory.h"
 
 /* A training in memory: one process, its main thread and one of autograd. */
 struct made {
@@ -512,33 +511,6 @@ static void test_without_numbers_there_is_no_backward(void **state)
     end(&made);
 }
 
-static void test_memory_grows_by_step(void **state)
-{
-    (void)state;
-    struct made made;
-    begin(&made);
-    make_steps(&made);
-    for (int64_t i = 0; i < 9; i++) { /* 1000 at first, then 10 more each step; a peak between */
-        uint64_t at = 1100 + (uint64_t)i * 100;
-        int64_t bytes = i == 0 ? 1000 : 2000 + 10 * i;
-        if (i == 5) {
-            ss_vec_push(&made.model.values, (struct ss_model_value){.time_ns = at - 50,
-                                                                    .track = made.rss,
-                                                                    .is_integer = true,
-                                                                    .integer = 5000});
-        }
-        ss_vec_push(&made.model.values,
-                    (struct ss_model_value){
-                        .time_ns = at, .track = made.rss, .is_integer = true, .integer = bytes});
-    }
-    sum_up(&made);
-    ss_memory_table(&made.selection, &made.training, &made.table);
-    assert_int_equal(made.table.row_count, 1);
-    assert_cells(&made, "memory rss", SS_MEMORY_PID, (int64_t[]){42, 1000, 2080, 5000}, 4);
-    assert_float_equal((float)cells_of(&made, "memory rss")[SS_MEMORY_PER_STEP].real, 10, 1e-4);
-    end(&made);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -553,7 +525,6 @@ int main(void)
         cmocka_unit_test(test_a_node_within_a_node_is_charged_once),
         cmocka_unit_test(test_the_node_says_the_number_of_what_evaluates_it),
         cmocka_unit_test(test_without_numbers_there_is_no_backward),
-        cmocka_unit_test(test_memory_grows_by_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

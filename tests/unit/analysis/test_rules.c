@@ -320,6 +320,17 @@ static void put_epoch(struct made *made, const struct shape *shape, uint64_t *at
     *at_ns += shape->restart_us * US;
 }
 
+static void put_memory(struct made *made, const struct shape *shape, uint32_t number,
+                       uint64_t at_ns)
+{
+    static const double noise[] = {0, 40960, -20480, 81920, 12288};
+    double grown = shape->jumps ? (number > shape->steps / 2 ? shape->grow_bytes * shape->steps : 0)
+                                : shape->grow_bytes * number;
+    ss_vec_push(&made->model.values,
+                (struct ss_model_value){
+                    .time_ns = at_ns, .track = made->rss, .real = 3e8 + noise[number % 5] + grown});
+}
+
 static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t number,
                          uint64_t begin_ns)
 {
@@ -348,6 +359,7 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
         }
     }
     add_range(made, made->steps, "step", "", begin_ns, at_ns - begin_ns, number);
+    put_memory(made, shape, number, at_ns);
     bool is_lossy = shape->lossy_each > 0 && number % shape->lossy_each == 0;
     if (shape->lossy_each > 0) {
         put_recorded(made, at_ns, is_lossy);
@@ -403,16 +415,8 @@ static int values_by_track(const void *left, const void *right)
     return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-static void put_memory(struct made *made, const struct shape *shape)
+static void put_host(struct made *made, const struct shape *shape)
 {
-    static const double noise[] = {0, 40960, -20480, 81920, 12288};
-    for (uint32_t i = 0; i < shape->steps; i++) {
-        double grown = shape->jumps ? (i > shape->steps / 2 ? shape->grow_bytes * shape->steps : 0)
-                                    : shape->grow_bytes * i;
-        ss_vec_push(&made->model.values,
-                    (struct ss_model_value){
-                        .time_ns = i, .track = made->rss, .real = 3e8 + noise[i % 5] + grown});
-    }
     if (shape->cpu_limit > 0) {
         ss_vec_push(&made->model.values,
                     (struct ss_model_value){.track = made->limit, .real = shape->cpu_limit});
@@ -438,7 +442,7 @@ static void make_for(struct made *made, const struct shape *shape, const char *p
     }
     qsort(made->model.ranges.data, made->model.ranges.count, sizeof *made->model.ranges.data,
           by_track);
-    put_memory(made, shape);
+    put_host(made, shape);
     qsort(made->model.values.data, made->model.values.count, sizeof *made->model.values.data,
           values_by_track);
     put_samples(made, shape);
@@ -470,6 +474,7 @@ static void make(struct made *made, const struct shape *shape)
 static void end(struct made *made)
 {
     ss_verdict_fini(&made->verdict);
+    ss_training_facts_fini(&made->facts);
     ss_step_summary_fini(&made->summary);
     ss_selection_fini(&made->selection);
     ss_model_fini(&made->model);

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/memories.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/phase_times.h"
+#include "analysis/ranges.h"
+#include "analysis/told.h"
+
+static const double least_rise = 0.01; /* of the peak */
+
+/* --- series ---------------------------------------------------------------------------------- */
+
+/* Values of one track: those of the model that are behind `at` and before `end`. */
+struct series {
+    const struct ss_model_value *values;
+    size_t at, end;
+};
+
+/* Bytes; NAN for what is no number of them. */
+static double bytes_of(const struct ss_model_value *value)
+{
+    double bytes = ss_model_real(value);
+    return bytes >= 0 && bytes < (double)INT64_MAX ? bytes : (double)NAN;
+}
+
+/* The newest value of (from, to]; NAN: none. Asked for times that go on. */
+static double value_in(struct series *series, uint64_t from_ns, uint64_t to_ns)
+{
+    while (series->at < series->end && series->values[series->at].time_ns <= to_ns) {
+        series->at++;
+    }
+    const struct ss_model_value *last = series->at > 0 ? &series->values[series->at - 1] : NULL;
+    return last != NULL && last->time_ns > from_ns ? bytes_of(last) : (double)NAN;
+}
+
+/* The largest of [from, to]; 0: none. Asked for times that go on. */
+static double largest_in(struct series *series, uint64_t from_ns, uint64_t to_ns)
+{
+    double largest = 0;
+    while (series->at < series->end && series->values[series->at].time_ns < from_ns) {
+        series->at++;
+    }
+    for (size_t i = series->at; i < series->end && series->values[i].time_ns <= to_ns; i++) {
+        largest = fmax(largest, bytes_of(&series->values[i]));
+    }
+    return largest;
+}
+
+static double largest_of(const struct series *series)
+{
+    double largest = 0;
+    for (size_t i = 0; i < series->end; i++) {
+        largest = fmax(largest, bytes_of(&series->values[i]));
+    }
+    return largest;
+}
+
+/* Where the track's values end that begin at `first`. */
+static size_t end_of_track(const struct ss_model *model, size_t first)
+{
+    uint32_t track = model->values.data[first].track;
+    size_t end = first;
+    while (end < model->values.count && model->values.data[end].track == track) {
+        end++;
+    }
+    return end;
+}
+
+static const char *group_of(const struct ss_model *model, const struct ss_model_track *track)
+{
+    return ss_model_text(model, model->tracks.data[track->parent].name);
+}
+
+/* The process's counter with this name in this group ("" none); process 0: the host's. */
+static struct series find_series(const struct ss_model *model, uint32_t process, const char *group,
+                                 const char *name)
+{
+    for (size_t first = 0, end; first < model->values.count; first = end) {
+        const struct ss_model_track *track = &model->tracks.data[model->values.data[first].track];
+        end = end_of_track(model, first);
+        if (track->process == process && strcmp(ss_model_text(model, track->name), name) == 0 &&
+            strcmp(group_of(model, track), group) == 0) {
+            return (struct series){&model->values.data[first], 0, end - first};
+        }
+    }
+    return (struct series){0};
+}
+
+/* --- steps and their phases ------------------------------------------------------------------ */
+
+/* Where a phase begins. */
+struct edge {
+    uint64_t time_ns;
+    size_t phase;
+};
+
+/* What is at hand of one memory. */
+struct looking {
+    const struct ss_step_summary *training;
+    const struct ss_phase_time *parts; /* of the process */
+    size_t part, part_count;           /* those before `part` are over */
+    struct series values, peaks, seen;
+    struct ss_vec_of(struct edge) edges; /* of a step */
+    uint64_t before_ns;                  /* the last edge before it */
+    struct ss_memory *memory;
+    uint64_t usual; /* of the steps that were read */
+};
+
+static size_t phase_of(const struct ss_step_summary *training, uint32_t name)
+{
+    size_t other = training->phases.count - 1, at = 0;
+    while (at < other && training->phases.data[at].name != name) {
+        at++;
+    }
+    return at;
+}
+
+static void add_edge(struct looking *looking, uint64_t time_ns, size_t phase)
+{
+    size_t count = looking->edges.count;
+    if (count > 0 && looking->edges.data[count - 1].time_ns >= time_ns) {
+        looking->edges.data[count - 1].phase = phase; /* one phase goes over into the next */
+    } else {
+        ss_vec_push(&looking->edges, (struct edge){time_ns, phase});
+    }
+}
+
+static void list_edges(struct looking *looking, const struct ss_step *step)
+{
+    size_t other = looking->training->phases.count - 1, last = looking->edges.count;
+    looking->before_ns = last > 0 ? looking->edges.data[last - 1].time_ns : 0;
+    looking->edges.count = 0;
+    add_edge(looking, step->begin_ns, other);
+    for (; looking->part < looking->part_count; looking->part++) {
+        const struct ss_phase_time *part = &looking->parts[looking->part];
+        if (part->begin_ns >= step->end_ns) {
+            break;
+        }
+        if (part->end_ns <= step->begin_ns) { /* between steps, or with the last one */
+            uint64_t before = part->end_ns < step->begin_ns ? part->end_ns : part->begin_ns;
+            looking->before_ns = before > looking->before_ns ? before : looking->before_ns;
+            continue;
+        }
+        uint64_t begin = part->begin_ns > step->begin_ns ? part->begin_ns : step->begin_ns;
+        add_edge(looking, begin, phase_of(looking->training, part->name));
+        if (part->end_ns >= step->end_ns) {
+            break; /* it may reach into the next step */
+        }
+        add_edge(looking, part->end_ns, other);
+    }
+}
+
+/* Between two edges. */
+struct segment {
+    size_t phase;
+    double begin, end, peak; /* bytes */
+};
+
+/* What a phase does in a step. */
+struct in_step {
+    bool is_there;
+    double end, change, peak, rising_peak;
+};
+
+static void add_segment(struct in_step *phase, const struct segment *segment)
+{
+    phase->peak = phase->is_there ? fmax(phase->peak, segment->peak) : segment->peak;
+    phase->change += segment->end - segment->begin;
+    phase->end = segment->end;
+    if (segment->peak - segment->begin >= least_rise * segment->peak) {
+        phase->rising_peak = fmax(phase->rising_peak, segment->peak);
+    }
+    phase->is_there = true;
+}
+
+/* What every phase of the step does; false: it was not read. */
+static bool read_step(struct looking *looking, const struct ss_step *step, struct in_step *phases)
+{
+    double begin = (double)NAN, peak_before = (double)NAN;
+    uint64_t from_ns = looking->before_ns;
+    bool is_read = true;
+    for (size_t i = 0; i <= looking->edges.count; i++) { /* to the end of what lies before edge i */
+        bool is_last = i == looking->edges.count;
+        uint64_t to_ns = is_last ? step->end_ns : looking->edges.data[i].time_ns;
+        double end = value_in(&looking->values, from_ns, to_ns);
+        double peak = value_in(&looking->peaks, from_ns, to_ns);
+        if (i > 0) {
+            struct segment segment = {looking->edges.data[i - 1].phase, begin, end,
+                                      fmax(begin, end)};
+            bool has_changed = peak > peak_before || peak < peak_before;
+            segment.peak = fmax(segment.peak, has_changed ? peak : 0);
+            segment.peak = fmax(segment.peak, largest_in(&looking->seen, from_ns, to_ns));
+            add_segment(&phases[segment.phase], &segment);
+        }
+        is_read = is_read && !isnan(end);
+        begin = end;
+        peak_before = peak;
+        from_ns = to_ns;
+    }
+    return is_read;
+}
+
+static void add_step(struct looking *looking, const struct ss_step *step,
+                     const struct in_step *phases)
+{
+    bool is_usual = step->kind == SS_STEP_USUAL;
+    looking->memory->steps_read++;
+    looking->usual += is_usual;
+    for (size_t i = 0; i < looking->training->phases.count; i++) {
+        struct ss_memory_phase *sum = &looking->memory->phases[i];
+        const struct in_step *phase = &phases[i];
+        if (!phase->is_there) {
+            continue;
+        }
+        bool is_first = sum->steps++ == 0;
+        sum->end_max = fmax(sum->end_max, phase->end);
+        sum->peak_max = fmax(sum->peak_max, phase->peak);
+        sum->change_max = is_first ? phase->change : fmax(sum->change_max, phase->change);
+        if (phase->rising_peak > sum->rising_peak) {
+            sum->rising_peak = phase->rising_peak;
+            sum->rising_step = step->number;
+        }
+        if (is_usual) { /* sums, until all are there */
+            sum->end_mean += phase->end;
+            sum->peak_mean += phase->peak;
+            sum->change_mean += phase->change;
+        }
+    }
+}
+
+static void take_point(struct looking *looking, const struct ss_step *step, size_t place)
+{
+    struct series values = looking->values;
+    double bytes = value_in(&values, step->begin_ns, step->end_ns);
+    if (!isnan(bytes)) {
+        ss_vec_push(&looking->memory->points,
+                    (struct ss_memory_point){(double)place, bytes, step->kind == SS_STEP_USUAL});
+    }
+}
+
+static void take_steps(struct looking *looking)
+{
+    const struct ss_step_summary *training = looking->training;
+    uint64_t usual_in[SS_STEP_MAX_PHASES] = {0};
+    size_t place = 0;
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        if (step->process != looking->memory->process) {
+            continue;
+        }
+        struct in_step phases[SS_STEP_MAX_PHASES] = {0};
+        bool is_whole = step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
+        list_edges(looking, step);
+        bool is_read = read_step(looking, step, phases);
+        if (is_whole) {
+            looking->memory->steps++;
+            take_point(looking, step, place);
+        }
+        place++;
+        if (is_whole && is_read) {
+            add_step(looking, step, phases);
+            for (size_t p = 0; p < training->phases.count; p++) {
+                usual_in[p] += phases[p].is_there && step->kind == SS_STEP_USUAL;
+            }
+        }
+    }
+    for (size_t p = 0; p < training->phases.count; p++) {
+        struct ss_memory_phase *sum = &looking->memory->phases[p];
+        sum->end_mean = usual_in[p] > 0 ? sum->end_mean / (double)usual_in[p] : (double)NAN;
+        sum->peak_mean = usual_in[p] > 0 ? sum->peak_mean / (double)usual_in[p] : (double)NAN;
+        sum->change_mean =
+            usual_in[p] > 0 ? sum->change_mean / (double)looking->usual : (double)NAN;
+    }
+}
+
+/* --- what comes out of it -------------------------------------------------------------------- */
+
+static void find_peak(struct ss_memory *memory, const struct looking *looking, size_t phases)
+{
+    memory->peak = fmax(largest_of(&looking->values), largest_of(&looking->peaks));
+    memory->peak = fmax(memory->peak, largest_of(&looking->seen));
+    memory->peak_phase = phases;
+    double highest = (1 - least_rise) * memory->peak;
+    for (size_t i = 0; i < phases; i++) {
+        const struct ss_memory_phase *phase = &memory->phases[i];
+        if (phase->rising_peak > 0 && phase->rising_peak >= highest) {
+            highest = phase->rising_peak;
+            memory->peak_phase = i;
+            memory->peak_step = phase->rising_step;
+        }
+    }
+    double at_first = looking->peaks.end > 0 ? bytes_of(&looking->peaks.values[0]) : memory->first;
+    memory->was_before =
+        memory->peak_phase == phases && at_first >= (1 - least_rise) * memory->peak;
+}
+
+static double last_of(const struct series *series)
+{
+    double last = series->end > 0 ? bytes_of(&series->values[series->end - 1]) : 0;
+    return last > 0 ? last : 0;
+}
+
+/* The tightest of what holds for a process; of a device, what it told as it was first used. */
+static void find_limit(struct ss_memory *memory, const struct ss_model *model, const char *device)
+{
+    if (memory->is_device) {
+        char key[64];
+        const char *end = strchr(device, ' ');
+        snprintf(key, sizeof key, "%.*s.total_memory", (int)(end - device), device);
+        struct ss_strview told = ss_told_text(model, ss_told(model, memory->process, key));
+        memory->limit = told.length > 0 ? strtod(told.data, NULL) : 0;
+        memory->limit_of = "the device's memory";
+    } else {
+        struct series container = find_series(model, 0, "container", "memory limit");
+        struct series machine = find_series(model, 0, "memory", "total");
+        double limit = last_of(&container), total = last_of(&machine);
+        bool is_limited = limit > 0 && (total <= 0 || limit < total);
+        memory->limit = is_limited ? limit : total;
+        memory->limit_of = is_limited ? "the container's limit" : "the machine's memory";
+    }
+    memory->limit = memory->limit > 0 && memory->limit < (double)INT64_MAX ? memory->limit : 0;
+}
+
+/* "cuda allocated", "cuda:1 reserved": an allocator's; what follows the device in *what. */
+static bool is_of_device(const char *name, const char **what)
+{
+    const char *blank = strchr(name, ' ');
+    *what = blank != NULL ? blank + 1 : "";
+    return blank != NULL && strncmp(name, "cuda", 4) == 0 && blank - name < 16 &&
+           (name[4] == ' ' || name[4] == ':') &&
+           (strcmp(*what, "allocated") == 0 || strcmp(*what, "reserved") == 0);
+}
+
+/* The counter of the peak of this one. */
+static struct series find_peaks(const struct ss_model *model, const struct ss_memory *memory,
+                                const char *name, const char *what)
+{
+    char of_device[64];
+    snprintf(of_device, sizeof of_device, "%.*speak", (int)(what - name), name);
+    return !memory->is_device               ? find_series(model, memory->process, "", "memory peak")
+           : strcmp(what, "allocated") == 0 ? find_series(model, memory->process, "", of_device)
+                                            : (struct series){0};
+}
+
+static void find_phases(struct looking *looking, const struct ss_phase_times *times)
+{
+    struct ss_phase_cursor cursor;
+    ss_phase_cursor_init(&cursor, times, looking->memory->process);
+    looking->parts = cursor.parts;
+    looking->part_count = cursor.count;
+    if (looking->training != NULL && looking->training->phases.count > 0) {
+        take_steps(looking);
+    }
+    ss_vec_fini(&looking->edges);
+}
+
+static void add_memory(struct ss_memories *memories, const struct ss_model *model, size_t first,
+                       const struct ss_step_summary *training, const struct ss_phase_times *times)
+{
+    const struct ss_model_track *track = &model->tracks.data[model->values.data[first].track];
+    const char *name = ss_model_text(model, track->name), *what;
+    struct ss_memory memory = {
+        .process = track->process, .name = track->name, .is_device = is_of_device(name, &what)};
+    if (!memory.is_device && strcmp(name, "memory rss") != 0) {
+        return;
+    }
+    struct looking looking = {.training = training, .memory = &memory};
+    looking.values =
+        (struct series){&model->values.data[first], 0, end_of_track(model, first) - first};
+    looking.peaks = find_peaks(model, &memory, name, what);
+    if (!memory.is_device) {
+        looking.seen = find_series(model, track->process, "usage", "resident memory");
+    }
+    memory.first = bytes_of(&looking.values.values[0]);
+    memory.last = bytes_of(&looking.values.values[looking.values.end - 1]);
+    find_phases(&looking, times);
+    size_t phases = training != NULL ? training->phases.count : 0;
+    find_peak(&memory, &looking, phases);
+    find_limit(&memory, model, name);
+    ss_memory_judge(&memory, phases);
+    if (isnan(memory.first) || isnan(memory.last)) {
+        ss_vec_fini(&memory.points);
+        return; /* no memory has such a size */
+    }
+    ss_vec_push(&memories->rows, memory);
+}
+
+void ss_memories_init(struct ss_memories *memories, const struct ss_selection *selection,
+                      const struct ss_step_summary *training)
+{
+    const struct ss_model *model = selection->model;
+    struct ss_phase_times times;
+    *memories = (struct ss_memories){0};
+    ss_phase_times_init(&times, selection);
+    for (size_t first = 0; first < model->values.count; first = end_of_track(model, first)) {
+        uint32_t number = model->values.data[first].track;
+        const struct ss_model_track *track = &model->tracks.data[number];
+        if (track->kind == SS_TRACK_COUNTER && track->process != 0 && track->parent == 0 &&
+            ss_selection_has_track(selection, number)) {
+            add_memory(memories, model, first, training, &times);
+        }
+    }
+    ss_phase_times_fini(&times);
+}
+
+void ss_memories_fini(struct ss_memories *memories)
+{
+    for (size_t i = 0; i < memories->rows.count; i++) {
+        ss_vec_fini(&memories->rows.data[i].points);
+    }
+    ss_vec_fini(&memories->rows);
+}
+
+const struct ss_memory *ss_memories_main(const struct ss_memories *memories)
+{
+    const struct ss_memory *chosen = NULL;
+    for (size_t i = 0; i < memories->rows.count; i++) {
+        const struct ss_memory *memory = &memories->rows.data[i];
+        bool is_better = chosen == NULL || (memory->process == chosen->process &&
+                                            memory->is_device && !chosen->is_device);
+        chosen = memory->steps_read > 0 && is_better ? memory : chosen;
+    }
+    return chosen;
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+static const struct ss_column memory_columns[SS_MEMORY_COLUMNS] = {
+    [SS_MEMORY_NAME] = {.key = "name"},
+    [SS_MEMORY_PID] = {.key = "pid"},
+    [SS_MEMORY_START] = {.key = "start_bytes", .unit = "bytes"},
+    [SS_MEMORY_END] = {.key = "end_bytes", .unit = "bytes"},
+    [SS_MEMORY_PEAK] = {.key = "peak_bytes", .unit = "bytes"},
+    [SS_MEMORY_PER_STEP] = {.key = "bytes_per_step", .unit = "bytes per step"},
+    [SS_MEMORY_PEAK_PHASE] = {.key = "peak_phase"},
+    [SS_MEMORY_PEAK_STEP] = {.key = "peak_step"},
+    [SS_MEMORY_LIMIT] = {.key = "limit_bytes", .unit = "bytes"},
+    [SS_MEMORY_LIMIT_PERCENT] = {.key = "peak_percent", .unit = "percent"},
+};
+
+enum { FEWEST_FOR_A_LINE = 3 };
+
+/* Bytes are counted from the first point: their squares would pass what a double can hold. */
+static struct ss_cell per_step_cell(const struct ss_memory *memory)
+{
+    double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    for (size_t i = 0; i < memory->points.count; i++) {
+        const struct ss_memory_point *point = &memory->points.data[i];
+        if (point->is_usual) {
+            double x = point->place, y = point->bytes - memory->first;
+            n++;
+            sum_x += x;
+            sum_y += y;
+            sum_xx += x * x;
+            sum_xy += x * y;
+        }
+    }
+    double spread = n * sum_xx - sum_x * sum_x;
+    if (n < FEWEST_FOR_A_LINE || !(spread > 0)) {
+        return (struct ss_cell){0};
+    }
+    double slope = (n * sum_xy - sum_x * sum_y) / spread;
+    return isfinite(slope) ? ss_cell_real(slope) : (struct ss_cell){0};
+}
+
+/* Whole bytes; absent for NAN. */
+static struct ss_cell bytes_cell(double bytes)
+{
+    return isnan(bytes)         ? (struct ss_cell){0}
+           : fabs(bytes) < 9e15 ? ss_cell_integer((int64_t)bytes)
+                                : ss_cell_real(bytes);
+}
+
+static void put_name(const struct ss_memory *memory, const struct ss_model *model,
+                     struct ss_cell *cells)
+{
+    cells[SS_MEMORY_NAME] = ss_cell_text(ss_intern_get(&model->strings, memory->name));
+    cells[SS_MEMORY_PID] = ss_cell_integer(model->processes.data[memory->process].pid);
+}
+
+void ss_memory_table(const struct ss_memories *memories, const struct ss_selection *selection,
+                     const struct ss_step_summary *training, struct ss_table *table)
+{
+    const struct ss_model *model = selection->model;
+    *table = (struct ss_table){.name = "memory",
+                               .title = "Memory",
+                               .columns = memory_columns,
+                               .column_count = SS_MEMORY_COLUMNS};
+    for (size_t i = 0; i < memories->rows.count; i++) {
+        const struct ss_memory *memory = &memories->rows.data[i];
+        struct ss_cell *cells = ss_table_add_row(table);
+        put_name(memory, model, cells);
+        cells[SS_MEMORY_START] = bytes_cell(memory->first);
+        cells[SS_MEMORY_END] = bytes_cell(memory->last);
+        cells[SS_MEMORY_PEAK] = bytes_cell(memory->peak);
+        cells[SS_MEMORY_PER_STEP] = per_step_cell(memory);
+        if (training != NULL && memory->peak_phase < training->phases.count) {
+            cells[SS_MEMORY_PEAK_PHASE] =
+                ss_cell_text(ss_step_phase_text(model, &training->phases.data[memory->peak_phase]));
+            cells[SS_MEMORY_PEAK_STEP] = ss_cell_integer(memory->peak_step);
+        }
+        if (memory->limit > 0) {
+            cells[SS_MEMORY_LIMIT] = bytes_cell(memory->limit);
+            cells[SS_MEMORY_LIMIT_PERCENT] = ss_cell_real(100 * memory->peak / memory->limit);
+        }
+    }
+}
+
+static const struct ss_column phase_columns[SS_MEMORY_PHASE_COLUMNS] = {
+    [SS_MEMORY_PHASE_NAME] = {.key = "name"},
+    [SS_MEMORY_PHASE_PID] = {.key = "pid"},
+    [SS_MEMORY_PHASE] = {.key = "phase"},
+    [SS_MEMORY_PHASE_STEPS] = {.key = "steps"},
+    [SS_MEMORY_PHASE_END] = {.key = "end_mean_bytes", .unit = "bytes"},
+    [SS_MEMORY_PHASE_END_MAX] = {.key = "end_max_bytes", .unit = "bytes"},
+    [SS_MEMORY_PHASE_CHANGE] = {.key = "change_mean_bytes", .unit = "bytes"},
+    [SS_MEMORY_PHASE_CHANGE_MAX] = {.key = "change_max_bytes", .unit = "bytes"},
+    [SS_MEMORY_PHASE_PEAK] = {.key = "peak_mean_bytes", .unit = "bytes"},
+    [SS_MEMORY_PHASE_PEAK_MAX] = {.key = "peak_max_bytes", .unit = "bytes"},
+};
+
+static void add_phase(const struct ss_memory *memory, const struct ss_model *model,
+                      const struct ss_step_phase *phase, const struct ss_memory_phase *figures,
+                      struct ss_table *table)
+{
+    struct ss_cell *cells = ss_table_add_row(table);
+    put_name(memory, model, cells);
+    cells[SS_MEMORY_PHASE] = ss_cell_text(ss_step_phase_text(model, phase));
+    cells[SS_MEMORY_PHASE_STEPS] = ss_cell_integer((int64_t)figures->steps);
+    cells[SS_MEMORY_PHASE_END] = bytes_cell(figures->end_mean);
+    cells[SS_MEMORY_PHASE_END_MAX] = bytes_cell(figures->end_max);
+    cells[SS_MEMORY_PHASE_CHANGE] = bytes_cell(figures->change_mean);
+    cells[SS_MEMORY_PHASE_CHANGE_MAX] = bytes_cell(figures->change_max);
+    cells[SS_MEMORY_PHASE_PEAK] = bytes_cell(figures->peak_mean);
+    cells[SS_MEMORY_PHASE_PEAK_MAX] = bytes_cell(figures->peak_max);
+}
+
+void ss_memory_phases_table(const struct ss_memories *memories, const struct ss_memory *only,
+                            const struct ss_selection *selection,
+                            const struct ss_step_summary *training, struct ss_table *table)
+{
+    *table = (struct ss_table){.name = "memory-phase",
+                               .title = "Memory by phase",
+                               .columns = phase_columns,
+                               .column_count = SS_MEMORY_PHASE_COLUMNS};
+    for (size_t i = 0; training != NULL && i < memories->rows.count; i++) {
+        const struct ss_memory *memory = &memories->rows.data[i];
+        if (memory->steps_read == 0 || (only != NULL && memory != only)) {
+            continue;
+        }
+        table->steps += memory->steps;
+        table->steps_recorded += memory->steps_read;
+        for (size_t p = 0; p < training->phases.count; p++) {
+            if (memory->phases[p].steps > 0) {
+                add_phase(memory, selection->model, &training->phases.data[p], &memory->phases[p],
+                          table);
+            }
+        }
+    }
+}
+
+void ss_memory_put_phases(const struct ss_memories *memories, const struct ss_selection *selection,
+                          struct ss_table *phases)
+{
+    const struct ss_memory *chosen = ss_memories_main(memories);
+    for (size_t p = 0; chosen != NULL && p < phases->row_count; p++) {
+        struct ss_cell *cells = phases->cells.data + p * phases->column_count;
+        double end = 0, change = 0, peak = 0, count = 0;
+        for (size_t i = 0; i < memories->rows.count; i++) {
+            const struct ss_memory *memory = &memories->rows.data[i];
+            const struct ss_memory_phase *figures = &memory->phases[p];
+            if (memory->name == chosen->name && figures->steps > 0) {
+                peak = fmax(peak, figures->peak_max);
+                if (!isnan(figures->end_mean)) {
+                    end += figures->end_mean;
+                    change += figures->change_mean;
+                    count++;
+                }
+            }
+        }
+        if (count > 0) {
+            cells[SS_PHASE_MEMORY] =
+                ss_cell_text(ss_intern_get(&selection->model->strings, chosen->name));
+            cells[SS_PHASE_MEMORY_END] = bytes_cell(end / count);
+            cells[SS_PHASE_MEMORY_CHANGE] = bytes_cell(change / count);
+            cells[SS_PHASE_MEMORY_PEAK] = bytes_cell(peak);
+        }
+    }
+}

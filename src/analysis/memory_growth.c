@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a memory grows, step by step, and in which phase. */
+#include <stdlib.h>
+
+#include "analysis/memories.h"
+#include "base/alloc.h"
+
+/* All pairs are looked at: of long series, points that lie as far from each other. */
+enum { MOST_POINTS = 200, FEWEST_POINTS = 12 };
+
+/* What is less is an allocator's noise. */
+static const double least_bytes = 1 << 20, least_share = 0.05;
+
+/* What a phase is to grow by, to be the one in which memory is kept: about what each step does. */
+static const double least_of_growth = 0.75, most_of_growth = 1.25;
+
+struct points {
+    struct ss_memory_point row[MOST_POINTS];
+    size_t count;
+};
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The median of the slopes between all pairs of points [first, end). */
+static double slope_of(const struct points *points, size_t first, size_t end)
+{
+    struct ss_vec_of(double) slopes = {0};
+    for (size_t i = first; i < end; i++) {
+        for (size_t j = i + 1; j < end; j++) {
+            const struct ss_memory_point *from = &points->row[i], *to = &points->row[j];
+            ss_vec_push(&slopes, (to->bytes - from->bytes) / (to->place - from->place));
+        }
+    }
+    double median = 0;
+    if (slopes.count > 0) {
+        qsort(slopes.data, slopes.count, sizeof *slopes.data, compare);
+        median = slopes.data[slopes.count / 2];
+    }
+    ss_vec_fini(&slopes);
+    return median;
+}
+
+/* In each half of the time as well as over all of it: what is taken once is no growth. */
+static bool is_steady(const struct points *points, double slope)
+{
+    size_t half = points->count / 2;
+    return slope_of(points, 0, half) > 0.3 * slope &&
+           slope_of(points, half, points->count) > 0.3 * slope;
+}
+
+/* The one phase that a step ends with as much more as the steps do; the number of phases: none, or
+ * memory is taken in one phase and given back, but for a part, in another. */
+static size_t growing_phase(const struct ss_memory *memory, size_t phases)
+{
+    size_t chosen = phases, count = 0;
+    for (size_t i = 0; i < phases; i++) {
+        double share = memory->phases[i].change_mean / memory->bytes_per_step;
+        if (memory->phases[i].steps > 0 && share >= least_of_growth && share <= most_of_growth) {
+            chosen = i;
+            count++;
+        }
+    }
+    return count == 1 ? chosen : phases;
+}
+
+void ss_memory_judge(struct ss_memory *memory, size_t phases)
+{
+    struct points points = {0};
+    size_t count = memory->points.count, first = count / 4, rest = count - first;
+    memory->growing_phase = phases;
+    points.count = rest < MOST_POINTS ? rest : MOST_POINTS;
+    if (points.count < FEWEST_POINTS) {
+        return;
+    }
+    for (size_t i = 0; i < points.count; i++) {
+        points.row[i] = memory->points.data[first + i * rest / points.count];
+    }
+    memory->bytes_per_step = slope_of(&points, 0, points.count);
+    double steps = memory->points.data[count - 1].place - memory->points.data[first].place;
+    double grown = memory->bytes_per_step * steps;
+    memory->grows = grown >= least_bytes && grown >= least_share * memory->last &&
+                    is_steady(&points, memory->bytes_per_step);
+    memory->growing_phase = memory->grows ? growing_phase(memory, phases) : phases;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the process holds, read between the phases of a step: counters of the process, each with a
+ * value right before a phase or step begins. A step has all its readings or none: those that come
+ * faster than the readings are worth have none, so that reading stays below LEAST_TIMES of the
+ * time.
+ *
+ * Peaks are those of the kernel and of PyTorch's allocator, which the program may reset; we never
+ * do. Nothing here runs Python code: between the end of a long call and a handler of its signal
+ * nobody may come who drops what the handler raises.
+ */
+#include "inject/torch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "annot/define.h"
+#include "annot/events.h"
+#include "annot/training.h"
+
+enum { LEAST_TIMES = 400, MOST_READINGS = 10000, HIGH_FILE = 512, MOST_DEVICES = 64 };
+
+/* --- the process ----------------------------------------------------------------------------- */
+
+/* /proc/self/statm. It stays open, since opening takes four times as long as reading; out of the
+ * way of the program's numbers. The program may close it all the same, and open its own there. */
+static struct {
+    int file;
+    pid_t pid;
+    dev_t device;
+    ino_t inode;
+} statm = {.file = -1};
+
+static bool is_statm_open(void)
+{
+    struct stat now;
+    return statm.file >= 0 && fstat(statm.file, &now) == 0 && now.st_dev == statm.device &&
+           now.st_ino == statm.inode;
+}
+
+/* A forked child has its parent's. */
+static void keep_statm(void)
+{
+    pid_t pid = getpid();
+    bool is_open = is_statm_open();
+    if (is_open && statm.pid == pid) {
+        return;
+    }
+    if (is_open) {
+        close(statm.file);
+    }
+    statm.file = -1;
+    int low = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    struct stat now;
+    if (low >= 0 && fstat(low, &now) == 0) {
+        statm.file = fcntl(low, F_DUPFD_CLOEXEC, HIGH_FILE);
+        statm.pid = pid;
+        statm.device = now.st_dev;
+        statm.inode = now.st_ino;
+    }
+    if (low >= 0) {
+        close(low);
+    }
+}
+
+/* 0: not known. */
+static uint64_t resident_bytes(void)
+{
+    char text[128] = "";
+    keep_statm();
+    ssize_t length = statm.file >= 0 ? pread(statm.file, text, sizeof text - 1, 0) : -1;
+    const char *second = length > 0 ? strchr(text, ' ') : NULL;
+    uint64_t pages = second != NULL ? strtoull(second, NULL, 10) : 0;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The most that has been resident since the program was executed; 0: not known. Of all that is
+ * asked, that which asks no other thread. */
+static uint64_t peak_bytes(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+/* "VmHWM:	  312 kB" */
+static uint64_t peak_of_status(void)
+{
+    char text[4096] = "";
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return 0;
+    }
+    ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    const char *found = length > 0 ? strstr(text, "VmHWM:") : NULL;
+    return found != NULL ? strtoull(found + strlen("VmHWM:"), NULL, 10) * 1024 : 0;
+}
+
+/* Who executes another program hands it its own peak, which says nothing until it is passed. */
+static uint64_t own_peak_bytes(void)
+{
+    static uint64_t inherited;
+    static pid_t asked;
+    uint64_t peak = peak_bytes();
+    if (asked != getpid()) {
+        asked = getpid();
+        inherited = peak > peak_of_status() ? peak : 0;
+    }
+    return peak > inherited ? peak : 0;
+}
+
+/* --- devices --------------------------------------------------------------------------------- */
+
+static struct device {
+    ss_python_object *function, *number; /* gives what its allocator holds, as nested dicts */
+    uint32_t allocated, reserved, peak;  /* counters */
+} devices[MOST_DEVICES];
+static size_t device_count;
+
+static void count_bytes(uint32_t counter, uint64_t bytes)
+{
+    ss_event_count(counter, (struct ss_event_value){bytes, SS_RING_VALUE_SIGNED});
+}
+
+/* stats[kind]["all"][which]; false: there is none. */
+static bool count_stat(ss_python_object *stats, const char *kind, const char *which,
+                       uint32_t counter)
+{
+    ss_python_object *of = ss_python.PyDict_GetItemString(stats, kind);
+    ss_python_object *all = of != NULL ? ss_python.PyDict_GetItemString(of, "all") : NULL;
+    ss_python_object *found = all != NULL ? ss_python.PyDict_GetItemString(all, which) : NULL;
+    long long bytes = found != NULL ? ss_python.PyLong_AsLongLong(found) : -1;
+    if (bytes >= 0) {
+        count_bytes(counter, (uint64_t)bytes);
+    }
+    return bytes >= 0;
+}
+
+/* false: it does not tell. */
+static bool read_device(const struct device *device)
+{
+    ss_python_object *stats =
+        ss_python.PyObject_CallFunctionObjArgs(device->function, device->number, NULL);
+    bool is_told = stats != NULL &&
+                   count_stat(stats, "allocated_bytes", "current", device->allocated) &&
+                   count_stat(stats, "reserved_bytes", "current", device->reserved) &&
+                   count_stat(stats, "allocated_bytes", "peak", device->peak);
+    if (stats != NULL) {
+        ss_python.Py_DecRef(stats);
+    }
+    return is_told;
+}
+
+/* One that does not tell is not asked again. */
+static void read_devices(void)
+{
+    if (device_count == 0 || ss_python.PyGILState_Check() == 0) {
+        return;
+    }
+    ss_python_object *type = NULL, *value = NULL, *traceback = NULL;
+    ss_python.PyErr_Fetch(&type, &value, &traceback);
+    for (size_t i = 0; i < device_count;) {
+        if (read_device(&devices[i])) {
+            i++;
+        } else {
+            ss_python.PyErr_Clear();
+            devices[i] = devices[--device_count];
+        }
+    }
+    ss_python.PyErr_Restore(type, value, traceback);
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+static uint32_t resident_counter, peak_counter;
+static atomic_flag is_reading = ATOMIC_FLAG_INIT;
+
+/* Of the step under way, or the last one that was read; is_reading guards it. Times are stamps.
+ * A reading costs what the fastest took: in others the kernel ran somebody else. */
+static struct {
+    bool is_read;
+    unsigned readings;
+    uint64_t begin, least;
+} step = {.is_read = true, .least = UINT64_MAX};
+
+static void read_all(void)
+{
+    uint64_t resident = resident_bytes(), peak = own_peak_bytes();
+    if (resident > 0) {
+        count_bytes(resident_counter, resident);
+    }
+    if (peak > 0) {
+        count_bytes(peak_counter, peak);
+    }
+    read_devices();
+}
+
+/* Whether the step that begins now has readings: when the last one that had is long ago enough. */
+static bool begin_step(uint64_t now)
+{
+    bool is_read =
+        step.readings == 0 || (now - step.begin) / LEAST_TIMES / step.readings >= step.least;
+    if (is_read) {
+        step.begin = now;
+        step.readings = 0;
+        step.least = UINT64_MAX;
+    }
+    return is_read;
+}
+
+static void read_in_time(bool is_step, uint64_t now)
+{
+    bool ends = is_step && step.is_read;
+    if (is_step) {
+        step.is_read = begin_step(now);
+    }
+    if ((ends || step.is_read) && step.readings < MOST_READINGS) {
+        read_all();
+        uint64_t took = ss_stamp_now() - now;
+        step.least = took < step.least ? took : step.least;
+        step.readings++;
+    }
+}
+
+static void on_part(bool is_step)
+{
+    int saved = errno;
+    if (ss_event_is_on(SS_RING_GATE_COUNTERS) &&
+        !atomic_flag_test_and_set_explicit(&is_reading, memory_order_acquire)) {
+        read_in_time(is_step, ss_stamp_now());
+        atomic_flag_clear_explicit(&is_reading, memory_order_release);
+    }
+    errno = saved;
+}
+
+/* --- what Python calls ----------------------------------------------------------------------- */
+
+static uint32_t define_counter(const char *text)
+{
+    uint32_t name = ss_define_name(text, strlen(text));
+    ss_define_counter(name, ss_define_name("bytes", 5), SS_RING_GAUGE);
+    return name;
+}
+
+/* From now on. */
+static ss_python_object *watch_memory(ss_python_object *self, ss_python_object *const *args,
+                                      ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    if (!ss_torch_has_arguments(count, 0)) {
+        return NULL;
+    }
+    resident_counter = define_counter("memory rss");
+    peak_counter = define_counter("memory peak");
+    ss_training_watch(on_part);
+    return ss_python_none();
+}
+
+/* torch's function, the device's number, counters for what is allocated, reserved and the peak */
+static ss_python_object *watch_device(ss_python_object *self, ss_python_object *const *args,
+                                      ptrdiff_t count)
+{
+    (void)self;
+    if (!ss_torch_has_arguments(count, 5)) {
+        return NULL;
+    }
+    if (device_count < MOST_DEVICES) {
+        ss_python.Py_IncRef(args[0]);
+        ss_python.Py_IncRef(args[1]);
+        devices[device_count++] =
+            (struct device){args[0], args[1], (uint32_t)ss_python.PyLong_AsLongLong(args[2]),
+                            (uint32_t)ss_python.PyLong_AsLongLong(args[3]),
+                            (uint32_t)ss_python.PyLong_AsLongLong(args[4])};
+    }
+    return ss_python_none();
+}
+
+static struct ss_python_method methods[] = {
+    {"_watch_memory", watch_memory, SS_PYTHON_FASTCALL},
+    {"_watch_device", watch_device, SS_PYTHON_FASTCALL},
+};
+
+bool ss_torch_add_memory_functions(ss_python_object *globals)
+{
+    return ss_torch_add_methods(globals, methods, sizeof methods / sizeof *methods);
+}
