@@ -46,6 +46,10 @@ enum ss_status ss_report_text_steps(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,
                                     struct ss_error *err);
 
+/* A line for people in as many as the width needs, all of them behind `lead`; in the colour, if
+ * there are any. */
+void ss_report_print_wrapped(const char *text, const char *colour, const char *lead,
+                             const struct ss_report_style *style, FILE *out);
 /* What to do about it. */
 void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_model *model,
                            const struct ss_report_style *style, FILE *out);

@@ -55,15 +55,14 @@ static void append_headline(const struct ss_advice *advice, struct ss_strbuf *ou
 static void print_advice(const struct ss_advice *advice, const struct ss_model *model,
                          const struct ss_report_style *style, bool is_first, FILE *out)
 {
-    const char *plain = style->colour ? "\033[0m" : "", *dim = style->colour ? "\033[2m" : "";
     struct ss_strbuf text;
     ss_strbuf_init(&text, MOST_TEXT_BYTES);
     append_headline(advice, &text);
-    fprintf(out, "%s%s%s\n", style->colour && is_first ? "\033[1m" : "", text.data, plain);
+    ss_report_print_wrapped(text.data, is_first ? "\033[1m" : "", "", style, out);
     if (advice->line != NULL) {
         ss_strbuf_clear(&text);
         ss_report_append_line(advice->line, advice->line_of, model, &text);
-        fprintf(out, "  %s\n", text.data);
+        ss_report_print_wrapped(text.data, "", "  ", style, out);
     }
     ss_strbuf_clear(&text);
     for (size_t i = 0; i < advice->evidence_count; i++) {
@@ -74,8 +73,8 @@ static void print_advice(const struct ss_advice *advice, const struct ss_model *
         ss_strbuf_append_text(&text, " · kept from ");
         ss_text_append_clean(&text, ss_step_phase_text(model, advice->grows_in));
     }
-    fprintf(out, "  %s%s%s\n", dim, text.data, plain);
-    fprintf(out, "  → %s\n", advice->rule->fix);
+    ss_report_print_wrapped(text.data, "\033[2m", "  ", style, out);
+    ss_report_print_wrapped(advice->rule->fix, "", "  → ", style, out);
     ss_strbuf_fini(&text);
 }
 

@@ -12,6 +12,18 @@
 
 enum { MOST_TEXT_BYTES = 1 << 16 };
 
+void ss_report_print_wrapped(const char *text, const char *colour, const char *lead,
+                             const struct ss_report_style *style, FILE *out)
+{
+    struct ss_strbuf lines;
+    ss_strbuf_init(&lines, 2 * MOST_TEXT_BYTES);
+    ss_text_append_wrapped(&lines, text, style->width, ss_text_width(lead));
+    bool is_coloured = style->colour && colour[0] != '\0';
+    fprintf(out, "%s%s%s%s\n", lead, is_coloured ? colour : "", lines.data,
+            is_coloured ? "\033[0m" : "");
+    ss_strbuf_fini(&lines);
+}
+
 /* Colours of the phases, as numbers of terminals; "other" is grey. */
 static const int colours[] = {1, 4, 5, 6, 2, 3};
 enum { COLOUR_COUNT = sizeof colours / sizeof *colours };
@@ -77,6 +89,14 @@ static void append_sentence(const struct ss_step_summary *training, const struct
 
 enum { BAR_COLUMNS = 72, LEAST_BAR_COLUMNS = 24 };
 
+/* Of a bar, where so many are taken. */
+static size_t columns_beside(const struct ss_report_style *style, size_t taken)
+{
+    return style->width == 0 || style->width > BAR_COLUMNS + taken ? BAR_COLUMNS
+           : style->width > LEAST_BAR_COLUMNS + taken              ? style->width - taken
+                                                                   : LEAST_BAR_COLUMNS;
+}
+
 /* Columns of each phase: largest remainders first, so that they add up to `columns`. */
 static void share_out(const struct ss_step_summary *training, size_t columns, size_t *widths)
 {
@@ -134,9 +154,7 @@ static void append_bar(const struct ss_step_summary *training, const struct ss_m
                        const struct ss_report_style *style, struct ss_strbuf *out)
 {
     size_t widths[SS_STEP_MAX_PHASES];
-    size_t columns = style->width == 0 || style->width > BAR_COLUMNS + 3 ? BAR_COLUMNS
-                     : style->width > LEAST_BAR_COLUMNS + 3              ? style->width - 3
-                                                                         : LEAST_BAR_COLUMNS;
+    size_t columns = columns_beside(style, 3);
     share_out(training, columns, widths);
     for (size_t i = 0; i < training->phases.count; i++) {
         append_part(training, model, i, widths[i], style->colour, out);
@@ -158,11 +176,12 @@ static uint64_t duration_of(const struct ss_step *step)
 
 /* The slowest step of each column: outliers show. The median is half as high as it goes; what is
  * higher is cut off. */
-static void append_series(const struct ss_step_summary *training, struct ss_strbuf *out)
+static void append_series(const struct ss_step_summary *training, size_t most,
+                          struct ss_strbuf *out)
 {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     size_t count = training->steps.count;
-    size_t columns = count < BAR_COLUMNS ? count : BAR_COLUMNS;
+    size_t columns = count < most ? count : most;
     uint64_t top_ns = training->p50_ns > 0 ? 2 * training->p50_ns : 1;
     for (size_t i = 0; i < count && training->p50_ns == 0; i++) {
         top_ns = later(top_ns, duration_of(&training->steps.data[i]));
@@ -338,8 +357,7 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
     const struct ss_model *model = report->trust->selection->model;
     bool host_time = report->verdict != NULL && report->verdict->host_time;
     append_sentence(training, model, host_time, text);
-    fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", text->data,
-            style->colour ? "\033[0m" : "");
+    ss_report_print_wrapped(text->data, "\033[1m", "", style, out);
     if (training->usual > 0 && training->phases.count > 1) {
         ss_strbuf_clear(text);
         append_bar(training, model, style, text);
@@ -350,7 +368,7 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
     if (training->usual > 0 && heaviest != NULL && !advised) {
         ss_strbuf_clear(text);
         append_phase_line(heaviest, model, text);
-        fprintf(out, "%s\n", text->data);
+        ss_report_print_wrapped(text->data, "", "", style, out);
     }
 }
 
@@ -358,16 +376,17 @@ static void print_series(const struct ss_report *report, const struct ss_report_
                          struct ss_strbuf *text, FILE *out)
 {
     const char *dim = style->colour ? "\033[2m" : "", *plain = style->colour ? "\033[0m" : "";
+    static const char label[] = "step by step";
     void (*const counts[])(const struct ss_step_summary *, const struct ss_model *,
                            struct ss_strbuf *) = {append_counted, append_not_counted};
     ss_strbuf_clear(text);
-    append_series(report->training, text);
-    fprintf(out, "  %s  %s%s%s\n", text->data, dim, "step by step", plain);
+    append_series(report->training, columns_beside(style, 2 + sizeof label + 1), text);
+    fprintf(out, "  %s  %s%s%s\n", text->data, dim, label, plain);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         ss_strbuf_clear(text);
         counts[i](report->training, report->trust->selection->model, text);
         if (text->length > 0) {
-            fprintf(out, "%s%s%s\n", dim, text->data, plain);
+            ss_report_print_wrapped(text->data, "\033[2m", "", style, out);
         }
     }
 }

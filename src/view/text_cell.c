@@ -164,3 +164,41 @@ void ss_text_append_duration(struct ss_strbuf *out, uint64_t ns)
     }
     ss_strbuf_append_format(out, "%u ns", (unsigned)ns);
 }
+
+/* Bytes of the word at `text`; numbers, and what joins words, have the next one with them. */
+static size_t word_length(const char *text)
+{
+    static const char *const joins[] = {"≤", "→", "±", "·", NULL};
+    size_t length = strcspn(text, " ");
+    bool is_joined = strspn(text, "0123456789.,") == length;
+    for (size_t i = 0; joins[i] != NULL; i++) {
+        is_joined =
+            is_joined || (length == strlen(joins[i]) && memcmp(text, joins[i], length) == 0);
+    }
+    return is_joined && length > 0 && text[length] == ' ' && text[length + 1] != '\0'
+               ? length + 1 + word_length(text + length + 1)
+               : length;
+}
+
+void ss_text_append_wrapped(struct ss_strbuf *out, const char *text, size_t columns, size_t indent)
+{
+    size_t used = indent;
+    for (bool is_first = true; *text != '\0'; is_first = false) {
+        struct ss_strbuf word;
+        size_t length = word_length(text);
+        ss_strbuf_init(&word, length + 1);
+        ss_strbuf_append(&word, text, length);
+        size_t width = ss_text_width(word.data);
+        if (!is_first && columns != 0 && used + 1 + width > columns) {
+            ss_strbuf_append_format(out, "\n%*s", (int)indent, "");
+            used = indent;
+        } else if (!is_first) {
+            ss_strbuf_append_text(out, " ");
+            used++;
+        }
+        ss_strbuf_append(out, word.data, word.length);
+        used += width;
+        text += length + (text[length] == ' ');
+        ss_strbuf_fini(&word);
+    }
+}

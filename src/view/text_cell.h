@@ -19,6 +19,10 @@ size_t ss_text_width(const char *text);
  * tells more), or at the end. */
 void ss_text_append_cut_middle(struct ss_strbuf *out, const char *text, size_t columns);
 void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t columns);
+/* Appends `text`, which begins behind `indent` columns, in lines of `columns` at most, where its
+ * words allow that; further ones begin with as many spaces. A number stays with its unit. 0: one
+ * line. */
+void ss_text_append_wrapped(struct ss_strbuf *out, const char *text, size_t columns, size_t indent);
 /* 1234567 → "1,234,567". */
 void ss_text_append_count(struct ss_strbuf *out, uint64_t count);
 /* Of 1,024: "512 bytes", "1.2 MiB"; also less than none. */

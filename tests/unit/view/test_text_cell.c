@@ -35,6 +35,28 @@ static void test_cut(void **state)
     check_cut(ss_text_append_cut_end, "library_function_name", 8, "library…");
 }
 
+static void check_wrapped(const char *text, size_t columns, size_t indent, const char *wanted)
+{
+    struct ss_strbuf out;
+    ss_strbuf_init(&out, 1000);
+    ss_text_append_wrapped(&out, text, columns, indent);
+    assert_string_equal(out.data, wanted);
+    ss_strbuf_fini(&out);
+}
+
+static void test_wrapped(void **state)
+{
+    (void)state;
+    check_wrapped("one two three", 0, 2, "one two three");
+    check_wrapped("one two three", 9, 2, "one two\n  three");
+    check_wrapped("one two three", 8, 2, "one\n  two\n  three");
+    check_wrapped("unbreakable it is", 6, 0, "unbreakable\nit is");
+    check_wrapped("each 12.5 ms a step", 9, 0, "each\n12.5 ms a\nstep");
+    check_wrapped("at most ≤ 12 ms", 10, 0, "at most\n≤ 12 ms");
+    check_wrapped("for 12", 5, 0, "for\n12");
+    check_wrapped("", 5, 2, "");
+}
+
 static void check_clean(const char *text, size_t length, const char *wanted)
 {
     struct ss_strbuf out;
@@ -117,9 +139,8 @@ int main(void)
 {
     ss_text_use_utf8();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_clean),
-        cmocka_unit_test(test_count),
+        cmocka_unit_test(test_cut),        cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_clean),      cmocka_unit_test(test_count),
         cmocka_unit_test(test_table_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
