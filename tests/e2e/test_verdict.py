@@ -28,6 +28,7 @@ RULES = {"no_workers": {"no-workers"},
          "oversubscription": {"oversubscription"},
          "memory_growth": {"memory-growth"},
          "logging_in_the_loop": {"logging"},
+         "printed_tensors": {"logging", "host-sync"},
          "warm_up": {"warm-up"}}
 if not hasattr(torch, "compile"):
     del RULES["recompilation"]
@@ -97,7 +98,7 @@ def test_the_fault_is_named(stepscope, recordings, name):
         assert rules and rules[0] in RULES[name], rules
         if name == "slow_collate":
             assert set(rules) >= RULES[name]
-        if name in FIXED:
+        if name in FIXED and name != "printed_tensors":
             assert rule_of(name) in rules
         for one in training["advice"]:
             assert one["fix"] and one["headline"] and one["evidence"]
@@ -130,7 +131,8 @@ def test_reads_are_counted_as_the_program_makes_them(stepscope, recordings):
 def test_the_fault_is_no_longer_named_when_it_is_fixed(stepscope, recordings, name):
     def right(training):
         rules = {one["rule"] for one in training["advice"]}
-        assert rule_of(name) not in rules, training["advice"]
+        fault = RULES[name] if name == "printed_tensors" else {rule_of(name)}
+        assert not rules & fault, training["advice"]
     check(stepscope, recordings, name + " fixed", right)
 
 
