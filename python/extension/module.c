@@ -170,11 +170,22 @@ static void follow_torch(void)
     }
 }
 
-static PyObject *follow_torch_now(PyObject *module, PyObject *unused)
+/* settings, as STEPSCOPE_TORCH has them */
+static PyObject *follow_torch_by(PyObject *module, PyObject *settings)
 {
     (void)module;
-    (void)unused;
-    follow_torch();
+    void (*follow)(const char *) = NULL;
+    PyObject *bytes = PyUnicode_AsUTF8String(settings);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    if (ss_runtime != &no_runtime) {
+        *(void **)&follow = dlsym(runtime_library, "stepscope_torch_follow");
+    }
+    if (follow != NULL) {
+        follow(PyBytes_AsString(bytes));
+    }
+    Py_DECREF(bytes);
     Py_RETURN_NONE;
 }
 
@@ -486,7 +497,7 @@ static PyMethodDef methods[] = {
     {"_schedule_text", ss_python_schedule_text, METH_O, NULL},
     {"_schedule_action", ss_python_schedule_action, METH_VARARGS, NULL},
     {"_follow", ss_python_follow, METH_O, NULL},
-    {"_follow_torch", follow_torch_now, METH_NOARGS, NULL},
+    {"_follow_torch", follow_torch_by, METH_O, NULL},
     {"_sealed", ss_python_sealed, METH_VARARGS, NULL},
     {"_flush", ss_python_flush, METH_O, NULL},
     {"_wrap", FAST(wrap), METH_FASTCALL, NULL},

@@ -76,6 +76,29 @@ def _rate(name, value):
     return value
 
 
+def _operators(name, value):
+    if value not in ("auto", "all", "off"):
+        raise ValueError(f'{name} takes "auto", "all" or "off", not {value!r}')
+    return value
+
+
+def _depth(name, value):
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} takes a number, or -1 for no modules, not {value!r}")
+    if not -1 <= value <= 1000:
+        raise ValueError(f"{name} is {value}: it takes -1 to 1,000")
+    return value
+
+
+def _class_name(name, value):
+    if isinstance(value, type):
+        value = value.__name__
+    if not isinstance(value, str) or not value.isidentifier():
+        raise TypeError(f'{name} takes the name of a class, such as "AdamW", not {value!r}')
+    return value
+
+
 _READ = {"schedule": _schedule, "on_trace_ready": _handlers, "output_path": _path,
          "trace_file": _path, "num_traces_to_keep": _keep, "overwrite": _flag, "rate": _rate,
-         "json": _flag}
+         "json": _flag, "torch": _flag, "operators": _operators, "module_depth": _depth,
+         "step_optimizer": _class_name}

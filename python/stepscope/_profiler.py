@@ -41,6 +41,10 @@ class Profiler(metaclass=Singleton):
     overwrite: whether files of these names that are there already may be replaced.
     rate: samples a second, 0.01 to 100,000 (default 100).
     json: True: each window also as JSON that Chrome and Perfetto open.
+    torch: False: PyTorch is left alone; no operators, and no steps and phases but those marked.
+    operators: of PyTorch: "auto" (those of as many steps as cost about 1.5 %), "all" or "off".
+    module_depth: how deep modules of PyTorch are recorded (default 2; 0: the model; -1: none).
+    step_optimizer: of several optimizers, the class of the one whose updates are the steps.
 
     Called again it is the same object, with the options given changed.
     Raises TypeError or ValueError for an option of a wrong kind; recording itself raises nothing."""
@@ -51,7 +55,8 @@ class Profiler(metaclass=Singleton):
     _with_finalizes = True  # the `with` that began a recording also ends it
 
     def __init__(self, schedule=None, on_trace_ready=None, *, output_path=None, trace_file=None,
-                 num_traces_to_keep=None, overwrite=None, rate=None, json=None):
+                 num_traces_to_keep=None, overwrite=None, rate=None, json=None, torch=None,
+                 operators=None, module_depth=None, step_optimizer=None):
         self._options = {}
         self._output_path = pathlib.Path(self._default_output)
         self._state = State.DISABLED
@@ -67,7 +72,9 @@ class Profiler(metaclass=Singleton):
         self._exit_is_known = False
         self._configure(schedule=schedule, on_trace_ready=on_trace_ready, output_path=output_path,
                         trace_file=trace_file, num_traces_to_keep=num_traces_to_keep,
-                        overwrite=overwrite, rate=rate, json=json)
+                        overwrite=overwrite, rate=rate, json=json, torch=torch,
+                        operators=operators, module_depth=module_depth,
+                        step_optimizer=step_optimizer)
 
     def _configure(self, schedule=None, on_trace_ready=None, **options):
         from ._options import read_options

@@ -16,7 +16,8 @@ _LAST_WINDOW_S = 30  # how long finalize() waits for the handlers of the last wi
 _EVERYTHING = "active=1000000000"  # one window, which ends with the recording
 _NO_SCHEDULE = ""
 _WINDOW_NAME = "ep{epoch}-ba{batch}-rank{rank}"  # as Composer calls them
-_NEED_OWN = ("rate", "trace_file", "num_traces_to_keep", "overwrite", "json")
+_NEED_OWN = ("rate", "trace_file", "num_traces_to_keep", "overwrite", "json", "torch",
+             "operators", "module_depth", "step_optimizer")
 
 
 class Window(os.PathLike):
@@ -167,8 +168,17 @@ class RecordTool(ProfilerWrapper):
                 self._told = str(error)
                 tell(f"nothing is recorded: {error}")
             return False
-        _stepscope._follow_torch()
+        _stepscope._follow_torch(self._torch_settings())
         return True
+
+    def _torch_settings(self):
+        options = self._options
+        if not options.get("torch", True):
+            return "off=1"
+        optimizer = options.get("step_optimizer")
+        return (f"depth={options.get('module_depth', 2)},"
+                f"operators={options.get('operators', 'auto')}"
+                + (f",optimizer={optimizer}" if optimizer else ""))
 
     def _arguments(self):
         """What the recorder is called with."""

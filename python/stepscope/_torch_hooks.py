@@ -250,6 +250,39 @@ def _hook_frames(module):
                     skip_code(one)
 
 
+def _hook_old_optimizers(kind):
+    """Classes whose step torch has taken in hand already: a program that records itself has made
+    its optimizer before. Whether there are any."""
+    found = False
+    for one in kind.__subclasses__():
+        step = vars(one).get("step")
+        if getattr(step, "hooked", False) and not getattr(step, "_stepscope", False):
+            one.step = _hook_step(step)
+            one.step.hooked = found = True
+        found = _hook_old_optimizers(one) or found
+    return found
+
+
+def _hook_old_steps(module):
+    """A scheduler of learning rates, when it was made before, keeps the step that there was."""
+    before = []
+
+    def begin(optimizer, *_):
+        if not _thread.in_optimizer:
+            if _is_boundary(optimizer):
+                _begin()
+            before[:] = [_enter(_OPTIMIZER)]
+
+    def end(optimizer, *_):
+        if not _thread.in_optimizer:
+            if before:
+                _leave(before.pop())
+            if _is_boundary(optimizer):
+                _end_of_step()
+    module.register_optimizer_step_pre_hook(begin)
+    module.register_optimizer_step_post_hook(end)
+
+
 def _hook_optimizers():
     optimizer = torch.optim.Optimizer
     name = next((one for one in ("_patch_step_function", "_hook_for_profile")
@@ -271,6 +304,11 @@ def _hook_optimizers():
         wrapper._stepscope = True
         return wrapper
     _replace(optimizer, name, decorate)
+    module = sys.modules[optimizer.__module__]
+    if (_hook_old_optimizers(optimizer) and hasattr(module, "register_optimizer_step_post_hook")
+            and any(issubclass(type(one), optimizer) and "step" in vars(one)
+                    for one in gc.get_objects())):
+        _hook_old_steps(module)
 
 
 def _hook_scaler(scaler):
@@ -728,14 +766,22 @@ class _Flops:
     """Counted over a few steps, behind those that warm up and while operators are recorded: a little
     longer than from the first one's begin to the last one's end."""
     first, steps = 2, 3
-    left = None  # steps; None: not begun, 0: no more
+    left = None     # steps; None: not begun, 0: no more
+    recording = 0   # the one that they are counted for
+    is_wanted = True
 
     @classmethod
     def begin(cls):
-        if cls.left is None and _state.updates >= cls.first and _recording():
+        recording = cls.is_wanted and _recording()
+        if recording and recording != cls.recording:  # another one
+            if cls.recording == 0:
+                os.register_at_fork(after_in_child=cls.forget)
+            else:
+                cls.first = _state.updates + 1
+            cls.recording, cls.left = recording, None
+        if cls.left is None and _state.updates >= cls.first and recording:
             cls.left = cls.steps + 1
             _fact_text("torch.flops", _count_flops(True) or "counted")
-            os.register_at_fork(after_in_child=cls.forget)
             _try(_tell_device)
 
     @classmethod
@@ -748,6 +794,7 @@ class _Flops:
     @classmethod
     def forget(cls):
         """In a forked child, which is no part of the training."""
+        cls.is_wanted = False
         if cls.left:
             cls.left = 0
             _count_flops(False)
@@ -946,17 +993,21 @@ def _try(hook, *args):
         _fact_text("torch.hooks", f"{hook.__name__.strip('_')}: {type(error).__name__}: {error}")
 
 
-def _hook_main():
-    _fact_text("torch.version", str(torch.__version__))
+def _take_operators():
     how = _wanted.get("operators", "auto")
     why_not = "off" if how == "off" else _record_operators(how == "all")
-    if why_not not in ("", "off") and _Itt.start():
+    if why_not not in ("", "off") and (_Itt.ranges is not None or _Itt.start()):
         _fact_text("torch.operators", "ITT, of one thread and its backward: " + why_not)
         why_not = ""
     else:
         _fact_text("torch.operators", why_not or "callback")
-    _tell_threads()
     _state.no_operators = why_not
+
+
+def _hook_main():
+    _fact_text("torch.version", str(torch.__version__))
+    _take_operators()
+    _tell_threads()
     _fact("torch.interop_threads", torch.get_num_interop_threads())
 
 
@@ -977,12 +1028,33 @@ def _hook_scalers():
             _hook_scaler(scaler)
 
 
-_wanted = _settings_of(_settings())
-_depth = int(_wanted.get("depth", "2"))
-_state.optimizer_wanted = _wanted.get("optimizer")
-_set_module_depth(_depth)
-if _wanted.get("flops") == "0":
-    _Flops.left = 0
+def _take_settings():
+    global _wanted, _depth
+    _wanted = _settings_of(_settings())
+    _depth = int(_wanted.get("depth", "2"))
+    _state.optimizer_wanted = _wanted.get("optimizer")
+    _set_module_depth(_depth)
+    _Flops.is_wanted = _wanted.get("flops") != "0"
+    _turn_off("off" in _wanted)
+
+
+def _configure():
+    """The program records itself, and not for the first time: by the settings of this recording."""
+    depth, optimizer = _depth, _state.optimizer_wanted
+    _take_settings()
+    _stop_operators()
+    if _state.optimizer_wanted != optimizer:
+        _state.optimizer = _state.optimizer_before = None
+    if "off" in _wanted:
+        _fact_text("torch.operators", "off: the program leaves torch out")
+        return
+    if _depth > depth:
+        for number in list(_state.modules):
+            _module_forget(number)  # their parts are to be met
+    _try(_take_operators)
+
+
+_take_settings()
 for _one in (_hook_main, _tell_cpu, _hook_loaders, _hook_optimizers, _hook_scalers, _hook_modules,
              _hook_functions):
     _try(_one)

@@ -141,7 +141,7 @@ def lines(*functions):
 
 class _stepscope:
     @staticmethod
-    def _follow_torch():
+    def _follow_torch(settings):
         pass
 
     @staticmethod

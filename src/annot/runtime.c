@@ -8,6 +8,7 @@
 
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/facts.h"
 #include "annot/first.h"
 #include "annot/sealed.h"
 #include "annot/training.h"
@@ -157,7 +158,7 @@ static void thread_name(const char *text)
 
 static void fact(stepscope_name key, unsigned type, uint64_t bits)
 {
-    ss_event_fact(key, (struct ss_event_value){bits, type});
+    ss_fact_tell(key, (struct ss_event_value){bits, type});
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

@@ -124,6 +124,10 @@ static void number(struct ss_steps *steps, const struct ss_steps_wish *wish,
                    struct ss_steps_change *change)
 {
     change->cut_step = steps->step;
+    if (wish->again) {
+        change->begins_step = true;
+        return;
+    }
     if (wish->overrules) {
         steps->step = -1;
         steps->batch = steps->epoch_resumed_at;
@@ -209,7 +213,7 @@ struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_ste
     enum ss_schedule_action action = steps->action;
     uint32_t window = steps->window;
     number(steps, wish, &change);
-    if (steps->has_schedule) {
+    if (steps->has_schedule && !wish->again) {
         follow(steps, wish, &change);
     }
     change.changes_window = steps->action != action || steps->window != window || change.cut;

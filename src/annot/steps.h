@@ -31,6 +31,7 @@ struct ss_steps_wish {
     int64_t length;     /* of the epoch, in batches; -1: not known */
     int64_t resumed_at; /* batch at which the epoch is taken up again; else 0 */
     bool is_found;      /* nobody wrote this mark into the program */
+    bool again;         /* BEGIN of the step under way, for who has just begun to record */
     bool overrules;     /* the program's first own mark of a step: those found never were */
 };
 

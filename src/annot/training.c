@@ -11,6 +11,7 @@
 #include "annot/automatic.h"
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/facts.h"
 #include "annot/schedule_text.h"
 #include "annot/steps.h"
 
@@ -171,7 +172,7 @@ int ss_training_schedule(const char *text)
 static void tell_steps(const char *how)
 {
     struct ss_event_value value = {ss_define_name(how, strlen(how)), SS_RING_VALUE_NAME};
-    ss_event_fact(ss_define_name("torch.steps", 11), value);
+    ss_fact_tell(ss_define_name("torch.steps", 11), value);
 }
 
 /* --- who follows ----------------------------------------------------------------------------- */
@@ -331,18 +332,36 @@ void ss_automatic_tell(const char *how)
     }
 }
 
+/* The step under way began before anybody recorded this process: what is left of it is one. */
+static bool is_first_of_recording(void)
+{
+    static _Atomic uint32_t begun;
+    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
+    return (gate & SS_RING_GATE_ALL) != 0 &&
+           atomic_exchange_explicit(&begun, gate / SS_RING_GATE_RECORDING, memory_order_relaxed) !=
+               gate / SS_RING_GATE_RECORDING;
+}
+
 void ss_automatic_begin(void)
 {
     if (atomic_load_explicit(&trainer_pid, memory_order_relaxed) != getpid()) {
         ss_automatic_guess(); /* a forked child trains by itself */
         follow_fork();
     }
-    if (steps.step < 0 && is_trainer() &&
-        !atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
-        atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
-        tell_steps("optimizer");
-        struct ss_steps_wish wish = {
-            .mark = SS_STEPS_BEGIN, .number = 0, .length = -1, .is_found = true};
+    if (!is_trainer() || atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
+        return;
+    }
+    bool again = is_first_of_recording() && steps.step >= 0;
+    if (again || steps.step < 0) {
+        struct ss_steps_wish wish = {.mark = SS_STEPS_BEGIN,
+                                     .number = again ? steps.step : 0,
+                                     .length = -1,
+                                     .is_found = true,
+                                     .again = again};
+        if (!again) {
+            atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
+            tell_steps("optimizer");
+        }
         mark_followed(&wish);
         steps.has_begun = false; /* the program may still say that this is of its first epoch */
     }

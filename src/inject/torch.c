@@ -9,8 +9,10 @@
 #include "annot/automatic.h"
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/facts.h"
 #include "annot/first.h"
 #include "annot/process.h"
+#include "base/env.h"
 
 /* What preload.so calls at each audit event of Python; `import`: what is imported, NULL: another
  * event. 1: nothing more is wanted. */
@@ -21,14 +23,18 @@ __attribute__((visibility("default"))) void stepscope_python_route(const char *n
  */
 __attribute__((visibility("default"))) void stepscope_python_listen(void);
 
+/* A program records itself: what of torch, as STEPSCOPE_TORCH says it to others; "off=1": nothing.
+ * Each recording of it says so as it begins. With the GIL held. */
+__attribute__((visibility("default"))) void stepscope_torch_follow(const char *settings);
+
 enum { MOST_IMPORTS = 3 }; /* of a torch that fails to load */
 
 static const char *_Atomic route;
 
 static void tell(const char *key, const char *text)
 {
-    ss_event_fact(ss_define_name(key, strlen(key)),
-                  (struct ss_event_value){ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME});
+    ss_fact_tell(ss_define_name(key, strlen(key)),
+                 (struct ss_event_value){ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME});
 }
 
 /* The exception that is set, as text; clears it. */
@@ -73,23 +79,44 @@ static bool run_texts(ss_python_object *globals)
            run_text(ss_torch_profiler, "<stepscope torch.profiler>", globals);
 }
 
-/* The dict is kept for ever: the functions that hang in torch are its own. */
+/* A dict, kept for ever: the functions that hang in torch are its own. */
+static ss_python_object *hooks;
+static char own_settings[256];
+
+const char *ss_torch_settings(void)
+{
+    const char *text = ss_env_get(SS_ENV_STEPSCOPE_TORCH);
+    return own_settings[0] != '\0' ? own_settings : text != NULL ? text : "";
+}
+
 static void set_up(void)
 {
     /* A step may have a hundred thousand operators, which come faster than the recorder wakes. */
     enum { SLOTS_LOG2 = 18 };
     char text[512];
     ss_process_widen_rings(SLOTS_LOG2);
-    ss_python_object *globals = ss_python.PyDict_New();
+    hooks = ss_python.PyDict_New();
     ss_automatic_guess();
     const char *way = atomic_load_explicit(&route, memory_order_relaxed);
     if (way != NULL) {
         tell("torch.route", way);
     }
-    if (globals == NULL || !run_texts(globals)) {
+    if (hooks == NULL || !run_texts(hooks)) {
         take_exception(text, sizeof text);
         tell("torch.hooks", text);
     }
+}
+
+/* What hangs in torch already does as this recording wants it. */
+static void set_up_again(void)
+{
+    ss_python_object *configure = ss_python.PyDict_GetItemString(hooks, "_configure");
+    ss_python_object *result =
+        configure != NULL ? ss_python.PyObject_CallFunctionObjArgs(configure, NULL) : NULL;
+    if (result != NULL) {
+        ss_python.Py_DecRef(result);
+    }
+    ss_python.PyErr_Clear();
 }
 
 /* 1: it is all there; 0: it is being imported; -1: nobody has begun. */
@@ -214,6 +241,22 @@ static int on_audit(const char *event, ss_python_object *arguments, void *data)
         atomic_store_explicit(&stage, next, memory_order_relaxed);
     }
     return 0;
+}
+
+void stepscope_torch_follow(const char *settings)
+{
+    void (*first)(const char *) = NULL;
+    *(void **)&first = ss_first_function("stepscope_torch_follow");
+    if (first != NULL) {
+        first(settings);
+        return;
+    }
+    snprintf(own_settings, sizeof own_settings, "%s", settings);
+    if (hooks != NULL) {
+        set_up_again();
+    } else if (strcmp(settings, "off=1") != 0) {
+        stepscope_python_listen();
+    }
 }
 
 void stepscope_python_listen(void)

@@ -14,6 +14,12 @@
 /* The texts that are run when torch is there, one after the other, with the same globals. */
 extern const char ss_torch_hooks[], ss_torch_deepspeed[], ss_torch_profiler[];
 
+/* What is to be recorded of torch: "depth=2,operators=auto…". */
+const char *ss_torch_settings(void);
+
+/* Is torch left alone in this recording? */
+bool ss_torch_is_off(void);
+
 /* What the text calls: adds the functions to a dict. false: an exception is set. */
 bool ss_torch_add_functions(ss_python_object *globals);
 
@@ -28,6 +34,7 @@ bool ss_torch_has_arguments(ptrdiff_t count, ptrdiff_t wanted);
 /* Operators from now on, of all threads, by a libtorch that was found and checked; `all`: of every
  * step. */
 void ss_torch_operators_start(bool all);
+void ss_torch_operators_stop(void);
 /* Between two steps, on the thread that trains. Unless all are wanted, the operators of a step are
  * recorded when that keeps the cost of it small. The counter "operators recorded" tells of the step
  * that begins whether they are (1 or 0). */

@@ -9,9 +9,17 @@
 #include "annot/automatic.h"
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/facts.h"
 #include "annot/process.h"
 #include "annot/training.h"
-#include "base/env.h"
+
+/* A recording that leaves torch alone: what hangs in it does nothing. */
+static bool is_off;
+
+bool ss_torch_is_off(void)
+{
+    return is_off;
+}
 
 bool ss_torch_has_arguments(ptrdiff_t count, ptrdiff_t wanted)
 {
@@ -85,7 +93,10 @@ static ss_python_object *push(ss_python_object *self, ss_python_object *const *a
     }
     uint32_t domain = (uint32_t)ss_python.PyLong_AsLongLong(args[0]);
     uint32_t name = (uint32_t)ss_python.PyLong_AsLongLong(args[1]);
-    int level;
+    int level = SS_EVENT_OFF;
+    if (is_off) {
+        return truth(false);
+    }
     if (count == 3) {
         struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[2]),
                                        SS_RING_VALUE_SIGNED};
@@ -113,6 +124,9 @@ static ss_python_object *mark(ss_python_object *self, ss_python_object *const *a
     if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
+    if (is_off) {
+        return ss_python_none();
+    }
     ss_event_mark((uint32_t)ss_python.PyLong_AsLongLong(args[0]),
                   (uint32_t)ss_python.PyLong_AsLongLong(args[1]), (struct ss_event_value){0});
     return ss_python_none();
@@ -124,6 +138,9 @@ static ss_python_object *count_value(ss_python_object *self, ss_python_object *c
     (void)self;
     if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
+    }
+    if (is_off) {
+        return ss_python_none();
     }
     struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[1]),
                                    SS_RING_VALUE_SIGNED};
@@ -137,6 +154,9 @@ static ss_python_object *count_real(ss_python_object *self, ss_python_object *co
     (void)self;
     if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
+    }
+    if (is_off) {
+        return ss_python_none();
     }
     double real = ss_python.PyFloat_AsDouble(args[1]);
     struct ss_event_value value = {.type = SS_RING_VALUE_DOUBLE};
@@ -155,7 +175,7 @@ static ss_python_object *fact_text(ss_python_object *self, ss_python_object *con
     }
     const char *key = text_of(args[0]), *text = text_of(args[1]);
     struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
-    ss_event_fact(ss_define_name(key, strlen(key)), value);
+    ss_fact_tell(ss_define_name(key, strlen(key)), value);
     return ss_python_none();
 }
 
@@ -170,7 +190,7 @@ static ss_python_object *fact(ss_python_object *self, ss_python_object *const *a
     const char *key = text_of(args[0]);
     struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[1]),
                                    SS_RING_VALUE_SIGNED};
-    ss_event_fact(ss_define_name(key, strlen(key)), value);
+    ss_fact_tell(ss_define_name(key, strlen(key)), value);
     return ss_python_none();
 }
 
@@ -186,12 +206,30 @@ static ss_python_object *thread_name(ss_python_object *self, ss_python_object *c
     return ss_python_none();
 }
 
+/* 0: nobody records; else which recording of this process it is. */
 static ss_python_object *recording(ss_python_object *self, ss_python_object *const *args,
                                    ptrdiff_t count)
 {
     (void)self;
     (void)args;
-    return ss_torch_has_arguments(count, 0) ? truth(ss_event_is_on(SS_RING_GATE_ALL)) : NULL;
+    if (!ss_torch_has_arguments(count, 0)) {
+        return NULL;
+    }
+    uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
+    bool is_on = !is_off && (gate & SS_RING_GATE_ALL) != 0;
+    return ss_python.PyLong_FromLongLong(is_on ? 1 + gate / SS_RING_GATE_RECORDING : 0);
+}
+
+/* truth */
+static ss_python_object *turn_off(ss_python_object *self, ss_python_object *const *args,
+                                  ptrdiff_t count)
+{
+    (void)self;
+    if (!ss_torch_has_arguments(count, 1)) {
+        return NULL;
+    }
+    is_off = ss_python.PyObject_IsTrue(args[0]) == 1;
+    return ss_python_none();
 }
 
 /* --- steps and phases ------------------------------------------------------------------------ */
@@ -240,7 +278,9 @@ static ss_python_object *begin(ss_python_object *self, ss_python_object *const *
     if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
-    ss_automatic_begin();
+    if (!is_off) {
+        ss_automatic_begin();
+    }
     return ss_python_none();
 }
 
@@ -265,7 +305,7 @@ static ss_python_object *step(ss_python_object *self, ss_python_object *const *a
         return NULL;
     }
     ss_torch_operators_end_step();
-    bool counts = ss_automatic_step();
+    bool counts = !is_off && ss_automatic_step();
     ss_torch_operators_step();
     return truth(counts);
 }
@@ -278,7 +318,8 @@ static ss_python_object *enter(ss_python_object *self, ss_python_object *const *
         return NULL;
     }
     uint32_t name = (uint32_t)ss_python.PyLong_AsLongLong(args[0]);
-    return ss_python.PyLong_FromLongLong(ss_automatic_enter(name));
+    int64_t before = is_off ? SS_AUTOMATIC_NOT : ss_automatic_enter(name);
+    return ss_python.PyLong_FromLongLong(before);
 }
 
 static ss_python_object *leave(ss_python_object *self, ss_python_object *const *args,
@@ -399,7 +440,7 @@ static ss_python_object *profile_path(ss_python_object *self, ss_python_object *
     if (!ss_torch_has_arguments(count, 1)) {
         return NULL;
     }
-    bool is_recorded = ss_event_is_on(SS_RING_GATE_ALL);
+    bool is_recorded = !is_off && ss_event_is_on(SS_RING_GATE_ALL);
     unsigned number = (unsigned)ss_python.PyLong_AsLongLong(args[0]);
     return ss_python.PyUnicode_FromString(is_recorded && ss_process_torch_path(number, path) ? path
                                                                                              : "");
@@ -497,7 +538,8 @@ enum module_call { MODULE_PLAIN, MODULE_PUSHED, MODULE_OUTERMOST, MODULE_UNKNOWN
 
 static ss_python_object *push_module(uint32_t name)
 {
-    bool pushed = deepest_module >= 0 && name != 0 && ss_event_push(module_domain, name) >= 0;
+    bool pushed =
+        !is_off && deepest_module >= 0 && name != 0 && ss_event_push(module_domain, name) >= 0;
     return ss_python.PyLong_FromLongLong(pushed ? MODULE_PUSHED : MODULE_PLAIN);
 }
 
@@ -558,8 +600,7 @@ static ss_python_object *settings(ss_python_object *self, ss_python_object *cons
     if (!ss_torch_has_arguments(count, 0)) {
         return NULL;
     }
-    const char *text = ss_env_get(SS_ENV_STEPSCOPE_TORCH);
-    return ss_python.PyUnicode_FromString(text != NULL ? text : "");
+    return ss_python.PyUnicode_FromString(ss_torch_settings());
 }
 
 /* collector's callback (gc.callbacks): "start" or "stop", a dict with "generation". The youngest
@@ -574,7 +615,7 @@ static ss_python_object *collects(ss_python_object *self, ss_python_object *cons
     }
     const char *what = text_of(args[0]);
     uint32_t domain = ss_define_domain("python.gc", 9);
-    if (strcmp(what, "start") == 0) {
+    if (strcmp(what, "start") == 0 && !is_off) {
         ss_python_object *number = ss_python.PyDict_GetItemString(args[1], "generation");
         long long generation = number != NULL ? ss_python.PyLong_AsLongLong(number) : 0;
         struct ss_event_value value = {(uint64_t)generation, SS_RING_VALUE_SIGNED};
@@ -600,6 +641,7 @@ static struct ss_python_method methods[] = {
     {"_fact_text", fact_text, SS_PYTHON_FASTCALL},
     {"_thread_name", thread_name, SS_PYTHON_FASTCALL},
     {"_recording", recording, SS_PYTHON_FASTCALL},
+    {"_turn_off", turn_off, SS_PYTHON_FASTCALL},
     {"_claim", claim, SS_PYTHON_FASTCALL},
     {"_disclaim", disclaim, SS_PYTHON_FASTCALL},
     {"_tell_steps", tell_steps, SS_PYTHON_FASTCALL},

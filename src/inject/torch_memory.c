@@ -230,7 +230,7 @@ static void read_in_time(bool is_step, uint64_t now)
 static void on_part(bool is_step)
 {
     int saved = errno;
-    if (ss_event_is_on(SS_RING_GATE_COUNTERS) &&
+    if (ss_event_is_on(SS_RING_GATE_COUNTERS) && !ss_torch_is_off() &&
         !atomic_flag_test_and_set_explicit(&is_reading, memory_order_acquire)) {
         read_in_time(is_step, ss_stamp_now());
         atomic_flag_clear_explicit(&is_reading, memory_order_release);

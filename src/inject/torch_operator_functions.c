@@ -112,6 +112,16 @@ static ss_python_object *start(ss_python_object *self, ss_python_object *const *
     return ss_python_none();
 }
 
+static ss_python_object *stop(ss_python_object *self, ss_python_object *const *args,
+                              ptrdiff_t count)
+{
+    (void)self;
+    (void)args;
+    (void)count;
+    ss_torch_operators_stop();
+    return ss_python_none();
+}
+
 /* truth → why FLOPs can not be counted */
 static ss_python_object *count_flops(ss_python_object *self, ss_python_object *const *args,
                                      ptrdiff_t count)
@@ -149,6 +159,7 @@ static struct ss_python_method methods[] = {
     {"_check_sizes", check_sizes, SS_PYTHON_FASTCALL},
     {"_check_end", check_end, SS_PYTHON_FASTCALL},
     {"_start_operators", start, SS_PYTHON_FASTCALL},
+    {"_stop_operators", stop, SS_PYTHON_FASTCALL},
     {"_count_flops", count_flops, SS_PYTHON_FASTCALL},
     {"_take_itt", take_itt, SS_PYTHON_FASTCALL},
 };

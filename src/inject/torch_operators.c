@@ -10,6 +10,7 @@
 
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/facts.h"
 #include "annot/names.h"
 #include "annot/process.h"
 #include "inject/torch_check.h"
@@ -244,8 +245,8 @@ static void tell_cost(void)
     double ns = course.of_one.ns;
     if (ns < 0.9 * course.told_ns || ns > 1.1 * course.told_ns) {
         course.told_ns = ns;
-        ss_event_fact(ss_define_name(key, sizeof key - 1),
-                      (struct ss_event_value){(uint64_t)(ns + 0.5), SS_RING_VALUE_SIGNED});
+        ss_fact_tell(ss_define_name(key, sizeof key - 1),
+                     (struct ss_event_value){(uint64_t)(ns + 0.5), SS_RING_VALUE_SIGNED});
     }
 }
 
@@ -307,9 +308,16 @@ void ss_torch_operators_start(bool all)
     static const char counter[] = "operators recorded";
     course.is_started = true;
     course.all = all;
+    course.steps = 0;
     course.counter = ss_define_name(counter, sizeof counter - 1);
     ss_define_counter(course.counter, 0, SS_RING_GAUGE);
     ss_torch_cost_init(&course.of_one);
     domain = ss_define_domain("torch", 5);
     turn(true);
+}
+
+void ss_torch_operators_stop(void)
+{
+    turn(false);
+    course.is_started = false;
 }

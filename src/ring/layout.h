@@ -48,7 +48,8 @@ enum {
     SS_RING_LIVE_DEPTH = 64, /* deeper ranges are recorded, but a sample does not see them */
     SS_RING_MAX_NAMES = 1 << 16,
     SS_RING_MAX_DOMAINS = 256,
-    SS_RING_MAX_TEXT_BYTES = 1023
+    SS_RING_MAX_TEXT_BYTES = 1023,
+    SS_RING_MAX_FACTS = 128
 };
 
 enum ss_ring_clock {
@@ -83,6 +84,14 @@ enum {
 enum ss_ring_mode {
     SS_RING_DROP_NEWEST, /* a full ring refuses, and counts */
     SS_RING_OVERWRITE    /* a full ring forgets the oldest (flight recorder) */
+};
+
+/* What the program told of itself last, for who begins to record it later. `key` is written once
+ * and publishes the rest; `type`, which says NONE meanwhile, publishes another value. */
+struct ss_ring_fact {
+    _Atomic uint64_t value;
+    _Atomic uint32_t key;  /* a name; 0: none, nor behind it */
+    _Atomic uint32_t type; /* enum ss_ring_value */
 };
 
 struct ss_ring_header {
@@ -126,6 +135,9 @@ struct ss_ring_header {
     _Atomic uint32_t scheduled;    /* schedules that the program brought itself; 0: none */
     _Atomic int64_t batch;         /* of the epoch, from 0 */
     _Atomic uint32_t flush_wanted; /* counts what was asked for; see flush_done */
+
+    /* The program, rarely. */
+    alignas(SS_RING_LINE_BYTES) struct ss_ring_fact facts[SS_RING_MAX_FACTS];
 };
 
 /* --- directory ------------------------------------------------------------------------------- */

@@ -48,6 +48,7 @@ struct ss_annot {
     struct ss_vec_of(char) texts;
     uint64_t begins_lost, ends_lost, bad_names;
     uint32_t threads;
+    uint32_t old_facts;  /* told before the recording, and not yet to it */
     uint32_t label_lane; /* of the last label: most samples are of few threads */
     void (*window_hook)(void *context);
     void *hook_context;
@@ -323,6 +324,53 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
     tell(annot, &event);
 }
 
+/* --- facts that were told before the recording ------------------------------------------------ */
+
+/* Of a slot that is being written there will be a record. */
+static bool read_fact(struct ss_annot *annot, const struct ss_ring_fact *fact,
+                      struct ss_annot_event *event)
+{
+    uint32_t type = atomic_load_explicit(&fact->type, memory_order_acquire);
+    uint64_t value = atomic_load_explicit(&fact->value, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    bool is_whole = type == atomic_load_explicit(&fact->type, memory_order_relaxed) &&
+                    type > SS_RING_VALUE_NONE && type < SS_RING_VALUE_FLOW;
+    event->name = atomic_load_explicit(&fact->key, memory_order_relaxed);
+    event->value_type = (enum ss_ring_value)type;
+    event->value = value;
+    return is_whole && event->name < annot->names.count &&
+           (type != SS_RING_VALUE_NAME || value < annot->names.count);
+}
+
+/* Once the names are known, which come with the first ring. */
+static void tell_old_facts(struct ss_annot *annot)
+{
+    const struct ss_ring_fact *facts = annot->ring.header->facts;
+    if (annot->old_facts == 0 || annot->lanes.count == 0) {
+        return;
+    }
+    ss_ring_consumer_define(&annot->ring, on_define, annot);
+    for (uint32_t i = 0; i < annot->old_facts; i++) {
+        struct ss_annot_event event = {.kind = SS_ANNOT_FACT, .time_ns = annot->since_ns};
+        if (read_fact(annot, &facts[i], &event)) {
+            tell(annot, &event);
+        }
+    }
+    annot->old_facts = 0;
+}
+
+static uint32_t count_facts(const struct ss_annot *annot)
+{
+    const struct ss_ring_fact *facts = annot->ring.header->facts;
+    uint32_t count = 0;
+    /* Pairs with the release of annot/facts.c. */
+    while (count < SS_RING_MAX_FACTS &&
+           atomic_load_explicit(&facts[count].key, memory_order_acquire) != 0) {
+        count++;
+    }
+    return count;
+}
+
 /* --- lanes ----------------------------------------------------------------------------------- */
 
 static void meet_lanes(struct ss_annot *annot)
@@ -389,6 +437,7 @@ static uint32_t drain(struct ss_annot *annot, bool is_final)
 {
     uint32_t fullest = 0;
     meet_lanes(annot);
+    tell_old_facts(annot);
     for (uint32_t i = 0; i < annot->lanes.count; i++) {
         struct ss_ring_lane *ring = &annot->ring.lanes.data[i];
         /* A free one is drained; what comes now is of a thread that we have not met. */
@@ -432,6 +481,7 @@ const struct ss_ring_header *ss_annot_header(const struct ss_annot *annot)
 void ss_annot_start(struct ss_annot *annot, const struct ss_ring_wish *wish, bool is_new)
 {
     if (is_new) {
+        annot->old_facts = count_facts(annot);
         ss_ring_consumer_start(&annot->ring, wish);
     } else {
         ss_ring_consumer_heartbeat(&annot->ring, wish->now_ns);

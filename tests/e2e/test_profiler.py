@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import sysconfig
 import textwrap
 import time
@@ -858,3 +859,50 @@ def test_the_example_records_itself(run, torch_python):
     assert ranges["train step"][0]["count"] == 3
     assert {"draw", "prepare batch", "step", "epoch", "forward", "backward", "optimizer",
             "data"} <= set(ranges)
+
+
+def test_each_recording_of_torch_is_complete(stepscope, package, tmp_path):
+    """Facts, steps and FLOPs stand in each, whatever was there before the first began; options
+    count from the recording on that they were given for."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    recordings = [{}, {"step_optimizer": "Adam"}, {"torch": False},
+                  {"torch": True, "operators": "off", "module_depth": 0},
+                  {"step_optimizer": "SGD", "operators": "all", "module_depth": 2}]
+    subprocess.run([sys.executable, ROOT / "tests" / "workloads" / "torch_recordings.py",
+                    *map(json.dumps, recordings)], env=package, cwd=tmp_path, check=True)
+
+    def rows(number, by):
+        done = stepscope("report", "-f", "json", "--by", by, tmp_path / f"{number}.pftrace")
+        return json.loads(done.stdout)["tables"][0]["rows"]
+
+    for number in range(len(recordings)):
+        told = stepscope("info", "--all", tmp_path / f"{number}.pftrace").stdout
+        for fact in ("torch.version = ", "torch.threads = 1", "dataloader.workers = 0"):
+            assert fact in told, (number, fact)
+        leaves_out = number == 2
+        steps = [row["kind"] for row in rows(number, "step")]
+        assert len(steps) == (0 if leaves_out else 6) and "cut" not in steps
+        assert [bool(rows(number, by)) for by in ("op", "module", "flops")] == [
+            number not in (2, 3), not leaves_out, not leaves_out]
+        if not leaves_out:
+            assert len(rows(number, "module")) == (1 if number == 3 else 4)
+        assert ("torch.operators = off" in told) == (number >= 2)  # the next tells the last one's
+
+
+def test_options_of_torch(package, python):
+    code = """if True:
+        import stepscope
+        for name, value in (("torch", 1), ("operators", "some"), ("module_depth", -2),
+                            ("module_depth", True), ("step_optimizer", "A,B")):
+            try:
+                stepscope.Profiler(**{name: value})
+            except (TypeError, ValueError) as error:
+                print(type(error).__name__, error)"""
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True,
+                          env=package)
+    assert done.stdout.splitlines() == [
+        "TypeError torch takes True or False, not 1",
+        "ValueError operators takes \"auto\", \"all\" or \"off\", not 'some'",
+        "ValueError module_depth is -2: it takes -1 to 1,000",
+        "TypeError module_depth takes a number, or -1 for no modules, not True",
+        "TypeError step_optimizer takes the name of a class, such as \"AdamW\", not 'A,B'"]

@@ -387,6 +387,20 @@ static void own_steps_of_an_epoch(void **state)
     assert_int_equal(steps.run.place.step, 1);
 }
 
+static void a_step_begins_again(void **state)
+{
+    (void)state;
+    with_schedule("wait=1,active=1,repeat=1");
+    find(SS_STEPS_BEGIN, 0);
+    find(SS_STEPS_NEXT, -1);
+    struct ss_steps_wish again = {
+        .mark = SS_STEPS_BEGIN, .number = 1, .length = -1, .is_found = true, .again = true};
+    mark_wish(&again);
+    assert_int_equal(steps.batch, 1);
+    find(SS_STEPS_NEXT, -1);
+    assert_string_equal(story, "s0 s1[1 s1 s2].");
+}
+
 static void where_a_window_is_cut(void **state)
 {
     (void)state;
@@ -412,6 +426,7 @@ int main(void)
         cmocka_unit_test(own_steps_that_mean_the_found_ones),
         cmocka_unit_test(own_steps_behind_many_found_ones),
         cmocka_unit_test(own_steps_of_an_epoch),
+        cmocka_unit_test(a_step_begins_again),
         cmocka_unit_test(where_a_window_is_cut),
         cmocka_unit_test(windows_are_cut),
         cmocka_unit_test(epochs_of_both_kinds),

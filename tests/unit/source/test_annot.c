@@ -250,6 +250,38 @@ static void test_inventions_are_dropped(void **state)
     close_bench(&bench);
 }
 
+static void keep_fact(struct bench *bench, size_t slot, uint32_t key, uint32_t type, uint64_t value)
+{
+    struct ss_ring_fact *fact = &ring_memory_header(&bench->memory)->facts[slot];
+    atomic_store(&fact->value, value);
+    atomic_store(&fact->type, type);
+    atomic_store(&fact->key, key);
+}
+
+/* Those whose names are none, and whose types are none, are inventions. */
+static void test_facts_from_before_the_recording(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL, .now_ns = 1000};
+    open_bench(&bench);
+    keep_fact(&bench, 0, 1, SS_RING_VALUE_SIGNED, 7);
+    keep_fact(&bench, 1, 2, SS_RING_VALUE_NAME, 1);
+    keep_fact(&bench, 2, 5000, SS_RING_VALUE_SIGNED, 7);
+    keep_fact(&bench, 3, 1, SS_RING_VALUE_NAME, 5000);
+    keep_fact(&bench, 4, 1, 77, 1);
+    keep_fact(&bench, 5, 1, SS_RING_VALUE_NONE, 1);
+    ss_annot_drain(bench.annot, 1000);
+    assert_string_equal(bench.log, "");
+    ss_annot_start(bench.annot, &wish, true);
+    keep_fact(&bench, 6, 1, SS_RING_VALUE_SIGNED, 8); /* this one comes by a ring */
+    ss_annot_drain(bench.annot, 2000);
+    assert_string_equal(bench.log, "a1@0 a2@0");
+    ss_annot_drain(bench.annot, 3000);
+    assert_string_equal(bench.log, "a1@0 a2@0");
+    close_bench(&bench);
+}
+
 static void line(struct bench *bench, uint64_t stamp, uint32_t name, uint64_t ticks,
                  uint32_t number, uint64_t hits)
 {
@@ -348,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_time_stays_in_order_and_in_the_recording),
         cmocka_unit_test(test_what_is_written_while_it_is_read_keeps_its_time),
         cmocka_unit_test(test_inventions_are_dropped),
+        cmocka_unit_test(test_facts_from_before_the_recording),
         cmocka_unit_test(test_lines_of_functions),
         cmocka_unit_test(test_labels_of_samples),
         cmocka_unit_test(test_clock_lies_on_lines_between_readings),
