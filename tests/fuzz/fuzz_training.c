@@ -31,12 +31,13 @@ static const char *const names[] = {"data",  "forward", "backward", "compile",  
 static const char *const gauges[] = {"memory rss",     "busy",      "CPU",
                                      "cuda allocated", "cuda peak", "memory peak"};
 static const char *const facts[] = {"torch.threads", "torch.cuda", "dataloader.workers",
-                                    "dataloader.batch_size"};
+                                    "dataloader.batch_size", "cuda.total_memory"};
 enum {
     DOMAINS = sizeof domains / sizeof *domains,
     NAMES = sizeof names / sizeof *names,
     GAUGES = sizeof gauges / sizeof *gauges,
-    FACTS = sizeof facts / sizeof *facts
+    FACTS = sizeof facts / sizeof *facts,
+    GROUPED = 2 /* of the gauges: the first */
 };
 
 static uint32_t text_id(struct ss_model *model, const char *text)
@@ -63,7 +64,7 @@ static void put_tracks(struct ss_model *model)
                                              : SS_TRACK_RANGES,
                             .process = i,
                             .thread = is_gauge || k < 2 ? 0 : i,
-                            .parent = is_gauge ? 1 : 0,
+                            .parent = is_gauge && k < DOMAINS + GROUPED ? 1 : 0,
                             .name = text_id(model, is_gauge ? gauges[k - DOMAINS] : domains[k])});
         }
     }
