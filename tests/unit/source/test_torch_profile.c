@@ -21,7 +21,9 @@ struct file {
 static void put(struct file *file, const void *bytes, size_t size)
 {
     assert_true(file->size + size <= sizeof file->bytes);
-    memcpy(file->bytes + file->size, bytes, size);
+    if (size > 0) {
+        memcpy(file->bytes + file->size, bytes, size);
+    }
     file->size += size;
 }
 
