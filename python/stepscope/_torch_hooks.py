@@ -672,6 +672,14 @@ def _hook_loaders():
 
 # --- operators ------------------------------------------------------------------------------------
 
+def _check_devices(shapes):
+    """The meta device is another one than the CPU that every torch has."""
+    for shape in shapes:
+        for device in "cpu", "meta":
+            one = torch.empty(shape, device=device, dtype=torch.float32)
+            _check_device(one._cdata, device == "cpu")
+
+
 def _check_operators():
     """Runs what libstepscope knows the names and arguments of (src/inject/torch_check.h): of the
     smallest kind, on the CPU, without random numbers. Why operators can not be recorded."""
@@ -690,6 +698,7 @@ def _check_operators():
             tensors[0].permute(dims)
         for tensor, shape in zip(tensors, shapes):
             _check_sizes(tensor._cdata, *shape)
+        _try(_check_devices, shapes)
     finally:
         why_not = _check_end()
     return why_not

@@ -7,6 +7,7 @@
 
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
+#include "analysis/recorded_steps.h"
 #include "analysis/told.h"
 #include "base/alloc.h"
 
@@ -30,13 +31,21 @@ struct wait {
     int64_t ready; /* -1: nobody loads ahead */
 };
 
+/* To a device. */
+struct copy {
+    uint32_t process;
+    uint64_t begin_ns, end_ns;
+};
+
 struct fetches ss_vec_of(struct fetch);
+struct copies ss_vec_of(struct copy);
 struct waits ss_vec_of(struct wait);
 
 /* All of a recording, by process, then by begin. */
 struct loading {
     struct fetches fetches;
     struct waits waits;
+    struct copies copies;
 };
 
 static const char *name_of(const struct ss_model *model, const struct ss_model_range *range)
@@ -68,6 +77,8 @@ static void take_range(struct loading *loading, const struct ss_selection *selec
     if (strcmp(name, "next") == 0) {
         ss_vec_push(&loading->waits, (struct wait){process, is_asked, range->begin_ns,
                                                    range->end_ns, number_of(model, range)});
+    } else if (strcmp(name, "host to device") == 0) {
+        ss_vec_push(&loading->copies, (struct copy){process, range->begin_ns, range->end_ns});
     } else if (strcmp(name, "collate") == 0 && is_within) {
         int64_t samples = number_of(model, range);
         last->collate_ns += range->end_ns - range->begin_ns;
@@ -93,6 +104,12 @@ static int compare_fetches(const void *left, const void *right)
 static int compare_waits(const void *left, const void *right)
 {
     const struct wait *a = left, *b = right;
+    return by_process(a->process, a->begin_ns, b->process, b->begin_ns);
+}
+
+static int compare_copies(const void *left, const void *right)
+{
+    const struct copy *a = left, *b = right;
     return by_process(a->process, a->begin_ns, b->process, b->begin_ns);
 }
 
@@ -130,12 +147,16 @@ static void collect(struct loading *loading, const struct ss_selection *selectio
     if (loading->waits.count > 0) {
         qsort(loading->waits.data, loading->waits.count, sizeof(struct wait), compare_waits);
     }
+    if (loading->copies.count > 0) {
+        qsort(loading->copies.data, loading->copies.count, sizeof(struct copy), compare_copies);
+    }
 }
 
 static void forget(struct loading *loading)
 {
     ss_vec_fini(&loading->fetches);
     ss_vec_fini(&loading->waits);
+    ss_vec_fini(&loading->copies);
 }
 
 /* --- whom a worker loads for ----------------------------------------------------------------- */
@@ -421,6 +442,7 @@ static const struct ss_column loader_columns[SS_LOADER_COLUMNS] = {
     [SS_LOADER_READY_P95] = {.key = "ready_p95", .unit = "batches"},
     [SS_LOADER_READY_MAX] = {.key = "ready_max", .unit = "batches"},
     [SS_LOADER_NEEDED] = {.key = "workers_needed"},
+    [SS_LOADER_COPY_MEAN] = {.key = "copy_mean_ns", .unit = "ns"},
 };
 
 static size_t waits_within(const struct wait *waits, size_t count, uint64_t from_ns, uint64_t to_ns)
@@ -544,6 +566,42 @@ static void fill_waits(const struct usual *usual, double each_ns, struct ss_cell
     }
 }
 
+/* Copies are known of the steps whose operators were recorded. */
+static void fill_copies(const struct ss_model *model, const struct loading *loading,
+                        const struct ss_step_summary *training, uint32_t process,
+                        struct ss_cell *cells)
+{
+    struct ss_recorded_steps recorded;
+    uint64_t copies_ns = 0, steps = 0;
+    size_t at = 0, end;
+    while (at < loading->copies.count && loading->copies.data[at].process != process) {
+        at++;
+    }
+    for (end = at; end < loading->copies.count && loading->copies.data[end].process == process;) {
+        end++;
+    }
+    if (at == end) {
+        return;
+    }
+    ss_recorded_steps_init(&recorded, model);
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        if (step->process != process || step->kind != SS_STEP_USUAL ||
+            !ss_recorded_steps_has(&recorded, process, step->end_ns)) {
+            continue;
+        }
+        steps++;
+        for (; at < end && loading->copies.data[at].begin_ns < step->end_ns; at++) {
+            const struct copy *copy = &loading->copies.data[at];
+            copies_ns += copy->begin_ns >= step->begin_ns ? copy->end_ns - copy->begin_ns : 0;
+        }
+    }
+    ss_recorded_steps_fini(&recorded);
+    if (steps > 0) {
+        cells[SS_LOADER_COPY_MEAN] = ns_cell(copies_ns / steps);
+    }
+}
+
 static void fill_loader(const struct ss_model *model, const struct loading *loading,
                         const struct ss_step_summary *training, const struct wait *waits,
                         size_t count, struct ss_cell *cells)
@@ -559,6 +617,7 @@ static void fill_loader(const struct ss_model *model, const struct loading *load
     fill_ready(waits, count, cells);
     take_steps(training, waits, count, &usual);
     fill_waits(&usual, batch_ns(loading, model, waits[0].process), cells);
+    fill_copies(model, loading, training, waits[0].process, cells);
     ss_free(usual.waits_ns);
 }
 

@@ -65,7 +65,9 @@ enum ss_loader_column {
     SS_LOADER_READY_P50,
     SS_LOADER_READY_P95,
     SS_LOADER_READY_MAX,
-    SS_LOADER_NEEDED, /* workers that would keep up, each as fast as those there are */
+    SS_LOADER_NEEDED,    /* workers that would keep up, each as fast as those there are */
+    SS_LOADER_COPY_MEAN, /* to a device, per step whose operators were recorded; only of those who
+                          * copy */
     SS_LOADER_COLUMNS
 };
 void ss_loaders_table(const struct ss_selection *selection, const struct ss_step_summary *training,

@@ -35,6 +35,8 @@ bool ss_torch_has_arguments(ptrdiff_t count, ptrdiff_t wanted);
  * step. */
 void ss_torch_operators_start(bool all);
 void ss_torch_operators_stop(void);
+/* Calls of modules that this thread is in. */
+int ss_torch_module_depth(void);
 /* Between two steps, on the thread that trains. Unless all are wanted, the operators of a step are
  * recorded when that keeps the cost of it small. The counter "operators recorded" tells of the step
  * that begins whether they are (1 or 0). */

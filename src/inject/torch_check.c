@@ -16,6 +16,7 @@ static struct {
     size_t value_count;
     unsigned products, lists, wanted_products, wanted_lists;
     unsigned begun, ended;
+    unsigned devices; /* kinds that were seen */
     const char *wrong;
 } check;
 static _Thread_local bool is_checking;
@@ -110,6 +111,12 @@ void ss_torch_check_sizes(const void *tensor, struct ss_torch_shape shape)
     ss_torch_search_sizes(&check.search, tensor, shape);
 }
 
+void ss_torch_check_device(const void *tensor, uint8_t kind)
+{
+    check.devices |= 1U << kind % 32;
+    ss_torch_search_device(&check.search, tensor, kind);
+}
+
 const char *ss_torch_check_end(void)
 {
     ss_torch_library.remove(check.observer);
@@ -126,6 +133,8 @@ const char *ss_torch_check_end(void)
     }
     if (check.wrong == NULL) {
         ss_torch_search_end(&check.search, &ss_torch_layout);
+        bool differ = (check.devices & (check.devices - 1)) != 0;
+        ss_torch_layout.device = differ ? ss_torch_layout.device : 0;
     }
     return check.wrong;
 }

@@ -21,6 +21,8 @@ void ss_torch_check_product(const void *first, const void *second);
 void ss_torch_check_list(struct ss_torch_shape values);
 /* A tensor of these sizes. */
 void ss_torch_check_sizes(const void *tensor, struct ss_torch_shape shape);
+/* A tensor on a device of this kind (enum SS_TORCH_CPU…). */
+void ss_torch_check_device(const void *tensor, uint8_t kind);
 /* NULL, or why operators can not be recorded. */
 const char *ss_torch_check_end(void);
 

@@ -459,6 +459,12 @@ static struct module {
 static _Atomic uint32_t module_count;
 
 static _Thread_local int module_depth;
+
+int ss_torch_module_depth(void)
+{
+    return module_depth;
+}
+
 static int deepest_module = -1; /* -1: none are recorded */
 static uint32_t module_domain;
 

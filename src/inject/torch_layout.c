@@ -9,7 +9,7 @@ enum {
     WORD = 8,
     /* The smallest that the objects are, in any version: what lies behind is not ours to read. */
     FUNCTION_WORDS = 32,
-    TENSOR_WORDS = 24,
+    TENSOR_WORDS = SS_TORCH_TENSOR_WORDS,
     LIST_WORDS = 7,
     INLINE_SIZES = 5,
     MOST_SIZES = 64
@@ -34,7 +34,11 @@ bool ss_torch_can_read(const void *bytes, size_t length)
 void ss_torch_search_begin(struct ss_torch_search *search)
 {
     /* The first word is that of the virtual functions. */
-    *search = (struct ss_torch_search){~UINT64_C(1), ~UINT64_C(1), ~UINT64_C(1), ~UINT64_C(1), 0};
+    *search = (struct ss_torch_search){.sequence = ~UINT64_C(1),
+                                       .inputs = ~UINT64_C(1),
+                                       .sizes = ~UINT64_C(1),
+                                       .list = ~UINT64_C(1)};
+    memset(search->device + 1, 0xff, sizeof search->device - 1);
 }
 
 static const void *pointer(uint64_t word)
@@ -94,6 +98,16 @@ void ss_torch_search_sizes(struct ss_torch_search *search, const void *tensor,
     search->sizes &= held;
 }
 
+void ss_torch_search_device(struct ss_torch_search *search, const void *tensor, uint8_t kind)
+{
+    const uint8_t *bytes = tensor;
+    for (size_t i = 0; i < (size_t)TENSOR_WORDS * WORD; i++) {
+        if (bytes[i] != kind) {
+            search->device[i / WORD] &= (uint8_t) ~(1U << i % WORD);
+        }
+    }
+}
+
 static bool are_values(uint64_t begin, uint64_t end, struct ss_torch_shape wanted)
 {
     struct ss_torch_value value;
@@ -134,11 +148,23 @@ static uint16_t only_place(uint64_t places)
     return is_one ? (uint16_t)(__builtin_ctzll(places) * WORD) : 0;
 }
 
+static uint16_t only_byte(const uint8_t *places)
+{
+    size_t count = 0, found = 0;
+    for (size_t i = 0; i < (size_t)TENSOR_WORDS * WORD; i++) {
+        if ((places[i / WORD] & 1U << i % WORD) != 0) {
+            found = i;
+            count++;
+        }
+    }
+    return count == 1 ? (uint16_t)found : 0;
+}
+
 void ss_torch_search_end(const struct ss_torch_search *search, struct ss_torch_layout *layout)
 {
     *layout = (struct ss_torch_layout){only_place(search->sequence), only_place(search->inputs),
-                                       only_place(search->sizes), only_place(search->list),
-                                       search->list_tag};
+                                       only_place(search->sizes),    only_place(search->list),
+                                       only_byte(search->device),    search->list_tag};
 }
 
 bool ss_torch_shape_of(const struct ss_torch_layout *layout, const struct ss_torch_value *value,

@@ -19,8 +19,9 @@
 struct ss_torch_layout {
     uint16_t sequence; /* at::RecordFunction: number of the autograd node, int64_t; -1: none */
     uint16_t inputs;   /* at::RecordFunction: pointer to its arguments, and how many */
-    uint16_t sizes; /* c10::TensorImpl: number of dimensions, then five sizes, or where they are */
-    uint16_t list;  /* c10::detail::ListImpl: its first value, and behind its last */
+    uint16_t sizes;  /* c10::TensorImpl: number of dimensions, then five sizes, or where they are */
+    uint16_t list;   /* c10::detail::ListImpl: its first value, and behind its last */
+    uint16_t device; /* c10::TensorImpl: kind of its device, one byte */
     uint32_t list_tag; /* of an argument that is a list */
 };
 
@@ -30,6 +31,9 @@ struct ss_torch_value {
     uint32_t tag;
 };
 enum { SS_TORCH_TENSOR = 1, SS_TORCH_INTEGER = 5 };
+
+/* c10::DeviceType; they never moved either. */
+enum { SS_TORCH_CPU = 0, SS_TORCH_META = 14 };
 _Static_assert(sizeof(struct ss_torch_value) == 16, "as in C++");
 
 struct ss_torch_shape {
@@ -37,9 +41,11 @@ struct ss_torch_shape {
     size_t count;
 };
 
-/* Sets of the places that are left, by word of the object. */
+/* Sets of the places that are left, by word of the object; of the device by byte. */
+enum { SS_TORCH_TENSOR_WORDS = 24 };
 struct ss_torch_search {
     uint64_t sequence, inputs, sizes, list;
+    uint8_t device[SS_TORCH_TENSOR_WORDS];
     uint32_t list_tag;
 };
 
@@ -51,6 +57,8 @@ void ss_torch_search_inputs(struct ss_torch_search *search, const void *function
                             const void *second);
 void ss_torch_search_sizes(struct ss_torch_search *search, const void *tensor,
                            struct ss_torch_shape shape);
+/* `tensor` is on a device of this kind. Kinds are to differ between calls. */
+void ss_torch_search_device(struct ss_torch_search *search, const void *tensor, uint8_t kind);
 /* An argument that is a list of these numbers. */
 void ss_torch_search_list(struct ss_torch_search *search, const struct ss_torch_value *list,
                           struct ss_torch_shape values);
@@ -78,6 +86,14 @@ static inline const struct ss_torch_value *ss_torch_inputs(const struct ss_torch
 /* false: not of a tensor, or one of more dimensions than anybody computes with. */
 bool ss_torch_shape_of(const struct ss_torch_layout *layout, const struct ss_torch_value *value,
                        struct ss_torch_shape *shape);
+/* The kind of its device; -1: no tensor. */
+static inline int ss_torch_device_of(const struct ss_torch_layout *layout,
+                                     const struct ss_torch_value *value)
+{
+    bool is_one = value->tag == SS_TORCH_TENSOR && value->payload != 0;
+    return is_one ? ((const uint8_t *)(uintptr_t)value->payload)[layout->device] : -1;
+}
+
 /* Of a list's values, the first `most`, each as a number. Returns how many there are; 0: no list.
  */
 size_t ss_torch_list_of(const struct ss_torch_layout *layout, const struct ss_torch_value *value,

@@ -64,6 +64,8 @@ const char *ss_torch_library_find(const char *version)
     *(void **)&library->remove = dlsym(libtorch, "_ZN2at14removeCallbackEm");
     *(void **)&library->name_of = dlsym(libtorch, "_ZNK2at14RecordFunction4nameEv");
     *(void **)&library->next_sequence = dlsym(libtorch, "_ZN2at15sequence_number4peekEv");
+    *(void **)&library->add_here =
+        dlsym(libtorch, "_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE");
     const void *const *table = dlsym(libtorch, "_ZTVN2at14RecordFunctionE");
     library->functions = table != NULL ? table + 2 : NULL; /* behind offset and type */
     if (library->add == NULL || library->remove == NULL || library->name_of == NULL ||

@@ -39,6 +39,7 @@ struct ss_torch_library {
     /* Below: NULL where this libtorch has none. */
     int64_t (*next_sequence)(void); /* of this thread's next autograd node */
     const void *functions;          /* a call's first word, if it is one */
+    uint64_t (*add_here)(struct ss_torch_observer observer); /* of this thread alone */
 };
 extern struct ss_torch_library ss_torch_library;
 

@@ -93,6 +93,19 @@ static ss_python_object *check_sizes(ss_python_object *self, ss_python_object *c
     return ss_python_none();
 }
 
+/* A Tensor._cdata, on the CPU (True) or on the meta device. */
+static ss_python_object *check_device(ss_python_object *self, ss_python_object *const *args,
+                                      ptrdiff_t count)
+{
+    int64_t numbers[MOST_NUMBERS];
+    (void)self;
+    if (!take_numbers(args, count, 2, numbers)) {
+        return NULL;
+    }
+    ss_torch_check_device(object_at(numbers[0]), numbers[1] != 0 ? SS_TORCH_CPU : SS_TORCH_META);
+    return ss_python_none();
+}
+
 /* → why operators can not be recorded */
 static ss_python_object *check_end(ss_python_object *self, ss_python_object *const *args,
                                    ptrdiff_t count)
@@ -157,6 +170,7 @@ static struct ss_python_method methods[] = {
     {"_check_product", check_product, SS_PYTHON_FASTCALL},
     {"_check_list", check_list, SS_PYTHON_FASTCALL},
     {"_check_sizes", check_sizes, SS_PYTHON_FASTCALL},
+    {"_check_device", check_device, SS_PYTHON_FASTCALL},
     {"_check_end", check_end, SS_PYTHON_FASTCALL},
     {"_start_operators", start, SS_PYTHON_FASTCALL},
     {"_stop_operators", stop, SS_PYTHON_FASTCALL},

@@ -14,6 +14,7 @@
 #include "annot/names.h"
 #include "annot/process.h"
 #include "inject/torch_check.h"
+#include "inject/torch_copies.h"
 #include "inject/torch_cost.h"
 #include "inject/torch_library.h"
 
@@ -90,11 +91,12 @@ static inline void count_event(void)
     }
 }
 
-static void begin(const struct ss_torch_call *call, struct kind *kind)
+/* Returns its name; 0: not recorded. */
+static inline uint32_t begin(const struct ss_torch_call *call, struct kind *kind)
 {
     count_event();
     if (!ss_event_is_on(SS_RING_GATE_RANGES)) {
-        return;
+        return 0;
     }
     uint32_t name = name_in(kind, ss_torch_library.name_of(call));
     size_t place = ss_torch_layout.sequence;
@@ -105,18 +107,28 @@ static void begin(const struct ss_torch_call *call, struct kind *kind)
     } else {
         ss_event_push(domain, name);
     }
+    return name;
 }
+
+/* What a tensor's `to` and `cuda` call for another device or type; 0: it is not to be watched. */
+static uint32_t copying_name;
+static _Thread_local uint32_t open_nodes;
 
 static void **on_operator(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
-    begin(call, &kinds[OPERATOR]);
+    uint32_t name = begin(call, &kinds[OPERATOR]);
+    if (__builtin_expect(name != 0 && name == copying_name, 0) && open_nodes == 0 &&
+        ss_torch_module_depth() == 0) {
+        ss_torch_copies_begin(call);
+    }
     return context;
 }
 
 static void **on_backward(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
+    open_nodes++;
     begin(call, &kinds[BACKWARD]);
     return context;
 }
@@ -126,6 +138,20 @@ static void on_end(const struct ss_torch_call *call, void *context)
     (void)call;
     (void)context;
     ss_event_pop(domain);
+}
+
+static void on_operator_end(const struct ss_torch_call *call, void *context)
+{
+    if (ss_torch_copies_are_of(call)) {
+        ss_torch_copies_end();
+    }
+    on_end(call, context);
+}
+
+static void on_backward_end(const struct ss_torch_call *call, void *context)
+{
+    open_nodes--;
+    on_end(call, context);
 }
 
 /* Collectives begin on the thread that asks and end on one of the library's: as ranges that any
@@ -217,8 +243,8 @@ static struct {
 static void turn(bool on)
 {
     static const struct ss_torch_observer observers[] = {
-        {on_operator, on_end, 1, .scopes[SS_TORCH_FUNCTION] = true},
-        {on_backward, on_end, 1, .scopes[SS_TORCH_BACKWARD_FUNCTION] = true},
+        {on_operator, on_operator_end, 1, .scopes[SS_TORCH_FUNCTION] = true},
+        {on_backward, on_backward_end, 1, .scopes[SS_TORCH_BACKWARD_FUNCTION] = true},
         {on_scope, on_scope_end, 1, .scopes[SS_TORCH_USER_SCOPE] = true}};
     for (size_t i = 0; i < sizeof observers / sizeof *observers && on != course.is_on; i++) {
         if (on) {
@@ -312,7 +338,9 @@ void ss_torch_operators_start(bool all)
     course.counter = ss_define_name(counter, sizeof counter - 1);
     ss_define_counter(course.counter, 0, SS_RING_GAUGE);
     ss_torch_cost_init(&course.of_one);
+    course.told_ns = 0; /* another recording has not heard of it */
     domain = ss_define_domain("torch", 5);
+    copying_name = ss_torch_copies_init() ? name_in(&kinds[OPERATOR], "aten::_to_copy") : 0;
     turn(true);
 }
 

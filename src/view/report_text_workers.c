@@ -51,6 +51,7 @@ static const struct shown_column loader_columns[] = {
     {SS_LOADER_READY_P50, AS_NUMBER, {.title = "p50", .right = true}},
     {SS_LOADER_READY_P95, AS_NUMBER, {.title = "p95", .right = true}},
     {SS_LOADER_READY_MAX, AS_NUMBER, {.title = "max", .right = true}},
+    {SS_LOADER_COPY_MEAN, AS_DURATION, {.title = "to device", .right = true}}, /* last: see below */
 };
 enum {
     WORKER_COUNT = sizeof worker_columns / sizeof *worker_columns,
@@ -81,13 +82,23 @@ static void put(struct ss_text_table *text, size_t column, enum shown_as as,
     ss_strbuf_fini(&shown);
 }
 
+static bool copies_to_device(const struct ss_table *loaders)
+{
+    for (size_t row = 0; row < loaders->row_count; row++) {
+        if (ss_table_cell(loaders, row, SS_LOADER_COPY_MEAN)->type != SS_CELL_ABSENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum ss_status ss_report_text_workers(const struct ss_table *table,
                                       const struct ss_report_style *style, FILE *out,
                                       struct ss_error *err)
 {
     bool of_loaders = strcmp(table->name, "loader") == 0;
     const struct shown_column *shown = of_loaders ? loader_columns : worker_columns;
-    size_t count = of_loaders ? LOADER_COUNT : WORKER_COUNT;
+    size_t count = of_loaders ? LOADER_COUNT - !copies_to_device(table) : WORKER_COUNT;
     struct ss_text_column columns[MOST_COLUMNS];
     for (size_t c = 0; c < count; c++) {
         columns[c] = shown[c].text;

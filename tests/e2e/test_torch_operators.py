@@ -12,6 +12,7 @@ import sys
 import pytest
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_operators.py"
+COPIES = WORKLOAD.with_name("torch_copies.py")
 COUNTED_STEPS = 3
 PYTHONS = [sys.executable, "/usr/bin/python3",
            *filter(None, os.environ.get("STEPSCOPE_PYTHONS", "").split(":"))]
@@ -120,6 +121,28 @@ def test_a_report_tells_flops_of_a_step(stepscope, recording, trace):
     assert modules["Net"] == step["flops_per_step"]
     assert modules["narrow (Conv2d)"] == 2 * 21600  # its input has no gradient
     assert modules["out (Linear)"] == 3 * 2 * 2 * 16 * 2
+
+
+def test_copies_to_another_device_are_told_from_others(stepscope, torch_python, tmp_path):
+    trace, chrome = tmp_path / "t.pftrace", tmp_path / "t.json"
+    done = stepscope("record", "-q", "--operators", "all", "-o", trace, "--", torch_python, "-W",
+                     "ignore", COPIES)
+    assert done.returncode == 0, done.stderr
+    steps = json.loads(done.stdout.splitlines()[-1])["steps"]
+    assert stepscope("export", "--to", "chrome", "-o", chrome, trace).returncode == 0
+    events = [event for event in json.loads(chrome.read_text())["traceEvents"]
+              if event["ph"] == "X"]
+    copies = [event for event in events if event["name"] == "host to device"]
+    assert len(copies) == steps
+    operators = [event for event in events if event["name"] == "aten::_to_copy"]
+    for copy in copies:
+        assert any(one["ts"] <= copy["ts"] and copy["ts"] + copy["dur"] <= one["ts"] + one["dur"] + 1
+                   for one in operators)
+    assert not [event for event in events if event["name"] == "device to host"]
+    done = stepscope("report", "--by", "worker", "--format", "json", trace)
+    assert done.returncode == 0, done.stderr
+    loader, = [table for table in json.loads(done.stdout)["tables"] if table["by"] == "loader"]
+    assert loader["rows"][0]["copy_mean_ns"] > 0
 
 
 def names(events):

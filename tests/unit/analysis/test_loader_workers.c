@@ -320,6 +320,41 @@ static void test_nothing_at_all(void **state)
     end(&made);
 }
 
+static void test_copies_are_those_of_the_steps_whose_operators_were_recorded(void **state)
+{
+    (void)state;
+    struct made made;
+    struct ss_table table;
+    begin(&made);
+    struct ss_model *model = &made.model;
+    ss_vec_push(&model->tracks, (struct ss_model_track){.kind = SS_TRACK_COUNTER,
+                                                        .process = 1,
+                                                        .name = text(model, "operators recorded")});
+    for (uint64_t i = 0; i < 10; i++) {
+        struct ss_model_value value = {.time_ns = i * 100 * MS,
+                                       .track = (uint32_t)model->tracks.count - 1,
+                                       .is_integer = true,
+                                       .integer = i % 2};
+        ss_vec_push(&model->values, value);
+        add(&made, 1, "next", i * 100, i * 100 + 40, -1);
+        add(&made, 4, "step", i * 100, i * 100 + 100, (int64_t)i);
+        if (i % 2 == 1) {
+            add(&made, 1, "host to device", i * 100 + 40, i * 100 + 43, -1);
+        }
+    }
+    sum_up(&made);
+    ss_loaders_table(&made.selection, &made.training, &table);
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(number(&table, 0, SS_LOADER_COPY_MEAN), 3 * MS);
+    ss_table_fini(&table);
+    end(&made);
+    make_training(&made);
+    ss_loaders_table(&made.selection, &made.training, &table);
+    assert_int_equal(ss_table_cell(&table, 0, SS_LOADER_COPY_MEAN)->type, SS_CELL_ABSENT);
+    ss_table_fini(&table);
+    end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_a_batch_that_is_nowhere_whole),
         cmocka_unit_test(test_one_process),
         cmocka_unit_test(test_nothing_at_all),
+        cmocka_unit_test(test_copies_are_those_of_the_steps_whose_operators_were_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,6 +275,29 @@ static void test_attention(void **state)
     assert_int_equal(FLOPS(forward, TENSOR(2, 3, 8), TENSOR(2, 3, 8), TENSOR(2, 3, 8)), 0);
 }
 
+static void test_the_device_is_the_byte_that_is_right_each_time(void **state)
+{
+    (void)state;
+    struct ss_torch_search search;
+    struct ss_torch_layout layout;
+    uint8_t tensor[(size_t)TENSOR_WORDS * WORD];
+    memset(tensor, 0x5a, sizeof tensor);
+    ss_torch_search_begin(&search);
+    for (uint8_t i = 0; i < 4; i++) {
+        uint8_t kind = i % 2 == 0 ? SS_TORCH_CPU : SS_TORCH_META;
+        tensor[AT * WORD + 3] = kind;
+        tensor[0] = kind; /* in the first word nothing is looked for */
+        tensor[100] = i < 3 ? kind : SS_TORCH_META + 1; /* right three times */
+        ss_torch_search_device(&search, tensor, kind);
+        ss_torch_search_end(&search, &layout);
+        assert_int_equal(layout.device, i < 3 ? 0 : AT * WORD + 3);
+    }
+    struct ss_torch_value value = {address(tensor), SS_TORCH_TENSOR};
+    assert_int_equal(ss_torch_device_of(&layout, &value), SS_TORCH_META);
+    value.tag = SS_TORCH_INTEGER;
+    assert_int_equal(ss_torch_device_of(&layout, &value), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_convolutions_backward),
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_the_device_is_the_byte_that_is_right_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
