@@ -90,7 +90,8 @@ def test_options_named_in_the_pages_exist(stepscope):
     others = set("""--cap-add --security-opt --prefix --preset --build --test-dir --nproc-per-node
                     --workers --mp-context --inference --dim --heads --tokens --find-links
                     --extra-index-url --no-install-recommends --cflags --libs --data --log
-                    --lengths --compile --dynamic --backend""".split())
+                    --lengths --compile --dynamic --backend --epochs --passes
+                    --restart-workers""".split())
     ours = set(re.findall(r"--[a-z][a-z-]+", stepscope("help", "--format", "markdown").stdout))
     ours |= {"--version", "--help"}
     for page in PAGES:

@@ -62,8 +62,8 @@ def recordings(stepscope, tmp_path_factory):
             fixed = [name + " fixed" for name in FIXED]
             names = [name] if attempt else ["clean", "many_reads", *RULES, *fixed]
             trace = tmp_path_factory.mktemp("verdict") / "faults.pftrace"
-            done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, FAULTS,
-                             *names)
+            done = stepscope("record", "-q", "-r", 400, "--host-interval", "0.1", "-o", trace, "--",
+                             sys.executable, FAULTS, *names)
             known[key] = trace, json.loads(done.stdout.splitlines()[-1])
         return known[key]
     return of
@@ -81,13 +81,15 @@ def training_of(stepscope, recording, name):
 
 def check(stepscope, recordings, name, right):
     """A second of a machine that others use as well may be unlike the next: what is not right three
-    times is wrong."""
+    times is wrong, unless the report itself says that others have the cores."""
     for attempt in range(3):
         training = training_of(stepscope, recordings(name, attempt), name)
         try:
             return right(training)
         except (AssertionError, StopIteration, TypeError):
             if attempt == 2:
+                if any(one["rule"] == "busy-machine" for one in training["advice"]):
+                    pytest.skip("the machine is busy, as the report says")
                 raise
 
 

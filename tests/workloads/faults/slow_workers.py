@@ -16,7 +16,7 @@ CORES = os.cpu_count() or 1
 
 class Computed(Dataset):
     def __len__(self):
-        return STEPS // 2 * BATCH
+        return STEPS * BATCH
 
     def __getitem__(self, index):
         until = time.process_time() + (0 if is_fixed() else 3 * CORES * SECONDS / BATCH)

@@ -7,6 +7,7 @@ import sys
 import time
 
 import torch
+import torch.utils.data
 from torch import nn
 
 STEPS = int(os.environ.get("STEPS", "48"))
@@ -66,3 +67,20 @@ def step_seconds():
 
 
 SECONDS = step_seconds()
+
+
+class Remote(torch.utils.data.Dataset):
+    """Batches come over a network, in the time of so many steps: that takes no core."""
+
+    def __init__(self, count, steps):
+        self.count, self.seconds = count, steps * SECONDS
+        self.batch = torch.ones(BATCH, WIDTH)
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        if index >= self.count:
+            raise IndexError(index)
+        time.sleep(self.seconds)
+        return self.batch
