@@ -152,6 +152,10 @@ static void take_trainer(struct samples *samples, struct ss_training_samples *fo
     found->all += total->samples;
     found->runnable += total->state == SS_STATE_RUNNABLE ? total->samples : 0;
     found->other += total->phase == 0 ? total->samples : 0;
+    if (total->phase != 0 &&
+        strcmp(ss_model_text(samples->model, total->phase), "checkpoint") == 0) {
+        return; /* what writes and copies there is told as a checkpoint */
+    }
     if (collates(samples->model, total->stack)) {
         ss_spots_add(spots, samples->model, COLLATES, total, &found->collates);
     } else if (logs(samples, total->stack)) {

@@ -51,7 +51,7 @@ struct shape {
     uint64_t stall_us;
     const char *stall_phase;                    /* NULL: in none */
     uint64_t workers_asleep, workers_computing; /* samples */
-    uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collates;
+    uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collates, saves;
 };
 
 /* 100 ms, mostly operators: nothing to say of it. */
@@ -242,6 +242,8 @@ static void put_samples(struct made *made, const struct shape *shape)
     add_samples(made, NULL, 22, logging, SS_STATE_ON_CPU, shape->logs);
     add_samples(made, NULL, 30, NULL, SS_STATE_ON_CPU, shape->prints);
     add_samples(made, NULL, 31, NULL, SS_STATE_ON_CPU, shape->reading);
+    add_samples(made, "checkpoint", 30, NULL, SS_STATE_SLEEPING, shape->saves);
+    add_samples(made, "checkpoint", 31, NULL, SS_STATE_SLEEPING, shape->saves);
     uint32_t fetch = ss_model_stack_id(
         &made->model, 0,
         frame_id(made, "/site-packages/torch/utils/data/_utils/fetch.py", 1, SS_ORIGIN_PACKAGE));
@@ -847,6 +849,7 @@ static void test_logging(void **state)
     end(&made);
     shape.logs = 10;
     shape.prints = 0;
+    shape.saves = 100; /* a file's write(), and copies to the CPU, as a checkpoint is saved */
     speaks(&shape, "");
 }
 
