@@ -123,3 +123,13 @@ def test_a_worker_that_dies(stepscope, tmp_path):
     said, rows, _, _ = load(stepscope, tmp_path, "--workers", "1", "--crash")
     assert said["error"]  # which, depends on how far the last batch had come
     assert 0 < rows[0]["batches"] < 12
+
+
+def test_a_worker_that_is_killed_in_a_fetch(stepscope, tmp_path):
+    """What it had not finished is no batch."""
+    said, rows, _, _ = load(stepscope, tmp_path, "--workers", "2", "--kill", "--method",
+                            "spawn", "--persistent")
+    assert said["error"]
+    rows = {row["worker"]: row for row in rows}
+    assert sorted(rows) == [0, 1]
+    assert (rows[0]["batches"], rows[0]["samples"]) == (3, 12)  # the fourth is batch 6 of 12

@@ -2,11 +2,12 @@
 """A training whose data takes a known time; prints what it did as one line of JSON.
 
     torch_loading.py [--steps N] [--workers N] [--sleep SECONDS] [--compute SECONDS] [--epochs N]
-                     [--method fork|spawn|forkserver] [--iterable] [--single] [--pin] [--crash]"""
+                     [--method fork|spawn|forkserver] [--iterable] [--single] [--pin] [--crash] [--kill] [--persistent]"""
 
 import argparse
 import json
 import os
+import signal
 import time
 
 import torch
@@ -23,6 +24,8 @@ parser.add_argument("--iterable", action="store_true")
 parser.add_argument("--single", action="store_true", help="batch_size=None")
 parser.add_argument("--pin", action="store_true")
 parser.add_argument("--crash", action="store_true", help="a worker dies half-way")
+parser.add_argument("--kill", action="store_true", help="the same by a signal, in a fetch")
+parser.add_argument("--persistent", action="store_true", help="as with more than one epoch")
 BATCH = 4
 
 
@@ -37,6 +40,8 @@ class Numbers(Dataset):
     def __getitem__(self, index):
         if self.options.crash and get_worker_info() and index == self.size // 2:
             os._exit(3)
+        if self.options.kill and get_worker_info() and index == self.size // 2:
+            os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(self.options.sleep)
         return torch.full((4,), float(index))
 
@@ -61,7 +66,8 @@ def main():
     loader = DataLoader(Stream(numbers) if options.iterable else numbers,
                         batch_size=None if options.single else BATCH, num_workers=options.workers,
                         multiprocessing_context=options.method if options.workers else None,
-                        persistent_workers=options.epochs > 1 and options.workers > 0,
+                        persistent_workers=options.workers > 0
+                        and (options.epochs > 1 or options.persistent),
                         pin_memory=options.pin)
     said = {"updates": 0, "waited": [], "error": None}
     try:
