@@ -325,7 +325,8 @@ def modules_may_be_odd():
     fetcher = copy.deepcopy(iterator._dataset_fetcher)
     assert fetcher.collate_fn is torch.utils.data.default_collate
     assert b"stepscope" not in pickle.dumps(iterator._dataset_fetcher)
-    return train(net, sgd(net), 3), deepest_call()
+    is_in_place = hasattr(nn.Module, "_wrapped_call_impl")  # before torch 2.1 a call of ours is added
+    return train(net, sgd(net), 3), deepest_call() if is_in_place else None
 
 
 def torch_can_do_all_it_does():
