@@ -61,11 +61,15 @@ enum ss_status ss_report_text_memory(const struct ss_report *report,
 enum ss_status ss_report_text_memory_table(const struct ss_table *table,
                                            const struct ss_report_style *style, FILE *out,
                                            struct ss_error *err);
-/* `is_change`: with its sign. */
-void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struct ss_cell *cell,
-                         bool is_change);
 /* "94 % ±2 of WHAT is at dataset.py:31 __getitem__ → normal" */
 void ss_report_append_line(const struct ss_phase_line *line, const char *what,
                            const struct ss_model *model, struct ss_strbuf *out);
+
+/* Numbers with their units, into the newest row; nothing for absent ones. Bytes that are a change
+ * have their sign. */
+void ss_report_put_duration(struct ss_text_table *table, size_t column, const struct ss_cell *cell);
+void ss_report_put_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell);
+void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struct ss_cell *cell,
+                         bool is_change);
 
 #endif

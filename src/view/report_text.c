@@ -46,15 +46,6 @@ static void put_share(struct ss_text_table *table, size_t column, double percent
     ss_text_table_putf(table, column, colour, "%.1f%% ±%.1f", percent, ceil(error * 10) / 10);
 }
 
-static void put_count(struct ss_text_table *table, size_t column, int64_t count)
-{
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, 64);
-    ss_text_append_count(&text, (uint64_t)count);
-    ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
-    ss_strbuf_fini(&text);
-}
-
 /* "path:line" of a row. */
 static void put_place(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
 {
@@ -156,7 +147,7 @@ static void put_hot_row(struct ss_text_table *text, const struct ss_table *table
     if (table->sample_step_ns > 0) {
         put_per_step(text, (double)cells[SS_HOT_SELF].integer * table->sample_step_ns);
     }
-    put_count(text, SHOW_SAMPLES, cells[SS_HOT_SELF].integer);
+    ss_report_put_count(text, SHOW_SAMPLES, &cells[SS_HOT_SELF]);
     if (cells[SS_HOT_WAITING].integer > 0) {
         ss_text_table_putf(text, SHOW_WAITING, NULL, "%.0f%%",
                            100 * (double)cells[SS_HOT_WAITING].integer /

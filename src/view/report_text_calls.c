@@ -16,27 +16,6 @@ bool ss_report_is_of_calls(const struct ss_table *table)
 
 /* --- cells ---------------------------------------------------------------------------------- */
 
-static void put_duration(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
-{
-    struct ss_strbuf text;
-    if (cell->type != SS_CELL_INTEGER) {
-        return;
-    }
-    ss_strbuf_init(&text, 64);
-    ss_text_append_duration(&text, (uint64_t)cell->integer);
-    ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
-    ss_strbuf_fini(&text);
-}
-
-static void put_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
-{
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, 64);
-    ss_text_append_count(&text, (uint64_t)cell->integer);
-    ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
-    ss_strbuf_fini(&text);
-}
-
 /* "12", "0.5": calls of a step are often as many each time. */
 static void put_mean_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
 {
@@ -120,11 +99,11 @@ static void put_operator(struct ss_text_table *text, const struct ss_cell *cells
               cells[has_steps ? SS_OPERATOR_STEP_PERCENT : SS_OPERATOR_SELF_PERCENT].real);
     for (size_t i = OP_PER_STEP; i <= OP_MAX; i++) {
         if (durations[i] != 0) {
-            put_duration(text, i, &cells[durations[i]]);
+            ss_report_put_duration(text, i, &cells[durations[i]]);
         }
     }
     put_mean_count(text, OP_STEP_CALLS, &cells[SS_OPERATOR_STEP_CALLS]);
-    put_count(text, OP_CALLS, &cells[SS_OPERATOR_CALLS]);
+    ss_report_put_count(text, OP_CALLS, &cells[SS_OPERATOR_CALLS]);
     if (cells[SS_OPERATOR_BACKWARD].integer > 0) {
         ss_text_table_putf(text, OP_BACKWARD, NULL, "%.0f%%",
                            100 * (double)cells[SS_OPERATOR_BACKWARD].integer /
@@ -215,11 +194,11 @@ static void put_module(struct ss_text_table *text, const struct ss_cell *cells)
     }
     for (size_t i = 0; i < MODULE_COLUMNS; i++) {
         if (durations[i] != 0) {
-            put_duration(text, i, &cells[durations[i]]);
+            ss_report_put_duration(text, i, &cells[durations[i]]);
         }
     }
     put_mean_count(text, MODULE_STEP_CALLS, &cells[SS_MODULE_STEP_CALLS]);
-    put_count(text, MODULE_CALLS, &cells[SS_MODULE_CALLS]);
+    ss_report_put_count(text, MODULE_CALLS, &cells[SS_MODULE_CALLS]);
     ss_text_table_put(text, MODULE_NAME, cells[SS_MODULE_NAME].text, NULL);
     if (cells[SS_MODULE_PHASE].type == SS_CELL_TEXT) {
         ss_text_table_put(text, MODULE_PHASE, cells[SS_MODULE_PHASE].text, NULL);

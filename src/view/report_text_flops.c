@@ -38,15 +38,6 @@ static void format_flops(double flops, const char *unit, char text[TEXT_BYTES])
     snprintf(text, TEXT_BYTES, "%.*f %s%s", decimals, flops, prefixes[i], unit);
 }
 
-static void put_duration(struct ss_text_table *table, const struct ss_cell *cell)
-{
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, TEXT_BYTES);
-    ss_text_append_duration(&text, (uint64_t)cell->integer);
-    ss_text_table_put(table, SHOW_TIME, (struct ss_strview){text.data, text.length}, NULL);
-    ss_strbuf_fini(&text);
-}
-
 static void put_row(struct ss_text_table *table, const struct ss_cell *cells)
 {
     char text[TEXT_BYTES];
@@ -58,7 +49,7 @@ static void put_row(struct ss_text_table *table, const struct ss_cell *cells)
     ss_report_put_bar(table, SHOW_BAR, percent, NULL);
     ss_text_table_putf(table, SHOW_CALLS, NULL, "%.*f", calls == floor(calls) ? 0 : 1, calls);
     if (cells[SS_FLOPS_TIME].type == SS_CELL_INTEGER) {
-        put_duration(table, &cells[SS_FLOPS_TIME]);
+        ss_report_put_duration(table, SHOW_TIME, &cells[SS_FLOPS_TIME]);
         format_flops(cells[SS_FLOPS_RATE].real, "FLOP/s", text);
         ss_text_table_putf(table, SHOW_RATE, NULL, "%s", text);
     }

@@ -15,27 +15,6 @@ bool ss_report_is_of_memory(const struct ss_table *table)
     return strcmp(table->name, "memory") == 0 || strcmp(table->name, "memory-phase") == 0;
 }
 
-static double number_of(const struct ss_cell *cell)
-{
-    return cell->type == SS_CELL_REAL ? cell->real : (double)cell->integer;
-}
-
-void ss_report_put_bytes(struct ss_text_table *text, size_t column, const struct ss_cell *cell,
-                         bool is_change)
-{
-    struct ss_strbuf bytes;
-    if (cell->type == SS_CELL_ABSENT) {
-        return;
-    }
-    ss_strbuf_init(&bytes, 64);
-    if (is_change && number_of(cell) > 0) {
-        ss_strbuf_append_char(&bytes, '+');
-    }
-    ss_text_append_bytes(&bytes, number_of(cell));
-    ss_text_table_put(text, column, (struct ss_strview){bytes.data, bytes.length}, NULL);
-    ss_strbuf_fini(&bytes);
-}
-
 static enum ss_status print_processes(const struct ss_table *table,
                                       const struct ss_report_style *style, FILE *out,
                                       struct ss_error *err)

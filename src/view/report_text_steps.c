@@ -412,16 +412,6 @@ bool ss_report_is_of_steps(const struct ss_table *table)
     return strcmp(table->name, "step") == 0 || strcmp(table->name, "phase") == 0;
 }
 
-static void put_duration(struct ss_text_table *text, size_t column, const struct ss_cell *cell,
-                         const char *colour)
-{
-    struct ss_strbuf duration;
-    ss_strbuf_init(&duration, 64);
-    ss_text_append_duration(&duration, (uint64_t)cell->integer);
-    ss_text_table_put(text, column, (struct ss_strview){duration.data, duration.length}, colour);
-    ss_strbuf_fini(&duration);
-}
-
 /* Too few samples name no line. */
 static void put_line_cells(struct ss_text_table *text, size_t column, const struct ss_cell *cells)
 {
@@ -471,7 +461,7 @@ static enum ss_status print_phases(const struct ss_table *table,
         ss_text_table_put(&text, SS_PHASE_NAME, cells[SS_PHASE_NAME].text, NULL);
         ss_text_table_putf(&text, SS_PHASE_PERCENT, NULL, "%.1f%%", cells[SS_PHASE_PERCENT].real);
         for (size_t c = SS_PHASE_TOTAL; c <= SS_PHASE_MAX; c++) {
-            put_duration(&text, c, &cells[c], NULL);
+            ss_report_put_duration(&text, c, &cells[c]);
         }
         ss_text_table_putf(&text, SS_PHASE_STEPS, NULL, "%" PRId64, cells[SS_PHASE_STEPS].integer);
         put_line_cells(&text, PLACE, cells);
@@ -523,7 +513,7 @@ static enum ss_status print_steps(const struct ss_table *table, const struct ss_
             ss_text_table_put(&text, SS_STEP_KIND, cells[SS_STEP_KIND].text, NULL);
         }
         for (size_t c = SS_STEP_BEGIN; c < table->column_count; c++) {
-            put_duration(&text, c, &cells[c], NULL);
+            ss_report_put_duration(&text, c, &cells[c]);
         }
     }
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);

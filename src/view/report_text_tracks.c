@@ -47,24 +47,6 @@ const char *ss_report_empty_text(const struct ss_table *table)
                : "no counters: nothing counted, or it was not recorded (stepscope info)";
 }
 
-static void put_duration(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
-{
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, 64);
-    ss_text_append_duration(&text, (uint64_t)cell->integer);
-    ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
-    ss_strbuf_fini(&text);
-}
-
-static void put_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
-{
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, 64);
-    ss_text_append_count(&text, (uint64_t)cell->integer);
-    ss_text_table_put(table, column, (struct ss_strview){text.data, text.length}, NULL);
-    ss_strbuf_fini(&text);
-}
-
 /* --- ranges --------------------------------------------------------------------------------- */
 
 enum {
@@ -143,9 +125,9 @@ static void put_payload(struct ss_text_table *table, const struct ss_cell *cells
 static void put_range(struct ss_text_table *text, const struct ss_cell *cells)
 {
     ss_text_table_add_row(text, NULL);
-    put_count(text, SHOW_COUNT, &cells[SS_RANGE_COUNT]);
+    ss_report_put_count(text, SHOW_COUNT, &cells[SS_RANGE_COUNT]);
     for (size_t i = SHOW_TOTAL; i <= SHOW_MAX; i++) {
-        put_duration(text, i, &cells[durations[i]]);
+        ss_report_put_duration(text, i, &cells[durations[i]]);
     }
     const struct ss_cell *name =
         &cells[cells[SS_RANGE_PATH].type == SS_CELL_TEXT ? SS_RANGE_PATH : SS_RANGE_NAME];
@@ -320,7 +302,7 @@ static enum ss_status print_counters(const struct ss_table *table,
         if (cells[SS_COUNTER_PID].type == SS_CELL_INTEGER) {
             ss_text_table_putf(&text, PID, "cyan", "%" PRId64, cells[SS_COUNTER_PID].integer);
         }
-        put_count(&text, COUNT, &cells[SS_COUNTER_COUNT]);
+        ss_report_put_count(&text, COUNT, &cells[SS_COUNTER_COUNT]);
         for (size_t i = 0; i < 6; i++) {
             put_value(&text, MIN + i, &cells[SS_COUNTER_MIN + i], &cells[SS_COUNTER_UNIT]);
         }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cells of the report's tables as people read them. */
+#include "view/report_tables.h"
+#include "view/text_cell.h"
+
+enum { MOST_CELL_BYTES = 64 };
+
+static void put_text(struct ss_text_table *table, size_t column, struct ss_strbuf *text)
+{
+    ss_text_table_put(table, column, (struct ss_strview){text->data, text->length}, NULL);
+    ss_strbuf_fini(text);
+}
+
+void ss_report_put_duration(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
+{
+    struct ss_strbuf text;
+    if (cell->type == SS_CELL_INTEGER) {
+        ss_strbuf_init(&text, MOST_CELL_BYTES);
+        ss_text_append_duration(&text, (uint64_t)cell->integer);
+        put_text(table, column, &text);
+    }
+}
+
+void ss_report_put_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
+{
+    struct ss_strbuf text;
+    if (cell->type == SS_CELL_INTEGER) {
+        ss_strbuf_init(&text, MOST_CELL_BYTES);
+        ss_text_append_count(&text, (uint64_t)cell->integer);
+        put_text(table, column, &text);
+    }
+}
+
+void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struct ss_cell *cell,
+                         bool is_change)
+{
+    struct ss_strbuf text;
+    if (cell->type == SS_CELL_ABSENT) {
+        return;
+    }
+    double bytes = cell->type == SS_CELL_REAL ? cell->real : (double)cell->integer;
+    ss_strbuf_init(&text, MOST_CELL_BYTES);
+    if (is_change && bytes > 0) {
+        ss_strbuf_append_char(&text, '+');
+    }
+    ss_text_append_bytes(&text, bytes);
+    put_text(table, column, &text);
+}
