@@ -16,14 +16,26 @@ typedef struct ss_python_object ss_python_object;
 typedef ss_python_object *(*ss_python_function)(ss_python_object *self,
                                                 ss_python_object *const *args, ptrdiff_t count);
 
-/* PyMethodDef, with METH_FASTCALL. */
+typedef ss_python_object *(*ss_python_function_of_one)(ss_python_object *self,
+                                                       ss_python_object *argument);
+
+/* PyMethodDef. Python itself sees to it that there is no argument (METH_NOARGS: it is NULL) or one
+ * (METH_O); functions of more than that count them. */
 struct ss_python_method {
     const char *name;
-    ss_python_function function;
+    union {
+        ss_python_function function;
+        ss_python_function_of_one one;
+    };
     int flags;
     const char *doc;
 };
-enum { SS_PYTHON_FASTCALL = 0x80, SS_PYTHON_FILE_INPUT = 257 };
+enum {
+    SS_PYTHON_NONE = 0x04,
+    SS_PYTHON_ONE = 0x08,
+    SS_PYTHON_FASTCALL = 0x80,
+    SS_PYTHON_FILE_INPUT = 257
+};
 
 /* Name, result, arguments. */
 #define SS_PYTHON_FUNCTIONS(F)                                                                     \

@@ -41,25 +41,17 @@ static const char *text_of(ss_python_object *object)
     return text != NULL ? text : "";
 }
 
-static ss_python_object *define_name(ss_python_object *self, ss_python_object *const *args,
-                                     ptrdiff_t count)
+static ss_python_object *define_name(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
+    const char *text = ss_python.PyUnicode_AsUTF8(argument);
     return text != NULL ? ss_python.PyLong_FromLongLong(ss_define_name(text, strlen(text))) : NULL;
 }
 
-static ss_python_object *define_domain(ss_python_object *self, ss_python_object *const *args,
-                                       ptrdiff_t count)
+static ss_python_object *define_domain(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    const char *text = ss_python.PyUnicode_AsUTF8(args[0]);
+    const char *text = ss_python.PyUnicode_AsUTF8(argument);
     return text != NULL ? ss_python.PyLong_FromLongLong(ss_define_domain(text, strlen(text)))
                         : NULL;
 }
@@ -107,13 +99,10 @@ static ss_python_object *push(ss_python_object *self, ss_python_object *const *a
     return truth(level >= 0);
 }
 
-static ss_python_object *pop(ss_python_object *self, ss_python_object *const *args, ptrdiff_t count)
+static ss_python_object *pop(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    ss_event_pop((uint32_t)ss_python.PyLong_AsLongLong(args[0]));
+    ss_event_pop((uint32_t)ss_python.PyLong_AsLongLong(argument));
     return ss_python_none();
 }
 
@@ -194,152 +183,106 @@ static ss_python_object *fact(ss_python_object *self, ss_python_object *const *a
     return ss_python_none();
 }
 
-static ss_python_object *thread_name(ss_python_object *self, ss_python_object *const *args,
-                                     ptrdiff_t count)
+static ss_python_object *thread_name(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    const char *text = text_of(args[0]);
+    const char *text = text_of(argument);
     ss_event_thread_name(gettid(), ss_define_name(text, strlen(text)));
     return ss_python_none();
 }
 
 /* 0: nobody records; else which recording of this process it is. */
-static ss_python_object *recording(ss_python_object *self, ss_python_object *const *args,
-                                   ptrdiff_t count)
+static ss_python_object *recording(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
     bool is_on = !is_off && (gate & SS_RING_GATE_ALL) != 0;
     return ss_python.PyLong_FromLongLong(is_on ? 1 + gate / SS_RING_GATE_RECORDING : 0);
 }
 
 /* truth */
-static ss_python_object *turn_off(ss_python_object *self, ss_python_object *const *args,
-                                  ptrdiff_t count)
+static ss_python_object *turn_off(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    is_off = ss_python.PyObject_IsTrue(args[0]) == 1;
+    is_off = ss_python.PyObject_IsTrue(argument) == 1;
     return ss_python_none();
 }
 
 /* --- steps and phases ------------------------------------------------------------------------ */
 
-static ss_python_object *claim(ss_python_object *self, ss_python_object *const *args,
-                               ptrdiff_t count)
+static ss_python_object *claim(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     ss_automatic_claim();
     return ss_python_none();
 }
 
-static ss_python_object *disclaim(ss_python_object *self, ss_python_object *const *args,
-                                  ptrdiff_t count)
+static ss_python_object *disclaim(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     ss_automatic_disclaim();
     return ss_python_none();
 }
 
 /* text */
-static ss_python_object *tell_steps(ss_python_object *self, ss_python_object *const *args,
-                                    ptrdiff_t count)
+static ss_python_object *tell_steps(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    ss_automatic_tell(text_of(args[0]));
+    ss_automatic_tell(text_of(argument));
     return ss_python_none();
 }
 
-static ss_python_object *begin(ss_python_object *self, ss_python_object *const *args,
-                               ptrdiff_t count)
+static ss_python_object *begin(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     if (!is_off) {
         ss_automatic_begin();
     }
     return ss_python_none();
 }
 
-static ss_python_object *train(ss_python_object *self, ss_python_object *const *args,
-                               ptrdiff_t count)
+static ss_python_object *train(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     ss_automatic_train();
     return ss_python_none();
 }
 
-static ss_python_object *step(ss_python_object *self, ss_python_object *const *args,
-                              ptrdiff_t count)
+static ss_python_object *step(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     ss_torch_operators_end_step();
     bool counts = !is_off && ss_automatic_step();
     ss_torch_operators_step();
     return truth(counts);
 }
 
-static ss_python_object *enter(ss_python_object *self, ss_python_object *const *args,
-                               ptrdiff_t count)
+static ss_python_object *enter(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    uint32_t name = (uint32_t)ss_python.PyLong_AsLongLong(args[0]);
+    uint32_t name = (uint32_t)ss_python.PyLong_AsLongLong(argument);
     int64_t before = is_off ? SS_AUTOMATIC_NOT : ss_automatic_enter(name);
     return ss_python.PyLong_FromLongLong(before);
 }
 
-static ss_python_object *leave(ss_python_object *self, ss_python_object *const *args,
-                               ptrdiff_t count)
+static ss_python_object *leave(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    ss_automatic_leave(ss_python.PyLong_AsLongLong(args[0]));
+    ss_automatic_leave(ss_python.PyLong_AsLongLong(argument));
     return ss_python_none();
 }
 
-static ss_python_object *phase(ss_python_object *self, ss_python_object *const *args,
-                               ptrdiff_t count)
+static ss_python_object *phase(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    return ss_torch_has_arguments(count, 0) ? ss_python.PyLong_FromLongLong(ss_automatic_phase())
-                                            : NULL;
+    (void)none;
+    return ss_python.PyLong_FromLongLong(ss_automatic_phase());
 }
 
 static ss_python_object *turn; /* what follows steps; NULL: nothing */
@@ -366,19 +309,15 @@ static void on_turn(bool is_over)
 }
 
 /* A callable that gets True before a step ends and False behind that; None: no more. */
-static ss_python_object *follow_steps(ss_python_object *self, ss_python_object *const *args,
-                                      ptrdiff_t count)
+static ss_python_object *follow_steps(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
     ss_python_object *before = turn;
-    bool is_one = args[0] != ss_python.none;
+    bool is_one = argument != ss_python.none;
     if (is_one) {
-        ss_python.Py_IncRef(args[0]);
+        ss_python.Py_IncRef(argument);
     }
-    turn = is_one ? args[0] : NULL;
+    turn = is_one ? argument : NULL;
     ss_training_follow(is_one ? on_turn : NULL);
     if (before != NULL) {
         ss_python.Py_DecRef(before);
@@ -387,61 +326,45 @@ static ss_python_object *follow_steps(ss_python_object *self, ss_python_object *
 }
 
 /* The step under way; -1: none. */
-static ss_python_object *step_now(ss_python_object *self, ss_python_object *const *args,
-                                  ptrdiff_t count)
+static ss_python_object *step_now(ss_python_object *self, ss_python_object *none)
 {
     int64_t number;
     uint32_t window, action;
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     ss_training_now(&number, &window, &action);
     return ss_python.PyLong_FromLongLong(number);
 }
 
 /* The schedule's action in it, enum ss_schedule_action; -1: there is no schedule. */
-static ss_python_object *action_now(ss_python_object *self, ss_python_object *const *args,
-                                    ptrdiff_t count)
+static ss_python_object *action_now(ss_python_object *self, ss_python_object *none)
 {
     int64_t number;
     uint32_t window, action;
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     bool has_schedule = ss_training_now(&number, &window, &action);
     return ss_python.PyLong_FromLongLong(has_schedule ? (int64_t)action : -1);
 }
 
 /* The schedule's window; 0: none. */
-static ss_python_object *window_now(ss_python_object *self, ss_python_object *const *args,
-                                    ptrdiff_t count)
+static ss_python_object *window_now(ss_python_object *self, ss_python_object *none)
 {
     int64_t number;
     uint32_t window, action;
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     ss_training_now(&number, &window, &action);
     return ss_python.PyLong_FromLongLong(window);
 }
 
 /* Where our file of this number, from 0, of what torch.profiler saw is to be; "": nowhere. */
-static ss_python_object *profile_path(ss_python_object *self, ss_python_object *const *args,
-                                      ptrdiff_t count)
+static ss_python_object *profile_path(ss_python_object *self, ss_python_object *argument)
 {
     char path[SS_RING_PATH_BYTES + 16];
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
     bool is_recorded = !is_off && ss_event_is_on(SS_RING_GATE_ALL);
-    unsigned number = (unsigned)ss_python.PyLong_AsLongLong(args[0]);
+    unsigned number = (unsigned)ss_python.PyLong_AsLongLong(argument);
     return ss_python.PyUnicode_FromString(is_recorded && ss_process_torch_path(number, path) ? path
                                                                                              : "");
 }
@@ -482,14 +405,10 @@ static struct module *find_module(const ss_python_object *address)
 }
 
 /* depth */
-static ss_python_object *set_module_depth(ss_python_object *self, ss_python_object *const *args,
-                                          ptrdiff_t count)
+static ss_python_object *set_module_depth(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    deepest_module = (int)ss_python.PyLong_AsLongLong(args[0]);
+    deepest_module = (int)ss_python.PyLong_AsLongLong(argument);
     module_domain = ss_define_domain("torch.module", 12);
     return ss_python_none();
 }
@@ -522,14 +441,10 @@ static ss_python_object *module_know(ss_python_object *self, ss_python_object *c
 }
 
 /* id of the module */
-static ss_python_object *module_forget(ss_python_object *self, ss_python_object *const *args,
-                                       ptrdiff_t count)
+static ss_python_object *module_forget(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    uintptr_t address = (uintptr_t)ss_python.PyLong_AsLongLong(args[0]);
+    uintptr_t address = (uintptr_t)ss_python.PyLong_AsLongLong(argument);
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): Python's id() of an object is its address */
     keep_module((ss_python_object *)address, 0);
     return ss_python_none();
@@ -551,13 +466,9 @@ static ss_python_object *push_module(uint32_t name)
 
 /* A module is called: a range begins (MODULE_PUSHED), or none; or Python has something to do before
  * module_push. What comes out of either goes into module_leave. */
-static ss_python_object *module_enter(ss_python_object *self, ss_python_object *const *args,
-                                      ptrdiff_t count)
+static ss_python_object *module_enter(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
     int depth = module_depth++;
     if (depth == 0) {
         return ss_python.PyLong_FromLongLong(MODULE_OUTERMOST);
@@ -565,47 +476,37 @@ static ss_python_object *module_enter(ss_python_object *self, ss_python_object *
     if (depth > deepest_module) {
         return ss_python.PyLong_FromLongLong(MODULE_PLAIN);
     }
-    uint32_t name = name_of_module(args[0]);
+    uint32_t name = name_of_module(argument);
     return name != 0 ? push_module(name) : ss_python.PyLong_FromLongLong(MODULE_UNKNOWN);
 }
 
-static ss_python_object *module_push(ss_python_object *self, ss_python_object *const *args,
-                                     ptrdiff_t count)
+static ss_python_object *module_push(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    return ss_torch_has_arguments(count, 1) ? push_module(name_of_module(args[0])) : NULL;
+    return push_module(name_of_module(argument));
 }
 
 /* module → truth: it has a name */
-static ss_python_object *module_is_known(ss_python_object *self, ss_python_object *const *args,
-                                         ptrdiff_t count)
+static ss_python_object *module_is_known(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    return ss_torch_has_arguments(count, 1) ? truth(name_of_module(args[0]) != 0) : NULL;
+    return truth(name_of_module(argument) != 0);
 }
 
-static ss_python_object *module_leave(ss_python_object *self, ss_python_object *const *args,
-                                      ptrdiff_t count)
+static ss_python_object *module_leave(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    if (!ss_torch_has_arguments(count, 1)) {
-        return NULL;
-    }
-    if (ss_python.PyLong_AsLongLong(args[0]) == MODULE_PUSHED) {
+    if (ss_python.PyLong_AsLongLong(argument) == MODULE_PUSHED) {
         ss_event_pop(module_domain);
     }
     module_depth--;
     return ss_python_none();
 }
 
-static ss_python_object *settings(ss_python_object *self, ss_python_object *const *args,
-                                  ptrdiff_t count)
+static ss_python_object *settings(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     return ss_python.PyUnicode_FromString(ss_torch_settings());
 }
 
@@ -635,42 +536,42 @@ static ss_python_object *collects(ss_python_object *self, ss_python_object *cons
 }
 
 static struct ss_python_method methods[] = {
-    {"_name", define_name, SS_PYTHON_FASTCALL},
-    {"_domain", define_domain, SS_PYTHON_FASTCALL},
-    {"_counter", define_counter, SS_PYTHON_FASTCALL},
-    {"_push", push, SS_PYTHON_FASTCALL},
-    {"_pop", pop, SS_PYTHON_FASTCALL},
-    {"_mark", mark, SS_PYTHON_FASTCALL},
-    {"_count", count_value, SS_PYTHON_FASTCALL},
-    {"_count_real", count_real, SS_PYTHON_FASTCALL},
-    {"_fact", fact, SS_PYTHON_FASTCALL},
-    {"_fact_text", fact_text, SS_PYTHON_FASTCALL},
-    {"_thread_name", thread_name, SS_PYTHON_FASTCALL},
-    {"_recording", recording, SS_PYTHON_FASTCALL},
-    {"_turn_off", turn_off, SS_PYTHON_FASTCALL},
-    {"_claim", claim, SS_PYTHON_FASTCALL},
-    {"_disclaim", disclaim, SS_PYTHON_FASTCALL},
-    {"_tell_steps", tell_steps, SS_PYTHON_FASTCALL},
-    {"_begin", begin, SS_PYTHON_FASTCALL},
-    {"_train", train, SS_PYTHON_FASTCALL},
-    {"_step", step, SS_PYTHON_FASTCALL},
-    {"_enter", enter, SS_PYTHON_FASTCALL},
-    {"_leave", leave, SS_PYTHON_FASTCALL},
-    {"_phase", phase, SS_PYTHON_FASTCALL},
-    {"_follow_steps", follow_steps, SS_PYTHON_FASTCALL},
-    {"_step_now", step_now, SS_PYTHON_FASTCALL},
-    {"_action_now", action_now, SS_PYTHON_FASTCALL},
-    {"_window_now", window_now, SS_PYTHON_FASTCALL},
-    {"_profile_path", profile_path, SS_PYTHON_FASTCALL},
-    {"_set_module_depth", set_module_depth, SS_PYTHON_FASTCALL},
-    {"_module_know", module_know, SS_PYTHON_FASTCALL},
-    {"_module_forget", module_forget, SS_PYTHON_FASTCALL},
-    {"_module_is_known", module_is_known, SS_PYTHON_FASTCALL},
-    {"_module_enter", module_enter, SS_PYTHON_FASTCALL},
-    {"_module_push", module_push, SS_PYTHON_FASTCALL},
-    {"_module_leave", module_leave, SS_PYTHON_FASTCALL},
-    {"_settings", settings, SS_PYTHON_FASTCALL},
-    {"_collects", collects, SS_PYTHON_FASTCALL},
+    {"_name", {.one = define_name}, SS_PYTHON_ONE},
+    {"_domain", {.one = define_domain}, SS_PYTHON_ONE},
+    {"_counter", {define_counter}, SS_PYTHON_FASTCALL},
+    {"_push", {push}, SS_PYTHON_FASTCALL},
+    {"_pop", {.one = pop}, SS_PYTHON_ONE},
+    {"_mark", {mark}, SS_PYTHON_FASTCALL},
+    {"_count", {count_value}, SS_PYTHON_FASTCALL},
+    {"_count_real", {count_real}, SS_PYTHON_FASTCALL},
+    {"_fact", {fact}, SS_PYTHON_FASTCALL},
+    {"_fact_text", {fact_text}, SS_PYTHON_FASTCALL},
+    {"_thread_name", {.one = thread_name}, SS_PYTHON_ONE},
+    {"_recording", {.one = recording}, SS_PYTHON_NONE},
+    {"_turn_off", {.one = turn_off}, SS_PYTHON_ONE},
+    {"_claim", {.one = claim}, SS_PYTHON_NONE},
+    {"_disclaim", {.one = disclaim}, SS_PYTHON_NONE},
+    {"_tell_steps", {.one = tell_steps}, SS_PYTHON_ONE},
+    {"_begin", {.one = begin}, SS_PYTHON_NONE},
+    {"_train", {.one = train}, SS_PYTHON_NONE},
+    {"_step", {.one = step}, SS_PYTHON_NONE},
+    {"_enter", {.one = enter}, SS_PYTHON_ONE},
+    {"_leave", {.one = leave}, SS_PYTHON_ONE},
+    {"_phase", {.one = phase}, SS_PYTHON_NONE},
+    {"_follow_steps", {.one = follow_steps}, SS_PYTHON_ONE},
+    {"_step_now", {.one = step_now}, SS_PYTHON_NONE},
+    {"_action_now", {.one = action_now}, SS_PYTHON_NONE},
+    {"_window_now", {.one = window_now}, SS_PYTHON_NONE},
+    {"_profile_path", {.one = profile_path}, SS_PYTHON_ONE},
+    {"_set_module_depth", {.one = set_module_depth}, SS_PYTHON_ONE},
+    {"_module_know", {module_know}, SS_PYTHON_FASTCALL},
+    {"_module_forget", {.one = module_forget}, SS_PYTHON_ONE},
+    {"_module_is_known", {.one = module_is_known}, SS_PYTHON_ONE},
+    {"_module_enter", {.one = module_enter}, SS_PYTHON_ONE},
+    {"_module_push", {.one = module_push}, SS_PYTHON_ONE},
+    {"_module_leave", {.one = module_leave}, SS_PYTHON_ONE},
+    {"_settings", {.one = settings}, SS_PYTHON_NONE},
+    {"_collects", {collects}, SS_PYTHON_FASTCALL},
 };
 
 bool ss_torch_add_methods(ss_python_object *globals, struct ss_python_method *added, size_t count)

@@ -248,14 +248,10 @@ static uint32_t define_counter(const char *text)
 }
 
 /* From now on. */
-static ss_python_object *watch_memory(ss_python_object *self, ss_python_object *const *args,
-                                      ptrdiff_t count)
+static ss_python_object *watch_memory(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
-    (void)args;
-    if (!ss_torch_has_arguments(count, 0)) {
-        return NULL;
-    }
+    (void)none;
     resident_counter = define_counter("memory rss");
     peak_counter = define_counter("memory peak");
     ss_training_watch(on_part);
@@ -282,8 +278,8 @@ static ss_python_object *watch_device(ss_python_object *self, ss_python_object *
 }
 
 static struct ss_python_method methods[] = {
-    {"_watch_memory", watch_memory, SS_PYTHON_FASTCALL},
-    {"_watch_device", watch_device, SS_PYTHON_FASTCALL},
+    {"_watch_memory", {.one = watch_memory}, SS_PYTHON_NONE},
+    {"_watch_device", {watch_device}, SS_PYTHON_FASTCALL},
 };
 
 bool ss_torch_add_memory_functions(ss_python_object *globals)

@@ -165,17 +165,17 @@ static ss_python_object *take_itt(ss_python_object *self, ss_python_object *cons
 }
 
 static struct ss_python_method methods[] = {
-    {"_library", library, SS_PYTHON_FASTCALL},
-    {"_check_begin", check_begin, SS_PYTHON_FASTCALL},
-    {"_check_product", check_product, SS_PYTHON_FASTCALL},
-    {"_check_list", check_list, SS_PYTHON_FASTCALL},
-    {"_check_sizes", check_sizes, SS_PYTHON_FASTCALL},
-    {"_check_device", check_device, SS_PYTHON_FASTCALL},
-    {"_check_end", check_end, SS_PYTHON_FASTCALL},
-    {"_start_operators", start, SS_PYTHON_FASTCALL},
-    {"_stop_operators", stop, SS_PYTHON_FASTCALL},
-    {"_count_flops", count_flops, SS_PYTHON_FASTCALL},
-    {"_take_itt", take_itt, SS_PYTHON_FASTCALL},
+    {"_library", {library}, SS_PYTHON_FASTCALL},
+    {"_check_begin", {check_begin}, SS_PYTHON_FASTCALL},
+    {"_check_product", {check_product}, SS_PYTHON_FASTCALL},
+    {"_check_list", {check_list}, SS_PYTHON_FASTCALL},
+    {"_check_sizes", {check_sizes}, SS_PYTHON_FASTCALL},
+    {"_check_device", {check_device}, SS_PYTHON_FASTCALL},
+    {"_check_end", {check_end}, SS_PYTHON_FASTCALL},
+    {"_start_operators", {start}, SS_PYTHON_FASTCALL},
+    {"_stop_operators", {stop}, SS_PYTHON_FASTCALL},
+    {"_count_flops", {count_flops}, SS_PYTHON_FASTCALL},
+    {"_take_itt", {take_itt}, SS_PYTHON_FASTCALL},
 };
 
 bool ss_torch_add_operator_functions(ss_python_object *globals)
