@@ -112,13 +112,16 @@ static inline uint32_t begin(const struct ss_torch_call *call, struct kind *kind
 
 /* What a tensor's `to` and `cuda` call for another device or type; 0: it is not to be watched. */
 static uint32_t copying_name;
-static _Thread_local uint32_t open_nodes;
+/* Operators that this thread is in, and nodes. Those that convert a number inside another operator
+ * are many: only what `to` itself calls is watched. */
+static _Thread_local uint32_t open_operators;
+enum { WITHIN_TO = 2 };
 
 static void **on_operator(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
     uint32_t name = begin(call, &kinds[OPERATOR]);
-    if (__builtin_expect(name != 0 && name == copying_name, 0) && open_nodes == 0 &&
+    if (++open_operators == WITHIN_TO && name == copying_name && name != 0 &&
         ss_torch_module_depth() == 0) {
         ss_torch_copies_begin(call);
     }
@@ -128,7 +131,6 @@ static void **on_operator(void **context, const struct ss_torch_call *call)
 static void **on_backward(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
-    open_nodes++;
     begin(call, &kinds[BACKWARD]);
     return context;
 }
@@ -145,12 +147,7 @@ static void on_operator_end(const struct ss_torch_call *call, void *context)
     if (ss_torch_copies_are_of(call)) {
         ss_torch_copies_end();
     }
-    on_end(call, context);
-}
-
-static void on_backward_end(const struct ss_torch_call *call, void *context)
-{
-    open_nodes--;
+    open_operators--;
     on_end(call, context);
 }
 
@@ -244,7 +241,7 @@ static void turn(bool on)
 {
     static const struct ss_torch_observer observers[] = {
         {on_operator, on_operator_end, 1, .scopes[SS_TORCH_FUNCTION] = true},
-        {on_backward, on_backward_end, 1, .scopes[SS_TORCH_BACKWARD_FUNCTION] = true},
+        {on_backward, on_end, 1, .scopes[SS_TORCH_BACKWARD_FUNCTION] = true},
         {on_scope, on_scope_end, 1, .scopes[SS_TORCH_USER_SCOPE] = true}};
     for (size_t i = 0; i < sizeof observers / sizeof *observers && on != course.is_on; i++) {
         if (on) {
