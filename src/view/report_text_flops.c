@@ -109,20 +109,26 @@ static void print_title(const char *title, const struct ss_report_style *style, 
     fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", title, style->colour ? "\033[0m" : "");
 }
 
-static void print_figures(const struct ss_flops_figures *figures, FILE *out)
+static void print_figures(const struct ss_flops_figures *figures,
+                          const struct ss_report_style *style, FILE *out)
 {
     char flops[TEXT_BYTES], rate[TEXT_BYTES], peak[TEXT_BYTES];
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
     format_flops(figures->flops, "FLOP", flops);
     format_flops(ss_flops_rate(figures), "FLOP/s", rate);
-    fprintf(out, "  about %s a step, %s%s", flops, rate,
-            figures->is_gpu ? " by the host's steps" : "");
+    ss_strbuf_append_format(&text, "about %s a step, %s%s", flops, rate,
+                            figures->is_gpu ? " by the host's steps" : "");
     if (figures->peak.flops_per_s > 0) {
         double percent = 100 * ss_flops_rate(figures) / figures->peak.flops_per_s;
         format_flops(figures->peak.flops_per_s, "FLOP/s", peak);
-        fprintf(out, ": %.3g %% of %s (%s)%s", percent, peak, figures->peak.of,
-                percent > 100 ? ", which cannot be" : "");
+        ss_strbuf_append_format(&text, ": %.3g %% of %s (%s)%s", percent, peak, figures->peak.of,
+                                percent > 100 ? ", which cannot be" : "");
     }
-    fprintf(out, "; by operator and module: --by flops\n\n");
+    ss_strbuf_append_text(&text, "; by operator and module: --by flops");
+    ss_report_print_wrapped(text.data, "", "  ", style, out);
+    fputc('\n', out);
+    ss_strbuf_fini(&text);
 }
 
 void ss_report_text_figures(const struct ss_training_facts *facts,
@@ -131,7 +137,7 @@ void ss_report_text_figures(const struct ss_training_facts *facts,
     const char *source = facts->operator_source;
     if (facts->flops.steps > 0) {
         print_title("Matrix products, convolutions and attention", style, out);
-        print_figures(&facts->flops, out);
+        print_figures(&facts->flops, style, out);
     }
     if (source != NULL && source[0] != '\0' && strcmp(source, "callback") != 0 &&
         strcmp(source, "off") != 0) {
@@ -139,6 +145,7 @@ void ss_report_text_figures(const struct ss_training_facts *facts,
         print_title(is_itt ? "Operators were recorded in another way than usual"
                            : "Operators were not recorded",
                     style, out);
-        fprintf(out, "  %s\n\n", source);
+        ss_report_print_wrapped(source, "", "  ", style, out);
+        fputc('\n', out);
     }
 }

@@ -127,7 +127,7 @@ enum ss_status ss_report_text_memory_table(const struct ss_table *table,
 static void append_memory(const struct ss_memory *memory, const struct ss_step_summary *training,
                           const struct ss_model *model, struct ss_strbuf *out)
 {
-    ss_strbuf_append_format(out, "  %s: ", ss_model_text(model, memory->name));
+    ss_strbuf_append_format(out, "%s: ", ss_model_text(model, memory->name));
     ss_text_append_bytes(out, memory->first);
     ss_strbuf_append_text(out, " at the first step, ");
     ss_text_append_bytes(out, memory->last);
@@ -174,7 +174,7 @@ enum ss_status ss_report_text_memory(const struct ss_report *report,
         if (memory->process == process) {
             ss_strbuf_clear(&text);
             append_memory(memory, report->training, selection->model, &text);
-            fprintf(out, "%s\n", text.data);
+            ss_report_print_wrapped(text.data, "", "  ", style, out);
         }
     }
     ss_strbuf_fini(&text);
