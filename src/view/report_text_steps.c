@@ -76,6 +76,11 @@ static void append_sentence(const struct ss_step_summary *training, const struct
     }
     ss_strbuf_append_text(out, "A step takes ");
     ss_text_append_duration(out, training->p50_ns);
+    if (training->mean_ns > training->p50_ns + training->p50_ns / 4) { /* the shares are of these */
+        ss_strbuf_append_text(out, ", with the slow ones ");
+        ss_text_append_duration(out, training->mean_ns);
+        ss_strbuf_append_text(out, " on average");
+    }
     ss_strbuf_append_text(out, host_time ? " (phases are host time: CUDA was used, and the times "
                                            "of its kernels were not recorded)"
                                          : "");

@@ -157,3 +157,26 @@ def test_csv_and_empty(stepscope, recording, source_dir):
     if plain.exists():
         assert "no steps: the program marked none" in stepscope("report", "--by", "step",
                                                                 plain).stdout
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["even", "slow"])
+def test_a_mean_that_slow_steps_made(stepscope, python, package, tmp_path, slow):
+    """Every third step saves for 120 ms: the shares are of all steps, not of one that takes 10 ms."""
+    code = ("import stepscope, time\n"
+            "for i in range(18):\n"
+            "    stepscope.step()\n"
+            "    time.sleep(0.01)\n"
+            f"    if {slow} and i % 3 == 0:\n"
+            "        stepscope.phase('checkpoint')\n"
+            "        time.sleep(0.12)\n"
+            "        stepscope.phase(None)\n")
+    path = tmp_path / "slow.pftrace"
+    stepscope("record", "-r", 200, "-o", path, "--", python, "-c", code,
+              env={"PYTHONPATH": str(package)})
+    training = document(stepscope, path)["training"]
+    text = stepscope("report", path).stdout
+    assert training["p50_ns"] > 0
+    is_said = "with the slow ones" in text
+    assert is_said == (training["mean_ns"] > training["p50_ns"] * 1.25)
+    if training["usual"] == training["steps"] - training["cut"] - training["warm_up"]:
+        assert is_said or not slow
