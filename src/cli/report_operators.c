@@ -163,10 +163,10 @@ size_t ss_report_operators_overview(const struct ss_selection *selection,
     static const struct ss_operators_options modules = {.sort = SS_OPERATORS_BY_STEP,
                                                         .max_rows = TOP_MODULES};
     size_t count = 0;
-    if (training->steps.count > 0 && ss_model_has_domain(selection->model, "torch")) {
+    if (ss_model_has_domain(selection->model, "torch")) {
         ss_operators_table(selection, training, &operators, &tables[count++]);
     }
-    if (training->steps.count > 0 && ss_model_has_domain(selection->model, "torch.module")) {
+    if (ss_model_has_domain(selection->model, "torch.module")) {
         ss_modules_table(selection, training, &modules, &tables[count++]);
     }
     return count;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/hotspots.h"
+#include "analysis/operators.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
 #include "view/report.h"
@@ -492,12 +493,29 @@ static void print_steps(const struct ss_report_step *steps, const struct ss_repo
     }
 }
 
+/* Of PyTorch's programs people expect steps. */
+static void print_no_steps(const struct ss_report *report, const struct ss_report_style *style,
+                           FILE *out)
+{
+    static const char text[] =
+        "No steps were found: PyTorch ran, but no optimizer of it updated a model. A loop of your "
+        "own marks its steps with stepscope.step().";
+    if (report->steps != NULL && report->training != NULL &&
+        ss_model_has_domain(report->trust->selection->model, "torch")) {
+        ss_report_print_wrapped(text, "\033[1m", "", style, out);
+        fputc('\n', out);
+    }
+}
+
 enum ss_status ss_report_text(const struct ss_report *report, const struct ss_report_style *style,
                               FILE *out, struct ss_error *err)
 {
     bool trains = report->training != NULL && report->training->steps.count > 0;
     bool first_look = trains && report->verdict != NULL; /* the answer first, its source last */
     ss_report_text_title(report->trust, style, out);
+    if (!trains) {
+        print_no_steps(report, style, out);
+    }
     if (!first_look) {
         ss_report_text_panel(report->trust, style, out);
     }

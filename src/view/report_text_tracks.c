@@ -41,7 +41,8 @@ const char *ss_report_empty_text(const struct ss_table *table)
         return "no batches: no DataLoader of PyTorch was used while it was recorded";
     }
     return ss_report_is_of_steps(table)
-               ? "no steps: the program marked none (stepscope.step(), stepscope_step)"
+               ? "no steps: the program marked none (stepscope.step(), stepscope_step), and no "
+                 "optimizer of PyTorch updated a model"
            : strcmp(table->name, "range") == 0
                ? "no ranges: the program made none, or they were not recorded (stepscope info)"
                : "no counters: nothing counted, or it was not recorded (stepscope info)";

@@ -55,6 +55,21 @@ def test_steps_and_phases_need_no_code(stepscope, tmp_path):
     assert ranges(stepscope, trace, "torch.checkpoint")["torch.save"][0] == 1
 
 
+def test_a_program_without_an_optimizer(stepscope, tmp_path):
+    """It has no steps, the report says why, and what its operators cost all the same."""
+    trace = tmp_path / "t.pftrace"
+    code = ("import torch\nnet = torch.nn.Linear(64, 64)\n"
+            "for _ in range(50): net(torch.ones(8, 64)).sum().backward()\n")
+    done = stepscope("record", "-q", "-o", trace, "--", sys.executable, "-c", code)
+    assert done.returncode == 0, done.stderr
+    text = stepscope("report", trace, status=None).stdout
+    assert "No steps were found: PyTorch ran, but no optimizer" in text
+    assert text.index("\nOperators\n") < text.index("\nModules\n")
+    document = json.loads(stepscope("report", "-f", "json", trace, status=None).stdout)
+    calls = {row["name"]: row["calls"] for row in document["tables"][0]["rows"]}
+    assert calls["aten::addmm"] == 50
+
+
 def test_models_and_optimizers_made_anew(stepscope, tmp_path):
     """Whether the old ones are gone, wait to be collected, or are kept: each update is a step."""
     said, trace = record(stepscope, tmp_path, workload=WORKLOAD.with_name("torch_folds.py"))
