@@ -42,7 +42,7 @@ class Profiler(metaclass=Singleton):
     rate: samples a second, 0.01 to 100,000 (default 100).
     json: True: each window also as JSON that Chrome and Perfetto open.
     torch: False: PyTorch is left alone; no operators, and no steps and phases but those marked.
-    operators: of PyTorch: "auto" (those of as many steps as cost about 1.5 %), "all" or "off".
+    operators: of PyTorch: "auto" (those of as many steps as cost about 1.2 %), "all" or "off".
     module_depth: how deep modules of PyTorch are recorded (default 2; 0: the model; -1: none).
     step_optimizer: of several optimizers, the class of the one whose updates are the steps.
 

@@ -66,6 +66,7 @@ class _State:
     no_operators = ""        # why they are not recorded; "off": they need not be
     modules = {}             # id: weak reference
     seen_modules = 0         # in sys.modules
+    _is_compiling_flag = False  # as torch.compiler has it
 
 
 _state = _State()
@@ -149,15 +150,24 @@ def _tell_threads():
         _fact("torch.threads", threads)
 
 
+def _is_time_to_look():
+    """For what hardly ever changes: a look at each of tiny steps is a good part of them."""
+    return _state.updates < 64 or _state.updates % 16 == 0
+
+
 def _end_of_step():
     _state.updates += 1
-    _Flops.begin()
+    counts = _Flops.left != 0 or _Flops.recording != _recording()
+    if counts:
+        _Flops.begin()
     _step()
-    _look_for_late_modules()
-    _tell_threads()
-    if _recording():
-        _try(_Devices.find)
-    _Flops.end()
+    if _is_time_to_look():
+        _look_for_late_modules()
+        _tell_threads()
+        if _recording():
+            _try(_Devices.find)
+    if counts:
+        _Flops.end()
 
 
 def _alive(reference):
@@ -383,7 +393,7 @@ def _outermost(module):
         _know_all(module)
     if phase is None:
         return -1
-    if not _state.cuda and _recording():
+    if not _state.cuda and _is_time_to_look() and _recording():
         _try(_Devices.find)
     if phase == _FORWARD:
         _train()
@@ -422,10 +432,14 @@ def _hook_modules():
             if before >= 0:
                 _leave(before)
 
+    flags = getattr(torch, "compiler", None)
+    if not hasattr(flags, "_is_compiling_flag"):  # then only the compiler traces, which sees inner
+        flags = _State
+
     @functools.wraps(inner)
     def in_place(self, *args, **kwargs):
         """Does what torch's does, lest modules in modules reach Python's limit of calls earlier."""
-        if _is_compiling():
+        if flags._is_compiling_flag:
             return inner(self, *args, **kwargs)
         call, before = _module_enter(self), -1
         if call > 1:
@@ -438,6 +452,7 @@ def _hook_modules():
             _module_leave(call)
             if before >= 0:
                 _leave(before)
+    in_place._torchdynamo_inline = inner
     names = getattr(getattr(inner, "__code__", None), "co_names", None)
     is_known = names == ("_compiled_call_impl", "_call_impl")
     torch.nn.Module.__call__ = in_place if is_known else __call__

@@ -26,7 +26,8 @@ struct ss_ring_header *ss_process_header;
 
 /* Wiped on fork: zeros mean "not this process's". */
 static struct state {
-    atomic_uint lock; /* 0 free, 1 taken, 2 taken and awaited */
+    atomic_uint lock;    /* 0 free, 1 taken, 2 taken and awaited */
+    _Atomic int32_t pid; /* 0: not asked for */
     bool is_ours;
     bool has_file;
     dev_t device;
@@ -64,6 +65,18 @@ void *ss_process_wiped_memory(size_t bytes)
         return NULL;
     }
     return memory;
+}
+
+pid_t ss_process_pid(void)
+{
+    int32_t pid = state != NULL ? atomic_load_explicit(&state->pid, memory_order_relaxed) : 0;
+    if (__builtin_expect(pid == 0, 0)) {
+        pid = (int32_t)getpid();
+        if (state != NULL) {
+            atomic_store_explicit(&state->pid, pid, memory_order_relaxed);
+        }
+    }
+    return pid;
 }
 
 /* --- lock ------------------------------------------------------------------------------------ */

@@ -15,6 +15,7 @@
 #define SS_ANNOT_PROCESS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "ring/place.h"
 #include "ring/producer.h"
@@ -54,6 +55,9 @@ bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16]);
 bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16]);
 /* Never 0, never twice; differs between processes. */
 uint64_t ss_process_new_id(void);
+
+/* getpid and, below, gettid are system calls; these are none but for the first time. */
+pid_t ss_process_pid(void);
 
 /* Zeroed memory that a forked child finds zeroed again; NULL: none. Never freed. */
 void *ss_process_wiped_memory(size_t bytes);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <unistd.h>
 
 enum { SLAB_THREADS = 64, SAFE_KEYS = 32 };
 
@@ -14,6 +15,9 @@ _Thread_local uint32_t ss_thread_name;
 enum { OUTSIDE, INSIDE, IN_FORK };
 static _Thread_local volatile uint32_t place;
 static struct ss_thread_quiet forking; /* of the thread that is IN_FORK, under the lock */
+
+/* As the kernel numbers this thread, and the process that it was asked in. */
+static _Thread_local volatile int32_t own_tid, own_pid;
 
 static pthread_key_t key;
 static bool has_key;
@@ -102,6 +106,16 @@ static void after_fork_in_child(void)
     if (place == IN_FORK) {
         restore(&forking); /* the lock is wiped: free */
     }
+}
+
+int32_t ss_thread_tid(void)
+{
+    int32_t pid = (int32_t)ss_process_pid();
+    if (__builtin_expect(own_pid != pid, 0)) {
+        own_tid = (int32_t)gettid();
+        own_pid = pid;
+    }
+    return own_tid;
 }
 
 void ss_thread_init(void)

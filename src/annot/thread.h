@@ -20,11 +20,12 @@ struct ss_thread {
     uint32_t gate;     /* for which the ring was made ready */
 };
 
-/* Twelve bytes of initial-exec TLS. */
+/* Twelve bytes of initial-exec TLS; another eight are private. */
 extern _Thread_local struct ss_thread *ss_thread_current;
 extern _Thread_local uint32_t ss_thread_name; /* what each recording is told first; 0: none */
 
 void ss_thread_init(void); /* once, in the constructor */
+int32_t ss_thread_tid(void);
 
 /* Around all that takes the process's lock. Signals wait meanwhile, so that no handler finds the
  * lock taken by its own thread or leaves by longjmp; so does cancellation, for which opening a file

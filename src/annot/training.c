@@ -61,7 +61,7 @@ static void write_turn(struct ss_thread *thread, uint64_t stamp,
 
 static void follow_fork(void)
 {
-    pid_t pid = getpid();
+    pid_t pid = ss_process_pid();
     if (steps_pid != pid) {
         steps_pid = pid;
         ss_steps_forget(&steps);
@@ -256,7 +256,7 @@ void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
 /* A window that is open is cut. */
 __attribute__((destructor)) static void on_exit_of_program(void)
 {
-    if (steps.has_schedule && steps_pid == getpid()) {
+    if (steps.has_schedule && steps_pid == ss_process_pid()) {
         struct ss_steps_wish wish = {.mark = SS_STEPS_END, .number = -1, .length = -1};
         mark_wish(&wish);
     }
@@ -293,27 +293,27 @@ void ss_training_window(unsigned action, int64_t number, uint32_t which)
 
 static bool is_trainer(void)
 {
-    return atomic_load_explicit(&trainer_pid, memory_order_relaxed) == getpid() &&
-           atomic_load_explicit(&trainer_tid, memory_order_relaxed) == gettid();
+    return atomic_load_explicit(&trainer_pid, memory_order_relaxed) == ss_process_pid() &&
+           atomic_load_explicit(&trainer_tid, memory_order_relaxed) == ss_thread_tid();
 }
 
 static void set_trainer(int32_t tid, bool is_sure)
 {
     atomic_store_explicit(&trainer_tid, tid, memory_order_relaxed);
-    atomic_store_explicit(&trainer_pid, getpid(), memory_order_relaxed);
+    atomic_store_explicit(&trainer_pid, ss_process_pid(), memory_order_relaxed);
     atomic_store_explicit(&is_trainer_sure, is_sure, memory_order_relaxed);
 }
 
 void ss_automatic_guess(void)
 {
-    set_trainer(gettid(), false);
+    set_trainer(ss_thread_tid(), false);
 }
 
 /* Phases of another thread, if it was in one, are of no matter any more. */
 void ss_automatic_claim(void)
 {
     bool takes_over = !is_trainer();
-    set_trainer(gettid(), true);
+    set_trainer(ss_thread_tid(), true);
     if (takes_over && ss_automatic_phase() != 0 &&
         !atomic_load_explicit(&has_own_phases, memory_order_relaxed)) {
         begin_phase(0);
@@ -344,7 +344,7 @@ static bool is_first_of_recording(void)
 
 void ss_automatic_begin(void)
 {
-    if (atomic_load_explicit(&trainer_pid, memory_order_relaxed) != getpid()) {
+    if (atomic_load_explicit(&trainer_pid, memory_order_relaxed) != ss_process_pid()) {
         ss_automatic_guess(); /* a forked child trains by itself */
         follow_fork();
     }
@@ -369,9 +369,9 @@ void ss_automatic_begin(void)
 
 void ss_automatic_train(void)
 {
-    bool is_another = atomic_load_explicit(&trainer_pid, memory_order_relaxed) == getpid() &&
-                      !atomic_load_explicit(&is_trainer_sure, memory_order_relaxed) &&
-                      !is_trainer();
+    bool is_another =
+        atomic_load_explicit(&trainer_pid, memory_order_relaxed) == ss_process_pid() &&
+        !atomic_load_explicit(&is_trainer_sure, memory_order_relaxed) && !is_trainer();
     if (is_another && atomic_load_explicit(&ss_process_header->phase, memory_order_relaxed) == 0) {
         ss_automatic_guess();
     }

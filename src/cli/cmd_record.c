@@ -73,7 +73,7 @@ static const struct ss_option options[] = {
      "that the program marks",
      NULL, false},
     {"operators", 0, "WHEN",
-     "operators of PyTorch: auto (the default) records those of as many steps as cost about 1.5 % "
+     "operators of PyTorch: auto (the default) records those of as many steps as cost about 1.2 % "
      "of "
      "the time, all those of every step, off none",
      NULL, false},

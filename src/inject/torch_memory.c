@@ -21,9 +21,10 @@
 
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/process.h"
 #include "annot/training.h"
 
-enum { LEAST_TIMES = 400, MOST_READINGS = 10000, HIGH_FILE = 512, MOST_DEVICES = 64 };
+enum { LEAST_TIMES = 800, MOST_READINGS = 10000, HIGH_FILE = 512, MOST_DEVICES = 64 };
 
 /* --- the process ----------------------------------------------------------------------------- */
 
@@ -46,7 +47,7 @@ static bool is_statm_open(void)
 /* A forked child has its parent's. */
 static void keep_statm(void)
 {
-    pid_t pid = getpid();
+    pid_t pid = ss_process_pid();
     bool is_open = is_statm_open();
     if (is_open && statm.pid == pid) {
         return;
@@ -107,8 +108,8 @@ static uint64_t own_peak_bytes(void)
     static uint64_t inherited;
     static pid_t asked;
     uint64_t peak = peak_bytes();
-    if (asked != getpid()) {
-        asked = getpid();
+    if (asked != ss_process_pid()) {
+        asked = ss_process_pid();
         inherited = peak > peak_of_status() ? peak : 0;
     }
     return peak > inherited ? peak : 0;

@@ -224,7 +224,7 @@ static void on_scope_end(const struct ss_torch_call *call, void *context)
  * part of the time on the whole: then only some steps are recorded, at random, evenly over the run.
  */
 enum { LOST_SOME = -1 };
-enum { BUDGET_PER_MILLE = 15, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
+enum { BUDGET_PER_MILLE = 12, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
 
 static struct {
     uint64_t handles[sizeof kinds / sizeof *kinds];
