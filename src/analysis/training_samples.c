@@ -8,12 +8,16 @@
 
 enum group { LOGS, PREPARES, READS, WORKERS, COLLATES };
 
+enum { FAR, NEAR_IT, IT };
+
 enum line_use { NOT_LOOKED_AT, PRINTS, READS_VALUES, OF_NO_USE };
 
 struct samples {
     const struct ss_model *model;
     const struct ss_source_lines *source;
     uint8_t *line_uses; /* enum line_use; by frame */
+    /* By frame: it lies near a line that reads values (NEAR_IT), or is one (IT). */
+    uint8_t *near_reads;
 };
 
 static bool has_any(const char *text, const char *const *words)
@@ -119,6 +123,34 @@ static bool reads_values(struct samples *samples, uint32_t stack)
            use_of_line(samples, frame) == READS_VALUES;
 }
 
+/* What a loop does between its reads of values is no preparing of data. */
+static void mark_around(struct samples *samples, uint32_t reading)
+{
+    enum { NEAR_LINES = 4 };
+    const struct ss_model_frame *frames = samples->model->frames.data;
+    for (size_t i = 1; i < samples->model->frames.count; i++) {
+        int64_t lines = (int64_t)frames[i].line - frames[reading].line;
+        if (frames[i].function == frames[reading].function &&
+            frames[i].file == frames[reading].file && lines >= -NEAR_LINES && lines <= NEAR_LINES &&
+            samples->near_reads[i] == FAR) {
+            samples->near_reads[i] = NEAR_IT;
+        }
+    }
+    samples->near_reads[reading] = IT;
+}
+
+static void find_lines_near_reads(struct samples *samples)
+{
+    const struct ss_model *model = samples->model;
+    for (size_t i = 0; i < model->totals.count; i++) {
+        uint32_t stack = model->totals.data[i].stack;
+        uint32_t frame = model->stacks.data[stack].frame;
+        if (samples->near_reads[frame] != IT && reads_values(samples, stack)) {
+            mark_around(samples, frame);
+        }
+    }
+}
+
 /* --- collating ------------------------------------------------------------------------------- */
 
 static bool is_of_fetch(const struct ss_model *model, uint32_t stack)
@@ -162,7 +194,8 @@ static void take_trainer(struct samples *samples, struct ss_training_samples *fo
         ss_spots_add(spots, samples->model, LOGS, total, &found->logs);
     } else if (reads_values(samples, total->stack)) {
         ss_spots_add(spots, samples->model, READS, total, &found->reads);
-    } else if (total->phase == 0 && is_own_work(samples->model, total->stack)) {
+    } else if (total->phase == 0 && is_own_work(samples->model, total->stack) &&
+               samples->near_reads[samples->model->stacks.data[total->stack].frame] == FAR) {
         ss_spots_add(spots, samples->model, PREPARES, total, &found->prepares);
     }
 }
@@ -197,8 +230,11 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
 {
     const struct ss_model *model = facts->model;
     struct ss_training_samples *found = &facts->samples;
-    struct samples samples = {
-        .model = model, .source = source, .line_uses = ss_alloc_zero(model->frames.count + 1, 1)};
+    struct samples samples = {.model = model,
+                              .source = source,
+                              .line_uses = ss_alloc_zero(model->frames.count + 1, 1),
+                              .near_reads = ss_alloc_zero(model->frames.count + 1, 1)};
+    find_lines_near_reads(&samples);
     struct ss_spots spots;
     ss_spots_init(&spots, model);
     for (size_t i = 0; i < model->totals.count; i++) {
@@ -222,4 +258,5 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
     ss_spots_find(&spots, COLLATES, &found->collates);
     ss_spots_fini(&spots);
     ss_free(samples.line_uses);
+    ss_free(samples.near_reads);
 }

@@ -51,6 +51,7 @@ struct shape {
     uint64_t stall_us;
     const char *stall_phase;                    /* NULL: in none */
     uint64_t workers_asleep, workers_computing; /* samples */
+    uint64_t beside_reads, far_from_reads;      /* a line three, or seven, behind one that reads */
     uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collates, saves;
 };
 
@@ -242,6 +243,8 @@ static void put_samples(struct made *made, const struct shape *shape)
     add_samples(made, NULL, 22, logging, SS_STATE_ON_CPU, shape->logs);
     add_samples(made, NULL, 30, NULL, SS_STATE_ON_CPU, shape->prints);
     add_samples(made, NULL, 31, NULL, SS_STATE_ON_CPU, shape->reading);
+    add_samples(made, NULL, 34, NULL, SS_STATE_ON_CPU, shape->beside_reads);
+    add_samples(made, NULL, 38, NULL, SS_STATE_ON_CPU, shape->far_from_reads);
     add_samples(made, "checkpoint", 30, NULL, SS_STATE_SLEEPING, shape->saves);
     add_samples(made, "checkpoint", 31, NULL, SS_STATE_SLEEPING, shape->saves);
     uint32_t fetch = ss_model_stack_id(
@@ -772,6 +775,15 @@ static void test_main_thread_data(void **state)
     shape.prepares = 5;
     shape.torch_other = 120;
     speaks(&shape, "");
+    shape.torch_other = 30;
+    shape.reading = 40; /* a loop of reads works between them, too */
+    shape.beside_reads = 120;
+    speaks(&shape, "");
+    shape.beside_reads = 0;
+    shape.far_from_reads = 120;
+    speaks(&shape, "main-thread-data");
+    shape.far_from_reads = shape.reading = 0;
+    shape.torch_other = 120;
     shape.prepares = 120; /* in front of the forward is next to nothing */
     shape.torch_other = 0;
     shape.prepare_us = 1000;
