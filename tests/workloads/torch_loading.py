@@ -85,7 +85,7 @@ def main():
                 optimizer.zero_grad()
                 said["updates"] += 1
     except (RuntimeError, OSError, EOFError) as error:
-        said["error"] = str(error)
+        said["error"] = repr(error)  # the text of an EOFError is empty
     print(json.dumps(said))
 
 
