@@ -104,7 +104,7 @@ def test_a_recording_may_leave_torch_alone(stepscope, tmp_path):
 
 
 def test_what_we_add_is_no_frame_of_the_program(stepscope, tmp_path):
-    _, trace = record(stepscope, tmp_path, "--steps", "40", "--sleep", "0.002")
-    done = stepscope("export", "--to", "raw", "-o", "-", trace)
+    _, trace = record(stepscope, tmp_path, "--steps", "40", "--sleep", "0.01")
+    done = stepscope("export", "--to", "raw", "--idle", "all", "-o", "-", trace)
     assert done.returncode == 0 and "__getitem__" in done.stdout
     assert "<stepscope" not in done.stdout
