@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/activities.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct activity {
+    bool is_wait;
+    const char *text, *cure;
+};
+
+struct frame_row {
+    enum ss_activity activity;
+    const char *module, *functions;
+};
+
+struct call_row {
+    enum ss_activity activity;
+    const char *call;
+};
+
+#define SS_ACTIVITY(id, is_wait, text, cure) [SS_ACTIVITY_##id] = {is_wait, text, cure},
+static const struct activity activities_known[SS_ACTIVITY_COUNT] = {
+    [SS_ACTIVITY_NOTHING] = {false, "", NULL},
+#include "analysis/activities.def"
+};
+
+#define SS_ACTIVITY_FRAME(id, module, functions) {SS_ACTIVITY_##id, module, functions},
+static const struct frame_row frame_rows[] = {
+#include "analysis/activities.def"
+};
+
+#define SS_ACTIVITY_CALL(id, call) {SS_ACTIVITY_##id, call},
+static const struct call_row call_rows[] = {
+#include "analysis/activities.def"
+};
+
+_Static_assert(SS_ACTIVITY_COUNT < UINT8_MAX, "fits the caches");
+
+void ss_activities_init(struct ss_activities *activities, const struct ss_model *model,
+                        const struct ss_source_lines *source)
+{
+    bool reads = source != NULL && source->line != NULL;
+    *activities = (struct ss_activities){.model = model,
+                                         .source = reads ? source : NULL,
+                                         .computing = ss_alloc_zero(model->frames.count + 1, 1),
+                                         .sleeping = ss_alloc_zero(model->frames.count + 1, 1)};
+}
+
+void ss_activities_fini(struct ss_activities *activities)
+{
+    ss_free(activities->computing);
+    ss_free(activities->sleeping);
+    *activities = (struct ss_activities){0};
+}
+
+/* --- frames of libraries --------------------------------------------------------------------- */
+
+static struct ss_strview behind(struct ss_strview path, const char *at, size_t length)
+{
+    const char *end = path.data + path.length;
+    return (struct ss_strview){at + length, (size_t)(end - at) - length};
+}
+
+/* "json/encoder.py" of "/usr/lib/python3.11/json/encoder.py", "torch/serialization.py" of
+ * "/opt/venv/lib/python3.11/site-packages/torch/serialization.py". */
+static struct ss_strview module_path(const struct ss_model *model,
+                                     const struct ss_model_frame *frame)
+{
+    static const char packages[] = "-packages/", python[] = "/python";
+    struct ss_strview path = ss_intern_get(&model->strings, frame->file);
+    const char *at;
+    if (frame->origin == SS_ORIGIN_PACKAGE) {
+        at = memmem(path.data, path.length, packages, sizeof packages - 1);
+        return at != NULL ? behind(path, at, sizeof packages - 1)
+                          : ss_intern_get(&model->strings, frame->short_file);
+    }
+    struct ss_strview rest = path;
+    while ((at = memmem(rest.data, rest.length, python, sizeof python - 1)) != NULL) {
+        rest = behind(rest, at, sizeof python - 1);
+        const char *slash = memchr(rest.data, '/', rest.length);
+        if (slash != NULL && rest.data[0] >= '2' && rest.data[0] <= '9') {
+            return behind(rest, slash, 1);
+        }
+    }
+    return ss_intern_get(&model->strings, frame->short_file);
+}
+
+static bool is_module(struct ss_strview path, const char *module)
+{
+    size_t length = strlen(module);
+    bool begins = path.length >= length && memcmp(path.data, module, length) == 0;
+    /* Whole files have their ending; all else names a beginning. */
+    bool is_whole = length > 3 && strcmp(module + length - 3, ".py") == 0;
+    return begins && (!is_whole || path.length == length);
+}
+
+static bool is_one_of(const char *functions, struct ss_strview name)
+{
+    for (const char *at = functions; at != NULL; at = strchr(at, '|')) {
+        at += *at == '|';
+        size_t length = strcspn(at, "|");
+        if (length == name.length && memcmp(at, name.data, length) == 0) {
+            return true;
+        }
+    }
+    return functions == NULL;
+}
+
+static enum ss_activity find_frame(const struct ss_model *model, const struct ss_model_frame *frame)
+{
+    struct ss_strview path = module_path(model, frame);
+    struct ss_strview name = ss_intern_get(&model->strings, frame->name);
+    for (size_t i = 0; i < sizeof frame_rows / sizeof *frame_rows; i++) {
+        if (is_module(path, frame_rows[i].module) && is_one_of(frame_rows[i].functions, name)) {
+            return frame_rows[i].activity;
+        }
+    }
+    return SS_ACTIVITY_NOTHING;
+}
+
+static enum ss_activity activity_of_frame(struct ss_activities *activities, uint32_t id)
+{
+    const struct ss_model_frame *frame = &activities->model->frames.data[id];
+    uint8_t *known = &activities->computing[id];
+    if (*known == 0) {
+        bool is_library = frame->origin == SS_ORIGIN_STDLIB || frame->origin == SS_ORIGIN_PACKAGE;
+        *known = (uint8_t)(1 + (is_library ? find_frame(activities->model, frame)
+                                           : SS_ACTIVITY_NOTHING));
+    }
+    return (enum ss_activity)(*known - 1);
+}
+
+/* --- lines of your own code ------------------------------------------------------------------ */
+
+enum { MOST_LINE_BYTES = 1024 };
+
+static bool is_identifier(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+/* The line without comments and what strings contain. What is longer than `text` is left out. */
+static size_t put_code(struct ss_strview line, char *text)
+{
+    size_t length = 0;
+    char quote = 0;
+    for (size_t i = 0; i < line.length && length < MOST_LINE_BYTES; i++) {
+        char c = line.data[i];
+        if (quote == 0 && c == '#') {
+            break;
+        }
+        if (quote == 0) {
+            text[length++] = c;
+            quote = c == '"' || c == '\'' ? c : 0;
+        } else if (c == '\\') {
+            i++;
+        } else if (c == quote) {
+            text[length++] = c;
+            quote = 0;
+        }
+    }
+    return length;
+}
+
+static bool calls(const char *text, size_t length, const char *call)
+{
+    size_t size = strlen(call);
+    const char *end = text + length, *at = text;
+    bool is_free = call[0] == '.' || call[0] == '_';
+    while ((at = memmem(at, (size_t)(end - at), call, size)) != NULL) {
+        if (is_free || at == text || !is_identifier(at[-1])) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
+static enum ss_activity find_call(const char *text, size_t length, bool sleeps)
+{
+    enum ss_activity other = SS_ACTIVITY_NOTHING;
+    for (size_t i = 0; i < sizeof call_rows / sizeof *call_rows; i++) {
+        enum ss_activity activity = call_rows[i].activity;
+        bool is_likely = activities_known[activity].is_wait == sleeps;
+        bool is_new = is_likely || other == SS_ACTIVITY_NOTHING;
+        if (is_new && calls(text, length, call_rows[i].call)) {
+            if (is_likely) {
+                return activity;
+            }
+            other = activity;
+        }
+    }
+    return other;
+}
+
+static enum ss_activity activity_of_line(struct ss_activities *activities, uint32_t id, bool sleeps)
+{
+    const struct ss_model *model = activities->model;
+    const struct ss_model_frame *frame = &model->frames.data[id];
+    uint8_t *known = sleeps ? &activities->sleeping[id] : &activities->computing[id];
+    if (*known == 0 && activities->source != NULL && frame->line > 0) {
+        struct ss_strview line = activities->source->line(
+            activities->source->context, ss_intern_get(&model->strings, frame->file),
+            (uint32_t)frame->line);
+        char text[MOST_LINE_BYTES];
+        size_t length = line.data != NULL ? put_code(line, text) : 0;
+        *known = (uint8_t)(1 + find_call(text, length, sleeps));
+    }
+    return *known > 0 ? (enum ss_activity)(*known - 1) : SS_ACTIVITY_NOTHING;
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+static enum ss_activity find_stack(struct ss_activities *activities, uint32_t stack, bool sleeps)
+{
+    const struct ss_model *model = activities->model;
+    enum ss_activity found = SS_ACTIVITY_NOTHING;
+    for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
+        uint32_t id = model->stacks.data[at].frame;
+        if (model->frames.data[id].origin == SS_ORIGIN_USER) {
+            return at == stack ? activity_of_line(activities, id, sleeps) : found;
+        }
+        enum ss_activity activity = activity_of_frame(activities, id);
+        found = activity != SS_ACTIVITY_NOTHING ? activity : found;
+    }
+    return found;
+}
+
+enum ss_activity ss_activity_of_stack(struct ss_activities *activities, uint32_t stack,
+                                      enum ss_thread_state state, enum ss_gil_state gil)
+{
+    if (gil == SS_GIL_WAITED) {
+        return SS_ACTIVITY_GIL_WAIT;
+    }
+    bool sleeps = state == SS_STATE_SLEEPING || state == SS_STATE_UNINTERRUPTIBLE;
+    enum ss_activity activity = find_stack(activities, stack, sleeps);
+    bool is_disk = activity == SS_ACTIVITY_NOTHING && state == SS_STATE_UNINTERRUPTIBLE;
+    return is_disk ? SS_ACTIVITY_DISK_WAIT : activity;
+}
+
+enum ss_activity ss_activity_of_total(struct ss_activities *activities,
+                                      const struct ss_model_total *total)
+{
+    return ss_activity_of_stack(activities, total->stack, (enum ss_thread_state)total->state,
+                                (enum ss_gil_state)total->gil);
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+const char *ss_activity_text(enum ss_activity activity)
+{
+    return activities_known[activity].text;
+}
+
+const char *ss_activity_cure(enum ss_activity activity)
+{
+    return activities_known[activity].cure;
+}
+
+bool ss_activity_is_wait(enum ss_activity activity)
+{
+    return activities_known[activity].is_wait;
+}
+
+void ss_activity_count(struct ss_activity_counts *counts, enum ss_activity activity,
+                       uint64_t samples)
+{
+    counts->samples[activity] += samples;
+    counts->all += samples;
+}
+
+enum ss_activity ss_activity_most(const struct ss_activity_counts *counts)
+{
+    for (size_t i = 1; i < SS_ACTIVITY_COUNT; i++) {
+        if (counts->samples[i] > 0 && 2 * counts->samples[i] >= counts->all) {
+            return (enum ss_activity)i;
+        }
+    }
+    return SS_ACTIVITY_NOTHING;
+}
