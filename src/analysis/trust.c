@@ -89,17 +89,6 @@ static void sum_repairs(const struct ss_model *model, uint32_t input, struct ss_
     }
 }
 
-static const char *first_runtime(const struct ss_model *model, uint32_t input)
-{
-    for (size_t i = 1; i < model->processes.count; i++) {
-        const struct ss_model_process *process = &model->processes.data[i];
-        if (process->input == input && process->runtime != 0) {
-            return ss_model_text(model, process->runtime);
-        }
-    }
-    return "";
-}
-
 static const char *first_torch_route(const struct ss_model *model, uint32_t input)
 {
     for (size_t i = 0; i < model->notes.count; i++) {
@@ -109,16 +98,6 @@ static const char *first_torch_route(const struct ss_model *model, uint32_t inpu
         }
     }
     return "";
-}
-
-static void count_rows(const struct ss_model *model, uint32_t input, struct ss_trust_input *out)
-{
-    for (size_t i = 1; i < model->processes.count; i++) {
-        out->processes += model->processes.data[i].input == input;
-    }
-    for (size_t i = 1; i < model->threads.count; i++) {
-        out->threads += model->processes.data[model->threads.data[i].process].input == input;
-    }
 }
 
 /* What its user turned off is no loss to be told of. */
@@ -165,7 +144,7 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
                                    .kind = input->kind,
                                    .command = attribute_text(model, index, "command"),
                                    .hostname = attribute_text(model, index, "hostname"),
-                                   .runtime = first_runtime(model, index),
+                                   .runtime = ss_model_text(model, input->runtime),
                                    .torch_route = first_torch_route(model, index),
                                    .start_unix_ns =
                                        attribute_integer(model, index, "start_realtime_ns"),
@@ -179,7 +158,8 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     } else if (summary->last_event_ns > summary->first_event_ns) {
         out->duration_s = (double)(summary->last_event_ns - summary->first_event_ns) / 1e9;
     }
-    count_rows(model, index, out);
+    out->processes = input->processes;
+    out->threads = input->threads;
     sum_counts(model, index, out);
     sum_events(model, index, out);
     sum_repairs(model, index, out);
@@ -199,13 +179,8 @@ static void add_problem(struct ss_trust *trust, enum ss_trust_problem_kind kind,
 /* "" when a Python was there: then it was the sampling that brought nothing. */
 static const char *why_no_samples(const struct ss_model *model, uint32_t index)
 {
-    for (size_t i = 0; i < model->processes.count; i++) {
-        const struct ss_model_process *process = &model->processes.data[i];
-        if (process->input == index && ss_model_text(model, process->runtime)[0] != '\0') {
-            return "";
-        }
-    }
-    return model->inputs.data[index].kind == SS_INPUT_TRACE
+    return model->inputs.data[index].runtime == 0 &&
+                   model->inputs.data[index].kind == SS_INPUT_TRACE
                ? "no program that ran was a Python that stepscope reads (CPython 3.8 to 3.14)"
                : "";
 }
@@ -254,8 +229,6 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     all->samples += one->samples;
     all->lines += one->lines;
     all->skipped_lines += one->skipped_lines;
-    all->processes += one->processes;
-    all->threads += one->threads;
     all->has_counts = all->has_counts || one->has_counts;
     all->due += one->due;
     all->done += one->done;
@@ -294,6 +267,9 @@ void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
         find_absences(trust, model, i);
     }
     struct ss_trust_input *all = &trust->all;
+    /* Several files may name one process. */
+    all->processes = model->processes.count - 1;
+    all->threads = model->threads.count - 1;
     all->achieved_hz = all->due > 0 && all->asked_hz > 0
                            ? all->asked_hz * (double)all->done / (double)all->due
                            : 0;

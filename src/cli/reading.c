@@ -134,6 +134,31 @@ static enum ss_status load_newest(const struct ss_arguments *arguments, bool is_
     return status;
 }
 
+/* What times of different files are worth beside each other. */
+static void tell_axes(const struct ss_arguments *arguments, const struct ss_model *model)
+{
+    size_t traces = 0, by_wall_clock = 0;
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        traces += model->inputs.data[i].kind == SS_INPUT_TRACE;
+        by_wall_clock += model->inputs.data[i].axis == SS_AXIS_WALL;
+    }
+    if (by_wall_clock > 0) {
+        fprintf(stderr,
+                "stepscope %s: %zu of %zu traces are of other machines or boots than the first: "
+                "they are put on its time axis by the wall clocks, and are as exact as these\n",
+                arguments->command->name, by_wall_clock, traces);
+    }
+    for (size_t i = 0; i < model->inputs.count && traces > 1; i++) {
+        const struct ss_model_input *input = &model->inputs.data[i];
+        if (input->kind == SS_INPUT_TRACE && input->axis == SS_AXIS_OWN) {
+            fprintf(stderr,
+                    "stepscope %s: %s does not say its clock or boot: its times count from its "
+                    "own first sample, beside those of the others\n",
+                    arguments->command->name, ss_model_text(model, input->path));
+        }
+    }
+}
+
 enum ss_status ss_reading_load(const struct ss_arguments *arguments,
                                const struct ss_reading *reading, struct ss_model *model,
                                const char **named, struct ss_error *err)
@@ -143,15 +168,17 @@ enum ss_status ss_reading_load(const struct ss_arguments *arguments,
     enum ss_status status = SS_OK;
     load.progress = ss_progress_tell;
     load.progress_context = &progress;
-    for (int i = 0; i < arguments->positional_count && status == SS_OK; i++) {
-        status = ss_model_add_input(model, arguments->positional[i], &load, err);
-    }
     if (arguments->positional_count > 0) {
+        status = ss_model_add_inputs(model, (const char *const *)arguments->positional,
+                                     (size_t)arguments->positional_count, &load, err);
         *named = arguments->positional[0];
     } else {
         status = load_newest(arguments, reading->is_again, &load, model, named, err);
     }
     ss_progress_end(&progress);
+    if (status == SS_OK && !reading->is_again) {
+        tell_axes(arguments, model);
+    }
     return status;
 }
 

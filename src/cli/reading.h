@@ -13,8 +13,9 @@
 /* Rows for a command's option table; ss_reading_parse expects all of them. The end of a time range
  * is `--to` but for export, where that names the format. */
 #define SS_READING_FILTER_OPTIONS(end_option)                                                       \
-    {"from",   0,    "SECONDS", "leave out what is earlier, counted from the first sample",         \
-     "Filter", false},                                                                              \
+    {"from",    0,                                                                                  \
+     "SECONDS", "leave out what is earlier, counted from the first sample (of all files)",          \
+     "Filter",  false},                                                                             \
         {end_option, 0, "SECONDS", "leave out what is later", NULL, false},                         \
         {"steps", 0,                                                                                \
          "A:B",   "only while steps A to B ran, both included; A, A: and :B are fine too",          \

@@ -1,51 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Open-addressing tables from a hash to rows that live elsewhere: a slot holds id + 1, the caller
- * compares. Private to model/. Zero-initialised is empty; one owner.
- */
+/* The look-up tables of a model while it is built. Private to model/. */
 #ifndef SS_MODEL_INDEX_H
 #define SS_MODEL_INDEX_H
 
-#include <stdint.h>
-
-#include "base/alloc.h"
-#include "base/intern.h"
-#include "base/vec.h"
-
-struct ss_slots {
-    uint32_t *ids;  /* id + 1; 0 is free */
-    uint32_t count; /* a power of two, or 0 */
-    uint32_t used;
-};
-
-/* Room for one more. True when the table was emptied to grow: re-insert every row. */
-static inline bool ss_slots_grow(struct ss_slots *slots)
-{
-    if (slots->used < slots->count / 2) {
-        return false;
-    }
-    slots->count = slots->count != 0 ? slots->count * 2 : 64;
-    ss_free(slots->ids);
-    slots->ids = ss_alloc_zero(slots->count, sizeof *slots->ids);
-    slots->used = 0;
-    return true;
-}
-
-static inline void ss_slots_insert(struct ss_slots *slots, uint64_t hash, uint32_t id)
-{
-    uint32_t slot = (uint32_t)hash & (slots->count - 1);
-    while (slots->ids[slot] != 0) {
-        slot = (slot + 1) & (slots->count - 1);
-    }
-    slots->ids[slot] = id + 1;
-    slots->used++;
-}
+#include "model/identity.h"
+#include "model/slots.h"
 
 struct ss_model_index {
     struct ss_slots frames, stacks, totals, paths;
     /* By thread: index + 1 of the total it was last added to, often the next one too. */
     struct ss_vec_of(uint32_t) last_totals;
     uint64_t total_samples; /* of all totals; stays below 2^63 */
+    struct ss_identities processes, threads, tracks, names;
+    struct ss_vec_of(uint32_t) step_names; /* by track: what its steps are called; 0: not yet */
+    struct ss_intern line_keys;            /* process, name and line of each row of line_times */
+    struct ss_vec_of(int64_t) first_steps; /* by process: number + 1 of the first seen */
+    bool shares_tracks;                    /* rows on them are not yet in order */
 };
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds out what an input is and hands it to its loader. */
+/* Finds out what a file is and hands it to its loader. */
 #include "model/load.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/strbuf.h"
 #include "model/raw_line.h"
 
 enum { SNIFF_BYTES = 64 * 1024, MAX_FOLDER_FILES = 1 << 20 };
@@ -123,8 +120,8 @@ static enum ss_status add_open_file(struct ss_model *model, const char *path, in
     return ss_load_raw(model, path, (struct ss_raw_bytes){head, length, fd}, load, err);
 }
 
-static enum ss_status add_file(struct ss_model *model, const char *path, bool in_folder,
-                               const struct ss_model_load *load, struct ss_error *err)
+enum ss_status ss_load_file(struct ss_model *model, const char *path, bool in_folder,
+                            const struct ss_model_load *load, struct ss_error *err)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (in_folder ? O_NONBLOCK : 0);
     int fd = open(path, flags);
@@ -158,92 +155,4 @@ enum ss_file_kind ss_model_file_kind(const char *path)
     ss_free(head);
     close(fd);
     return kind;
-}
-
-struct names ss_vec_of(char *);
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void free_names(struct names *names)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        ss_free(names->data[i]);
-    }
-    ss_vec_fini(names);
-}
-
-/* The regular files of a folder, hidden ones left out, sorted. */
-static enum ss_status list_folder(const char *path, struct names *names, struct ss_error *err)
-{
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return ss_fail_errno(err, errno, "cannot open folder %s", path);
-    }
-    struct ss_strbuf full;
-    ss_strbuf_init(&full, 65536);
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        if (entry->d_name[0] == '.' || names->count >= MAX_FOLDER_FILES) {
-            continue;
-        }
-        ss_strbuf_clear(&full);
-        bool slash = path[0] != '\0' && path[strlen(path) - 1] == '/';
-        ss_strbuf_append_format(&full, "%s%s%s", path, slash ? "" : "/", entry->d_name);
-        struct stat status;
-        if (!full.overflow && stat(full.data, &status) == 0 && !S_ISREG(status.st_mode)) {
-            continue;
-        }
-        ss_vec_push(names, ss_strdup(full.data));
-    }
-    ss_strbuf_fini(&full);
-    closedir(folder);
-    if (names->count > 0) {
-        qsort(names->data, names->count, sizeof *names->data, compare_names);
-    }
-    return SS_OK;
-}
-
-/* An odd file costs only itself: a training's output folder holds logs and checkpoints too. */
-static enum ss_status add_folder(struct ss_model *model, const char *path,
-                                 const struct ss_model_load *load, struct ss_error *err)
-{
-    struct names names = {0};
-    enum ss_status status = list_folder(path, &names, err);
-    size_t taken = 0;
-    for (size_t i = 0; i < names.count && status == SS_OK; i++) {
-        size_t inputs = model->inputs.count;
-        struct ss_error local;
-        enum ss_status one = add_file(model, names.data[i], true, load, &local);
-        if (one == SS_OK) {
-            taken++;
-        } else if (load->strict || (one != SS_E_FORMAT && one != SS_E_PERMISSION)) {
-            status = ss_fail(err, one, "%s", local.message);
-        } else {
-            model->skipped_files++;
-            model->inputs.count = inputs;
-            if (!load->quiet) {
-                ss_log(SS_WARN, "model", "passed over: %s", local.message);
-            }
-        }
-    }
-    if (status == SS_OK && taken == 0) {
-        status = ss_fail(err, SS_E_EMPTY, "folder %s holds no trace and no raw file", path);
-    }
-    free_names(&names);
-    return status;
-}
-
-enum ss_status ss_model_add_input(struct ss_model *model, const char *path,
-                                  const struct ss_model_load *load, struct ss_error *err)
-{
-    static const struct ss_model_load everything = {0};
-    load = load != NULL ? load : &everything;
-    struct stat status;
-    if (stat(path, &status) != 0) {
-        return ss_fail_errno(err, errno, "cannot open %s", path);
-    }
-    return S_ISDIR(status.st_mode) ? add_folder(model, path, load, err)
-                                   : add_file(model, path, false, load, err);
 }

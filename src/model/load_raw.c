@@ -74,6 +74,7 @@ uint32_t ss_load_add_process(struct ss_model *model, uint32_t input, int32_t pid
                                           .pid = pid,
                                           .parent = parent,
                                           .parent_pid = model->processes.data[parent].pid});
+    model->inputs.data[input].processes++;
     return (uint32_t)model->processes.count - 1;
 }
 
@@ -117,6 +118,7 @@ static uint32_t add_thread(struct loader *loader, uint32_t process, int64_t tid,
 {
     struct ss_model *model = loader->model;
     uint32_t id = ss_load_add_thread(model, process, tid);
+    model->inputs.data[loader->input].threads++;
     struct ss_model_thread *thread = &model->threads.data[id];
     thread->name = ss_intern_put(&model->strings, name.data, name.length);
     /* Without labels all threads of the process are one row: it counts as the main one. */

@@ -9,6 +9,7 @@
 #include "model/load_tracks.h"
 #include "model/origin.h"
 #include "model/step_span.h"
+#include "model/time_axis.h"
 
 enum { MAX_REF = 0x3ffffff0 };
 static const uint64_t default_max_samples = UINT64_C(1) << 26;
@@ -21,14 +22,12 @@ struct loader {
     uint32_t input;
     /* ref → id; 0: not defined */
     struct id_map processes, threads, frames, stacks, sources, tracks, names;
-    struct id_map step_names;              /* by track */
-    struct ss_vec_of(bool) wanted_tracks;  /* by track of the model; only_tracks */
-    struct ss_vec_of(int64_t) first_steps; /* by process: number + 1 of the first seen */
+    struct ss_vec_of(bool) wanted_tracks; /* by track of the model; only_tracks */
     struct ss_load_tracks on_tracks;
     struct ss_vec_of(struct ss_pending_sample) pending; /* sample_ranges */
-    struct ss_intern line_keys;
-    size_t first_line_time; /* rows of other inputs lie before */
     struct ss_vec_of(struct ss_trace_line) pending_lines;
+    bool is_placed;   /* on the time axis */
+    int64_t shift_ns; /* what that adds to its times */
     bool has_base;
     uint64_t base_ns;     /* the first tick of the first sample: where a time range counts from */
     uint64_t period_ns;   /* 0: unknown */
@@ -57,6 +56,28 @@ static uint32_t intern(struct loader *loader, struct ss_strview text)
     return ss_intern_put(&loader->model->strings, text.data, text.length);
 }
 
+static enum ss_status on_clock(void *context, const struct ss_trace_clock *clock)
+{
+    struct loader *loader = context;
+    struct ss_model_input *input = &loader->model->inputs.data[loader->input];
+    if (!input->has_clock) {
+        input->has_clock = true;
+        input->wall_offset_ns = (int64_t)(clock->realtime_ns - clock->monotonic_ns);
+    }
+    return SS_OK;
+}
+
+/* Clock and boot stand before all that has a time. */
+static uint64_t on_axis(struct loader *loader, uint64_t time_ns)
+{
+    if (!loader->is_placed) {
+        ss_time_axis_place(loader->model, loader->input);
+        loader->shift_ns = loader->model->inputs.data[loader->input].shift_ns;
+        loader->is_placed = true;
+    }
+    return ss_time_axis_moved(time_ns, loader->shift_ns);
+}
+
 static enum ss_status on_attribute(void *context, const struct ss_trace_attribute *attribute)
 {
     struct loader *loader = context;
@@ -66,6 +87,9 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
                                             .text = intern(loader, attribute->text),
                                             .is_integer = attribute->is_integer,
                                             .integer = attribute->integer});
+    if (ss_strview_equal(attribute->key, ss_strview_of("boot_id"))) {
+        loader->model->inputs.data[loader->input].boot = intern(loader, attribute->text);
+    }
     if (ss_strview_equal(attribute->key, ss_strview_of("rate_hz"))) {
         double rate_hz = attribute->is_integer ? (double)attribute->integer : 0;
         if (!attribute->is_integer) {
@@ -109,28 +133,72 @@ static bool descends_from(const struct ss_model *model, uint32_t process, uint32
     return false;
 }
 
+/* Its row, which may be one of an earlier input. */
+static uint32_t process_row(struct loader *loader, const struct ss_trace_process *process)
+{
+    struct ss_model *model = loader->model;
+    struct ss_model_input *input = &model->inputs.data[loader->input];
+    struct ss_identity who = {
+        {input->boot, process->pid_namespace, (uint64_t)process->pid, process->start_time_ticks}};
+    bool is_known = input->boot != 0 && process->start_time_ticks != 0;
+    uint32_t id = is_known ? ss_identities_find(&model->index->processes, &who, loader->input) : 0;
+    input->processes += id != 0;
+    if (id == 0) {
+        id = ss_load_add_process(model, loader->input, process->pid, 0);
+        if (is_known) {
+            ss_identities_add(&model->index->processes, &who, loader->input, id);
+        }
+    }
+    return id;
+}
+
+/* What one file does not know another may. */
+static void keep_known(uint32_t *known, uint32_t now)
+{
+    *known = now != 0 ? now : *known;
+}
+
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
 {
     struct loader *loader = context;
     struct ss_model *model = loader->model;
     uint32_t id = id_of(&loader->processes, process->ref);
     if (id == 0) {
-        id = ss_load_add_process(model, loader->input, process->pid, 0);
+        id = process_row(loader, process);
         SS_TRY(set_id(loader, &loader->processes, process->ref, id));
     }
+    struct ss_model_input *input = &model->inputs.data[loader->input];
     struct ss_model_process *row = &model->processes.data[id];
     uint32_t parent = id_of(&loader->processes, process->parent_ref);
     row->pid = process->pid;
-    row->parent = descends_from(model, parent, id) ? 0 : parent;
+    keep_known(&row->parent, descends_from(model, parent, id) ? 0 : parent);
     row->parent_pid = process->parent_pid;
     row->start_time_ticks = process->start_time_ticks;
-    row->first_seen_ns = process->first_seen_ns;
-    row->name = intern(loader, process->name);
-    row->cmdline = intern(loader, process->cmdline);
-    row->runtime = intern(loader, process->runtime);
-    row->executable = intern(loader, process->executable);
-    row->label = intern(loader, process->label);
+    uint64_t seen_ns = on_axis(loader, process->first_seen_ns);
+    bool is_earlier = row->first_seen_ns == 0 || seen_ns < row->first_seen_ns;
+    row->first_seen_ns = is_earlier ? seen_ns : row->first_seen_ns;
+    keep_known(&row->name, intern(loader, process->name));
+    keep_known(&row->cmdline, intern(loader, process->cmdline));
+    keep_known(&row->runtime, intern(loader, process->runtime));
+    keep_known(&row->executable, intern(loader, process->executable));
+    keep_known(&row->label, intern(loader, process->label));
+    input->runtime = input->runtime == 0 ? row->runtime : input->runtime;
     return SS_OK;
+}
+
+/* Its row, which may be one of an earlier input. */
+static uint32_t thread_row(struct loader *loader, uint32_t process, int32_t tid)
+{
+    struct ss_model *model = loader->model;
+    struct ss_identity who = {{process, (uint64_t)tid}};
+    uint32_t id =
+        process != 0 ? ss_identities_find(&model->index->threads, &who, loader->input) : 0;
+    model->inputs.data[loader->input].threads++;
+    if (id == 0) {
+        id = ss_load_add_thread(model, 0, tid);
+        ss_identities_add(&model->index->threads, &who, loader->input, id);
+    }
+    return id;
 }
 
 static enum ss_status on_thread(void *context, const struct ss_trace_thread *thread)
@@ -139,7 +207,7 @@ static enum ss_status on_thread(void *context, const struct ss_trace_thread *thr
     struct ss_model *model = loader->model;
     uint32_t id = id_of(&loader->threads, thread->ref);
     if (id == 0) {
-        id = ss_load_add_thread(model, 0, thread->tid);
+        id = thread_row(loader, id_of(&loader->processes, thread->process_ref), thread->tid);
         SS_TRY(set_id(loader, &loader->threads, thread->ref, id));
     }
     struct ss_model_thread *row = &model->threads.data[id];
@@ -189,13 +257,14 @@ static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack
 /* The first step of the process that any sample fell into is its first one. */
 static enum ss_sample_step step_of(struct loader *loader, uint32_t process, int64_t number)
 {
+    struct ss_model_index *index = loader->model->index;
     if (number < 0 || number == INT64_MAX) {
         return SS_SAMPLE_NO_STEP;
     }
-    if (process >= loader->first_steps.count) {
-        ss_vec_resize(&loader->first_steps, (size_t)process + 1);
+    if (process >= index->first_steps.count) {
+        ss_vec_resize(&index->first_steps, (size_t)process + 1);
     }
-    int64_t *first = &loader->first_steps.data[process];
+    int64_t *first = &index->first_steps.data[process];
     if (*first == 0) {
         *first = number + 1;
     }
@@ -250,10 +319,12 @@ static enum ss_status keep_sample(struct loader *loader, const struct ss_model_s
     return SS_OK;
 }
 
-static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
+static enum ss_status on_sample(void *context, const struct ss_trace_sample *as_recorded)
 {
     struct loader *loader = context;
     struct ss_model *model = loader->model;
+    struct ss_trace_sample moved = *as_recorded, *sample = &moved;
+    moved.time_ns = on_axis(loader, as_recorded->time_ns);
     if (!loader->has_base) {
         set_base(loader, sample);
     }
@@ -333,7 +404,7 @@ static enum ss_status on_note(void *context, const struct ss_trace_note *note)
                                 .process = process,
                                 .kind = intern(loader, note->kind),
                                 .text = intern(loader, note->text),
-                                .time_ns = note->time_ns,
+                                .time_ns = on_axis(loader, note->time_ns),
                                 .value = note->value};
     ss_vec_push(&model->notes, row);
     if (process != 0 && ss_strview_equal(note->kind, ss_strview_of("process-exit"))) {
@@ -367,26 +438,49 @@ static bool is_wanted_track(const struct loader *loader, uint32_t track)
            (track < loader->wanted_tracks.count && loader->wanted_tracks.data[track]);
 }
 
+/* The id of a new track. One of a process may be one of an earlier input; those of hosts are what
+ * each recorder read by itself. */
+static uint32_t track_row(struct loader *loader, const struct ss_model_track *track)
+{
+    struct ss_model *model = loader->model;
+    struct ss_identity which = {{(uint64_t)track->process << 32 | track->thread,
+                                 (uint64_t)track->parent << 32 | track->name,
+                                 (uint64_t)track->kind << 32 | (uint64_t)track->counter,
+                                 track->unit}};
+    bool is_shared = track->process != 0 && model->inputs.count > 1;
+    uint32_t id = is_shared ? ss_identities_find(&model->index->tracks, &which, loader->input) : 0;
+    if (id != 0) {
+        model->index->shares_tracks = true;
+        return id;
+    }
+    ss_vec_push(&model->tracks, *track);
+    id = (uint32_t)model->tracks.count - 1;
+    if (track->process != 0) {
+        ss_identities_add(&model->index->tracks, &which, loader->input, id);
+    }
+    return id;
+}
+
 static enum ss_status on_track(void *context, const struct ss_trace_track *track)
 {
     struct loader *loader = context;
     struct ss_model *model = loader->model;
+    struct ss_model_track row = {.input = loader->input,
+                                 .kind = track->kind,
+                                 .process = id_of(&loader->processes, track->process_ref),
+                                 .thread = id_of(&loader->threads, track->thread_ref),
+                                 .parent = id_of(&loader->tracks, track->parent_ref),
+                                 .name = intern(loader, track->name),
+                                 .unit = intern(loader, track->unit),
+                                 .counter = track->counter,
+                                 .rank = track->rank};
     uint32_t id = id_of(&loader->tracks, track->ref);
     if (id == 0) {
-        ss_vec_push_zero(&model->tracks);
-        id = (uint32_t)model->tracks.count - 1;
+        id = track_row(loader, &row);
         SS_TRY(set_id(loader, &loader->tracks, track->ref, id));
     }
-    model->tracks.data[id] =
-        (struct ss_model_track){.input = loader->input,
-                                .kind = track->kind,
-                                .process = id_of(&loader->processes, track->process_ref),
-                                .thread = id_of(&loader->threads, track->thread_ref),
-                                .parent = id_of(&loader->tracks, track->parent_ref),
-                                .name = intern(loader, track->name),
-                                .unit = intern(loader, track->unit),
-                                .counter = track->counter,
-                                .rank = track->rank};
+    row.input = model->tracks.data[id].input;
+    model->tracks.data[id] = row;
     if (loader->load->only_tracks != NULL) {
         if (id >= loader->wanted_tracks.count) {
             ss_vec_resize(&loader->wanted_tracks, (size_t)id + 1);
@@ -400,12 +494,20 @@ static enum ss_status on_name(void *context, const struct ss_trace_name *name)
 {
     struct loader *loader = context;
     struct ss_model *model = loader->model;
-    ss_vec_push(&model->names, (struct ss_model_name){.text = intern(loader, name->text),
-                                                      .category = intern(loader, name->category),
-                                                      .colour = name->colour,
-                                                      .file = intern(loader, name->file),
-                                                      .line = name->line});
-    return set_id(loader, &loader->names, name->ref, (uint32_t)model->names.count - 1);
+    struct ss_model_name row = {.text = intern(loader, name->text),
+                                .category = intern(loader, name->category),
+                                .colour = name->colour,
+                                .file = intern(loader, name->file),
+                                .line = name->line};
+    struct ss_identity which = {
+        {(uint64_t)row.text << 32 | row.category, (uint64_t)row.file << 32 | row.line, row.colour}};
+    uint32_t id = ss_identities_find(&model->index->names, &which, loader->input);
+    if (id == 0) {
+        id = (uint32_t)model->names.count;
+        ss_vec_push(&model->names, row);
+        ss_identities_add(&model->index->names, &which, loader->input, id);
+    }
+    return set_id(loader, &loader->names, name->ref, id);
 }
 
 struct line_key {
@@ -417,8 +519,8 @@ static void add_line(struct loader *loader, const struct ss_trace_line *line)
     struct ss_model *model = loader->model;
     struct line_key key = {id_of(&loader->processes, line->process_ref),
                            id_of(&loader->names, line->name_ref), line->line};
-    uint32_t known = ss_intern_put(&loader->line_keys, (const char *)&key, sizeof key);
-    size_t at = loader->first_line_time + known - 1; /* id 0 is the empty key */
+    uint32_t known = ss_intern_put(&model->index->line_keys, (const char *)&key, sizeof key);
+    size_t at = known - 1; /* id 0 is the empty key */
     if (at == model->line_times.count) {
         ss_vec_push(&model->line_times, (struct ss_model_line_time){.process = key.process,
                                                                     .name = key.name,
@@ -432,10 +534,12 @@ static void add_line(struct loader *loader, const struct ss_trace_line *line)
 static enum ss_status on_line(void *context, const struct ss_trace_line *line)
 {
     struct loader *loader = context;
+    struct ss_trace_line moved = *line;
+    moved.time_ns = on_axis(loader, line->time_ns);
     if (loader->load->has_time_range) { /* what it counts from may not be known yet */
-        ss_vec_push(&loader->pending_lines, *line);
+        ss_vec_push(&loader->pending_lines, moved);
     } else {
-        add_line(loader, line);
+        add_line(loader, &moved);
     }
     return SS_OK;
 }
@@ -444,10 +548,10 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
 static uint32_t step_name(struct loader *loader, uint32_t track)
 {
     struct ss_model *model = loader->model;
-    if (track >= loader->step_names.count) {
-        ss_vec_resize(&loader->step_names, (size_t)track + 1);
+    if (track >= model->index->step_names.count) {
+        ss_vec_resize(&model->index->step_names, (size_t)track + 1);
     }
-    uint32_t *name = &loader->step_names.data[track];
+    uint32_t *name = &model->index->step_names.data[track];
     if (*name == 0) {
         *name = (uint32_t)model->names.count;
         ss_vec_push(&model->names, (struct ss_model_name){.text = model->tracks.data[track].name});
@@ -467,14 +571,16 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
         loader->model->tracks.data[track].kind == SS_TRACK_STEPS) {
         name = step_name(loader, track);
     }
-    ss_load_tracks_event(&loader->on_tracks, loader->model, track, name, event);
+    struct ss_trace_event moved = *event;
+    moved.time_ns = on_axis(loader, event->time_ns);
+    ss_load_tracks_event(&loader->on_tracks, loader->model, track, name, &moved);
     return SS_OK;
 }
 
 static enum ss_status on_counter(void *context, const struct ss_trace_counter *counter)
 {
     struct loader *loader = context;
-    struct ss_model_value value = {.time_ns = counter->time_ns,
+    struct ss_model_value value = {.time_ns = on_axis(loader, counter->time_ns),
                                    .track = id_of(&loader->tracks, counter->track_ref),
                                    .is_integer = counter->is_integer};
     if (counter->is_integer) {
@@ -498,7 +604,8 @@ static void on_progress(void *context, uint64_t done_bytes, uint64_t all_bytes)
     }
 }
 
-static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
+static const struct ss_trace_visitor visitor = {.clock = on_clock,
+                                                .attribute = on_attribute,
                                                 .source = on_source,
                                                 .process = on_process,
                                                 .thread = on_thread,
@@ -548,6 +655,19 @@ static void finish(struct loader *loader, const struct ss_trace_summary *summary
     }
 }
 
+static void move(struct loader *loader, uint64_t *time_ns)
+{
+    *time_ns = *time_ns != 0 ? on_axis(loader, *time_ns) : 0;
+}
+
+static void move_summary(struct loader *loader, struct ss_trace_summary *summary)
+{
+    move(loader, &summary->first_ns);
+    move(loader, &summary->last_ns);
+    move(loader, &summary->first_event_ns);
+    move(loader, &summary->last_event_ns);
+}
+
 enum ss_status ss_load_trace(struct ss_model *model, const char *path,
                              const struct ss_model_load *load, struct ss_error *err)
 {
@@ -565,7 +685,7 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     }
     struct loader loader = {.model = model,
                             .load = &asked,
-                            .has_base = load->has_steps,
+                            .has_base = load->has_steps || load->on_axis,
                             .base_ns = span.begin_ns,
                             .input = (uint32_t)model->inputs.count - 1,
                             .err = &own};
@@ -578,27 +698,24 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
         wanted.counter = NULL;
         wanted.line = NULL;
     }
-    ss_intern_init(&loader.line_keys);
-    loader.first_line_time = model->line_times.count;
     ss_load_tracks_begin(&loader.on_tracks, model);
     loader.on_tracks.most_operators = 2 * load->max_operators;
-    if (load->has_steps) { /* then it is known from the start which time is wanted */
-        loader.on_tracks.from_ns = span.begin_ns;
-        loader.on_tracks.to_ns = span.end_ns;
+    if (loader.has_base) { /* then it is known from the start which time is wanted */
+        loader.on_tracks.from_ns = loader.base_ns + asked.from_ns;
+        loader.on_tracks.to_ns = loader.base_ns + asked.to_ns;
     }
     enum ss_status status = ss_trace_read(path, &wanted, &loader, &summary, err);
+    move_summary(&loader, &summary);
+    on_axis(&loader, 0);
     if (status == SS_OK) {
         finish(&loader, &summary);
     }
     ss_load_tracks_fini(&loader.on_tracks);
     ss_vec_fini(&loader.pending);
     ss_vec_fini(&loader.pending_lines);
-    ss_intern_fini(&loader.line_keys);
     ss_vec_fini(&loader.tracks);
     ss_vec_fini(&loader.names);
-    ss_vec_fini(&loader.step_names);
     ss_vec_fini(&loader.wanted_tracks);
-    ss_vec_fini(&loader.first_steps);
     model->inputs.data[loader.input].summary = summary;
     model->inputs.data[loader.input].halvings = (uint8_t)loader.on_tracks.halvings;
     ss_vec_fini(&loader.processes);

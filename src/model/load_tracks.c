@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "model/index.h"
 #include "model/load_thin.h"
 
 /* --- order ---------------------------------------------------------------------------------- */
@@ -260,4 +261,55 @@ void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
         ss_vec_fini(&nest->events);
     }
     ss_vec_fini(&open);
+}
+
+/* --- tracks of several inputs ---------------------------------------------------------------- */
+
+struct range_key {
+    uint64_t row; /* track and lane */
+    uint64_t begin_ns;
+    size_t index;
+};
+
+static int compare_range_keys(const void *left, const void *right)
+{
+    const struct range_key *a = left, *b = right;
+    if (a->row != b->row) {
+        return a->row < b->row ? -1 : 1;
+    }
+    if (a->begin_ns != b->begin_ns) {
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    }
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void order_ranges(struct ss_model *model)
+{
+    size_t count = model->ranges.count;
+    struct range_key *keys = ss_alloc((count + 1) * sizeof *keys);
+    struct ss_model_range *copy = ss_alloc((count + 1) * sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        copy[i] = *range;
+        keys[i] =
+            (struct range_key){(uint64_t)range->track << 16 | range->lane, range->begin_ns, i};
+    }
+    qsort(keys, count, sizeof *keys, compare_range_keys);
+    for (size_t i = 0; i < count; i++) {
+        model->ranges.data[i] = copy[keys[i].index];
+    }
+    ss_free(keys);
+    ss_free(copy);
+}
+
+void ss_load_order_tracks(struct ss_model *model)
+{
+    if (!model->index->shares_tracks) {
+        return;
+    }
+    if (model->values.count > 0) {
+        order_values(model->values.data, model->values.count, model->tracks.count);
+    }
+    order_ranges(model);
+    model->index->shares_tracks = false;
 }

@@ -53,6 +53,10 @@ void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
                         const struct ss_load_times *times);
 void ss_load_tracks_fini(struct ss_load_tracks *tracks);
 
+/* Of tracks that several inputs have, the values and ranges of all of them, as model.h orders
+ * them. Nothing to do for others. */
+void ss_load_order_tracks(struct ss_model *model);
+
 /* A sample that waits for the ranges around it. */
 struct ss_pending_sample {
     uint64_t time_ns;

@@ -26,6 +26,7 @@ void ss_model_init(struct ss_model *model)
     ss_vec_push_zero(&model->paths);
     ss_vec_push_zero(&model->payloads);
     model->index = ss_alloc_zero(1, sizeof *model->index);
+    ss_intern_init(&model->index->line_keys);
 }
 
 void ss_model_fini(struct ss_model *model)
@@ -58,6 +59,13 @@ void ss_model_fini(struct ss_model *model)
         ss_free(model->index->totals.ids);
         ss_free(model->index->paths.ids);
         ss_vec_fini(&model->index->last_totals);
+        ss_vec_fini(&model->index->first_steps);
+        ss_identities_fini(&model->index->processes);
+        ss_identities_fini(&model->index->threads);
+        ss_identities_fini(&model->index->tracks);
+        ss_identities_fini(&model->index->names);
+        ss_vec_fini(&model->index->step_names);
+        ss_intern_fini(&model->index->line_keys);
         ss_free(model->index);
     }
     *model = (struct ss_model){0};

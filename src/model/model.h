@@ -17,8 +17,10 @@
 #include "trace/reader.h"
 #include "trace/records.h"
 
+/* A process in the traces of two windows is one: its threads and tracks too. Who it is, is said by
+ * boot id, pid namespace, pid and start time. */
 struct ss_model_process {
-    uint32_t input; /* index into inputs */
+    uint32_t input; /* index into inputs: the first that names it */
     uint32_t parent;
     int32_t pid; /* -1: unknown (a raw file without process labels) */
     int32_t parent_pid;
@@ -100,6 +102,13 @@ struct ss_model_sample {
 
 enum ss_input_kind { SS_INPUT_TRACE, SS_INPUT_RAW };
 
+/* How the times of an input lie to those of the others. */
+enum ss_axis {
+    SS_AXIS_OWN,  /* not at all: a raw file, or a trace that does not say its boot and clock */
+    SS_AXIS_BOOT, /* on the axis of all, exactly: the first, and those of the same boot */
+    SS_AXIS_WALL  /* on it, moved by what the machines' wall clocks say */
+};
+
 struct ss_model_input {
     enum ss_input_kind kind;
     uint32_t path;
@@ -108,6 +117,13 @@ struct ss_model_input {
     uint64_t samples;                /* ticks taken into the model, filters applied */
     double rate_hz;                  /* asked; 0 unknown */
     uint8_t halvings; /* those operators were loaded that ran in 1 of 2^halvings steps */
+    enum ss_axis axis;
+    uint32_t boot; /* string; 0 unknown */
+    bool has_clock;
+    int64_t wall_offset_ns;      /* CLOCK_REALTIME minus CLOCK_MONOTONIC, as first read together */
+    int64_t shift_ns;            /* was added to its times */
+    uint32_t processes, threads; /* that it names; earlier inputs may have named them too */
+    uint32_t runtime;            /* string: of the first process with one */
 };
 
 struct ss_model_attribute {
@@ -254,7 +270,7 @@ struct ss_model {
     struct ss_model_index *index; /* look-up tables while building; private to model/ */
 };
 
-/* What to load. Zero is everything. Times are ns since the first sample of each input. */
+/* What to load. Zero is everything. Times are ns since the first sample of the inputs. */
 struct ss_model_load {
     size_t size;
     bool keep_samples; /* fill model.samples */
@@ -270,6 +286,7 @@ struct ss_model_load {
     bool has_steps;
     int64_t first_step, last_step;
     bool has_time_range;
+    bool on_axis; /* from_ns and to_ns are times of the axis, not since the first sample */
     uint64_t from_ns, to_ns;
     bool quiet; /* no messages about skipped lines */
     /* With keep_samples: more are SS_E_LIMIT. 0: 2^26, which take about 2 GB. */
@@ -285,11 +302,17 @@ struct ss_model_load {
 void ss_model_init(struct ss_model *model);
 void ss_model_fini(struct ss_model *model);
 /* `path` is a trace, a raw file, or a folder of either (not searched deeper; hidden files left
- * out; sorted by name); which, the content says. May be called several times; inputs keep their
- * processes apart. What cannot be read of a raw file is told on stderr and counted; a file of
- * which nothing can be read is SS_E_FORMAT. Raw files have no times: a time range fails. */
+ * out; sorted by name, numbers in it by value); which, the content says. May be called several
+ * times; inputs keep their processes apart. What cannot be read of a raw file is told on stderr and
+ * counted; a file of which nothing can be read is SS_E_FORMAT. Raw files have no times: a time
+ * range fails. */
 enum ss_status ss_model_add_input(struct ss_model *model, const char *path,
                                   const struct ss_model_load *load, struct ss_error *err);
+/* Several of them, whose traces are put on one time axis (enum ss_axis): from_ns and to_ns count
+ * from the first sample of all, and steps are wanted from the first file that has them to the
+ * last. */
+enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *paths, size_t count,
+                                   const struct ss_model_load *load, struct ss_error *err);
 /* What a file is by its first bytes. RAW: at least half of its first lines are folded stacks. */
 enum ss_file_kind { SS_FILE_OTHER, SS_FILE_TRACE, SS_FILE_RAW };
 enum ss_file_kind ss_model_file_kind(const char *path);

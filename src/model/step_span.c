@@ -15,8 +15,8 @@ struct step_track {
 struct finder {
     struct ss_vec_of(struct step_track) tracks; /* by ref, which count from 1 */
     int64_t first, last;
-    int64_t lowest, highest; /* numbers there are */
-    bool has_steps, has_span;
+    struct ss_steps_seen *seen;
+    bool has_span;
     struct ss_step_span span;
 };
 
@@ -45,11 +45,11 @@ static bool number_of(const struct ss_trace_value *value, int64_t *number)
     return value->type == SS_VALUE_INT || value->type == SS_VALUE_UINT;
 }
 
-static void see_number(struct finder *finder, int64_t number)
+static void see_number(struct ss_steps_seen *seen, int64_t number)
 {
-    finder->lowest = !finder->has_steps || number < finder->lowest ? number : finder->lowest;
-    finder->highest = !finder->has_steps || number > finder->highest ? number : finder->highest;
-    finder->has_steps = true;
+    seen->lowest = !seen->has_steps || number < seen->lowest ? number : seen->lowest;
+    seen->highest = !seen->has_steps || number > seen->highest ? number : seen->highest;
+    seen->has_steps = true;
 }
 
 static enum ss_status on_event(void *context, const struct ss_trace_event *event)
@@ -67,7 +67,7 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
     if (event->kind != SS_EVENT_BEGIN || !number_of(&event->payload, &number)) {
         return SS_OK;
     }
-    see_number(finder, number);
+    see_number(finder->seen, number);
     track->is_in = number >= finder->first && number <= finder->last;
     if (track->is_in && (!finder->has_span || event->time_ns < finder->span.begin_ns)) {
         finder->span.begin_ns = event->time_ns;
@@ -92,29 +92,49 @@ static void end_open_steps(struct finder *finder, const struct ss_trace_summary 
     }
 }
 
-enum ss_status ss_step_span_find(const char *path, int64_t first, int64_t last,
-                                 struct ss_step_span *span, struct ss_error *err)
+enum ss_status ss_step_span_look(const char *path, int64_t first, int64_t last,
+                                 struct ss_steps_seen *seen, struct ss_step_span *span,
+                                 bool *has_span, struct ss_error *err)
 {
     static const struct ss_trace_visitor visitor = {.track = on_track, .event = on_event};
-    struct finder finder = {.first = first, .last = last};
+    struct finder finder = {.first = first, .last = last, .seen = seen};
     struct ss_trace_summary summary = {0};
     enum ss_status status = ss_trace_read(path, &visitor, &finder, &summary, err);
     if (status == SS_OK) {
         end_open_steps(&finder, &summary);
         *span = finder.span;
+        *has_span = finder.has_span;
     }
     ss_vec_fini(&finder.tracks);
-    if (status == SS_OK && !finder.has_steps) {
-        return ss_fail(err, SS_E_USAGE, "%s has no steps: the program marked none", path);
-    }
-    if (status == SS_OK && !finder.has_span) {
-        char to[32] = " on";
-        if (last != INT64_MAX) {
-            snprintf(to, sizeof to, " to %" PRId64, last);
-        }
-        return ss_fail(err, SS_E_USAGE,
-                       "%s has no step from %" PRId64 "%s; its steps are %" PRId64 " to %" PRId64,
-                       path, first, to, finder.lowest, finder.highest);
-    }
     return status;
+}
+
+enum ss_status ss_step_span_fail(const char *path, size_t count, int64_t first, int64_t last,
+                                 const struct ss_steps_seen *seen, struct ss_error *err)
+{
+    char where[32] = "";
+    if (count > 1) {
+        snprintf(where, sizeof where, " and %zu other%s", count - 1, count > 2 ? "s" : "");
+    }
+    const char *have = count > 1 ? "have" : "has";
+    if (!seen->has_steps) {
+        return ss_fail(err, SS_E_USAGE, "%s%s %s no steps: the program marked none", path, where,
+                       have);
+    }
+    char to[32] = " on";
+    if (last != INT64_MAX) {
+        snprintf(to, sizeof to, " to %" PRId64, last);
+    }
+    return ss_fail(
+        err, SS_E_USAGE, "%s%s %s no step from %" PRId64 "%s; %s steps are %" PRId64 " to %" PRId64,
+        path, where, have, first, to, count > 1 ? "their" : "its", seen->lowest, seen->highest);
+}
+
+enum ss_status ss_step_span_find(const char *path, int64_t first, int64_t last,
+                                 struct ss_step_span *span, struct ss_error *err)
+{
+    struct ss_steps_seen seen = {0};
+    bool has_span = false;
+    SS_TRY(ss_step_span_look(path, first, last, &seen, span, &has_span, err));
+    return has_span ? SS_OK : ss_step_span_fail(path, 1, first, last, &seen, err);
 }

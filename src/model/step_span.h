@@ -3,6 +3,8 @@
 #ifndef SS_MODEL_STEP_SPAN_H
 #define SS_MODEL_STEP_SPAN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -15,5 +17,19 @@ struct ss_step_span {
  * which there are. */
 enum ss_status ss_step_span_find(const char *path, int64_t first, int64_t last,
                                  struct ss_step_span *span, struct ss_error *err);
+
+/* The numbers that there are, over any number of traces. */
+struct ss_steps_seen {
+    bool has_steps;
+    int64_t lowest, highest;
+};
+
+/* As ss_step_span_find, for one of several traces: one without such a step is no error. */
+enum ss_status ss_step_span_look(const char *path, int64_t first, int64_t last,
+                                 struct ss_steps_seen *seen, struct ss_step_span *span,
+                                 bool *has_span, struct ss_error *err);
+/* The error for `count` traces, `path` being the first, none of which has such a step. */
+enum ss_status ss_step_span_fail(const char *path, size_t count, int64_t first, int64_t last,
+                                 const struct ss_steps_seen *seen, struct ss_error *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* Ranges, counters and times of lines: measured, not sampled. */
 bool ss_report_is_of_tracks(const struct ss_table *table);
-const char *ss_report_empty_text(const struct ss_table *table);
+const char *ss_report_empty_text(const struct ss_table *table, bool in_part_of_the_time);
 enum ss_status ss_report_text_tracks(const struct ss_table *table,
                                      const struct ss_report_style *style, FILE *out,
                                      struct ss_error *err);

@@ -384,15 +384,17 @@ static void print_hidden(const struct ss_table *table, const struct ss_report_st
     ss_strbuf_fini(&text);
 }
 
-static enum ss_status print_table(const struct ss_table *table, const struct ss_report_style *style,
-                                  FILE *out, struct ss_error *err)
+static enum ss_status print_table(const struct ss_report *report, const struct ss_table *table,
+                                  const struct ss_report_style *style, FILE *out,
+                                  struct ss_error *err)
 {
+    bool in_part = report->trust->selection->model->filtered_samples > 0;
     if (strcmp(table->name, "key-averages") != 0 || table->row_count == 0) {
         fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", table->title,
                 style->colour ? "\033[0m" : "");
     }
     if (table->row_count == 0 && ss_report_is_of_tracks(table)) {
-        print_note(style, out, ss_report_empty_text(table));
+        print_note(style, out, ss_report_empty_text(table, in_part));
     } else if (table->row_count == 0) {
         print_note(style, out,
                    table->hidden_rows > 0
@@ -500,8 +502,9 @@ static void print_no_steps(const struct ss_report *report, const struct ss_repor
     static const char text[] =
         "No steps were found: PyTorch ran, but no optimizer of it updated a model. A loop of your "
         "own marks its steps with stepscope.step().";
-    if (report->steps != NULL && report->training != NULL &&
-        ss_model_has_domain(report->trust->selection->model, "torch")) {
+    const struct ss_model *model = report->trust->selection->model;
+    if (report->steps != NULL && report->training != NULL && model->filtered_samples == 0 &&
+        ss_model_has_domain(model, "torch")) {
         ss_report_print_wrapped(text, "\033[1m", "", style, out);
         fputc('\n', out);
     }
@@ -523,7 +526,7 @@ enum ss_status ss_report_text(const struct ss_report *report, const struct ss_re
         ss_report_text_training(report, style, out);
     }
     for (size_t i = 0; i < report->table_count; i++) {
-        SS_TRY(print_table(&report->tables[i], style, out, err));
+        SS_TRY(print_table(report, &report->tables[i], style, out, err));
     }
     if (first_look) {
         SS_TRY(ss_report_text_memory(report, style, out, err));

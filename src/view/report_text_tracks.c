@@ -17,8 +17,12 @@ bool ss_report_is_of_tracks(const struct ss_table *table)
            ss_report_is_of_workers(table) || ss_report_is_of_memory(table);
 }
 
-const char *ss_report_empty_text(const struct ss_table *table)
+const char *ss_report_empty_text(const struct ss_table *table, bool in_part_of_the_time)
 {
+    if (in_part_of_the_time) {
+        return "nothing of it in the time that was asked for: --from and --to count from the first "
+               "sample of all files";
+    }
     if (strcmp(table->name, "line-time") == 0) {
         return "no times of lines: the program called stepscope.lines() on no function that ran";
     }

@@ -151,6 +151,22 @@ static void find_bases_of_tracks(struct ss_spans *spans)
     }
 }
 
+/* Inputs on one axis count from one moment. */
+static void share_base(struct ss_spans *spans)
+{
+    const struct ss_model *model = spans->selection->model;
+    uint64_t base_ns = UINT64_MAX;
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        bool is_earlier = model->inputs.data[i].axis != SS_AXIS_OWN && spans->base_ns[i] < base_ns;
+        base_ns = is_earlier ? spans->base_ns[i] : base_ns;
+    }
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].axis != SS_AXIS_OWN) {
+            spans->base_ns[i] = base_ns;
+        }
+    }
+}
+
 void ss_spans_init(struct ss_spans *spans, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
@@ -164,6 +180,7 @@ void ss_spans_init(struct ss_spans *spans, const struct ss_selection *selection)
     sort_samples(spans);
     find_bases(spans);
     find_bases_of_tracks(spans);
+    share_base(spans);
 }
 
 void ss_spans_fini(struct ss_spans *spans)

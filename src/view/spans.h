@@ -23,10 +23,11 @@ typedef struct ss_vec_of(struct ss_span) ss_span_list;
 
 struct ss_spans {
     const struct ss_selection *selection;
-    uint32_t *order;   /* indexes of samples, by thread, then by time */
-    uint32_t *first;   /* by thread: where its samples begin in `order`; one more at the end */
-    bool *kept;        /* by sample */
-    uint64_t *base_ns; /* by input: the first sample, or what of the tracks is earlier */
+    uint32_t *order; /* indexes of samples, by thread, then by time */
+    uint32_t *first; /* by thread: where its samples begin in `order`; one more at the end */
+    bool *kept;      /* by sample */
+    /* By input: the first sample, or what of the tracks is earlier, of all on its time axis. */
+    uint64_t *base_ns;
 };
 
 /* Needs a model that was loaded with keep_samples. */

@@ -291,16 +291,18 @@ def test_chrome(stepscope, trace, tmp_path):
     assert "the waiter" in named
 
 
-def test_chrome_of_two_recordings_keeps_processes_apart(stepscope, trace, tmp_path):
-    copy = tmp_path / "copy.pftrace"
-    shutil.copy(trace, copy)
-    stepscope("export", trace, copy, "-o", tmp_path / "two.json")
-    stepscope("export", trace, "-o", tmp_path / "one.json")
-    one, two = strict(tmp_path / "one.json"), strict(tmp_path / "two.json")
-    assert len(slices(two)) == 2 * len(slices(one))
-    assert len({track for track, *_ in slices(one)}) == 2
-    pids = {event["pid"] for event in two["traceEvents"] if event["ph"] in "BE"}
-    assert len(pids) == 2
+def test_chrome_of_two_recordings_keeps_processes_apart(stepscope, python, trace, tmp_path):
+    (tmp_path / "other.py").write_text(PROGRAM)
+    other = tmp_path / "other.pftrace"
+    stepscope("record", "-r", "200", "-o", other, "--", python, tmp_path / "other.py")
+    parts = []
+    for name, inputs in (("one", [trace]), ("other", [other]), ("two", [trace, other])):
+        stepscope("export", *inputs, "-o", tmp_path / f"{name}.json")
+        parts.append(slices(strict(tmp_path / f"{name}.json")))
+    one, two, both = parts
+    assert len(both) == len(one) + len(two)
+    threads = [{row[0] for row in rows} for rows in parts]
+    assert threads[2] == threads[0] | threads[1] and not threads[0] & threads[1]
 
 
 def test_chrome_in_perfetto(stepscope, trace, tmp_path):

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/identity.h"
+
+#include <string.h>
+
+static uint64_t hash(const struct ss_identity *identity)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof identity->key / sizeof *identity->key; i++) {
+        sum = ss_hash_u64(sum ^ identity->key[i]);
+    }
+    return sum;
+}
+
+uint32_t ss_identities_find(struct ss_identities *identities, const struct ss_identity *identity,
+                            uint32_t input)
+{
+    const struct ss_slots *slots = &identities->slots;
+    if (slots->count == 0) {
+        return 0;
+    }
+    uint32_t slot = (uint32_t)hash(identity) & (slots->count - 1);
+    for (; slots->ids[slot] != 0; slot = (slot + 1) & (slots->count - 1)) {
+        struct ss_identity_row *row = &identities->rows.data[slots->ids[slot] - 1];
+        if (row->input != input && memcmp(&row->identity, identity, sizeof *identity) == 0) {
+            row->input = input;
+            return row->id;
+        }
+    }
+    return 0;
+}
+
+void ss_identities_add(struct ss_identities *identities, const struct ss_identity *identity,
+                       uint32_t input, uint32_t id)
+{
+    struct ss_slots *slots = &identities->slots;
+    if (ss_slots_grow(slots)) {
+        for (uint32_t i = 0; i < identities->rows.count; i++) {
+            ss_slots_insert(slots, hash(&identities->rows.data[i].identity), i);
+        }
+    }
+    ss_slots_insert(slots, hash(identity), (uint32_t)identities->rows.count);
+    ss_vec_push(&identities->rows, (struct ss_identity_row){*identity, id, input});
+}
+
+void ss_identities_fini(struct ss_identities *identities)
+{
+    ss_free(identities->slots.ids);
+    ss_vec_fini(&identities->rows);
+    *identities = (struct ss_identities){0};
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs are files or folders of them: lists the files, has them loaded on one time axis, and puts
+ * into order what several of them have of one track. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "model/load.h"
+#include "model/load_tracks.h"
+#include "model/time_axis.h"
+
+enum { MAX_FOLDER_FILES = 1 << 20 };
+
+/* --- which files ----------------------------------------------------------------------------- */
+
+struct file {
+    char *path;
+    bool in_folder;
+};
+
+struct files ss_vec_of(struct file);
+
+/* Files of windows are called after steps: ba7 comes before ba13. */
+static int compare_files(const void *a, const void *b)
+{
+    return strverscmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+static void free_files(struct files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        ss_free(files->data[i].path);
+    }
+    ss_vec_fini(files);
+}
+
+/* The regular files of a folder, hidden ones left out, sorted. */
+static enum ss_status list_folder(const char *path, struct files *files, struct ss_error *err)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return ss_fail_errno(err, errno, "cannot open folder %s", path);
+    }
+    size_t first = files->count;
+    struct ss_strbuf full;
+    ss_strbuf_init(&full, 65536);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (entry->d_name[0] == '.' || files->count - first >= MAX_FOLDER_FILES) {
+            continue;
+        }
+        ss_strbuf_clear(&full);
+        bool slash = path[0] != '\0' && path[strlen(path) - 1] == '/';
+        ss_strbuf_append_format(&full, "%s%s%s", path, slash ? "" : "/", entry->d_name);
+        struct stat status;
+        if (!full.overflow && stat(full.data, &status) == 0 && !S_ISREG(status.st_mode)) {
+            continue;
+        }
+        ss_vec_push(files, (struct file){ss_strdup(full.data), true});
+    }
+    ss_strbuf_fini(&full);
+    closedir(folder);
+    if (files->count > first) {
+        qsort(files->data + first, files->count - first, sizeof *files->data, compare_files);
+    }
+    return SS_OK;
+}
+
+static enum ss_status list_input(const char *path, struct files *files, struct ss_error *err)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return ss_fail_errno(err, errno, "cannot open %s", path);
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return list_folder(path, files, err);
+    }
+    ss_vec_push(files, (struct file){ss_strdup(path), false});
+    return SS_OK;
+}
+
+/* --- loading --------------------------------------------------------------------------------- */
+
+/* An odd file costs only itself: a training's output folder holds logs and checkpoints too. */
+static enum ss_status add_one(struct ss_model *model, const struct file *file,
+                              const struct ss_model_load *load, struct ss_error *err)
+{
+    struct ss_error local;
+    size_t inputs = model->inputs.count;
+    enum ss_status status = ss_load_file(model, file->path, file->in_folder, load, &local);
+    if (status == SS_OK) {
+        return SS_OK;
+    }
+    if (!file->in_folder || load->strict || (status != SS_E_FORMAT && status != SS_E_PERMISSION)) {
+        return ss_fail(err, status, "%s", local.message);
+    }
+    model->skipped_files++;
+    model->inputs.count = inputs;
+    if (!load->quiet) {
+        ss_log(SS_WARN, "model", "passed over: %s", local.message);
+    }
+    return SS_OK;
+}
+
+/* The files of one input, which must bring something. */
+static enum ss_status add_files(struct ss_model *model, const char *input, const struct file *files,
+                                size_t count, const struct ss_model_load *load,
+                                struct ss_error *err)
+{
+    size_t inputs = model->inputs.count;
+    for (size_t i = 0; i < count; i++) {
+        SS_TRY(add_one(model, &files[i], load, err));
+    }
+    return model->inputs.count > inputs
+               ? SS_OK
+               : ss_fail(err, SS_E_EMPTY, "folder %s holds no trace and no raw file", input);
+}
+
+/* Which time is wanted, where several files have to agree on it. */
+static enum ss_status find_span(const struct files *files, struct ss_model_load *load,
+                                struct ss_error *err)
+{
+    if (files->count < 2 || load->on_axis || !(load->has_time_range || load->has_steps)) {
+        return SS_OK;
+    }
+    const char **paths = ss_alloc(files->count * sizeof *paths);
+    struct ss_time_span span;
+    for (size_t i = 0; i < files->count; i++) {
+        paths[i] = files->data[i].path;
+    }
+    enum ss_status status = ss_time_axis_span(paths, files->count, load, &span, err);
+    ss_free(paths);
+    if (status == SS_OK) {
+        load->has_steps = false;
+        load->has_time_range = true;
+        load->on_axis = true;
+        load->from_ns = span.from_ns;
+        load->to_ns = span.to_ns;
+    }
+    return status;
+}
+
+enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *paths, size_t count,
+                                   const struct ss_model_load *load, struct ss_error *err)
+{
+    static const struct ss_model_load everything = {0};
+    struct ss_model_load asked = load != NULL ? *load : everything;
+    struct files all = {0};
+    size_t *ends = ss_alloc_zero(count + 1, sizeof *ends);
+    enum ss_status status = SS_OK;
+    for (size_t i = 0; i < count && status == SS_OK; i++) {
+        status = list_input(paths[i], &all, err);
+        ends[i] = all.count;
+    }
+    status = status == SS_OK ? find_span(&all, &asked, err) : status;
+    for (size_t i = 0; i < count && status == SS_OK; i++) {
+        size_t first = i > 0 ? ends[i - 1] : 0;
+        status = add_files(model, paths[i], all.data + first, ends[i] - first, &asked, err);
+    }
+    ss_load_order_tracks(model);
+    free_files(&all);
+    ss_free(ends);
+    return status;
+}
+
+enum ss_status ss_model_add_input(struct ss_model *model, const char *path,
+                                  const struct ss_model_load *load, struct ss_error *err)
+{
+    return ss_model_add_inputs(model, &path, 1, load, err);
+}
