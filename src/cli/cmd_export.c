@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +77,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     return true;
 }
 
-static char *default_output(const char *input, const struct ss_format_row *format)
+static char *default_output(const char *input, const char *ending)
 {
     size_t length = strlen(input);
     while (length > 1 && input[length - 1] == '/') {
@@ -85,7 +86,7 @@ static char *default_output(const char *input, const struct ss_format_row *forma
     struct ss_strbuf path;
     ss_strbuf_init(&path, length + 64);
     ss_strbuf_append(&path, input, length);
-    ss_strbuf_append_text(&path, format->endings[0]);
+    ss_strbuf_append_text(&path, ending);
     return path.data;
 }
 
@@ -128,7 +129,7 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
     SS_TRY(ss_reading_load(arguments, &request->reading, model, &input, err));
     SS_TRY(ss_selection_init(&selection, model, &request->reading.selection, err));
     char *output = request->output != NULL ? ss_strdup(request->output)
-                                           : default_output(input, request->format);
+                                           : default_output(input, request->format->endings[0]);
     enum ss_status status = write_export(arguments, request, &selection, output, err);
     ss_free(output);
     if (status == SS_OK) {
@@ -140,11 +141,9 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
 }
 
 /* Packet for packet rather than through the model: nothing but the samples' form changes. */
-static enum ss_status write_compat(const char *input, const struct request *request,
-                                   struct ss_error *err)
+static enum ss_status write_compat_file(const char *input, const char *output, uint64_t *bytes,
+                                        struct ss_error *err)
 {
-    char *output = request->output != NULL ? ss_strdup(request->output)
-                                           : default_output(input, request->format);
     struct ss_strbuf part;
     ss_strbuf_init(&part, strlen(output) + 32);
     ss_strbuf_append_format(&part, "%s.part-%d", output, (int)getpid());
@@ -154,10 +153,100 @@ static enum ss_status write_compat(const char *input, const struct request *requ
         status = ss_fail_errno(err, errno, "cannot put the export at %s", output);
         unlink(part.data);
     }
-    if (status == SS_OK) {
-        tell(output, request->format, (uint64_t)written.st_size);
-    }
+    *bytes = (uint64_t)written.st_size;
     ss_strbuf_fini(&part);
+    return status;
+}
+
+static char *path_in(const char *folder, const char *name)
+{
+    struct ss_strbuf path;
+    ss_strbuf_init(&path, MAX_PATH_BYTES);
+    ss_strbuf_append_format(&path, "%s/%s", folder, name);
+    char *taken = ss_strbuf_take(&path);
+    ss_strbuf_fini(&path);
+    return taken;
+}
+
+struct folder_export {
+    uint64_t bytes;
+    unsigned written, passed_over;
+};
+
+static enum ss_status write_compat_entry(const char *input, const char *output, const char *name,
+                                         struct folder_export *done, struct ss_error *err)
+{
+    char *in = path_in(input, name), *out = path_in(output, name);
+    uint64_t bytes = 0;
+    enum ss_status status = SS_OK;
+    bool is_trace = ss_model_file_kind(in) == SS_FILE_TRACE;
+    if (is_trace) {
+        status = write_compat_file(in, out, &bytes, err);
+        done->written++;
+        done->bytes += bytes;
+    } else {
+        struct stat info;
+        done->passed_over += stat(in, &info) != 0 || S_ISREG(info.st_mode);
+    }
+    ss_free(in);
+    ss_free(out);
+    return status;
+}
+
+/* The traces of a folder, each as a file of the same name: those of windows and ranks stay apart,
+ * as a trace has one clock. */
+static enum ss_status write_compat_folder(const char *input, const char *output,
+                                          const struct ss_format_row *format, struct ss_error *err)
+{
+    DIR *folder = opendir(input);
+    if (folder == NULL) {
+        return ss_fail_errno(err, errno, "cannot open folder %s", input);
+    }
+    enum ss_status status = SS_OK;
+    struct folder_export done = {0};
+    if (mkdir(output, 0777) != 0 && errno != EEXIST) {
+        status = ss_fail_errno(err, errno, "cannot make the folder %s", output);
+    }
+    for (struct dirent *entry; status == SS_OK && (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            status = write_compat_entry(input, output, entry->d_name, &done, err);
+        }
+    }
+    closedir(folder);
+    if (status == SS_OK && done.written == 0) {
+        rmdir(output);
+        return ss_fail(err, SS_E_EMPTY, "folder %s holds no trace", input);
+    }
+    if (status == SS_OK) {
+        char where[MAX_PATH_BYTES];
+        snprintf(where, sizeof where, "%u files into %s", done.written, output);
+        tell(where, format, done.bytes);
+    }
+    if (done.passed_over > 0) {
+        fprintf(stderr, "stepscope export: passed over %u files that are no traces\n",
+                done.passed_over);
+    }
+    return status;
+}
+
+static enum ss_status write_compat(const char *input, const struct request *request,
+                                   struct ss_error *err)
+{
+    struct stat info;
+    bool is_folder = stat(input, &info) == 0 && S_ISDIR(info.st_mode);
+    char *output = request->output != NULL
+                       ? ss_strdup(request->output)
+                       : default_output(input, is_folder ? ".compat" : request->format->endings[0]);
+    uint64_t bytes = 0;
+    enum ss_status status;
+    if (is_folder) {
+        status = write_compat_folder(input, output, request->format, err);
+    } else {
+        status = write_compat_file(input, output, &bytes, err);
+    }
+    if (status == SS_OK && !is_folder) {
+        tell(output, request->format, bytes);
+    }
     ss_free(output);
     return status;
 }
@@ -175,7 +264,7 @@ static int run_compat(const struct ss_arguments *arguments, const struct request
         }
     }
     if (arguments->positional_count > 1) {
-        return ss_cli_usage(arguments, "--to perfetto-compat takes one trace");
+        return ss_cli_usage(arguments, "--to perfetto-compat takes one trace, or a folder of them");
     }
     if (request->output != NULL && ss_sink_descriptor(request->output) >= 0) {
         return ss_cli_usage(arguments, "--to perfetto-compat needs a file, not %s",

@@ -88,3 +88,20 @@ def test_ranks_lie_where_they_ran(stepscope, ranks, tmp_path):
     later = stepscope("report", "--by", "process", "--from", f"{second - 0.05:.3f}", folder,
                       "-f", "csv").stdout
     assert "rank 1" in later and "rank 0" not in later
+
+
+def test_perfetto_compat_of_a_folder(stepscope, windows, tmp_path):
+    out = tmp_path / "compat"
+    (windows / "notes.log").write_text("no trace\n")
+    try:
+        done = stepscope("export", "--to", "perfetto-compat", "-o", out, windows)
+    finally:
+        (windows / "notes.log").unlink()
+    assert "wrote 4 files into" in done.stderr and "passed over 1 files" in done.stderr
+    assert sorted(path.name for path in out.iterdir()) == sorted(p.name for p in windows.iterdir())
+    one = json.loads(stepscope("info", "--format", "json", out / "ba4.pftrace").stdout)["files"][0]
+    assert one["attributes"]["window_first_step"] == 4
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = stepscope("export", "--to", "perfetto-compat", empty, status=3)
+    assert "holds no trace" in done.stderr and not (tmp_path / "empty.compat").exists()
