@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -109,11 +110,18 @@ int ss_status_exit_code(enum ss_status status)
 
 void ss_bug_at(const char *file, int line, const char *format, ...)
 {
-    fprintf(stderr, "stepscope: bug at %s:%d: ", file, line);
+    char text[1024];
+    size_t used = (size_t)snprintf(text, sizeof text, "stepscope: bug at %s:%d: ", file, line);
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text + used, sizeof text - used, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    used = strlen(text);
+    text[used < sizeof text - 1 ? used++ : used - 1] = '\n';
+    for (size_t i = 0; i + 1 < used; i++) { /* this file stands alone in the Python extension */
+        text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    }
+    ssize_t written = write(STDERR_FILENO, text, used);
+    (void)written; /* nobody is left to notify */
     abort();
 }

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clean.h"
 #include "base/env.h"
 
 static enum ss_log_level default_level = SS_WARN;
-static const char *line_prefix = "";
 
 static int level_named(const char *text, size_t length)
 {
@@ -50,7 +50,7 @@ void ss_log(enum ss_log_level level, const char *domain, const char *format, ...
     }
     static const char *const labels[] = {"error: ", "", "", "debug: "};
     char line[1024];
-    int used = snprintf(line, sizeof line, "%sstepscope: %s", line_prefix, labels[level]);
+    int used = snprintf(line, sizeof line, "stepscope: %s", labels[level]);
     va_list arguments;
     va_start(arguments, format);
     int more = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
@@ -60,16 +60,10 @@ void ss_log(enum ss_log_level level, const char *domain, const char *format, ...
         length = sizeof line - 2;
     }
     line[length++] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, length);
-    (void)written; /* nobody is left to tell */
+    ss_clean_write(STDERR_FILENO, line, length);
 }
 
 void ss_log_set_level(enum ss_log_level level)
 {
     default_level = level;
-}
-
-void ss_log_set_line_prefix(const char *prefix)
-{
-    line_prefix = prefix != NULL ? prefix : "";
 }

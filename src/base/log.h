@@ -14,9 +14,5 @@ enum ss_log_level { SS_ERROR, SS_WARN, SS_INFO, SS_DEBUG };
 void ss_log(enum ss_log_level level, const char *domain, const char *format, ...) SS_PRINTF(3, 4);
 /* The level for all domains that STEPSCOPE_LOG does not name. Default: SS_WARN. */
 void ss_log_set_level(enum ss_log_level level);
-/* A line that is wiped before the next message and rewritten after it never: the status line of
- * `record` registers its erasing sequence here so that messages do not land behind it. NULL: none.
- */
-void ss_log_set_line_prefix(const char *prefix);
 
 #endif

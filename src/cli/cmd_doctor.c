@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/terminal.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/doctor_findings.h"
@@ -15,7 +16,8 @@
 enum { MOST_FINDINGS = 32, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
 
 static const char *const verdict_names[] = {"ok", "limited", "no", "-"};
-static const char *const verdict_colours[] = {"\033[32m", "\033[33m", "\033[31m", "\033[2m"};
+static const enum ss_style verdict_styles[] = {SS_STYLE_GREEN, SS_STYLE_YELLOW, SS_STYLE_RED,
+                                               SS_STYLE_DIM};
 
 /* What can be recorded beside the stacks; those have their own findings. */
 static size_t examine_sources(struct ss_finding *findings)
@@ -92,17 +94,17 @@ static void print_text(const char *text, int width)
     while (*text != '\0') {
         int word = (int)strcspn(text, " ");
         if (column > 0 && column + 1 + word > width) {
-            printf("\n%*s", TEXT_COLUMN, "");
+            fprintf(ss_stdout(), "\n%*s", TEXT_COLUMN, "");
             column = 0;
         } else if (column > 0) {
-            putchar(' ');
+            fputc(' ', ss_stdout());
             column++;
         }
-        printf("%.*s", word, text);
+        fprintf(ss_stdout(), "%.*s", word, text);
         column += word;
         text += word + (text[word] == ' ');
     }
-    putchar('\n');
+    fputc('\n', ss_stdout());
 }
 
 static void show_text(const struct ss_finding *findings, size_t count, bool works)
@@ -112,19 +114,21 @@ static void show_text(const struct ss_finding *findings, size_t count, bool work
     width = width < 40 ? 40 : width > 90 ? 90 : width;
     for (size_t i = 0; i < count; i++) {
         const struct ss_finding *finding = &findings[i];
-        printf("%s%-*s%s%-*s", colour ? verdict_colours[finding->verdict] : "", NAME_COLUMN,
-               verdict_names[finding->verdict], colour ? "\033[0m" : "", TEXT_COLUMN - NAME_COLUMN,
-               finding->name);
+        fprintf(ss_stdout(), "%s%-*s%s%-*s",
+                colour ? ss_style(verdict_styles[finding->verdict]) : "", NAME_COLUMN,
+                verdict_names[finding->verdict], colour ? SS_OFF : "", TEXT_COLUMN - NAME_COLUMN,
+                finding->name);
         print_text(finding->text, width);
         if (finding->fix[0] != '\0') {
-            printf("%*s", TEXT_COLUMN, "");
+            fprintf(ss_stdout(), "%*s", TEXT_COLUMN, "");
             char fix[sizeof finding->fix + 8];
             snprintf(fix, sizeof fix, "fix: %s", finding->fix);
             print_text(fix, width);
         }
     }
-    printf("\n%s\n", works ? "Recording works here: stepscope record -- python train.py"
-                           : "Recording does not work here; the lines that say \"no\" tell why.");
+    fprintf(ss_stdout(), "\n%s\n",
+            works ? "Recording works here: stepscope record -- python train.py"
+                  : "Recording does not work here; the lines that say \"no\" tell why.");
 }
 
 static int show_json(const struct ss_finding *findings, size_t count, bool works)
@@ -140,8 +144,8 @@ static int show_json(const struct ss_finding *findings, size_t count, bool works
     }
     json_t *root = json_pack("{s:i, s:s, s:b, s:o}", "schema", 1, "stepscope", SS_VERSION, "works",
                              works, "checks", checks);
-    int failed = root == NULL ? -1 : json_dumpf(root, stdout, JSON_INDENT(1));
-    putchar('\n');
+    int failed = root == NULL ? -1 : json_dumpf(root, ss_stdout_data(), JSON_INDENT(1));
+    fputc('\n', ss_stdout_data());
     json_decref(root);
     return failed;
 }

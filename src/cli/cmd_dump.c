@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "base/terminal.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "cli/command.h"
@@ -18,6 +19,7 @@
 #include "record/frame_table.h"
 #include "source/python_locate.h"
 #include "unwind/python.h"
+#include "view/text_cell.h"
 
 enum {
     TRIES = 20, /* an interpreter that is just starting gets a second */
@@ -222,14 +224,23 @@ static struct ss_strview short_file(pid_t pid, struct ss_strview file)
 
 /* --- text --- */
 
+static void put_clean(struct ss_strbuf *out, pid_t pid, void (*put)(pid_t, struct ss_strbuf *))
+{
+    struct ss_strbuf raw;
+    ss_strbuf_init(&raw, MAX_NAME_BYTES * 4);
+    put(pid, &raw);
+    ss_text_append_clean(out, (struct ss_strview){raw.data, raw.length});
+    ss_strbuf_fini(&raw);
+}
+
 static void print_text(const struct dump *dump)
 {
     struct ss_strbuf text;
     ss_strbuf_init(&text, MAX_LINE_BYTES);
     ss_strbuf_append_format(&text, "Process %d: ", (int)dump->pid);
-    put_command_line(dump->pid, &text);
+    put_clean(&text, dump->pid, put_command_line);
     ss_strbuf_append_format(&text, "\nPython v%s (", ss_python_version(dump->python));
-    put_executable(dump->pid, &text);
+    put_clean(&text, dump->pid, put_executable);
     ss_strbuf_append_text(&text, ")\n\n");
     bool colour = ss_cli_use_colour(STDOUT_FILENO);
     for (size_t i = 0; i < dump->threads.count; i++) {
@@ -238,7 +249,9 @@ static void print_text(const struct dump *dump)
                                 thread->is_active ? "active" : "idle",
                                 thread->holds_gil ? "+gil" : "");
         if (thread->name != NULL) {
-            ss_strbuf_append_format(&text, ": \"%s\"", thread->name);
+            ss_strbuf_append_text(&text, ": \"");
+            ss_text_append_clean(&text, ss_strview_of(thread->name));
+            ss_strbuf_append_char(&text, '"');
         }
         ss_strbuf_append_char(&text, '\n');
         if (thread->is_partial || thread->is_lost) {
@@ -249,19 +262,19 @@ static void print_text(const struct dump *dump)
             ss_python_frame_get(dump->python, thread->frames[k], &frame);
             struct ss_strview file =
                 dump->full_filenames ? frame.file : short_file(dump->pid, frame.file);
-            ss_strbuf_append_text(&text, colour ? "    \033[1m" : "    ");
-            ss_strbuf_append_view(&text, frame.function);
-            ss_strbuf_append_text(&text, colour ? "\033[0m (" : " (");
-            ss_strbuf_append_view(&text, file);
+            ss_strbuf_append_format(&text, "    %s", colour ? SS_BOLD : "");
+            ss_text_append_clean(&text, frame.function);
+            ss_strbuf_append_format(&text, "%s (", colour ? SS_OFF : "");
+            ss_text_append_clean(&text, file);
             if (frame.line > 0) {
                 ss_strbuf_append_format(&text, ":%d", frame.line);
             }
             ss_strbuf_append_text(&text, ")\n");
         }
-        fwrite(text.data, 1, text.length, stdout);
+        fwrite(text.data, 1, text.length, ss_stdout());
         ss_strbuf_clear(&text);
     }
-    fwrite(text.data, 1, text.length, stdout);
+    fwrite(text.data, 1, text.length, ss_stdout());
     ss_strbuf_fini(&text);
 }
 
@@ -332,7 +345,7 @@ static int dump_process(const struct ss_arguments *arguments, pid_t pid, json_t 
             json_array_extend(json, threads);
             json_decref(threads);
         } else {
-            fputs(is_first ? "" : "\n", stdout);
+            fputs(is_first ? "" : "\n", ss_stdout());
             print_text(&dump);
         }
     } else if (!is_child || (status != SS_E_NOTFOUND && status != SS_E_GONE)) {
@@ -383,8 +396,8 @@ static int run(const struct ss_arguments *arguments)
         exit_code = exit_code != 0 ? exit_code : code;
     }
     if (json != NULL && (exit_code == 0 || json_array_size(json) > 0)) {
-        json_dumpf(json, stdout, JSON_INDENT(2));
-        fputc('\n', stdout);
+        json_dumpf(json, ss_stdout_data(), JSON_INDENT(2));
+        fputc('\n', ss_stdout_data());
     }
     json_decref(json);
     ss_vec_fini(&family);

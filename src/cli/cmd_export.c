@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_place.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/exporting.h"
 #include "cli/formats.h"
@@ -93,11 +95,12 @@ static char *default_output(const char *input, const char *ending)
 static void tell(const char *output, const struct ss_format_row *format, uint64_t bytes)
 {
     bool large = bytes >= 1000 * 1000;
-    fprintf(stderr, "stepscope export: wrote %s (%s, %.1f %s)\n", output, format->name,
+    fprintf(ss_stderr(), "stepscope export: wrote %s (%s, %.1f %s)\n", output, format->name,
             (double)bytes / (large ? 1e6 : 1e3), large ? "MB" : "kB");
     if (bytes > huge_bytes) {
-        fprintf(stderr, "stepscope export: browsers fail on files of this size; --from, --until, "
-                        "--thread or --process make it smaller\n");
+        fprintf(ss_stderr(),
+                "stepscope export: browsers fail on files of this size; --from, --until, "
+                "--thread or --process make it smaller\n");
     }
 }
 
@@ -147,7 +150,12 @@ static enum ss_status write_compat_file(const char *input, const char *output, u
     struct ss_strbuf part;
     ss_strbuf_init(&part, strlen(output) + 32);
     ss_strbuf_append_format(&part, "%s.part-%d", output, (int)getpid());
-    enum ss_status status = ss_trace_export_compat(input, part.data, err);
+    struct ss_output_place place; /* renaming follows no link: whose it is says enough */
+    enum ss_status status = ss_output_place_open(output, SS_OUTPUT_FOLLOW_LINK, &place, err);
+    if (status == SS_OK) {
+        ss_output_place_close(&place);
+        status = ss_trace_export_compat(input, part.data, err);
+    }
     struct stat written = {0};
     if (status == SS_OK && (stat(part.data, &written) != 0 || rename(part.data, output) != 0)) {
         status = ss_fail_errno(err, errno, "cannot put the export at %s", output);
@@ -223,7 +231,7 @@ static enum ss_status write_compat_folder(const char *input, const char *output,
         tell(where, format, done.bytes);
     }
     if (done.passed_over > 0) {
-        fprintf(stderr, "stepscope export: passed over %u files that are no traces\n",
+        fprintf(ss_stderr(), "stepscope export: passed over %u files that are no traces\n",
                 done.passed_over);
     }
     return status;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "view/flame_svg.h"
@@ -104,7 +105,11 @@ static enum ss_status draw(const struct request *request, const struct ss_select
     if (base != NULL) {
         SS_TRY(ss_reading_check_output(base->model, output, err));
     }
-    SS_TRY(ss_sink_open(&sink, output, err));
+    mode_t mode = ss_reading_output_mode(now->model);
+    if (base != NULL) {
+        mode &= ss_reading_output_mode(base->model);
+    }
+    SS_TRY(ss_sink_open(&sink, output, mode, err));
     enum ss_status status = ss_view_flame(now, base, &request->flame, &sink, err);
     if (status != SS_OK) {
         ss_sink_abandon(&sink);
@@ -150,7 +155,7 @@ static enum ss_status load_and_draw(const struct ss_arguments *arguments,
         char *output = request->output != NULL ? ss_strdup(request->output) : default_output(input);
         status = draw(request, &now, is_diff ? &base : NULL, output, err);
         if (status == SS_OK && ss_sink_descriptor(output) < 0) {
-            fprintf(stderr, "stepscope flame: wrote %s (open it in a browser)\n", output);
+            fprintf(ss_stderr(), "stepscope flame: wrote %s (open it in a browser)\n", output);
         }
         ss_free(output);
     }

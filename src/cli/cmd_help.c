@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/reference.h"
@@ -21,7 +22,8 @@ static int print_reference(const struct ss_arguments *arguments, void (*write)(s
     if (page.overflow) {
         ss_bug("the reference is longer than %d bytes", LARGEST_PAGE);
     }
-    bool written = fwrite(page.data, 1, page.length, stdout) == page.length && fflush(stdout) == 0;
+    bool written =
+        fwrite(page.data, 1, page.length, ss_stdout()) == page.length && fflush(ss_stdout()) == 0;
     ss_strbuf_fini(&page);
     if (!written) {
         struct ss_error err;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/info_facts.h"
 #include "cli/info_views.h"
@@ -13,11 +14,11 @@ enum { FORMAT_TEXT, FORMAT_JSON };
 static int print_json(json_t *files)
 {
     json_t *document = json_pack("{s:i,s:O}", "schema", 1, "files", files);
-    bool printed = document != NULL &&
-                   json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0;
-    printf("\n");
+    bool printed = document != NULL && json_dumpf(document, ss_stdout_data(),
+                                                  JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0;
+    fputc('\n', ss_stdout_data());
     json_decref(document);
-    return printed && fflush(stdout) == 0 ? 0 : ss_status_exit_code(SS_E_IO);
+    return printed && fflush(ss_stdout_data()) == 0 ? 0 : ss_status_exit_code(SS_E_IO);
 }
 
 /* One file; returns the exit status it asks for. */
@@ -37,7 +38,7 @@ static int tell(const struct ss_arguments *arguments, const char *path, int form
             .width = isatty(STDOUT_FILENO) ? ss_cli_terminal_width(STDOUT_FILENO) : 0,
             .all_threads = ss_arguments_has(arguments, "all")};
         if (!first) {
-            printf("\n");
+            fprintf(ss_stdout(), "\n");
         }
         ss_info_print_text(&facts, &options);
     }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "trace/rewrite.h"
 
@@ -20,23 +21,23 @@ static bool is_whole(const struct ss_trace_summary *summary)
 
 static void tell(const char *in, const char *out, const struct ss_trace_summary *summary)
 {
-    printf("%s: %" PRIu64 " units and %" PRIu64 " records kept", out, summary->units,
-           summary->samples + summary->events + summary->counter_values);
+    fprintf(ss_stdout(), "%s: %" PRIu64 " units and %" PRIu64 " records kept", out, summary->units,
+            summary->samples + summary->events + summary->counter_values);
     if (is_whole(summary)) {
-        printf("; %s was whole\n", in);
+        fprintf(ss_stdout(), "; %s was whole\n", in);
         return;
     }
     if (summary->damaged_units == 0 && summary->lost_bytes == 0) {
-        printf("; nothing lost, %s only was not closed\n", in);
+        fprintf(ss_stdout(), "; nothing lost, %s only was not closed\n", in);
         return;
     }
-    printf("; lost: %" PRIu64 " damaged units, %" PRIu64 " bytes", summary->damaged_units,
-           summary->lost_bytes);
+    fprintf(ss_stdout(), "; lost: %" PRIu64 " damaged units, %" PRIu64 " bytes",
+            summary->damaged_units, summary->lost_bytes);
     uint64_t undefined = summary->lost_samples + summary->lost_events;
     if (undefined > 0) {
-        printf(", %" PRIu64 " records whose definitions were there", undefined);
+        fprintf(ss_stdout(), ", %" PRIu64 " records whose definitions were there", undefined);
     }
-    printf("\n  first at %s\n", summary->damage);
+    fprintf(ss_stdout(), "\n  first at %s\n", summary->damage);
 }
 
 /* The repaired file takes the name; the damaged one stays as NAME.damaged. */
@@ -92,12 +93,12 @@ static int run(const struct ss_arguments *arguments)
         return ss_cli_error(arguments, &err);
     }
     if (in_place && is_whole(&summary)) {
-        printf("%s is whole; nothing to repair\n", in);
+        fprintf(ss_stdout(), "%s is whole; nothing to repair\n", in);
         return 0;
     }
     tell(in, in_place ? in : out, &summary);
     if (in_place) {
-        printf("  the file as it was: %s.damaged\n", in);
+        fprintf(ss_stdout(), "  the file as it was: %s.damaged\n", in);
     }
     return 0;
 }

@@ -18,6 +18,7 @@
 #include "analysis/trust.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "cli/report_operators.h"
@@ -99,6 +100,10 @@ static const struct ss_option options[] = {
     {"format", 'f', "FORMAT", "text, csv or json (default by the ending of -o, else text)",
      "Output", false},
     {"output", 'o', "FILE", "write there instead of to the terminal", NULL, false},
+    {"csv-formulas", 0, NULL,
+     "csv: texts that begin with = + - or @ as they are (default: with a ' before them, so that no "
+     "spreadsheet runs them)",
+     NULL, false},
     {"width", 0, "COLUMNS", "width of text (default the terminal's; none in files and pipes)", NULL,
      false},
     {0}};
@@ -245,6 +250,7 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
                     : request->output != NULL ? view_by_ending(request->output)
                                               : &ss_report_views[0];
     request->style.width = (size_t)width;
+    request->style.keeps_formulas = ss_arguments_has(arguments, "csv-formulas");
     request->style.colour = to_terminal && ss_cli_use_colour(STDOUT_FILENO);
     return true;
 }
@@ -497,32 +503,53 @@ static size_t make_tables(const struct request *request, const struct ss_selecti
     return 1;
 }
 
-static enum ss_status render(const struct request *request, const struct ss_report *report,
-                             struct ss_error *err)
+static enum ss_status render_to(const struct request *request, const struct ss_report *report,
+                                FILE *out, struct ss_error *err)
 {
-    FILE *out = stdout;
-    if (request->output != NULL) {
-        SS_TRY(ss_reading_check_output(report->trust->selection->model, request->output, err));
-    }
-    if (request->output != NULL && (out = fopen(request->output, "we")) == NULL) {
-        return ss_fail_errno(err, errno, "cannot write %s", request->output);
-    }
-    /* The numbers alone do not say how far to trust them. */
-    if (strcmp(request->view->name, "csv") == 0) {
-        struct ss_report_style plain = {.width = 100};
-        ss_report_text_header(report->trust, &plain, stderr);
-    }
     enum ss_status status = request->view->render(report, &request->style, out, err);
     bool failed = fflush(out) != 0 || ferror(out) != 0;
-    int saved_errno = errno;
-    if (out != stdout) {
-        failed |= fclose(out) != 0;
-    }
-    if (status == SS_OK && failed && saved_errno != EPIPE) {
-        status = ss_fail_errno(err, saved_errno, "cannot write %s",
+    if (status == SS_OK && failed && errno != EPIPE) {
+        status = ss_fail_errno(err, errno, "cannot write %s",
                                request->output != NULL ? request->output : "the report");
     }
     return status;
+}
+
+static enum ss_status render_to_file(const struct request *request, const struct ss_report *report,
+                                     struct ss_error *err)
+{
+    const struct ss_model *model = report->trust->selection->model;
+    struct ss_sink sink;
+    SS_TRY(ss_reading_check_output(model, request->output, err));
+    SS_TRY(ss_sink_open(&sink, request->output, ss_reading_output_mode(model), err));
+    sink.cleans = strcmp(request->view->name, "json") != 0 || sink.cleans;
+    FILE *out = ss_sink_stream(&sink);
+    enum ss_status status = out != NULL
+                                ? render_to(request, report, out, err)
+                                : ss_fail_errno(err, errno, "cannot write %s", request->output);
+    if (out != NULL) {
+        fclose(out);
+    }
+    if (status != SS_OK && !ss_sink_failed(&sink)) {
+        ss_sink_abandon(&sink);
+        return status;
+    }
+    return ss_sink_close(&sink, err);
+}
+
+static enum ss_status render(const struct request *request, const struct ss_report *report,
+                             struct ss_error *err)
+{
+    /* The numbers alone do not say how far to trust them. */
+    if (strcmp(request->view->name, "csv") == 0) {
+        struct ss_report_style plain = {.width = 100};
+        ss_report_text_header(report->trust, &plain, ss_stderr());
+    }
+    if (request->output != NULL) {
+        return render_to_file(request, report, err);
+    }
+    bool is_json = strcmp(request->view->name, "json") == 0;
+    return render_to(request, report, is_json ? ss_stdout_data() : ss_stdout(), err);
 }
 
 /* What the recording could not do is told on stderr too, and in the exit status. */
@@ -533,7 +560,7 @@ static int tell_problems(const struct ss_trust *trust)
     for (size_t i = 0; i < trust->problems.count; i++) {
         ss_strbuf_clear(&text);
         ss_trust_problem_text(&trust->problems.data[i], &text);
-        fprintf(stderr, "stepscope report: %s\n", text.data);
+        fprintf(ss_stderr(), "stepscope report: %s\n", text.data);
     }
     ss_strbuf_fini(&text);
     return trust->problems.count > 0 ? ss_status_exit_code(SS_E_TRUNCATED) : 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "annot/schedule_text.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/schedule_table.h"
 #include "view/text_cell.h"
@@ -136,17 +137,17 @@ static enum ss_status print(const struct ss_schedule_plan *plan, int format, str
     enum ss_status status = SS_OK;
     ss_schedule_plan_facts_init(&facts, plan);
     if (format == FORMAT_CSV) {
-        ss_schedule_print_csv(plan, stdout);
+        ss_schedule_print_csv(plan, ss_stdout());
         if (facts.windows.count == 0) {
-            fprintf(stderr, "stepscope schedule: %s\n", facts.why_nothing);
+            fprintf(ss_stderr(), "stepscope schedule: %s\n", facts.why_nothing);
         }
     } else if (format == FORMAT_JSON) {
-        ss_schedule_print_json(plan, &facts, stdout);
+        ss_schedule_print_json(plan, &facts, ss_stdout());
     } else {
-        status = ss_schedule_print_text(plan, &facts, &style, stdout, err);
+        status = ss_schedule_print_text(plan, &facts, &style, ss_stdout(), err);
     }
     ss_schedule_plan_facts_fini(&facts);
-    if (status == SS_OK && (fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) {
+    if (status == SS_OK && (fflush(ss_stdout()) != 0 || ferror(ss_stdout())) && errno != EPIPE) {
         return ss_fail_errno(err, errno, "cannot write the table");
     }
     return status;

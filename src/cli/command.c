@@ -13,7 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/terminal.h"
 #include "cli/help.h"
+#include "view/text_cell.h"
 
 #define SS_COMMAND(name) extern const struct ss_command ss_command_##name;
 #include "cli/commands.def"
@@ -26,7 +28,7 @@ const struct ss_command *const ss_commands[] = {
     NULL};
 
 /* getopt_long's `val` for row i: beyond every character, so that short letters stay apart. */
-enum { LONG_VALUE = 1000, HELP_VALUE = 999, MAX_OPTIONS = 128 };
+enum { LONG_VALUE = 1000, HELP_VALUE = 999, MAX_OPTIONS = 128, MOST_MESSAGE_BYTES = 4096 };
 
 static int count_options(const struct ss_command *command)
 {
@@ -257,8 +259,12 @@ int ss_cli_terminal_width(int stream_fd)
 static void print_message(const struct ss_arguments *arguments, const char *message)
 {
     bool colour = ss_cli_use_colour(STDERR_FILENO);
-    fprintf(stderr, "%sstepscope %s:%s %s\n", colour ? "\033[1;31m" : "", arguments->command->name,
-            colour ? "\033[0m" : "", message);
+    struct ss_strbuf clean; /* one line: names in it may hold another */
+    ss_strbuf_init(&clean, MOST_MESSAGE_BYTES);
+    ss_text_append_clean(&clean, ss_strview_of(message));
+    fprintf(ss_stderr(), "%sstepscope %s:%s %s\n", colour ? ss_style(SS_STYLE_BOLD_RED) : "",
+            arguments->command->name, colour ? SS_OFF : "", clean.data);
+    ss_strbuf_fini(&clean);
 }
 
 int ss_cli_error(const struct ss_arguments *arguments, const struct ss_error *err)
@@ -275,6 +281,6 @@ int ss_cli_usage(const struct ss_arguments *arguments, const char *format, ...)
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
     print_message(arguments, message);
-    fprintf(stderr, "Try \"stepscope %s --help\".\n", arguments->command->name);
+    fprintf(ss_stderr(), "Try \"stepscope %s --help\".\n", arguments->command->name);
     return ss_status_exit_code(SS_E_USAGE);
 }

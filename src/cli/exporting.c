@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/exporting.h"
 
+#include "cli/reading.h"
 #include "view/chrome.h"
 #include "view/flame_svg.h"
 #include "view/folded.h"
@@ -62,7 +63,7 @@ enum ss_status ss_export_write(const struct ss_selection *selection,
                                uint64_t *bytes, struct ss_error *err)
 {
     struct ss_sink sink;
-    SS_TRY(ss_sink_open(&sink, path, err));
+    SS_TRY(ss_sink_open(&sink, path, ss_reading_output_mode(selection->model), err));
     enum ss_status status = write_view(selection, options, &sink, err);
     if (status != SS_OK) {
         ss_sink_abandon(&sink);

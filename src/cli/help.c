@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
+
 enum { OPTION_COLUMN = 30, TEXT_WIDTH = 78 };
 
 struct style {
@@ -13,7 +15,7 @@ struct style {
 
 static struct style style_of(int stream_fd)
 {
-    return ss_cli_use_colour(stream_fd) ? (struct style){"\033[1m", "\033[2m", "\033[0m"}
+    return ss_cli_use_colour(stream_fd) ? (struct style){SS_BOLD, SS_DIM, SS_OFF}
                                         : (struct style){"", "", ""};
 }
 
@@ -44,7 +46,7 @@ static void print_wrapped(FILE *out, const char *text, int indent, int already)
 
 static FILE *stream_of(int stream_fd)
 {
-    return stream_fd == STDERR_FILENO ? stderr : stdout;
+    return stream_fd == STDERR_FILENO ? ss_stderr() : ss_stdout();
 }
 
 static void print_option(FILE *out, const struct ss_option *option)

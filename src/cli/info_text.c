@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "base/terminal.h"
 #include "cli/info_views.h"
 #include "view/text_cell.h"
 #include "view/text_table.h"
@@ -20,7 +21,8 @@ struct style {
 
 static struct style style_of(bool colour)
 {
-    return colour ? (struct style){"\033[1m", "\033[2m", "\033[32m", "\033[1;31m", "\033[0m"}
+    return colour ? (struct style){SS_BOLD, SS_DIM, ss_style(SS_STYLE_GREEN),
+                                   ss_style(SS_STYLE_BOLD_RED), SS_OFF}
                   : (struct style){"", "", "", "", ""};
 }
 
@@ -79,7 +81,7 @@ static const char *duration_text(uint64_t ns, char text[32])
 
 static void print_key(const struct style *style, const char *key)
 {
-    printf("  %s%-*s%s", style->dim, KEY_WIDTH, key, style->off);
+    fprintf(ss_stdout(), "  %s%-*s%s", style->dim, KEY_WIDTH, key, style->off);
 }
 
 static void print_attribute(const struct ss_info_facts *facts, const struct style *style,
@@ -91,10 +93,10 @@ static void print_attribute(const struct ss_info_facts *facts, const struct styl
     }
     print_key(style, label);
     if (attribute->is_integer) {
-        printf("%" PRId64 "\n", attribute->integer);
+        fprintf(ss_stdout(), "%" PRId64 "\n", attribute->integer);
     } else {
         char *text = clean(attribute->text);
-        printf("%s\n", text);
+        fprintf(ss_stdout(), "%s\n", text);
         ss_free(text);
     }
 }
@@ -107,16 +109,16 @@ static void print_recorded(const struct ss_info_facts *facts, const struct style
     print_key(style, "recorded");
     if (facts->clock_count > 0 && localtime_r(&began, &local) != NULL &&
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &local) > 0) {
-        printf("%s, ", text);
+        fprintf(ss_stdout(), "%s, ", text);
     }
-    printf("%s", duration_text(ss_info_duration_ns(facts), duration));
+    fprintf(ss_stdout(), "%s", duration_text(ss_info_duration_ns(facts), duration));
     const struct ss_trace_attribute *host = ss_info_attribute(facts, "hostname");
     if (host != NULL && !host->is_integer) {
         char *name = clean(host->text);
-        printf(", on %s", name);
+        fprintf(ss_stdout(), ", on %s", name);
         ss_free(name);
     }
-    printf("\n");
+    fprintf(ss_stdout(), "\n");
 }
 
 static void print_state(const struct ss_info_facts *facts, const struct style *style)
@@ -126,37 +128,39 @@ static void print_state(const struct ss_info_facts *facts, const struct style *s
     bool complete = strcmp(state, "complete") == 0;
     char text[32];
     print_key(style, "state");
-    printf("%s%s%s", complete ? style->good : style->bad, state, style->off);
+    fprintf(ss_stdout(), "%s%s%s", complete ? style->good : style->bad, state, style->off);
     if (complete) {
-        printf(": closed in order, every checksum right");
+        fprintf(ss_stdout(), ": closed in order, every checksum right");
     } else if (summary->lost_bytes == 0 && summary->damaged_units == 0) {
-        printf(": not closed (killed, or still being written); all %s units are whole",
-               grouped(summary->units, text));
+        fprintf(ss_stdout(),
+                ": not closed (killed, or still being written); all %s units are whole",
+                grouped(summary->units, text));
     }
-    printf("\n");
+    fprintf(ss_stdout(), "\n");
     for (size_t i = 0; i < facts->damages.count && i < 5; i++) {
         const struct ss_info_damage *damage = &facts->damages.data[i];
         print_key(style, "");
-        printf("byte %" PRIu64 ": %s", damage->offset, damage->reason);
+        fprintf(ss_stdout(), "byte %" PRIu64 ": %s", damage->offset, damage->reason);
         if (damage->length > 0) {
-            printf(", %s bytes left out", grouped(damage->length, text));
+            fprintf(ss_stdout(), ", %s bytes left out", grouped(damage->length, text));
         }
-        printf("\n");
+        fprintf(ss_stdout(), "\n");
     }
     if (facts->damages.count > 5) {
         print_key(style, "");
-        printf("and %zu%s more places\n", facts->damages.count - 5,
-               facts->damages.count == SS_INFO_MAX_DAMAGES ? " or" : "");
+        fprintf(ss_stdout(), "and %zu%s more places\n", facts->damages.count - 5,
+                facts->damages.count == SS_INFO_MAX_DAMAGES ? " or" : "");
     }
     if (summary->lost_samples + summary->lost_events > 0) {
         print_key(style, "");
-        printf("%s records cannot be read because their definitions were there\n",
-               grouped(summary->lost_samples + summary->lost_events, text));
+        fprintf(ss_stdout(), "%s records cannot be read because their definitions were there\n",
+                grouped(summary->lost_samples + summary->lost_events, text));
     }
     if (!complete) {
         print_key(style, "");
-        printf("stepscope repair %s -o FIXED.pftrace makes a closed file of what is left\n",
-               facts->path);
+        fprintf(ss_stdout(),
+                "stepscope repair %s -o FIXED.pftrace makes a closed file of what is left\n",
+                facts->path);
     }
 }
 
@@ -167,29 +171,31 @@ static void print_size(const struct ss_info_facts *facts, const struct style *st
     const struct ss_trace_summary *summary = &facts->summary;
     char a[32], b[32], c[32];
     print_key(style, "size");
-    printf("%s written, %s plain; %s units, %s restart point%s\n",
-           bytes_text(summary->file_bytes, a), bytes_text(summary->plain_bytes, b),
-           grouped(summary->units, c), grouped(summary->restart_points, (char[32]){0}),
-           summary->restart_points == 1 ? "" : "s");
+    fprintf(ss_stdout(), "%s written, %s plain; %s units, %s restart point%s\n",
+            bytes_text(summary->file_bytes, a), bytes_text(summary->plain_bytes, b),
+            grouped(summary->units, c), grouped(summary->restart_points, (char[32]){0}),
+            summary->restart_points == 1 ? "" : "s");
     print_key(style, "samples");
-    printf("%s in %s records", grouped(facts->ticks, a), grouped(summary->samples, b));
+    fprintf(ss_stdout(), "%s in %s records", grouped(facts->ticks, a),
+            grouped(summary->samples, b));
     if (summary->samples >= FEWEST_SAMPLES && summary->plain_bytes > summary->track_bytes) {
         /* Events and values of counters are compressed in one with them: shared out by size. */
         double plain = (double)(summary->plain_bytes - summary->track_bytes);
         double part = plain / (double)summary->plain_bytes;
-        printf(", %s%.1f bytes each as written, %.1f plain",
-               summary->track_bytes > 0 ? "about " : "",
-               (double)summary->read_bytes * part / (double)summary->samples,
-               plain / (double)summary->samples);
+        fprintf(ss_stdout(), ", %s%.1f bytes each as written, %.1f plain",
+                summary->track_bytes > 0 ? "about " : "",
+                (double)summary->read_bytes * part / (double)summary->samples,
+                plain / (double)summary->samples);
     }
-    printf("; %s stacks, %s frames\n", grouped(facts->stack_count, a),
-           grouped(facts->frame_count, b));
+    fprintf(ss_stdout(), "; %s stacks, %s frames\n", grouped(facts->stack_count, a),
+            grouped(facts->frame_count, b));
 }
 
 static void print_amount(const char *separator, uint64_t count, const char *what)
 {
     if (count > 0) {
-        printf("%s%s %s%s", separator, grouped(count, (char[32]){0}), what, count == 1 ? "" : "s");
+        fprintf(ss_stdout(), "%s%s %s%s", separator, grouped(count, (char[32]){0}), what,
+                count == 1 ? "" : "s");
     }
 }
 
@@ -200,7 +206,7 @@ static void print_tracks(const struct ss_info_facts *facts, const struct style *
     uint64_t ranges = begins[SS_TRACK_RANGES] + begins[SS_TRACK_ASYNC];
     if (facts->summary.events > 0) {
         print_key(style, "ranges");
-        printf("%s", grouped(ranges, (char[32]){0}));
+        fprintf(ss_stdout(), "%s", grouped(ranges, (char[32]){0}));
         print_amount(" in ", facts->tracks[SS_TRACK_RANGES] + facts->tracks[SS_TRACK_ASYNC], "row");
         print_amount(" of ", facts->name_count, "name");
         print_amount("; ", begins[SS_TRACK_STEPS], "step");
@@ -209,15 +215,16 @@ static void print_tracks(const struct ss_info_facts *facts, const struct style *
         print_amount("; ", facts->flow_points, "arrow end");
         uint64_t begun = ranges + begins[SS_TRACK_STEPS] + begins[SS_TRACK_PHASES];
         if (begun > facts->ends) {
-            printf("; %s without an end", grouped(begun - facts->ends, (char[32]){0}));
+            fprintf(ss_stdout(), "; %s without an end",
+                    grouped(begun - facts->ends, (char[32]){0}));
         }
-        printf("\n");
+        fprintf(ss_stdout(), "\n");
     }
     if (facts->summary.counter_values > 0) {
         print_key(style, "counters");
-        printf("%s values", grouped(facts->summary.counter_values, (char[32]){0}));
+        fprintf(ss_stdout(), "%s values", grouped(facts->summary.counter_values, (char[32]){0}));
         print_amount(" of ", facts->tracks[SS_TRACK_COUNTER], "counter");
-        printf("\n");
+        fprintf(ss_stdout(), "\n");
     }
 }
 
@@ -231,9 +238,9 @@ static void print_rate(const struct ss_info_facts *facts, const struct style *st
     print_key(style, "rate");
     char *text = asked->is_integer ? NULL : clean(asked->text);
     if (text != NULL) {
-        printf("%s Hz asked", text);
+        fprintf(ss_stdout(), "%s Hz asked", text);
     } else {
-        printf("%" PRId64 " Hz asked", asked->integer);
+        fprintf(ss_stdout(), "%" PRId64 " Hz asked", asked->integer);
     }
     ss_free(text);
     uint64_t done = 0;
@@ -242,9 +249,9 @@ static void print_rate(const struct ss_info_facts *facts, const struct style *st
         done = of_source > done ? of_source : done;
     }
     if (done > 0 && duration_ns > 0) {
-        printf(", %.1f Hz achieved", (double)done / ((double)duration_ns / 1e9));
+        fprintf(ss_stdout(), ", %.1f Hz achieved", (double)done / ((double)duration_ns / 1e9));
     }
-    printf("\n");
+    fprintf(ss_stdout(), "\n");
 }
 
 static void print_clocks(const struct ss_info_facts *facts, const struct style *style)
@@ -254,13 +261,15 @@ static void print_clocks(const struct ss_info_facts *facts, const struct style *
     }
     char text[32];
     print_key(style, "clocks");
-    printf("%s readings, known to %.1f µs; wall clock moved %+.3f ms against the trace's",
-           grouped(facts->clock_count, text), (double)facts->widest_clock_ns / 1e3,
-           (double)ss_info_realtime_drift_ns(facts) / 1e6);
+    fprintf(ss_stdout(),
+            "%s readings, known to %.1f µs; wall clock moved %+.3f ms against the trace's",
+            grouped(facts->clock_count, text), (double)facts->widest_clock_ns / 1e3,
+            (double)ss_info_realtime_drift_ns(facts) / 1e6);
     if (ss_info_suspended_ns(facts) > UINT64_C(1000000)) {
-        printf("; suspended for %s", duration_text(ss_info_suspended_ns(facts), text));
+        fprintf(ss_stdout(), "; suspended for %s",
+                duration_text(ss_info_suspended_ns(facts), text));
     }
-    printf("\n");
+    fprintf(ss_stdout(), "\n");
 }
 
 /* --- tables --------------------------------------------------------------------------------- */
@@ -283,10 +292,10 @@ static void print_table(struct ss_text_table *table, const struct ss_info_text_o
 {
     struct ss_error err;
     if (table->row_colours.count > 0) {
-        printf("\n%s%s%s\n", style->bold, title, style->off);
-        if (ss_text_table_print(table, stdout, (size_t)options->width, options->colour, &err) !=
-            SS_OK) {
-            fprintf(stderr, "stepscope info: %s\n", err.message);
+        fprintf(ss_stdout(), "\n%s%s%s\n", style->bold, title, style->off);
+        if (ss_text_table_print(table, ss_stdout(), (size_t)options->width, options->colour,
+                                &err) != SS_OK) {
+            fprintf(ss_stderr(), "stepscope info: %s\n", err.message);
         }
     }
     ss_text_table_fini(table);
@@ -352,7 +361,8 @@ static void print_counts(const struct ss_info_facts *facts,
                 "+ lost + unchanged)");
     if (short_lived > 0) {
         char text[32];
-        printf("  %s processes ended before they could be sampled\n", grouped(short_lived, text));
+        fprintf(ss_stdout(), "  %s processes ended before they could be sampled\n",
+                grouped(short_lived, text));
     }
 }
 
@@ -409,8 +419,8 @@ static void print_processes(const struct ss_info_facts *facts,
     }
     print_table(&table, options, style, "Processes");
     if (facts->processes.count > shown) {
-        printf("  and %zu more%s (--all shows them)\n", facts->processes.count - shown,
-               shown < SHOWN_PROCESSES ? " without samples" : "");
+        fprintf(ss_stdout(), "  and %zu more%s (--all shows them)\n",
+                facts->processes.count - shown, shown < SHOWN_PROCESSES ? " without samples" : "");
     }
 }
 
@@ -456,7 +466,7 @@ static void print_threads(const struct ss_info_facts *facts,
     }
     print_table(&table, options, style, "Threads, most sampled first");
     if (order.count > shown) {
-        printf("  and %zu more (--all shows them)\n", order.count - shown);
+        fprintf(ss_stdout(), "  and %zu more (--all shows them)\n", order.count - shown);
     }
     ss_vec_fini(&order);
 }
@@ -491,8 +501,8 @@ static void print_notes(const struct ss_info_facts *facts,
     }
     print_table(&table, options, style, "Events");
     if (facts->note_count > shown) {
-        printf("  and %" PRIu64 " more (--all shows %s)\n", facts->note_count - shown,
-               facts->note_count > SS_INFO_MAX_NOTES ? "the first thousand" : "them");
+        fprintf(ss_stdout(), "  and %" PRIu64 " more (--all shows %s)\n", facts->note_count - shown,
+                facts->note_count > SS_INFO_MAX_NOTES ? "the first thousand" : "them");
     }
 }
 
@@ -511,11 +521,11 @@ static void print_more_attributes(const struct ss_info_facts *facts, const struc
             continue;
         }
         char *key = clean(attribute->key), *text = clean(attribute->text);
-        printf("  %s%-*s%s ", style->dim, KEY_WIDTH - 1, key, style->off);
+        fprintf(ss_stdout(), "  %s%-*s%s ", style->dim, KEY_WIDTH - 1, key, style->off);
         if (attribute->is_integer) {
-            printf("%" PRId64 "\n", attribute->integer);
+            fprintf(ss_stdout(), "%" PRId64 "\n", attribute->integer);
         } else {
-            printf("%s\n", text);
+            fprintf(ss_stdout(), "%s\n", text);
         }
         ss_free(key);
         ss_free(text);
@@ -527,7 +537,7 @@ void ss_info_print_text(const struct ss_info_facts *facts,
 {
     ss_text_use_utf8();
     struct style style = style_of(options->colour);
-    printf("%s%s%s\n", style.bold, facts->path, style.off);
+    fprintf(ss_stdout(), "%s%s%s\n", style.bold, facts->path, style.off);
     print_recorded(facts, &style);
     print_attribute(facts, &style, "command", "command");
     print_state(facts, &style);
@@ -542,5 +552,5 @@ void ss_info_print_text(const struct ss_info_facts *facts,
     print_processes(facts, options, &style);
     print_threads(facts, options, &style);
     print_notes(facts, options, &style);
-    fflush(stdout);
+    fflush(ss_stdout());
 }

@@ -3,9 +3,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "view/text_cell.h"
+
+enum { MOST_NAME_BYTES = 1024 };
 
 /* Exact names first, then a prefix that fits one command only ("rec"). */
 static const struct ss_command *find_command(const char *name)
@@ -24,6 +28,17 @@ static const struct ss_command *find_command(const char *name)
     return matches == 1 ? found : NULL;
 }
 
+static int no_command(const char *name)
+{
+    struct ss_strbuf clean;
+    ss_strbuf_init(&clean, MOST_NAME_BYTES);
+    ss_text_append_clean(&clean, ss_strview_of(name));
+    fprintf(ss_stderr(), "stepscope: no command \"%s\". \"stepscope --help\" lists them.\n",
+            clean.data);
+    ss_strbuf_fini(&clean);
+    return ss_status_exit_code(SS_E_USAGE);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -31,7 +46,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("stepscope %s\n", SS_VERSION);
+        fprintf(ss_stdout(), "stepscope %s\n", SS_VERSION);
         return 0;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
@@ -40,9 +55,7 @@ int main(int argc, char **argv)
     }
     const struct ss_command *command = find_command(argv[1]);
     if (command == NULL) {
-        fprintf(stderr, "stepscope: no command \"%s\". \"stepscope --help\" lists them.\n",
-                argv[1]);
-        return ss_status_exit_code(SS_E_USAGE);
+        return no_command(argv[1]);
     }
     struct ss_arguments arguments;
     int status = ss_arguments_parse(command, argc - 1, argv + 1, &arguments);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "view/text_cell.h"
 
@@ -33,14 +34,14 @@ static void draw(const char *path, uint64_t done_bytes, uint64_t all_bytes)
     ss_strbuf_init(&line, MOST_BYTES);
     ss_strbuf_init(&name, MOST_BYTES);
     ss_text_append_clean(&name, ss_strview_of(path));
-    ss_strbuf_append_text(&line, "\r\033[2Kreading ");
+    /* [G: the first column; [2K: wipes the line. */
+    ss_strbuf_append_format(&line, "%s[G%s[2Kreading ", ss_escape(), ss_escape());
     ss_text_append_cut_middle(&line, name.data, width > 60 ? width - 56 : 4);
     ss_strbuf_append_char(&line, ' ');
     append_bar(&line, share);
     ss_strbuf_append_format(&line, " %3.0f %% of ", 100 * share);
     ss_text_append_bytes(&line, (double)all_bytes);
-    ssize_t written = write(STDERR_FILENO, line.data, line.length);
-    (void)written;
+    fwrite(line.data, 1, line.length, ss_stderr());
     ss_strbuf_fini(&name);
     ss_strbuf_fini(&line);
 }
@@ -62,10 +63,8 @@ void ss_progress_tell(void *context, const char *path, uint64_t done_bytes, uint
 
 void ss_progress_end(struct ss_progress *progress)
 {
-    static const char clear[] = "\r\033[2K";
     if (progress->is_drawn && can_draw()) {
-        ssize_t written = write(STDERR_FILENO, clear, sizeof clear - 1);
-        (void)written;
+        fprintf(ss_stderr(), "%s[G%s[2K", ss_escape(), ss_escape());
     }
     progress->is_drawn = false;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "analysis/trust.h"
+#include "base/terminal.h"
 #include "cli/progress.h"
 #include "cli/recordings.h"
 #include "view/report.h"
@@ -123,7 +124,7 @@ static enum ss_status load_newest(const struct ss_arguments *arguments, bool is_
     enum ss_status status = ss_cli_newest_recording(".", &path, err);
     if (status == SS_OK) {
         if (!is_again) {
-            fprintf(stderr, "stepscope %s: the newest recording here is %s\n",
+            fprintf(ss_stderr(), "stepscope %s: the newest recording here is %s\n",
                     arguments->command->name, path.data);
         }
         status = ss_model_add_input(model, path.data, load, err);
@@ -143,7 +144,7 @@ static void tell_axes(const struct ss_arguments *arguments, const struct ss_mode
         by_wall_clock += model->inputs.data[i].axis == SS_AXIS_WALL;
     }
     if (by_wall_clock > 0) {
-        fprintf(stderr,
+        fprintf(ss_stderr(),
                 "stepscope %s: %zu of %zu traces are of other machines or boots than the first: "
                 "they are put on its time axis by the wall clocks, and are as exact as these\n",
                 arguments->command->name, by_wall_clock, traces);
@@ -151,7 +152,7 @@ static void tell_axes(const struct ss_arguments *arguments, const struct ss_mode
     for (size_t i = 0; i < model->inputs.count && traces > 1; i++) {
         const struct ss_model_input *input = &model->inputs.data[i];
         if (input->kind == SS_INPUT_TRACE && input->axis == SS_AXIS_OWN) {
-            fprintf(stderr,
+            fprintf(ss_stderr(),
                     "stepscope %s: %s does not say its clock or boot: its times count from its "
                     "own first sample, beside those of the others\n",
                     arguments->command->name, ss_model_text(model, input->path));
@@ -198,6 +199,19 @@ enum ss_status ss_reading_check_output(const struct ss_model *model, const char 
     return SS_OK;
 }
 
+mode_t ss_reading_output_mode(const struct ss_model *model)
+{
+    mode_t mode = 0666;
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        struct stat in;
+        const char *path = ss_model_text(model, model->inputs.data[i].path);
+        if (stat(path, &in) == 0 && S_ISREG(in.st_mode)) {
+            mode &= in.st_mode;
+        }
+    }
+    return mode | S_IRUSR | S_IWUSR;
+}
+
 static bool has_events(const struct ss_model *model)
 {
     uint64_t events = 0;
@@ -220,7 +234,7 @@ int ss_reading_tell_problems(const struct ss_arguments *arguments,
         ss_trust_forgive_no_samples(&trust);
     }
     if (trust.why_no_samples != NULL && trust.why_no_samples[0] != '\0') {
-        fprintf(stderr, "stepscope %s: ranges, but no samples: %s\n", arguments->command->name,
+        fprintf(ss_stderr(), "stepscope %s: ranges, but no samples: %s\n", arguments->command->name,
                 trust.why_no_samples);
     }
     ss_strbuf_init(&text, 65536);
@@ -231,7 +245,7 @@ int ss_reading_tell_problems(const struct ss_arguments *arguments,
         }
         ss_strbuf_clear(&text);
         ss_trust_problem_text(&trust.problems.data[i], &text);
-        fprintf(stderr, "stepscope %s: %s\n", arguments->command->name, text.data);
+        fprintf(ss_stderr(), "stepscope %s: %s\n", arguments->command->name, text.data);
         told = true;
     }
     ss_strbuf_fini(&text);

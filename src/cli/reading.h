@@ -6,6 +6,8 @@
 #ifndef SS_CLI_READING_H
 #define SS_CLI_READING_H
 
+#include <sys/types.h>
+
 #include "analysis/selection.h"
 #include "cli/command.h"
 #include "view/frame_text.h"
@@ -72,6 +74,10 @@ enum ss_status ss_reading_load(const struct ss_arguments *arguments,
 /* SS_E_USAGE when the output is one of the files that were read: writing there would destroy it. */
 enum ss_status ss_reading_check_output(const struct ss_model *model, const char *output,
                                        struct ss_error *err);
+
+/* The permissions of a file that is made from what was read: those that all inputs have. A
+ * recording is its owner's alone (0600), and so is what is exported of it. */
+mode_t ss_reading_output_mode(const struct ss_model *model);
 
 /* Tells on stderr what keeps the recording from being the whole truth; returns the exit status for
  * it: 0, or 3 for recordings that failed, are damaged or were not closed. `shows_tracks`: ranges

@@ -14,12 +14,14 @@
 #include "analysis/selection.h"
 #include "analysis/told.h"
 #include "annot/schedule_run.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/record_convert.h"
 #include "model/model.h"
 #include "view/sink.h"
+#include "view/text_cell.h"
 
-enum { HOT_LINES = 5, LEAST_SAMPLES = 30 };
+enum { HOT_LINES = 5, LEAST_SAMPLES = 30, MOST_NAME_BYTES = 4096 };
 
 struct colours {
     const char *bold, *dim, *red, *off;
@@ -28,7 +30,7 @@ struct colours {
 static struct colours colours_of_stderr(void)
 {
     return ss_cli_use_colour(STDERR_FILENO)
-               ? (struct colours){"\033[1m", "\033[2m", "\033[1;31m", "\033[0m"}
+               ? (struct colours){SS_BOLD, SS_DIM, ss_style(SS_STYLE_BOLD_RED), SS_OFF}
                : (struct colours){"", "", "", ""};
 }
 
@@ -42,7 +44,11 @@ static void complain(const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    fprintf(stderr, "%sstepscope record:%s %s\n", colours.red, colours.off, text);
+    struct ss_strbuf clean; /* one line: names in it may hold another */
+    ss_strbuf_init(&clean, 3 * sizeof text);
+    ss_text_append_clean(&clean, ss_strview_of(text));
+    fprintf(ss_stderr(), "%sstepscope record:%s %s\n", colours.red, colours.off, clean.data);
+    ss_strbuf_fini(&clean);
 }
 
 /* --- what went wrong ------------------------------------------------------------------------- */
@@ -177,12 +183,18 @@ static void print_line_row(FILE *out, const struct colours *colours, const struc
     const struct ss_cell *name = ss_table_cell(table, row, SS_HOT_NAME);
     const struct ss_cell *path = ss_table_cell(table, row, SS_HOT_PATH);
     const struct ss_cell *line = ss_table_cell(table, row, SS_HOT_LINE);
-    char place[512];
-    snprintf(place, sizeof place, "%.*s:%lld", (int)path->text.length, path->text.data,
-             line->type == SS_CELL_INTEGER ? (long long)line->integer : -1);
-    fprintf(out, "  %s%5.1f %%%s %s±%4.1f%s  %-40s %.*s\n", colours->bold, share->real,
-            colours->off, colours->dim, error->type == SS_CELL_REAL ? error->real : 0.0,
-            colours->off, place, (int)name->text.length, name->text.data);
+    struct ss_strbuf place, function;
+    ss_strbuf_init(&place, MOST_NAME_BYTES);
+    ss_strbuf_init(&function, MOST_NAME_BYTES);
+    ss_text_append_clean(&place, path->text);
+    ss_strbuf_append_format(&place, ":%lld",
+                            line->type == SS_CELL_INTEGER ? (long long)line->integer : -1);
+    ss_text_append_clean(&function, name->text);
+    fprintf(out, "  %s%5.1f %%%s %s±%4.1f%s  %-40s %s\n", colours->bold, share->real, colours->off,
+            colours->dim, error->type == SS_CELL_REAL ? error->real : 0.0, colours->off, place.data,
+            function.data);
+    ss_strbuf_fini(&function);
+    ss_strbuf_fini(&place);
 }
 
 static void print_hot_lines(FILE *out, const struct ss_model *model)
@@ -236,7 +248,7 @@ static const char *output_name(const struct ss_record_output *output)
 static void print_summary(const struct ss_record_output *output,
                           const struct ss_record_result *result, const struct ss_model *model)
 {
-    FILE *out = stderr;
+    FILE *out = ss_stderr();
     struct colours colours = colours_of_stderr();
     if (isatty(STDERR_FILENO) != 1) {
         fprintf(out, "stepscope: wrote %s: ", output_name(output));
@@ -270,7 +282,7 @@ static bool holds_marks(const struct ss_record_output *output, const struct ss_m
 
 static void print_marks(const struct ss_record_output *output, const struct ss_model *model)
 {
-    fprintf(stderr, "%zu ranges and %zu marks of the program, no Python stacks, in %s\n",
+    fprintf(ss_stderr(), "%zu ranges and %zu marks of the program, no Python stacks, in %s\n",
             model->ranges.count, model->marks.count, output->output_path);
 }
 
@@ -295,14 +307,15 @@ static void print_windows(const struct ss_record_output *output,
 {
     const struct ss_window_file_figures *files = &result->figures.files;
     unsigned long long written = files->finished;
-    fprintf(stderr, "stepscope: wrote %llu file%s of windows", written, written == 1 ? "" : "s");
+    fprintf(ss_stderr(), "stepscope: wrote %llu file%s of windows", written,
+            written == 1 ? "" : "s");
     if (files->removed > 0) {
-        fprintf(stderr, ", the newest %llu of which stay",
+        fprintf(ss_stderr(), ", the newest %llu of which stay",
                 (unsigned long long)(files->finished - files->removed));
     }
-    fprintf(stderr, ", the last to %s: ", files->last);
-    print_figures(stderr, output, &result->figures);
-    fputc('\n', stderr);
+    fprintf(ss_stderr(), ", the last to %s: ", files->last);
+    print_figures(ss_stderr(), output, &result->figures);
+    fputc('\n', ss_stderr());
 }
 
 /* The files were finished while the program ran. */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "annot/schedule_text.h"
+#include "base/terminal.h"
 #include "cli/schedule_table.h"
 #include "view/text_table.h"
 
@@ -10,12 +11,13 @@ enum { MAX_LANE_LINES = 40, MAX_LANE_COLUMNS = 100, MAX_TABLE_ROWS = 200 };
 /* How an action looks: its letter in the lane, its colours there and in the table. */
 static const struct look {
     char letter;
-    const char *escape, *name;
+    enum ss_style style;
+    const char *name;
 } looks[SS_SCHEDULE_ACTION_COUNT] = {
-    [SS_SCHEDULE_SKIP] = {'.', "\033[90m", "darkgray"},
-    [SS_SCHEDULE_WARMUP] = {'w', "\033[30;43m", "yellow"},
-    [SS_SCHEDULE_RECORD] = {'r', "\033[30;42m", "green"},
-    [SS_SCHEDULE_RECORD_AND_SAVE] = {'S', "\033[1;30;46m", "cyan"}};
+    [SS_SCHEDULE_SKIP] = {'.', SS_STYLE_GREY, "darkgray"},
+    [SS_SCHEDULE_WARMUP] = {'w', SS_STYLE_ON_YELLOW, "yellow"},
+    [SS_SCHEDULE_RECORD] = {'r', SS_STYLE_ON_GREEN, "green"},
+    [SS_SCHEDULE_RECORD_AND_SAVE] = {'S', SS_STYLE_ON_CYAN, "cyan"}};
 
 /* --- the lane: one letter per step --- */
 
@@ -31,7 +33,7 @@ struct lane {
 static void end_line(struct lane *lane)
 {
     if (lane->colour >= 0) {
-        fputs("\033[0m", lane->out);
+        fputs(SS_OFF, lane->out);
     }
     if (lane->used > 0) {
         fputc('\n', lane->out);
@@ -63,7 +65,7 @@ static bool print_letter(void *context, const struct ss_schedule_row *row)
         return false;
     }
     if (lane->style->colour && lane->colour != (int)row->action) {
-        fprintf(lane->out, "\033[0m%s", looks[row->action].escape);
+        fprintf(lane->out, "%s%s", SS_OFF, ss_style(looks[row->action].style));
         lane->colour = (int)row->action;
     }
     fputc(looks[row->action].letter, lane->out);

@@ -6,15 +6,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
+
 static const uint64_t redraw_ns = UINT64_C(500000000);
 static uint64_t drawn_ns;
 static bool is_drawn;
-
-static void put(const char *text, int length)
-{
-    ssize_t written = write(STDERR_FILENO, text, (size_t)length);
-    (void)written;
-}
 
 /* Writing from the background would stop us or spoil another program's screen. */
 static bool in_foreground(void)
@@ -42,23 +38,21 @@ void ss_status_line_draw(const struct ss_record_figures *figures, uint64_t now_n
     }
     drawn_ns = now_ns;
     char text[160];
-    char line[256];
     int length = describe(figures, now_ns, text, sizeof text);
     struct winsize window = {0};
     int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 80;
     if (length <= 0 || length >= (int)sizeof text || length + 1 >= width) {
         return;
     }
-    int used =
-        snprintf(line, sizeof line, "\r\033[%dC\033[2m%s\033[0m\r", width - length - 1, text);
-    put(line, used);
+    const char *escape = ss_escape(); /* [G: the first column */
+    fprintf(ss_stderr(), "%s[%dG%s%s%s%s[G", escape, width - length, SS_DIM, text, SS_OFF, escape);
     is_drawn = true;
 }
 
 void ss_status_line_clear(void)
 {
     if (is_drawn && in_foreground()) {
-        put("\r\033[K", 4);
+        fprintf(ss_stderr(), "%s[G%s[K", ss_escape(), ss_escape());
     }
     is_drawn = false;
 }

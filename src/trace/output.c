@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/output_place.h"
 
 /* An open-file-description lock: it goes with this open file alone, so closing an unrelated
  * descriptor of the same file (a reader in this process) does not drop it, and it dies with us. */
@@ -27,30 +28,31 @@ static enum ss_status lock_file(const struct ss_output *output, struct ss_error 
     return SS_OK; /* file systems without locks (some network ones): go without */
 }
 
-static enum ss_status open_folder(struct ss_output *output, struct ss_error *err)
+static enum ss_status open_folder(struct ss_output *output, struct ss_output_place *place,
+                                  struct ss_error *err)
 {
-    char *slash = strrchr(output->path, '/');
+    const char *slash = strrchr(output->path, '/');
+    SS_TRY(ss_output_place_open(output->path, SS_OUTPUT_KEEP_LINK, place, err));
     output->name = slash != NULL ? slash + 1 : output->path;
-    const char *folder = slash == NULL ? "." : slash == output->path ? "/" : output->path;
-    if (slash != NULL && slash != output->path) {
-        *slash = '\0';
-    }
-    output->folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int error = errno;
-    if (slash != NULL) {
-        *slash = '/';
-    }
-    if (output->folder_fd < 0) {
-        return ss_fail_errno(err, error, "cannot open the folder of %s", output->path);
-    }
+    output->folder_fd = place->folder_fd;
     return SS_OK;
 }
 
-static enum ss_status open_file(struct ss_output *output, struct ss_error *err)
+/* Creates the file, or opens the one that is there. O_NONBLOCK: a FIFO without reader is an error,
+ * not a hang. It means nothing for files. */
+static int open_or_create(const struct ss_output *output, bool *is_new)
 {
-    /* O_NONBLOCK: a FIFO without reader is an error, not a hang. It means nothing for files. */
-    output->fd = openat(output->folder_fd, output->name,
-                        O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int fd = openat(output->folder_fd, output->name, flags | O_CREAT | O_EXCL, 0600);
+    *is_new = fd >= 0;
+    return fd < 0 && errno == EEXIST ? openat(output->folder_fd, output->name, flags) : fd;
+}
+
+static enum ss_status open_file(struct ss_output *output, const struct ss_output_place *place,
+                                struct ss_error *err)
+{
+    bool is_new;
+    output->fd = open_or_create(output, &is_new);
     if (output->fd < 0 && errno == ELOOP) {
         return ss_fail(err, SS_E_PERMISSION,
                        "%s is a symbolic link; name the file it stands for, or remove the link",
@@ -67,6 +69,10 @@ static enum ss_status open_file(struct ss_output *output, struct ss_error *err)
         return ss_fail(err, SS_E_UNSUPPORTED, "%s is not a regular file; choose another name",
                        output->path);
     }
+    /* A file server may say that even our own new file is nobody's. */
+    if (!is_new) {
+        SS_TRY(ss_output_place_check(place, output->path, &status, err));
+    }
     output->regular = S_ISREG(status.st_mode);
     output->device = status.st_dev;
     output->inode = status.st_ino;
@@ -80,11 +86,12 @@ static bool still_there(const struct ss_output *output)
            status.st_dev == output->device && status.st_ino == output->inode;
 }
 
-static enum ss_status open_locked(struct ss_output *output, struct ss_error *err)
+static enum ss_status open_locked(struct ss_output *output, const struct ss_output_place *place,
+                                  struct ss_error *err)
 {
     /* Between open and lock another process may have replaced the file: then lock the new one. */
     for (int try = 0; try < 3; try++) {
-        SS_TRY(open_file(output, err));
+        SS_TRY(open_file(output, place, err));
         if (!output->regular) {
             return SS_OK;
         }
@@ -104,9 +111,10 @@ static enum ss_status open_locked(struct ss_output *output, struct ss_error *err
 enum ss_status ss_output_open(const char *path, struct ss_output *output, struct ss_error *err)
 {
     *output = (struct ss_output){.fd = -1, .folder_fd = -1, .path = ss_strdup(path)};
-    enum ss_status status = open_folder(output, err);
+    struct ss_output_place place;
+    enum ss_status status = open_folder(output, &place, err);
     if (status == SS_OK) {
-        status = open_locked(output, err);
+        status = open_locked(output, &place, err);
     }
     if (status != SS_OK) {
         ss_output_close(output);

@@ -298,11 +298,13 @@ static enum ss_status take_into_output(void *context, const void *bytes, size_t 
     return ss_output_append(context, bytes, length, err);
 }
 
-static enum ss_status copy_whole(const char *in, const char *out, uint64_t length,
+/* `*is_begun`: the output is ours, to remove when this fails. */
+static enum ss_status copy_whole(const char *in, const char *out, uint64_t length, bool *is_begun,
                                  struct ss_error *err)
 {
     struct ss_output output;
     SS_TRY(ss_output_open(out, &output, err));
+    *is_begun = true;
     enum ss_status status = each_piece(in, length, take_into_output, &output, err);
     ss_output_close(&output);
     return status;
@@ -323,12 +325,14 @@ static enum ss_status take_into_writer(void *context, const void *bytes, size_t 
 /* All units as they are, whatever a later version put into them, and one more that closes the
  * file and tells what was cut off. */
 static enum ss_status close_cut(const char *in, const char *out, const struct survey *survey,
-                                const struct ss_trace_summary *summary, struct ss_error *err)
+                                const struct ss_trace_summary *summary, bool *is_begun,
+                                struct ss_error *err)
 {
     const struct ss_trace_writer_options options = {
         .size = sizeof options, .path = out, .replay = true};
     struct rewrite rewrite = {.err = err, .newest_ns = survey->newest_ns};
     SS_TRY(ss_trace_writer_open(&options, &rewrite.writer, err));
+    *is_begun = true;
     struct splice splice = {rewrite.writer, summary->next_number};
     enum ss_status status = SS_OK;
     if (survey->clock.monotonic_ns != 0) {
@@ -393,9 +397,10 @@ enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_
         return rewrite_all(in, out, summary, err);
     }
     bool is_whole = read.sealed && read.damage[0] == '\0';
-    enum ss_status status = is_whole ? copy_whole(in, out, read.file_bytes, err)
-                                     : close_cut(in, out, &survey, &read, err);
-    if (status != SS_OK) {
+    bool is_begun = false;
+    enum ss_status status = is_whole ? copy_whole(in, out, read.file_bytes, &is_begun, err)
+                                     : close_cut(in, out, &survey, &read, &is_begun, err);
+    if (status != SS_OK && is_begun) {
         remove_begun(out);
     }
     return status;

@@ -31,7 +31,8 @@ struct ss_report {
 
 struct ss_report_style {
     bool colour;
-    size_t width; /* terminal columns; 0: no limit */
+    size_t width;        /* terminal columns; 0: no limit */
+    bool keeps_formulas; /* CSV cells that a spreadsheet would run, as they are */
 };
 
 struct ss_report_view {

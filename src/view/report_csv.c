@@ -2,16 +2,23 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/clean.h"
 #include "view/report.h"
 
 enum { MAX_FIELD_BYTES = 64 << 20 };
 
-static void write_text(FILE *out, struct ss_strview text)
+/* A spreadsheet runs what begins like this, also in quotes; a ' before it makes it text. */
+static bool begins_formula(struct ss_strview text)
+{
+    return text.length > 0 && strchr("=+-@\t", text.data[0]) != NULL && text.data[0] != '\0';
+}
+
+static void write_text(FILE *out, struct ss_strview text, bool keeps_formulas)
 {
     struct ss_strbuf valid;
     ss_strbuf_init(&valid, MAX_FIELD_BYTES);
-    ss_utf8_append_valid(&valid, text.data, text.length);
+    ss_strbuf_append_text(&valid, !keeps_formulas && begins_formula(text) ? "'" : "");
+    ss_clean_append_name(&valid, text);
     /* An edge blank is kept by quotes where readers would trim it. */
     bool quoted =
         strpbrk(valid.data, ",\"\r\n") != NULL || strlen(valid.data) < valid.length ||
@@ -31,7 +38,8 @@ static void write_text(FILE *out, struct ss_strview text)
     ss_strbuf_fini(&valid);
 }
 
-static void write_cell(FILE *out, const struct ss_cell *cell, const struct ss_column *column)
+static void write_cell(FILE *out, const struct ss_cell *cell, const struct ss_column *column,
+                       bool keeps_formulas)
 {
     bool is_share = column->unit != NULL &&
                     (strcmp(column->unit, "percent") == 0 || strcmp(column->unit, "points") == 0);
@@ -39,7 +47,7 @@ static void write_cell(FILE *out, const struct ss_cell *cell, const struct ss_co
     case SS_CELL_ABSENT:
         break;
     case SS_CELL_TEXT:
-        write_text(out, cell->text);
+        write_text(out, cell->text, keeps_formulas);
         break;
     case SS_CELL_INTEGER:
         fprintf(out, "%" PRId64, cell->integer);
@@ -50,7 +58,7 @@ static void write_cell(FILE *out, const struct ss_cell *cell, const struct ss_co
     }
 }
 
-static void write_table(const struct ss_table *table, FILE *out)
+static void write_table(const struct ss_table *table, bool keeps_formulas, FILE *out)
 {
     const char *separator = "";
     for (size_t c = 0; c < table->column_count; c++) {
@@ -65,7 +73,7 @@ static void write_table(const struct ss_table *table, FILE *out)
         for (size_t c = 0; c < table->column_count; c++) {
             if (!table->columns[c].not_in_csv) {
                 fputs(separator, out);
-                write_cell(out, ss_table_cell(table, row, c), &table->columns[c]);
+                write_cell(out, ss_table_cell(table, row, c), &table->columns[c], keeps_formulas);
                 separator = ",";
             }
         }
@@ -76,13 +84,12 @@ static void write_table(const struct ss_table *table, FILE *out)
 enum ss_status ss_report_csv(const struct ss_report *report, const struct ss_report_style *style,
                              FILE *out, struct ss_error *err)
 {
-    (void)style;
     (void)err;
     for (size_t i = 0; i < report->table_count; i++) {
         if (i > 0) {
             fputs("\r\n", out);
         }
-        write_table(&report->tables[i], out);
+        write_table(&report->tables[i], style->keeps_formulas, out);
     }
     return SS_OK;
 }

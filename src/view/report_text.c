@@ -8,6 +8,7 @@
 #include "analysis/operators.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
+#include "base/terminal.h"
 #include "view/report.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
@@ -339,7 +340,7 @@ static enum ss_status print_tree(const struct ss_table *table, const struct ss_r
 
 static void print_note(const struct ss_report_style *style, FILE *out, const char *text)
 {
-    fprintf(out, "%s%s%s\n", style->colour ? "\033[2m" : "", text, style->colour ? "\033[0m" : "");
+    fprintf(out, "%s%s%s\n", style->colour ? SS_DIM : "", text, style->colour ? SS_OFF : "");
 }
 
 /* What this table leaves out, and the option that shows it. */
@@ -390,8 +391,8 @@ static enum ss_status print_table(const struct ss_report *report, const struct s
 {
     bool in_part = report->trust->selection->model->filtered_samples > 0;
     if (strcmp(table->name, "key-averages") != 0 || table->row_count == 0) {
-        fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", table->title,
-                style->colour ? "\033[0m" : "");
+        fprintf(out, "%s%s%s\n", style->colour ? SS_BOLD : "", table->title,
+                style->colour ? SS_OFF : "");
     }
     if (table->row_count == 0 && ss_report_is_of_tracks(table)) {
         print_note(style, out, ss_report_empty_text(table, in_part));
@@ -482,7 +483,7 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
 static void print_steps(const struct ss_report_step *steps, const struct ss_report_style *style,
                         FILE *out)
 {
-    fprintf(out, "%sNext%s\n", style->colour ? "\033[1m" : "", style->colour ? "\033[0m" : "");
+    fprintf(out, "%sNext%s\n", style->colour ? SS_BOLD : "", style->colour ? SS_OFF : "");
     size_t widest = 0;
     for (const struct ss_report_step *step = steps; step->command != NULL; step++) {
         size_t width = ss_text_width(step->command);
@@ -490,8 +491,8 @@ static void print_steps(const struct ss_report_step *steps, const struct ss_repo
     }
     for (const struct ss_report_step *step = steps; step->command != NULL; step++) {
         size_t gap = widest - ss_text_width(step->command);
-        fprintf(out, "  %s%*s   %s%s%s\n", step->command, (int)gap, "",
-                style->colour ? "\033[2m" : "", step->meaning, style->colour ? "\033[0m" : "");
+        fprintf(out, "  %s%*s   %s%s%s\n", step->command, (int)gap, "", style->colour ? SS_DIM : "",
+                step->meaning, style->colour ? SS_OFF : "");
     }
 }
 
@@ -505,7 +506,7 @@ static void print_no_steps(const struct ss_report *report, const struct ss_repor
     const struct ss_model *model = report->trust->selection->model;
     if (report->steps != NULL && report->training != NULL && model->filtered_samples == 0 &&
         ss_model_has_domain(model, "torch")) {
-        ss_report_print_wrapped(text, "\033[1m", "", style, out);
+        ss_report_print_wrapped(text, SS_BOLD, "", style, out);
         fputc('\n', out);
     }
 }

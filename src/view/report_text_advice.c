@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analysis/rules.h"
+#include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
@@ -58,7 +59,7 @@ static void print_advice(const struct ss_advice *advice, const struct ss_model *
     struct ss_strbuf text;
     ss_strbuf_init(&text, MOST_TEXT_BYTES);
     append_headline(advice, &text);
-    ss_report_print_wrapped(text.data, is_first ? "\033[1m" : "", "", style, out);
+    ss_report_print_wrapped(text.data, is_first ? SS_BOLD : "", "", style, out);
     if (advice->line != NULL) {
         ss_strbuf_clear(&text);
         ss_report_append_line(advice->line, advice->line_of, model, &text);
@@ -73,7 +74,7 @@ static void print_advice(const struct ss_advice *advice, const struct ss_model *
         ss_strbuf_append_text(&text, " · kept from ");
         ss_text_append_clean(&text, ss_step_phase_text(model, advice->grows_in));
     }
-    ss_report_print_wrapped(text.data, "\033[2m", "  ", style, out);
+    ss_report_print_wrapped(text.data, SS_DIM, "  ", style, out);
     ss_report_print_wrapped(advice->rule->fix, "", "  → ", style, out);
     ss_strbuf_fini(&text);
 }

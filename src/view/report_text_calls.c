@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/modules.h"
+#include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
@@ -490,7 +491,7 @@ static void print_steps_recorded(const struct ss_table *table, const struct ss_r
                                  FILE *out)
 {
     bool of_modules = strcmp(table->name, "module") == 0;
-    const char *dim = style->colour ? "\033[2m" : "", *plain = style->colour ? "\033[0m" : "";
+    const char *dim = style->colour ? SS_DIM : "", *plain = style->colour ? SS_OFF : "";
     if (table->seen_because != NULL) {
         fprintf(out,
                 "%s%s seen by torch.profiler in %" PRIu64 " of %" PRIu64

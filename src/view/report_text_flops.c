@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/flops.h"
+#include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
@@ -106,7 +107,7 @@ enum ss_status ss_report_text_flops(const struct ss_table *table,
 
 static void print_title(const char *title, const struct ss_report_style *style, FILE *out)
 {
-    fprintf(out, "%s%s%s\n", style->colour ? "\033[1m" : "", title, style->colour ? "\033[0m" : "");
+    fprintf(out, "%s%s%s\n", style->colour ? SS_BOLD : "", title, style->colour ? SS_OFF : "");
 }
 
 static void print_figures(const struct ss_flops_figures *figures,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/terminal.h"
 #include "view/report.h"
 #include "view/text_cell.h"
 
@@ -73,8 +74,8 @@ static void end_line(struct panel *panel)
 {
     if (panel->line.length > 0) {
         bool colour = panel->style->colour;
-        fprintf(panel->out, "%s%-*s%s%s\n", colour ? "\033[2m" : "", LABEL_COLUMNS, panel->label,
-                colour ? "\033[0m" : "", panel->line.data);
+        fprintf(panel->out, "%s%-*s%s%s\n", colour ? SS_DIM : "", LABEL_COLUMNS, panel->label,
+                colour ? SS_OFF : "", panel->line.data);
     }
 }
 
@@ -276,8 +277,8 @@ void ss_report_text_title(const struct ss_trust *trust, const struct ss_report_s
     if (trust->inputs.count > 1) {
         ss_strbuf_append_format(&name, " and %zu more", trust->inputs.count - 1);
     }
-    fprintf(out, "%sstepscope report%s  %s\n\n", style->colour ? "\033[1m" : "",
-            style->colour ? "\033[0m" : "", name.data);
+    fprintf(out, "%sstepscope report%s  %s\n\n", style->colour ? SS_BOLD : "",
+            style->colour ? SS_OFF : "", name.data);
     ss_strbuf_fini(&name);
 }
 

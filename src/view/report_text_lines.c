@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analysis/line_times.h"
+#include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
@@ -37,8 +38,8 @@ static void print_head(const struct ss_table *table, size_t row,
     ss_strbuf_init(&text, MAX_TEXT_BYTES);
     ss_strbuf_init(&duration, 64);
     ss_text_append_clean(&text, cells[SS_LINE_TIME_FUNCTION].text);
-    fprintf(out, "%s%s%s%s", row > 0 ? "\n" : "", style->colour ? "\033[1m" : "", text.data,
-            style->colour ? "\033[0m" : "");
+    fprintf(out, "%s%s%s%s", row > 0 ? "\n" : "", style->colour ? SS_BOLD : "", text.data,
+            style->colour ? SS_OFF : "");
     if (cells[SS_LINE_TIME_PATH].type == SS_CELL_TEXT) {
         ss_strbuf_clear(&text);
         ss_text_append_clean(&text, cells[SS_LINE_TIME_PATH].text);
@@ -94,9 +95,9 @@ static void print_line(const struct ss_cell *cells, const struct ss_report_style
     bool ran = cells[SS_LINE_TIME_HITS].type == SS_CELL_INTEGER;
     double percent = ran ? cells[SS_LINE_TIME_PERCENT].real : 0;
     const char *colour = !style->colour  ? ""
-                         : !ran          ? "\033[2m"
-                         : percent >= 25 ? "\033[91m"
-                         : percent >= 10 ? "\033[33m"
+                         : !ran          ? SS_DIM
+                         : percent >= 25 ? ss_style(SS_STYLE_BRIGHT_RED)
+                         : percent >= 10 ? ss_style(SS_STYLE_YELLOW)
                                          : "";
     fprintf(out, "%s%6" PRId64, colour, cells[SS_LINE_TIME_LINE].integer);
     if (ran) {
@@ -109,7 +110,7 @@ static void print_line(const struct ss_cell *cells, const struct ss_report_style
         fprintf(out, " %10s %10s %10s %7s", "", "", "", "");
     }
     print_contents(&cells[SS_LINE_TIME_CONTENTS], style, out);
-    fprintf(out, "%s\n", colour[0] != '\0' ? "\033[0m" : "");
+    fprintf(out, "%s\n", colour[0] != '\0' ? SS_OFF : "");
 }
 
 void ss_report_text_lines(const struct ss_table *table, const struct ss_report_style *style,

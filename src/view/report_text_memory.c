@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/memories.h"
+#include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
@@ -105,8 +106,8 @@ static void print_steps_read(const struct ss_table *table, const struct ss_repor
         fprintf(out,
                 "%smemory was read in the phases of %" PRIu64 " of %" PRIu64
                 " steps, to cost little%s\n",
-                style->colour ? "\033[2m" : "", table->steps_recorded, table->steps,
-                style->colour ? "\033[0m" : "");
+                style->colour ? SS_DIM : "", table->steps_recorded, table->steps,
+                style->colour ? SS_OFF : "");
     }
 }
 
@@ -164,7 +165,7 @@ enum ss_status ss_report_text_memory(const struct ss_report *report,
         return SS_OK;
     }
     uint32_t process = chosen != NULL ? chosen->process : memories->rows.data[0].process;
-    fprintf(out, "%sMemory%s\n", style->colour ? "\033[1m" : "", style->colour ? "\033[0m" : "");
+    fprintf(out, "%sMemory%s\n", style->colour ? SS_BOLD : "", style->colour ? SS_OFF : "");
     struct ss_strbuf text;
     ss_strbuf_init(&text, MOST_TEXT_BYTES);
     bool has_more = false;

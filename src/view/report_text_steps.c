@@ -6,6 +6,7 @@
 
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
+#include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 #include "view/text_table.h"
@@ -20,7 +21,7 @@ void ss_report_print_wrapped(const char *text, const char *colour, const char *l
     ss_text_append_wrapped(&lines, text, style->width, ss_text_width(lead));
     bool is_coloured = style->colour && colour[0] != '\0';
     fprintf(out, "%s%s%s%s\n", lead, is_coloured ? colour : "", lines.data,
-            is_coloured ? "\033[0m" : "");
+            is_coloured ? SS_OFF : "");
     ss_strbuf_fini(&lines);
 }
 
@@ -137,7 +138,7 @@ static void append_part(const struct ss_step_summary *training, const struct ss_
     }
     if (colour) {
         int code = colour_of(training, phase);
-        ss_strbuf_append_format(out, "\033[%dm\033[97m", code < 8 ? 40 + code : 100);
+        ss_strbuf_append_format(out, "%s[%d;97m", ss_escape(), code < 8 ? 40 + code : 100);
     }
     size_t used = 0;
     if (width > 2) {
@@ -150,7 +151,7 @@ static void append_part(const struct ss_step_summary *training, const struct ss_
     for (; used < width; used++) {
         ss_strbuf_append_text(out, colour ? " " : "░");
     }
-    ss_strbuf_append_text(out, colour ? "\033[0m" : "");
+    ss_strbuf_append_text(out, colour ? SS_OFF : "");
     ss_strbuf_fini(&shown);
     ss_strbuf_fini(&name);
 }
@@ -362,7 +363,7 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
     const struct ss_model *model = report->trust->selection->model;
     bool host_time = report->verdict != NULL && report->verdict->host_time;
     append_sentence(training, model, host_time, text);
-    ss_report_print_wrapped(text->data, "\033[1m", "", style, out);
+    ss_report_print_wrapped(text->data, SS_BOLD, "", style, out);
     if (training->usual > 0 && training->phases.count > 1) {
         ss_strbuf_clear(text);
         append_bar(training, model, style, text);
@@ -380,7 +381,7 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
 static void print_series(const struct ss_report *report, const struct ss_report_style *style,
                          struct ss_strbuf *text, FILE *out)
 {
-    const char *dim = style->colour ? "\033[2m" : "", *plain = style->colour ? "\033[0m" : "";
+    const char *dim = style->colour ? SS_DIM : "", *plain = style->colour ? SS_OFF : "";
     static const char label[] = "step by step";
     void (*const counts[])(const struct ss_step_summary *, const struct ss_model *,
                            struct ss_strbuf *) = {append_counted, append_not_counted};
@@ -391,7 +392,7 @@ static void print_series(const struct ss_report *report, const struct ss_report_
         ss_strbuf_clear(text);
         counts[i](report->training, report->trust->selection->model, text);
         if (text->length > 0) {
-            ss_report_print_wrapped(text->data, "\033[2m", "", style, out);
+            ss_report_print_wrapped(text->data, SS_DIM, "", style, out);
         }
     }
 }

@@ -5,6 +5,7 @@
 
 #include "analysis/counters.h"
 #include "analysis/ranges.h"
+#include "base/terminal.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 #include "view/text_table.h"
@@ -198,7 +199,7 @@ static enum ss_status print_ranges(const struct ss_table *table,
         fprintf(out,
                 "%s* some began before the recording or had not ended with it: they are "
                 "longer than shown%s\n",
-                style->colour ? "\033[2m" : "", style->colour ? "\033[0m" : "");
+                style->colour ? SS_DIM : "", style->colour ? SS_OFF : "");
     }
     return status;
 }

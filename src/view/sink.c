@@ -16,25 +16,22 @@
 
 enum { BUFFER_BYTES = 256 * 1024, BUFFER_MAXIMUM = 64 * 1024 * 1024, NAME_ATTEMPTS = 100 };
 
-/* "folder/.name.PID-N.part": in the same folder, since rename does not cross file systems. */
-static char *temporary_name(const char *path, int attempt)
+/* ".name.PID-N.part": in the same folder, since rename does not cross file systems. */
+static char *temporary_name(const char *name, int attempt)
 {
-    const char *slash = strrchr(path, '/');
-    size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
     /* The name may already be as long as a name can be. */
-    int keep = (int)strlen(path + folder) > 200 ? 200 : (int)strlen(path + folder);
-    struct ss_strbuf name;
-    ss_strbuf_init(&name, strlen(path) + 64);
-    ss_strbuf_append_format(&name, "%.*s.%.*s.%ld-%d.part", (int)folder, path, keep, path + folder,
-                            (long)getpid(), attempt);
-    return name.data;
+    struct ss_strbuf temporary;
+    ss_strbuf_init(&temporary, NAME_MAX);
+    ss_strbuf_append_format(&temporary, ".%.200s.%ld-%d.part", name, (long)getpid(), attempt);
+    return temporary.data;
 }
 
-static int create_temporary(struct ss_sink *sink)
+static int create_temporary(struct ss_sink *sink, mode_t mode)
 {
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
-        sink->temporary = temporary_name(sink->path, attempt);
-        int fd = open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        sink->temporary = temporary_name(sink->place.name, attempt);
+        int fd = openat(sink->place.folder_fd, sink->temporary, flags, mode);
         if (fd >= 0 || errno != EEXIST) {
             return fd;
         }
@@ -43,6 +40,21 @@ static int create_temporary(struct ss_sink *sink)
     }
     errno = EEXIST;
     return -1;
+}
+
+static void release(struct ss_sink *sink)
+{
+    if (sink->fd >= 0) {
+        close(sink->fd);
+    }
+    if (sink->temporary != NULL) {
+        unlinkat(sink->place.folder_fd, sink->temporary, 0);
+    }
+    ss_output_place_close(&sink->place);
+    ss_free(sink->temporary);
+    ss_free(sink->name);
+    ss_strbuf_fini(&sink->buffer);
+    *sink = (struct ss_sink){.fd = -1, .place = {.folder_fd = -1}};
 }
 
 int ss_sink_descriptor(const char *path)
@@ -72,40 +84,48 @@ static enum ss_status open_descriptor(struct ss_sink *sink, int fd, struct ss_er
     if (sink->fd < 0) {
         return ss_fail_errno(err, errno, "cannot write to file descriptor %d", fd);
     }
+    sink->cleans = isatty(fd) == 1;
     sink->name = ss_strdup(fd == STDOUT_FILENO ? "standard output" : "a file descriptor");
     ss_strbuf_init(&sink->buffer, BUFFER_MAXIMUM);
     return SS_OK;
 }
 
-enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, struct ss_error *err)
+static enum ss_status open_file(struct ss_sink *sink, const char *path, mode_t mode,
+                                struct ss_error *err)
 {
-    *sink = (struct ss_sink){.fd = -1};
+    const struct stat *status = &sink->place.status;
+    bool exists = sink->place.exists;
+    if (exists && S_ISDIR(status->st_mode)) {
+        return ss_fail(err, SS_E_IO, "%s is a folder: name a file", path);
+    }
+    if (exists && !S_ISREG(status->st_mode)) {
+        sink->fd = openat(sink->place.folder_fd, sink->place.name, O_WRONLY | O_CLOEXEC);
+    } else {
+        sink->fd = create_temporary(sink, mode);
+        if (sink->fd >= 0 && exists && status->st_uid == geteuid()) {
+            (void)fchmod(sink->fd, status->st_mode & 0777);
+        }
+    }
+    return sink->fd >= 0 ? SS_OK : ss_fail_errno(err, errno, "cannot write %s", path);
+}
+
+enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, mode_t mode,
+                            struct ss_error *err)
+{
+    *sink = (struct ss_sink){.fd = -1, .place = {.folder_fd = -1}};
     if (ss_sink_descriptor(path) >= 0) {
         return open_descriptor(sink, ss_sink_descriptor(path), err);
     }
-    struct stat status;
-    bool exists = stat(path, &status) == 0;
-    if (exists && S_ISDIR(status.st_mode)) {
-        return ss_fail(err, SS_E_IO, "%s is a folder: name a file", path);
+    /* Through a symbolic link the file behind it is replaced, not the link. */
+    enum ss_status opened = ss_output_place_open(path, SS_OUTPUT_FOLLOW_LINK, &sink->place, err);
+    if (opened == SS_OK) {
+        opened = open_file(sink, path, mode, err);
     }
-    if (exists && !S_ISREG(status.st_mode)) {
-        sink->fd = open(path, O_WRONLY | O_CLOEXEC);
-    } else {
-        /* Through a symbolic link the file behind it is replaced, not the link. */
-        char real[PATH_MAX];
-        sink->path = ss_strdup(exists && realpath(path, real) != NULL ? real : path);
-        sink->fd = create_temporary(sink);
-        if (sink->fd >= 0 && exists) {
-            (void)fchmod(sink->fd, status.st_mode & 0777);
-        }
+    if (opened != SS_OK) {
+        release(sink);
+        return opened;
     }
-    if (sink->fd < 0) {
-        enum ss_status failed = ss_fail_errno(err, errno, "cannot write %s", path);
-        ss_free(sink->path);
-        ss_free(sink->temporary);
-        *sink = (struct ss_sink){.fd = -1};
-        return failed;
-    }
+    sink->cleans = isatty(sink->fd) == 1;
     sink->name = ss_strdup(path);
     ss_strbuf_init(&sink->buffer, BUFFER_MAXIMUM);
     return SS_OK;
@@ -113,7 +133,7 @@ enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, struct ss_er
 
 void ss_sink_open_memory(struct ss_sink *sink, size_t maximum_bytes)
 {
-    *sink = (struct ss_sink){.fd = -1, .name = ss_strdup("memory")};
+    *sink = (struct ss_sink){.fd = -1, .place = {.folder_fd = -1}, .name = ss_strdup("memory")};
     ss_strbuf_init(&sink->buffer, maximum_bytes);
 }
 
@@ -134,10 +154,8 @@ static ssize_t write_quietly(int fd, const char *bytes, size_t length)
     return wrote;
 }
 
-static void flush(struct ss_sink *sink)
+static void write_all(struct ss_sink *sink, const char *at, size_t left)
 {
-    const char *at = sink->buffer.data;
-    size_t left = sink->buffer.length;
     while (left > 0 && sink->failure.status == SS_OK) {
         ssize_t wrote = write_quietly(sink->fd, at, left);
         if (wrote < 0 && errno == EINTR) {
@@ -149,6 +167,19 @@ static void flush(struct ss_sink *sink)
         }
         at += wrote;
         left -= (size_t)wrote;
+    }
+}
+
+static void flush(struct ss_sink *sink)
+{
+    if (sink->cleans) {
+        struct ss_strbuf cleaned;
+        ss_strbuf_init(&cleaned, 3 * (sink->buffer.length + sizeof sink->clean.held));
+        ss_clean_append(&sink->clean, &cleaned, sink->buffer.data, sink->buffer.length);
+        write_all(sink, cleaned.data, cleaned.length);
+        ss_strbuf_fini(&cleaned);
+    } else {
+        write_all(sink, sink->buffer.data, sink->buffer.length);
     }
     ss_strbuf_clear(&sink->buffer);
 }
@@ -201,27 +232,13 @@ bool ss_sink_failed(const struct ss_sink *sink)
     return sink->failure.status != SS_OK;
 }
 
-static void release(struct ss_sink *sink)
-{
-    if (sink->fd >= 0) {
-        close(sink->fd);
-    }
-    if (sink->temporary != NULL) {
-        unlink(sink->temporary);
-    }
-    ss_free(sink->path);
-    ss_free(sink->temporary);
-    ss_free(sink->name);
-    ss_strbuf_fini(&sink->buffer);
-    *sink = (struct ss_sink){.fd = -1};
-}
-
 static void put_in_place(struct ss_sink *sink)
 {
     /* Some file systems (NFS, quotas) tell of a full disk only here. */
     if (close(sink->fd) != 0 && errno != EINTR) {
         ss_fail_errno(&sink->failure, errno, "cannot write %s", sink->name);
-    } else if (rename(sink->temporary, sink->path) != 0) {
+    } else if (renameat(sink->place.folder_fd, sink->temporary, sink->place.folder_fd,
+                        sink->place.name) != 0) {
         ss_fail_errno(&sink->failure, errno, "cannot put %s in place", sink->name);
     } else {
         ss_free(sink->temporary);
@@ -249,4 +266,16 @@ enum ss_status ss_sink_close(struct ss_sink *sink, struct ss_error *err)
 void ss_sink_abandon(struct ss_sink *sink)
 {
     release(sink);
+}
+
+static ssize_t write_to_sink(void *cookie, const char *bytes, size_t length)
+{
+    struct ss_sink *sink = cookie;
+    ss_sink_write(sink, bytes, length);
+    return ss_sink_failed(sink) ? 0 : (ssize_t)length;
+}
+
+FILE *ss_sink_stream(struct ss_sink *sink)
+{
+    return fopencookie(sink, "w", (cookie_io_functions_t){.write = write_to_sink});
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/clean.h"
 #include "base/utf8.h"
 
 static const char replacement[] = "\xef\xbf\xbd";
@@ -34,23 +35,13 @@ static size_t character(const char *text, size_t available, int *columns)
     return length;
 }
 
-/* Marks that turn the writing direction could make a row read as another. */
-static bool is_direction_mark(const char *text, size_t length)
-{
-    return length == 3 && (unsigned char)text[0] == 0xe2 &&
-           (((unsigned char)text[1] == 0x80 && (unsigned char)text[2] >= 0xaa &&
-             (unsigned char)text[2] <= 0xae) ||
-            ((unsigned char)text[1] == 0x81 && (unsigned char)text[2] >= 0xa6 &&
-             (unsigned char)text[2] <= 0xa9));
-}
-
 void ss_text_append_clean(struct ss_strbuf *out, struct ss_strview text)
 {
     const char *at = text.data, *end = text.data + text.length;
     while (at < end) {
         int columns;
         size_t length = character(at, (size_t)(end - at), &columns);
-        if (columns < 0 || is_direction_mark(at, length)) {
+        if (columns < 0 || length == 0 || ss_clean_is_harmful_text(at, length)) {
             ss_strbuf_append_text(out, replacement);
         } else {
             ss_strbuf_append(out, at, length);

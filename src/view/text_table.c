@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/terminal.h"
 #include "view/text_cell.h"
 
 enum { MAX_CELL_BYTES = 1 << 20, SEPARATOR_COLUMNS = 2 };
@@ -189,6 +190,7 @@ enum ss_status ss_text_table_print(const struct ss_text_table *table, FILE *out,
     }
     ss_free(content);
     struct libscols_table *columns = scols_new_table();
+    FILE *styled = colour ? ss_stream_with_own_escapes(out) : NULL;
     int failed = columns == NULL || add_columns(table, columns, widths) != 0;
     for (size_t row = 0; row < table->row_colours.count && !failed; row++) {
         failed = add_line(table, columns, widths, row);
@@ -198,8 +200,11 @@ enum ss_status ss_text_table_print(const struct ss_text_table *table, FILE *out,
         scols_table_set_column_separator(columns, "  ");
         scols_table_set_termforce(columns, SCOLS_TERMFORCE_ALWAYS);
         scols_table_set_termwidth(columns, sum_of(widths, table->column_count) + 1);
-        scols_table_set_stream(columns, out);
+        scols_table_set_stream(columns, styled != NULL ? styled : out);
         failed = table->row_colours.count > 0 && scols_print_table(columns) != 0;
+    }
+    if (styled != NULL) {
+        failed |= fclose(styled) != 0;
     }
     scols_unref_table(columns);
     ss_free(widths);

@@ -184,3 +184,33 @@ def check_getenv(files):
                 and folder_of(path) not in (None, "record")
                 and GETENV.search(code_only(text))):
             yield f"{path}: getenv is for base/env only; declare the variable in base/env.def"
+
+
+# Who may touch the two streams, or their descriptors, without base/terminal.h: base itself. The
+# exceptions hold no name that was recorded.
+OUTPUT = re.compile(r"(?<![\w.>])(stdout|stderr)\b|"
+                    r"(?<![\w.>])(v?printf|puts|putchar|perror|psignal|v?dprintf|v?warnx?|v?errx?)"
+                    r"\s*\(|"
+                    r"(?<![\w.>])(write|writev|pwrite|send|fdopen)\s*\(\s*"
+                    r"(1|2|STD(OUT|ERR)_FILENO)\s*,|/dev/tty")
+OUTPUT_OWNERS = {
+    "src/base/terminal.c": "is the stream",
+    "src/base/clean.c": "cleans",
+    "src/base/error.c": "a broken invariant; keeps to ASCII",
+    "src/base/alloc.c": "a number of bytes",
+}
+ESCAPE = re.compile(r"\\(033|x1b|e\[)", re.I)
+
+
+def check_output(files):
+    """All that is printed goes through the streams of base/terminal.h, which let no recorded name
+    reach a terminal as a command; our own escape sequences are ss_style and ss_escape there."""
+    for path, text in files.items():
+        if path in OUTPUT_OWNERS or folder_of(path) is None:
+            continue
+        for number, line in enumerate(code_only(text).split("\n"), 1):
+            for match in OUTPUT.finditer(line):
+                yield f"{path}:{number}: {match.group().strip()} goes round base/terminal.h"
+        for number, line in enumerate(text.split("\n"), 1):
+            if ESCAPE.search(line) and not line.lstrip().startswith(("*", "/*")):
+                yield f"{path}:{number}: an escape sequence is ss_style or ss_escape"

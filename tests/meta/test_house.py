@@ -66,6 +66,10 @@ class House(unittest.TestCase):
     def test_environment_is_read_in_one_place(self):
         self.none(rules.check_getenv(SOURCES))
 
+    def test_all_output_is_sanitised(self):
+        self.assertEqual([], [path for path in rules.OUTPUT_OWNERS if path not in SOURCES])
+        self.none(rules.check_output(SOURCES))
+
     def test_every_file_names_its_licence(self):
         self.none(rules.check_spdx(TEXTS))
 

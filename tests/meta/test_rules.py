@@ -62,6 +62,16 @@ class Rules(unittest.TestCase):
         files["docs/a.md"] = "[x](c.md) [y](b.md#shallow)"
         self.assertEqual(2, len(self.complaints(rules.check_links, files, files.__contains__)))
 
+    def test_output(self):
+        good = 'int f(void) {\n/* stdout */ fprintf(out, "%s\\n", "stderr");\nwrite(fd, p, 2); }'
+        self.assertEqual([], self.complaints(rules.check_output, {"src/cli/a.c": good}))
+        for bad in ("fputs(name, stdout);", 'fprintf(stderr, "x");', 'printf("%s", name);',
+                    "puts(name);", "perror(name);", "write(STDERR_FILENO, name, 3);",
+                    "write(2, name, 3);", 'dprintf(1, "%s", name);', 'out("\\033[1m");',
+                    'out("\\x1B[2K");'):
+            self.assertEqual(1, len(self.complaints(rules.check_output, {"src/view/a.c": bad})), bad)
+        self.assertEqual([], self.complaints(rules.check_output, {"src/base/terminal.c": bad}))
+
     def test_getenv(self):
         self.assertEqual([], self.complaints(rules.check_getenv, {"src/base/env.c": "getenv(x)"}))
         self.assertTrue(self.complaints(rules.check_getenv, {"src/cli/a.c": "secure_getenv(x)"}))

@@ -60,7 +60,7 @@ static void test_file_appears_when_complete(void **state)
     (void)state;
     struct ss_sink sink;
     struct ss_error err = {0};
-    assert_int_equal(ss_sink_open(&sink, "out", &err), SS_OK);
+    assert_int_equal(ss_sink_open(&sink, "out", 0666, &err), SS_OK);
     ss_sink_text(&sink, "new");
     assert_int_equal(access("out", F_OK), -1);
     assert_int_equal(ss_sink_close(&sink, &err), SS_OK);
@@ -73,7 +73,7 @@ static void test_abandoned_leaves_the_old_file(void **state)
     (void)state;
     struct ss_sink sink;
     struct ss_error err = {0};
-    assert_int_equal(ss_sink_open(&sink, "out", &err), SS_OK);
+    assert_int_equal(ss_sink_open(&sink, "out", 0666, &err), SS_OK);
     ss_sink_text(&sink, "half");
     ss_sink_abandon(&sink);
     check_content("out", "new");
@@ -87,7 +87,7 @@ static void test_link_and_mode_are_kept(void **state)
     struct ss_error err = {0};
     assert_int_equal(symlink("out", "link"), 0);
     assert_int_equal(chmod("out", 0640), 0);
-    assert_int_equal(ss_sink_open(&sink, "link", &err), SS_OK);
+    assert_int_equal(ss_sink_open(&sink, "link", 0666, &err), SS_OK);
     ss_sink_text(&sink, "through");
     assert_int_equal(ss_sink_close(&sink, &err), SS_OK);
     check_content("out", "through");
@@ -103,9 +103,9 @@ static void test_errors(void **state)
     (void)state;
     struct ss_sink sink;
     struct ss_error err = {0};
-    assert_int_equal(ss_sink_open(&sink, ".", &err), SS_E_IO);
-    assert_int_equal(ss_sink_open(&sink, "no/such/folder", &err), SS_E_NOTFOUND);
-    assert_int_equal(ss_sink_open(&sink, "/dev/full", &err), SS_OK);
+    assert_int_equal(ss_sink_open(&sink, ".", 0666, &err), SS_E_IO);
+    assert_int_equal(ss_sink_open(&sink, "no/such/folder", 0666, &err), SS_E_NOTFOUND);
+    assert_int_equal(ss_sink_open(&sink, "/dev/full", 0666, &err), SS_OK);
     for (int i = 0; i < 100000; i++) {
         ss_sink_text(&sink, "0123456789");
     }
@@ -123,7 +123,7 @@ static void test_closed_pipe_is_an_error_not_a_death(void **state)
     struct ss_error err = {0};
     assert_int_equal(pipe(ends), 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
-    assert_int_equal(ss_sink_open(&sink, path, &err), SS_OK);
+    assert_int_equal(ss_sink_open(&sink, path, 0666, &err), SS_OK);
     close(ends[0]);
     close(ends[1]);
     ss_sink_text(&sink, "lost");

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/output_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { MOST_LINKS = 40 };
+
+/* What is left of a path, and where its next component is looked up. */
+struct walk {
+    struct ss_output_place *place;
+    const char *path; /* for messages */
+    char rest[PATH_MAX];
+    int links;
+};
+
+static bool is_trusted(uid_t owner)
+{
+    return owner == geteuid() || owner == 0;
+}
+
+static bool others_can_write(const struct stat *folder)
+{
+    return !is_trusted(folder->st_uid) || (folder->st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+/* On the way to the file, folders of other users are everyday life to all but root. */
+static bool may_follow(const struct stat *folder, const struct stat *link, bool is_last)
+{
+    bool is_open =
+        is_last || geteuid() == 0 ? others_can_write(folder) : (folder->st_mode & S_IWOTH) != 0;
+    return is_trusted(link->st_uid) || !is_open;
+}
+
+static enum ss_status refuse_link(const char *path, const char *name, const struct stat *link,
+                                  struct ss_error *err)
+{
+    return ss_fail(err, SS_E_PERMISSION,
+                   "%s: \"%s\" is a symbolic link of another user (uid %u) in a folder that others "
+                   "can write; name the file itself, or another folder",
+                   path, name, (unsigned)link->st_uid);
+}
+
+enum ss_status ss_output_place_check(const struct ss_output_place *place, const char *path,
+                                     const struct stat *file, struct ss_error *err)
+{
+    if (!S_ISREG(file->st_mode) || !others_can_write(&place->folder)) {
+        return SS_OK;
+    }
+    if (!is_trusted(file->st_uid)) {
+        return ss_fail(err, SS_E_PERMISSION,
+                       "%s belongs to another user (uid %u), in a folder that others can write; "
+                       "choose another name, or remove it",
+                       path, (unsigned)file->st_uid);
+    }
+    if (file->st_nlink > 1 && !is_trusted(place->folder.st_uid)) {
+        return ss_fail(err, SS_E_PERMISSION,
+                       "%s has other names (hard links), and its folder belongs to another user; "
+                       "choose another name, or remove it",
+                       path);
+    }
+    return SS_OK;
+}
+
+static enum ss_status enter(struct walk *walk, int parent, const char *name, int flags,
+                            struct ss_error *err)
+{
+    int fd = openat(parent, name, O_PATH | O_CLOEXEC | flags);
+    int error = errno;
+    if (fd >= 0 && fstat(fd, &walk->place->folder) != 0) {
+        error = errno;
+        close(fd);
+        fd = -1;
+    }
+    if (fd < 0) {
+        return ss_fail_errno(err, error, "cannot open the folder of %s", walk->path);
+    }
+    if (walk->place->folder_fd >= 0) {
+        close(walk->place->folder_fd);
+    }
+    walk->place->folder_fd = fd;
+    return SS_OK;
+}
+
+/* /proc's links lead where their text does not: the kernel follows them. */
+static bool is_magic(int folder_fd)
+{
+    struct statfs system;
+    return fstatfs(folder_fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Puts a link's text before what is left of the path. */
+static enum ss_status take_link(struct walk *walk, const char *name, struct ss_error *err)
+{
+    char text[PATH_MAX];
+    ssize_t length = readlinkat(walk->place->folder_fd, name, text, sizeof text);
+    size_t left = strlen(walk->rest);
+    if (length < 0) {
+        return ss_fail_errno(err, errno, "cannot read the link \"%s\" of %s", name, walk->path);
+    }
+    if (++walk->links > MOST_LINKS || (size_t)length + 1 + left >= sizeof walk->rest) {
+        return ss_fail_errno(err, ELOOP, "cannot open the folder of %s", walk->path);
+    }
+    memmove(walk->rest + length + 1, walk->rest, left + 1);
+    memcpy(walk->rest, text, (size_t)length);
+    walk->rest[length] = '/';
+    if (left == 0) {
+        walk->rest[length] = '\0'; /* the last one */
+    }
+    return text[0] == '/' ? enter(walk, AT_FDCWD, "/", O_DIRECTORY, err) : SS_OK;
+}
+
+/* Takes the next component off the path; returns whether it is the last. */
+static bool next_name(struct walk *walk, char *name, size_t size)
+{
+    size_t skipped = strspn(walk->rest, "/");
+    size_t length = strcspn(walk->rest + skipped, "/");
+    snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), walk->rest + skipped);
+    const char *rest = walk->rest + skipped + length;
+    bool is_last = *rest == '\0';
+    memmove(walk->rest, rest, strlen(rest) + 1);
+    return is_last;
+}
+
+static enum ss_status step(struct walk *walk, enum ss_output_last last, bool *is_done,
+                           struct ss_error *err)
+{
+    struct ss_output_place *place = walk->place;
+    char name[NAME_MAX + 2];
+    struct stat status;
+    *is_done = next_name(walk, name, sizeof name);
+    if (strlen(name) > NAME_MAX) {
+        return ss_fail_errno(err, ENAMETOOLONG, "cannot write %s", walk->path);
+    }
+    if (*is_done) {
+        const char *found = name[0] != '\0' ? name : ".";
+        memcpy(place->name, found, strlen(found) + 1);
+    }
+    if (name[0] == '\0') {
+        place->exists = *is_done; /* "folder/" */
+        place->status = place->folder;
+        return SS_OK;
+    }
+    bool exists = fstatat(place->folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (*is_done) {
+        place->exists = exists;
+        place->status = exists ? status : (struct stat){0};
+    }
+    bool is_link = exists && S_ISLNK(status.st_mode);
+    bool by_kernel = is_link && is_magic(place->folder_fd);
+    if (is_link && !by_kernel && (!*is_done || last == SS_OUTPUT_FOLLOW_LINK)) {
+        if (!may_follow(&place->folder, &status, *is_done)) {
+            return refuse_link(walk->path, name, &status, err);
+        }
+        *is_done = false;
+        return take_link(walk, name, err);
+    }
+    int flags = by_kernel ? O_DIRECTORY : O_DIRECTORY | O_NOFOLLOW;
+    return *is_done ? SS_OK : enter(walk, place->folder_fd, name, flags, err);
+}
+
+enum ss_status ss_output_place_open(const char *path, enum ss_output_last last,
+                                    struct ss_output_place *place, struct ss_error *err)
+{
+    struct walk walk = {.place = place, .path = path};
+    *place = (struct ss_output_place){.folder_fd = -1};
+    if (strlen(path) >= sizeof walk.rest || path[0] == '\0') {
+        return ss_fail_errno(err, path[0] == '\0' ? ENOENT : ENAMETOOLONG,
+                             "cannot write \"%.200s\"", path);
+    }
+    memcpy(walk.rest, path, strlen(path) + 1);
+    enum ss_status status = enter(&walk, AT_FDCWD, path[0] == '/' ? "/" : ".", O_DIRECTORY, err);
+    for (bool is_done = false; status == SS_OK && !is_done;) {
+        status = step(&walk, last, &is_done, err);
+    }
+    if (status == SS_OK && place->exists) {
+        status = ss_output_place_check(place, path, &place->status, err);
+    }
+    if (status != SS_OK) {
+        ss_output_place_close(place);
+    }
+    return status;
+}
+
+void ss_output_place_close(struct ss_output_place *place)
+{
+    if (place->folder_fd >= 0) {
+        close(place->folder_fd);
+    }
+    place->folder_fd = -1;
+}
