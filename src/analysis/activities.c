@@ -241,11 +241,39 @@ enum ss_activity ss_activity_of_stack(struct ss_activities *activities, uint32_t
     return is_disk ? SS_ACTIVITY_DISK_WAIT : activity;
 }
 
+/* What the kernel says that a sleeping thread waits for. A futex may be anything: the threads of an
+ * operator wait for each other in it, too. */
+static enum ss_activity of_wait(enum ss_wait_kind wait)
+{
+    switch (wait) {
+    case SS_WAIT_TIMER:
+        return SS_ACTIVITY_SLEEP;
+    case SS_WAIT_SOCKET:
+        return SS_ACTIVITY_NETWORK;
+    case SS_WAIT_PIPE:
+        return SS_ACTIVITY_PROCESS_WAIT;
+    case SS_WAIT_FILE:
+        return SS_ACTIVITY_DISK_WAIT;
+    case SS_WAIT_CHILD:
+        return SS_ACTIVITY_SUBPROCESS;
+    default:
+        return SS_ACTIVITY_NOTHING;
+    }
+}
+
 enum ss_activity ss_activity_of_total(struct ss_activities *activities,
                                       const struct ss_model_total *total)
 {
-    return ss_activity_of_stack(activities, total->stack, (enum ss_thread_state)total->state,
-                                (enum ss_gil_state)total->gil);
+    enum ss_thread_state state = (enum ss_thread_state)total->state;
+    enum ss_activity activity =
+        ss_activity_of_stack(activities, total->stack, state, (enum ss_gil_state)total->gil);
+    enum ss_activity wait = of_wait((enum ss_wait_kind)total->wait);
+    bool is_known = ss_activity_is_wait(activity) && activity != SS_ACTIVITY_DISK_WAIT;
+    if (is_known || total->wait == SS_WAIT_UNKNOWN) {
+        return activity;
+    }
+    bool is_disk = activity == SS_ACTIVITY_DISK_WAIT; /* by the state, which others share */
+    return wait != SS_ACTIVITY_NOTHING ? wait : is_disk ? SS_ACTIVITY_NOTHING : activity;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

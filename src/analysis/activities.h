@@ -4,7 +4,8 @@
  * rows of activities.def. The frames between the line of your own code next to the leaf and the
  * leaf decide, the outermost that has a row first: json.dump stays serialisation while it writes a
  * file. Where there are none, the line itself: functions in C have no frames, but its source names
- * them. Borrows the model and the source; owned by one thread.
+ * them, and the call of the kernel that a sleeping thread is in. Borrows the model and the source;
+ * owned by one thread.
  */
 #ifndef SS_ANALYSIS_ACTIVITIES_H
 #define SS_ANALYSIS_ACTIVITIES_H
@@ -34,6 +35,7 @@ void ss_activities_fini(struct ss_activities *activities);
 /* The state and the GIL are those of the sample; UNKNOWN where they are not recorded. */
 enum ss_activity ss_activity_of_stack(struct ss_activities *activities, uint32_t stack,
                                       enum ss_thread_state state, enum ss_gil_state gil);
+/* The same with what the kernel said that a sleeping thread waits for. */
 enum ss_activity ss_activity_of_total(struct ss_activities *activities,
                                       const struct ss_model_total *total);
 

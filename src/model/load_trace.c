@@ -342,6 +342,7 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *as_
                                    .samples = ticks,
                                    .records = 1};
     if (loader->load->sample_phases) {
+        total.wait = (uint8_t)sample->wait;
         total.phase = model->names.data[id_of(&loader->names, sample->phase_name)].text;
         total.step =
             (uint8_t)step_of(loader, model->threads.data[total.thread].process, sample->step);

@@ -68,7 +68,8 @@ struct ss_model_stack {
  * it does what no later one does. */
 enum ss_sample_step { SS_SAMPLE_NO_STEP, SS_SAMPLE_FIRST_STEP, SS_SAMPLE_LATER_STEP };
 
-/* Totals by (thread, stack, range, state, gil, partial): all that tables and flame graphs need. */
+/* Totals by (thread, stack, range, state, gil, wait, partial): all that tables and flame graphs
+ * need. */
 struct ss_model_total {
     uint32_t thread;
     uint32_t stack;
@@ -77,6 +78,7 @@ struct ss_model_total {
     uint8_t step;   /* enum ss_sample_step; of models loaded with sample_phases */
     uint8_t state;  /* enum ss_thread_state */
     uint8_t gil;    /* enum ss_gil_state */
+    uint8_t wait;   /* enum ss_wait_kind; of models loaded with sample_phases */
     bool partial;
     uint64_t samples; /* ticks: the sum of weights */
     uint64_t records; /* stored samples: the ticks at which the stack was really read */

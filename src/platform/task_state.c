@@ -286,6 +286,16 @@ void ss_task_state_refine_sleep(struct ss_task_state *task)
     }
 }
 
+enum ss_task_wait ss_task_state_wait(const struct ss_task_state *task)
+{
+    bool is_asleep =
+        task->activity == SS_TASK_SLEEPING || task->activity == SS_TASK_UNINTERRUPTIBLE;
+    bool in_call = task->syscall_number >= 0 || task->activity == SS_TASK_UNINTERRUPTIBLE;
+    return is_asleep && in_call && !task->no_syscall_file
+               ? ss_task_wait_of_call(task->pid, task->syscall_number, task->syscall_argument)
+               : SS_TASK_WAIT_UNKNOWN;
+}
+
 bool ss_task_state_waits_on(const struct ss_task_state *task, uint64_t address, uint64_t length)
 {
     return task->syscall_number == SYS_futex && task->syscall_argument >= address &&

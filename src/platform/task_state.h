@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "platform/task_wait.h"
+
 /* The values are those of enum ss_thread_state of trace/records.h (checked where they meet). */
 enum ss_task_activity {
     SS_TASK_UNKNOWN,
@@ -51,6 +53,9 @@ uint64_t ss_task_state_peek_run_ns(struct ss_task_state *task, uint64_t now_ns);
 void ss_task_state_refine_sleep(struct ss_task_state *task);
 /* For a thread that is known by other means to sleep in a futex call on `address`. */
 void ss_task_state_take_wait(struct ss_task_state *task, uint64_t address, uint64_t now_ns);
+/* What a thread that sleeps waits for, as of the last update; UNKNOWN for one that does not, and
+ * where the kernel does not say. */
+enum ss_task_wait ss_task_state_wait(const struct ss_task_state *task);
 /* True when the thread sleeps in a futex call on an address in [address, address + length). */
 bool ss_task_state_waits_on(const struct ss_task_state *task, uint64_t address, uint64_t length);
 

@@ -13,7 +13,9 @@
 
 _Static_assert((int)SS_TASK_ON_CPU == (int)SS_STATE_ON_CPU &&
                    (int)SS_TASK_STOPPED == (int)SS_STATE_STOPPED &&
-                   (int)SS_SAMPLER_GIL_WAITED == (int)SS_GIL_WAITED,
+                   (int)SS_SAMPLER_GIL_WAITED == (int)SS_GIL_WAITED &&
+                   (int)SS_TASK_WAIT_FUTEX == (int)SS_WAIT_FUTEX &&
+                   (int)SS_TASK_WAIT_OTHER == (int)SS_WAIT_OTHER,
                "the sampler's values are those of the trace");
 
 /* How often a process that is not Python (yet) is looked at again. */
@@ -308,6 +310,7 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
                                    .weight = sample->weight,
                                    .state = (enum ss_thread_state)sample->activity,
                                    .gil = (enum ss_gil_state)sample->gil,
+                                   .wait = (enum ss_wait_kind)sample->wait,
                                    .partial = sample->partial || row->truncated,
                                    .step = -1};
     label(process, row, sample, &told);

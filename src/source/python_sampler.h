@@ -39,6 +39,7 @@ struct ss_sampler_sample {
     uint64_t time_ns;
     uint32_t weight; /* ticks */
     enum ss_task_activity activity;
+    enum ss_task_wait wait; /* of one that sleeps */
     enum ss_sampler_gil gil;
     bool partial;
     bool same_stack;        /* as the thread's sample before: frames is NULL */

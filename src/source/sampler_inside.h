@@ -18,6 +18,7 @@ struct ss_sampler_entry {
     bool partial;
     enum ss_sampler_gil gil;
     enum ss_task_activity activity;
+    enum ss_task_wait wait;
     uint32_t pending_weight; /* ticks without movement, not handed out yet */
     uint64_t pending_ns;     /* the last of them */
     uint32_t still_looks;    /* looks in a row that found it asleep and unmoved */

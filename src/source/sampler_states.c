@@ -47,6 +47,7 @@ void ss_sampler_flush_entry(struct ss_python_sampler *sampler, struct ss_sampler
                                        .time_ns = entry->pending_ns,
                                        .weight = entry->pending_weight,
                                        .activity = entry->activity,
+                                       .wait = entry->wait,
                                        .gil = entry->gil,
                                        .partial = entry->partial,
                                        .same_stack = true,
@@ -78,6 +79,7 @@ static void hand_out(struct ss_python_sampler *sampler, struct ss_sampler_entry 
                                        .time_ns = sampler->tick_ns,
                                        .weight = weight,
                                        .activity = entry->activity,
+                                       .wait = entry->wait,
                                        .gil = entry->gil,
                                        .partial = entry->partial,
                                        .same_stack = same,
@@ -222,6 +224,8 @@ static void take_stack(void *context, struct ss_python_thread *thread, enum ss_p
     entry->gil = stack->holds_gil                ? SS_SAMPLER_GIL_HELD
                  : waits_for_gil(sampler, entry) ? SS_SAMPLER_GIL_WAITED
                                                  : SS_SAMPLER_GIL_NONE;
+    entry->wait = entry->gil == SS_SAMPLER_GIL_WAITED ? SS_TASK_WAIT_UNKNOWN
+                                                      : ss_task_state_wait(&entry->state);
     hand_out(sampler, entry, stack->frames, result == SS_PYTHON_EMPTY ? 0 : stack->depth, 1);
 }
 
@@ -371,6 +375,7 @@ static void sample_bare_thread(struct ss_python_sampler *sampler, struct ss_samp
     sampler->counts.ok += weight;
     entry->activity = entry->state.activity;
     entry->gil = SS_SAMPLER_GIL_NONE;
+    entry->wait = SS_TASK_WAIT_UNKNOWN; /* asking would cost more than it tells */
     entry->partial = false;
     hand_out(sampler, entry, NULL, 0, weight);
 }

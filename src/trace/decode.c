@@ -99,6 +99,8 @@ static enum ss_outcome read_payload_field(struct ss_step *step, const struct ss_
         sample->state = state < SS_STATE_COUNT ? (enum ss_thread_state)state : SS_STATE_UNKNOWN;
         sample->gil = (enum ss_gil_state)gil;
         sample->partial = (field->value >> 5 & 1) != 0;
+        unsigned wait = field->value >> 6 & 15;
+        sample->wait = wait < SS_WAIT_COUNT ? (enum ss_wait_kind)wait : SS_WAIT_OTHER;
         return SS_STEP_GOOD;
     }
     case SS_PAYLOAD_WINDOW:

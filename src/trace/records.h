@@ -32,6 +32,20 @@ enum ss_gil_state {
     SS_GIL_COUNT
 };
 
+/* What a sleeping thread waits for, by the system call that it sleeps in. */
+enum ss_wait_kind {
+    SS_WAIT_UNKNOWN,
+    SS_WAIT_FUTEX, /* a lock, a condition, another thread */
+    SS_WAIT_TIMER,
+    SS_WAIT_POLL, /* poll, select, epoll: any of several descriptors */
+    SS_WAIT_SOCKET,
+    SS_WAIT_PIPE, /* or a terminal, or another device that is read like one */
+    SS_WAIT_FILE, /* a file, its metadata, or a page that is read from disk */
+    SS_WAIT_CHILD,
+    SS_WAIT_OTHER, /* another call */
+    SS_WAIT_COUNT
+};
+
 /* Values of perfetto.protos.Frame.kind. */
 enum ss_frame_kind {
     SS_FRAME_UNKNOWN = 0,
@@ -95,6 +109,7 @@ struct ss_trace_sample {
     uint32_t weight;    /* ≥ 1 */
     enum ss_thread_state state;
     enum ss_gil_state gil;
+    enum ss_wait_kind wait;
     bool partial;        /* only the root-side part of the stack was verified */
     uint32_t window;     /* 0: none */
     int64_t step;        /* -1: none */

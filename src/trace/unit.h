@@ -21,7 +21,7 @@ struct ss_unit_event {
     uint32_t order; /* of arrival: keeps the sort stable */
     uint32_t task_iid, stack_iid, weight;
     uint32_t blob_at, blob_length; /* sample: the rest of its payload; else the packet's rest */
-    uint8_t flags;
+    uint16_t flags;
     bool is_sample;
 };
 

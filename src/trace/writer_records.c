@@ -217,9 +217,10 @@ enum ss_status ss_trace_writer_sample(struct ss_trace_writer *writer,
                                        .weight = sample->weight > 0 ? sample->weight : 1,
                                        .blob_at = at,
                                        .blob_length = (uint32_t)writer->unit.blobs.length - at,
-                                       .flags = (uint8_t)((unsigned)sample->state |
-                                                          (unsigned)sample->gil << 3 |
-                                                          (unsigned)(sample->partial || cut) << 5),
+                                       .flags = (uint16_t)((unsigned)sample->state |
+                                                           (unsigned)sample->gil << 3 |
+                                                           (unsigned)(sample->partial || cut) << 5 |
+                                                           (unsigned)sample->wait << 6),
                                        .is_sample = true});
     writer->unit.samples++;
     writer->stats.samples++;

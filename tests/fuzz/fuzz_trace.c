@@ -88,7 +88,8 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
     check(sample->thread_ref >= 1 && sample->thread_ref <= seen->threads &&
               sample->stack_ref <= seen->stacks,
           "a sample's thread and stack are known");
-    check(sample->weight >= 1 && sample->state < SS_STATE_COUNT && sample->gil < SS_GIL_COUNT,
+    check(sample->weight >= 1 && sample->state < SS_STATE_COUNT && sample->gil < SS_GIL_COUNT &&
+              sample->wait < SS_WAIT_COUNT,
           "a sample's values are in range");
     seen->samples++;
     return seen->writer != NULL ? ss_trace_writer_sample(seen->writer, sample, NULL) : SS_OK;

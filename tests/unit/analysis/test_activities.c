@@ -233,6 +233,41 @@ static void states_are_believed(void **state)
     assert_int_equal(of(made, stack, SS_STATE_UNKNOWN, SS_GIL_UNKNOWN), SS_ACTIVITY_SLEEP);
 }
 
+static enum ss_activity waiting(struct made *made, uint32_t stack, enum ss_thread_state state,
+                                enum ss_wait_kind wait)
+{
+    struct ss_model_total total = {
+        .stack = stack, .state = (uint8_t)state, .gil = SS_GIL_NONE, .wait = (uint8_t)wait};
+    ss_activities_init(&made->activities, &made->model, &made->source);
+    enum ss_activity activity = ss_activity_of_total(&made->activities, &total);
+    ss_activities_fini(&made->activities);
+    return activity;
+}
+
+static void the_kernel_names_what_nothing_else_does(void **state)
+{
+    struct made *made = *state;
+    uint32_t stack = own(made, 0);
+    made->line = "    native.step()";
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_TIMER), SS_ACTIVITY_SLEEP);
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_SOCKET), SS_ACTIVITY_NETWORK);
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_FUTEX), SS_ACTIVITY_NOTHING);
+    assert_int_equal(waiting(made, stack, SS_STATE_ON_CPU, SS_WAIT_UNKNOWN), SS_ACTIVITY_NOTHING);
+    assert_int_equal(waiting(made, stack, SS_STATE_UNINTERRUPTIBLE, SS_WAIT_FILE),
+                     SS_ACTIVITY_DISK_WAIT);
+    /* Recordings without the kernel's word; not all that is uninterruptible is a disk. */
+    assert_int_equal(waiting(made, stack, SS_STATE_UNINTERRUPTIBLE, SS_WAIT_UNKNOWN),
+                     SS_ACTIVITY_DISK_WAIT);
+    assert_int_equal(waiting(made, stack, SS_STATE_UNINTERRUPTIBLE, SS_WAIT_OTHER),
+                     SS_ACTIVITY_NOTHING);
+    made->line = "    with self.lock:";
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_FUTEX), SS_ACTIVITY_LOCK_WAIT);
+    made->line = "    x = np.dot(a, b)";
+    assert_int_equal(waiting(made, stack, SS_STATE_SLEEPING, SS_WAIT_FUTEX), SS_ACTIVITY_NUMPY);
+    uint32_t gets = library(made, stack, PYTHON "multiprocessing/queues.py", "get");
+    assert_int_equal(waiting(made, gets, SS_STATE_SLEEPING, SS_WAIT_PIPE), SS_ACTIVITY_QUEUE_WAIT);
+}
+
 static void long_lines_are_cut(void **state)
 {
     static char line[5000];
@@ -292,6 +327,7 @@ int main(void)
         ON_MODEL(lines_are_classified_by_what_they_call),
         ON_MODEL(sleeping_threads_wait),
         ON_MODEL(states_are_believed),
+        ON_MODEL(the_kernel_names_what_nothing_else_does),
         ON_MODEL(long_lines_are_cut),
         ON_MODEL(no_source_is_no_failure),
         cmocka_unit_test(each_activity_has_a_text),

@@ -102,6 +102,7 @@ static inline struct ss_trace_sample recording_sample(const struct recording *re
         .weight = 1 + i % 5,
         .state = (enum ss_thread_state)(i % SS_STATE_COUNT),
         .gil = (enum ss_gil_state)(i % SS_GIL_COUNT),
+        .wait = (enum ss_wait_kind)(i % SS_WAIT_COUNT),
         .partial = i % 17 == 0,
         .step = i % 3 == 0 ? -1 : (int64_t)i};
 }

@@ -73,6 +73,7 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
     assert_int_equal(sample->weight, expected.weight);
     assert_int_equal(sample->state, expected.state);
     assert_int_equal(sample->gil, expected.gil);
+    assert_int_equal(sample->wait, expected.wait);
     assert_int_equal(sample->partial, expected.partial);
     assert_int_equal(sample->step, expected.step);
     assert_int_equal(check->tids.data[sample->thread_ref - 1], 2000 + (int)expected.thread_ref);

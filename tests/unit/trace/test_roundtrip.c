@@ -318,6 +318,7 @@ static void test_every_field(void **state)
                                     .weight = 17,
                                     .state = SS_STATE_UNINTERRUPTIBLE,
                                     .gil = SS_GIL_WAITED,
+                                    .wait = SS_WAIT_OTHER,
                                     .partial = true,
                                     .window = 4,
                                     .step = 0,
@@ -367,6 +368,7 @@ static void test_every_field(void **state)
     assert_int_equal(got->weight, first.weight);
     assert_int_equal(got->state, first.state);
     assert_int_equal(got->gil, first.gil);
+    assert_int_equal(got->wait, first.wait);
     assert_true(got->partial);
     assert_int_equal(got->window, first.window);
     assert_int_equal(got->step, first.step);
