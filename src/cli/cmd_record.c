@@ -47,6 +47,11 @@ static const struct ss_option options[] = {
      "refuse to begin when the file is there already, or the folder of windows' files is not empty",
      NULL, false},
     {"quiet", 'q', NULL, "no status line and no summary", NULL, false},
+    {"stats", 0, "[=true|false]",
+     "print the tables of \"stepscope report\" on standard error when the recording is over, for "
+     "the "
+     "output file of a batch job",
+     NULL, false},
     {"pid", 'p', "PID", "attach to a running process instead of starting a program", "What", false},
     {"rate", 'r', "HZ", "samples a second for every thread (default 100)", NULL, false},
     {"duration", 'd', "SECONDS",
@@ -113,6 +118,8 @@ static const char *const examples[] = {
     "30 seconds of a running process",
     "stepscope record -- torchrun --nproc-per-node 2 train.py",
     "every rank, in one file",
+    "stepscope record --stats -- python train.py > job.out 2>&1",
+    "the tables in a batch job's output",
     NULL};
 
 struct plan {
@@ -492,6 +499,27 @@ static bool take_torch_profiler(const struct ss_arguments *arguments, char *text
     return true;
 }
 
+/* As nsys has it: --stats, --stats=true. What is reported has to be there then. */
+static bool take_stats(const struct ss_arguments *arguments, struct plan *plan)
+{
+    const char *text = ss_arguments_get(arguments, "stats");
+    bool is_true = text != NULL && (text[0] == '\0' || strcmp(text, "true") == 0);
+    enum ss_format format = plan->output.format->format;
+    if (text != NULL && !is_true && strcmp(text, "false") != 0) {
+        ss_cli_usage(arguments, "--stats takes true or false, not \"%s\"", text);
+        return false;
+    }
+    const char *path = ss_arguments_get(arguments, "output");
+    bool is_kept = path == NULL || ss_sink_descriptor(path) < 0;
+    if (is_true && (!is_kept || (format != SS_FORMAT_NATIVE && format != SS_FORMAT_RAW))) {
+        ss_cli_usage(arguments, "--stats reads the recording: it needs a native or raw one, in a "
+                                "file (-o)");
+        return false;
+    }
+    plan->output.stats = is_true;
+    return true;
+}
+
 static bool take_options(const struct ss_arguments *arguments, struct plan *plan)
 {
     char profiler[192];
@@ -510,7 +538,7 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
         !ss_arguments_get_choice(arguments, "operators", operators, 0, &which_operators) ||
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
         !take_torch_profiler(arguments, profiler, sizeof profiler) ||
-        !choose_format(arguments, plan)) {
+        !choose_format(arguments, plan) || !take_stats(arguments, plan)) {
         return false;
     }
     if (ss_arguments_has(arguments, "function") && ss_arguments_has(arguments, "nolineno")) {

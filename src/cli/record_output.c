@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +15,12 @@
 #include "analysis/selection.h"
 #include "analysis/told.h"
 #include "annot/schedule_run.h"
+#include "base/alloc.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/record_convert.h"
 #include "model/model.h"
+#include "record/ranks.h"
 #include "view/sink.h"
 #include "view/text_cell.h"
 
@@ -245,21 +248,35 @@ static const char *output_name(const struct ss_record_output *output)
     return is_stdout ? "standard output" : output->output_path;
 }
 
+/* A batch job's output gets one line, and the table of one rank: not that of a thousand. */
+static void print_job_summary(const struct ss_record_output *output,
+                              const struct ss_record_result *result, const struct ss_model *model)
+{
+    int64_t rank;
+    fprintf(ss_stderr(), "stepscope: wrote %s: ", output_name(output));
+    print_figures(ss_stderr(), output, &result->figures);
+    fputc('\n', ss_stderr());
+    bool is_first = !ss_rank_get(0, SS_RANK, &rank) || rank == 0;
+    if (is_first && !output->stats && !output->in_place) {
+        print_hot_lines(ss_stderr(), model);
+    }
+}
+
 static void print_summary(const struct ss_record_output *output,
                           const struct ss_record_result *result, const struct ss_model *model)
 {
     FILE *out = ss_stderr();
     struct colours colours = colours_of_stderr();
     if (isatty(STDERR_FILENO) != 1) {
-        fprintf(out, "stepscope: wrote %s: ", output_name(output));
-        print_figures(out, output, &result->figures);
-        fputc('\n', out);
+        print_job_summary(output, result, model);
         return;
     }
     fprintf(out, "\n%sstepscope%s  ", colours.bold, colours.off);
     print_figures(out, output, &result->figures);
     fputc('\n', out);
-    print_hot_lines(out, model);
+    if (!output->stats) {
+        print_hot_lines(out, model);
+    }
     if (output->in_place) {
         fprintf(out, "Written to %s%s%s\n", colours.bold, output_name(output), colours.off);
         return;
@@ -270,6 +287,54 @@ static void print_summary(const struct ss_record_output *output,
     if (output->format->format == SS_FORMAT_NATIVE || output->format->format == SS_FORMAT_RAW) {
         fprintf(out, "  stepscope report %s\n  stepscope flame %s\n", output->output_path,
                 output->output_path);
+    }
+}
+
+/* --- the tables of --stats ------------------------------------------------------------------- */
+
+/* `stepscope report [--by WHAT] PATH`, printed where all that record says is printed. */
+static void print_report(const char *by, const char *path)
+{
+    const char *words[] = {"stepscope", "report", path, by != NULL ? "--by" : NULL, by, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status;
+    fflush(ss_stderr());
+    fflush(stderr);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    int error =
+        posix_spawn(&child, "/proc/self/exe", &actions, NULL, (char *const *)words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    while (error == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (error != 0) {
+        complain("--stats: cannot run \"stepscope report %s\": %s", path, strerror(error));
+    }
+}
+
+/* Those of PyTorch are in the report anyway. */
+static bool has_own_ranges(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_track *track = &model->tracks.data[model->ranges.data[i].track];
+        bool is_marked = track->kind == SS_TRACK_RANGES || track->kind == SS_TRACK_ASYNC;
+        if (is_marked && strncmp(ss_model_text(model, track->name), "torch", 5) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_stats(const struct ss_record_output *output, const char *path, bool has_ranges)
+{
+    if (output->stats) {
+        fputc('\n', ss_stderr());
+        print_report(NULL, path);
+        if (has_ranges) {
+            fputc('\n', ss_stderr());
+            print_report("range", path);
+        }
     }
 }
 
@@ -334,6 +399,13 @@ static bool finish_windows(struct ss_record_output *output, const struct ss_reco
     if (!output->quiet && files->finished > 0) {
         print_windows(output, result);
     }
+    if (files->finished > 0) {
+        const char *slash = strrchr(files->last, '/');
+        char *folder = slash == NULL ? ss_strdup(".")
+                                     : ss_strndup(files->last, (size_t)(slash - files->last) + 1);
+        print_stats(output, folder, false);
+        ss_free(folder);
+    }
     return output->failed;
 }
 
@@ -383,6 +455,9 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     } else if (!output->quiet && !empty && !unwritten) {
         print_summary(output, result, &model);
         tell_missed_torch(&model);
+    }
+    if (!unwritten && (marked || !empty)) {
+        print_stats(output, output->output_path, native && has_own_ranges(&model));
     }
     ss_model_fini(&model);
     return output->failed;

@@ -80,8 +80,13 @@ static void markdown_options(struct ss_strbuf *out, const struct ss_option *opti
 
 static void markdown_command(struct ss_strbuf *out, const struct ss_command *command)
 {
-    ss_strbuf_append_format(out, "\n## stepscope %s\n\n    stepscope %s %s\n\n", command->name,
-                            command->name, command->synopsis);
+    ss_strbuf_append_format(out, "\n## stepscope %s\n\n    stepscope %s ", command->name,
+                            command->name);
+    for (const char *at = command->synopsis; *at != '\0'; at++) { /* of code, each line indented */
+        ss_strbuf_append_char(out, *at);
+        ss_strbuf_append_text(out, *at == '\n' ? "    " : "");
+    }
+    ss_strbuf_append_text(out, "\n\n");
     for (const char *at = command->description; *at != '\0'; at++) {
         ss_strbuf_append_text(out, *at == '\n' ? "\n\n" : "");
         if (*at != '\n') {
@@ -292,7 +297,7 @@ static void man_command(struct ss_strbuf *out, const struct ss_command *command)
     append_roff(out, command->name);
     ss_strbuf_append_char(out, ' ');
     append_roff(out, command->synopsis);
-    ss_strbuf_append_char(out, '\n');
+    ss_strbuf_append_text(out, strchr(command->synopsis, '\n') != NULL ? "\n.PP\n" : "\n");
     append_roff(out, command->description);
     ss_strbuf_append_char(out, '\n');
     for (const struct ss_option *option = command->options; !is_last(option); option++) {

@@ -92,3 +92,42 @@ def test_devices_and_what_cannot_be(record, tmp_path):
     assert "-f raw" in done.stderr
     record("/dev/fd/77", status=2)
     assert len(list((tmp_path / "tmp").iterdir())) == 1
+
+
+def test_a_batch_job_gets_the_hottest_lines(record, monkeypatch):
+    for rank, shown in ((None, True), ("0", True), ("3", False)):
+        if rank is not None:
+            monkeypatch.setenv("RANK", rank)
+        told = record("job.pftrace", fmt=(), seconds="0.8").stderr
+        assert "stepscope: wrote job.pftrace: " in told
+        assert ("Hottest lines" in told) == shown and ("spin.py:" in told) == shown, told
+
+
+@pytest.mark.parametrize("given", ["--stats", "--stats=true"])
+def test_stats_leave_the_tables_in_a_jobs_output(stepscope, package, python, tmp_path, given):
+    """As nsys has it, in the order of the job's own lines; standard output is the program's."""
+    (tmp_path / "program.py").write_text(
+        "import stepscope, time\nprint('loss 0.5', flush=True)\n"
+        "with stepscope.annotate('work'):\n"
+        "    end = time.time() + 0.8\n    while time.time() < end: sum(range(1000))\n")
+    done = stepscope("record", given, "-o", tmp_path / "job.pftrace", "--", python,
+                     tmp_path / "program.py", env={"PYTHONPATH": str(package)})
+    assert done.stdout == "loss 0.5\n"
+    overview = stepscope("report", tmp_path / "job.pftrace").stdout
+    ranges = stepscope("report", "--by", "range", tmp_path / "job.pftrace").stdout
+    assert overview in done.stderr and ranges in done.stderr
+    assert done.stderr.index("stepscope: wrote") < done.stderr.index(overview)
+
+
+def test_stats_of_windows_and_of_no_stats(stepscope, package, python, tmp_path):
+    environment = {"PYTHONPATH": str(package)}
+    program = ["--", python, WORKLOADS / "scheduled.py", "7"]
+    done = stepscope("record", "--stats", "--schedule", "wait=1,warmup=0,active=2,repeat=2", "-o",
+                     tmp_path / "out" / "w{window}.pftrace", *program, env=environment)
+    assert "w0.pftrace and 1 more" in done.stderr and "A step takes" in done.stderr
+    done = stepscope("record", "--stats=false", "-o", tmp_path / "a.pftrace", *program,
+                     env=environment)
+    assert "Hottest lines" in done.stderr and "Recorded" not in done.stderr
+    for options in (["--stats=maybe"], ["--stats", "-f", "flamegraph"],
+                    ["--stats", "-f", "raw", "-o", "-"]):
+        assert "--stats" in stepscope("record", *options, *program, status=2).stderr
