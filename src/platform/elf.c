@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/elf.h"
 
+#include <elf.h>
+#include <endian.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
@@ -8,32 +10,81 @@
 
 #include "base/alloc.h"
 
-enum { PAGE_BYTES = 4096, MAX_SYMBOLS = 16 << 20 };
+enum {
+    PAGE_BYTES = 4096,
+    /* Linkers make some dozens of them; libelf allocates for each that a file claims to have. */
+    MAX_SECTIONS = 4096,
+    MAX_SEGMENTS = 4096,
+    MAX_SECTION_NAMES_BYTES = 1 << 20,
+    MAX_TABLE_BYTES = 128 << 20, /* of symbols and their names, of all tables of a file */
+    PIECE_BYTES = 64 * 1024,
+    MAX_PLACES = 16, /* of a name among the names: linkers share ends */
+};
 
 struct ss_elf {
     Elf *elf;
     int fd;
-    size_t names; /* section with the section names */
+    size_t names; /* section with the section names; 0: none that is readable */
+    uint64_t read_bytes;
 };
+
+static bool read_at(int fd, void *buffer, size_t length, uint64_t offset)
+{
+    return offset <= INT64_MAX && pread(fd, buffer, length, (off_t)offset) == (ssize_t)length;
+}
+
+/* What libelf would take the file's word for. */
+static bool has_sane_counts(int fd)
+{
+    Elf64_Ehdr header;
+    Elf64_Shdr first = {0};
+    if (!read_at(fd, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_ident[EI_DATA] != (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)) {
+        return false;
+    }
+    if (header.e_shoff != 0 && (header.e_shnum == 0 || header.e_phnum == PN_XNUM) &&
+        !read_at(fd, &first, sizeof first, header.e_shoff)) {
+        return false;
+    }
+    uint64_t sections = header.e_shnum != 0 ? header.e_shnum : first.sh_size;
+    uint64_t segments = header.e_phnum != PN_XNUM ? header.e_phnum : first.sh_info;
+    return sections <= MAX_SECTIONS && segments <= MAX_SEGMENTS;
+}
+
+/* libelf reads all names at once, and inflates them first where they are compressed. */
+static bool has_sane_names(Elf *elf, size_t section)
+{
+    GElf_Shdr header;
+    Elf_Scn *names = elf_getscn(elf, section);
+    return names != NULL && gelf_getshdr(names, &header) != NULL &&
+           header.sh_size <= MAX_SECTION_NAMES_BYTES && (header.sh_flags & SHF_COMPRESSED) == 0;
+}
 
 enum ss_status ss_elf_open(int fd, struct ss_elf **result, struct ss_error *err)
 {
-    struct ss_elf elf = {NULL, fd, 0};
+    struct ss_elf elf = {.fd = fd};
     GElf_Ehdr header;
     if (elf_version(EV_CURRENT) == EV_NONE) {
         close(fd);
         return ss_fail(err, SS_E_UNSUPPORTED, "libelf is too old: %s", elf_errmsg(-1));
     }
-    elf.elf = elf_begin(fd, ELF_C_READ, NULL);
+    elf.elf = has_sane_counts(fd) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
     if (elf.elf == NULL || elf_kind(elf.elf) != ELF_K_ELF || gelf_getclass(elf.elf) != ELFCLASS64 ||
         gelf_getehdr(elf.elf, &header) == NULL || elf_getshdrstrndx(elf.elf, &elf.names) != 0) {
         elf_end(elf.elf);
         close(fd);
-        return ss_fail(err, SS_E_FORMAT, "not a 64-bit ELF file");
+        return ss_fail(err, SS_E_FORMAT, "not a 64-bit ELF file of this machine");
     }
+    elf.names = has_sane_names(elf.elf, elf.names) ? elf.names : 0;
     *result = ss_alloc(sizeof elf);
     **result = elf;
     return SS_OK;
+}
+
+uint64_t ss_elf_read_bytes(const struct ss_elf *elf)
+{
+    return elf->read_bytes;
 }
 
 void ss_elf_close(struct ss_elf *elf)
@@ -48,7 +99,7 @@ void ss_elf_close(struct ss_elf *elf)
 static Elf_Scn *find_section(struct ss_elf *elf, const char *name, GElf_Shdr *header)
 {
     Elf_Scn *section = NULL;
-    while ((section = elf_nextscn(elf->elf, section)) != NULL) {
+    while (elf->names != 0 && (section = elf_nextscn(elf->elf, section)) != NULL) {
         if (gelf_getshdr(section, header) == NULL) {
             continue;
         }
@@ -70,32 +121,94 @@ bool ss_elf_section(struct ss_elf *elf, const char *name, struct ss_elf_place *p
     return true;
 }
 
-static bool find_in_table(struct ss_elf *elf, uint32_t type, const char *name,
-                          struct ss_elf_place *place)
+/* Where "name\0" lies in a table of names: the offsets that a symbol of that name may have. */
+struct places {
+    uint64_t offsets[MAX_PLACES];
+    size_t count;
+};
+
+/* A table is read in pieces, so that its size costs no memory. Returns the bytes of the next one,
+ * 0 at the end, behind the end of the file, and when the file's budget is spent. */
+static size_t next_piece(struct ss_elf *elf, const GElf_Shdr *table, uint64_t done, char *piece)
 {
-    Elf_Scn *section = NULL;
-    GElf_Shdr header;
-    while ((section = elf_nextscn(elf->elf, section)) != NULL) {
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type != type ||
-            header.sh_entsize == 0) {
-            continue;
+    uint64_t left = table->sh_size > done ? table->sh_size - done : 0;
+    size_t wanted = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+    if (wanted == 0 || elf->read_bytes > MAX_TABLE_BYTES ||
+        table->sh_offset > (uint64_t)INT64_MAX - done) {
+        return 0;
+    }
+    ssize_t got = pread(elf->fd, piece, wanted, (off_t)(table->sh_offset + done));
+    elf->read_bytes += got > 0 ? (uint64_t)got : 0;
+    return got > 0 ? (size_t)got : 0;
+}
+
+static void find_places(struct ss_elf *elf, const GElf_Shdr *names, const char *name, char *piece,
+                        struct places *places)
+{
+    size_t length = strlen(name) + 1, got;
+    uint64_t done = 0;
+    places->count = 0;
+    while ((got = next_piece(elf, names, done, piece)) >= length && places->count < MAX_PLACES) {
+        const char *at = piece;
+        while (places->count < MAX_PLACES &&
+               (at = memmem(at, got - (size_t)(at - piece), name, length)) != NULL) {
+            places->offsets[places->count++] = done + (uint64_t)(at - piece);
+            at++;
         }
-        Elf_Data *data = elf_getdata(section, NULL);
-        uint64_t count = header.sh_size / header.sh_entsize;
-        count = count < MAX_SYMBOLS ? count : MAX_SYMBOLS;
-        for (uint64_t i = 0; data != NULL && i < count; i++) {
-            GElf_Sym symbol;
-            if (gelf_getsym(data, (int)i, &symbol) == NULL || symbol.st_shndx == SHN_UNDEF) {
-                continue;
-            }
-            const char *found = elf_strptr(elf->elf, header.sh_link, symbol.st_name);
-            if (found != NULL && strcmp(found, name) == 0) {
+        done += got - (length - 1); /* one that lies across the edge is found in the next */
+    }
+}
+
+static bool is_among(const struct places *places, uint64_t offset)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        if (places->offsets[i] == offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_symbol(struct ss_elf *elf, const GElf_Shdr *table, const struct places *places,
+                        char *piece, struct ss_elf_place *place)
+{
+    uint64_t done = 0;
+    size_t got;
+    while ((got = next_piece(elf, table, done, piece)) >= sizeof(Elf64_Sym)) {
+        size_t count = got / sizeof(Elf64_Sym);
+        for (size_t i = 0; i < count; i++) {
+            Elf64_Sym symbol;
+            memcpy(&symbol, piece + i * sizeof symbol, sizeof symbol);
+            if (symbol.st_shndx != SHN_UNDEF && is_among(places, symbol.st_name)) {
                 *place = (struct ss_elf_place){symbol.st_value, symbol.st_size};
                 return true;
             }
         }
+        done += count * sizeof(Elf64_Sym);
     }
     return false;
+}
+
+static bool find_in_table(struct ss_elf *elf, uint32_t type, const char *name,
+                          struct ss_elf_place *place)
+{
+    Elf_Scn *section = NULL;
+    GElf_Shdr header, names;
+    bool found = false;
+    char *piece = ss_alloc(PIECE_BYTES);
+    while (!found && (section = elf_nextscn(elf->elf, section)) != NULL) {
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type != type ||
+            header.sh_entsize != sizeof(Elf64_Sym) ||
+            gelf_getshdr(elf_getscn(elf->elf, header.sh_link), &names) == NULL ||
+            names.sh_type != SHT_STRTAB || (names.sh_flags & SHF_COMPRESSED) != 0) {
+            continue;
+        }
+        struct places places;
+        find_places(elf, &names, name, piece, &places);
+        found = places.count > 0 && find_symbol(elf, &header, &places, piece, place);
+    }
+    ss_free(piece);
+    return found;
 }
 
 bool ss_elf_symbol(struct ss_elf *elf, const char *name, struct ss_elf_place *place)
@@ -131,11 +244,14 @@ void *ss_elf_section_content(struct ss_elf *elf, const char *name, size_t maximu
     }
     *length = header.sh_size < maximum ? (size_t)header.sh_size : maximum;
     void *content = ss_alloc(*length);
-    ssize_t got = pread(elf->fd, content, *length, (off_t)header.sh_offset);
+    ssize_t got = header.sh_offset <= INT64_MAX
+                      ? pread(elf->fd, content, *length, (off_t)header.sh_offset)
+                      : -1;
     if (got < 0) {
         ss_free(content);
         return NULL;
     }
+    elf->read_bytes += (uint64_t)got;
     *length = (size_t)got;
     return content;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked of an ELF file: where a section or symbol is, and bytes of its data. Files come
- * from other people's processes: libelf checks the structure, sizes are capped here. */
+ * from other people's processes, and sparse ones claim any size: the numbers of sections and
+ * segments are capped before libelf sees the file, tables are read in pieces, and their bytes have
+ * a budget for each file. One owner. */
 #ifndef SS_PLATFORM_ELF_H
 #define SS_PLATFORM_ELF_H
 
@@ -15,6 +17,9 @@ struct ss_elf;
 /* Takes the descriptor in every case. SS_E_FORMAT: not an ELF file of this machine. */
 enum ss_status ss_elf_open(int fd, struct ss_elf **elf, struct ss_error *err);
 void ss_elf_close(struct ss_elf *elf);
+
+/* What tables and contents have cost so far. */
+uint64_t ss_elf_read_bytes(const struct ss_elf *elf);
 
 struct ss_elf_place {
     uint64_t address; /* as linked: add the load bias */

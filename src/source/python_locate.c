@@ -18,6 +18,10 @@
 enum {
     KNOWN_FILES = 2048,
     MAX_RODATA_BYTES = 64 << 20,
+    /* Of one search: a process maps as many files, of any size, as it likes, and the recorder has
+     * others to read meanwhile. What is left is searched the next time. */
+    MAX_SEARCH_BYTES = 128 << 20,
+    MAX_SEARCH_FILES = 4096,
     OLDEST_MINOR = 8,
     HIGHEST_MINOR = 30, /* a version string above is some other library's (sqlite 3.4x) */
 };
@@ -131,12 +135,13 @@ static uint32_t find_version(struct ss_elf *elf, const char *path, struct file_f
 
 /* --- one file --- */
 
-static void read_facts(int fd, const char *path, struct file_facts *facts)
+/* Returns the bytes that were read for it. */
+static uint64_t read_facts(int fd, const char *path, struct file_facts *facts)
 {
     struct ss_elf *elf = NULL;
     struct ss_elf_place place;
     if (ss_elf_open(fd, &elf, NULL) != SS_OK) {
-        return;
+        return 0;
     }
     /* Python 2 and up to 3.6 have no _PyRuntime: interp_head tells that it is one of them. */
     if (ss_elf_section(elf, ".PyRuntime", &place) || ss_elf_symbol(elf, "_PyRuntime", &place)) {
@@ -151,7 +156,9 @@ static void read_facts(int fd, const char *path, struct file_facts *facts)
            ss_elf_segment(elf, facts->segment_count, &facts->segments[facts->segment_count])) {
         facts->segment_count++;
     }
+    uint64_t read_bytes = ss_elf_read_bytes(elf);
     ss_elf_close(elf);
+    return read_bytes;
 }
 
 static bool same_file(const struct file_facts *facts, const struct stat *info)
@@ -186,24 +193,48 @@ static void put_known(const struct file_facts *facts)
     pthread_mutex_unlock(&facts_lock);
 }
 
-static bool get_facts(pid_t pid, const struct ss_map *map, struct file_facts *facts)
+struct search {
+    pid_t pid;
+    const struct ss_maps *maps;
+    struct ss_python_location *location;
+    uint32_t unsupported; /* version of a Python that was met but cannot be read */
+    uint32_t stripped;    /* version of one that does not tell where its state is */
+    bool is_unreadable;   /* a likely file could not be opened */
+    uint64_t read_bytes;
+    size_t files;
+    bool is_cut_short; /* there was more to read than one search reads */
+};
+
+enum get_result { NO_FACTS, GOT_FACTS, POSTPONED };
+
+static enum get_result get_facts(struct search *search, const struct ss_map *map,
+                                 struct file_facts *facts)
 {
     struct stat info;
-    int fd = ss_map_open_file(pid, map);
+    if (search->files++ >= MAX_SEARCH_FILES) {
+        search->is_cut_short = true;
+        return POSTPONED;
+    }
+    int fd = ss_map_open_file(search->pid, map);
     if (fd < 0) {
-        return false;
+        return NO_FACTS;
     }
     if (fstat(fd, &info) == 0 && get_known(&info, facts)) {
         close(fd);
-        return true;
+        return GOT_FACTS;
+    }
+    if (search->read_bytes >= MAX_SEARCH_BYTES) {
+        close(fd);
+        search->is_cut_short = true;
+        return POSTPONED;
     }
     memset(facts, 0, sizeof *facts);
     facts->device = info.st_dev;
     facts->inode = info.st_ino;
     facts->modified = info.st_mtim;
-    read_facts(fd, map->path, facts);
+    search->read_bytes += read_facts(fd, map->path, facts);
     put_known(facts);
-    return true;
+    return GOT_FACTS;
 }
 
 /* --- the process --- */
@@ -278,15 +309,6 @@ static enum ss_status check_pypy(const struct ss_maps *maps, pid_t pid, struct s
     return SS_OK;
 }
 
-struct search {
-    pid_t pid;
-    const struct ss_maps *maps;
-    struct ss_python_location *location;
-    uint32_t unsupported; /* version of a Python that was met but cannot be read */
-    uint32_t stripped;    /* version of one that does not tell where its state is */
-    bool is_unreadable;   /* a likely file could not be opened */
-};
-
 /* The file cannot be opened: its exported symbols are in the process, too. */
 static bool try_image(struct search *search, const struct ss_map *map)
 {
@@ -316,7 +338,11 @@ static bool try_file(struct search *search, const struct ss_map *map, enum candi
 {
     struct file_facts facts;
     uint64_t bias;
-    if (!get_facts(search->pid, map, &facts)) {
+    enum get_result got = get_facts(search, map, &facts);
+    if (got == POSTPONED) {
+        return false;
+    }
+    if (got == NO_FACTS) {
         if (kind == OTHER_FILE && !map->is_deleted) {
             return false;
         }
@@ -375,6 +401,12 @@ enum ss_status ss_python_locate(pid_t pid, struct ss_python_location *location,
                        "so its state cannot be found; run a build that exports it, as CPython's "
                        "own do",
                        (int)pid, search.stripped >> 24, (search.stripped >> 16) & 255);
+    }
+    if (search.is_cut_short) {
+        return ss_fail(err, SS_E_AGAIN,
+                       "process %d maps more files than one search reads, and none so far is a "
+                       "Python interpreter",
+                       (int)pid);
     }
     return ss_fail(err, SS_E_NOTFOUND, "process %d has no Python interpreter%s", (int)pid,
                    search.is_unreadable ? " that could be read: its files are not accessible"

@@ -2,10 +2,12 @@
 """root works where another, hostile user may write: nothing of root's is written through what the
 other user left there, and what is recorded stays root's alone."""
 
+import json
 import os
 import pathlib
 import shutil
 import stat
+import subprocess
 import tempfile
 
 import pytest
@@ -164,3 +166,43 @@ def test_what_is_made_of_a_recording_has_its_mode(stepscope, recording, python, 
         # Recordings are 0600 whatever they are made of.
         expected = 0o600 if writer in ("compat", "repair") else mode
         assert stat.S_IMODE(target.stat().st_mode) == expected & ~0o022
+
+
+BOMB = """
+import mmap, os, struct, sys, time
+def section(name, kind, at, size, link=0, entry=0):
+    return struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, at, size, link, 0, 0, entry)
+many = sys.argv[2] == "sections"
+with open(sys.argv[1], "wb") as file:
+    file.truncate(1 << 38)
+    file.write(b"\\x7fELF\\x02\\x01\\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0,
+               0x1000, 0, 64, 56, 0, 64, 0 if many else 4, 1))
+    file.seek(0x1000)
+    file.write(section(0, 0, 0, 20000000) if many else section(0, 0, 0, 0)
+               + section(1, 3, 0x2000, 100) + section(2, 3, 0x3000, 1 << 34)
+               + section(3, 2, 0x100000, 1 << 34, 2, 24))
+with open(sys.argv[1], "rb") as file:
+    mapped = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ, flags=mmap.MAP_PRIVATE)
+print("ready", flush=True)
+until = time.monotonic() + 60
+while time.monotonic() < until:
+    sum(range(1000))
+"""
+
+
+@pytest.mark.parametrize("kind", ["sections", "tables"])
+def test_a_target_cannot_fill_the_recorder(stepscope, python, tmp_path, kind):
+    """It maps a sparse file under the name of a libpython, whose headers claim gigabytes."""
+    out = tmp_path / "run.pftrace"
+    with subprocess.Popen([python, "-c", BOMB, tmp_path / "libpython3.11.so.1.0", kind],
+                          stdout=subprocess.PIPE) as target:
+        try:
+            target.stdout.readline()
+            stepscope("record", "-d", "2", "-o", out, "-p", target.pid)
+        finally:
+            target.kill()
+    report = json.loads(stepscope("report", "--format", "json", out).stdout)
+    source = report["header"]["inputs"][0]
+    assert source["samples"] > 100
+    assert source["overhead"]["recorder_peak_bytes"] < 64 << 20
+    assert source["counts"]["ticks_skipped"] <= 0.2 * source["counts"]["ticks_due"]
