@@ -24,9 +24,14 @@
 #define Py_TPFLAGS_HAVE_VECTORCALL _Py_TPFLAGS_HAVE_VECTORCALL
 #endif
 
-/* The process's runtime; a stand-in that records nothing when there is none. Never NULL. */
+/* The process's runtime, with a collector of NVTX in front of it where there is one; a stand-in
+ * that records nothing when there is none. Never NULL. */
 extern const stepscope_runtime *ss_runtime;
 extern const uint32_t *ss_gate;
+extern const uint32_t *ss_own_gate; /* of stepscope alone: for what no other tool takes */
+
+/* nvtx.c: the runtime itself where no other tool collects. */
+const stepscope_runtime *ss_nvtx_in_front_of(const stepscope_runtime *runtime);
 
 static inline bool ss_recording(uint32_t bits)
 {

@@ -100,6 +100,7 @@ static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
 
 const stepscope_runtime *ss_runtime = &no_runtime;
 const uint32_t *ss_gate = &nothing_recorded;
+const uint32_t *ss_own_gate = &nothing_recorded;
 
 typedef const stepscope_runtime *(*get_function)(uint32_t version);
 static void *runtime_library;
@@ -112,8 +113,9 @@ static bool take_runtime(void *library)
     if (runtime == NULL || runtime->size < sizeof(stepscope_runtime)) {
         return false;
     }
-    ss_runtime = runtime;
-    ss_gate = runtime->gate;
+    ss_own_gate = runtime->gate;
+    ss_runtime = ss_nvtx_in_front_of(runtime);
+    ss_gate = ss_runtime->gate;
     runtime_library = library;
     return true;
 }

@@ -215,7 +215,7 @@ struct ss_code *ss_code_of(PyObject *object, PyObject *frame_globals)
 /* Also when recordings follow each other: ranges that were open are of the one before. */
 bool ss_tracing_turn(void)
 {
-    uint32_t gate = __atomic_load_n(ss_gate, __ATOMIC_RELAXED);
+    uint32_t gate = __atomic_load_n(ss_own_gate, __ATOMIC_RELAXED);
     bool wanted =
         (gate & STEPSCOPE_RANGES) != 0 && (ss_tracing.codes != NULL || ss_tracing.decide != NULL);
     if (wanted && gate >> 8 != ss_tracing.recording) {

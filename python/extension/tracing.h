@@ -53,7 +53,7 @@ extern struct ss_tracing {
 bool ss_tracing_turn(void);
 static inline bool ss_tracing_is_recorded(void)
 {
-    uint32_t gate = __atomic_load_n(ss_gate, __ATOMIC_RELAXED);
+    uint32_t gate = __atomic_load_n(ss_own_gate, __ATOMIC_RELAXED);
     if (__builtin_expect((gate & STEPSCOPE_RANGES) != 0 && ss_tracing.is_on &&
                              gate >> 8 == ss_tracing.recording,
                          1)) {

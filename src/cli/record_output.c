@@ -300,7 +300,6 @@ static void print_report(const char *by, const char *path)
     pid_t child;
     int status;
     fflush(ss_stderr());
-    fflush(stderr);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     int error =

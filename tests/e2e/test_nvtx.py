@@ -185,3 +185,94 @@ def test_info_names_the_injection(stepscope, tmp_path):
     facts = json.loads(stepscope("info", "--format", "json", trace).stdout)["files"][0]
     (row,) = [row for row in facts["sources"] if row["name"] == "nvtx"]
     assert row["status"] == "ran" and row["reason"].startswith(VARIABLE + "=")
+
+
+# --- annotate() for another tool ------------------------------------------------------------------
+
+ANNOTATED = """
+import stepscope
+with stepscope.annotate("outer", color=0x123456, payload=7):
+    with stepscope.annotate("inner", domain="loading", category="io"):
+        stepscope.mark("here", payload=1.5)
+@stepscope.annotate
+def forward():
+    return 3
+assert forward() == 3
+other = stepscope.begin("async", payload=-2)
+stepscope.end(other)
+stepscope.end(other)
+stepscope.end(12345)
+stepscope.push("by hand")
+stepscope.pop()
+assert stepscope.enabled()
+"""
+
+COLLECTED = """\
+push [] "outer" ff123456 7
+category io [loading]
+push [loading] "inner" category
+mark [] "here" 1.5
+pop [loading]
+pop []
+push [] "forward"
+pop []
+start [] "async" -2
+end 1 []
+push [] "by hand"
+pop []
+"""
+
+
+@pytest.fixture
+def collector(compiled):
+    return compiled("collector.c", "libcollector.so", "-shared", "-fPIC")
+
+
+def collect(collector, tmp_path, *command, **environment):
+    path = tmp_path / "collected"
+    subprocess.run(command, check=True, timeout=60,
+                   env={**os.environ, VARIABLE: str(collector), "COLLECTED": str(path),
+                        **environment})
+    return path.read_text() if path.exists() else ""
+
+
+def test_annotate_reaches_another_tool(collector, package, python, tmp_path):
+    got = collect(collector, tmp_path, python, "-c", ANNOTATED, PYTHONPATH=str(package))
+    assert got == COLLECTED
+
+
+def test_the_collector_takes_nvtx_own_calls_alike(collector, compiled, tmp_path):
+    """What the test's tool gets from a program with NVTX's headers is what it gets from us."""
+    (tmp_path / "real.c").write_text("""
+#include <nvtx3/nvToolsExt.h>
+int main(void) {
+    nvtxEventAttributes_t event = {NVTX_VERSION, NVTX_EVENT_ATTRIB_STRUCT_SIZE};
+    event.colorType = NVTX_COLOR_ARGB; event.color = 0xff123456;
+    event.messageType = NVTX_MESSAGE_TYPE_ASCII; event.message.ascii = "outer";
+    event.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64; event.payload.ullValue = 7;
+    nvtxDomainRangePushEx(NULL, &event);
+    nvtxDomainRangePop(NULL);
+    return 0;
+}""")
+    program = compiled(tmp_path / "real.c", "real")
+    lines = COLLECTED.splitlines(keepends=True)
+    assert collect(collector, tmp_path, program) == lines[0] + lines[5]
+
+
+def test_both_tools_get_them(stepscope, collector, package, python, tmp_path):
+    """stepscope leaves the variable to whoever set it, and records its own annotations."""
+    trace = tmp_path / "both.pftrace"
+    got = collect(collector, tmp_path, stepscope, "record", "-q", "-o", trace, "--", python, "-c",
+                  ANNOTATED, PYTHONPATH=str(package))
+    assert got == COLLECTED
+    ranges = stepscope("report", "--by", "range", "--group", "name", "-f", "csv", trace).stdout
+    assert all(name in ranges for name in ("outer", "inner", "forward", "async", "by hand"))
+
+
+def test_no_tool_and_a_broken_one_cost_nothing(stepscope, package, python, tmp_path):
+    code = ANNOTATED.replace("assert stepscope.enabled()", "assert not stepscope.enabled()")
+    for path in ("", "/nowhere/lib.so", os.path.realpath(sys.executable),
+                 stepscope.path.parent / "libstepscope.so.0"):
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "PYTHONPATH": str(package), VARIABLE: str(path)})
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), path
