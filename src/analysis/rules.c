@@ -6,7 +6,13 @@
 
 #include "analysis/uncertainty.h"
 
-enum { FEWEST_STEPS = 5, FEWEST_EPOCHS = 2, WORKER_BATCH_NS = 500000 };
+enum {
+    FEWEST_STEPS = 5, /* fewer: what is said is uncertain */
+    FEWEST_EPOCHS = 2,
+    WORKER_BATCH_NS = 500000,
+    LEAST_GAIN_PERCENT = 4, /* of what must be changed with care */
+    SELDOM_STEPS = 20       /* once in so many steps is not often */
+};
 
 static void add(struct ss_advice *advice, const char *what, enum ss_evidence_unit unit,
                 double value)
@@ -54,6 +60,12 @@ static uint64_t share_of(uint64_t ns, double share)
     return part < (double)INT64_MAX ? (uint64_t)part : INT64_MAX;
 }
 
+/* At least so many percent. */
+static bool is_part_of(uint64_t ns, uint64_t of_ns, double percent)
+{
+    return 100 * (double)ns >= percent * (double)of_ns;
+}
+
 /* Kernels ran whose times were not recorded: what the host did is not what took the time. */
 static bool knows_compute(const struct ss_training_facts *facts)
 {
@@ -62,21 +74,68 @@ static bool knows_compute(const struct ss_training_facts *facts)
 
 /* --- data ------------------------------------------------------------------------------------ */
 
+/* What a batch from a worker costs the trainer, measured with small ones: it is unpickled, its
+ * memory mapped. */
+static uint64_t handover_ns(const struct ss_training_facts *facts)
+{
+    return (uint64_t)((double)WORKER_BATCH_NS * fmax(facts->batches, 1));
+}
+
+/* All work of a step spread over the cores; that of other programs too where it is not told apart.
+ */
+static double spread_work_ns(const struct ss_training_facts *facts, uint64_t data_ns)
+{
+    double cores = (double)facts->cores, step_ns = (double)facts->step_ns;
+    if (facts->cores == 0) {
+        return 0;
+    }
+    if (facts->cpu_busy >= 0) {
+        return facts->cpu_busy * (facts->cpu_own >= 0 ? facts->cpu_own : 1) * step_ns;
+    }
+    double threads = fmax((double)facts->threads, 1) * (double)facts->steps->processes;
+    double rest_ns = step_ns - fmin((double)data_ns, step_ns);
+    return (rest_ns * fmin(threads, cores) + (double)data_ns) / cores;
+}
+
+/* The step that two workers or more would leave: its other work with the batches' hand-over, or all
+ * work spread over the cores; a first batch of each epoch is still waited for, and workers start.
+ */
+static uint64_t step_with_workers_ns(const struct ss_training_facts *facts, uint64_t data_ns)
+{
+    static const uint64_t start_ns = UINT64_C(100000000); /* of two workers, forked */
+    uint64_t rest_ns = facts->step_ns > data_ns ? facts->step_ns - data_ns : 0;
+    double steps = fmax((double)facts->steps->steps.count, 1);
+    double step_ns = fmax((double)(rest_ns + handover_ns(facts)), spread_work_ns(facts, data_ns));
+    double first_ns = (double)data_ns * (double)facts->iterators / steps;
+    return (uint64_t)(step_ns + first_ns + (double)start_ns / steps);
+}
+
 static bool no_workers(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
     uint64_t data_ns = ss_training_phase_ns(facts, "data");
-    if (facts->workers != 0 || data_ns <= WORKER_BATCH_NS) {
+    if (facts->workers != 0 || facts->fetch_ns == 0) {
         return false;
     }
-    set_cost(advice, data_ns, data_ns - WORKER_BATCH_NS);
+    uint64_t with_ns = step_with_workers_ns(facts, data_ns);
+    uint64_t gain_ns = with_ns < facts->step_ns ? facts->step_ns - with_ns : 0;
+    set_cost(advice, data_ns, gain_ns);
+    advice->phase = ss_training_phase(facts, "data");
     set_phase_line(advice, facts, "data", "that wait");
-    if (facts->fetch_ns > 0) {
-        add(advice, "fetching a batch in the step", SS_EVIDENCE_NS, (double)facts->fetch_ns);
+    add(advice, "fetching in the step", SS_EVIDENCE_NS, (double)facts->fetch_ns);
+    if (facts->batches > 1.5) {
+        add(advice, "batches in a step", SS_EVIDENCE_COUNT, facts->batches);
     }
     if (facts->batch_size > 0) {
         add(advice, "samples in a batch", SS_EVIDENCE_COUNT, (double)facts->batch_size);
     }
-    return true;
+    if (facts->fetch_collate_ns * 2 >= facts->fetch_ns) {
+        add(advice, "collate of the fetch", SS_EVIDENCE_PERCENT,
+            100 * (double)facts->fetch_collate_ns / (double)facts->fetch_ns);
+    }
+    if (facts->cores > 0) {
+        add(advice, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
+    }
+    return is_part_of(gain_ns, facts->step_ns, LEAST_GAIN_PERCENT);
 }
 
 /* How many workers would have a batch ready each time; 0: unknown. */
@@ -149,6 +208,7 @@ static bool few_workers(const struct ss_training_facts *facts, struct ss_advice 
 {
     uint64_t data_ns = late_data_ns(facts);
     set_cost(advice, data_ns, data_ns);
+    advice->phase = ss_training_phase(facts, "data");
     add_workers(facts, advice);
     return workers_are_late(facts) && has_room(facts);
 }
@@ -157,6 +217,7 @@ static bool slow_workers(const struct ss_training_facts *facts, struct ss_advice
 {
     uint64_t data_ns = late_data_ns(facts);
     set_cost(advice, data_ns, data_ns);
+    advice->phase = ss_training_phase(facts, "data");
     add_workers(facts, advice);
     return workers_are_late(facts) && !has_room(facts);
 }
@@ -200,29 +261,12 @@ static bool slow_collate(const struct ss_training_facts *facts, struct ss_advice
     uint64_t data_ns = ss_training_phase_ns(facts, "data");
     uint64_t cost_ns = in_workers ? share_of(data_ns, share) : collate_ns;
     set_cost(advice, cost_ns, cost_ns);
+    advice->phase = ss_training_phase(facts, "data");
+    advice->is_part = true;
     add(advice, "collate of the fetch", SS_EVIDENCE_PERCENT, 100 * share);
     add(advice, "collating a batch", SS_EVIDENCE_NS, (double)collate_ns);
     set_line(advice, &facts->samples.collates, "it");
     return share >= 0.5;
-}
-
-/* Samples in "other" say how much of it is such work, ranges how much lies before the forward. */
-static bool main_thread_data(const struct ss_training_facts *facts, struct ss_advice *advice)
-{
-    const struct ss_training_samples *samples = &facts->samples;
-    uint64_t other_ns = ss_training_phase_ns(facts, "other");
-    if (samples->prepares.all < SS_MIN_CLAIM_SAMPLES || samples->other == 0) {
-        return false;
-    }
-    double share = (double)samples->prepares.all / (double)samples->other;
-    uint64_t work_ns = share_of(other_ns, share);
-    work_ns = work_ns < facts->before_forward_ns ? work_ns : facts->before_forward_ns;
-    set_cost(advice, work_ns, work_ns);
-    set_line(advice, &samples->prepares, "that work");
-    add(advice, "before the forward, in no phase", SS_EVIDENCE_NS,
-        (double)facts->before_forward_ns);
-    add(advice, "of the samples in no phase are in it", SS_EVIDENCE_PERCENT, 100 * share);
-    return true;
 }
 
 /* --- compute --------------------------------------------------------------------------------- */
@@ -241,8 +285,7 @@ static bool host_sync(const struct ss_training_facts *facts, struct ss_advice *a
     if (!knows_compute(facts)) {
         advice->headline = "waits for kernels, unknown ones, to read values of tensors";
     }
-    set_spread_cost(facts, advice, ns);
-    advice->is_spread = false;
+    set_cost(advice, ns, ns);
     set_line(advice, &facts->samples.reads, "the samples in such lines");
     add(advice, facts->reads_lost ? "reads a step, at least" : "reads a step", SS_EVIDENCE_COUNT,
         facts->reads);
@@ -269,6 +312,9 @@ static bool tiny_batches(const struct ss_training_facts *facts, struct ss_advice
     add(advice, "median operator", SS_EVIDENCE_NS, (double)facts->operator_p50_ns);
     if (facts->batch_size > 0) {
         add(advice, "samples in a batch", SS_EVIDENCE_COUNT, (double)facts->batch_size);
+    }
+    if (facts->workers < 0) {
+        advice->fix = "make batches larger; or torch.compile the model";
     }
     return knows_compute(facts) && facts->operators >= 50 &&
            facts->operator_p50_ns < SS_TINY_OPERATOR_NS && 2 * outside_ns > compute_ns;
@@ -345,12 +391,18 @@ static bool gc_pauses(const struct ss_training_facts *facts, struct ss_advice *a
 {
     set_spread_cost(facts, advice, facts->collections_ns);
     add(advice, "collections", SS_EVIDENCE_COUNT, (double)facts->collections);
+    if (facts->samples.collects.samples >= SS_MIN_CLAIM_SAMPLES) {
+        advice->headline = "goes into calls of gc.collect()";
+        advice->fix = "call it when much was freed, not in each step; Python collects by itself";
+        set_line(advice, &facts->samples.collects, "those calls");
+    }
     return facts->collections > 1;
 }
 
 static bool checkpoint_stalls(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
     set_spread_cost(facts, advice, facts->saves_ns);
+    advice->phase = ss_training_phase(facts, "checkpoint");
     set_phase_line(advice, facts, "checkpoint", "that time");
     add(advice, "checkpoints", SS_EVIDENCE_COUNT, (double)facts->saves);
     return facts->saves > 1;
@@ -374,8 +426,9 @@ static bool periodic_stalls(const struct ss_training_facts *facts, struct ss_adv
     }
     struct ss_strview phase = ss_step_phase_text(facts->model, period->phase);
     if (ss_strview_equal(phase, ss_strview_of("evaluation"))) {
-        advice->headline = "goes into evaluation between steps";
-    } else if (ss_strview_equal(phase, ss_strview_of("data"))) {
+        return false; /* it has a rule of its own */
+    }
+    if (ss_strview_equal(phase, ss_strview_of("data"))) {
         advice->headline = "waits for data that comes late again and again";
     }
     set_spread_cost(facts, advice, period->more_ns);
@@ -383,6 +436,25 @@ static bool periodic_stalls(const struct ss_training_facts *facts, struct ss_adv
     add(advice, "a slow step every", SS_EVIDENCE_COUNT, (double)period->every);
     add(advice, "slow steps", SS_EVIDENCE_COUNT, (double)period->slow);
     add(advice, "each longer by", SS_EVIDENCE_NS, (double)period->each_ns);
+    return true;
+}
+
+/* Evaluating more seldom is what recovers: once in SELDOM_STEPS steps. */
+static bool evaluation(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_evaluations *evaluations = &facts->evaluations;
+    double every =
+        evaluations->steps > 0 ? (double)evaluations->all_steps / (double)evaluations->steps : 0;
+    if (evaluations->steps < 2 || every >= SELDOM_STEPS) {
+        return false;
+    }
+    set_spread_cost(facts, advice, evaluations->mean_ns);
+    advice->recoverable_ns = share_of(evaluations->mean_ns, 1 - every / SELDOM_STEPS);
+    advice->phase = ss_training_phase(facts, "evaluation");
+    set_phase_line(advice, facts, "evaluation", "that time");
+    add(advice, "steps with an evaluation", SS_EVIDENCE_COUNT, (double)evaluations->steps);
+    add(advice, "one in so many steps", SS_EVIDENCE_COUNT, every);
+    add(advice, "each", SS_EVIDENCE_NS, (double)evaluations->each_ns);
     return true;
 }
 
@@ -426,10 +498,41 @@ static bool warm_up(const struct ss_training_facts *facts, struct ss_advice *adv
     if (facts->steps->warm_up == 0 || facts->step_ns == 0) {
         return false;
     }
-    add(advice, "mean of all steps", SS_EVIDENCE_NS, (double)facts->all_mean_ns);
+    add(advice, "mean with the first steps", SS_EVIDENCE_NS, (double)facts->warm_mean_ns);
     add(advice, "of the usual ones", SS_EVIDENCE_NS, (double)facts->step_ns);
     add(advice, "first step", SS_EVIDENCE_NS, (double)facts->first_ns);
-    return (double)facts->all_mean_ns >= 1.5 * (double)facts->step_ns;
+    return (double)facts->warm_mean_ns >= 1.5 * (double)facts->step_ns;
+}
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+/* Where nothing is known to help, only what is heavy is worth a line. */
+static double least_percent_of(const struct ss_hot_line *line)
+{
+    enum { LEAST_KNOWN = 4, LEAST_UNKNOWN = 8 };
+    return line->activity != SS_ACTIVITY_NOTHING ? LEAST_KNOWN : LEAST_UNKNOWN;
+}
+
+static bool put_hot_line(const struct ss_training_facts *facts, const struct ss_hot_line *line,
+                         struct ss_advice *advice)
+{
+    set_spread_cost(facts, advice, line->cost_ns);
+    advice->is_spread = false;
+    advice->phase = line->phase;
+    advice->line = &line->line;
+    advice->line_of = "the samples of that phase";
+    advice->is_of_line = true;
+    advice->activity = line->activity;
+    advice->fix = ss_activity_cure(line->activity);
+    add(advice, "of the samples of that phase", SS_EVIDENCE_PERCENT,
+        100 * (double)line->line.samples / (double)line->line.all);
+    add(advice, "samples at the line", SS_EVIDENCE_COUNT, (double)line->line.samples);
+    return is_part_of(line->cost_ns, facts->spread_ns, least_percent_of(line));
+}
+
+static bool hot_line(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    return facts->hot_lines.count > 0 && put_hot_line(facts, &facts->hot_lines.rows[0], advice);
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -465,21 +568,91 @@ static int compare(const void *left, const void *right)
     return (a->rule > b->rule) - (a->rule < b->rule);
 }
 
-void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts *facts)
+/* The time of a finding is another's too: that of the whole phase, or of the same line. */
+static bool share_time(const struct ss_advice *a, const struct ss_advice *b)
 {
-    *verdict = (struct ss_verdict){.judged = facts->steps->usual >= FEWEST_STEPS,
-                                   .host_time = !knows_compute(facts)};
-    for (size_t i = 0; ss_rules[i].id != NULL && verdict->judged; i++) {
-        struct ss_advice advice = {
-            .rule = &ss_rules[i], .headline = ss_rules[i].headline, .of_ns = facts->step_ns};
-        bool fires = evaluations[i](facts, &advice);
-        uint64_t of_ns = advice.of_ns;
-        double share = (double)advice.cost_ns / (double)(of_ns > 0 ? of_ns : 1);
-        advice.percent = 100 * fmin(share, 1);
-        if (fires && is_worth_it(&advice)) {
-            ss_vec_push(&verdict->advice, advice);
+    bool one_line = a->line != NULL && b->line != NULL && a->line->frame != 0 &&
+                    a->line->frame == b->line->frame;
+    bool one_phase = a->phase != NULL && a->phase == b->phase;
+    bool both_lines = a->is_of_line && b->is_of_line;
+    return one_line || (one_phase && !both_lines);
+}
+
+/* How much a finding knows of its time: a line, a rule of a whole phase, of a part of it. */
+static int knowledge_of(const struct ss_advice *advice)
+{
+    return advice->is_of_line ? 0 : advice->is_part ? 2 : 1;
+}
+
+/* Of two findings of the same time the one that knows more stays, unless it explains less than half
+ * of what the other would recover. */
+static bool gives_way(const struct ss_advice *advice, const struct ss_advice *other)
+{
+    if (knowledge_of(advice) == knowledge_of(other)) {
+        return compare(advice, other) > 0;
+    }
+    bool knows_more = knowledge_of(advice) > knowledge_of(other);
+    const struct ss_advice *exact = knows_more ? advice : other;
+    const struct ss_advice *wide = knows_more ? other : advice;
+    bool wide_stays = 2 * exact->recoverable_ns < wide->recoverable_ns;
+    return knows_more == wide_stays;
+}
+
+/* No time is in two findings. */
+static void drop_shared(struct ss_verdict *verdict)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < verdict->advice.count; i++) {
+        const struct ss_advice *advice = &verdict->advice.data[i];
+        bool is_kept = true;
+        for (size_t j = 0; j < verdict->advice.count && is_kept; j++) {
+            const struct ss_advice *other = &verdict->advice.data[j];
+            is_kept = j == i || other->dropped || advice->cost_ns == 0 || other->cost_ns == 0 ||
+                      !share_time(advice, other) || !gives_way(advice, other);
+        }
+        verdict->advice.data[i].dropped = !is_kept;
+    }
+    for (size_t i = 0; i < verdict->advice.count; i++) {
+        if (!verdict->advice.data[i].dropped) {
+            verdict->advice.data[kept++] = verdict->advice.data[i];
         }
     }
+    verdict->advice.count = kept;
+}
+
+static void judge(struct ss_verdict *verdict, bool fires, struct ss_advice *advice)
+{
+    double share = (double)advice->cost_ns / (double)(advice->of_ns > 0 ? advice->of_ns : 1);
+    advice->percent = 100 * fmin(share, 1);
+    if (advice->recoverable_ns > advice->of_ns) {
+        advice->recoverable_ns = advice->of_ns;
+    }
+    if (fires && is_worth_it(advice)) {
+        ss_vec_push(&verdict->advice, *advice);
+    }
+}
+
+static struct ss_advice empty_advice(const struct ss_training_facts *facts,
+                                     const struct ss_rule *rule)
+{
+    return (struct ss_advice){
+        .rule = rule, .headline = rule->headline, .fix = rule->fix, .of_ns = facts->step_ns};
+}
+
+void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts *facts)
+{
+    *verdict = (struct ss_verdict){.judged = facts->steps->usual > 0,
+                                   .is_uncertain = facts->steps->usual < FEWEST_STEPS,
+                                   .host_time = !knows_compute(facts)};
+    for (size_t i = 0; ss_rules[i].id != NULL && verdict->judged; i++) {
+        struct ss_advice advice = empty_advice(facts, &ss_rules[i]);
+        judge(verdict, evaluations[i](facts, &advice), &advice);
+        for (size_t k = 1; evaluations[i] == hot_line && k < facts->hot_lines.count; k++) {
+            advice = empty_advice(facts, &ss_rules[i]);
+            judge(verdict, put_hot_line(facts, &facts->hot_lines.rows[k], &advice), &advice);
+        }
+    }
+    drop_shared(verdict);
     if (verdict->advice.count > 0) {
         qsort(verdict->advice.data, verdict->advice.count, sizeof *verdict->advice.data, compare);
     }

@@ -37,9 +37,15 @@ struct ss_advice {
     uint64_t recoverable_ns; /* per step, of it: an upper bound; 0: none by the program */
     uint64_t of_ns;          /* the step that it is a part of: the mean usual one, or else */
     double percent;          /* the cost of of_ns */
+    const char *fix;         /* the rule's, or what fits better; NULL: none is known */
     bool is_spread;          /* it is not in every step: the step is a mean with the slow ones */
     const struct ss_phase_line *line;     /* behind it, in the facts or steps; NULL: none to name */
     const char *line_of;                  /* what the samples of the line are of */
+    const struct ss_step_phase *phase;    /* all of whose time it speaks of, or the line's; NULL */
+    bool is_part;                         /* it explains most of what a wider finding costs */
+    bool is_of_line;                      /* a line and nothing more: rule "hot-line" */
+    enum ss_activity activity;            /* of that line */
+    bool dropped;                         /* private to the making of a verdict */
     const struct ss_step_phase *grows_in; /* the phase that keeps memory; NULL: not one alone */
     struct ss_evidence evidence[SS_ADVICE_MAX_EVIDENCE];
     size_t evidence_count;
@@ -47,7 +53,8 @@ struct ss_advice {
 
 struct ss_verdict {
     struct ss_vec_of(struct ss_advice) advice; /* the largest recoverable first */
-    bool judged;                               /* enough usual steps to judge by */
+    bool judged;                               /* there are usual steps to judge by */
+    bool is_uncertain;                         /* there are few */
     bool host_time; /* kernels ran whose times were not recorded: phases are what the host did */
 };
 

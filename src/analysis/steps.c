@@ -42,18 +42,16 @@ static int compare_steps(const void *left, const void *right)
     return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
-/* Steps that nobody marked are found by the updates of an optimizer: what follows the last one is
- * none. What was found until the program marked steps itself does not count. */
+/* What follows the last step of a training, or was cut by the end of the recording, is none. What
+ * was found until the program marked steps itself does not count. */
 static bool is_none(const struct ss_model *model, const struct ss_model_range *range)
 {
     const struct ss_model_note *how =
         ss_told(model, model->tracks.data[range->track].process, "torch.steps");
     struct ss_strview text = ss_told_text(model, how);
-    if (ss_strview_equal(text, ss_strview_of("program"))) {
-        return range->begin_ns < how->time_ns;
-    }
-    return (range->flags & SS_RANGE_END_UNSEEN) != 0 &&
-           strncmp(text.data, "optimizer", sizeof "optimizer" - 1) == 0;
+    bool is_early =
+        ss_strview_equal(text, ss_strview_of("program")) && range->begin_ns < how->time_ns;
+    return is_early || (range->flags & SS_RANGE_END_UNSEEN) != 0;
 }
 
 static void collect_steps(struct ss_step_summary *summary, const struct ss_selection *selection,
@@ -66,7 +64,7 @@ static void collect_steps(struct ss_step_summary *summary, const struct ss_selec
             !ss_selection_has_track(selection, range->track) || is_none(model, range)) {
             continue;
         }
-        bool cut = (range->flags & (SS_RANGE_END_UNSEEN | SS_RANGE_BEGIN_UNSEEN)) != 0;
+        bool cut = (range->flags & SS_RANGE_BEGIN_UNSEEN) != 0;
         struct ss_step step = {.process = model->tracks.data[range->track].process,
                                .number = number_of(model, range),
                                .begin_ns = range->begin_ns,

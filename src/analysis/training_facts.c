@@ -182,18 +182,19 @@ struct span {
     uint32_t process;
     enum ss_step_kind kind;
     uint64_t begin_ns, end_ns;
-    uint64_t before_ns;        /* of usual steps of its process */
-    uint64_t first_forward_ns; /* or its end */
-    size_t number;             /* in its process */
-    bool counts_operators;     /* none was lost */
+    uint64_t before_ns;    /* of usual steps of its process */
+    size_t number;         /* in its process */
+    bool counts_operators; /* none was lost */
     bool has_operators;
     uint64_t reads;
-    uint64_t long_operators_ns;
+    uint64_t operators_ns, long_operators_ns;
 };
 
 struct part {
     uint32_t process;
-    bool is_forward, is_compile;
+    bool is_compile;
+    bool has_reads; /* values that are read there are the program's: neither the loader's, nor the
+                     * optimizer's, nor of a phase that has rules of its own */
     uint64_t begin_ns, end_ns;
 };
 
@@ -208,7 +209,6 @@ struct looking {
     struct ss_vec_of(uint64_t) operator_ns;
     bool *reads_value; /* by name of the model */
     uint64_t all_after_third, all_but_warm_up;
-    uint64_t before_forward_operators_ns, before_forward_collections_ns;
 };
 
 static int compare_parts(const void *left, const void *right)
@@ -225,6 +225,18 @@ static const char *name_of(const struct ss_model *model, const struct ss_model_r
     return ss_model_text(model, model->names.data[model->paths.data[range->path].name].text);
 }
 
+static bool has_own_reads(const char *phase)
+{
+    static const char *const others[] = {"data",       "optimizer",     "evaluation",
+                                         "checkpoint", "communication", "compile"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(phase, others[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void collect_parts(struct looking *looking, const struct ss_selection *selection)
 {
     const struct ss_model *model = looking->model;
@@ -234,7 +246,7 @@ static void collect_parts(struct looking *looking, const struct ss_selection *se
         if (track->kind == SS_TRACK_PHASES && ss_selection_has_track(selection, range->track)) {
             const char *name = name_of(model, range);
             ss_vec_push(&looking->parts, (struct part){.process = track->process,
-                                                       .is_forward = strcmp(name, "forward") == 0,
+                                                       .has_reads = has_own_reads(name),
                                                        .is_compile = strcmp(name, "compile") == 0,
                                                        .begin_ns = range->begin_ns,
                                                        .end_ns = range->end_ns});
@@ -260,31 +272,6 @@ static size_t part_from(const struct looking *looking, uint32_t process, uint64_
     return low;
 }
 
-/* Sets where the first forward of the step begins; returns the time before it in no phase. */
-static uint64_t look_before_forward(const struct looking *looking, struct span *span)
-{
-    uint64_t free_ns = 0, at_ns = span->begin_ns;
-    size_t i = part_from(looking, span->process, span->begin_ns);
-    const struct part *before = i > 0 ? &looking->parts.data[i - 1] : NULL;
-    if (before != NULL && before->process == span->process && before->end_ns > at_ns) {
-        at_ns = before->end_ns; /* it goes on over the step's begin */
-    }
-    for (; i < looking->parts.count; i++) {
-        const struct part *part = &looking->parts.data[i];
-        if (part->process != span->process || part->begin_ns >= span->end_ns) {
-            break;
-        }
-        free_ns += part->begin_ns > at_ns ? part->begin_ns - at_ns : 0;
-        if (part->is_forward) {
-            span->first_forward_ns = part->begin_ns;
-            return free_ns;
-        }
-        at_ns = part->end_ns > at_ns ? part->end_ns : at_ns;
-    }
-    span->first_forward_ns = span->begin_ns;
-    return 0; /* no forward to be before */
-}
-
 /* The phase that was under way then; NULL: none. */
 static const struct part *part_at(const struct looking *looking, uint32_t process, uint64_t time_ns)
 {
@@ -293,18 +280,12 @@ static const struct part *part_at(const struct looking *looking, uint32_t proces
     return part != NULL && part->process == process && time_ns < part->end_ns ? part : NULL;
 }
 
-static bool is_before_forward(const struct looking *looking, const struct span *span,
-                              uint64_t time_ns)
-{
-    return time_ns < span->first_forward_ns && part_at(looking, span->process, time_ns) == NULL;
-}
-
 static void list_spans(struct looking *looking)
 {
     const struct ss_step_summary *steps = looking->facts->steps;
     struct ss_recorded_steps recorded;
     ss_recorded_steps_init(&recorded, looking->model);
-    uint64_t before_ns = 0, free_ns = 0;
+    uint64_t before_ns = 0;
     looking->span_count = steps->steps.count;
     looking->spans = ss_alloc_zero(steps->steps.count + 1, sizeof *looking->spans);
     for (size_t i = 0; i < steps->steps.count; i++) {
@@ -327,10 +308,8 @@ static void list_spans(struct looking *looking)
         looking->all_but_warm_up += step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER;
         if (step->kind == SS_STEP_USUAL) {
             before_ns += step->end_ns - step->begin_ns;
-            free_ns += look_before_forward(looking, span);
         }
     }
-    looking->facts->before_forward_ns = free_ns; /* a sum until the end */
     ss_recorded_steps_fini(&recorded);
 }
 
@@ -397,9 +376,6 @@ uint32_t ss_training_trainer(const struct ss_training_facts *facts, uint32_t pro
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-/* What Python does between two operators that read values, at most: more is no loop of reads. */
-enum { MOST_BETWEEN_READS_NS = 200000, MOST_BEFORE_READ_NS = 50000 };
-
 static bool reads_value(const char *name)
 {
     return strcmp(name, "aten::item") == 0 || strcmp(name, "aten::_local_scalar_dense") == 0 ||
@@ -420,20 +396,15 @@ struct operators {
     uint32_t track;
     uint32_t process;
     bool is_main;
-    uint64_t end_ns;      /* of the last outermost one */
-    uint64_t read_end_ns; /* of the last that read a value; 0: none */
+    uint64_t end_ns; /* of the last outermost one */
 };
 
-/* With the Python that led to it: back to the last read when they come in a row. */
-static void take_read(struct ss_training_facts *facts, const struct operators *of,
-                      uint64_t begin_ns, uint64_t end_ns)
+static bool is_own_read(const struct looking *looking, const struct operators *of, uint32_t name,
+                        uint64_t time_ns)
 {
-    bool in_a_row = of->read_end_ns != 0 && begin_ns - of->read_end_ns <= MOST_BETWEEN_READS_NS;
-    uint64_t earliest_ns =
-        begin_ns > MOST_BEFORE_READ_NS ? begin_ns - MOST_BEFORE_READ_NS : begin_ns;
-    uint64_t from_ns = in_a_row ? of->read_end_ns : of->end_ns;
-    from_ns = in_a_row || from_ns > earliest_ns ? from_ns : earliest_ns;
-    facts->reads_ns += end_ns - from_ns; /* a sum until the end */
+    const struct part *part =
+        looking->reads_value[name] ? part_at(looking, of->process, time_ns) : NULL;
+    return looking->reads_value[name] && (part == NULL || part->has_reads);
 }
 
 static void take_operator(struct looking *looking, struct operators *of,
@@ -450,28 +421,18 @@ static void take_operator(struct looking *looking, struct operators *of,
     span = span != NULL && span->counts_operators ? span : NULL;
     uint64_t end_ns = span != NULL && range->end_ns > span->end_ns ? span->end_ns : range->end_ns;
     uint64_t ns = end_ns - range->begin_ns;
-    if (span != NULL && (span->kind == SS_STEP_USUAL || span->kind == SS_STEP_OUTLIER)) {
+    if (span != NULL && span->kind == SS_STEP_USUAL) {
         struct span *counted = &looking->spans[span - looking->spans];
-        facts->operator_steps += span->kind == SS_STEP_USUAL && !counted->has_operators;
-        facts->read_steps += !counted->has_operators;
+        facts->operator_steps += !counted->has_operators;
         counted->has_operators = true;
-        if (looking->reads_value[name]) {
-            take_read(facts, of, range->begin_ns, end_ns);
+        if (is_own_read(looking, of, name, range->begin_ns)) {
+            facts->reads_ns += ns; /* a sum until the end */
             counted->reads++;
         }
-    }
-    if (span != NULL && span->kind == SS_STEP_USUAL) {
         facts->operators++;
-        facts->operators_ns += ns;
-        looking->spans[span - looking->spans].long_operators_ns +=
-            ns >= SS_TINY_OPERATOR_NS ? ns : 0;
+        counted->operators_ns += ns;
+        counted->long_operators_ns += ns >= SS_TINY_OPERATOR_NS ? ns : 0;
         ss_vec_push(&looking->operator_ns, ns);
-        if (is_before_forward(looking, span, range->begin_ns)) {
-            looking->before_forward_operators_ns += ns;
-        }
-    }
-    if (looking->reads_value[name]) {
-        of->read_end_ns = range->end_ns;
     }
     of->end_ns = range->end_ns;
 }
@@ -529,6 +490,8 @@ static void take_data(struct looking *looking, uint32_t process, const struct ss
         return;
     }
     facts->fetch_ns += is_fetch ? range->end_ns - range->begin_ns : 0; /* sums until the end */
+    facts->fetches += is_fetch;
+    facts->iterators += strcmp(name, "iterate") == 0;
     facts->fetch_collate_ns += is_collate ? range->end_ns - range->begin_ns : 0;
     if (strcmp(name, "next") == 0 && has_payload(looking->model, range, &ready)) {
         facts->nexts++;
@@ -548,9 +511,6 @@ static void take_collection(struct looking *looking, const struct span *span,
     }
     looking->facts->collections++;
     looking->facts->collections_ns += range->end_ns - range->begin_ns;
-    if (span->kind == SS_STEP_USUAL && is_before_forward(looking, span, range->begin_ns)) {
-        looking->before_forward_collections_ns += range->end_ns - range->begin_ns;
-    }
 }
 
 static void take_interruption(struct looking *looking, const char *domain, uint32_t process,
@@ -631,13 +591,15 @@ static uint64_t per(uint64_t sum, uint64_t count)
 }
 
 /* A busy machine makes an operator long now and then: the mean would tell of the machine. */
-static uint64_t median_of_long_operators(struct looking *looking)
+static uint64_t median_of_operators(struct looking *looking, bool only_long)
 {
     size_t count = 0;
     ss_vec_clear(&looking->operator_ns);
     for (size_t i = 0; i < looking->span_count; i++) {
-        if (looking->spans[i].has_operators && looking->spans[i].kind == SS_STEP_USUAL) {
-            ss_vec_push(&looking->operator_ns, looking->spans[i].long_operators_ns);
+        const struct span *span = &looking->spans[i];
+        if (span->has_operators && span->kind == SS_STEP_USUAL) {
+            ss_vec_push(&looking->operator_ns,
+                        only_long ? span->long_operators_ns : span->operators_ns);
             count++;
         }
     }
@@ -682,16 +644,12 @@ static void level(struct looking *looking, const struct fetches *workers)
     }
     uint64_t steps = facts->operator_steps;
     facts->operators = per(facts->operators, steps);
-    facts->operators_ns = per(facts->operators_ns, steps);
-    facts->long_operators_ns = median_of_long_operators(looking);
+    facts->operators_ns = median_of_operators(looking, false);
+    facts->long_operators_ns = median_of_operators(looking, true);
     facts->reads = reads_of_step(looking);
-    facts->reads_ns = per(facts->reads_ns, facts->read_steps);
-    facts->before_forward_ns = per(facts->before_forward_ns, usual);
-    uint64_t accounted_ns = per(looking->before_forward_operators_ns, steps) +
-                            per(looking->before_forward_collections_ns, usual);
-    facts->before_forward_ns -=
-        accounted_ns < facts->before_forward_ns ? accounted_ns : facts->before_forward_ns;
+    facts->reads_ns = per(facts->reads_ns, steps);
     facts->fetch_ns = per(facts->fetch_ns, usual);
+    facts->batches = (double)facts->fetches / (double)(usual > 0 ? usual : 1);
     facts->fetch_collate_ns = per(facts->fetch_collate_ns, usual);
     facts->worker_batch_ns = per(workers->ns, facts->worker_batches);
     facts->worker_collate_ns = per(workers->collate_ns, facts->worker_batches);
@@ -704,22 +662,46 @@ static void level(struct looking *looking, const struct fetches *workers)
     facts->saves_ns = per(facts->saves_ns, looking->all_but_warm_up);
 }
 
+static void take_evaluations(struct ss_training_facts *facts)
+{
+    struct ss_training_evaluations *found = &facts->evaluations;
+    const struct ss_step_phase *phase = ss_training_phase(facts, "evaluation");
+    const struct ss_step_summary *steps = facts->steps;
+    if (phase == NULL) {
+        return;
+    }
+    size_t column = (size_t)(phase - steps->phases.data);
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < steps->steps.count; i++) {
+        enum ss_step_kind kind = steps->steps.data[i].kind;
+        if (kind == SS_STEP_USUAL || kind == SS_STEP_OUTLIER) {
+            uint64_t ns = steps->phase_ns[i * steps->phases.count + column];
+            found->all_steps++;
+            found->steps += ns > 0;
+            sum_ns += ns < UINT64_MAX - sum_ns ? ns : 0;
+        }
+    }
+    found->mean_ns = per(sum_ns, found->all_steps);
+    found->each_ns = per(sum_ns, found->steps);
+}
+
 static void take_all_steps(struct ss_training_facts *facts)
 {
-    uint64_t sum_ns = 0, whole = 0, later_ns = 0, later = 0;
+    uint64_t sum_ns = 0, early = 0, later_ns = 0, later = 0;
     for (size_t i = 0; i < facts->steps->steps.count; i++) {
         const struct ss_step *step = &facts->steps->steps.data[i];
         uint64_t ns = step->end_ns - step->begin_ns;
         bool is_first = i == 0 || step->process != step[-1].process;
-        if (step->kind != SS_STEP_CUT && ns < UINT64_MAX - sum_ns) {
-            sum_ns += ns;
-            whole++;
+        if (step->kind != SS_STEP_CUT && ns < UINT64_MAX - sum_ns - later_ns) {
+            bool counts = step->kind == SS_STEP_WARM_UP || step->kind == SS_STEP_USUAL;
+            sum_ns += counts ? ns : 0;
+            early += counts;
             later_ns += step->kind != SS_STEP_WARM_UP ? ns : 0;
             later += step->kind != SS_STEP_WARM_UP;
             facts->first_ns = is_first && ns > facts->first_ns ? ns : facts->first_ns;
         }
     }
-    facts->all_mean_ns = per(sum_ns, whole);
+    facts->warm_mean_ns = per(sum_ns, early);
     facts->spread_ns = per(later_ns, later);
 }
 
@@ -794,6 +776,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                         .worker_busy = -1};
     take_notes(facts);
     take_all_steps(facts);
+    take_evaluations(facts);
     ss_flops_figures_find(&facts->flops, selection, steps);
     take_cpu_use(facts);
     ss_memories_init(&facts->memories, selection, steps);

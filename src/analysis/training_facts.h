@@ -9,6 +9,7 @@
 #define SS_ANALYSIS_TRAINING_FACTS_H
 
 #include "analysis/flops.h"
+#include "analysis/hot_lines.h"
 #include "analysis/line_times.h"
 #include "analysis/memories.h"
 #include "analysis/selection.h"
@@ -22,12 +23,12 @@ extern const char *const ss_training_tracks[];
 struct ss_training_samples {
     uint64_t all;
     uint64_t runnable; /* waited for a CPU */
-    uint64_t other;    /* in no phase */
     /* Lines, with the samples that they are of. */
     struct ss_phase_line logs;     /* logging, printing, progress bars */
-    struct ss_phase_line prepares; /* in no phase, in code that is neither torch's nor logs */
     struct ss_phase_line collates; /* what a fetch does besides taking samples */
-    struct ss_phase_line reads;    /* lines that read values of tensors, by their source */
+    struct ss_phase_line reads;    /* lines that read values of tensors, by their source; neither
+                                    * of the optimizer nor of the loader */
+    struct ss_phase_line collects; /* calls of gc.collect() */
     struct ss_phase_line workers;  /* of DataLoader workers' main threads, unless they sleep */
     uint64_t of_workers;           /* sleeping ones too */
     uint64_t computing_workers;    /* on a core, or ready to be */
@@ -54,13 +55,20 @@ struct ss_training_period {
     uint64_t each_ns;                  /* per slow step */
 };
 
+/* In whichever steps: the phase "evaluation", of all steps but warm-up. */
+struct ss_training_evaluations {
+    uint64_t steps, all_steps; /* with one, and all */
+    uint64_t mean_ns;          /* per step */
+    uint64_t each_ns;          /* per step with one */
+};
+
 struct ss_training_facts {
     const struct ss_step_summary *steps;
     const struct ss_model *model;
-    uint64_t step_ns;     /* mean */
-    uint64_t spread_ns;   /* mean with outliers, without warm-up: of what is not in every step */
-    uint64_t all_mean_ns; /* of all whole steps: with warm-up and outliers */
-    uint64_t first_ns;    /* the longest first step of a trainer */
+    uint64_t step_ns;      /* mean */
+    uint64_t spread_ns;    /* mean with outliers, without warm-up: of what is not in every step */
+    uint64_t warm_mean_ns; /* of usual steps and those that warm up */
+    uint64_t first_ns;     /* the longest first step of a trainer */
 
     uint64_t cores;  /* of the machine, or of its container */
     double cpu_busy; /* share of them while steps ran, 0 to 1 */
@@ -73,22 +81,23 @@ struct ss_training_facts {
     int64_t workers, batch_size; /* of the loader that most steps took batches from */
     uint64_t fetch_ns;           /* per step, in the trainers themselves: with 0 workers */
     uint64_t fetch_collate_ns;   /* of it */
+    uint64_t fetches;            /* in usual steps, in the trainers themselves */
+    double batches;              /* of them, per step: more than 1 where gradients accumulate */
     uint64_t nexts, empty_nexts; /* how often a batch was asked for, and none was ready */
     uint64_t worker_batches;
     uint64_t worker_batch_ns, worker_collate_ns; /* per batch, in a worker */
     double worker_busy;                          /* share of the steps' time that they fetched in */
 
-    /* On the main thread, the outermost ones; means over the steps in which they were recorded. */
-    uint64_t operator_steps, operators, operators_ns;
-    uint64_t long_operators_ns; /* median of the steps: of those with SS_TINY_OPERATOR_NS or more */
+    /* On the main thread, the outermost ones, of the steps in which they were recorded. */
+    uint64_t operator_steps, operators; /* how many: the mean */
+    uint64_t operators_ns;              /* median of the steps */
+    uint64_t long_operators_ns;         /* the same of those with SS_TINY_OPERATOR_NS or more */
     uint64_t operator_p50_ns;
-    /* The same of all steps but warm-up: values that Python reads of tensors. */
-    uint64_t read_steps;
-    double reads;      /* of the median step, or the mean where that has none */
-    uint64_t reads_ns; /* with the Python between those in a row */
-    bool reads_lost;   /* of each recorded step some operators were lost: there are more */
-
-    uint64_t before_forward_ns; /* in no phase, operator and collection, until the first forward */
+    /* The same of values that Python reads of tensors. */
+    double reads; /* of the median step, or the mean where that has none */
+    uint64_t
+        reads_ns;    /* within the operators that read; neither the optimizer's nor the loader's */
+    bool reads_lost; /* of each recorded step some operators were lost: there are more */
 
     uint64_t late_compiles; /* begun after the third step */
     uint64_t late_compile_steps;
@@ -100,9 +109,12 @@ struct ss_training_facts {
 
     struct ss_training_epochs epochs;
     struct ss_training_period period;
+    struct ss_training_evaluations evaluations;
+    uint64_t iterators; /* that the trainers made of loaders within their steps */
 
     struct ss_memories memories;
     struct ss_training_samples samples;
+    struct ss_hot_lines hot_lines;
     struct ss_flops_figures flops;
 };
 

@@ -16,6 +16,15 @@ static const uint64_t default_max_samples = UINT64_C(1) << 26;
 
 struct id_map ss_vec_of(uint32_t);
 
+struct pending_samples ss_vec_of(struct ss_pending_sample);
+
+/* Samples of other threads than the main one in the last step of a process so far: whether that
+ * step ends is not known yet. */
+struct step_samples {
+    int64_t number;
+    struct pending_samples pending;
+};
+
 struct loader {
     struct ss_model *model;
     const struct ss_model_load *load;
@@ -24,7 +33,8 @@ struct loader {
     struct id_map processes, threads, frames, stacks, sources, tracks, names;
     struct ss_vec_of(bool) wanted_tracks; /* by track of the model; only_tracks */
     struct ss_load_tracks on_tracks;
-    struct ss_vec_of(struct ss_pending_sample) pending; /* sample_ranges */
+    struct pending_samples pending; /* sample_ranges; sample_phases of main threads */
+    struct ss_vec_of(struct step_samples) last_steps; /* by process; sample_phases */
     struct ss_vec_of(struct ss_trace_line) pending_lines;
     bool is_placed;   /* on the time axis */
     int64_t shift_ns; /* what that adds to its times */
@@ -319,6 +329,45 @@ static enum ss_status keep_sample(struct loader *loader, const struct ss_model_s
     return SS_OK;
 }
 
+static void add_step_sample(struct loader *loader, int64_t number,
+                            const struct ss_pending_sample *sample)
+{
+    uint32_t process = loader->model->threads.data[sample->total.thread].process;
+    if (process >= loader->last_steps.count) {
+        ss_vec_resize(&loader->last_steps, (size_t)process + 1);
+    }
+    struct step_samples *last = &loader->last_steps.data[process];
+    if (number > last->number) { /* the step before has ended */
+        for (size_t i = 0; i < last->pending.count; i++) {
+            ss_model_add_total(loader->model, &last->pending.data[i].total);
+        }
+        ss_vec_clear(&last->pending);
+        last->number = number;
+    }
+    if (number < last->number) {
+        ss_model_add_total(loader->model, &sample->total);
+    } else {
+        ss_vec_push(&last->pending, *sample);
+    }
+}
+
+/* A sample whose ranges or step are known at the end only waits until then. */
+static void add_total(struct loader *loader, const struct ss_trace_sample *sample,
+                      const struct ss_model_total *total, uint64_t time_ns)
+{
+    struct ss_pending_sample pending = {
+        .time_ns = time_ns, .label = id_of(&loader->names, sample->range_name), .total = *total};
+    bool has_step = total->step != SS_SAMPLE_NO_STEP;
+    bool is_main = loader->model->threads.data[total->thread].is_main;
+    if (loader->load->sample_ranges || (has_step && is_main)) {
+        ss_vec_push(&loader->pending, pending);
+    } else if (has_step) {
+        add_step_sample(loader, sample->step, &pending);
+    } else {
+        ss_model_add_total(loader->model, total);
+    }
+}
+
 static enum ss_status on_sample(void *context, const struct ss_trace_sample *as_recorded)
 {
     struct loader *loader = context;
@@ -350,14 +399,7 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *as_
     if (ticks > INT64_MAX - model->index->total_samples) {
         return ss_fail(loader->err, SS_E_LIMIT, "more than 2^63 samples");
     }
-    if (loader->load->sample_ranges) {
-        ss_vec_push(&loader->pending,
-                    (struct ss_pending_sample){.time_ns = last_ns,
-                                               .label = id_of(&loader->names, sample->range_name),
-                                               .total = total});
-    } else {
-        ss_model_add_total(model, &total);
-    }
+    add_total(loader, sample, &total, last_ns);
     model->index->total_samples += ticks;
     model->inputs.data[loader->input].samples += ticks;
     if (loader->load->keep_samples) {
@@ -636,6 +678,17 @@ static struct ss_load_times times_of(const struct loader *loader,
         .last_ns = summary->last_ns > last_ns ? summary->last_ns : last_ns};
 }
 
+static void add_pending(struct loader *loader, struct pending_samples *pending)
+{
+    if (pending->count > 0 && loader->load->sample_phases && !loader->load->no_tracks) {
+        ss_find_sample_steps(loader->model, loader->on_tracks.first_range, pending->data,
+                             pending->count);
+    }
+    for (size_t i = 0; i < pending->count; i++) {
+        ss_model_add_total(loader->model, &pending->data[i].total);
+    }
+}
+
 static void finish(struct loader *loader, const struct ss_trace_summary *summary)
 {
     struct ss_model *model = loader->model;
@@ -648,11 +701,12 @@ static void finish(struct loader *loader, const struct ss_trace_summary *summary
             add_line(loader, line);
         }
     }
-    if (loader->pending.count > 0) {
+    if (loader->pending.count > 0 && loader->load->sample_ranges) {
         ss_find_sample_ranges(model, loader->on_tracks.first_range, pending, loader->pending.count);
     }
-    for (size_t i = 0; i < loader->pending.count; i++) {
-        ss_model_add_total(model, &pending[i].total);
+    add_pending(loader, &loader->pending);
+    for (size_t i = 0; i < loader->last_steps.count; i++) {
+        add_pending(loader, &loader->last_steps.data[i].pending);
     }
 }
 
@@ -713,6 +767,10 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     }
     ss_load_tracks_fini(&loader.on_tracks);
     ss_vec_fini(&loader.pending);
+    for (size_t i = 0; i < loader.last_steps.count; i++) {
+        ss_vec_fini(&loader.last_steps.data[i].pending);
+    }
+    ss_vec_fini(&loader.last_steps);
     ss_vec_fini(&loader.pending_lines);
     ss_vec_fini(&loader.tracks);
     ss_vec_fini(&loader.names);

@@ -57,7 +57,7 @@ void ss_load_tracks_fini(struct ss_load_tracks *tracks);
  * them. Nothing to do for others. */
 void ss_load_order_tracks(struct ss_model *model);
 
-/* A sample that waits for the ranges around it. */
+/* A sample that waits for the end of the trace: for the ranges around it, and for its step. */
 struct ss_pending_sample {
     uint64_t time_ns;
     uint32_t label; /* name of the innermost range as the sampler read it; 0: none */
@@ -68,6 +68,13 @@ struct ss_pending_sample {
  * sample's thread, over all its tracks; the label where there was none. */
 void ss_find_sample_ranges(struct ss_model *model, size_t first_range,
                            struct ss_pending_sample *samples, size_t count);
+
+/* Sets total.step, total.in_operator and total.in_pass of the samples that have a step, by the
+ * steps and operators among the ranges from `first_range` on: a sample that lies in no step which
+ * the trace saw end has none. Samples of processes without such ranges stay as the sampler labelled
+ * them. */
+void ss_find_sample_steps(const struct ss_model *model, size_t first_range,
+                          struct ss_pending_sample *samples, size_t count);
 
 /* Stable; each row of `size` bytes begins with a u64 time. */
 void ss_sort_by_time(void *rows, size_t count, size_t size);

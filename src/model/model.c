@@ -177,7 +177,7 @@ static uint64_t hash_total(const struct ss_model_total *total)
 {
     uint64_t flags = (uint64_t)total->state | (uint64_t)total->gil << 8 |
                      (uint64_t)total->partial << 16 | (uint64_t)total->step << 17 |
-                     (uint64_t)total->wait << 19;
+                     (uint64_t)total->wait << 19 | (uint64_t)total->in_operator << 22;
     uint64_t range =
         total->range * UINT64_C(0x9e3779b97f4a7c15) ^ total->phase * UINT64_C(0xd6e8feb86659fd93);
     return ss_hash_u64(pair(total->thread, total->stack) ^ (flags << 40) ^ range);
@@ -187,7 +187,8 @@ static bool same_total(const struct ss_model_total *a, const struct ss_model_tot
 {
     return a->thread == b->thread && a->stack == b->stack && a->range == b->range &&
            a->phase == b->phase && a->state == b->state && a->gil == b->gil &&
-           a->partial == b->partial && a->step == b->step && a->wait == b->wait;
+           a->partial == b->partial && a->step == b->step && a->wait == b->wait &&
+           a->in_operator == b->in_operator && a->in_pass == b->in_pass;
 }
 
 /* Index of the total's row, added when it is new. */

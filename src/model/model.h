@@ -64,21 +64,30 @@ struct ss_model_stack {
     uint32_t depth; /* 1 for an outermost frame */
 };
 
-/* Which step of its process a sample fell into, as the sampler saw it. The first one is apart:
- * it does what no later one does. */
+/* Which step of its process a sample fell into. The first step is apart: it does what no later one
+ * does. A step that the recording did not see end is no step: what follows the last update of a
+ * training (a final test, the interpreter's exit) is not training. */
 enum ss_sample_step { SS_SAMPLE_NO_STEP, SS_SAMPLE_FIRST_STEP, SS_SAMPLE_LATER_STEP };
 
-/* Totals by (thread, stack, range, state, gil, wait, partial): all that tables and flame graphs
- * need. */
+/* Whether the thread was inside an operator of PyTorch. Unknown where the sample's step has no
+ * recorded operators on that thread. */
+enum ss_sample_operator { SS_OPERATOR_UNKNOWN, SS_OPERATOR_INSIDE, SS_OPERATOR_OUTSIDE };
+
+/* Totals by (thread, stack, range, phase, step, in_operator, in_pass, state, gil, wait,
+ * partial): all that tables and flame graphs need. */
 struct ss_model_total {
     uint32_t thread;
     uint32_t stack;
-    uint32_t range; /* path of the ranges around it; 0 unless asked for (sample_ranges) */
-    uint32_t phase; /* string: of the step, as the sampler saw it; 0: none, or not asked for */
-    uint8_t step;   /* enum ss_sample_step; of models loaded with sample_phases */
-    uint8_t state;  /* enum ss_thread_state */
-    uint8_t gil;    /* enum ss_gil_state */
-    uint8_t wait;   /* enum ss_wait_kind; of models loaded with sample_phases */
+    uint32_t range;      /* path of the ranges around it; 0 unless asked for (sample_ranges) */
+    uint32_t phase;      /* string: of the step, as the sampler saw it; 0: none, or not asked for */
+    uint8_t step;        /* enum ss_sample_step; of models loaded with sample_phases */
+    uint8_t in_operator; /* enum ss_sample_operator; of main threads, of models loaded with
+                          * sample_phases */
+    bool in_pass; /* in no phase, between forward, backward and optimizer: where losses are computed
+                   * and gradients clipped; as in_operator */
+    uint8_t state; /* enum ss_thread_state */
+    uint8_t gil;   /* enum ss_gil_state */
+    uint8_t wait;  /* enum ss_wait_kind; of models loaded with sample_phases */
     bool partial;
     uint64_t samples; /* ticks: the sum of weights */
     uint64_t records; /* stored samples: the ticks at which the stack was really read */

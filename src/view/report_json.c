@@ -247,7 +247,15 @@ static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *
     put_count(object, "cost_ns", advice->cost_ns);
     put_count(object, "recoverable_ns", advice->recoverable_ns);
     put_text(object, "estimate", advice->rule->estimate);
-    put_text(object, "fix", advice->rule->fix);
+    json_object_set_new(object, "fix",
+                        advice->fix != NULL ? text_of(ss_strview_of(advice->fix)) : json_null());
+    json_object_set_new(object, "phase",
+                        advice->phase != NULL ? text_of(ss_step_phase_text(model, advice->phase))
+                                              : json_null());
+    json_object_set_new(object, "activity",
+                        advice->activity != SS_ACTIVITY_NOTHING
+                            ? text_of(ss_strview_of(ss_activity_text(advice->activity)))
+                            : json_null());
     for (size_t i = 0; i < advice->evidence_count; i++) {
         json_t *row = json_object();
         put_text(row, "what", advice->evidence[i].what);
@@ -362,6 +370,7 @@ static void put_verdict(json_t *training, const struct ss_report *report)
                               advice_of(&verdict->advice.data[i], report->trust->selection->model));
     }
     json_object_set_new(training, "judged", json_boolean(verdict->judged));
+    json_object_set_new(training, "uncertain", json_boolean(verdict->is_uncertain));
     json_object_set_new(training, "host_time", json_boolean(verdict->host_time));
     json_object_set_new(training, "advice", advice);
     json_object_set_new(training, "memory", memory_of(report->facts));

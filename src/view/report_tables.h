@@ -61,6 +61,9 @@ enum ss_status ss_report_text_memory(const struct ss_report *report,
 enum ss_status ss_report_text_memory_table(const struct ss_table *table,
                                            const struct ss_report_style *style, FILE *out,
                                            struct ss_error *err);
+/* "train.py:310 main → deepcopy" */
+void ss_report_append_place(const struct ss_phase_line *line, const struct ss_model *model,
+                            struct ss_strbuf *out);
 /* "94 % ±2 of WHAT is at dataset.py:31 __getitem__ → normal" */
 void ss_report_append_line(const struct ss_phase_line *line, const char *what,
                            const struct ss_model *model, struct ss_strbuf *out);

@@ -320,14 +320,10 @@ static const struct ss_step_phase *heaviest_phase(const struct ss_step_summary *
     return claims ? heaviest : NULL;
 }
 
-void ss_report_append_line(const struct ss_phase_line *line, const char *what,
-                           const struct ss_model *model, struct ss_strbuf *out)
+void ss_report_append_place(const struct ss_phase_line *line, const struct ss_model *model,
+                            struct ss_strbuf *out)
 {
     const struct ss_model_frame *frame = &model->frames.data[line->frame];
-    double error = ss_share_error_points(
-        line->samples < line->records ? line->samples : line->records, line->records, line->all);
-    ss_strbuf_append_format(out, "%.0f %% ±%.0f of %s is at ",
-                            100 * (double)line->samples / (double)line->all, ceil(error), what);
     ss_text_append_clean(out, ss_intern_get(&model->strings, frame->short_file));
     if (frame->line >= 0) {
         ss_strbuf_append_format(out, ":%" PRId32, frame->line);
@@ -339,6 +335,16 @@ void ss_report_append_line(const struct ss_phase_line *line, const char *what,
         ss_text_append_clean(
             out, ss_intern_get(&model->strings, model->frames.data[line->leaf].function));
     }
+}
+
+void ss_report_append_line(const struct ss_phase_line *line, const char *what,
+                           const struct ss_model *model, struct ss_strbuf *out)
+{
+    double error = ss_share_error_points(
+        line->samples < line->records ? line->samples : line->records, line->records, line->all);
+    ss_strbuf_append_format(out, "%.0f %% ±%.0f of %s is at ",
+                            100 * (double)line->samples / (double)line->all, ceil(error), what);
+    ss_report_append_place(line, model, out);
 }
 
 /* "data: 94 % ±2 of its 311 samples is at dataset.py:31 __getitem__ → normal" */

@@ -90,7 +90,7 @@ static void end(struct made *made, struct ss_step_summary *summary)
 }
 
 /* Ten steps of 100 ms: 40 data, 30 forward, 20 of a phase of its own, 10 nothing; the first takes
- * 500 ms, number 6 takes 300, the last is cut. */
+ * 500 ms, number 6 takes 300, the last does not end. */
 static void make_training(struct made *made)
 {
     uint64_t at = 1000 * MS;
@@ -112,14 +112,13 @@ static void test_the_usual_step(void **state)
     struct ss_step_summary summary;
     make_training(&made);
     sum_up(&made, NULL, &summary);
-    assert_int_equal(summary.steps.count, 10);
+    assert_int_equal(summary.steps.count, 9);
     assert_int_equal(summary.usual, 7);
     assert_int_equal(summary.warm_up, 1);
     assert_int_equal(summary.outliers, 1);
-    assert_int_equal(summary.cut, 1);
+    assert_int_equal(summary.cut, 0);
     assert_int_equal(summary.steps.data[0].kind, SS_STEP_WARM_UP);
     assert_int_equal(summary.steps.data[6].kind, SS_STEP_OUTLIER);
-    assert_int_equal(summary.steps.data[9].kind, SS_STEP_CUT);
     assert_int_equal(summary.total_ns, 700 * MS);
     assert_int_equal(summary.p50_ns, 100 * MS);
     assert_int_equal(summary.p95_ns, 100 * MS);
@@ -137,7 +136,7 @@ static void tell(struct made *made, const char *fact, uint64_t time_ns)
                                        .time_ns = time_ns});
 }
 
-/* After the last update of an optimizer there is no step; after the last mark there is. */
+/* Neither after the last update of an optimizer nor after the last mark. */
 static void test_what_follows_the_last_update_is_no_step(void **state)
 {
     static const char *const facts[] = {"torch.steps = optimizer SGD", "torch.steps = program"};
@@ -149,8 +148,8 @@ static void test_what_follows_the_last_update_is_no_step(void **state)
         tell(&made, "torch.steps = optimizer", 900 * MS);
         tell(&made, facts[i], 950 * MS);
         sum_up(&made, NULL, &summary);
-        assert_int_equal(summary.steps.count, 9 + i);
-        assert_int_equal(summary.cut, i);
+        assert_int_equal(summary.steps.count, 9);
+        assert_int_equal(summary.cut, 0);
         assert_int_equal(summary.usual, 7);
         end(&made, &summary);
     }
@@ -166,7 +165,7 @@ static void test_own_marks_replace_found_steps(void **state)
     tell(&made, "torch.steps = optimizer", 900 * MS);
     tell(&made, "torch.steps = program", 1600 * MS);
     sum_up(&made, NULL, &summary);
-    assert_int_equal(summary.steps.count, 8);
+    assert_int_equal(summary.steps.count, 7);
     assert_int_equal(summary.steps.data[0].number, 2);
     end(&made, &summary);
 }
@@ -408,7 +407,7 @@ static void test_steps_that_a_schedule_left_out(void **state)
     sum_up(&made, NULL, &summary);
     assert_int_equal(summary.usual, 2);
     assert_int_equal(summary.outside, 7);
-    assert_int_equal(summary.cut, 1);
+    assert_int_equal(summary.cut, 0);
     assert_int_equal(summary.warm_up + summary.outliers, 0);
     assert_int_equal(summary.steps.data[2].kind, SS_STEP_USUAL);
     assert_int_equal(summary.steps.data[3].kind, SS_STEP_USUAL);

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/hot_lines.h"
+
+#include <string.h>
+
+#include "analysis/uncertainty.h"
+#include "base/alloc.h"
+
+/* Of a line's samples, in percent: */
+enum {
+    MOST_OF_OTHER_PHASES = 10, /* more in phases that compute: the line is around the loop's work */
+    LEAST_BELOW = 80,          /* as much in one line that it calls: that one is named */
+    LEAST_COMPUTING = 25       /* as much in operators that it calls itself: it computes */
+};
+
+enum phase_kind { OWN_RULES, COMPUTES, PASSES };
+
+/* A stack with samples in the phase that is looked at. */
+struct weight {
+    uint32_t stack;
+    enum ss_activity activity;
+    uint64_t samples;   /* that count */
+    uint64_t computing; /* that do not */
+    uint64_t records;
+};
+
+struct looking {
+    const struct ss_model *model;
+    const struct ss_selection *selection;
+    const struct ss_step_summary *steps;
+    const struct ss_hot_lines_options *options;
+    struct ss_vec_of(struct weight) weights;
+    bool has_forward;
+    uint64_t *at;        /* by frame: samples of the phase below it */
+    uint64_t *elsewhere; /* by frame: samples of all other phases below it */
+    uint32_t *seen;      /* by frame: the last stack + 1 that was counted for it */
+};
+
+static enum phase_kind kind_of(const struct ss_model *model, const struct ss_step_phase *phase)
+{
+    static const char *const own_rules[] = {"evaluation", "checkpoint", "communication", "compile",
+                                            "inference"};
+    static const char *const computes[] = {"forward", "backward", "optimizer"};
+    struct ss_strview name = ss_step_phase_text(model, phase);
+    for (size_t i = 0; i < sizeof own_rules / sizeof *own_rules; i++) {
+        if (ss_strview_equal(name, ss_strview_of(own_rules[i]))) {
+            return OWN_RULES;
+        }
+    }
+    for (size_t i = 0; i < sizeof computes / sizeof *computes; i++) {
+        if (ss_strview_equal(name, ss_strview_of(computes[i]))) {
+            return COMPUTES;
+        }
+    }
+    return PASSES;
+}
+
+static const struct ss_model_frame *frame_of(const struct ss_model *model, uint32_t stack)
+{
+    return &model->frames.data[model->stacks.data[stack].frame];
+}
+
+static bool has_any(const char *text, const char *const *words)
+{
+    while (*words != NULL && strstr(text, *words) == NULL) {
+        words++;
+    }
+    return *words != NULL;
+}
+
+static bool is_of_torch(const struct ss_model *model, const struct ss_model_frame *frame)
+{
+    return strstr(ss_model_text(model, frame->file), "/torch/") != NULL;
+}
+
+/* Parts of the standard library that stand around calls of others and do nothing themselves. */
+static bool is_glue(const struct ss_model *model, const struct ss_model_frame *frame)
+{
+    static const char *const files[] = {"contextlib.py", "functools.py", "typing.py", "enum.py",
+                                        "abc.py",        "weakref.py",   "<frozen",   NULL};
+    return frame->origin == SS_ORIGIN_STDLIB && has_any(ss_model_text(model, frame->file), files);
+}
+
+/* Packages that work on data, not on a model: within a model's forward too. */
+static bool is_of_data_package(const struct ss_model *model, const struct ss_model_frame *frame)
+{
+    static const char *const packages[] = {
+        "/numpy/", "/pandas/",  "/scipy/", "/sklearn/", "/PIL/",      "/cv2/",     "/skimage/",
+        "/h5py/",  "/pyarrow/", "/nltk/",  "/spacy/",   "/requests/", "/urllib3/", NULL};
+    return frame->origin == SS_ORIGIN_PACKAGE &&
+           has_any(ss_model_text(model, frame->file), packages);
+}
+
+/* Who does the work: the frame next to the leaf that is no glue. */
+static const struct ss_model_frame *worker_of(const struct ss_model *model, uint32_t stack)
+{
+    while (model->stacks.data[stack].parent != 0 && is_glue(model, frame_of(model, stack))) {
+        stack = model->stacks.data[stack].parent;
+    }
+    return frame_of(model, stack);
+}
+
+/* The line of your own code next to the leaf. */
+static uint32_t own_frame_of(const struct ss_model *model, uint32_t stack)
+{
+    for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
+        if (frame_of(model, at)->origin == SS_ORIGIN_USER) {
+            return model->stacks.data[at].frame;
+        }
+    }
+    return 0;
+}
+
+static bool is_main_step_sample(const struct looking *looking, size_t total)
+{
+    const struct ss_model_total *row = &looking->model->totals.data[total];
+    return looking->selection->totals[total] && row->step == SS_SAMPLE_LATER_STEP &&
+           looking->model->threads.data[row->thread].is_main;
+}
+
+/* --- the samples that count ------------------------------------------------------------------ */
+
+/* Rules of their own speak of these. */
+static bool has_own_rule(enum ss_activity activity)
+{
+    return activity == SS_ACTIVITY_LOADER_WAIT || activity == SS_ACTIVITY_GIL_WAIT ||
+           activity == SS_ACTIVITY_COMMUNICATION || activity == SS_ACTIVITY_COMPILATION ||
+           activity == SS_ACTIVITY_CHECKPOINT || activity == SS_ACTIVITY_LOGGING;
+}
+
+/* An operator that serves nothing but the training. */
+static bool computes(const struct looking *looking, const struct ss_model_total *total,
+                     enum ss_activity activity)
+{
+    const struct ss_model *model = looking->model;
+    return activity == SS_ACTIVITY_NOTHING &&
+           (total->in_operator == SS_OPERATOR_INSIDE ||
+            (total->in_operator == SS_OPERATOR_UNKNOWN &&
+             is_of_torch(model, worker_of(model, total->stack))));
+}
+
+/* Of the forward, the backward and the update: what is neither an operator nor the dispatching of
+ * operators and modules by PyTorch and packages of models. */
+static bool is_foreign(const struct looking *looking, const struct ss_model_total *total,
+                       enum ss_activity activity)
+{
+    const struct ss_model *model = looking->model;
+    const struct ss_model_frame *worker = worker_of(model, total->stack);
+    if (activity == SS_ACTIVITY_COPY || activity == SS_ACTIVITY_SERIALISATION) {
+        return worker->origin != SS_ORIGIN_USER || total->in_operator != SS_OPERATOR_INSIDE;
+    }
+    bool is_own = worker->origin == SS_ORIGIN_USER && total->in_operator == SS_OPERATOR_OUTSIDE;
+    return total->in_operator != SS_OPERATOR_INSIDE && !is_of_torch(model, worker) &&
+           (activity != SS_ACTIVITY_NOTHING || is_own || worker->origin == SS_ORIGIN_STDLIB ||
+            is_of_data_package(model, worker));
+}
+
+static bool counts(const struct looking *looking, const struct ss_model_total *total,
+                   enum phase_kind kind, enum ss_activity activity)
+{
+    if (total->stack == 0 || has_own_rule(activity)) {
+        return false;
+    }
+    bool may_compute = total->in_pass || !looking->has_forward;
+    return kind == COMPUTES ? is_foreign(looking, total, activity)
+                            : !(may_compute && computes(looking, total, activity));
+}
+
+/* Adds to every user frame of the stack once. */
+static void add_to_frames(const struct looking *looking, uint32_t stack, uint64_t samples,
+                          uint32_t mark, uint64_t *sums)
+{
+    const struct ss_model *model = looking->model;
+    for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
+        uint32_t frame = model->stacks.data[at].frame;
+        if (looking->seen[frame] != mark) {
+            looking->seen[frame] = mark;
+            sums[frame] += samples;
+        }
+    }
+}
+
+/* The phase of a total as the summary has it. */
+static bool is_in_phase(const struct ss_step_phase *phase, const struct ss_model_total *total)
+{
+    return phase->name == total->phase;
+}
+
+static void collect(struct looking *looking, const struct ss_step_phase *phase,
+                    enum phase_kind kind, struct ss_phase_line *line)
+{
+    const struct ss_model *model = looking->model;
+    ss_vec_clear(&looking->weights);
+    memset(looking->elsewhere, 0, (model->frames.count + 1) * sizeof *looking->elsewhere);
+    memset(looking->seen, 0, (model->frames.count + 1) * sizeof *looking->seen);
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        if (!is_main_step_sample(looking, i)) {
+            continue;
+        }
+        if (!is_in_phase(phase, total)) {
+            add_to_frames(looking, total->stack, total->samples, (uint32_t)i + 1,
+                          looking->elsewhere);
+            continue;
+        }
+        line->all += total->samples;
+        line->records += total->records;
+        enum ss_activity activity = ss_activity_of_total(looking->options->activities, total);
+        bool is_counted = counts(looking, total, kind, activity);
+        if (total->stack != 0) {
+            ss_vec_push(&looking->weights,
+                        (struct weight){.stack = total->stack,
+                                        .activity = activity,
+                                        .samples = is_counted ? total->samples : 0,
+                                        .computing = is_counted ? 0 : total->samples,
+                                        .records = total->records});
+        }
+    }
+}
+
+/* --- the line -------------------------------------------------------------------------------- */
+
+/* Whether the stack has this frame; 0: any stack has. */
+static bool has_frame(const struct ss_model *model, uint32_t stack, uint32_t frame)
+{
+    uint32_t at = stack;
+    while (frame != 0 && at != 0 && model->stacks.data[at].frame != frame) {
+        at = model->stacks.data[at].parent;
+    }
+    return frame == 0 || at != 0;
+}
+
+/* It lies around the whole loop, or around a function that does more than this phase. */
+static bool is_around(const struct looking *looking, uint32_t frame)
+{
+    uint64_t elsewhere = looking->elsewhere[frame], here = looking->at[frame];
+    return 100 * elsewhere > MOST_OF_OTHER_PHASES * (elsewhere + here);
+}
+
+static bool can_be_named(const struct looking *looking, uint32_t frame, bool of_packages)
+{
+    const struct ss_model_frame *row = &looking->model->frames.data[frame];
+    bool has_origin = of_packages
+                          ? row->origin == SS_ORIGIN_PACKAGE && !is_of_torch(looking->model, row)
+                          : row->origin == SS_ORIGIN_USER;
+    return frame != 0 && has_origin && !is_around(looking, frame);
+}
+
+/* Sums up the samples below each frame that lies behind `outer`, of the stacks that have it. */
+static void sum_up(struct looking *looking, uint32_t outer)
+{
+    const struct ss_model *model = looking->model;
+    memset(looking->at, 0, (model->frames.count + 1) * sizeof *looking->at);
+    memset(looking->seen, 0, (model->frames.count + 1) * sizeof *looking->seen);
+    for (size_t i = 0; i < looking->weights.count; i++) {
+        const struct weight *weight = &looking->weights.data[i];
+        if (weight->samples > 0 && has_frame(model, weight->stack, outer)) {
+            add_to_frames(looking, weight->stack, weight->samples, (uint32_t)i + 1, looking->at);
+        }
+    }
+}
+
+static uint32_t heaviest(const struct looking *looking, bool of_packages)
+{
+    uint32_t most = 0;
+    for (uint32_t frame = 1; frame < looking->model->frames.count; frame++) {
+        if (looking->at[frame] > 0 && can_be_named(looking, frame, of_packages) &&
+            (most == 0 || looking->at[frame] > looking->at[most])) {
+            most = frame;
+        }
+    }
+    return most;
+}
+
+/* Depth of the frame in the first stack that has it; of two frames around the same samples the
+ * deeper one is nearer to what they do. */
+static uint32_t depth_of(const struct looking *looking, uint32_t frame, uint32_t outer)
+{
+    const struct ss_model *model = looking->model;
+    for (size_t i = 0; i < looking->weights.count; i++) {
+        const struct weight *weight = &looking->weights.data[i];
+        if (weight->samples == 0 || !has_frame(model, weight->stack, outer)) {
+            continue;
+        }
+        for (uint32_t at = weight->stack; at != 0; at = model->stacks.data[at].parent) {
+            if (model->stacks.data[at].frame == frame) {
+                return model->stacks.data[at].depth;
+            }
+        }
+    }
+    return 0;
+}
+
+/* The deepest line that most of the samples of `frame` pass. */
+static uint32_t go_down(struct looking *looking, uint32_t frame)
+{
+    uint64_t least = (looking->at[frame] * LEAST_BELOW + 99) / 100;
+    uint32_t deepest = frame, depth = depth_of(looking, frame, frame);
+    sum_up(looking, frame);
+    for (uint32_t other = 1; other < looking->model->frames.count; other++) {
+        if (other != frame && looking->at[other] >= least && can_be_named(looking, other, false)) {
+            uint32_t below = depth_of(looking, other, frame);
+            deepest = below > depth ? other : deepest;
+            depth = below > depth ? below : depth;
+        }
+    }
+    return deepest;
+}
+
+/* Takes the samples of the line out of what is looked at; sums them up. */
+static void take_out(struct looking *looking, uint32_t frame, struct ss_hot_line *line)
+{
+    const struct ss_model *model = looking->model;
+    struct weight most = {0};
+    struct ss_activity_counts activities = {0};
+    for (size_t i = 0; i < looking->weights.count; i++) {
+        struct weight *weight = &looking->weights.data[i];
+        if (weight->samples == 0 || !has_frame(model, weight->stack, frame)) {
+            continue;
+        }
+        most = weight->samples > most.samples ? *weight : most;
+        line->line.samples += weight->samples;
+        ss_activity_count(&activities, weight->activity, weight->samples);
+        weight->samples = 0;
+    }
+    uint32_t leaf = model->stacks.data[most.stack].frame;
+    line->line.frame = frame;
+    line->line.leaf = leaf == frame ? 0 : leaf;
+    line->activity = ss_activity_most(&activities);
+}
+
+/* Mean of the phase per step, slow ones too, without warm-up. */
+static uint64_t mean_of(const struct ss_step_summary *steps, const struct ss_step_phase *phase)
+{
+    size_t column = (size_t)(phase - steps->phases.data);
+    uint64_t sum_ns = 0, count = 0;
+    for (size_t i = 0; i < steps->steps.count; i++) {
+        enum ss_step_kind kind = steps->steps.data[i].kind;
+        if (kind == SS_STEP_USUAL || kind == SS_STEP_OUTLIER) {
+            uint64_t ns = steps->phase_ns[i * steps->phases.count + column];
+            sum_ns += ns < UINT64_MAX - sum_ns ? ns : 0;
+            count++;
+        }
+    }
+    return count > 0 ? sum_ns / count : 0;
+}
+
+static void put(struct ss_hot_lines *lines, const struct ss_hot_line *line)
+{
+    size_t at = lines->count < SS_MOST_HOT_LINES ? lines->count++ : SS_MOST_HOT_LINES - 1;
+    if (at + 1 == SS_MOST_HOT_LINES && lines->rows[at].cost_ns >= line->cost_ns) {
+        return;
+    }
+    for (; at > 0 && lines->rows[at - 1].cost_ns < line->cost_ns; at--) {
+        lines->rows[at] = lines->rows[at - 1];
+    }
+    lines->rows[at] = *line;
+}
+
+/* Samples at exactly this line, in operators that it calls itself: between two of them there is
+ * Python that belongs to them. */
+static bool mostly_computes(const struct looking *looking, uint32_t frame, uint64_t samples)
+{
+    const struct ss_model *model = looking->model;
+    uint64_t computing = 0;
+    for (size_t i = 0; i < looking->weights.count; i++) {
+        const struct weight *weight = &looking->weights.data[i];
+        if (weight->computing > 0 && own_frame_of(model, weight->stack) == frame) {
+            computing += weight->computing;
+        }
+    }
+    return 100 * computing >= LEAST_COMPUTING * (computing + samples);
+}
+
+static void look_at(struct looking *looking, const struct ss_step_phase *phase,
+                    struct ss_hot_lines *lines)
+{
+    enum { MOST_TRIED = 8 };
+    struct ss_phase_line of = {0};
+    collect(looking, phase, kind_of(looking->model, phase), &of);
+    uint64_t phase_ns = mean_of(looking->steps, phase);
+    for (int tried = 0; tried < MOST_TRIED; tried++) {
+        sum_up(looking, 0);
+        uint32_t frame = heaviest(looking, false);
+        frame = frame != 0 ? frame : heaviest(looking, true);
+        if (frame == 0 || looking->at[frame] < SS_MIN_CLAIM_SAMPLES) {
+            return;
+        }
+        struct ss_hot_line line = {.phase = phase, .line = of};
+        take_out(looking, go_down(looking, frame), &line);
+        line.cost_ns = (uint64_t)((double)phase_ns * (double)line.line.samples /
+                                  (double)(of.all > 0 ? of.all : 1));
+        if (!mostly_computes(looking, line.line.frame, line.line.samples)) {
+            put(lines, &line);
+        }
+    }
+}
+
+void ss_hot_lines_find(struct ss_hot_lines *lines, const struct ss_selection *selection,
+                       const struct ss_step_summary *steps,
+                       const struct ss_hot_lines_options *options)
+{
+    *lines = (struct ss_hot_lines){0};
+    const struct ss_model *model = selection->model;
+    size_t frames = model->frames.count + 1;
+    struct looking looking = {.model = model,
+                              .selection = selection,
+                              .steps = steps,
+                              .options = options,
+                              .at = ss_alloc_zero(frames, sizeof *looking.at),
+                              .elsewhere = ss_alloc_zero(frames, sizeof *looking.elsewhere),
+                              .seen = ss_alloc_zero(frames, sizeof *looking.seen)};
+    for (size_t i = 0; i < steps->phases.count; i++) {
+        const struct ss_step_phase *phase = &steps->phases.data[i];
+        looking.has_forward =
+            looking.has_forward ||
+            ss_strview_equal(ss_step_phase_text(model, phase), ss_strview_of("forward"));
+    }
+    for (size_t i = 0; i < steps->phases.count; i++) {
+        const struct ss_step_phase *phase = &steps->phases.data[i];
+        if (kind_of(model, phase) != OWN_RULES && phase->total_ns > 0) {
+            look_at(&looking, phase, lines);
+        }
+    }
+    ss_vec_fini(&looking.weights);
+    ss_free(looking.at);
+    ss_free(looking.elsewhere);
+    ss_free(looking.seen);
+}
