@@ -100,15 +100,29 @@ static const struct ss_model_frame *worker_of(const struct ss_model *model, uint
     return frame_of(model, stack);
 }
 
-/* The line of your own code next to the leaf. */
-static uint32_t own_frame_of(const struct ss_model *model, uint32_t stack)
+/* The stack down to the line of your own code next to the leaf; 0: there is none. */
+static uint32_t own_stack_of(const struct ss_model *model, uint32_t stack)
 {
-    for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
-        if (frame_of(model, at)->origin == SS_ORIGIN_USER) {
-            return model->stacks.data[at].frame;
-        }
+    uint32_t at = stack;
+    while (at != 0 && frame_of(model, at)->origin != SS_ORIGIN_USER) {
+        at = model->stacks.data[at].parent;
     }
-    return 0;
+    return at;
+}
+
+/* What the frames behind the line do; else what its source says, where it reads values: tensors are
+ * reduced in order to be read. */
+static enum ss_activity activity_of(const struct looking *looking,
+                                    const struct ss_model_total *total)
+{
+    struct ss_activities *activities = looking->options->activities;
+    enum ss_activity activity = ss_activity_of_total(activities, total);
+    if (activity != SS_ACTIVITY_NOTHING) {
+        return activity;
+    }
+    enum ss_activity of_line = ss_activity_of_stack(
+        activities, own_stack_of(looking->model, total->stack), SS_STATE_ON_CPU, SS_GIL_UNKNOWN);
+    return of_line == SS_ACTIVITY_TENSOR_READ ? of_line : SS_ACTIVITY_NOTHING;
 }
 
 static bool is_main_step_sample(const struct looking *looking, size_t total)
@@ -205,7 +219,7 @@ static void collect(struct looking *looking, const struct ss_step_phase *phase,
         }
         line->all += total->samples;
         line->records += total->records;
-        enum ss_activity activity = ss_activity_of_total(looking->options->activities, total);
+        enum ss_activity activity = activity_of(looking, total);
         bool is_counted = counts(looking, total, kind, activity);
         if (total->stack != 0) {
             ss_vec_push(&looking->weights,
@@ -365,7 +379,8 @@ static bool mostly_computes(const struct looking *looking, uint32_t frame, uint6
     uint64_t computing = 0;
     for (size_t i = 0; i < looking->weights.count; i++) {
         const struct weight *weight = &looking->weights.data[i];
-        if (weight->computing > 0 && own_frame_of(model, weight->stack) == frame) {
+        if (weight->computing > 0 &&
+            model->stacks.data[own_stack_of(model, weight->stack)].frame == frame) {
             computing += weight->computing;
         }
     }

@@ -57,6 +57,10 @@ void ss_load_tracks_fini(struct ss_load_tracks *tracks);
  * them. Nothing to do for others. */
 void ss_load_order_tracks(struct ss_model *model);
 
+/* Of the phases from `first_range` on, makes the waits for batches and the gaps between evaluations
+ * parts of them, and the waits for the batch of the first. */
+void ss_load_join_evaluations(struct ss_model *model, size_t first_range);
+
 /* A sample that waits for the end of the trace: for the ranges around it, and for its step. */
 struct ss_pending_sample {
     uint64_t time_ns;

@@ -79,11 +79,12 @@ static const struct span *span_at(const struct spans *spans, uint32_t process, u
 
 /* --- phases ---------------------------------------------------------------------------------- */
 
-enum phase_kind { FORWARD, BACKWARD, OPTIMIZER, ANOTHER };
+enum phase_kind { FORWARD, BACKWARD, OPTIMIZER, EVALUATION, ANOTHER };
 
 struct part {
     uint32_t process;
     enum phase_kind kind;
+    uint32_t name; /* string */
     uint64_t begin_ns, end_ns;
 };
 
@@ -100,7 +101,7 @@ static int compare_parts(const void *left, const void *right)
 
 static enum phase_kind kind_of(const struct ss_model *model, const struct ss_model_range *range)
 {
-    static const char *const names[ANOTHER] = {"forward", "backward", "optimizer"};
+    static const char *const names[ANOTHER] = {"forward", "backward", "optimizer", "evaluation"};
     uint32_t name = model->paths.data[range->path].name;
     const char *text = ss_model_text(model, model->names.data[name].text);
     size_t kind = 0;
@@ -116,8 +117,10 @@ static void collect_parts(const struct ss_model *model, size_t first_range, stru
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
         if (track->kind == SS_TRACK_PHASES && track->process != 0) {
+            uint32_t name = model->paths.data[range->path].name;
             ss_vec_push(parts, (struct part){.process = track->process,
                                              .kind = kind_of(model, range),
+                                             .name = model->names.data[name].text,
                                              .begin_ns = range->begin_ns,
                                              .end_ns = range->end_ns});
         }
@@ -127,12 +130,11 @@ static void collect_parts(const struct ss_model *model, size_t first_range, stru
     }
 }
 
-/* Whether the time lies behind a forward or a backward, and what goes on next is the backward or
- * the update. */
-static bool is_in_pass(const struct parts *parts, uint32_t process, uint64_t time_ns)
+/* The first part of the process that begins later, or where it would be. */
+static size_t part_after(const struct parts *parts, uint32_t process, uint64_t time_ns)
 {
     size_t low = 0, high = parts->count;
-    while (low < high) { /* the first part that begins later */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct part *part = &parts->data[middle];
         bool is_before =
@@ -140,13 +142,31 @@ static bool is_in_pass(const struct parts *parts, uint32_t process, uint64_t tim
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }
-    if (low == 0 || low == parts->count) {
+    return low;
+}
+
+/* Whether the time lies behind a forward or a backward, and what goes on next is the backward or
+ * the update. */
+static bool is_in_pass(const struct parts *parts, uint32_t process, uint64_t time_ns)
+{
+    size_t next = part_after(parts, process, time_ns);
+    if (next == 0 || next == parts->count) {
         return false;
     }
-    const struct part *before = &parts->data[low - 1], *after = &parts->data[low];
+    const struct part *before = &parts->data[next - 1], *after = &parts->data[next];
     return before->process == process && after->process == process && time_ns >= before->end_ns &&
            (before->kind == FORWARD || before->kind == BACKWARD) &&
            (after->kind == BACKWARD || after->kind == OPTIMIZER);
+}
+
+/* The evaluation that was under way then, as it was joined of its parts; NULL: none. */
+static const struct part *evaluation_at(const struct parts *parts, uint32_t process,
+                                        uint64_t time_ns)
+{
+    size_t next = part_after(parts, process, time_ns);
+    const struct part *part = next > 0 ? &parts->data[next - 1] : NULL;
+    bool is_there = part != NULL && part->process == process && time_ns < part->end_ns;
+    return is_there && part->kind == EVALUATION ? part : NULL;
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
@@ -298,6 +318,8 @@ void ss_find_sample_steps(const struct ss_model *model, size_t first_range,
         if (has_steps[process] && span_at(&spans, process, samples[i].time_ns) == NULL) {
             total->step = SS_SAMPLE_NO_STEP;
         }
+        const struct part *evaluation = evaluation_at(&parts, process, samples[i].time_ns);
+        total->phase = evaluation != NULL ? evaluation->name : total->phase;
         total->in_pass = total->step != SS_SAMPLE_NO_STEP && total->phase == 0 &&
                          is_in_pass(&parts, process, samples[i].time_ns);
     }
