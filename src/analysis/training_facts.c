@@ -778,6 +778,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     take_all_steps(facts);
     take_evaluations(facts);
     ss_flops_figures_find(&facts->flops, selection, steps);
+    ss_throughput_find(&facts->throughput, selection, steps, facts->batch_size);
     take_cpu_use(facts);
     ss_memories_init(&facts->memories, selection, steps);
     if (steps->usual == 0) {

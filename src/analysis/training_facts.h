@@ -14,6 +14,7 @@
 #include "analysis/memories.h"
 #include "analysis/selection.h"
 #include "analysis/steps.h"
+#include "analysis/throughput.h"
 
 /* Names of the tracks that these facts are taken from, for struct ss_model_load; the last is NULL.
  */
@@ -116,6 +117,7 @@ struct ss_training_facts {
     struct ss_training_samples samples;
     struct ss_hot_lines hot_lines;
     struct ss_flops_figures flops;
+    struct ss_throughput throughput;
 };
 
 /* `source` tells lines that print or read tensors; its function may be NULL: none are told. */

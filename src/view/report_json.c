@@ -375,6 +375,12 @@ static void put_verdict(json_t *training, const struct ss_report *report)
     json_object_set_new(training, "advice", advice);
     json_object_set_new(training, "memory", memory_of(report->facts));
     json_object_set_new(training, "flops", flops_of(&report->facts->flops));
+    const struct ss_throughput *throughput = &report->facts->throughput;
+    bool has_rate = throughput->samples_per_s > 0;
+    json_object_set_new(training, "samples_per_second",
+                        has_rate ? json_real(throughput->samples_per_s) : json_null());
+    json_object_set_new(training, "batch_size",
+                        has_rate ? json_integer(throughput->batch_size) : json_null());
 }
 
 static json_t *training_of(const struct ss_report *report)

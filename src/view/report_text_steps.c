@@ -268,6 +268,31 @@ static void append_counted(const struct ss_step_summary *training, const struct 
     }
 }
 
+/* "1,234 samples/s (2 processes with batches of 4 × 16)" */
+static void append_throughput(const struct ss_throughput *throughput, struct ss_strbuf *out)
+{
+    double rate = throughput->samples_per_s;
+    if (rate <= 0) {
+        return;
+    }
+    ss_strbuf_append_text(out, ", ");
+    if (rate >= 100) {
+        ss_text_append_count(out, (uint64_t)(rate + 0.5));
+    } else {
+        ss_strbuf_append_format(out, "%.3g", rate);
+    }
+    ss_strbuf_append_text(out, " samples/s (");
+    if (throughput->processes > 1) {
+        ss_text_append_count(out, throughput->processes);
+        ss_strbuf_append_text(out, " processes with ");
+    }
+    ss_strbuf_append_text(out, "batches of ");
+    if (throughput->batches > 1) {
+        ss_strbuf_append_format(out, "%" PRIu64 " × ", throughput->batches);
+    }
+    ss_strbuf_append_format(out, "%" PRId64 ")", throughput->batch_size);
+}
+
 /* Of the time of all steps that were seen whole. */
 static double percent_not_counted(const struct ss_step_summary *training)
 {
@@ -397,6 +422,9 @@ static void print_series(const struct ss_report *report, const struct ss_report_
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         ss_strbuf_clear(text);
         counts[i](report->training, report->trust->selection->model, text);
+        if (i == 0 && report->facts != NULL && report->training->usual > 0) {
+            append_throughput(&report->facts->throughput, text);
+        }
         if (text->length > 0) {
             ss_report_print_wrapped(text->data, SS_DIM, "", style, out);
         }

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The samples a second that `report` states, beside what the program counts itself."""
+
+import json
+import re
+
+import pytest
+
+PROGRAM = """\
+import sys, time
+import torch
+torch.set_num_threads(1)
+accumulate, by_loader = int(sys.argv[1]), sys.argv[2] == "loader"
+model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = torch.utils.data.TensorDataset(torch.randn(1600, 64), torch.randn(1600, 8))
+loader = torch.utils.data.DataLoader(data, batch_size=16)
+batches = iter(loader) if by_loader else iter([(torch.randn(16, 64), torch.randn(16, 8))] * 100)
+times, number = [], 0
+for inputs, wanted in batches:
+    loss = torch.nn.functional.mse_loss(model(inputs), wanted)
+    loss.backward()
+    time.sleep(0.004)
+    number += 1
+    if number % accumulate == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+        times.append(time.perf_counter())
+later = times[4:]
+print("samples/s", 16 * accumulate * (len(later) - 1) / (later[-1] - later[0]))
+"""
+
+
+@pytest.fixture
+def train(stepscope, torch_python, tmp_path):
+    def run(*arguments):
+        (tmp_path / "train.py").write_text(PROGRAM)
+        trace = tmp_path / "t.pftrace"
+        done = stepscope("record", "-q", "-o", trace, "--", torch_python, tmp_path / "train.py",
+                         *arguments)
+        training = json.loads(stepscope("report", "-f", "json", trace).stdout)["training"]
+        text = stepscope("report", trace).stdout
+        return float(done.stdout.split()[-1]), training, text
+    return run
+
+
+@pytest.mark.parametrize("accumulate, said", [(1, "batches of 16"), (4, "batches of 4 × 16")])
+def test_samples_of_the_loaders_batches(train, accumulate, said):
+    counted, training, text = train(accumulate, "loader")
+    assert training["batch_size"] == 16
+    assert training["samples_per_second"] == pytest.approx(counted, rel=0.25)
+    stated = re.search(r"([\d,.]+) samples/s \(([^)]*)\)", text)
+    assert stated and stated[2] == said
+    assert float(stated[1].replace(",", "")) == pytest.approx(training["samples_per_second"],
+                                                              rel=0.01)

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "analysis/throughput.h"
+
+#define MS UINT64_C(1000000)
+
+enum { STEPS = 20 };
+
+/* Trainings of steps of 100 ms, the first of 500. */
+struct shape {
+    unsigned processes;
+    unsigned batches, forwards; /* of a step */
+    unsigned evaluated_each;    /* steps, in which ten batches more are fetched; 0: none */
+    int64_t of_loader, of_model;
+};
+
+static uint32_t text_id(struct ss_model *model, const char *text)
+{
+    return ss_intern_put_text(&model->strings, text);
+}
+
+static uint32_t add_track(struct ss_model *model, enum ss_track_kind kind, uint32_t process,
+                          const char *name)
+{
+    ss_vec_push(
+        &model->tracks,
+        (struct ss_model_track){.kind = kind, .process = process, .name = text_id(model, name)});
+    return (uint32_t)model->tracks.count - 1;
+}
+
+static void add_range(struct ss_model *model, uint32_t track, const char *name, uint64_t begin_ns,
+                      uint64_t end_ns)
+{
+    ss_vec_push(&model->names, (struct ss_model_name){.text = text_id(model, name)});
+    uint32_t path = ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
+    ss_vec_push(&model->ranges,
+                (struct ss_model_range){
+                    .begin_ns = begin_ns, .end_ns = end_ns, .track = track, .path = path});
+}
+
+static void add_fact(struct ss_model *model, uint32_t process, const char *key, int64_t value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s = %lld", key, (long long)value);
+    ss_vec_push(&model->notes, (struct ss_model_note){.process = process,
+                                                      .kind = text_id(model, "fact"),
+                                                      .text = text_id(model, text)});
+}
+
+static void add_process(struct ss_model *model, const struct shape *shape, int32_t pid)
+{
+    ss_vec_push(&model->processes, (struct ss_model_process){.pid = pid});
+    uint32_t process = (uint32_t)model->processes.count - 1;
+    uint32_t steps = add_track(model, SS_TRACK_STEPS, process, "step");
+    uint32_t phases = add_track(model, SS_TRACK_PHASES, process, "phase");
+    uint32_t data = add_track(model, SS_TRACK_RANGES, process, "torch.data");
+    uint32_t other = add_track(model, SS_TRACK_RANGES, process, "mine");
+    uint64_t at = 1000 * MS;
+    for (unsigned i = 0; i < STEPS; i++) {
+        uint64_t end = at + (i == 0 ? 500 : 100) * MS;
+        bool evaluates = shape->evaluated_each != 0 && i % shape->evaluated_each == 2;
+        add_range(model, steps, "step", at, end);
+        add_range(model, other, "next", at, end);
+        for (unsigned b = 0; b < shape->batches + (evaluates ? 10 : 0); b++) {
+            add_range(model, data, "next", at + b * MS, at + b * MS + 1);
+            add_range(model, data, "fetch", at + b * MS, at + b * MS + 1);
+        }
+        for (unsigned f = 0; f < shape->forwards; f++) {
+            add_range(model, phases, "forward", at + (20 + f) * MS, at + (20 + f) * MS + 1);
+        }
+        at = end;
+    }
+    if (shape->of_model > 0) {
+        add_fact(model, process, "model.batch_size", shape->of_model);
+    }
+}
+
+static struct ss_throughput find(const struct shape *shape)
+{
+    struct ss_model model;
+    struct ss_selection selection;
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    struct ss_steps_options none = {0};
+    struct ss_step_summary summary;
+    struct ss_throughput found;
+    ss_model_init(&model);
+    for (unsigned i = 0; i < shape->processes; i++) {
+        add_process(&model, shape, 40 + (int32_t)i);
+    }
+    assert_int_equal(ss_selection_init(&selection, &model, &all, NULL), SS_OK);
+    ss_step_summary_init(&summary, &selection, &none);
+    ss_throughput_find(&found, &selection, &summary, shape->of_loader);
+    ss_step_summary_fini(&summary);
+    ss_selection_fini(&selection);
+    ss_model_fini(&model);
+    return found;
+}
+
+static void check(struct shape shape, double samples_per_s)
+{
+    struct ss_throughput found = find(&shape);
+    assert_true(found.samples_per_s > samples_per_s * 0.999 - 1e-9);
+    assert_true(found.samples_per_s < samples_per_s * 1.001 + 1e-9);
+}
+
+static void test_batches_of_the_loader(void **state)
+{
+    (void)state;
+    check((struct shape){.processes = 1, .batches = 1, .forwards = 1, .of_loader = 16}, 160);
+    /* Gradients of four batches are accumulated. */
+    check((struct shape){.processes = 1, .batches = 4, .forwards = 4, .of_loader = 16}, 640);
+    check((struct shape){.processes = 2, .batches = 1, .forwards = 1, .of_loader = 16}, 320);
+    /* An evaluation in every fifth step has batches of its own, which train nothing. */
+    check(
+        (struct shape){
+            .processes = 1, .batches = 1, .forwards = 1, .evaluated_each = 5, .of_loader = 16},
+        160);
+    struct shape both = {
+        .processes = 2, .batches = 3, .forwards = 1, .of_loader = 16, .of_model = 5};
+    struct ss_throughput found = find(&both);
+    assert_int_equal(found.batch_size, 16);
+    assert_int_equal(found.batches, 3);
+    assert_int_equal(found.processes, 2);
+}
+
+static void test_the_models_input(void **state)
+{
+    (void)state;
+    check((struct shape){.processes = 1, .forwards = 1, .of_loader = -1, .of_model = 8}, 80);
+    /* A loader that the steps take nothing from says nothing of them. */
+    check((struct shape){.processes = 1, .forwards = 1, .of_loader = 64, .of_model = 8}, 80);
+    /* Two calls: of two models, or of parts of a batch. */
+    check((struct shape){.processes = 1, .forwards = 2, .of_loader = -1, .of_model = 8}, 0);
+}
+
+static void test_what_nobody_says(void **state)
+{
+    (void)state;
+    check((struct shape){.processes = 1, .batches = 1, .forwards = 1, .of_loader = -1}, 0);
+    check((struct shape){.processes = 1, .batches = 1, .forwards = 1}, 0);
+    check((struct shape){.processes = 0, .of_loader = 16}, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batches_of_the_loader),
+        cmocka_unit_test(test_the_models_input),
+        cmocka_unit_test(test_what_nobody_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
