@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/uncertainty.h"
 
@@ -318,6 +319,42 @@ static bool tiny_batches(const struct ss_training_facts *facts, struct ss_advice
     }
     return knows_compute(facts) && facts->operators >= 50 &&
            facts->operator_p50_ns < SS_TINY_OPERATOR_NS && 2 * outside_ns > compute_ns;
+}
+
+/* Its tracebacks are in the samples, its search for NaN in the operators of the backward. */
+static bool anomaly_detection(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    double all = samples->all > 0 ? (double)samples->all : 1;
+    uint64_t ns =
+        facts->nan_checks_ns + share_of(facts->step_ns, (double)samples->tracebacks / all);
+    set_cost(advice, ns, ns);
+    add(advice, "search for NaN in the backward", SS_EVIDENCE_NS, (double)facts->nan_checks_ns);
+    add(advice, "samples in tracebacks", SS_EVIDENCE_COUNT, (double)samples->tracebacks);
+    return facts->has_anomaly_detection;
+}
+
+/* Half as many bytes, and twice as many numbers in each instruction. */
+static bool float64(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    set_cost(advice, facts->long_operators_ns, facts->long_operators_ns / 2);
+    advice->of_ns = facts->steps->p50_ns;
+    add(advice, "in operators of 30 µs and more", SS_EVIDENCE_NS, (double)facts->long_operators_ns);
+    return strcmp(facts->dtype, "float64") == 0 && knows_compute(facts);
+}
+
+/* What a layer over all time steps leaves of it depends on its size: about a quarter. */
+static bool time_loop(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    enum { FEWEST_CALLS = 8 };
+    uint64_t forward_ns = ss_training_phase_ns(facts, "forward");
+    uint64_t backward_ns = ss_training_phase_ns(facts, "backward");
+    double share = forward_ns > 0 ? (double)facts->cells_ns / (double)forward_ns : 0;
+    uint64_t ns = facts->cells_ns + share_of(backward_ns, share);
+    set_cost(advice, ns, ns - ns / 4);
+    add(advice, "calls of cells in a step", SS_EVIDENCE_COUNT, (double)facts->cell_calls);
+    add(advice, "in them in the forward", SS_EVIDENCE_NS, (double)facts->cells_ns);
+    return facts->cell_calls >= FEWEST_CALLS && knows_compute(facts);
 }
 
 static bool recompilation(const struct ss_training_facts *facts, struct ss_advice *advice)

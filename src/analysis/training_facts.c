@@ -171,6 +171,8 @@ static void take_notes(struct ss_training_facts *facts)
     facts->threads = fact_number(facts, "torch.threads");
     facts->uses_cuda = fact_number(facts, "torch.cuda") > 0;
     facts->records_gpu = has_kernels(facts->model);
+    facts->has_anomaly_detection = fact_number(facts, "torch.anomaly") > 0;
+    facts->dtype = known(fact_text(facts, "model.dtype"));
     facts->workers = loader_number(facts, "dataloader.workers");
     facts->batch_size = loader_number(facts, "dataloader.batch_size");
     facts->cores = core_count(facts->model);
@@ -192,7 +194,7 @@ struct span {
 
 struct part {
     uint32_t process;
-    bool is_compile;
+    bool is_compile, is_backward;
     bool has_reads; /* values that are read there are the program's: neither the loader's, nor the
                      * optimizer's, nor of a phase that has rules of its own */
     uint64_t begin_ns, end_ns;
@@ -207,8 +209,10 @@ struct looking {
     size_t span_count;
     struct parts parts; /* phases, by process, then by begin */
     struct ss_vec_of(uint64_t) operator_ns;
-    bool *reads_value; /* by name of the model */
+    bool *reads_value, *checks_nan; /* by name of the model */
     uint64_t all_after_third, all_but_warm_up;
+    uint64_t cell_steps; /* with calls of cells */
+    size_t last_cell_step;
 };
 
 static int compare_parts(const void *left, const void *right)
@@ -247,6 +251,7 @@ static void collect_parts(struct looking *looking, const struct ss_selection *se
             const char *name = name_of(model, range);
             ss_vec_push(&looking->parts, (struct part){.process = track->process,
                                                        .has_reads = has_own_reads(name),
+                                                       .is_backward = strcmp(name, "backward") == 0,
                                                        .is_compile = strcmp(name, "compile") == 0,
                                                        .begin_ns = range->begin_ns,
                                                        .end_ns = range->end_ns});
@@ -376,6 +381,11 @@ uint32_t ss_training_trainer(const struct ss_training_facts *facts, uint32_t pro
 
 /* --- operators ------------------------------------------------------------------------------- */
 
+static bool checks_nan(const char *name)
+{
+    return strcmp(name, "aten::isnan") == 0 || strcmp(name, "aten::any") == 0;
+}
+
 static bool reads_value(const char *name)
 {
     return strcmp(name, "aten::item") == 0 || strcmp(name, "aten::_local_scalar_dense") == 0 ||
@@ -386,8 +396,11 @@ static void find_reading_names(struct looking *looking)
 {
     const struct ss_model *model = looking->model;
     looking->reads_value = ss_alloc_zero(model->names.count + 1, sizeof *looking->reads_value);
+    looking->checks_nan = ss_alloc_zero(model->names.count + 1, sizeof *looking->checks_nan);
     for (size_t i = 0; i < model->names.count; i++) {
-        looking->reads_value[i] = reads_value(ss_model_text(model, model->names.data[i].text));
+        const char *text = ss_model_text(model, model->names.data[i].text);
+        looking->reads_value[i] = reads_value(text);
+        looking->checks_nan[i] = checks_nan(text);
     }
 }
 
@@ -399,12 +412,18 @@ struct operators {
     uint64_t end_ns; /* of the last outermost one */
 };
 
-static bool is_own_read(const struct looking *looking, const struct operators *of, uint32_t name,
-                        uint64_t time_ns)
+/* A value that is read, or an operator that looks for NaN: which of both is it for? */
+static void take_read(struct looking *looking, struct span *span, uint32_t name, uint64_t begin_ns,
+                      uint64_t ns)
 {
-    const struct part *part =
-        looking->reads_value[name] ? part_at(looking, of->process, time_ns) : NULL;
-    return looking->reads_value[name] && (part == NULL || part->has_reads);
+    struct ss_training_facts *facts = looking->facts;
+    const struct part *part = part_at(looking, span->process, begin_ns);
+    if (facts->has_anomaly_detection && part != NULL && part->is_backward) {
+        facts->nan_checks_ns += ns; /* sums until the end */
+    } else if (looking->reads_value[name] && (part == NULL || part->has_reads)) {
+        facts->reads_ns += ns;
+        span->reads++;
+    }
 }
 
 static void take_operator(struct looking *looking, struct operators *of,
@@ -425,9 +444,8 @@ static void take_operator(struct looking *looking, struct operators *of,
         struct span *counted = &looking->spans[span - looking->spans];
         facts->operator_steps += !counted->has_operators;
         counted->has_operators = true;
-        if (is_own_read(looking, of, name, range->begin_ns)) {
-            facts->reads_ns += ns; /* a sum until the end */
-            counted->reads++;
+        if (looking->reads_value[name] || looking->checks_nan[name]) {
+            take_read(looking, counted, name, range->begin_ns, ns);
         }
         facts->operators++;
         counted->operators_ns += ns;
@@ -513,6 +531,29 @@ static void take_collection(struct looking *looking, const struct span *span,
     looking->facts->collections_ns += range->end_ns - range->begin_ns;
 }
 
+/* "rnn (LSTMCell)" */
+static bool is_cell(const char *name)
+{
+    const char *class = strchr(name, '(');
+    class = class != NULL ? class + 1 : name;
+    return strncmp(class, "LSTMCell", 8) == 0 || strncmp(class, "GRUCell", 7) == 0 ||
+           strncmp(class, "RNNCell", 7) == 0;
+}
+
+static void take_module(struct looking *looking, uint32_t process,
+                        const struct ss_model_range *range)
+{
+    const struct span *span = usual_at(looking, process, range->begin_ns);
+    if (span == NULL || !is_cell(name_of(looking->model, range))) {
+        return;
+    }
+    size_t step = (size_t)(span - looking->spans) + 1;
+    looking->cell_steps += step != looking->last_cell_step;
+    looking->last_cell_step = step;
+    looking->facts->cell_calls++; /* sums until the end */
+    looking->facts->cells_ns += range->end_ns - range->begin_ns;
+}
+
 static void take_interruption(struct looking *looking, const char *domain, uint32_t process,
                               bool is_main, const struct ss_model_range *range, uint32_t *last_step)
 {
@@ -579,6 +620,8 @@ static void take_ranges(struct looking *looking, const struct ss_selection *sele
             take_operator(looking, &of, range);
         } else if (strcmp(domain, "torch.data") == 0) {
             take_data(looking, process, range, workers);
+        } else if (strcmp(domain, "torch.module") == 0) {
+            take_module(looking, process, range);
         } else {
             take_interruption(looking, domain, process, thread->is_main, range, &last_step);
         }
@@ -648,6 +691,9 @@ static void level(struct looking *looking, const struct fetches *workers)
     facts->long_operators_ns = median_of_operators(looking, true);
     facts->reads = reads_of_step(looking);
     facts->reads_ns = per(facts->reads_ns, steps);
+    facts->nan_checks_ns = per(facts->nan_checks_ns, steps);
+    facts->cell_calls = per(facts->cell_calls, looking->cell_steps);
+    facts->cells_ns = per(facts->cells_ns, looking->cell_steps);
     facts->fetch_ns = per(facts->fetch_ns, usual);
     facts->batches = (double)facts->fetches / (double)(usual > 0 ? usual : 1);
     facts->fetch_collate_ns = per(facts->fetch_collate_ns, usual);
@@ -795,6 +841,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     ss_training_period_find(facts);
     ss_training_samples_find(facts, selection, source);
     ss_free(looking.reads_value);
+    ss_free(looking.checks_nan);
     ss_vec_fini(&looking.operator_ns);
     ss_vec_fini(&looking.parts);
     ss_free(looking.spans);

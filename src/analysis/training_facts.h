@@ -30,9 +30,10 @@ struct ss_training_samples {
     struct ss_phase_line reads;    /* lines that read values of tensors, by their source; neither
                                     * of the optimizer nor of the loader */
     struct ss_phase_line collects; /* calls of gc.collect() */
-    struct ss_phase_line workers;  /* of DataLoader workers' main threads, unless they sleep */
-    uint64_t of_workers;           /* sleeping ones too */
-    uint64_t computing_workers;    /* on a core, or ready to be */
+    uint64_t tracebacks; /* samples in which anomaly detection keeps a traceback of an operator */
+    struct ss_phase_line workers; /* of DataLoader workers' main threads, unless they sleep */
+    uint64_t of_workers;          /* sleeping ones too */
+    uint64_t computing_workers;   /* on a core, or ready to be */
 };
 
 enum { SS_TINY_OPERATOR_NS = 30000 };
@@ -99,6 +100,13 @@ struct ss_training_facts {
     uint64_t
         reads_ns;    /* within the operators that read; neither the optimizer's nor the loader's */
     bool reads_lost; /* of each recorded step some operators were lost: there are more */
+
+    bool has_anomaly_detection; /* of autograd: it was on */
+    uint64_t nan_checks_ns;     /* per step: operators of the backward that it runs */
+    const char *dtype;          /* of most parameters of the model: "float32"; "" unknown */
+    /* Modules that compute one time step of a recurrent network: calls in a step, and their time.
+     */
+    uint64_t cell_calls, cells_ns;
 
     uint64_t late_compiles; /* begun after the third step */
     uint64_t late_compile_steps;

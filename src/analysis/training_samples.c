@@ -102,16 +102,41 @@ static bool collates(const struct ss_model *model, uint32_t stack)
     return false;
 }
 
+/* --- anomaly detection -------------------------------------------------------------------------
+ */
+
+/* It keeps a traceback with each operator of the forward. */
+static bool keeps_traceback(const struct ss_model *model, uint32_t stack)
+{
+    for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
+        const struct ss_model_frame *frame = &model->frames.data[model->stacks.data[at].frame];
+        const char *file = ss_model_text(model, frame->file);
+        if (frame->origin == SS_ORIGIN_USER) {
+            return false;
+        }
+        if (strstr(file, "/torch/fx/traceback.py") != NULL ||
+            (frame->origin == SS_ORIGIN_STDLIB && strstr(file, "/traceback.py") != NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- all samples ----------------------------------------------------------------------------- */
 
-static void take_trainer(struct samples *samples, struct ss_training_samples *found,
+static void take_trainer(struct samples *samples, struct ss_training_facts *facts,
                          struct ss_spots *spots, const struct ss_model_total *total)
 {
+    struct ss_training_samples *found = &facts->samples;
     if (total->step != SS_SAMPLE_LATER_STEP) {
         return;
     }
     found->all += total->samples;
     found->runnable += total->state == SS_STATE_RUNNABLE ? total->samples : 0;
+    if (facts->has_anomaly_detection && keeps_traceback(samples->model, total->stack)) {
+        found->tracebacks += total->samples;
+        return;
+    }
     if (total->phase != 0 &&
         strcmp(ss_model_text(samples->model, total->phase), "checkpoint") == 0) {
         return; /* what writes and copies there is told as a checkpoint */
@@ -171,7 +196,7 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
         }
         if (ss_training_has_steps(facts, thread->process)) {
             if (selection->threads[total->thread]) {
-                take_trainer(&samples, found, &spots, total);
+                take_trainer(&samples, facts, &spots, total);
             }
         } else if (is_of_worker(facts, selection, total)) {
             take_worker(model, found, &spots, total);

@@ -54,6 +54,11 @@ struct shape {
     uint64_t stall_us;
     const char *stall_phase;                    /* NULL: in none */
     uint64_t workers_asleep, workers_computing; /* samples */
+    int64_t anomaly;
+    uint64_t tracebacks;    /* samples */
+    uint32_t nan_checks;    /* of a backward; 10 µs each */
+    const char *dtype;      /* NULL: unknown */
+    uint32_t cells;         /* calls in a forward; 1 ms each */
     uint64_t losses, plain; /* operators between forward and backward; Python in no phase */
     uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collates, saves;
 };
@@ -79,8 +84,8 @@ static const struct shape clean = {.steps = 40,
 struct made {
     struct ss_model model;
     uint32_t process, thread, worker, worker_thread;
-    uint32_t steps, phases, torch, data, worker_data, compile, gc, save, rss, busy, own, limit,
-        used, recorded;
+    uint32_t steps, phases, torch, modules, data, worker_data, compile, gc, save, rss, busy, own,
+        limit, used, recorded;
     struct ss_selection selection;
     struct ss_step_summary summary;
     struct ss_training_facts facts;
@@ -141,6 +146,14 @@ static void add_fact(struct made *made, const char *key, int64_t value)
                                                            .value = value});
 }
 
+static void add_text_fact(struct made *made, const char *text)
+{
+    ss_vec_push(&made->model.notes, (struct ss_model_note){.process = made->process,
+                                                           .kind = text_id(made, "fact"),
+                                                           .text = text_id(made, text),
+                                                           .time_ns = 1});
+}
+
 static void begin(struct made *made)
 {
     *made = (struct made){0};
@@ -159,6 +172,7 @@ static void begin(struct made *made)
     made->steps = add_track(made, SS_TRACK_STEPS, made->process, 0, "step");
     made->phases = add_track(made, SS_TRACK_PHASES, made->process, 0, "phase");
     made->torch = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch");
+    made->modules = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch.module");
     made->data = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch.data");
     made->worker_data =
         add_track(made, SS_TRACK_RANGES, made->worker, made->worker_thread, "torch.data");
@@ -262,6 +276,8 @@ static void put_samples(struct made *made, const struct shape *shape)
     add_samples(made, NULL, 31, NULL, SS_STATE_ON_CPU, shape->reading);
     add_samples(made, NULL, 38, NULL, SS_STATE_ON_CPU, shape->plain);
     add_losses(made, shape->losses);
+    add_samples(made, "forward", 10, "/site-packages/torch/fx/traceback.py", SS_STATE_ON_CPU,
+                shape->tracebacks);
     add_samples(made, "checkpoint", 30, NULL, SS_STATE_SLEEPING, shape->saves);
     add_samples(made, "checkpoint", 31, NULL, SS_STATE_SLEEPING, shape->saves);
     uint32_t fetch = ss_model_stack_id(
@@ -375,6 +391,7 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
                                            : "forward",
               &at_ns, shape->forward_us);
     put_phase(made, "backward", &at_ns, shape->backward_us);
+    uint64_t backward_ns = at_ns; /* its end: operators of the forward lie before */
     put_phase(made, "optimizer", &at_ns, shape->optimizer_us);
     at_ns += shape->rest_us * US;
     if (shape->stall_each > 0 && number % shape->stall_each == shape->stall_each - 1) {
@@ -413,6 +430,14 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
         uint64_t fetch_ns = begins ? next_ns + shape->first_wait_us * US / 2 : begin_ns;
         add_range(made, made->worker_data, "fetch", "", fetch_ns, shape->worker_fetch_us * US, 16);
         add_range(made, made->worker_data, "collate", "", begin_ns, shape->collate_us * US, 0);
+    }
+    for (uint32_t i = 0; i < shape->cells; i++) {
+        add_range(made, made->modules, "rnn (LSTMCell)", "module", forward_ns + 1000 * US * i,
+                  1000 * US, 0);
+    }
+    for (uint32_t i = 0; i < shape->nan_checks; i++) {
+        add_range(made, made->torch, "aten::isnan", "operator",
+                  backward_ns - 20 * US * (shape->nan_checks - i), 10 * US, 0);
     }
     if (shape->compile_each > 0 && number % shape->compile_each == 0) {
         add_range(made, made->compile, "compile", "", forward_ns, shape->compile_us * US, 0);
@@ -482,6 +507,10 @@ static void make_for(struct made *made, const struct shape *shape, const char *p
     put_workers(made, shape);
     add_fact(made, "torch.threads", shape->threads);
     add_fact(made, "torch.cuda", shape->cuda);
+    add_fact(made, "torch.anomaly", shape->anomaly);
+    if (shape->dtype != NULL) {
+        add_text_fact(made, shape->dtype);
+    }
     if (shape->workers >= 0) {
         add_fact(made, "dataloader.workers", shape->workers);
         add_fact(made, "dataloader.batch_size", 16);
@@ -868,6 +897,56 @@ static void test_one_finding_for_one_time(void **state)
     end(&made);
 }
 
+static void test_anomaly_detection(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.tracebacks = 40; /* of 490 */
+    shape.nan_checks = 100;
+    shape.operators = 70;
+    speaks(&shape, "");
+    shape.anomaly = 1;
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "anomaly-detection");
+    assert_in_range(advice.recoverable_ns, 9100 * US, 9200 * US); /* 40 of 490 samples, and 1 ms */
+    end(&made);
+    shape.tracebacks = 0;
+    speaks(&shape, "");
+}
+
+static void test_float64(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.dtype = "model.dtype = float64";
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "float64");
+    assert_in_range(advice.recoverable_ns, 44000 * US, 46000 * US); /* of 90 operators of 1 ms */
+    end(&made);
+    shape.cuda = 1;
+    speaks(&shape, "");
+    shape.cuda = 0;
+    shape.dtype = "model.dtype = float32";
+    speaks(&shape, "");
+}
+
+static void test_time_loop(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = clean;
+    shape.cells = 15; /* half of the forward, and as much of the backward */
+    struct ss_advice advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "time-loop");
+    assert_in_range(advice.cost_ns, 39900 * US, 40100 * US);
+    assert_in_range(advice.recoverable_ns, 29900 * US, 30100 * US);
+    end(&made);
+    shape.cells = 7;
+    speaks(&shape, "");
+}
+
 static void test_recompilation(void **state)
 {
     (void)state;
@@ -1011,6 +1090,9 @@ int main(void)
                                        cmocka_unit_test(test_tiny_batches),
                                        cmocka_unit_test(test_hot_line),
                                        cmocka_unit_test(test_one_finding_for_one_time),
+                                       cmocka_unit_test(test_anomaly_detection),
+                                       cmocka_unit_test(test_float64),
+                                       cmocka_unit_test(test_time_loop),
                                        cmocka_unit_test(test_recompilation),
                                        cmocka_unit_test(test_interruptions),
                                        cmocka_unit_test(test_oversubscription),
