@@ -119,6 +119,25 @@ static void leave_out(struct ss_trust *trust, const char *name, const char *reas
     ss_vec_push(&trust->left_out, absence);
 }
 
+/* The first reason is the one that is told. */
+static void miss_marks(struct ss_trust *trust, const char *reason)
+{
+    trust->why_no_marks = trust->why_no_marks != NULL ? trust->why_no_marks : reason;
+}
+
+/* Processes whose rings could not be made or read. */
+static const char *lost_annotations(const struct ss_model *model, uint32_t index)
+{
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->input == index &&
+            strcmp(ss_model_text(model, note->kind), "annotations-lost") == 0) {
+            return ss_model_text(model, note->text);
+        }
+    }
+    return NULL;
+}
+
 static void find_absences(struct ss_trust *trust, const struct ss_model *model, uint32_t index)
 {
     for (size_t i = 0; i < model->sources.count; i++) {
@@ -130,10 +149,19 @@ static void find_absences(struct ss_trust *trust, const struct ss_model *model, 
         if (is_absent && !is_unwanted(source, reason)) {
             leave_out(trust, name, reason);
         }
+        if (is_absent && strcmp(name, "annotations") == 0) {
+            miss_marks(trust, reason);
+        }
+    }
+    const char *lost = lost_annotations(model, index);
+    if (lost != NULL) {
+        leave_out(trust, "annotations", lost);
+        miss_marks(trust, lost);
     }
     const char *missed = ss_told_missed_torch(model, index);
     if (missed != NULL) {
         leave_out(trust, "torch", missed);
+        miss_marks(trust, missed);
     }
 }
 

@@ -62,6 +62,7 @@ struct ss_trust {
     struct ss_vec_of(struct ss_trust_absence) left_out; /* each but once */
     struct ss_trust_input all; /* sums over the inputs; names of the first, overhead the largest */
     uint32_t skipped_files;
+    const char *why_no_marks;   /* annotations and torch were not all recorded; NULL: they were */
     const char *why_no_samples; /* NULL: there are some, or their absence is a problem */
     const struct ss_selection *selection;
 };

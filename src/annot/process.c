@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +47,9 @@ static struct state {
 /* What a child keeps. */
 static struct {
     char folder[SS_RING_PATH_BYTES - 64]; /* "": none is safe */
+    struct ss_ring_roots roots;           /* as the environment was at the start */
+    uint32_t filters;                     /* of system calls, at the start */
+    uid_t uid;                            /* the same: whose the files are */
     pid_t pid;                            /* of whom `generation` is true */
     uint32_t generation;
     bool folder_is_recorders;
@@ -77,6 +80,26 @@ pid_t ss_process_pid(void)
         }
     }
     return pid;
+}
+
+/* Without gettid(2): a filter may forbid it. A mutex that its owner may lock again knows the owner,
+ * which the C library knows. A child has one thread, of the process's number. */
+int32_t ss_process_find_tid(int32_t tid_before)
+{
+#ifdef __GLIBC__
+    pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    if (tid_before != 0) {
+        return (int32_t)ss_process_pid();
+    }
+    pthread_mutex_lock(&mutex);
+    int32_t tid = mutex.__data.__owner;
+    pthread_mutex_unlock(&mutex);
+    if (tid > 0) {
+        return tid;
+    }
+#endif
+    (void)tid_before;
+    return (int32_t)gettid();
 }
 
 /* --- lock ------------------------------------------------------------------------------------ */
@@ -133,24 +156,71 @@ static uint64_t read_start_time(int32_t *parent_pid)
 
 /* --- the file -------------------------------------------------------------------------------- */
 
+/* The number behind `name` in a file of /proc; `other` when there is none. */
+static uint64_t read_number(const char *path, const char *name, uint64_t other)
+{
+    char text[4096];
+    size_t used = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t got = 1; fd >= 0 && got > 0 && used + 1 < sizeof text; used += (size_t)got) {
+        got = read(fd, text + used, sizeof text - 1 - used);
+        got = got > 0 ? got : 0;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[used] = '\0';
+    const char *row = strstr(text, name);
+    char *end = NULL;
+    uint64_t number = row != NULL ? strtoull(row + strlen(name), &end, 10) : 0;
+    return row != NULL && end != row + strlen(name) ? number : other;
+}
+
+/* Filters of system calls (seccomp) of this process; before Linux 5.9, 2 for one or more. */
+static uint32_t count_filters(void)
+{
+    uint64_t mode = read_number("/proc/self/status", "\nSeccomp:", 0);
+    return (uint32_t)read_number("/proc/self/status", "\nSeccomp_filters:", mode);
+}
+
+/* From /proc, not by getrlimit(2): see allocate. "unlimited" is no number. */
+static uint64_t most_file_bytes(void)
+{
+    return read_number("/proc/self/limits", "Max file size", UINT64_MAX);
+}
+
+/* Makes room that is not there yet: what is, is overwritten.
+ *
+ * A program may have set a filter that kills it at the first system call of a kind that it does not
+ * make itself (seccomp). After the start, this file makes none but open, read, write, lseek, fstat,
+ * mmap and close: fallocate(2), statfs(2), getrlimit(2), gettid(2) and geteuid(2) are left out. */
 static bool allocate(int fd, uint64_t offset, uint64_t bytes)
 {
-    struct rlimit limit;
-    int result;
+    static char zeros[1 << 16]; /* never written */
     /* Beyond the limit the kernel does not only refuse: it sends SIGXFSZ, which kills. */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + bytes > limit.rlim_cur) {
+    if (offset + bytes > most_file_bytes() || lseek(fd, (off_t)offset, SEEK_SET) < 0) {
         return false;
     }
-    do {
-        result = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
-    } while (result != 0 && errno == EINTR);
-    return result == 0;
+    while (bytes > 0) {
+        ssize_t put = write(fd, zeros, bytes < sizeof zeros ? (size_t)bytes : sizeof zeros);
+        if (put <= 0 && !(put < 0 && errno == EINTR)) {
+            return false;
+        }
+        bytes -= put > 0 ? (uint64_t)put : 0;
+    }
+    return true;
+}
+
+/* A filter was set since the start, the recorder says: then not even these. */
+static bool is_confined(void)
+{
+    return atomic_load_explicit(&ss_process_header->confined, memory_order_relaxed) != 0;
 }
 
 static int open_if_ours(const char *path)
 {
     struct stat stat;
-    int fd = ss_ring_place_open(path);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0 &&
         (fstat(fd, &stat) != 0 || stat.st_dev != state->device || stat.st_ino != state->inode)) {
         close(fd);
@@ -159,13 +229,26 @@ static int open_if_ours(const char *path)
     return fd;
 }
 
+/* The user's folder, in which the recorder's lies. */
+static bool put_users_folder(char place[SS_RING_PATH_BYTES])
+{
+    const char *slash = strrchr(kept.folder, '/');
+    size_t length = slash != NULL ? (size_t)(slash - kept.folder) : 0;
+    memcpy(place, kept.folder, length);
+    place[length] = '\0';
+    return length > 0;
+}
+
 /* By its name, each time: a program may close descriptors that it did not open. When the recorder
  * was killed, the next one moves the file to the user's folder. */
 static int open_again(void)
 {
     char place[SS_RING_PATH_BYTES], path[2 * SS_RING_PATH_BYTES];
-    int fd = state->has_file ? open_if_ours(state->path) : -1;
-    if (fd < 0 && state->has_file && kept.folder_is_recorders && ss_ring_place_user(place)) {
+    if (!state->has_file || is_confined()) {
+        return -1;
+    }
+    int fd = open_if_ours(state->path);
+    if (fd < 0 && kept.folder_is_recorders && put_users_folder(place)) {
         snprintf(path, sizeof path, "%s%s", place, strrchr(state->path, '/'));
         fd = open_if_ours(path);
         if (fd >= 0 && strlen(path) < sizeof state->path) {
@@ -179,7 +262,7 @@ static int open_recorders_page(void)
 {
     char path[SS_RING_PATH_BYTES];
     snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, kept.folder);
-    return ss_ring_place_open(path);
+    return ss_ring_place_open(path, kept.uid);
 }
 
 /* The recorder's wishes, from its page. */
@@ -187,7 +270,8 @@ static bool take_over_wishes(struct ss_ring_header *header)
 {
     int fd = open_recorders_page();
     static const size_t line = SS_RING_LINE_BYTES;
-    bool is_there = fd >= 0 && pread(fd, (char *)header + line, line, (off_t)line) == (ssize_t)line;
+    bool is_there = fd >= 0 && lseek(fd, (off_t)line, SEEK_SET) >= 0 &&
+                    read(fd, (char *)header + line, line) == (ssize_t)line;
     if (fd >= 0) {
         close(fd);
     }
@@ -212,7 +296,7 @@ static void fill_header(struct ss_ring_header *header, uint64_t start_time, int3
 static bool is_unused_page(void)
 {
     struct ss_ring_header header = {0};
-    int fd = ss_ring_place_open(state->path);
+    int fd = ss_ring_place_open(state->path, kept.uid);
     bool unused = fd >= 0 && !kept.folder_is_recorders &&
                   pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
                   atomic_load(&header.recorder_pid) == 0;
@@ -272,7 +356,8 @@ static bool map_header(int fd, const struct ss_ring_header *filled)
         return false;
     }
     /* Written before it is mapped: whoever tests the gate sees the old page or the new one. */
-    if (pwrite(fd, filled, sizeof *filled, 0) != (ssize_t)sizeof *filled) {
+    if (lseek(fd, 0, SEEK_SET) != 0 ||
+        write(fd, filled, sizeof *filled) != (ssize_t)sizeof *filled) {
         return false;
     }
     if (mmap(ss_process_header, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
@@ -291,7 +376,8 @@ static bool map_header(int fd, const struct ss_ring_header *filled)
 /* The recorder is to know that it does not see all. */
 static void tell_that_nothing_is_recorded(void)
 {
-    int fd = kept.folder_is_recorders && !kept.is_second ? open_recorders_page() : -1;
+    int fd =
+        kept.folder_is_recorders && !kept.is_second && !is_confined() ? open_recorders_page() : -1;
     struct stat stat;
     if (fd < 0) {
         return;
@@ -318,7 +404,7 @@ static void close_gate_for_good(void)
  * so it is opened once more. */
 static void announce(void)
 {
-    int fd = ss_ring_place_open(state->path);
+    int fd = ss_ring_place_open(state->path, kept.uid);
     if (fd >= 0) {
         close(fd);
     }
@@ -327,9 +413,12 @@ static void announce(void)
 static void choose_users_folder(void)
 {
     char place[SS_RING_PATH_BYTES];
+    bool is_there = kept.folder_is_recorders && put_users_folder(place) &&
+                    ss_ring_place_is_safe(place); /* the next recorder looks there */
     kept.folder_is_recorders = false;
     kept.folder[0] = '\0';
-    if (ss_ring_place_user(place) && strlen(place) < sizeof kept.folder) {
+    if ((is_there || ss_ring_place_choose(&kept.roots, kept.filters == 0, place)) &&
+        strlen(place) < sizeof kept.folder) {
         memcpy(kept.folder, place, strlen(place) + 1);
     }
 }
@@ -338,10 +427,14 @@ static void make_file(void)
 {
     struct ss_ring_header filled = {0};
     int32_t parent_pid = 0;
+    if (is_confined()) { /* so is the child of one that is */
+        close_gate_for_good();
+        return;
+    }
     uint64_t start_time = read_start_time(&parent_pid);
-    if (kept.pid != getpid()) {
+    if (kept.pid != ss_process_pid()) {
         kept.generation += kept.pid != 0;
-        kept.pid = getpid();
+        kept.pid = ss_process_pid();
     }
     state->salt = ss_stamp_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)kept.pid << 40;
     bool goes_on = kept.folder_is_recorders && take_over_wishes(&filled);
@@ -390,6 +483,12 @@ static bool path_beside(const char *suffix, char path[SS_RING_PATH_BYTES + 16])
     return true;
 }
 
+int ss_process_open_sealed(void)
+{
+    char path[SS_RING_PATH_BYTES + 16];
+    return ss_process_sealed_path(path) && !is_confined() ? ss_ring_place_open(path, kept.uid) : -1;
+}
+
 bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16])
 {
     return path_beside(SS_RING_SEALED_SUFFIX, path);
@@ -407,9 +506,9 @@ bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16])
 __attribute__((destructor)) static void at_exit(void)
 {
     char sealed[SS_RING_PATH_BYTES + 16];
-    if (state == NULL || !state->is_ours || kept.pid != getpid() ||
-        !ss_process_sealed_path(sealed)) {
-        return;
+    if (state == NULL || !state->is_ours || kept.pid != ss_process_pid() ||
+        !ss_process_sealed_path(sealed) || is_confined() || count_filters() != kept.filters) {
+        return; /* what a filter leaves behind, the next recorder sweeps */
     }
     if (atomic_load(&ss_process_header->recorder_pid) == 0) {
         unlink(state->path);
@@ -435,6 +534,9 @@ void ss_process_init(void)
     ss_process_header = page != MAP_FAILED ? page : &nowhere;
     state = ss_process_wiped_memory(sizeof *state);
     if (page != MAP_FAILED && state != NULL && ss_names_init() && getauxval(AT_SECURE) == 0) {
+        ss_ring_roots_read(&kept.roots);
+        kept.filters = count_filters();
+        kept.uid = geteuid();
         choose_folder();
         make_file();
         state->is_ours = true;
@@ -459,7 +561,7 @@ static bool map_directory(int fd)
     if (state->directory != NULL) {
         return true;
     }
-    if (!allocate(fd, 0, SS_RING_DEFINITIONS_AT)) {
+    if (!allocate(fd, SS_RING_DIRECTORY_AT, SS_RING_DEFINITIONS_AT - SS_RING_DIRECTORY_AT)) {
         return false;
     }
     void *memory =
@@ -481,7 +583,8 @@ void ss_process_share_definitions(void)
         uint32_t room = (end + SS_RING_DEFINITIONS_CHUNK_BYTES - 1) /
                         SS_RING_DEFINITIONS_CHUNK_BYTES * SS_RING_DEFINITIONS_CHUNK_BYTES;
         int fd = open_again();
-        bool has_room = fd >= 0 && allocate(fd, SS_RING_DEFINITIONS_AT, room);
+        bool has_room = fd >= 0 && allocate(fd, SS_RING_DEFINITIONS_AT + state->definition_room,
+                                            room - state->definition_room);
         if (fd >= 0) {
             close(fd);
         }
@@ -536,10 +639,9 @@ static struct ss_ring_thread *add_segment(int fd, uint32_t slots_log2)
 static bool has_room(uint32_t slots_log2)
 {
     enum { LEAST_RINGS = 256 };
-    struct statvfs room;
     uint64_t bytes = (uint64_t)sizeof(struct ss_ring_slot) << slots_log2;
-    return statvfs(kept.folder, &room) == 0 &&
-           (uint64_t)room.f_bavail * room.f_frsize >= LEAST_RINGS * bytes;
+    return atomic_load_explicit(&ss_process_header->room_bytes, memory_order_relaxed) >=
+           LEAST_RINGS * bytes;
 }
 
 static uint32_t wanted_slots_log2(void)
@@ -590,7 +692,7 @@ static struct ss_ring_thread *make_ring(uint32_t *slots_log2)
     return ring;
 }
 
-struct ss_ring_thread *ss_process_take_ring(uint32_t *slots_log2, bool *is_overwriting)
+struct ss_ring_thread *ss_process_take_ring(int32_t tid, uint32_t *slots_log2, bool *is_overwriting)
 {
     bool is_new = false;
     struct ss_ring_thread *ring = take_ended_ring(slots_log2);
@@ -602,7 +704,7 @@ struct ss_ring_thread *ss_process_take_ring(uint32_t *slots_log2, bool *is_overw
         return NULL;
     }
     atomic_store_explicit(&ring->phase, 0, memory_order_relaxed);
-    atomic_store_explicit(&ring->tid, (int32_t)syscall(SYS_gettid), memory_order_relaxed);
+    atomic_store_explicit(&ring->tid, tid, memory_order_relaxed);
     atomic_fetch_add_explicit(&ring->owner, 1, memory_order_relaxed);
     atomic_store_explicit(&ring->state, SS_RING_OPEN, memory_order_release);
     if (is_new) {

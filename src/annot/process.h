@@ -37,7 +37,8 @@ void ss_process_unlock(void);
 bool ss_process_ensure(void);
 
 /* With the lock held: a ring for the calling thread, of an ended one or new. NULL: no room. */
-struct ss_ring_thread *ss_process_take_ring(uint32_t *slots_log2, bool *is_overwriting);
+struct ss_ring_thread *ss_process_take_ring(int32_t tid, uint32_t *slots_log2,
+                                            bool *is_overwriting);
 void ss_process_give_ring(struct ss_ring_thread *thread);
 /* With the lock held: brings the log of definitions into the file. */
 void ss_process_share_definitions(void);
@@ -51,6 +52,7 @@ void ss_process_widen_rings(uint32_t slots_log2);
 uint64_t ss_process_dropped(void);
 /* Where the recorder tells us something (ring/sealed.h). false: nowhere. */
 bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16]);
+int ss_process_open_sealed(void); /* -1: it is not there */
 /* Our file number `number`, from 0, of what torch.profiler saw (source/torch_profile.h). */
 bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16]);
 /* Never 0, never twice; differs between processes. */
@@ -58,6 +60,8 @@ uint64_t ss_process_new_id(void);
 
 /* getpid and, below, gettid are system calls; these are none but for the first time. */
 pid_t ss_process_pid(void);
+/* Of this thread; `tid_before`: what it was in the parent process, 0: not asked there. */
+int32_t ss_process_find_tid(int32_t tid_before);
 
 /* Zeroed memory that a forked child finds zeroed again; NULL: none. Never freed. */
 void *ss_process_wiped_memory(size_t bytes);

@@ -97,9 +97,9 @@ static bool next_line(int fd, struct notices *notices, char *line, size_t *lengt
 
 static enum outcome look(struct notices *notices, uint64_t number, struct stepscope_sealed *out)
 {
-    char path[SS_RING_PATH_BYTES + 16], line[SS_RING_SEALED_LINE_BYTES];
+    char line[SS_RING_SEALED_LINE_BYTES];
     size_t length;
-    int fd = ss_process_sealed_path(path) ? ss_ring_place_open(path) : -1;
+    int fd = ss_process_open_sealed();
     enum outcome outcome = NOT_YET;
     while (fd >= 0 && outcome == NOT_YET && next_line(fd, notices, line, &length)) {
         struct ss_ring_sealed sealed;

@@ -112,7 +112,7 @@ int32_t ss_thread_tid(void)
 {
     int32_t pid = (int32_t)ss_process_pid();
     if (__builtin_expect(own_pid != pid, 0)) {
-        own_tid = (int32_t)gettid();
+        own_tid = ss_process_find_tid(own_tid);
         own_pid = pid;
     }
     return own_tid;
@@ -143,7 +143,8 @@ static bool open_ring(struct ss_thread *thread)
 {
     uint32_t slots_log2 = 0;
     bool is_overwriting = false;
-    struct ss_ring_thread *ring = ss_process_take_ring(&slots_log2, &is_overwriting);
+    struct ss_ring_thread *ring =
+        ss_process_take_ring(ss_thread_tid(), &slots_log2, &is_overwriting);
     if (ring == NULL) {
         return false;
     }

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/doctor_findings.h"
 #include "platform/runtime_library.h"
+#include "record/annotations.h"
 #include "record/injection.h"
 #include "source/registry.h"
 
@@ -80,6 +81,10 @@ static size_t examine(struct ss_finding *findings)
     struct ss_folder_facts folder;
     ss_folder_facts_collect(".", &folder);
     ss_finding_folder("this folder", &folder, &findings[count++]);
+
+    char rings[SS_ANNOTATIONS_REASON_BYTES], passed_over[SS_ANNOTATIONS_REASON_BYTES];
+    ss_record_annotations_probe(rings, passed_over);
+    ss_finding_rings(rings, passed_over, &findings[count++]);
 
     ss_finding_processes(&host, &findings[count++]);
     ss_finding_confinement(&host, &findings[count++]);

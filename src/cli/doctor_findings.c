@@ -214,6 +214,22 @@ void ss_finding_folder(const char *name, const struct ss_folder_facts *folder,
     }
 }
 
+void ss_finding_rings(const char *folder, const char *why, struct ss_finding *finding)
+{
+    const char *name = "ring directory";
+    if (folder[0] == '\0') {
+        say(finding, name, SS_VERDICT_LIMITED,
+            "annotations, and steps and operators of PyTorch, are not recorded: %.400s", why);
+        fix(finding, "make room in /dev/shm, or set TMPDIR to a folder of your own");
+    } else if (why[0] != '\0') {
+        say(finding, name, SS_VERDICT_LIMITED, "%.120s, because %.360s", folder, why);
+        fix(finding, "make room in /dev/shm (docker run --shm-size), and remove what others have "
+                     "put there under this name");
+    } else {
+        say(finding, name, SS_VERDICT_OK, "%.400s", folder);
+    }
+}
+
 void ss_finding_processes(const struct ss_host_facts *host, struct ss_finding *finding)
 {
     if (host->proc_hidepid) {

@@ -34,6 +34,9 @@ void ss_finding_children(const struct ss_host_facts *host, struct ss_finding *fi
 void ss_finding_clock(const struct ss_host_facts *host, struct ss_finding *finding);
 void ss_finding_folder(const char *name, const struct ss_folder_facts *folder,
                        struct ss_finding *finding);
+/* Where the rings of annotated programs would lie. `folder`: "" for nowhere; `why`: why not in the
+ * first of all places; "": there. */
+void ss_finding_rings(const char *folder, const char *why, struct ss_finding *finding);
 void ss_finding_processes(const struct ss_host_facts *host, struct ss_finding *finding);
 void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding *finding);
 /* Of one row of source/registry.h: what its probe said. */

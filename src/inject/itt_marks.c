@@ -5,11 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "annot/define.h"
 #include "annot/names.h"
+#include "annot/thread.h"
 #include "inject/itt_functions.h"
 #include "inject/itt_names.h"
 #include "inject/itt_state.h"
@@ -79,7 +79,7 @@ int ss_itt_mark_global(int mark, const char *parameter)
 int ss_itt_thr_name_set(const char *name, int length)
 {
     if (name != NULL && length > 0 && ss_event_is_on(SS_RING_GATE_ALL)) {
-        int32_t tid = (int32_t)syscall(SYS_gettid);
+        int32_t tid = ss_thread_tid();
         ss_event_thread_name(tid, ss_define_name(name, strnlen(name, (size_t)length)));
     }
     return 0;

@@ -5,6 +5,7 @@
 
 #include "annot/define.h"
 #include "annot/events.h"
+#include "annot/process.h"
 #include "inject/torch_check.h"
 #include "inject/torch_flops.h"
 #include "inject/torch_library.h"
@@ -62,7 +63,7 @@ void ss_torch_count_begin(void)
     if (is_counting != 0 || ss_torch_count_why_not() != NULL) {
         return;
     }
-    is_counting = getpid();
+    is_counting = ss_process_pid();
     domain = ss_define_domain("torch.flops", 11);
     range = ss_event_begin(domain, ss_define_name("counted", 7), (struct ss_event_value){0});
     observer = ss_torch_library.add((struct ss_torch_observer){
@@ -73,7 +74,7 @@ void ss_torch_count_end(void)
 {
     if (is_counting != 0) {
         ss_torch_library.remove(observer);
-        ss_event_end(is_counting == getpid() ? range : 0); /* the range is its parent's */
+        ss_event_end(is_counting == ss_process_pid() ? range : 0); /* the range is its parent's */
         is_counting = 0;
     }
 }

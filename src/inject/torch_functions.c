@@ -11,6 +11,7 @@
 #include "annot/events.h"
 #include "annot/facts.h"
 #include "annot/process.h"
+#include "annot/thread.h"
 #include "annot/training.h"
 
 /* A recording that leaves torch alone: what hangs in it does nothing. */
@@ -187,7 +188,7 @@ static ss_python_object *thread_name(ss_python_object *self, ss_python_object *a
 {
     (void)self;
     const char *text = text_of(argument);
-    ss_event_thread_name(gettid(), ss_define_name(text, strlen(text)));
+    ss_event_thread_name(ss_thread_tid(), ss_define_name(text, strlen(text)));
     return ss_python_none();
 }
 

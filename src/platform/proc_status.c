@@ -52,6 +52,8 @@ bool ss_proc_status_parse(const char *text, struct ss_proc_status *status)
     status->cap_permitted = read_mask(text, "CapPrm");
     status->cap_effective = read_mask(text, "CapEff");
     status->seccomp = (int)read_number(text, "Seccomp", -1);
+    status->filters =
+        (int)read_number(text, "Seccomp_filters", status->seccomp > 0) + (status->seccomp == 1);
     status->no_new_privs = read_number(text, "NoNewPrivs", 0) == 1;
     status->has_memory = find_line(text, "VmSize") != NULL;
     return read_ids(text, "Uid", status->uid) && read_ids(text, "Gid", status->gid);

@@ -17,6 +17,7 @@ struct ss_proc_status {
     uint64_t cap_permitted;
     uint64_t cap_effective;
     int seccomp; /* 0 none, 1 strict, 2 filter; -1 the kernel does not tell */
+    int filters; /* of seccomp; before Linux 5.9, 1 for one or more */
     bool no_new_privs;
     bool has_memory; /* false for kernel threads and zombies */
 };

@@ -11,11 +11,15 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/strbuf.h"
+#include "platform/maps.h"
+#include "platform/proc_status.h"
 #include "platform/procfs.h"
 #include "record/annotation_tracks.h"
 #include "record/process_table.h"
@@ -26,8 +30,11 @@
 #include "source/annot.h"
 #include "source/ring_file.h"
 
-enum { PATH_BYTES = SS_RING_PATH_BYTES + 300, REASON_BYTES = 256 };
+enum { PATH_BYTES = SS_RING_PATH_BYTES + 300, REASON_BYTES = SS_ANNOTATIONS_REASON_BYTES };
 
+/* How often one process is asked whether it has set a filter of system calls, and any is. */
+static const uint64_t confinement_ns = UINT64_C(100000000);
+static const uint64_t confinement_least_ns = UINT64_C(10000000);
 /* How long a ring may fill before it is looked at: shorter while they fill fast, longer while
  * nothing comes. The default ring holds 65 ms of a million records a second. */
 static const uint64_t drain_first_ns = UINT64_C(4000000);
@@ -68,6 +75,8 @@ struct ss_record_annotated {
     bool is_dead;       /* nobody reads sealed_path any more */
     bool is_refused;    /* it was ended from the start: not readable, or not of this recording */
     bool is_unreadable; /* opening it failed */
+    bool is_confined;   /* by a filter of system calls of its own */
+    uint64_t confinement_ns; /* when that was looked up last */
     uint64_t seen_ns;
     struct ss_annot_totals totals;
     uint64_t produced_before, dropped_before; /* by earlier images of the process */
@@ -85,6 +94,7 @@ struct ss_record_annotations {
     enum ss_ring_mode mode;
     bool is_off;
     char folder[PATH_BYTES];
+    char place[REASON_BYTES];    /* why the folder is not in the first of all roots; "": it is */
     struct ss_ring_header *page; /* of a recording's own folder */
     int inotify_fd;
     struct ss_stamp_clock clock;
@@ -100,6 +110,9 @@ struct ss_record_annotations {
     uint64_t looked_ns;             /* when `any_in_window` was true or not */
     bool any_in_window;
     bool wants_flush; /* some process */
+    int own_filters;  /* of system calls: those that the program has inherited */
+    uint64_t confinement_ns;
+    size_t confinement_row;
 };
 
 /* A flush waits until the filters have let go of what was marked before it. */
@@ -204,51 +217,180 @@ static void sweep(const char *place)
     }
 }
 
+/* What is free where the rings lie; 0: unknown. */
+static uint64_t room_of(const struct ss_record_annotations *annotations)
+{
+    struct statvfs room;
+    return statvfs(annotations->folder, &room) == 0 ? (uint64_t)room.f_bavail * room.f_frsize : 0;
+}
+
 static struct ss_ring_wish wish_of(const struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     return (struct ss_ring_wish){.gate = SS_RING_GATE_ALL,
                                  .mode = annotations->mode,
                                  .recorder_pid = (int32_t)getpid(),
+                                 .room_bytes = room_of(annotations),
                                  .now_ns = now_ns};
 }
 
-/* What programs of this recording find as they start. */
-static bool make_page(struct ss_record_annotations *annotations)
+/* What programs of this recording find as they start. Returns an errno; 0: it is there. */
+static int make_page(struct ss_record_annotations *annotations)
 {
     char path[PATH_BYTES + 16];
     snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, annotations->folder);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
-        return false;
+        return errno;
     }
-    void *page = MAP_FAILED;
-    if (posix_fallocate(fd, 0, SS_RING_PAGE_BYTES) == 0) {
-        page = mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int error = posix_fallocate(fd, 0, SS_RING_PAGE_BYTES);
+    void *page = error != 0
+                     ? MAP_FAILED
+                     : mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED) {
+        error = error != 0 ? error : errno;
+        close(fd);
+        return error;
     }
     close(fd);
-    if (page == MAP_FAILED) {
-        return false;
-    }
     annotations->page = page;
     struct ss_ring_wish wish = wish_of(annotations, annotations->since_ns);
     atomic_store(&annotations->page->mode, (uint32_t)wish.mode);
     atomic_store(&annotations->page->recorder_pid, wish.recorder_pid);
     atomic_store(&annotations->page->heartbeat_ns, wish.now_ns);
+    atomic_store(&annotations->page->room_bytes, wish.room_bytes);
     atomic_store(&annotations->page->gate, SS_RING_GATE_RECORDING | wish.gate);
-    return true;
+    return 0;
 }
 
-static bool make_folder(struct ss_record_annotations *annotations, const char *place)
+/* Returns an errno; 0: it is there. */
+static int make_folder(struct ss_record_annotations *annotations, const char *place)
 {
     struct ss_procfs_stat stat = {0};
     ss_procfs_stat(getpid(), 0, &stat);
     snprintf(annotations->folder, sizeof annotations->folder, "%s/r%d.%llu.0", place, (int)getpid(),
              (unsigned long long)stat.start_time_ticks);
-    if (mkdir(annotations->folder, 0700) == 0 && make_page(annotations)) {
-        return true;
+    int error = mkdir(annotations->folder, 0700) == 0 ? make_page(annotations) : errno;
+    if (error != 0) {
+        remove_files(annotations->folder);
     }
-    remove_files(annotations->folder);
+    return error;
+}
+
+/* In the first root that is roomy, else the first that is usable. `passed_over`: why in none before
+ * it; whole sentences without their full stop, "; " between. */
+static bool find_room(struct ss_record_annotations *annotations, struct ss_strbuf *passed_over)
+{
+    struct ss_ring_roots roots;
+    struct ss_ring_place places[SS_RING_MOST_ROOTS];
+    ss_ring_roots_read(&roots);
+    for (int settles = 0; settles < 2; settles++) {
+        for (size_t i = 0; i < roots.count; i++) {
+            struct ss_ring_place *place = &places[i];
+            char why[SS_RING_PATH_BYTES + 64];
+            if (settles == 0) {
+                ss_ring_place_try(roots.paths[i], place);
+            }
+            if (place->state == (settles != 0 ? SS_RING_PLACE_TIGHT : SS_RING_PLACE_ROOMY)) {
+                sweep(place->path);
+                place->error = make_folder(annotations, place->path);
+                if (place->error == 0) {
+                    return true;
+                }
+                place->state = SS_RING_PLACE_REFUSED;
+            }
+            if (settles == 0) {
+                ss_ring_place_explain(place, why, sizeof why);
+                ss_strbuf_append_format(passed_over, "%s%s", passed_over->length > 0 ? "; " : "",
+                                        why);
+            }
+        }
+    }
     return false;
+}
+
+void ss_record_annotations_probe(char folder[SS_ANNOTATIONS_REASON_BYTES],
+                                 char passed_over[SS_ANNOTATIONS_REASON_BYTES])
+{
+    struct ss_record_annotations annotations = {.since_ns = 0};
+    struct ss_strbuf why;
+    ss_strbuf_init(&why, REASON_BYTES / 2);
+    bool is_there = find_room(&annotations, &why);
+    snprintf(folder, REASON_BYTES, "%s", is_there ? annotations.folder : "");
+    snprintf(passed_over, REASON_BYTES, "%s", why.length > 0 ? why.data : "");
+    if (is_there) {
+        char *slash = strrchr(folder, '/');
+        *slash = '\0'; /* the user's, in which each recording has its own */
+        munmap(annotations.page, SS_RING_PAGE_BYTES);
+        remove_files(annotations.folder);
+    }
+    ss_strbuf_fini(&why);
+}
+
+/* Where the process has its ring file now; "": nowhere. */
+static void find_own_place(pid_t pid, char place[SS_RING_PATH_BYTES])
+{
+    struct ss_maps maps;
+    place[0] = '\0';
+    if (ss_maps_read(pid, &maps, NULL) != SS_OK) {
+        return;
+    }
+    for (size_t i = 0; i < maps.count && place[0] == '\0'; i++) {
+        const char *path = maps.maps[i].path, *name = strrchr(path, '/');
+        pid_t named;
+        uint64_t start;
+        if (name != NULL && name - path < SS_RING_PATH_BYTES &&
+            ss_ring_file_parse_name(name + 1, &named, &start)) {
+            snprintf(place, SS_RING_PATH_BYTES, "%.*s", (int)(name - path), path);
+        }
+    }
+    ss_maps_fini(&maps);
+    char name[64], *slash = strrchr(place, '/');
+    pid_t named;
+    uint64_t start;
+    snprintf(name, sizeof name, "%.40s" SS_RING_FILE_SUFFIX, slash != NULL ? slash + 2 : "");
+    if (slash != NULL && slash[1] == 'r' && ss_ring_file_parse_name(name, &named, &start)) {
+        *slash = '\0'; /* a recorder's own, which is swept when it is dead */
+    }
+    if (!ss_ring_place_is_safe(place)) {
+        place[0] = '\0';
+    }
+}
+
+static bool find_attached(struct ss_record_annotations *annotations)
+{
+    char place[SS_RING_PATH_BYTES];
+    find_own_place(annotations->attach_pid, place);
+    bool is_there = place[0] != '\0' || ss_ring_place_user(place);
+    if (is_there) {
+        snprintf(annotations->folder, sizeof annotations->folder, "%s", place);
+        sweep(place);
+    }
+    return is_there;
+}
+
+static void choose_folder(struct ss_record_annotations *annotations, char *reason)
+{
+    struct ss_strbuf passed_over;
+    ss_strbuf_init(&passed_over, REASON_BYTES / 2);
+    bool is_there = annotations->attach_pid != 0 ? find_attached(annotations)
+                                                 : find_room(annotations, &passed_over);
+    if (!is_there) {
+        snprintf(reason, REASON_BYTES,
+                 "no ring directory can be made: %s; make room there, or set TMPDIR to a folder of "
+                 "your own",
+                 passed_over.length > 0 ? passed_over.data : "no folder for this user alone");
+    } else if (passed_over.length > 0) {
+        snprintf(annotations->place, sizeof annotations->place, "%s", passed_over.data);
+        ss_log(SS_WARN, "record", "the ring directory is %s: %s", annotations->folder,
+               passed_over.data);
+    }
+    ss_strbuf_fini(&passed_over);
+}
+
+static int count_filters(pid_t pid)
+{
+    struct ss_proc_status status;
+    return ss_proc_status_read(pid, &status) == 0 ? status.filters : 0;
 }
 
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
@@ -257,7 +399,6 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
 {
     const pid_t attach_pid = options->attach_pid;
     struct ss_record_annotations *annotations = ss_alloc_zero(1, sizeof *annotations);
-    char place[SS_RING_PATH_BYTES];
     annotations->context = context;
     annotations->options = options;
     annotations->attach_pid = attach_pid;
@@ -269,20 +410,9 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     ss_intern_init(&annotations->names.keys);
     ss_stamp_clock_read(&annotations->clock);
     annotations->since_ns = annotations->clock.first.ns;
+    annotations->own_filters = count_filters(0);
     reason[0] = '\0';
-    if (!ss_ring_place_user(place)) {
-        snprintf(reason, REASON_BYTES,
-                 "neither /dev/shm nor /tmp has a folder for this user alone");
-    } else if (attach_pid != 0) {
-        snprintf(annotations->folder, sizeof annotations->folder, "%s", place);
-        sweep(place);
-    } else {
-        sweep(place);
-        if (!make_folder(annotations, place)) {
-            snprintf(reason, REASON_BYTES, "cannot make a folder in %.150s: %s", place,
-                     strerror(errno));
-        }
-    }
+    choose_folder(annotations, reason);
     if (reason[0] == '\0') {
         annotations->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (annotations->inotify_fd < 0 ||
@@ -294,6 +424,11 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     }
     annotations->is_off = reason[0] != '\0';
     return annotations;
+}
+
+const char *ss_record_annotations_passed_over(const struct ss_record_annotations *annotations)
+{
+    return annotations->place;
 }
 
 const char *ss_record_annotations_folder(const struct ss_record_annotations *annotations)
@@ -364,7 +499,7 @@ static void tell_trouble(struct ss_record_annotated *row, uint64_t now_ns)
         size_t offset;
         const char *text;
     } troubles[] = {
-        {offsetof(struct ss_annot_totals, dropped), "annotations were dropped: rings were full"},
+        {offsetof(struct ss_annot_totals, overrun), "annotations were dropped: rings were full"},
         {offsetof(struct ss_annot_totals, lost_rings), "rings could not be mapped"},
         {offsetof(struct ss_annot_totals, damaged), "parts of a ring were no records"},
         {offsetof(struct ss_annot_totals, unmatched),
@@ -379,6 +514,24 @@ static void tell_trouble(struct ss_record_annotated *row, uint64_t now_ns)
             note(row->owner, row->process_ref, "annotations", text, now_ns);
         }
     }
+}
+
+/* What a table that is empty for it must say. */
+static void tell_unbuffered(struct ss_record_annotated *row, uint64_t now_ns)
+{
+    char text[REASON_BYTES];
+    if (row->totals.unbuffered == 0) {
+        return;
+    }
+    snprintf(text, sizeof text, "%llu annotations of process %d found no ring: %s%.300s%s",
+             (unsigned long long)row->totals.unbuffered, (int)row->pid,
+             row->is_confined ? "it has set a filter of system calls (seccomp), which might end it"
+                              : "",
+             row->is_confined ? "" : row->owner->folder,
+             row->is_confined ? ""
+                              : " is full, open files, memory or file sizes are limited (ulimit), "
+                                "or their threads were ending");
+    note(row->owner, row->process_ref, "annotations-lost", text, now_ns);
 }
 
 static void add_windows(const struct ss_record_annotated *row, struct ss_record_windows *sum)
@@ -417,6 +570,7 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
     ss_annot_end(row->annot, now_ns, is_dead ? row->seen_ns : now_ns, is_dead);
     write_counts(row, now_ns);
     tell_trouble(row, now_ns);
+    tell_unbuffered(row, now_ns);
     add_windows(row, &row->owner->ended);
     if (row->owner->by_process.data[row->process_ref] == row) {
         row->owner->by_process.data[row->process_ref] = NULL;
@@ -962,6 +1116,41 @@ static bool is_awaited(const struct ss_record_annotations *annotations)
     return false;
 }
 
+/* From now on the process makes no system calls for rings: they could kill it. */
+static void confine(struct ss_record_annotated *row, uint64_t now_ns)
+{
+    char text[200];
+    row->is_confined = true;
+    ss_annot_confine(row->annot);
+    snprintf(text, sizeof text,
+             "process %d has set a filter of system calls (seccomp): threads and processes that it "
+             "starts from then on are not annotated, lest the filter ends them",
+             (int)row->pid);
+    note(row->owner, row->process_ref, "annotations", text, now_ns);
+    ss_log(SS_INFO, "record", "%s", text);
+}
+
+/* One process at a time. */
+static void look_for_filters(struct ss_record_annotations *annotations, uint64_t now_ns)
+{
+    if (now_ns < annotations->confinement_ns + confinement_least_ns ||
+        annotations->rows.count == 0) {
+        return;
+    }
+    annotations->confinement_ns = now_ns;
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        annotations->confinement_row = (annotations->confinement_row + 1) % annotations->rows.count;
+        struct ss_record_annotated *row = annotations->rows.data[annotations->confinement_row];
+        if (!row->is_ended && !row->is_confined && now_ns >= row->confinement_ns + confinement_ns) {
+            row->confinement_ns = now_ns;
+            if (count_filters(row->pid) > annotations->own_filters) {
+                confine(row, now_ns);
+            }
+            return;
+        }
+    }
+}
+
 /* Often while rings fill fast, or somebody waits; else ever less often. */
 static void set_pace(struct ss_record_annotations *annotations, uint32_t fullest)
 {
@@ -999,6 +1188,7 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
         }
     }
     finish_passed(annotations);
+    look_for_filters(annotations, now_ns);
     set_pace(annotations, fullest);
     annotations->next_ns = now_ns + annotations->drain_ns;
     return annotations->next_ns;
@@ -1095,10 +1285,15 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
     if (annotations->attach_pid != 0) {
         scan(annotations, now_ns); /* of processes that were not known to be ours */
     }
+    uint64_t room_bytes = annotations->live > 0 ? room_of(annotations) : 0;
+    if (annotations->page != NULL && annotations->live > 0) {
+        atomic_store_explicit(&annotations->page->room_bytes, room_bytes, memory_order_relaxed);
+    }
     for (size_t i = 0; i < annotations->rows.count; i++) {
         struct ss_record_annotated *row = annotations->rows.data[i];
         if (!row->is_ended) {
             write_counts(row, now_ns);
+            ss_annot_tell_room(row->annot, room_bytes);
             /* It gave us up while we were stopped: go on. */
             const struct ss_ring_header *header = ss_annot_header(row->annot);
             if ((atomic_load(&header->gate) & SS_RING_GATE_ALL) == 0) {
@@ -1245,7 +1440,7 @@ static void tell_lost_processes(struct ss_record_annotations *annotations, uint3
             "the annotations of %u %s are missing: %s, or open files, memory or file sizes are "
             "limited (ulimit)",
             count, count == 1 ? "process" : "processes", why);
-        note(annotations, 0, "annotations", text, now_ns);
+        note(annotations, 0, "annotations-lost", text, now_ns);
         ss_log(SS_WARN, "record", "%s", text);
     }
 }

@@ -243,7 +243,7 @@ static void start_sources(struct session *session, uint64_t since_ns)
 
 static enum ss_status open_annotations(struct session *session, struct ss_error *err)
 {
-    char reason[256];
+    char reason[SS_ANNOTATIONS_REASON_BYTES], ran[SS_ANNOTATIONS_REASON_BYTES + 64];
     const struct ss_record_options *options = session->options;
     struct ss_trace_source source = {.ref = SS_ANNOTATIONS_SOURCE_REF,
                                      .name = ss_strview_of("annotations"),
@@ -264,7 +264,11 @@ static enum ss_status open_annotations(struct session *session, struct ss_error 
     if (reason[0] != '\0') {
         source.status = SS_SOURCE_UNAVAILABLE;
         source.reason = ss_strview_of(reason);
-        ss_log(SS_INFO, "record", "no annotations: %s", reason);
+        ss_log(SS_WARN, "record", "no annotations, nor steps of PyTorch: %s", reason);
+    } else if (ss_record_annotations_passed_over(session->annotations)[0] != '\0') {
+        snprintf(ran, sizeof ran, "rings of programs with libstepscope, in another place: %s",
+                 ss_record_annotations_passed_over(session->annotations));
+        source.reason = ss_strview_of(ran);
     }
     SS_TRY(ss_recording_source(session->context.recording, &source, err));
     int fd = ss_record_annotations_fd(session->annotations);

@@ -410,6 +410,10 @@ void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
         if (status == SS_OK && data == NULL) {
             return;
         }
+        /* Out of descriptors: whether there is one is still known. */
+        if (status != SS_OK && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+            return;
+        }
         if (status == SS_OK) {
             status = ss_torch_profile_read(data, size, &profile, &err);
         }
@@ -422,7 +426,10 @@ void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
                      err.message);
         }
         ss_free(data);
-        unlink(path);
+        data = NULL;
         files->taken++;
+        if (unlink(path) != 0) {
+            return; /* what stays would be found for ever */
+        }
     }
 }

@@ -61,6 +61,7 @@ void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_r
     atomic_store_explicit(&header->mode, wish->mode, memory_order_relaxed);
     atomic_store_explicit(&header->slots_log2, wish->slots_log2, memory_order_relaxed);
     atomic_store_explicit(&header->recorder_pid, wish->recorder_pid, memory_order_relaxed);
+    atomic_store_explicit(&header->room_bytes, wish->room_bytes, memory_order_relaxed);
     atomic_store_explicit(&header->heartbeat_ns, wish->now_ns, memory_order_relaxed);
     uint32_t gate = atomic_load_explicit(&header->gate, memory_order_relaxed);
     gate = (gate & ~(uint32_t)SS_RING_GATE_ALL) + SS_RING_GATE_RECORDING;

@@ -86,6 +86,7 @@ struct ss_ring_wish {
     enum ss_ring_mode mode;
     uint32_t slots_log2; /* 0: the default */
     int32_t recorder_pid;
+    uint64_t room_bytes; /* free where the file lies; 0: unknown */
     uint64_t now_ns;
 };
 void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_ring_wish *wish);

@@ -114,6 +114,9 @@ struct ss_ring_header {
     _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, once a second at least */
     _Atomic uint32_t patience_ms;  /* without a heartbeat; 0: the default */
     _Atomic uint32_t flush_done;   /* the flush_wanted up to which everything is written */
+    _Atomic uint64_t room_bytes;   /* free where the file lies, about; 0: unknown */
+    _Atomic uint32_t
+        confined; /* the program has set a filter of system calls: see annot/process.c */
 
     /* The program, rarely. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint32_t thread_count; /* publishes directory entries */

@@ -507,6 +507,16 @@ void ss_annot_set_window_hook(struct ss_annot *annot, void (*hook)(void *context
     annot->hook_context = context;
 }
 
+void ss_annot_tell_room(struct ss_annot *annot, uint64_t room_bytes)
+{
+    atomic_store_explicit(&annot->ring.header->room_bytes, room_bytes, memory_order_relaxed);
+}
+
+void ss_annot_confine(struct ss_annot *annot)
+{
+    atomic_store_explicit(&annot->ring.header->confined, 1, memory_order_relaxed);
+}
+
 bool ss_annot_wants_flush(const struct ss_annot *annot, uint32_t *number)
 {
     const struct ss_ring_header *header = annot->ring.header;
@@ -558,10 +568,11 @@ void ss_annot_free(struct ss_annot *annot)
 void ss_annot_get_totals(struct ss_annot *annot, struct ss_annot_totals *totals)
 {
     const struct ss_ring_header *header = annot->ring.header;
-    uint64_t homeless = atomic_load_explicit(&header->dropped, memory_order_relaxed);
+    uint64_t unbuffered = atomic_load_explicit(&header->dropped, memory_order_relaxed);
     *totals = (struct ss_annot_totals){
-        .produced = homeless,
-        .dropped = homeless,
+        .produced = unbuffered,
+        .dropped = unbuffered,
+        .unbuffered = unbuffered,
         .lost_names =
             atomic_load_explicit(&header->lost_names, memory_order_relaxed) + annot->bad_names,
         .begins_lost = annot->begins_lost,
@@ -573,6 +584,7 @@ void ss_annot_get_totals(struct ss_annot *annot, struct ss_annot_totals *totals)
         totals->produced += counts->produced;
         totals->consumed += counts->consumed;
         totals->dropped += counts->dropped + counts->overwritten + counts->torn;
+        totals->overrun += counts->dropped + counts->overwritten + counts->torn;
         totals->damaged += counts->damaged;
         totals->unmatched += counts->unmatched;
     }

@@ -76,6 +76,8 @@ struct ss_annot_sink {
 
 struct ss_annot_totals {
     uint64_t produced, consumed, dropped; /* dropped: for whatever reason it was not consumed */
+    uint64_t overrun;                     /* of those dropped: their rings were full */
+    uint64_t unbuffered;                  /* of those dropped: their threads had no ring */
     uint64_t damaged, unmatched, lost_names;
     uint64_t begins_lost, ends_lost; /* of ranges, because of drops */
     uint64_t lost_rings;             /* that could not be mapped: nobody knows what is in them */
@@ -100,6 +102,10 @@ void ss_annot_set_sink(struct ss_annot *annot, const struct ss_annot_sink *sink)
 void ss_annot_set_window_hook(struct ss_annot *annot, void (*hook)(void *context), void *context);
 /* Reads what there is, at most a few rings full. Returns how full the fullest was, in percent. */
 uint32_t ss_annot_drain(struct ss_annot *annot, uint64_t now_ns);
+/* What is free where the rings lie: of that, the size of rings to come depends. */
+void ss_annot_tell_room(struct ss_annot *annot, uint64_t room_bytes);
+/* The process is to make no system calls of ours any more. */
+void ss_annot_confine(struct ss_annot *annot);
 void ss_annot_stop(struct ss_annot *annot); /* closes the gate */
 /* Does the program wait for a flush? `number` is what answers it when it is done. */
 bool ss_annot_wants_flush(const struct ss_annot *annot, uint32_t *number);

@@ -79,7 +79,10 @@ static void unguard(const char *start)
 
 enum ss_status ss_ring_file_open(const char *path, struct ss_ring_file **file, struct ss_error *err)
 {
-    int fd = ss_ring_place_open(path);
+    int fd = ss_ring_place_open(path, geteuid());
+    if (fd < 0 && errno != ENOENT && errno != EPERM && errno != ELOOP) {
+        return ss_fail_errno(err, errno, "cannot open the ring file %s", path);
+    }
     if (fd < 0) {
         return ss_fail(err, errno == ENOENT ? SS_E_NOTFOUND : SS_E_PERMISSION,
                        "cannot open the ring file %s: it must be a file of this user that nobody "

@@ -385,17 +385,33 @@ static void print_hidden(const struct ss_table *table, const struct ss_report_st
     ss_strbuf_fini(&text);
 }
 
+/* That the program did nothing of the kind is known only where all that it did was recorded. */
+static void print_empty(const struct ss_report *report, const struct ss_table *table,
+                        const struct ss_report_style *style, FILE *out)
+{
+    const char *why = report->trust->why_no_marks;
+    bool in_part = report->trust->selection->model->filtered_samples > 0;
+    if (why == NULL || in_part || strcmp(table->name, "counter") == 0) {
+        print_note(style, out, ss_report_empty_text(table, in_part));
+        return;
+    }
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    ss_strbuf_append_format(&text, "nothing of the kind was recorded: %s", why);
+    ss_report_print_wrapped(text.data, "", "", style, out);
+    ss_strbuf_fini(&text);
+}
+
 static enum ss_status print_table(const struct ss_report *report, const struct ss_table *table,
                                   const struct ss_report_style *style, FILE *out,
                                   struct ss_error *err)
 {
-    bool in_part = report->trust->selection->model->filtered_samples > 0;
     if (strcmp(table->name, "key-averages") != 0 || table->row_count == 0) {
         fprintf(out, "%s%s%s\n", style->colour ? SS_BOLD : "", table->title,
                 style->colour ? SS_OFF : "");
     }
     if (table->row_count == 0 && ss_report_is_of_tracks(table)) {
-        print_note(style, out, ss_report_empty_text(table, in_part));
+        print_empty(report, table, style, out);
     } else if (table->row_count == 0) {
         print_note(style, out,
                    table->hidden_rows > 0
@@ -506,7 +522,13 @@ static void print_no_steps(const struct ss_report *report, const struct ss_repor
     const struct ss_model *model = report->trust->selection->model;
     if (report->steps != NULL && report->training != NULL && model->filtered_samples == 0 &&
         ss_model_has_domain(model, "torch")) {
-        ss_report_print_wrapped(text, SS_BOLD, "", style, out);
+        const char *why = report->trust->why_no_marks;
+        struct ss_strbuf lost;
+        ss_strbuf_init(&lost, 4096);
+        ss_strbuf_append_format(&lost, "No steps were found, and not all was recorded: %s",
+                                why != NULL ? why : "");
+        ss_report_print_wrapped(why != NULL ? lost.data : text, SS_BOLD, "", style, out);
+        ss_strbuf_fini(&lost);
         fputc('\n', out);
     }
 }

@@ -165,7 +165,7 @@ static double best(void (*work)(void))
 
 static int open_own_ring(void)
 {
-    char place[SS_RING_PATH_BYTES], path[512];
+    char place[SS_RING_PATH_BYTES], path[1024];
     DIR *entries = ss_ring_place_user(place) ? opendir(place) : NULL;
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         pid_t pid;

@@ -120,7 +120,7 @@ static inline void stop(struct recorded *recorded)
 /* The page of this program as it was before main started it again. */
 static inline void remove_first_page(void)
 {
-    char place[SS_RING_PATH_BYTES], path[512];
+    char place[SS_RING_PATH_BYTES], path[1024];
     const char *recorders = folder;
     folder = place;
     if (ss_ring_place_user(place) && find_file(getpid(), path, sizeof path)) {
