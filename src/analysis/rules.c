@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/rules_waits.h"
 #include "analysis/uncertainty.h"
 
 enum {

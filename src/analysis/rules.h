@@ -47,6 +47,7 @@ struct ss_advice {
     enum ss_activity activity;            /* of that line */
     bool dropped;                         /* private to the making of a verdict */
     const struct ss_step_phase *grows_in; /* the phase that keeps memory; NULL: not one alone */
+    const struct ss_gil_holder *holder;   /* of the GIL that is waited for; NULL: of no such */
     struct ss_evidence evidence[SS_ADVICE_MAX_EVIDENCE];
     size_t evidence_count;
 };

@@ -840,6 +840,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     ss_training_epochs_find(facts, selection);
     ss_training_period_find(facts);
     ss_training_samples_find(facts, selection, source);
+    ss_waits_find(&facts->waits, selection, steps, source, facts->workers >= 0);
     ss_free(looking.reads_value);
     ss_free(looking.checks_nan);
     ss_vec_fini(&looking.operator_ns);

@@ -15,6 +15,7 @@
 #include "analysis/selection.h"
 #include "analysis/steps.h"
 #include "analysis/throughput.h"
+#include "analysis/waits.h"
 
 /* Names of the tracks that these facts are taken from, for struct ss_model_load; the last is NULL.
  */
@@ -124,6 +125,7 @@ struct ss_training_facts {
     struct ss_memories memories;
     struct ss_training_samples samples;
     struct ss_hot_lines hot_lines;
+    struct ss_waits waits;
     struct ss_flops_figures flops;
     struct ss_throughput throughput;
 };

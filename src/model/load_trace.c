@@ -368,6 +368,24 @@ static void add_total(struct loader *loader, const struct ss_trace_sample *sampl
     }
 }
 
+static void keep_gil_span(struct loader *loader, const struct ss_model_total *total,
+                          uint64_t last_ns)
+{
+    enum { MOST_SPANS = 1 << 20 };
+    struct ss_model *model = loader->model;
+    if (model->gil_spans.count >= MOST_SPANS) {
+        return;
+    }
+    uint64_t half_ns = loader->period_ns / 2;
+    uint64_t before_ns = (total->samples - 1) * loader->period_ns + half_ns;
+    ss_vec_push(&model->gil_spans, (struct ss_model_gil_span){
+                                       .begin_ns = last_ns > before_ns ? last_ns - before_ns : 0,
+                                       .end_ns = last_ns + half_ns,
+                                       .thread = total->thread,
+                                       .stack = total->stack,
+                                       .holds = total->gil == SS_GIL_HELD});
+}
+
 static enum ss_status on_sample(void *context, const struct ss_trace_sample *as_recorded)
 {
     struct loader *loader = context;
@@ -395,6 +413,9 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *as_
         total.phase = model->names.data[id_of(&loader->names, sample->phase_name)].text;
         total.step =
             (uint8_t)step_of(loader, model->threads.data[total.thread].process, sample->step);
+        if (total.gil == SS_GIL_HELD && !model->threads.data[total.thread].is_main) {
+            keep_gil_span(loader, &total, last_ns);
+        }
     }
     if (ticks > INT64_MAX - model->index->total_samples) {
         return ss_fail(loader->err, SS_E_LIMIT, "more than 2^63 samples");
@@ -685,7 +706,12 @@ static void add_pending(struct loader *loader, struct pending_samples *pending)
                              pending->count);
     }
     for (size_t i = 0; i < pending->count; i++) {
-        ss_model_add_total(loader->model, &pending->data[i].total);
+        const struct ss_model_total *total = &pending->data[i].total;
+        ss_model_add_total(loader->model, total);
+        if (total->gil == SS_GIL_WAITED && total->step == SS_SAMPLE_LATER_STEP &&
+            loader->model->threads.data[total->thread].is_main) {
+            keep_gil_span(loader, total, pending->data[i].time_ns);
+        }
     }
 }
 

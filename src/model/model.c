@@ -40,6 +40,7 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->totals);
     ss_vec_fini(&model->lines);
     ss_vec_fini(&model->samples);
+    ss_vec_fini(&model->gil_spans);
     ss_vec_fini(&model->attributes);
     ss_vec_fini(&model->sources);
     ss_vec_fini(&model->counts);

@@ -111,6 +111,14 @@ struct ss_model_sample {
     bool partial;
 };
 
+/* Ticks at which a main thread waited for the GIL in a later step, or another thread held it. Time
+ * is [begin, end), half a period more on each side than between the first tick and the last. */
+struct ss_model_gil_span {
+    uint64_t begin_ns, end_ns;
+    uint32_t thread, stack;
+    bool holds; /* else it waits */
+};
+
 enum ss_input_kind { SS_INPUT_TRACE, SS_INPUT_RAW };
 
 /* How the times of an input lie to those of the others. */
@@ -260,6 +268,8 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_total) totals; /* in order of first appearance */
     struct ss_vec_of(struct ss_model_line) lines;
     struct ss_vec_of(struct ss_model_sample) samples;
+    /* Of models loaded with sample_phases; in file order, the first 2^20. */
+    struct ss_vec_of(struct ss_model_gil_span) gil_spans;
     struct ss_vec_of(struct ss_model_attribute) attributes;
     struct ss_vec_of(struct ss_model_source) sources;
     struct ss_vec_of(struct ss_model_counts) counts;

@@ -209,15 +209,15 @@ static json_t *table_of(const struct ss_table *table)
     return object;
 }
 
-static json_t *line_of(const struct ss_advice *advice, const struct ss_model *model)
+static json_t *line_of(const struct ss_phase_line *line, const char *of,
+                       const struct ss_model *model)
 {
-    if (advice->line == NULL) {
+    if (line == NULL || line->frame == 0) {
         return json_null();
     }
-    const struct ss_phase_line *line = advice->line;
     const struct ss_model_frame *frame = &model->frames.data[line->frame];
     json_t *object = json_object();
-    put_text(object, "of", advice->line_of);
+    put_text(object, "of", of);
     json_object_set_new(object, "percent",
                         json_real(100 * (double)line->samples / (double)line->all));
     put_count(object, "samples", line->all);
@@ -230,6 +230,20 @@ static json_t *line_of(const struct ss_advice *advice, const struct ss_model *mo
         line->leaf != 0
             ? text_of(ss_intern_get(&model->strings, model->frames.data[line->leaf].function))
             : json_null());
+    return object;
+}
+
+/* null: no GIL is waited for, or nobody was seen to have it. */
+static json_t *holder_of(const struct ss_gil_holder *holder, const struct ss_model *model)
+{
+    if (holder == NULL) {
+        return json_null();
+    }
+    const struct ss_model_thread *thread = &model->threads.data[holder->thread];
+    json_t *object = json_object();
+    json_object_set_new(object, "thread", text_of(ss_intern_get(&model->strings, thread->name)));
+    json_object_set_new(object, "tid", json_integer(thread->tid));
+    json_object_set_new(object, "line", line_of(&holder->line, "the time it has the GIL", model));
     return object;
 }
 
@@ -268,7 +282,8 @@ static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *
                         advice->grows_in != NULL
                             ? text_of(ss_step_phase_text(model, advice->grows_in))
                             : json_null());
-    json_object_set_new(object, "line", line_of(advice, model));
+    json_object_set_new(object, "line", line_of(advice->line, advice->line_of, model));
+    json_object_set_new(object, "gil_holder", holder_of(advice->holder, model));
     return object;
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the main threads of a training wait for within steps, but the first one: by samples that
+ * found them asleep, or waiting for the GIL. Batches of a DataLoader and checkpoints are waits of
+ * their own and not in here, unless it is the GIL that is waited for. Pure, but for the source of
+ * the caller. Borrows the model.
+ */
+#ifndef SS_ANALYSIS_WAITS_H
+#define SS_ANALYSIS_WAITS_H
+
+#include "analysis/activities.h"
+#include "analysis/selection.h"
+#include "analysis/steps.h"
+
+enum ss_wait_group {
+    SS_WAITS_GIL,
+    SS_WAITS_LOCK,
+    SS_WAITS_THREAD, /* queues, futures, joins */
+    SS_WAITS_PROCESS,
+    SS_WAITS_DISK,
+    SS_WAITS_NETWORK,
+    SS_WAITS_SLEEP,
+    SS_WAITS_GROUPS,
+    SS_WAITS_NONE = SS_WAITS_GROUPS
+};
+
+struct ss_wait {
+    struct ss_phase_line line; /* where; `all` are the samples of the group */
+    uint32_t phase;            /* string: the phase with most of them; 0: in none */
+    uint64_t in_phase;         /* how many */
+};
+
+/* Who had the GIL while it was waited for. */
+struct ss_gil_holder {
+    uint32_t thread;           /* 0: unknown */
+    uint64_t samples;          /* ticks at which it was seen to have it, */
+    uint64_t known;            /* of those at which any thread was, */
+    struct ss_phase_line line; /* and where; frame 0: outside of Python */
+};
+
+struct ss_waits {
+    uint64_t samples; /* of main threads in steps, but the first one: waiting or not */
+    struct ss_wait groups[SS_WAITS_GROUPS];
+    struct ss_gil_holder holder;
+};
+
+/* `has_loader`: a DataLoader fetches in the phase "data", of which other rules speak. */
+void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
+                   const struct ss_step_summary *steps, const struct ss_source_lines *source,
+                   bool has_loader);
+
+/* The group of a sample; NONE where the thread does not wait. */
+enum ss_wait_group ss_wait_group_of(struct ss_activities *activities,
+                                    const struct ss_model_total *total, bool has_loader);
+
+#endif

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the training thread waits for is named, with its line and the holder of the GIL."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "waits.py"
+pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# Program: the rule that names its wait, and the line that waits.
+WAITS = {"Lock": ("lock-wait", "with self.lock:"),
+         "Thread": ("thread-wait", "self.made.get()"),
+         "Process": ("process-wait", "subprocess.run("),
+         "Network": ("network-wait", "self.peer.recv("),
+         "Sleep": ("sleep", "time.sleep(seconds)"),
+         "Disk": ("disk-wait", "os.preadv(")}
+# Program: the thread that has the GIL, and its line.
+HOLDERS = {"GilInC": ("extension", "library.usleep("),
+           "GilInPython": ("counter", "number"),
+           "Prefetch": ("extension", "library.usleep(")}
+RULES = {rule for rule, _ in WAITS.values()} | {"gil-wait"}
+
+
+@pytest.fixture(scope="module")
+def recording(stepscope, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("waits")
+    trace = folder / "waits.pftrace"
+    done = stepscope("record", "-q", "-r", 400, "-o", trace, "--", sys.executable, PROGRAM, folder,
+                     "Nothing", *HOLDERS, *WAITS)
+    return trace, json.loads(done.stdout.splitlines()[-1])
+
+
+def advice_of(stepscope, recording, name):
+    trace, told = recording
+    if "cannot" in told[name]:
+        pytest.skip(f"{name}: {told[name]['cannot']}")
+    document = json.loads(stepscope("report", "-f", "json", "--process", told[name]["pid"],
+                                    trace).stdout)
+    return told[name], [one for one in document["training"]["advice"]
+                        if one["rule"] != "busy-machine"]
+
+
+def source_of(line):
+    assert line["path"].endswith("waits.py")
+    return PROGRAM.read_text().splitlines()[line["line"] - 1]
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_the_wait_is_named(stepscope, recording, name):
+    told, advice = advice_of(stepscope, recording, name)
+    rule, source = WAITS[name]
+    assert advice, "nothing was found"
+    first = advice[0]
+    assert first["rule"] == rule, [one["rule"] for one in advice]
+    assert source in source_of(first["line"])
+    assert first["gil_holder"] is None
+    # Reading the disk takes a core as well, starting a process too.
+    least = 0.4 if name in ("Disk", "Process") else 0.8
+    assert 100 * told["waited"] * least < first["percent"] < 100 * told["waited"] * 1.25
+    assert not {one["rule"] for one in advice[1:]} & RULES
+    lines = [one["line"]["line"] for one in advice if one["line"]]
+    assert lines.count(first["line"]["line"]) == 1, "one time in two findings"
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_the_holder_of_the_gil_is_named(stepscope, recording, name):
+    _, advice = advice_of(stepscope, recording, name)
+    thread, source = HOLDERS[name]
+    assert advice and advice[0]["rule"] == "gil-wait"
+    assert advice[0]["percent"] > 30
+    holder = advice[0]["gil_holder"]
+    assert holder["thread"] == thread
+    assert source in source_of(holder["line"])
+    assert holder["line"]["percent"] > 30
+
+
+def test_the_text_names_the_holder(stepscope, recording):
+    trace, told = recording
+    text = stepscope("report", "--process", told["GilInC"]["pid"], trace).stdout
+    assert "waits for the GIL, which another thread holds" in text
+    assert "thread extension has the GIL then: " in text
+
+
+def test_a_background_thread_is_no_fault(stepscope, recording):
+    _, advice = advice_of(stepscope, recording, "Nothing")
+    assert not {one["rule"] for one in advice} & RULES, advice
