@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The corpus as a table: programs, and the faults that their flags plant."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A healthy training. `needs`: packages; without one the program is skipped, with that reason."""
+    name: str
+    needs: tuple = ()
+    processes: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """A fault of a program. `rules`: the ids that may be named first. `line`: whether the finding must
+    be at a line marked `# planted: NAME`. `fix`: flags that follow the advice, with the fault still
+    planted; without any, the healthy twin is what the advice leads to. `cores`: waiting for a core is
+    part of the fault, so that the stopwatch counts it. `promise`: None where the finding promises no
+    time; "sample" where it promises time per sample of a batch."""
+    program: str
+    name: str
+    rules: frozenset
+    line: bool = True
+    fix: tuple = ()
+    cores: bool = False
+    waits: bool = False
+    promise: str = "step"
+    fast: bool = False
+
+
+def fault(program, name, rules, **options):
+    return Fault(program, name, frozenset(rules.split()), **options)
+
+
+PROGRAMS = [
+    Program("gpt"),
+    Program("mnist"),
+    Program("graph"),
+]
+
+FAULTS = [
+    fault("gpt", "tokenise", "hot-line main-thread-data", fast=True),
+    fault("gpt", "regex", "hot-line main-thread-data"),
+    fault("gpt", "disk-read", "hot-line disk-wait main-thread-data"),
+    fault("gpt", "deepcopy", "hot-line state-copy", fast=True),
+    fault("gpt", "evaluate", "evaluation", line=False),
+    fault("gpt", "read-per-parameter", "host-sync hot-line"),
+    fault("gpt", "anomaly", "anomaly-detection", line=False),
+    fault("gpt", "float64", "float64", line=False),
+    fault("gpt", "checkpoint", "checkpoint-stalls", line=False),
+    fault("gpt", "json", "hot-line logging serialisation", fast=True),
+    fault("gpt", "sleep", "sleep hot-line", waits=True, fast=True),
+    fault("mnist", "slow-transform", "no-workers", fix=("workers",)),
+    fault("mnist", "numpy-per-sample", "no-workers", fix=("workers",)),
+    fault("mnist", "module-transforms", "no-workers", fix=("workers",)),
+    fault("mnist", "worker-restarts", "worker-restarts epoch-starts", line=False),
+    fault("mnist", "tiny-batches", "tiny-batches", line=False, promise="sample"),
+    fault("mnist", "too-many-threads", "oversubscription", line=False, cores=True),
+    fault("mnist", "kept-graph", "memory-growth", line=False, promise=None),
+    fault("mnist", "test-every-step", "evaluation", line=False),
+    fault("mnist", "gc-collect", "gc-pauses hot-line"),
+    fault("mnist", "gc-thrash", "gc-pauses", line=False),
+    fault("mnist", "numpy-metrics", "hot-line numpy"),
+    fault("mnist", "print", "logging host-sync hot-line"),
+    fault("graph", "evaluate", "evaluation", line=False),
+    fault("graph", "python-sampling", "hot-line main-thread-data"),
+    fault("graph", "lock", "lock-wait hot-line", waits=True, fast=True),
+]
