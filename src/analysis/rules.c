@@ -372,13 +372,16 @@ static bool uses_most(const struct ss_training_facts *facts)
     return facts->cpu_own >= 0.6;
 }
 
+/* More threads than cores: an operator waits for the last of them as well, asleep. */
 static bool waits_for_cores(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
     const struct ss_training_samples *samples = &facts->samples;
-    if (samples->runnable < SS_MIN_CLAIM_SAMPLES) {
+    bool has_too_many = facts->threads > (int64_t)facts->cores;
+    uint64_t waits = samples->runnable + (has_too_many ? samples->asleep_in_operators : 0);
+    if (waits < SS_MIN_CLAIM_SAMPLES) {
         return false;
     }
-    double share = (double)samples->runnable / (double)samples->all;
+    double share = (double)waits / (double)samples->all;
     uint64_t waits_ns = share_of(facts->step_ns, share);
     set_cost(advice, waits_ns, waits_ns);
     return true;

@@ -24,7 +24,8 @@ extern const char *const ss_training_tracks[];
 /* Of the trainers' main threads, the first step left out. */
 struct ss_training_samples {
     uint64_t all;
-    uint64_t runnable; /* waited for a CPU */
+    uint64_t runnable;            /* waited for a CPU */
+    uint64_t asleep_in_operators; /* waited for the other threads of an operator */
     /* Lines, with the samples that they are of. */
     struct ss_phase_line logs;     /* logging, printing, progress bars */
     struct ss_phase_line collates; /* what a fetch does besides taking samples */

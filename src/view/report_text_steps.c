@@ -330,13 +330,24 @@ static void append_not_counted(const struct ss_step_summary *training, const str
 
 /* --- the line behind it ---------------------------------------------------------------------- */
 
-/* The heaviest phase with a name; NULL: none, or too few samples to name a line. */
-static const struct ss_step_phase *heaviest_phase(const struct ss_step_summary *training)
+/* The line of a backward pass or an update is the call of it, always. */
+static bool has_telling_line(const struct ss_model *model, const struct ss_step_phase *phase)
+{
+    struct ss_strview name = ss_step_phase_text(model, phase);
+    return !ss_strview_equal(name, ss_strview_of("backward")) &&
+           !ss_strview_equal(name, ss_strview_of("optimizer"));
+}
+
+/* The heaviest phase with a name and a line that tells something; NULL: none, or too few samples to
+ * name a line. */
+static const struct ss_step_phase *heaviest_phase(const struct ss_step_summary *training,
+                                                  const struct ss_model *model)
 {
     const struct ss_step_phase *heaviest = NULL;
     for (size_t i = 0; i + 1 < training->phases.count; i++) {
         const struct ss_step_phase *phase = &training->phases.data[i];
-        if (heaviest == NULL || phase->total_ns > heaviest->total_ns) {
+        if (has_telling_line(model, phase) &&
+            (heaviest == NULL || phase->total_ns > heaviest->total_ns)) {
             heaviest = phase;
         }
     }
@@ -400,7 +411,7 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
         append_bar(training, model, style, text);
         fprintf(out, "  %s\n", text->data);
     }
-    const struct ss_step_phase *heaviest = heaviest_phase(training);
+    const struct ss_step_phase *heaviest = heaviest_phase(training, model);
     bool advised = report->verdict != NULL && report->verdict->advice.count > 0;
     if (training->usual > 0 && heaviest != NULL && !advised) {
         ss_strbuf_clear(text);
