@@ -11,6 +11,9 @@ enum { MOST_POINTS = 200, FEWEST_POINTS = 12 };
 /* What is less is an allocator's noise. */
 static const double least_bytes = 1 << 20, least_share = 0.05;
 
+/* Kendall's tau of a leak beside the noise of an allocator. */
+static const double least_rising = 0.75;
+
 /* What a phase is to grow by, to be the one in which memory is kept: about what each step does. */
 static const double least_of_growth = 0.75, most_of_growth = 1.25;
 
@@ -44,11 +47,26 @@ static double slope_of(const struct points *points, size_t first, size_t end)
     return median;
 }
 
+/* How many more pairs of points rise than fall, of all: Kendall's tau. An allocator that takes and
+ * gives back leaves pairs of both kinds. */
+static double rising_share(const struct points *points)
+{
+    double rises = 0, pairs = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        for (size_t j = i + 1; j < points->count; j++) {
+            double more = points->row[j].bytes - points->row[i].bytes;
+            rises += (more > 0) - (more < 0);
+            pairs++;
+        }
+    }
+    return pairs > 0 ? rises / pairs : 0;
+}
+
 /* In each half of the time as well as over all of it: what is taken once is no growth. */
 static bool is_steady(const struct points *points, double slope)
 {
     size_t half = points->count / 2;
-    return slope_of(points, 0, half) > 0.3 * slope &&
+    return rising_share(points) >= least_rising && slope_of(points, 0, half) > 0.3 * slope &&
            slope_of(points, half, points->count) > 0.3 * slope;
 }
 
