@@ -129,10 +129,43 @@ static int is_torch(const char *module)
     return i == sizeof torch - 1 && (module[i] == '\0' || module[i] == '.');
 }
 
-static void load(void)
+static int begins(const char *text, const char *start)
+{
+    while (*start != '\0' && *text == *start) {
+        text++;
+        start++;
+    }
+    return *start == '\0' && (*text == '\0' || *text == '.');
+}
+
+/* Packages whose annotations programs leave in: libstepscope stands in for one that is missing. */
+static int wants_stand_in(const char *module)
+{
+    return begins(module, "physicsnemo.utils.profiling") ||
+           begins(module, "modulus.utils.profiling");
+}
+
+static void *open_library(void)
 {
     const char *path = getenv("STEPSCOPE_LIBRARY");
-    void *library = path != NULL ? dlopen(path, LAZY) : NULL;
+    return path != NULL ? dlopen(path, LAZY) : NULL;
+}
+
+static void stand_in(const char *module)
+{
+    void *library = open_library();
+    void (*run)(const char *) = NULL;
+    if (library != NULL) {
+        *(void **)&run = dlsym(library, "stepscope_python_stand_in");
+    }
+    if (run != NULL) {
+        run(module);
+    }
+}
+
+static void load(void)
+{
+    void *library = open_library();
     void (*tell_route)(const char *) = NULL;
     if (library != NULL) {
         *(void **)&on_event = dlsym(library, "stepscope_python_event");
@@ -152,10 +185,16 @@ static int hook(const char *event, void *arguments, void *data)
         keep_entry();
     }
     int now = atomic_load_explicit(&stage, memory_order_acquire);
-    if (now == DONE) {
+    if (now == DONE && event[0] != 'i') {
         return 0;
     }
     const char *module = import_of(event, arguments);
+    if (module != NULL && wants_stand_in(module)) {
+        stand_in(module);
+    }
+    if (now == DONE) {
+        return 0;
+    }
     if (now == QUIET) {
         if (module == NULL || !is_torch(module)) {
             return 0;
