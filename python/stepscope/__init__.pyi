@@ -138,7 +138,7 @@ class Profiler:
                  on_trace_ready: Union[_Handler, Sequence[_Handler], None] = ..., *,
                  output_path: Optional[_Path] = ..., trace_file: Optional[_Path] = ...,
                  num_traces_to_keep: Optional[int] = ..., overwrite: Optional[bool] = ...,
-                 rate: Optional[float] = ..., json: Optional[bool] = ...,
+                 rate: Optional[float] = ..., json: Union[bool, str, None] = ...,
                  torch: Optional[bool] = ..., operators: Optional[str] = ...,
                  module_depth: Optional[int] = ...,
                  step_optimizer: Union[str, type, None] = ...) -> None: ...

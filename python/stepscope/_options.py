@@ -60,6 +60,12 @@ def _flag(name, value):
     return value
 
 
+def _json(name, value):
+    if value != "beside" and not isinstance(value, bool):
+        raise TypeError(f'{name} takes True, False or "beside", not {value!r}')
+    return value
+
+
 def _keep(name, value):
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} takes a number of files, or -1 for all, not {value!r}")
@@ -100,5 +106,5 @@ def _class_name(name, value):
 
 _READ = {"schedule": _schedule, "on_trace_ready": _handlers, "output_path": _path,
          "trace_file": _path, "num_traces_to_keep": _keep, "overwrite": _flag, "rate": _rate,
-         "json": _flag, "torch": _flag, "operators": _operators, "module_depth": _depth,
+         "json": _json, "torch": _flag, "operators": _operators, "module_depth": _depth,
          "step_optimizer": _class_name}

@@ -40,7 +40,8 @@ class Profiler(metaclass=Singleton):
     num_traces_to_keep: files of windows; older ones are removed. -1: all.
     overwrite: whether files of these names that are there already may be replaced.
     rate: samples a second, 0.01 to 100,000 (default 100).
-    json: True: each window also as JSON that Chrome and Perfetto open.
+    json: True: each window as JSON that Chrome and Perfetto open, in place of a trace; "beside":
+        both.
     torch: False: PyTorch is left alone; no operators, and no steps and phases but those marked.
     operators: of PyTorch: "auto" (those of as many steps as cost about 1.2 %), "all" or "off".
     module_depth: how deep modules of PyTorch are recorded (default 2; 0: the model; -1: none).

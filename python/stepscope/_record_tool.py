@@ -194,6 +194,8 @@ class RecordTool(ProfilerWrapper):
         arguments = ["-o", os.path.join(folder, name).replace("%", "%%")]
         if options.get("json"):
             arguments += ["-f", "chrometrace"]
+            if options["json"] == "beside":
+                arguments.append("--keep-native")
         if "rate" in options:
             arguments += ["-r", repr(options["rate"])]
         if has_windows and options.get("num_traces_to_keep", -1) > 0:

@@ -43,6 +43,11 @@ static const struct ss_option options[] = {
      "with a file for each window: how many of each process stay, the newest; -1 keeps all (the "
      "default)",
      NULL, false},
+    {"keep-native", 0, NULL,
+     "with another format: keep the native trace too, beside the file and called as it, for "
+     "report, "
+     "flame and export",
+     NULL, false},
     {"no-overwrite", 0, NULL,
      "refuse to begin when the file is there already, or the folder of windows' files is not empty",
      NULL, false},
@@ -560,6 +565,8 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
              operators[which_operators], optimizer != NULL ? ",optimizer=" : "",
              optimizer != NULL ? optimizer : "", profiler);
     plan->record.torch = plan->torch_text;
+    plan->record.keep_native = plan->output.keep_native =
+        ss_arguments_has(arguments, "keep-native");
     plan->output.quiet = ss_arguments_has(arguments, "quiet");
     plan->record.show_status =
         !plan->output.quiet && isatty(STDERR_FILENO) == 1 && ss_cli_use_colour(STDERR_FILENO);

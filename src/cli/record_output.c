@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/record_convert.h"
 #include "model/model.h"
+#include "record/naming.h"
 #include "record/ranks.h"
 #include "view/sink.h"
 #include "view/text_cell.h"
@@ -408,6 +409,20 @@ static bool finish_windows(struct ss_record_output *output, const struct ss_reco
     return output->failed;
 }
 
+/* The native trace, once what was asked for is made of it. */
+static void put_trace_away(struct ss_record_output *output)
+{
+    char *native = output->keep_native ? ss_name_native_beside(output->output_path) : NULL;
+    if (native == NULL || output->in_place) {
+        unlink(output->trace_path);
+    } else if (rename(output->trace_path, native) != 0) {
+        complain("%s: %s; the recording is kept in %s", native, strerror(errno),
+                 output->trace_path);
+        output->failed = true;
+    }
+    ss_free(native);
+}
+
 bool ss_record_output_finish(void *context, const struct ss_record_result *result)
 {
     struct ss_record_output *output = context;
@@ -437,7 +452,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     if (!native && status == SS_OK && !empty) {
         status = ss_record_convert(output, &model, &err);
         if (status == SS_OK) {
-            unlink(output->trace_path);
+            put_trace_away(output);
         } else {
             complain("%s; the recording is kept in %s", err.message, output->trace_path);
             output->failed = unwritten = true;

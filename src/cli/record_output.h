@@ -21,7 +21,8 @@ struct ss_record_output {
     const struct ss_schedule *schedule; /* NULL: none */
     bool per_window; /* output_path is a template; the files are finished already */
     bool quiet;
-    bool stats; /* print the tables of `report` too */
+    bool keep_native; /* with another format: trace_path is renamed, and stays */
+    bool stats;       /* print the tables of `report` too */
     /* what of the samples goes into a converted file, as py-spy's -t -g -i -F --nolineno … */
     bool threads, gil_only, idle, function_only, no_lines, full_filenames;
     bool failed; /* set when the recording or the conversion was not complete */

@@ -38,6 +38,24 @@ static void free_files(struct files *files)
     ss_vec_fini(files);
 }
 
+/* "ba7.json", where "ba7.pftrace" is read: what was made of it. */
+static bool is_made_of_a_trace(const char *path)
+{
+    static const char json[] = ".json", native[] = ".pftrace";
+    size_t length = strlen(path), ending = sizeof json - 1;
+    if (length <= ending || strcmp(path + length - ending, json) != 0) {
+        return false;
+    }
+    struct ss_strbuf trace;
+    struct stat status;
+    ss_strbuf_init(&trace, 65536);
+    ss_strbuf_append(&trace, path, length - ending);
+    ss_strbuf_append_text(&trace, native);
+    bool is_there = !trace.overflow && stat(trace.data, &status) == 0 && S_ISREG(status.st_mode);
+    ss_strbuf_fini(&trace);
+    return is_there;
+}
+
 /* The regular files of a folder, hidden ones left out, sorted. */
 static enum ss_status list_folder(const char *path, struct files *files, struct ss_error *err)
 {
@@ -56,7 +74,8 @@ static enum ss_status list_folder(const char *path, struct files *files, struct 
         bool slash = path[0] != '\0' && path[strlen(path) - 1] == '/';
         ss_strbuf_append_format(&full, "%s%s%s", path, slash ? "" : "/", entry->d_name);
         struct stat status;
-        if (!full.overflow && stat(full.data, &status) == 0 && !S_ISREG(status.st_mode)) {
+        bool is_known = !full.overflow && stat(full.data, &status) == 0;
+        if ((is_known && !S_ISREG(status.st_mode)) || is_made_of_a_trace(full.data)) {
             continue;
         }
         ss_vec_push(files, (struct file){ss_strdup(full.data), true});

@@ -134,6 +134,22 @@ void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out)
     ss_strbuf_append_format(out, "-%d", (int)pid);
 }
 
+char *ss_name_native_beside(const char *path)
+{
+    static const char native[] = ".pftrace";
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    bool has_ending = dot != NULL && dot != name && strcmp(dot, native) != 0;
+    size_t stem = has_ending ? (size_t)(dot - path) : strlen(path);
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 65536);
+    ss_strbuf_append(&text, path, stem);
+    ss_strbuf_append_text(&text, native);
+    char *taken = ss_strbuf_take(&text);
+    ss_strbuf_fini(&text);
+    return taken;
+}
+
 enum ss_status ss_name_make_folders(const char *path, struct ss_error *err)
 {
     char *folder = ss_strdup(path);

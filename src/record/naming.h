@@ -16,6 +16,9 @@ enum ss_status ss_name_expand(const char *template, pid_t pid, struct ss_strbuf 
                               struct ss_error *err);
 /* "train-20261120-143000-4242" for `python -u train.py`: the script, module or program. */
 void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out);
+/* "run.pftrace" for "run.json": the native trace beside what was made of it. The caller frees it.
+ */
+char *ss_name_native_beside(const char *path);
 /* Creates the missing folders of a file (0777 & umask). */
 enum ss_status ss_name_make_folders(const char *path, struct ss_error *err);
 /* Creates missing folders (0777 & umask) and proves that a file can be written there: creates it

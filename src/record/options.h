@@ -29,6 +29,7 @@ struct ss_record_options {
     int64_t windows_to_keep;      /* of each process; below 0: all */
     const char *const *converter; /* words of our own program that make the output of a trace, but
                                      for -o OUTPUT TRACE; NULL: the trace is the output */
+    bool keep_native;             /* what was converted stays, as a file beside the output */
     const char *schedule;         /* text form (annot/schedule_text.h); NULL: all the time */
     const char *command_line;     /* of the program, for people */
 };

@@ -28,7 +28,7 @@ enum { MOST_NAME_BYTES = 4000, MOST_TRIES = 10000 };
 /* Of each process its newest files stay. */
 struct kept_row {
     uint32_t process_ref;
-    struct ss_kept_files files;
+    struct ss_kept_files files, natives;
 };
 
 /* A window whose trace is closed. */
@@ -48,6 +48,7 @@ struct ss_window_files {
     struct ss_vec_of(struct finished) waiting; /* to be converted, the first first */
     pid_t converter;                           /* of the first; 0: none runs */
     struct ss_window_file_figures figures;
+    bool is_late; /* names say how windows ended */
 };
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -88,6 +89,7 @@ enum ss_status ss_window_files_check(const char *template, struct ss_error *err)
     values.run_name = values.host = "x";
     values.pid = values.window = values.step = values.epoch = 0;
     values.batch = values.batch_in_epoch = 0;
+    values.last_step = values.last_batch = values.last_batch_in_epoch = 0;
     values.total_wct = 0;
     ss_strbuf_init(&name, MOST_NAME_BYTES);
     enum ss_status status = ss_window_name_expand(template, &values, &name, err);
@@ -112,6 +114,7 @@ struct ss_window_files *ss_window_files_new(const struct ss_record_options *opti
     files->options = options;
     files->run_name = run_name_of(options);
     files->since_ns = ss_clock_monotonic_ns();
+    files->is_late = options->window_name != NULL && ss_window_name_is_late(options->window_name);
     if (gethostname(files->host, sizeof files->host - 1) != 0) {
         snprintf(files->host, sizeof files->host, "localhost");
     }
@@ -130,6 +133,7 @@ void ss_window_files_free(struct ss_window_files *files)
 {
     for (size_t i = 0; i < files->kept.count; i++) {
         ss_kept_files_fini(&files->kept.data[i].files);
+        ss_kept_files_fini(&files->kept.data[i].natives);
     }
     for (size_t i = 0; i < files->waiting.count; i++) {
         window_fini(&files->waiting.data[i].window);
@@ -223,46 +227,50 @@ static struct ss_window_name_values values_of(const struct ss_window_files *file
     values.step = values.batch = window->first_step;
     values.epoch = window->epoch >= 0 ? window->epoch : 0;
     values.batch_in_epoch = window->batch;
+    /* Composer counts the batches that are done: one that is cut is in its last step. */
+    int64_t last_step = window->last_step - window->partial;
+    values.last_step = last_step > window->first_step ? last_step : window->first_step;
+    values.last_batch = values.last_step + 1;
+    values.last_batch_in_epoch = window->batch + values.last_batch - window->first_step;
     values.total_wct =
         window->begin_ns > files->since_ns ? (double)(window->begin_ns - files->since_ns) / 1e9 : 0;
     return values;
 }
 
+static enum ss_status expand(const struct ss_window_files *files, const struct ss_window *window,
+                             struct ss_strbuf *name, struct ss_error *err)
+{
+    struct ss_window_name_values values = values_of(files, window);
+    SS_TRY(put_folder(files->options->window_name, name, err));
+    return ss_window_name_expand(files->options->window_name, &values, name, err);
+}
+
+/* Of a window whose name is not known yet: no other has it. */
+static char *hidden_window(const char *path, const struct ss_window *window)
+{
+    char suffix[64];
+    snprintf(suffix, sizeof suffix, "-pid%d-window%u", (int)window->pid, window->number - 1);
+    char *seen = with_suffix(path, suffix), *hidden = hidden_beside(seen);
+    ss_free(seen);
+    return hidden;
+}
+
 enum ss_status ss_window_files_name(struct ss_window_files *files, struct ss_window *window,
                                     struct ss_error *err)
 {
-    struct ss_window_name_values values = values_of(files, window);
-    const char *template = files->options->window_name;
     struct ss_strbuf name;
     ss_strbuf_init(&name, MOST_NAME_BYTES);
-    enum ss_status status = put_folder(template, &name, err);
+    enum ss_status status = expand(files, window, &name, err);
     if (status == SS_OK) {
-        status = ss_window_name_expand(template, &values, &name, err);
-    }
-    if (status == SS_OK) {
-        char *path = choose_path(files, window, name.data);
+        char *path = files->is_late ? ss_strdup(name.data) : choose_path(files, window, name.data);
         status = ss_name_make_folders(path, err);
         window->output_path = path;
-        window->trace_path =
-            files->options->converter != NULL ? hidden_beside(path) : ss_strdup(path);
+        window->trace_path = files->is_late                      ? hidden_window(path, window)
+                             : files->options->converter != NULL ? hidden_beside(path)
+                                                                 : ss_strdup(path);
     }
     ss_strbuf_fini(&name);
     return status;
-}
-
-/* --- the end of a file ----------------------------------------------------------------------- */
-
-static struct ss_kept_files *kept_of(struct ss_window_files *files, uint32_t process_ref)
-{
-    for (size_t i = 0; i < files->kept.count; i++) {
-        if (files->kept.data[i].process_ref == process_ref) {
-            return &files->kept.data[i].files;
-        }
-    }
-    ss_vec_push(&files->kept, (struct kept_row){.process_ref = process_ref});
-    struct ss_kept_files *kept = &files->kept.data[files->kept.count - 1].files;
-    ss_kept_files_init(kept, files->options->windows_to_keep);
-    return kept;
 }
 
 static void keep_error(struct ss_window_files *files, const char *error)
@@ -273,18 +281,65 @@ static void keep_error(struct ss_window_files *files, const char *error)
     }
 }
 
+/* Its end is known: so is its name. */
+static void name_finished(struct ss_window_files *files, struct ss_window *window)
+{
+    struct ss_strbuf name;
+    struct ss_error err = {0};
+    ss_strbuf_init(&name, MOST_NAME_BYTES);
+    enum ss_status status = expand(files, window, &name, &err);
+    if (status == SS_OK) {
+        ss_free(window->output_path);
+        window->output_path = choose_path(files, window, name.data);
+        status = ss_name_make_folders(window->output_path, &err);
+    }
+    if (status == SS_OK && files->options->converter == NULL &&
+        rename(window->trace_path, window->output_path) != 0) {
+        status = ss_fail_errno(&err, errno, "cannot name a window %s", window->output_path);
+    }
+    if (status != SS_OK) {
+        keep_error(files, err.message);
+        window->failed = true;
+    }
+    ss_strbuf_fini(&name);
+}
+
+/* --- the end of a file ----------------------------------------------------------------------- */
+
+static struct kept_row *kept_of(struct ss_window_files *files, uint32_t process_ref)
+{
+    for (size_t i = 0; i < files->kept.count; i++) {
+        if (files->kept.data[i].process_ref == process_ref) {
+            return &files->kept.data[i];
+        }
+    }
+    ss_vec_push(&files->kept, (struct kept_row){.process_ref = process_ref});
+    struct kept_row *row = &files->kept.data[files->kept.count - 1];
+    ss_kept_files_init(&row->files, files->options->windows_to_keep);
+    ss_kept_files_init(&row->natives, files->options->windows_to_keep);
+    return row;
+}
+
 static void keep_newest(struct ss_window_files *files, const struct ss_window *window)
 {
     if (files->options->windows_to_keep < 0) {
         return; /* all of them stay */
     }
-    struct ss_kept_files *kept = kept_of(files, window->process_ref);
+    struct kept_row *row = kept_of(files, window->process_ref);
+    struct ss_kept_files *kept = &row->files;
     struct ss_error err = {0};
     size_t before = kept->paths.count;
     if (ss_kept_files_add(kept, window->output_path, &err) != SS_OK) {
         keep_error(files, err.message);
     }
     files->figures.removed += before + 1 - kept->paths.count;
+    if (files->options->converter != NULL && files->options->keep_native) {
+        char *native = ss_name_native_beside(window->output_path);
+        if (ss_kept_files_add(&row->natives, native, &err) != SS_OK) {
+            keep_error(files, err.message);
+        }
+        ss_free(native);
+    }
 }
 
 /* Tells of it and lets go of it. */
@@ -382,12 +437,24 @@ static void keep_trace(struct ss_window_files *files, struct ss_window *window, 
     keep_error(files, text);
 }
 
+static void keep_native(struct ss_window_files *files, const struct ss_window *window)
+{
+    char *native = ss_name_native_beside(window->output_path);
+    if (!is_regular_or_new(native) || rename(window->trace_path, native) != 0) {
+        keep_error(files,
+                   "a native trace could not get its name, and stays hidden beside its file");
+    }
+    ss_free(native);
+}
+
 static void converted(struct ss_window_files *files, bool worked)
 {
     struct finished first;
     take_first(files, &first);
     files->converter = 0;
-    if (worked) {
+    if (worked && files->options->keep_native) {
+        keep_native(files, &first.window);
+    } else if (worked) {
         unlink(first.window.trace_path);
     } else {
         keep_trace(files, &first.window, "stepscope export refused a window");
@@ -406,6 +473,9 @@ static void convert_next(struct ss_window_files *files)
 void ss_window_files_finished(struct ss_window_files *files, struct ss_window *window,
                               const char *error, ss_window_sealed *sealed, void *context)
 {
+    if (files->is_late && !window->failed) {
+        name_finished(files, window);
+    }
     struct finished finished = {*window, sealed, context};
     window->trace_path = window->output_path = NULL;
     if (error != NULL) {

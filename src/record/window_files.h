@@ -44,7 +44,9 @@ struct ss_window_files *ss_window_files_new(const struct ss_record_options *opti
 /* With the conversions that are still to come. */
 void ss_window_files_free(struct ss_window_files *files);
 
-/* Fills in the paths, and makes their folder. On failure there are none. */
+/* Fills in the paths, and makes their folder. On failure there are none. Where the name says how
+ * the window ended, output_path is that of a window which ended with its first step, until it is
+ * finished: the trace lies hidden until then. */
 enum ss_status ss_window_files_name(struct ss_window_files *files, struct ss_window *window,
                                     struct ss_error *err);
 /* Its trace is closed. Takes the paths. `error`: why it failed. Tells `sealed` at once, or when it

@@ -30,6 +30,9 @@ static const struct variable {
     ROW(epoch, NUMBER, true),
     ROW(batch, NUMBER, true),
     ROW(batch_in_epoch, NUMBER, true),
+    ROW(last_step, NUMBER, true),
+    ROW(last_batch, NUMBER, true),
+    ROW(last_batch_in_epoch, NUMBER, true),
     ROW(sample, NUMBER, true),
     ROW(sample_in_epoch, NUMBER, true),
     ROW(token, NUMBER, true),
@@ -163,6 +166,20 @@ size_t ss_window_name_fixed(const char *template)
 bool ss_window_name_is_template(const char *text)
 {
     return text[ss_window_name_fixed(text)] != '\0';
+}
+
+bool ss_window_name_is_late(const char *template)
+{
+    bool is_late = false;
+    for (const char *at = template; *at != '\0';) {
+        struct piece piece = {0};
+        if (read_piece(&at, &piece, NULL) != SS_OK) {
+            return false;
+        }
+        is_late =
+            is_late || (piece.variable != NULL && strncmp(piece.variable->name, "last_", 5) == 0);
+    }
+    return is_late;
 }
 
 enum ss_status ss_window_name_check(const char *template, bool many, struct ss_error *err)

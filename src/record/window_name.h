@@ -23,6 +23,7 @@ struct ss_window_name_values {
     int64_t rank, local_rank, world_size, local_world_size, node_rank, pid;
     int64_t window, step, epoch;
     int64_t batch, batch_in_epoch, sample, sample_in_epoch, token, token_in_epoch;
+    int64_t last_step, last_batch, last_batch_in_epoch; /* known when the window is over */
     double total_wct, epoch_wct, batch_wct; /* wall time in seconds; written with three decimals */
 };
 
@@ -34,6 +35,9 @@ struct ss_window_name_values ss_window_name_unknown(void);
 enum ss_status ss_window_name_check(const char *template, bool many, struct ss_error *err);
 /* The length of what stands before the first variable, doubled braces included. */
 size_t ss_window_name_fixed(const char *template);
+/* Does it have variables that are known only when the window is over? It must be a name that
+ * ss_window_name_check takes. */
+bool ss_window_name_is_late(const char *template);
 /* Does it have variables at all? Doubled braces are none. */
 bool ss_window_name_is_template(const char *text);
 /* Appends the name. What text values contain that would lead to another folder becomes '_'.

@@ -110,6 +110,27 @@ def test_composer_profiler_has_ranges_and_windows(stepscope, package, tmp_path):
     assert sum("record_and_save" in str(note) for note in notes) == 8
 
 
+def test_composers_files_are_called_and_read_as_its_own(stepscope, package, tmp_path):
+    """Two epochs of 4 batches, of each one that waits, one that warms up and one that is recorded:
+    Composer names a file by the batches that are done when it is saved, and has both in it."""
+    folder = tmp_path / "composer_profiler"
+    subprocess.run([sys.executable, TRAINERS / "told.py", "composer", "json", folder], check=True,
+                   env={**os.environ, **package, "PATH": f"{stepscope.path.parent}:"
+                        f"{os.environ.get('PATH', '')}"}, cwd=tmp_path, timeout=120)
+    names = ["ep0-ba3-rank0", "ep1-ba7-rank0"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        name + ending for name in names for ending in (".json", ".pftrace"))
+    for name, steps in zip(names, ([1, 2], [5, 6])):
+        assert [row["step"] for row in rows(stepscope, folder / f"{name}.pftrace", "step")] == steps
+        events = json.loads((folder / f"{name}.json").read_text())["traceEvents"]
+        assert {f"step {number}" for number in steps} <= {event.get("name") for event in events}
+    assert [row["step"] for row in rows(stepscope, folder, "step")] == [1, 2, 5, 6]
+    done = stepscope("report", folder)
+    assert "2 files" in done.stdout and "passed over" not in done.stderr
+    stepscope("export", folder, "--to", "speedscope", "-o", tmp_path / "all.json")
+    stepscope("flame", folder, "-o", tmp_path / "all.svg")
+
+
 def test_an_engine_is_found_without_a_callback(stepscope, torch_python, tmp_path):
     """Its step is one, however many optimizers of torch's it has inside."""
     trace, steps = record(stepscope, tmp_path, torch_python, "engine.py", tmp_path)

@@ -97,6 +97,32 @@ def test_each_window_has_a_whole_file(stepscope, tools, record):
         assert counts["annotations"]["seen"] < 30
 
 
+@pytest.mark.parametrize("schedule, names", [
+    ("per_epoch,wait=1,warmup=0,active=2", ["ba3-3-2", "ba7-3-6"]),
+    ("per_epoch,wait=2,warmup=0,active=3", ["ba4-4-3", "ba8-4-7"])], ids=["whole", "cut"])
+def test_names_that_say_how_a_window_ended(stepscope, record, schedule, names):
+    """Hidden until it is over."""
+    done = record("ba{last_batch}-{last_batch_in_epoch}-{last_step}.pftrace", 4, "--epochs", 2,
+                  schedule=schedule)
+    assert record.files() == [name + ".pftrace" for name in names]
+    assert "wrote 2 files of windows, the last to " in done.stderr
+    for name in record.files():
+        assert stepscope("info", "--check", record.folder / name).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["w{window}.json", "ba{last_batch}.json"])
+def test_native_traces_beside_what_is_made_of_them(stepscope, record, name):
+    record(name, 8, schedule="wait=1,warmup=0,active=1,repeat=3",
+           options=("--keep-native", "--traces-to-keep", "2"))
+    files = record.files()
+    stems = sorted({file.rsplit(".", 1)[0] for file in files})
+    assert len(stems) == 2 and files == sorted(stem + ending for stem in stems
+                                               for ending in (".json", ".pftrace"))
+    assert "2 files" not in stepscope("report", record.folder / f"{stems[0]}.pftrace").stdout
+    done = stepscope("report", record.folder)
+    assert "2 files" in done.stdout and "passed over" not in done.stderr
+
+
 def test_epochs_and_batches_stand_in_names(record):
     record("ep{epoch}-ba{batch_in_epoch}-{window:03}.pftrace", 3, "--epochs", 2,
            schedule="per_epoch,skip_first=1,warmup=0,active=1,repeat=2")

@@ -15,6 +15,7 @@ records every event, callback and algorithm under the names that Composer gives 
 
 import functools
 import os
+import re
 
 import composer
 import composer.profiler
@@ -88,9 +89,12 @@ class StepscopeCallback(composer.Callback):
 
 
 class JSONTraceHandler:
-    """The files of a Profiler as JSON that Chrome and Perfetto open, one for each window.
+    """The files of a Profiler as JSON that Chrome and Perfetto open, one for each window, with the
+    trace that `stepscope report` and the other commands read beside it. As Composer's, they hold
+    the schedule's warm-up batches too, and are named when the window is over.
 
-    folder, filename: where; `{…}` in them as in `stepscope record -o`.
+    folder, filename: where; `{…}` in them as in `stepscope record -o`, but that {batch} and
+        {batch_in_epoch} are, as in Composer, the batches that are done by then.
     num_traces_to_keep: files; older ones are removed. -1: all.
     overwrite: whether files of these names that are there already may be replaced.
 
@@ -98,9 +102,19 @@ class JSONTraceHandler:
 
     def __init__(self, folder="{run_name}/traces", filename="ep{epoch}-ba{batch}-rank{rank}.json",
                  *, num_traces_to_keep=-1, overwrite=False):
-        self.options = {"trace_file": os.path.join(folder, filename), "overwrite": overwrite,
+        path = re.sub(r"\{(batch(_in_epoch)?)([:}])", r"{last_\1\3", os.path.join(folder, filename))
+        self.options = {"trace_file": path, "overwrite": overwrite,
                         "num_traces_to_keep": num_traces_to_keep,
-                        "json": filename.endswith(".json")}
+                        "json": "beside" if filename.endswith(".json") else False}
+
+
+def _with_warm_up(schedule):
+    """The same windows, whose first batches are those that warm up."""
+    parts = dict(part.partition("=")[::2] for part in str(schedule).split(","))
+    warm_up, active = (1, 4) if "per_epoch" in parts else (0, 0)  # where it does not say
+    warm_up, active = int(parts.get("warmup", warm_up)), int(parts.get("active", active))
+    parts.update(warmup="0", active=str(active + warm_up))
+    return Schedule(",".join(f"{key}={value}" if value else key for key, value in parts.items()))
 
 
 class Profiler(composer.profiler.Profiler):
@@ -129,14 +143,17 @@ class Profiler(composer.profiler.Profiler):
                          [one for one in handlers if isinstance(one, TraceHandler)], **others)
         options = dict(output_path=output_path, trace_file=trace_file, rate=rate, json=json,
                        num_traces_to_keep=num_traces_to_keep, overwrite=overwrite)
+        recorded = schedule
         for handler in handlers:
             if isinstance(handler, JSONTraceHandler):
                 options.update(handler.options)
+                if isinstance(schedule, (Schedule, str)):
+                    recorded = _with_warm_up(Schedule(str(schedule)))
         functions = [one for one in handlers
                      if not isinstance(one, (TraceHandler, JSONTraceHandler))]
         self._is_filter = False
         try:
-            self._recording = stepscope.Profiler(schedule, functions or None, **options)
+            self._recording = stepscope.Profiler(recorded, functions or None, **options)
         except TypeError:
             if isinstance(schedule, (Schedule, str)) or not callable(schedule):
                 raise

@@ -24,6 +24,7 @@ static struct ss_window_name_values values(void)
     all.epoch = 1;
     all.batch = 120;
     all.batch_in_epoch = 20;
+    all.last_batch = 124;
     all.window = 4;
     all.total_wct = 12.3456;
     return all;
@@ -47,6 +48,9 @@ static void variables_are_filled_in(void **state)
     expect("{run_name}/traces/w{window:04}.pftrace", "run/traces/w0004.pftrace");
     expect("{rank:06d}-{total_wct}", "000003-12.346");
     expect("{batch_in_epoch:01}", "20");
+    expect("ep{epoch}-ba{last_batch}", "ep1-ba124");
+    assert_true(ss_window_name_is_late("ep{epoch}-ba{last_batch:04}"));
+    assert_false(ss_window_name_is_late("last_batch-{batch}-{{last_step}}"));
     expect("{{{epoch}}}", "{1}");
     expect("plain", "plain");
     expect("", "");

@@ -2,11 +2,12 @@
 """What frameworks tell their callbacks, in their order, without the frameworks: 2 epochs of 4
 batches, 2 of them to a step where the framework accumulates, then evaluation and a checkpoint.
 
-    told.py lightning|transformers|composer|deepspeed [profiler]"""
+    told.py lightning|transformers|composer|deepspeed [profiler] [json FOLDER]"""
 
 import contextlib
 import sys
 import types
+from time import monotonic
 from types import SimpleNamespace
 
 
@@ -37,6 +38,12 @@ class Optimizer:
         self.hooks[-1](self, (), {})
         closure()
         self.hooks[1](self, (), {})
+
+
+def busy(seconds):
+    end = monotonic() + seconds
+    while monotonic() < end:
+        sum(range(1000))
 
 
 # --- Lightning ---
@@ -185,12 +192,17 @@ def composer(words):
     module("composer.core", Event=event)
     module("composer.profiler", Profiler=ComposerProfiler, ProfilerAction=actions,
            TraceHandler=type("TraceHandler", (), {}))
-    from stepscope.integrations.composer import Profiler, StepscopeCallback, cyclic_schedule
+    from stepscope.integrations.composer import (JSONTraceHandler, Profiler, StepscopeCallback,
+                                                 cyclic_schedule)
     time = SimpleNamespace(batch=0, batch_in_epoch=0, epoch=0)
     state = SimpleNamespace(timestamp=time, dataloader_len=4, optimizers=[Optimizer()],
                             callbacks=[])
     profiler = None
-    if "profiler" in words:
+    if "json" in words:
+        profiler = Profiler(cyclic_schedule(wait=1, warmup=1, active=1, repeat=1),
+                            JSONTraceHandler(folder=words[-1]))
+        profiler.bind_to_state(state)
+    elif "profiler" in words:
         profiler = Profiler(cyclic_schedule(warmup=0, active=1, repeat=0))
         profiler.bind_to_state(state)
         assert len(state.callbacks) == 2
@@ -217,6 +229,8 @@ def composer(words):
                      "before_backward", "after_backward")
             tell("after_train_batch")
             state.optimizers[0].step()
+            if "json" in words:
+                busy(0.08)
             time.batch += 1
             tell("batch_end")
         if profiler is not None:
