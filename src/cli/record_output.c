@@ -57,12 +57,26 @@ static void complain(const char *format, ...)
 
 /* --- what went wrong ------------------------------------------------------------------------- */
 
+/* What is left of a recording that ended by itself. */
+static const char *kept_text(const struct ss_record_output *output,
+                             const struct ss_record_result *result)
+{
+    const struct ss_record_figures *figures = &result->figures;
+    if (output->per_window) {
+        return " hold what was recorded until then";
+    }
+    if (access(output->trace_path, F_OK) != 0) {
+        return figures->start_ns == 0 ? " had not been begun" : " is gone";
+    }
+    return figures->samples == 0 ? " was begun, but holds no samples yet"
+           : result->recorder_died
+               ? " holds what was recorded until its last write, a second before at most"
+               : " holds what was recorded until then";
+}
+
 static void tell_failure(struct ss_record_output *output, const struct ss_record_result *result)
 {
-    const char *kept = output->per_window ? " hold what was recorded until then"
-                       : access(output->trace_path, F_OK) == 0
-                           ? " holds what was recorded until then"
-                           : " is gone";
+    const char *kept = kept_text(output, result);
     if (result->recorder_died) {
         bool by_signal = WIFSIGNALED(result->recorder_status);
         complain("the recorder %s (%s); the program was not disturbed; %s%s",

@@ -28,6 +28,9 @@
 #include "record/ticker.h"
 
 static const uint64_t second_ns = UINT64_C(1000000000);
+/* What is recorded is written once a second; in the first second, of which a kill must leave
+ * something, more often: each pause is twice as long as the one before. */
+static const uint64_t first_flush_ns = UINT64_C(62500000);
 static const uint64_t weights_ns = UINT64_C(5000000000); /* idle weights are written this often */
 /* Below this, waiting for the next tick by asking the clock beats a sleep and its wake-up. */
 static const uint64_t spin_ns = UINT64_C(20000);
@@ -49,7 +52,7 @@ struct session {
     struct ss_ticker ticker;
     bool has_file;               /* that is ours to remove */
     bool is_refreshing, is_over; /* is_over: there are no processes any more */
-    uint64_t flushed_ns, weights_flushed_ns, polled_ns, end_ns;
+    uint64_t flushed_ns, flush_ns, weights_flushed_ns, polled_ns, end_ns;
     enum ss_record_end end;
 };
 
@@ -231,7 +234,13 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     session->context.python_source_ref = 1;
     session->context.follows_schedule = options->schedule != NULL || options->window_name != NULL;
     session->context.next_thread_ref = 1;
-    return ss_record_facts_write(session->context.recording, options, err);
+    SS_TRY(ss_record_facts_write(session->context.recording, options, err));
+    /* At once: from now on a kill leaves a file that can be read. */
+    bool restarted = false;
+    enum ss_status status =
+        ss_recording_tick(session->context.recording, ss_clock_monotonic_ns(), &restarted, err);
+    session->has_file = session->has_file && status != SS_E_BUSY;
+    return status;
 }
 
 static void start_sources(struct session *session, uint64_t since_ns)
@@ -399,10 +408,13 @@ static void flush(struct session *session, uint64_t now_ns, bool weights)
 
 static void once_a_second(struct session *session, uint64_t now_ns)
 {
-    if (now_ns - session->flushed_ns < second_ns) {
+    if (now_ns - session->flushed_ns < session->flush_ns) {
         return;
     }
+    bool is_early = session->flush_ns < second_ns;
     session->flushed_ns = now_ns;
+    session->flush_ns = is_early ? 2 * session->flush_ns : second_ns;
+    session->flush_ns = session->flush_ns < second_ns ? session->flush_ns : second_ns;
     bool weights = now_ns - session->weights_flushed_ns >= weights_ns;
     if (weights) {
         session->weights_flushed_ns = now_ns;
@@ -410,8 +422,10 @@ static void once_a_second(struct session *session, uint64_t now_ns)
     flush(session, now_ns, weights);
     bool restarted = false;
     struct ss_error err = {0};
-    if (ss_recording_tick(session->context.recording, now_ns, &restarted, &err) != SS_OK &&
-        session->context.error.status == SS_OK) {
+    enum ss_status status =
+        is_early ? ss_recording_flush(session->context.recording, &err)
+                 : ss_recording_tick(session->context.recording, now_ns, &restarted, &err);
+    if (status != SS_OK && session->context.error.status == SS_OK) {
         session->context.error = err;
     }
     if (restarted) {
@@ -511,7 +525,7 @@ static void wait_for_events(struct session *session, uint64_t until_ns)
 /* What does not wait for a tick, which may be a hundred seconds away. */
 static void keep_house(struct session *session, uint64_t now_ns)
 {
-    if (now_ns - session->flushed_ns >= second_ns) {
+    if (now_ns - session->flushed_ns >= session->flush_ns) {
         ss_process_table_poll(session->processes, now_ns);
         once_a_second(session, now_ns);
     }
@@ -527,7 +541,7 @@ static void tick_sources(struct session *session, uint64_t now_ns)
 static uint64_t next_wake_ns(const struct session *session, uint64_t stop_ns)
 {
     uint64_t until_ns = session->ticker.next_due_ns;
-    uint64_t house_ns = session->flushed_ns + second_ns;
+    uint64_t house_ns = session->flushed_ns + session->flush_ns;
     until_ns = until_ns < house_ns ? until_ns : house_ns;
     until_ns = until_ns < session->sources_due_ns ? until_ns : session->sources_due_ns;
     until_ns = until_ns < session->annotations_due_ns ? until_ns : session->annotations_due_ns;
@@ -543,6 +557,7 @@ static void loop(struct session *session)
     ss_ticker_init(&session->ticker, start_ns, period_ns, start_ns ^ (uint64_t)getpid() << 32);
     session->shared->figures.start_ns = start_ns;
     session->flushed_ns = session->weights_flushed_ns = start_ns;
+    session->flush_ns = first_flush_ns;
     while (session->end == SS_RECORD_RUNNING && session->context.error.status == SS_OK) {
         wait_for_events(session, next_wake_ns(session, stop_ns));
         uint64_t now_ns = ss_clock_monotonic_ns();

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -38,14 +39,24 @@ static enum ss_status open_folder(struct ss_output *output, struct ss_output_pla
     return SS_OK;
 }
 
-/* Creates the file, or opens the one that is there. O_NONBLOCK: a FIFO without reader is an error,
- * not a hang. It means nothing for files. */
-static int open_or_create(const struct ss_output *output, bool *is_new)
+/* O_NONBLOCK: a FIFO without reader is an error, not a hang. It means nothing for files. */
+static const int open_flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+
+/* Opens the file that is there, or makes one; without a name yet, where the file system can. */
+static int open_or_create(struct ss_output *output, bool *is_new)
 {
-    const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    int fd = openat(output->folder_fd, output->name, flags | O_CREAT | O_EXCL, 0600);
+    int fd = openat(output->folder_fd, output->name, open_flags);
+    output->unnamed = *is_new = false;
+    if (fd >= 0 || errno != ENOENT) {
+        return fd;
+    }
+    fd = openat(output->folder_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    output->unnamed = fd >= 0;
+    if (fd < 0) {
+        fd = openat(output->folder_fd, output->name, open_flags | O_CREAT | O_EXCL, 0600);
+    }
     *is_new = fd >= 0;
-    return fd < 0 && errno == EEXIST ? openat(output->folder_fd, output->name, flags) : fd;
+    return fd < 0 && errno == EEXIST ? openat(output->folder_fd, output->name, open_flags) : fd;
 }
 
 static enum ss_status open_file(struct ss_output *output, const struct ss_output_place *place,
@@ -96,11 +107,11 @@ static enum ss_status open_locked(struct ss_output *output, const struct ss_outp
             return SS_OK;
         }
         SS_TRY(lock_file(output, err));
-        if (still_there(output)) {
-            if (ftruncate(output->fd, 0) != 0 || fchmod(output->fd, 0600) != 0) {
-                return ss_fail_errno(err, errno, "cannot replace %s", output->path);
-            }
-            return SS_OK;
+        if (output->unnamed || still_there(output)) {
+            /* Its former content goes when there is new: see ss_output_append. */
+            return fchmod(output->fd, 0600) == 0
+                       ? SS_OK
+                       : ss_fail_errno(err, errno, "cannot replace %s", output->path);
         }
         close(output->fd);
         output->fd = -1;
@@ -163,10 +174,56 @@ static enum ss_status write_all(struct ss_output *output, const uint8_t *bytes, 
     return SS_OK;
 }
 
+/* /proc is how a file without a name gets one, but for root. Without it, it is written anew. */
+static enum ss_status give_name(struct ss_output *output, const void *bytes, size_t length,
+                                struct ss_error *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", output->fd);
+    if (linkat(AT_FDCWD, path, output->folder_fd, output->name, AT_SYMLINK_FOLLOW) == 0) {
+        output->unnamed = false;
+        return SS_OK;
+    }
+    int fd = errno == EEXIST
+                 ? -1
+                 : openat(output->folder_fd, output->name, open_flags | O_CREAT | O_EXCL, 0600);
+    if (fd < 0 && errno == EEXIST) {
+        return ss_fail(err, SS_E_BUSY,
+                       "%s was made by another program meanwhile; choose another -o", output->path);
+    }
+    if (fd < 0) {
+        return ss_fail_errno(err, errno, "cannot create %s", output->path);
+    }
+    struct stat status;
+    close(output->fd);
+    output->fd = fd;
+    output->unnamed = false;
+    if (fstat(fd, &status) != 0) {
+        return ss_fail_errno(err, errno, "cannot inspect %s", output->path);
+    }
+    output->device = status.st_dev;
+    output->inode = status.st_ino;
+    SS_TRY(lock_file(output, err));
+    return write_all(output, bytes, length, err);
+}
+
+/* The first bytes: what lay there before is cut off behind them, so that the file begins with a
+ * readable trace at any moment. */
+static enum ss_status begin_file(struct ss_output *output, const void *bytes, size_t length,
+                                 struct ss_error *err)
+{
+    if (output->unnamed) {
+        return give_name(output, bytes, length, err);
+    }
+    return !output->regular || ftruncate(output->fd, (off_t)length) == 0
+               ? SS_OK
+               : ss_fail_errno(err, errno, "cannot replace %s", output->path);
+}
+
 enum ss_status ss_output_append(struct ss_output *output, const void *bytes, size_t length,
                                 struct ss_error *err)
 {
-    if (output->regular && !still_there(output)) {
+    if (output->regular && !output->unnamed && !still_there(output)) {
         return ss_fail(err, SS_E_NOTFOUND,
                        "%s was removed or replaced while it was being written; the recording ends",
                        output->path);
@@ -174,6 +231,9 @@ enum ss_status ss_output_append(struct ss_output *output, const void *bytes, siz
     struct size_signal held;
     hold_size_signal(&held);
     enum ss_status status = write_all(output, bytes, length, err);
+    if (status == SS_OK && output->length == 0) {
+        status = begin_file(output, bytes, length, err);
+    }
     release_size_signal(&held, status != SS_OK);
     if (status == SS_OK) {
         output->length += length;

@@ -18,6 +18,7 @@ struct ss_output {
     int fd;
     int folder_fd;
     bool regular; /* a file that can be locked, cut and found again under its name */
+    bool unnamed; /* a new one gets its name with the first bytes: there is never an empty file */
     dev_t device;
     ino_t inode;
     uint64_t length; /* whole units */

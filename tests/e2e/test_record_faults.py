@@ -330,3 +330,59 @@ def test_names_that_are_not_utf8(stepscope, python, tmp_path):
     report = subprocess.run([stepscope, "report", "--format", "json", out], check=True,
                             capture_output=True)
     assert "f\u00fcr_immer" in json.dumps(json.loads(report.stdout), ensure_ascii=False)
+
+
+# --- killed at random, from the first millisecond -------------------------------------------------
+
+def kill_at_random(stepscope, folder, seed):
+    """One recording that is killed within its first half second, whole or in part; returns what is
+    wrong with the file that it left, or None. No file is nothing wrong: it had not been begun."""
+    draw = random.Random(seed)
+    path = folder / f"{seed}.pftrace"
+    replaces = draw.random() < 0.3
+    if replaces:
+        path.write_bytes((folder / "before.pftrace").read_bytes())
+    run = subprocess.Popen([stepscope, "record", "-o", path, "--", sys.executable, "-S", "-c",
+                            "import time; time.sleep(0.4)"], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                           start_new_session=True)
+    time.sleep(draw.choice([0.002, 0.01, 0.03, 0.1, 0.5]) * draw.random())
+    victims = draw.choice(["group", "recorder"])
+    try:
+        recorders = children_of(run.pid)
+        if victims == "group" or not recorders:
+            os.killpg(run.pid, signal.SIGKILL)
+        else:
+            os.kill(recorders[0], signal.SIGKILL)
+    except OSError:
+        pass  # it has ended already
+    err = run.communicate(timeout=60)[1].decode()
+    with contextlib.suppress(OSError):
+        os.killpg(run.pid, signal.SIGKILL)
+    if not path.exists():
+        return "it replaced a file and left none" if replaces else None
+    done = stepscope("info", path, "--format", "json", status=None)
+    (found,) = json.loads(done.stdout)["files"] if done.stdout else [{}]
+    if found.get("units", 0) < 1 or done.returncode not in (0, 3):
+        return f"{path.stat().st_size} bytes, status {done.returncode}: {done.stderr}"
+    if "was killed" in err and "holds what" in err and found["samples"] == 0:
+        return f"claims samples that are not there: {err}"
+    path.unlink()
+    return None
+
+
+def kill_many(stepscope, tmp_path, count):
+    before = tmp_path / "before.pftrace"
+    stepscope("record", "-q", "-o", before, "--", sys.executable, "-S", "-c",
+              "import time; time.sleep(0.2)")
+    return [wrong for seed in range(count)
+            if (wrong := kill_at_random(stepscope, tmp_path, seed)) is not None]
+
+
+def test_killed_from_the_first_millisecond(stepscope, tmp_path):
+    assert kill_many(stepscope, tmp_path, 30) == []
+
+
+@pytest.mark.long
+def test_a_thousand_kills_from_the_first_millisecond(stepscope, tmp_path):
+    assert kill_many(stepscope, tmp_path, 1000) == []

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -33,12 +34,44 @@ static void test_a_second_writer_is_refused(void **state)
     const char *path = recording_path("lock");
     struct ss_trace_writer *first, *second;
     struct ss_error err = {0};
+    unlink(path);
     MUST(open_writer(path, &first, must_err));
+    MUST(ss_trace_writer_tick(first, ss_clock_monotonic_ns(), NULL, must_err));
     assert_int_equal(open_writer(path, &second, &err), SS_E_BUSY);
     assert_non_null(strstr(err.message, path));
     MUST(ss_trace_writer_close(first, must_err));
     MUST(open_writer(path, &second, must_err)); /* the lock went with the first */
     MUST(ss_trace_writer_close(second, must_err));
+    unlink(path);
+}
+
+/* There is no empty file: a new one appears with its first unit, and the former content of one that
+ * is replaced goes with it. */
+static void test_a_file_begins_with_its_first_unit(void **state)
+{
+    (void)state;
+    const char *path = recording_path("begin");
+    struct ss_trace_writer *first, *second;
+    struct ss_error err = {0};
+    struct stat info;
+    unlink(path);
+    MUST(open_writer(path, &first, must_err));
+    MUST(open_writer(path, &second, must_err));
+    assert_int_equal(access(path, F_OK), -1);
+    MUST(ss_trace_writer_tick(first, ss_clock_monotonic_ns(), NULL, must_err));
+    assert_int_equal(stat(path, &info), 0);
+    off_t length = info.st_size;
+    assert_true(length > 0);
+    assert_int_equal(ss_trace_writer_tick(second, ss_clock_monotonic_ns(), NULL, &err), SS_E_BUSY);
+    assert_non_null(strstr(err.message, path));
+    ss_trace_writer_close(second, NULL);
+    MUST(ss_trace_writer_close(first, must_err));
+    assert_int_equal(stat(path, &info), 0);
+    length = info.st_size;
+    MUST(open_writer(path, &first, must_err));
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, length); /* the one before, until there is another */
+    MUST(ss_trace_writer_close(first, must_err));
     unlink(path);
 }
 
@@ -401,6 +434,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_second_writer_is_refused),
+        cmocka_unit_test(test_a_file_begins_with_its_first_unit),
         cmocka_unit_test(test_what_cannot_be_a_trace_file),
         cmocka_unit_test(test_an_existing_file_is_replaced),
         cmocka_unit_test(test_dev_full),
