@@ -169,14 +169,34 @@ enum ss_status ss_name_make_folders(const char *path, struct ss_error *err)
     return status;
 }
 
+/* Without leaving a name behind for a moment, where the file system can. -1 with errno. */
+static int open_to_check(const char *path)
+{
+    const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+    int fd = open(path, flags);
+    if (fd >= 0 || errno != ENOENT) {
+        return fd;
+    }
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? ss_strdup(".") : ss_strndup(path, (size_t)(slash - path) + 1);
+    fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    ss_free(folder);
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)) {
+        fd = open(path, flags | O_CREAT, 0600);
+        if (fd >= 0) {
+            unlink(path);
+        }
+    }
+    return fd;
+}
+
 enum ss_status ss_name_check_writable(const char *path, struct ss_error *err)
 {
     if (path[0] == '\0' || path[strlen(path) - 1] == '/') {
         return ss_fail(err, SS_E_USAGE, "the output name \"%s\" has no file in it", path);
     }
     SS_TRY(ss_name_make_folders(path, err));
-    bool existed = faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0600);
+    int fd = open_to_check(path);
     if (fd < 0 && errno == ELOOP) {
         return ss_fail(err, SS_E_PERMISSION,
                        "%s is a symbolic link; name the file it stands for, or remove the link",
@@ -188,9 +208,6 @@ enum ss_status ss_name_check_writable(const char *path, struct ss_error *err)
     struct stat info;
     bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
     close(fd);
-    if (!existed) {
-        unlink(path);
-    }
     if (!regular) {
         return ss_fail(err, SS_E_UNSUPPORTED, "%s is not a regular file; a recording needs one",
                        path);

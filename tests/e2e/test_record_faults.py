@@ -362,7 +362,7 @@ def kill_at_random(stepscope, folder, seed):
     if not path.exists():
         return "it replaced a file and left none" if replaces else None
     done = stepscope("info", path, "--format", "json", status=None)
-    (found,) = json.loads(done.stdout)["files"] if done.stdout else [{}]
+    found = ((json.loads(done.stdout)["files"] if done.stdout else []) or [{}])[0]
     if found.get("units", 0) < 1 or done.returncode not in (0, 3):
         return f"{path.stat().st_size} bytes, status {done.returncode}: {done.stderr}"
     if "was killed" in err and "holds what" in err and found["samples"] == 0:
