@@ -507,13 +507,17 @@ __attribute__((destructor)) static void at_exit(void)
 {
     char sealed[SS_RING_PATH_BYTES + 16];
     if (state == NULL || !state->is_ours || kept.pid != ss_process_pid() ||
-        !ss_process_sealed_path(sealed) || is_confined() || count_filters() != kept.filters) {
+        !ss_process_sealed_path(sealed)) {
+        return;
+    }
+    bool is_recorded = atomic_load(&ss_process_header->recorder_pid) != 0;
+    bool is_over = (atomic_load(&ss_process_header->gate) & SS_RING_GATE_ALL) == 0;
+    if ((is_recorded && !is_over) || is_confined() || count_filters() != kept.filters) {
         return; /* what a filter leaves behind, the next recorder sweeps */
     }
-    if (atomic_load(&ss_process_header->recorder_pid) == 0) {
+    if (!is_recorded) {
         unlink(state->path);
-    } else if ((atomic_load(&ss_process_header->gate) & SS_RING_GATE_ALL) == 0 &&
-               unlink(sealed) == 0 && kept.folder_is_recorders) {
+    } else if (unlink(sealed) == 0 && kept.folder_is_recorders) {
         rmdir(kept.folder); /* when it was the last */
     }
 }

@@ -121,3 +121,53 @@ def test_attached_finds_the_rings_where_the_program_has_them(in_namespace, tools
     done = in_namespace(script, tools / "annotated_life")
     assert done.returncode == 0, done.stderr
     assert any(name == "pair" for _, name, _, _ in Trace(tools, tmp_path / "t.pftrace").ranges())
+
+
+# --- programs with filters of system calls --------------------------------------------------------
+
+def filtered(stepscope, tools, path, *arguments, options=()):
+    done = stepscope("record", "-q", *options, "-o", path, "--", tools / "filtered", *arguments,
+                     status=None)
+    if done.returncode == 77:
+        pytest.skip("this kernel takes no filters of system calls")
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+    return Trace(tools, path)
+
+
+@pytest.mark.parametrize("arguments", [("threads", "4"), ("idle",)])
+def test_a_filter_kills_no_program_that_is_not_recorded(tools, arguments):
+    done = subprocess.run([tools / "filtered", *arguments], capture_output=True, text=True,
+                          timeout=60)
+    if done.returncode == 77:
+        pytest.skip("this kernel takes no filters of system calls")
+    assert (done.returncode, done.stdout) == (0, "ended\n")
+
+
+def test_a_filter_that_allows_files_loses_nothing(stepscope, tools, tmp_path):
+    """New threads get their rings by calls that any program makes."""
+    trace = filtered(stepscope, tools, tmp_path / "t.pftrace", "threads", "4")
+    names = [name for _, name, _, _ in trace.ranges()]
+    assert names.count("before") == 1 and names.count("after") == 50
+
+
+def test_a_strict_filter_is_seen_and_respected(stepscope, tools, tmp_path):
+    """Threads that start after it have no rings: counted, with the reason."""
+    path = tmp_path / "t.pftrace"
+    trace = filtered(stepscope, tools, path, "strict", "4")
+    names = [name for _, name, _, _ in trace.ranges()]
+    assert names.count("before") == 1 and names.count("after") == 10  # of the main thread
+    (row,) = [row for row in trace.check_counts().values() if row["dropped"] > 0]
+    assert row["dropped"] >= 40
+    notes = [row["text"] for row in trace.rows["note"]]
+    assert any("has set a filter of system calls" in text for text in notes)
+    assert any("found no ring: it has set a filter" in text for text in notes)
+
+
+def test_a_thread_that_has_its_ring_calls_nothing(stepscope, tools, tmp_path):
+    trace = filtered(stepscope, tools, tmp_path / "t.pftrace", "quick")
+    names = [name for _, name, _, _ in trace.ranges()]
+    assert names.count("before") == 1 and names.count("after") == 10
+
+
+def test_a_program_that_marks_nothing_ends_as_it_would(stepscope, tools, tmp_path):
+    filtered(stepscope, tools, tmp_path / "t.pftrace", "idle")
