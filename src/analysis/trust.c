@@ -207,6 +207,13 @@ static void add_problem(struct ss_trust *trust, enum ss_trust_problem_kind kind,
 /* "" when a Python was there: then it was the sampling that brought nothing. */
 static const char *why_no_samples(const struct ss_model *model, uint32_t index)
 {
+    for (size_t i = 0; i < model->notes.count; i++) {
+        const struct ss_model_note *note = &model->notes.data[i];
+        if (note->input == index &&
+            strcmp(ss_model_text(model, note->kind), "python-unreadable") == 0) {
+            return ss_model_text(model, note->text);
+        }
+    }
     return model->inputs.data[index].runtime == 0 &&
                    model->inputs.data[index].kind == SS_INPUT_TRACE
                ? "no program that ran was a Python that stepscope reads (CPython 3.8 to 3.14)"

@@ -650,6 +650,17 @@ static enum ss_status check_is_process(pid_t pid, struct ss_error *err)
     return SS_OK;
 }
 
+/* What cannot be recorded here is run all the same: it is what was asked for. */
+static int run_unrecorded(const struct ss_arguments *arguments, struct plan *plan,
+                          const struct ss_error *err)
+{
+    ss_cli_error(arguments, err);
+    ss_log(SS_ERROR, "record", "the program runs without being recorded");
+    remove_temporary_folder(plan);
+    fflush(NULL);
+    ss_launch_unrecorded(&plan->record, NULL, NULL);
+}
+
 static int run_plan(const struct ss_arguments *arguments, struct plan *plan)
 {
     struct ss_error err = {0};
@@ -662,15 +673,20 @@ static int run_plan(const struct ss_arguments *arguments, struct plan *plan)
     }
     if (ss_supervise(&plan->record, ss_record_output_finish, &plan->output, &result,
                      &program_status, &err) != SS_OK) {
-        ss_cli_error(arguments, &err);
-        return SS_EXIT_OURS;
+        return plan->record.attach_pid != 0 ? ss_cli_error(arguments, &err)
+                                            : run_unrecorded(arguments, plan, &err);
     }
     remove_temporary_folder(plan);
     if (result.output_killed) {
         ss_record_output_cut_short(&plan->output);
     }
-    if (!result.started) {
+    if (!result.started && !result.ran) {
         return not_started(arguments, plan, &result);
+    }
+    if (!result.started && !result.told) {
+        ss_log(SS_ERROR, "record",
+               "the recorder died before the program was started, which ran "
+               "without being recorded");
     }
     if (plan->record.attach_pid != 0) {
         return result.end == SS_RECORD_FAILED ? ss_status_exit_code(result.error.status)
@@ -693,9 +709,10 @@ static int run(const struct ss_arguments *arguments)
         take_target(arguments, &plan)) {
         if (choose_paths(arguments, &plan, &err) == SS_OK) {
             code = run_plan(arguments, &plan);
-        } else {
+        } else if (plan.record.attach_pid != 0 || err.status == SS_E_USAGE) {
             code = ss_cli_error(arguments, &err);
-            code = plan.record.attach_pid != 0 || err.status == SS_E_USAGE ? code : SS_EXIT_OURS;
+        } else {
+            code = run_unrecorded(arguments, &plan, &err);
         }
         remove_temporary_folder(&plan);
     }
@@ -711,7 +728,8 @@ const struct ss_command ss_command_record = {
         "Runs PROGRAM and samples the Python stacks of all its threads and of all the processes "
         "it starts, from outside: it is never stopped, changed or slowed noticeably.\n\n"
         "The exit status is the program's own; 125 means that stepscope could not start it. "
-        "Whatever happens to the recording, the program runs on.",
+        "Whatever happens to the recording, the program runs on; where nothing can be recorded, it "
+        "runs without, and stepscope says why.",
     .options = options,
     .examples = examples,
     .stops_at_positional = true,

@@ -124,12 +124,29 @@ static bool tell_why_no_window(const struct ss_record_output *output,
     return true;
 }
 
+/* The recorder wrote it, and it is not there, or is no recording any more. */
+static void tell_unreadable(struct ss_record_output *output, const struct ss_record_result *result,
+                            const struct ss_error *err)
+{
+    if (result->exec_errno != 0) {
+        return; /* told by the caller */
+    }
+    output->failed = true;
+    if (access(output->trace_path, F_OK) != 0) {
+        complain("%s was written, but is not there any more: its folder was renamed, moved or "
+                 "removed while it was recorded",
+                 output->trace_path);
+    } else {
+        complain("what was written cannot be read again: %s", err->message);
+    }
+}
+
 /* Zero samples is never a quiet success. */
 static void tell_why_empty(struct ss_record_output *output, const struct ss_record_result *result,
                            const struct ss_model *model)
 {
     const struct ss_record_figures *figures = &result->figures;
-    const char *reason = model != NULL ? unreadable_reason(model) : NULL;
+    const char *reason = unreadable_reason(model);
     unsigned long long processes = figures->processes;
     if (result->exec_errno != 0) {
         return; /* told by the caller */
@@ -179,8 +196,9 @@ static void print_figures(FILE *out, const struct ss_record_output *output,
 {
     double seconds = (double)(figures->end_ns - figures->start_ns) / 1e9;
     double achieved_hz = seconds > 0 ? (double)figures->done / seconds : 0;
-    fprintf(out, "%llu samples in %.1f s, %.4g of %.4g Hz, lost %llu, partial %llu, late %llu",
-            (unsigned long long)figures->samples, seconds, achieved_hz, output->rate_hz,
+    int digits = achieved_hz >= 1000 ? 0 : achieved_hz >= 10 ? 1 : 2; /* never an exponent */
+    fprintf(out, "%llu samples in %.1f s, %.*f of %.6g Hz, lost %llu, partial %llu, late %llu",
+            (unsigned long long)figures->samples, seconds, digits, achieved_hz, output->rate_hz,
             (unsigned long long)figures->lost, (unsigned long long)figures->partial,
             (unsigned long long)figures->late);
     if (output->schedule != NULL || figures->windows > 0) {
@@ -459,8 +477,10 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     bool unwritten = false;
     bool no_window = output->schedule != NULL && result->figures.windows == 0;
     bool marked = empty && status == SS_OK && !no_window && holds_marks(output, &model);
-    if (empty && whole && !marked) {
-        tell_why_empty(output, result, status == SS_OK ? &model : NULL);
+    if (status != SS_OK && whole) {
+        tell_unreadable(output, result, &err);
+    } else if (empty && whole && !marked) {
+        tell_why_empty(output, result, &model);
     }
     bool native = output->format->format == SS_FORMAT_NATIVE;
     if (!native && status == SS_OK && !empty) {

@@ -92,6 +92,34 @@ static void hand_environment(const struct ss_record_options *options,
     }
 }
 
+static _Noreturn void run(const struct ss_record_options *options,
+                          const struct ss_program_signals *signals, struct ss_record_shared *shared)
+{
+    if (signals != NULL) {
+        sigaction(SIGCHLD, &signals->child, NULL);
+        sigaction(SIGPIPE, &signals->pipe, NULL);
+        sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+    }
+    execvp(options->program[0], options->program);
+    int saved = errno;
+    if (shared != NULL) {
+        atomic_store(&shared->exec_errno, saved);
+    } else {
+        ss_log(SS_ERROR, "record", "cannot run %s: %s", options->program[0], strerror(saved));
+    }
+    _exit(saved == ENOENT || saved == ENOTDIR ? SS_EXIT_NOT_FOUND : SS_EXIT_NOT_EXECUTABLE);
+}
+
+_Noreturn void ss_launch_unrecorded(const struct ss_record_options *options,
+                                    const struct ss_program_signals *signals,
+                                    struct ss_record_shared *shared)
+{
+    if (shared != NULL) {
+        atomic_store(&shared->program_pid, (int)getpid());
+    }
+    run(options, signals, shared);
+}
+
 static _Noreturn void become_program(const struct ss_record_options *options,
                                      const struct ss_program_signals *signals,
                                      const struct ss_handed *handed,
@@ -102,20 +130,14 @@ static _Noreturn void become_program(const struct ss_record_options *options,
     do {
         got = read(go_fd, &go, 1);
     } while (got < 0 && errno == EINTR);
-    if (got != 1) {
-        _exit(SS_EXIT_OURS); /* the recorder died before it was ready */
+    if (got != 1) { /* the recorder died before it was ready */
+        ss_launch_unrecorded(options, signals, shared);
     }
     atomic_store(&shared->program_pid, (int)getpid());
     if (options->inject) {
         hand_environment(options, handed);
     }
-    sigaction(SIGCHLD, &signals->child, NULL);
-    sigaction(SIGPIPE, &signals->pipe, NULL);
-    sigprocmask(SIG_SETMASK, &signals->mask, NULL);
-    execvp(options->program[0], options->program);
-    int saved = errno;
-    atomic_store(&shared->exec_errno, saved);
-    _exit(saved == ENOENT || saved == ENOTDIR ? SS_EXIT_NOT_FOUND : SS_EXIT_NOT_EXECUTABLE);
+    run(options, signals, shared);
 }
 
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,

@@ -18,7 +18,7 @@
 
 struct ss_launch {
     pid_t pid;
-    int go_fd; /* write a byte: the program execs; close without: it exits with 125 */
+    int go_fd; /* write a byte: the program execs; close without: it execs, unrecorded */
 };
 
 /* What stepscope was started with and the program is to have. We ourselves want SIGCHLD's default
@@ -45,6 +45,12 @@ enum ss_status ss_launch_prepare(const struct ss_record_options *options,
                                  const struct ss_handed *handed, struct ss_record_shared *shared,
                                  struct ss_launch *launch, struct ss_error *err);
 void ss_launch_go(struct ss_launch *launch);
+/* Nobody can record it: this process becomes the program, with the signals it is to have (NULL: as
+ * they are) and no environment of ours. `shared` (may be NULL) gets its pid, and why it could not be
+ * run. */
+_Noreturn void ss_launch_unrecorded(const struct ss_record_options *options,
+                                    const struct ss_program_signals *signals,
+                                    struct ss_record_shared *shared);
 
 /* One row of child_env.def. */
 struct ss_child_env {

@@ -2,6 +2,7 @@
 #include "record/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,7 @@ struct session {
     uint64_t annotations_due_ns; /* when they want to be drained */
     struct ss_injection injection;
     struct ss_ticker ticker;
+    bool lacks_files;            /* it may open no more */
     bool has_file;               /* that is ours to remove */
     bool is_refreshing, is_over; /* is_over: there are no processes any more */
     uint64_t flushed_ns, flush_ns, weights_flushed_ns, polled_ns, end_ns;
@@ -74,7 +76,7 @@ static void note(struct session *session, const char *kind, const char *text, in
 /* The supervisor stops like the program, for the shell to see. */
 static void tell_stopped(struct session *session)
 {
-    char news = 'S';
+    char news = SS_NEWS_STOPPED;
     ssize_t written = write(session->news_fd, &news, 1);
     (void)written; /* the supervisor may be gone: the recording goes on */
 }
@@ -335,6 +337,9 @@ static enum ss_status start_target(struct session *session,
     start_sources(session, since_ns);
     begin_annotations(session);
     ss_launch_go(&launch);
+    char news = SS_NEWS_LAUNCHED;
+    ssize_t written = write(session->news_fd, &news, 1);
+    (void)written;
     return SS_OK;
 }
 
@@ -379,6 +384,22 @@ static void publish_figures(struct session *session)
         stats.memory_bytes + ss_frame_table_memory_bytes(session->context.frames);
 }
 
+/* To attach to a process takes a few files at once. */
+static void look_for_files(struct session *session)
+{
+    enum { NEEDED = 4 };
+    int fds[NEEDED];
+    for (int i = 0; i < NEEDED; i++) {
+        fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        session->lacks_files = session->lacks_files || (fds[i] < 0 && errno == EMFILE);
+    }
+    for (int i = 0; i < NEEDED; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+}
+
 static void write_tick_counts(struct session *session, uint64_t now_ns)
 {
     struct ss_sampler_counts sum = session->context.ended_counts;
@@ -399,6 +420,9 @@ static void write_tick_counts(struct session *session, uint64_t now_ns)
 static void flush(struct session *session, uint64_t now_ns, bool weights)
 {
     ss_process_table_flush(session->processes, now_ns, weights);
+    if (session->context.python_processes == 0) {
+        look_for_files(session);
+    }
     if (session->annotations != NULL) {
         ss_record_annotations_flush(session->annotations, now_ns);
     }
@@ -632,6 +656,28 @@ static void close_recording(struct session *session)
     session->context.recording = NULL;
 }
 
+/* Why there can be no samples though programs ran, as far as it is the recorder that lacks
+ * something. */
+static void note_what_it_lacks(struct session *session)
+{
+    char text[200] = "";
+    struct rlimit files;
+    if (session->lacks_files) {
+        bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
+        snprintf(text, sizeof text,
+                 "the recorder may open no more files (ulimit -n %llu); raise the limit, it needs "
+                 "about 30 and one for each process",
+                 is_known ? (unsigned long long)files.rlim_cur : 0);
+    } else if (access("/proc/self/stat", R_OK) != 0) {
+        snprintf(text, sizeof text,
+                 "/proc is not mounted here, through which processes are read; mount it (mount -t "
+                 "proc proc /proc)");
+    }
+    if (text[0] != '\0') {
+        note(session, "python-unreadable", text, 0);
+    }
+}
+
 static void finish(struct session *session)
 {
     if (session->sources != NULL) {
@@ -645,6 +691,9 @@ static void finish(struct session *session)
         ss_process_table_end(session->processes, session->end_ns);
         note(session, "recording-ended", end_text(session->end), session->end);
         note_own_cost(session);
+        if (session->context.python_processes == 0) {
+            note_what_it_lacks(session);
+        }
         write_tick_counts(session, session->end_ns);
         publish_figures(session);
         session->is_over = true;

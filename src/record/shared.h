@@ -39,6 +39,12 @@ struct ss_record_figures {
 
 enum { SS_SIGNAL_COUNT = 65 };
 
+/* From the recorder to the supervisor, a byte each. */
+enum {
+    SS_NEWS_STOPPED = 'S', /* the program: the supervisor stops like it, for the shell to see */
+    SS_NEWS_LAUNCHED = 'L' /* it is there */
+};
+
 struct ss_record_shared {
     atomic_int program_pid;    /* written by the program's own process before exec */
     atomic_int exec_errno;     /* by the same when exec failed */

@@ -38,6 +38,8 @@ struct supervisor {
     bool program_ended;
     int program_status;
     bool reported;
+    bool let_go;    /* of stdin and stdout, which are the program's */
+    bool fell_back; /* the program runs, without a recorder */
 };
 
 static bool launched(const struct supervisor *supervisor)
@@ -111,6 +113,25 @@ static void stop_like_program(struct supervisor *supervisor)
     }
 }
 
+/* No children are left and there is no status: the recorder ended before it had made the program's
+ * process. The program is what was asked for. Where not even a process can be made, it takes the
+ * place of this one. */
+static void run_unrecorded(struct supervisor *supervisor)
+{
+    const struct ss_error *why = &supervisor->shared->error;
+    ss_log(SS_ERROR, "record", "%s; the program runs without being recorded",
+           why->status != SS_OK ? why->message
+                                : "the recorder died before the program was started");
+    supervisor->fell_back = true;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid <= 0) {
+        ss_launch_unrecorded(supervisor->options, &supervisor->original,
+                             pid == 0 ? supervisor->shared : NULL);
+    }
+    atomic_store(&supervisor->shared->program_pid, (int)pid);
+}
+
 static void reap(struct supervisor *supervisor)
 {
     int status;
@@ -137,9 +158,12 @@ static void reap(struct supervisor *supervisor)
     }
     if (pid < 0 && errno == ECHILD && supervisor->recorder == 0 && launched(supervisor) &&
         !supervisor->program_ended) {
-        /* No children left and no status: the program was never started. */
-        supervisor->program_ended = true;
-        supervisor->program_status = 125 << 8;
+        if (!supervisor->fell_back && atomic_load(&supervisor->shared->program_pid) == 0) {
+            run_unrecorded(supervisor);
+            return;
+        }
+        supervisor->program_ended = true; /* its status went with somebody else's wait */
+        supervisor->program_status = SS_EXIT_OURS << 8;
     }
 }
 
@@ -234,6 +258,15 @@ static void handle_signals(struct supervisor *supervisor)
     supervisor->drained_ns = asked_ns;
 }
 
+/* Only when the program has them: until then it may fall to us to start it. */
+static void let_go(struct supervisor *supervisor)
+{
+    if (launched(supervisor) && !supervisor->let_go) {
+        supervisor->let_go = true;
+        ss_descriptors_release(supervisor->options->keep_fd);
+    }
+}
+
 static void handle_news(struct supervisor *supervisor)
 {
     char news;
@@ -241,8 +274,10 @@ static void handle_news(struct supervisor *supervisor)
     if (got == 0) {
         close(supervisor->news_fd);
         supervisor->news_fd = -1;
-    } else if (got == 1 && news == 'S') {
+    } else if (got == 1 && news == SS_NEWS_STOPPED) {
         stop_like_program(supervisor);
+    } else if (got == 1 && news == SS_NEWS_LAUNCHED) {
+        let_go(supervisor);
     }
 }
 
@@ -268,6 +303,9 @@ static void run_loop(struct supervisor *supervisor)
         }
         handle_signals(supervisor);
         reap(supervisor);
+        if (supervisor->recorder == 0 && atomic_load(&supervisor->shared->program_pid) > 0) {
+            let_go(supervisor);
+        }
         if (supervisor->recorder == 0 && !supervisor->reported) {
             report(supervisor);
         }
@@ -341,12 +379,12 @@ enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_f
             ss_log(SS_WARN, "record", "%s: signals to the whole group reach the program twice",
                    err->message);
         }
-        if (launched(&supervisor)) {
-            ss_descriptors_release(options->keep_fd);
-        }
         run_loop(&supervisor);
         ss_witness_end(&supervisor.witness);
         *program_status = supervisor.program_status;
+        result->ran = launched(&supervisor) && atomic_load(&supervisor.shared->program_pid) > 0;
+        result->exec_errno = atomic_load(&supervisor.shared->exec_errno);
+        result->told = supervisor.fell_back;
     }
     /* Otherwise signals stay blocked: one that comes now must not replace the program's status. */
     if (status != SS_OK) {

@@ -18,6 +18,8 @@ struct ss_record_result {
     bool started;          /* the program, or the attached recording, began */
     bool recorder_died;    /* killed or crashed; `recorder_status` as waitpid gives it */
     int recorder_status;
+    bool ran;           /* the program, recorded or not */
+    bool told;          /* that it is not, and why */
     int exec_errno;     /* the program could not be executed */
     bool output_failed; /* what `finished` returned… */
     bool output_killed; /* …or it was cut short by a signal */
@@ -29,7 +31,7 @@ struct ss_record_result {
 typedef bool ss_record_finished(void *context, const struct ss_record_result *result);
 
 /* Runs a whole recording. `*program_status` is what the program ended with, as waitpid gives it;
- * meaningful when result->started and a program was launched. Only to be called from a
+ * meaningful when result->ran and a program was launched. Only to be called from a
  * single-threaded process. */
 enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_finished *finished,
                             void *context, struct ss_record_result *result, int *program_status,

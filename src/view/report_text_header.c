@@ -150,7 +150,9 @@ static void add_share(struct panel *panel, const char *what, uint64_t part, uint
     ss_strbuf_append_format(&text, "%s ", what);
     ss_text_append_count(&text, part);
     if (part > 0 && whole > 0) {
-        ss_strbuf_append_format(&text, " (%.2g %%)", 100 * (double)part / (double)whole);
+        ss_strbuf_append_text(&text, " (");
+        ss_text_append_percent(&text, 100 * (double)part / (double)whole);
+        ss_strbuf_append_text(&text, ")");
     }
     add_fact(panel, " · ", text.data);
     ss_strbuf_fini(&text);
@@ -160,10 +162,11 @@ static void print_sampling(struct panel *panel, const struct ss_trust_input *all
 {
     begin_line(panel, "Sampling");
     if (all->asked_hz > 0) {
-        add_format(panel, "%.4g Hz asked", all->asked_hz);
+        add_format(panel, "%.6g Hz asked", all->asked_hz);
     }
     if (all->achieved_hz > 0) {
-        add_format(panel, "%.4g Hz achieved", all->achieved_hz);
+        add_format(panel, all->achieved_hz < 1000 ? "%.4g Hz achieved" : "%.0f Hz achieved",
+                   all->achieved_hz);
     }
     if (all->has_counts) {
         add_share(panel, "late", all->late, all->done);
@@ -198,7 +201,11 @@ static void print_overhead(struct panel *panel, const struct ss_overhead *overhe
     ss_strbuf_init(&text, 256);
     begin_line(panel, "Overhead");
     if (overhead->recorder_cpu_ns > 0) {
-        add_format(panel, "recorder %.2g %% of a core", 100 * ss_overhead_recorder_share(overhead));
+        ss_strbuf_append_text(&text, "recorder ");
+        ss_text_append_percent(&text, 100 * ss_overhead_recorder_share(overhead));
+        ss_strbuf_append_text(&text, " of a core");
+        add_fact(panel, "", text.data);
+        ss_strbuf_clear(&text);
     }
     if (overhead->recorder_bytes > 0) {
         ss_text_append_bytes(&text, (double)overhead->recorder_bytes);
@@ -206,8 +213,9 @@ static void print_overhead(struct panel *panel, const struct ss_overhead *overhe
     }
     if (overhead->operators > 0) {
         ss_strbuf_clear(&text);
-        ss_strbuf_append_format(&text, "operators about %.2g %% of their thread (",
-                                100 * ss_overhead_operators_share(overhead));
+        ss_strbuf_append_text(&text, "operators about ");
+        ss_text_append_percent(&text, 100 * ss_overhead_operators_share(overhead));
+        ss_strbuf_append_text(&text, " of their thread (");
         ss_text_append_count(&text, overhead->operators);
         ss_strbuf_append_format(&text, " of %" PRIu64 " ns each)", overhead->operator_ns);
         add_fact(panel, " · ", text.data);

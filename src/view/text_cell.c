@@ -117,6 +117,21 @@ void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t colu
     ss_strbuf_append_text(out, ellipsis);
 }
 
+void ss_text_append_percent(struct ss_strbuf *out, double percent)
+{
+    if (percent > 99.94 && percent < 100) {
+        ss_strbuf_append_text(out, "above 99.9 %");
+    } else if (percent >= 99.5 && percent < 100) {
+        ss_strbuf_append_format(out, "%.1f %%", percent);
+    } else if (percent >= 9.95) {
+        ss_strbuf_append_format(out, "%.0f %%", percent);
+    } else if (percent > 0 && percent < 0.001) {
+        ss_strbuf_append_text(out, "below 0.001 %");
+    } else {
+        ss_strbuf_append_format(out, "%.2g %%", percent);
+    }
+}
+
 void ss_text_append_count(struct ss_strbuf *out, uint64_t count)
 {
     char digits[24];

@@ -25,6 +25,9 @@ void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t colu
 void ss_text_append_wrapped(struct ss_strbuf *out, const char *text, size_t columns, size_t indent);
 /* 1234567 → "1,234,567". */
 void ss_text_append_count(struct ss_strbuf *out, uint64_t count);
+/* Two digits that mean something, never an exponent, and 100 for the whole alone: "0.12 %",
+ * "99.6 %", "150 %". */
+void ss_text_append_percent(struct ss_strbuf *out, double percent);
 /* Of 1,024: "512 bytes", "1.2 MiB"; also less than none. */
 void ss_text_append_bytes(struct ss_strbuf *out, double bytes);
 /* Three digits that mean something, with the unit that fits: "812 ms", "1.25 s". */

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -159,8 +160,7 @@ def test_killed_at_any_moment(recording, victim, seed):
     elif victim == "recorder":
         time.sleep(0.3)
         code, err = run.end()
-        # 125 when the program had not been let go yet, else its own
-        assert code in (7, 125), err
+        assert code == 7, err  # recorded or not, the program has run
     else:
         run.supervisor.wait()
         time.sleep(0.3)
@@ -332,6 +332,50 @@ def test_names_that_are_not_utf8(stepscope, python, tmp_path):
     assert "f\u00fcr_immer" in json.dumps(json.loads(report.stdout), ensure_ascii=False)
 
 
+# --- what cannot be recorded is run ---------------------------------------------------------------
+
+def test_a_recorder_that_dies_first_does_not_keep_the_program(stepscope, tmp_path):
+    """Killed as soon as there is one: before the program's process is made, or before it is let
+    go."""
+    for seed in range(12):
+        run = subprocess.Popen([stepscope, "record", "-o", tmp_path / "t.pftrace", "--", "/bin/sh",
+                                "-c", "echo ran; exit 7"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        recorder = until(lambda: children_of(run.pid), what="a recorder")[0]
+        time.sleep(0.0005 * seed)
+        with contextlib.suppress(OSError):
+            os.kill(recorder, signal.SIGKILL)
+        out, err = run.communicate(timeout=60)
+        assert (run.returncode, out) == (7, "ran\n"), (seed, err)
+        assert "record" in err, seed
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_few_processes_left(stepscope, needs_root, tmp_path, processes):
+    """No room for a recorder, for a witness, or for the program: it is run all the same."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == 0 and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    out = tmp_path / "out"
+    out.mkdir(mode=0o777)
+    out.chmod(0o777)
+    copy = tmp_path / "stepscope"
+    copy.write_bytes(pathlib.Path(stepscope.path).read_bytes())
+    copy.chmod(0o755)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+        os.setgroups([])
+        os.setresgid(54321, 54321, 54321)
+        os.setresuid(54321, 54321, 54321)
+
+    done = subprocess.run([copy, "record", "-o", out / "t.pftrace", "--", "/bin/sh", "-c",
+                           "echo ran; exit 7"], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=60, preexec_fn=limit)
+    assert (done.returncode, done.stdout) == (7, "ran\n"), done.stderr
+    assert processes > 2 or "without being recorded" in done.stderr, done.stderr
+
+
 # --- killed at random, from the first millisecond -------------------------------------------------
 
 def kill_at_random(stepscope, folder, seed):
@@ -386,3 +430,50 @@ def test_killed_from_the_first_millisecond(stepscope, tmp_path):
 @pytest.mark.long
 def test_a_thousand_kills_from_the_first_millisecond(stepscope, tmp_path):
     assert kill_many(stepscope, tmp_path, 1000) == []
+
+
+# --- reasons that are true ------------------------------------------------------------------------
+
+def test_a_folder_that_is_renamed_meanwhile_is_the_reason(recording, tmp_path):
+    folder = tmp_path / "before"
+    folder.mkdir()
+    run = recording(out=folder / "t.pftrace")
+    folder.rename(tmp_path / "after")
+    time.sleep(0.3)
+    code, err = run.end()
+    assert code == 7
+    assert "renamed, moved or removed while it was recorded" in err and "Python ended" not in err
+    run.out = tmp_path / "after" / "t.pftrace"
+    assert run.info()["samples"] > 0
+
+
+def test_few_files_are_the_reason(stepscope, tmp_path):
+    out = tmp_path / "t.pftrace"
+    for limit in (8, 9, 10, 11, 12, 13):
+        out.unlink(missing_ok=True)
+        done = subprocess.run(["/bin/sh", "-c", f"ulimit -n {limit}; exec \"$@\"", "sh", stepscope,
+                               "record", "-o", out, "--", sys.executable, "-S", "-c",
+                               "import sys, time; time.sleep(0.3); sys.exit(7)"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 7, (limit, done.stderr)
+        assert "none of the" not in done.stderr, (limit, done.stderr)
+        if "samples in" not in done.stderr:
+            assert "open" in done.stderr and "files" in done.stderr, (limit, done.stderr)
+        if out.exists():
+            told = stepscope("report", out, status=None)
+            assert "no program that ran was a Python" not in told.stdout + told.stderr
+
+
+def test_no_proc_is_the_reason(stepscope, needs_root, tmp_path):
+    out = tmp_path / "t.pftrace"
+    done = subprocess.run(["unshare", "-m", "/bin/sh", "-c",
+                           "mount -t tmpfs none /proc || exit 77; exec \"$@\"", "sh", stepscope,
+                           "record", "-o", out, "--", sys.executable, "-S", "-c",
+                           "import sys, time; time.sleep(0.3); sys.exit(7)"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("no mounts of one's own here")
+    assert done.returncode == 7, done.stderr
+    assert "/proc is not mounted" in done.stderr and "none of the" not in done.stderr, done.stderr
+    told = stepscope("report", out, status=None)
+    assert "/proc is not mounted" in told.stdout + told.stderr

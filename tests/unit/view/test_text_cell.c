@@ -135,13 +135,40 @@ static void test_table_fits(void **state)
     check_table(18, "share  path\n 9.5%  tor…nn/x.py\n");
 }
 
+static void test_percents(void **state)
+{
+    (void)state;
+    static const struct {
+        double percent;
+        const char *text;
+    } cases[] = {{0, "0 %"},
+                 {0.00002, "below 0.001 %"},
+                 {0.0123, "0.012 %"},
+                 {1.26, "1.3 %"},
+                 {9.96, "10 %"},
+                 {42.4, "42 %"},
+                 {99.4, "99 %"},
+                 {99.64, "99.6 %"},
+                 {99.99, "above 99.9 %"},
+                 {100, "100 %"},
+                 {153.2, "153 %"},
+                 {12345, "12345 %"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ss_strbuf out;
+        ss_strbuf_init(&out, 64);
+        ss_text_append_percent(&out, cases[i].percent);
+        assert_string_equal(out.data, cases[i].text);
+        ss_strbuf_fini(&out);
+    }
+}
+
 int main(void)
 {
     ss_text_use_utf8();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),        cmocka_unit_test(test_wrapped),
-        cmocka_unit_test(test_clean),      cmocka_unit_test(test_count),
-        cmocka_unit_test(test_table_fits),
+        cmocka_unit_test(test_percents), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_wrapped),  cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_count),    cmocka_unit_test(test_table_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
