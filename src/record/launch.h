@@ -46,8 +46,8 @@ enum ss_status ss_launch_prepare(const struct ss_record_options *options,
                                  struct ss_launch *launch, struct ss_error *err);
 void ss_launch_go(struct ss_launch *launch);
 /* Nobody can record it: this process becomes the program, with the signals it is to have (NULL: as
- * they are) and no environment of ours. `shared` (may be NULL) gets its pid, and why it could not be
- * run. */
+ * they are) and no environment of ours. `shared` (may be NULL) gets its pid, and why it could not
+ * be run. */
 _Noreturn void ss_launch_unrecorded(const struct ss_record_options *options,
                                     const struct ss_program_signals *signals,
                                     struct ss_record_shared *shared);
