@@ -447,6 +447,14 @@ static PyObject *enabled(PyObject *module, PyObject *unused)
     return PyBool_FromLong(ss_recording(STEPSCOPE_ANY));
 }
 
+/* _is_recording(): stepscope does, whatever other tools do. */
+static PyObject *is_recording(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong((__atomic_load_n(ss_own_gate, __ATOMIC_RELAXED) & STEPSCOPE_ANY) != 0);
+}
+
 /* _wrap(function, range): for stepscope._decorate. */
 static PyObject *wrap(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -492,6 +500,7 @@ static PyMethodDef methods[] = {
      "A phase of the step begins on this thread (\"data\", \"forward\", \"backward\", "
      "\"optimizer\",\n\"communication\"), the one before ends. None: no phase."},
     {"enabled", enabled, METH_NOARGS, "enabled()\n--\n\nWhether somebody records this process."},
+    {"_is_recording", is_recording, METH_NOARGS, NULL},
     {"_counter", counter, METH_VARARGS, NULL},
     {"_count", FAST(count_value), METH_FASTCALL, NULL},
     {"_flow_new", flow_new, METH_NOARGS, NULL},

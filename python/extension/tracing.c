@@ -341,6 +341,15 @@ static PyObject *flush_lines(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* _notice_recording(): one has begun or ended now, which hooks of old Pythons would see late. */
+static PyObject *notice_recording(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    ss_tracing_turn();
+    Py_RETURN_NONE;
+}
+
 /* _end_tracing(): the interpreter ends; what is chosen is still told, nothing more is looked for.
  */
 static PyObject *end_tracing(PyObject *module, PyObject *unused)
@@ -356,6 +365,7 @@ PyMethodDef ss_tracing_methods[] = {{"_trace_functions", trace_functions, METH_O
                                     {"_trace_lines", trace_lines, METH_VARARGS, NULL},
                                     {"_untrace_lines", untrace_lines, METH_O, NULL},
                                     {"_flush_lines", flush_lines, METH_NOARGS, NULL},
+                                    {"_notice_recording", notice_recording, METH_NOARGS, NULL},
                                     {"_end_tracing", end_tracing, METH_NOARGS, NULL},
                                     {0}};
 

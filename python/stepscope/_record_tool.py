@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from . import _stepscope, enabled
+from . import _stepscope
 from ._tools import ProfilerWrapper, rank, tell
 
 _LOOK_MS = 200  # between two looks whether to end
@@ -139,7 +139,7 @@ class RecordTool(ProfilerWrapper):
             schedule = _EVERYTHING  # these names are for windows
         self._schedule = schedule
         self._follows = schedule is not None
-        self._is_outside = enabled()
+        self._is_outside = _stepscope._is_recording()
         if not self._is_outside:
             if self._follows:
                 _stepscope._follow(None)  # nothing before the schedule begins
@@ -158,6 +158,8 @@ class RecordTool(ProfilerWrapper):
         self._handlers = _Handlers(handlers) if handlers else None
         if self._follows:
             _stepscope._follow(str(schedule))
+        if hasattr(_stepscope, "_notice_recording"):
+            _stepscope._notice_recording()
 
     def _start_recorder(self):
         from . import _recorder

@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from . import _stepscope, enabled, program
+from . import _stepscope, program
 
 _START_S = 20  # for a machine that is busy; it takes some ten milliseconds
 _LEFT_S = 5
@@ -56,7 +56,7 @@ class Recorder:
         # A program of a recording that is over has its annotations where nobody looks any more.
         patience = 1 if "STEPSCOPE_RINGS" in os.environ else _START_S
         pause_ms = 1
-        while not enabled():
+        while not _stepscope._is_recording():
             if self._ends_within(pause_ms):
                 reason = " ".join(self.messages()) or "the recorder ended at once"
                 self._close()

@@ -269,6 +269,24 @@ def test_both_tools_get_them(stepscope, collector, package, python, tmp_path):
     assert all(name in ranges for name in ("outer", "inner", "forward", "async", "by hand"))
 
 
+def test_a_profiler_records_beside_another_tool(stepscope, collector, package, python, tmp_path):
+    """That tool takes annotations all the time; whether stepscope records is another question."""
+    code = """
+import stepscope
+with stepscope.Profiler(trace_file="inner.pftrace"):
+    with stepscope.annotate("inside"):
+        pass
+    stepscope.step()
+with stepscope.annotate("outside"):
+    pass
+"""
+    got = collect(collector, tmp_path, python, "-c", f"import os; os.chdir({str(tmp_path)!r})" + code,
+                  PYTHONPATH=str(package), PATH=f"{stepscope.path.parent}:{os.environ['PATH']}")
+    assert '"inside"' in got and '"outside"' in got
+    ranges = stepscope("report", "--by", "range", "-f", "csv", tmp_path / "inner.pftrace").stdout
+    assert "inside" in ranges and "outside" not in ranges
+
+
 def test_no_tool_and_a_broken_one_cost_nothing(stepscope, package, python, tmp_path):
     code = ANNOTATED.replace("assert stepscope.enabled()", "assert not stepscope.enabled()")
     for path in ("", "/nowhere/lib.so", os.path.realpath(sys.executable),

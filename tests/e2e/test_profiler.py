@@ -906,3 +906,31 @@ def test_options_of_torch(package, python):
         "ValueError module_depth is -2: it takes -1 to 1,000",
         "TypeError module_depth takes a number, or -1 for no modules, not True",
         "TypeError step_optimizer takes the name of a class, such as \"AdamW\", not 'A,B'"]
+
+
+@pytest.mark.parametrize("schedule, count", [
+    (None, 10), ("warmup=0,active=3,repeat=1", 3),
+    ("skip_first=2,warmup=0,active=3,repeat=1", 3)], ids=["all", "from 0", "later"])
+def test_functions_and_lines_of_every_step(run, schedule, count):
+    """Also of the first, before which no hook of the interpreter had noticed the recording."""
+    done = run(f"""
+        @stepscope.lines
+        def timed():
+            return 1
+        def called():
+            work(0.02)
+            return timed()
+        stepscope.profile_functions(called)
+        with Profiler(schedule={schedule!r}):
+            for number in range(10):
+                called()
+                Profiler().step()
+        """)
+    assert run.files(), done.stderr
+    trace = run.files()[0]
+    lines = run.stepscope("report", "--by", "line-time", "-f", "json", trace).stdout
+    rows = json.loads(lines)["tables"][0]["rows"]
+    assert [row["hits"] for row in rows if row["hits"]] == [count]
+    ranges = run.stepscope("report", "--by", "range", "-f", "json", trace).stdout
+    calls = [row for row in json.loads(ranges)["tables"][0]["rows"] if row["name"] == "called"]
+    assert [row["count"] for row in calls] == [count]
