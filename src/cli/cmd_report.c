@@ -314,10 +314,19 @@ static bool parse_sort(const struct ss_arguments *arguments, struct request *req
     return true;
 }
 
+/* As itwinai's users call its report, which has no other table. */
+static int usual_table(const struct ss_arguments *arguments)
+{
+    bool is_leaf = ss_arguments_has(arguments, "library-name") ||
+                   ss_arguments_has(arguments, "library-substring") ||
+                   ss_arguments_has(arguments, "aggregate-leaf-paths");
+    return is_leaf ? BY_LEAF : BY_OVERVIEW;
+}
+
 static bool parse(const struct ss_arguments *arguments, struct request *request)
 {
     *request = (struct request){0};
-    if (!ss_arguments_get_choice(arguments, "by", by_names, BY_OVERVIEW, &request->by) ||
+    if (!ss_arguments_get_choice(arguments, "by", by_names, usual_table(arguments), &request->by) ||
         !parse_sort(arguments, request) ||
         !ss_arguments_get_number(arguments, "min-percent", 0, 100, 1, &request->min_percent) ||
         !parse_rows(arguments, request) || !parse_library(arguments, request) ||

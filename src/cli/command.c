@@ -137,6 +137,9 @@ int ss_arguments_parse(const struct ss_command *command, int argc, char **argv,
         if (row < 0) {
             return bad_option(arguments, '?', argv);
         }
+        if (command->options[row].is_input) {
+            arguments->positional[arguments->positional_count++] = optarg;
+        }
         arguments->values[row] = optarg != NULL ? optarg : "";
         arguments->counts[row]++;
     }

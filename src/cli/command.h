@@ -19,6 +19,7 @@ struct ss_option {
     const char *help;     /* one sentence, no full stop; names units and the default */
     const char *group;    /* heading in help; NULL: as the row before */
     bool hidden;          /* accepted, not shown */
+    bool is_input;        /* its value stands for a positional argument */
 };
 
 /* What was given: values[i] belongs to options[i]. */

@@ -38,8 +38,10 @@
          NULL,    false},                                                                           \
         {NULL, 'i', NULL, "the same as --idle all", NULL, false},                                   \
         {"gil", 'g', NULL, "only samples that hold the GIL", NULL, false},                          \
+        {"file",  0,     "INPUT", "the same as INPUT, as users of itwinai write it",                \
+         "Input", false, true},                                                                     \
     {                                                                                               \
-        "strict", 0, NULL, "an unreadable line, or an odd file in a folder, is an error", "Input",  \
+        "strict", 0, NULL, "an unreadable line, or an odd file in a folder, is an error", NULL,     \
             false                                                                                   \
     }
 

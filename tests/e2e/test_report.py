@@ -160,7 +160,8 @@ def test_num_rows(stepscope, tmp_path):
 
 
 @pytest.mark.parametrize("options", [["--by", "nonsense"], ["--format", "xml"], ["--match", "("],
-                                     ["--from", "3", "--to", "2"], ["--library-name", "x"],
+                                     ["--from", "3", "--to", "2"],
+                                     ["--by", "line", "--library-name", "x"],
                                      ["--by", "leaf", "--library-name", ""]])
 def test_usage_errors(stepscope, raw, options):
     assert stepscope("report", *options, raw, status=2).stderr.count("\n") <= 2
