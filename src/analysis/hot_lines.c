@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/hot_lines.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/uncertainty.h"
@@ -31,9 +32,12 @@ struct looking {
     const struct ss_hot_lines_options *options;
     struct ss_vec_of(struct weight) weights;
     bool has_forward;
-    uint64_t *at;        /* by frame: samples of the phase below it */
-    uint64_t *elsewhere; /* by frame: samples of all other phases below it */
-    uint32_t *seen;      /* by frame: the last stack + 1 that was counted for it */
+    uint64_t *at;          /* by frame: samples of the phase below it */
+    uint64_t *elsewhere;   /* by frame: samples of all other phases below it */
+    uint64_t *at_function; /* by frame that stands for its function: samples of the phase below */
+    uint32_t *function;    /* by frame: the one that stands for its function */
+    uint32_t *seen_function;
+    uint32_t *seen; /* by frame: the last stack + 1 that was counted for it */
 };
 
 static enum phase_kind kind_of(const struct ss_model *model, const struct ss_step_phase *phase)
@@ -260,16 +264,34 @@ static bool can_be_named(const struct looking *looking, uint32_t frame, bool of_
     return frame != 0 && has_origin && !is_around(looking, frame);
 }
 
-/* Sums up the samples below each frame that lies behind `outer`, of the stacks that have it. */
+/* Adds to the function of every frame of the stack once. */
+static void add_to_functions(const struct looking *looking, uint32_t stack, uint64_t samples,
+                             uint32_t mark)
+{
+    const struct ss_model *model = looking->model;
+    for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
+        uint32_t function = looking->function[model->stacks.data[at].frame];
+        if (looking->seen_function[function] != mark) {
+            looking->seen_function[function] = mark;
+            looking->at_function[function] += samples;
+        }
+    }
+}
+
+/* Sums up the samples below each frame and function, of the stacks that have `outer`. */
 static void sum_up(struct looking *looking, uint32_t outer)
 {
     const struct ss_model *model = looking->model;
-    memset(looking->at, 0, (model->frames.count + 1) * sizeof *looking->at);
-    memset(looking->seen, 0, (model->frames.count + 1) * sizeof *looking->seen);
+    size_t frames = model->frames.count + 1;
+    memset(looking->at, 0, frames * sizeof *looking->at);
+    memset(looking->at_function, 0, frames * sizeof *looking->at_function);
+    memset(looking->seen, 0, frames * sizeof *looking->seen);
+    memset(looking->seen_function, 0, frames * sizeof *looking->seen_function);
     for (size_t i = 0; i < looking->weights.count; i++) {
         const struct weight *weight = &looking->weights.data[i];
         if (weight->samples > 0 && has_frame(model, weight->stack, outer)) {
             add_to_frames(looking, weight->stack, weight->samples, (uint32_t)i + 1, looking->at);
+            add_to_functions(looking, weight->stack, weight->samples, (uint32_t)i + 1);
         }
     }
 }
@@ -305,23 +327,46 @@ static uint32_t depth_of(const struct looking *looking, uint32_t frame, uint32_t
     return 0;
 }
 
-/* The deepest line that most of the samples of `frame` pass. */
-static uint32_t go_down(struct looking *looking, uint32_t frame)
+/* The deepest line that most of the samples of `frame` pass; or, of a deeper function that most of
+ * them pass, its heaviest line. */
+static uint32_t go_down(struct looking *looking, uint32_t frame, bool *is_function)
 {
     uint64_t least = (looking->at[frame] * LEAST_BELOW + 99) / 100;
     uint32_t deepest = frame, depth = depth_of(looking, frame, frame);
     sum_up(looking, frame);
+    *is_function = false;
     for (uint32_t other = 1; other < looking->model->frames.count; other++) {
-        if (other != frame && looking->at[other] >= least && can_be_named(looking, other, false)) {
-            uint32_t below = depth_of(looking, other, frame);
-            deepest = below > depth ? other : deepest;
-            depth = below > depth ? below : depth;
+        bool has_most = looking->at[other] >= least;
+        bool is_of_most =
+            looking->at[other] > 0 && looking->at_function[looking->function[other]] >= least;
+        if (other == frame || !(has_most || is_of_most) || !can_be_named(looking, other, false)) {
+            continue;
+        }
+        uint32_t below = depth_of(looking, other, frame);
+        bool is_heavier = below == depth && looking->at[other] > looking->at[deepest];
+        if (below > depth || is_heavier) {
+            deepest = other;
+            depth = below;
+            *is_function = !has_most;
         }
     }
     return deepest;
 }
 
 /* Takes the samples of the line out of what is looked at; sums them up. */
+static bool is_at(const struct looking *looking, uint32_t stack, uint32_t frame, bool is_function)
+{
+    const struct ss_model *model = looking->model;
+    if (!is_function) {
+        return has_frame(model, stack, frame);
+    }
+    uint32_t at = stack;
+    while (at != 0 && looking->function[model->stacks.data[at].frame] != looking->function[frame]) {
+        at = model->stacks.data[at].parent;
+    }
+    return at != 0;
+}
+
 static void take_out(struct looking *looking, uint32_t frame, struct ss_hot_line *line)
 {
     const struct ss_model *model = looking->model;
@@ -329,7 +374,7 @@ static void take_out(struct looking *looking, uint32_t frame, struct ss_hot_line
     struct ss_activity_counts activities = {0};
     for (size_t i = 0; i < looking->weights.count; i++) {
         struct weight *weight = &looking->weights.data[i];
-        if (weight->samples == 0 || !has_frame(model, weight->stack, frame)) {
+        if (weight->samples == 0 || !is_at(looking, weight->stack, frame, line->is_function)) {
             continue;
         }
         most = weight->samples > most.samples ? *weight : most;
@@ -338,8 +383,10 @@ static void take_out(struct looking *looking, uint32_t frame, struct ss_hot_line
         weight->samples = 0;
     }
     uint32_t leaf = model->stacks.data[most.stack].frame;
+    bool is_leaf =
+        line->is_function ? looking->function[leaf] == looking->function[frame] : leaf == frame;
     line->line.frame = frame;
-    line->line.leaf = leaf == frame ? 0 : leaf;
+    line->line.leaf = is_leaf ? 0 : leaf;
     line->activity = ss_activity_most(&activities);
 }
 
@@ -402,13 +449,53 @@ static void look_at(struct looking *looking, const struct ss_step_phase *phase,
             return;
         }
         struct ss_hot_line line = {.phase = phase, .line = of};
-        take_out(looking, go_down(looking, frame), &line);
+        uint32_t below = go_down(looking, frame, &line.is_function);
+        line.caller = below != frame ? frame : 0;
+        take_out(looking, below, &line);
         line.cost_ns = (uint64_t)((double)phase_ns * (double)line.line.samples /
                                   (double)(of.all > 0 ? of.all : 1));
         if (!mostly_computes(looking, line.line.frame, line.line.samples)) {
             put(lines, &line);
         }
     }
+}
+
+struct by_function {
+    uint32_t function, file, frame;
+};
+
+static int compare_functions(const void *left, const void *right)
+{
+    const struct by_function *a = left, *b = right;
+    if (a->file != b->file) {
+        return a->file < b->file ? -1 : 1;
+    }
+    if (a->function != b->function) {
+        return a->function < b->function ? -1 : 1;
+    }
+    return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+/* For each frame the first of its function. */
+static uint32_t *find_functions(const struct ss_model *model)
+{
+    size_t count = model->frames.count;
+    uint32_t *function = ss_alloc_zero(count + 1, sizeof *function);
+    struct by_function *rows = ss_alloc((count + 1) * sizeof *rows);
+    for (size_t i = 0; i < count; i++) {
+        const struct ss_model_frame *frame = &model->frames.data[i];
+        rows[i] = (struct by_function){frame->function, frame->file, (uint32_t)i};
+    }
+    if (count > 0) {
+        qsort(rows, count, sizeof *rows, compare_functions);
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool is_same =
+            i > 0 && rows[i].function == rows[i - 1].function && rows[i].file == rows[i - 1].file;
+        function[rows[i].frame] = is_same ? function[rows[i - 1].frame] : rows[i].frame;
+    }
+    ss_free(rows);
+    return function;
 }
 
 void ss_hot_lines_find(struct ss_hot_lines *lines, const struct ss_selection *selection,
@@ -424,6 +511,9 @@ void ss_hot_lines_find(struct ss_hot_lines *lines, const struct ss_selection *se
                               .options = options,
                               .at = ss_alloc_zero(frames, sizeof *looking.at),
                               .elsewhere = ss_alloc_zero(frames, sizeof *looking.elsewhere),
+                              .at_function = ss_alloc_zero(frames, sizeof *looking.at_function),
+                              .function = find_functions(model),
+                              .seen_function = ss_alloc_zero(frames, sizeof(uint32_t)),
                               .seen = ss_alloc_zero(frames, sizeof *looking.seen)};
     for (size_t i = 0; i < steps->phases.count; i++) {
         const struct ss_step_phase *phase = &steps->phases.data[i];
@@ -440,5 +530,8 @@ void ss_hot_lines_find(struct ss_hot_lines *lines, const struct ss_selection *se
     ss_vec_fini(&looking.weights);
     ss_free(looking.at);
     ss_free(looking.elsewhere);
+    ss_free(looking.at_function);
+    ss_free(looking.function);
+    ss_free(looking.seen_function);
     ss_free(looking.seen);
 }

@@ -22,6 +22,8 @@ enum { SS_MOST_HOT_LINES = 4 };
 struct ss_hot_line {
     const struct ss_step_phase *phase;
     struct ss_phase_line line; /* `all`: the samples of the phase */
+    uint32_t caller;           /* frame of the loop's line that leads there; 0: it is that line */
+    bool is_function;          /* the samples are of the line's whole function: no line has most */
     enum ss_activity activity; /* what most of its samples do */
     uint64_t cost_ns;          /* per step, slow ones too, without warm-up */
 };

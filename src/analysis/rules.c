@@ -563,6 +563,7 @@ static bool put_hot_line(const struct ss_training_facts *facts, const struct ss_
     advice->line = &line->line;
     advice->line_of = "the samples of that phase";
     advice->is_of_line = true;
+    advice->hot_line = line;
     advice->activity = line->activity;
     advice->fix = ss_activity_cure(line->activity);
     add(advice, "of the samples of that phase", SS_EVIDENCE_PERCENT,
@@ -609,11 +610,33 @@ static int compare(const void *left, const void *right)
     return (a->rule > b->rule) - (a->rule < b->rule);
 }
 
-/* The time of a finding is another's too: that of the whole phase, or of the same line. */
-static bool share_time(const struct ss_advice *a, const struct ss_advice *b)
+/* A stack of the line of `inner` passes that of `outer`, or its caller's. */
+static bool lies_below(const struct ss_model *model, const struct ss_advice *inner,
+                       const struct ss_advice *outer)
 {
-    bool one_line = a->line != NULL && b->line != NULL && a->line->frame != 0 &&
-                    a->line->frame == b->line->frame;
+    uint32_t caller = outer->hot_line != NULL ? outer->hot_line->caller : 0;
+    for (uint32_t i = 1; i < model->stacks.count; i++) {
+        if (model->stacks.data[i].frame != inner->line->frame) {
+            continue;
+        }
+        for (uint32_t at = i; at != 0; at = model->stacks.data[at].parent) {
+            uint32_t frame = model->stacks.data[at].frame;
+            if (frame == outer->line->frame || (caller != 0 && frame == caller)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The time of a finding is another's too: that of the whole phase, or of lines of which one calls
+ * the other. */
+static bool share_time(const struct ss_model *model, const struct ss_advice *a,
+                       const struct ss_advice *b)
+{
+    bool have_lines = a->line != NULL && b->line != NULL && a->line->frame != 0 &&
+                      b->line->frame != 0 && (a->is_of_line || b->is_of_line);
+    bool one_line = have_lines && (lies_below(model, a, b) || lies_below(model, b, a));
     bool one_phase = a->phase != NULL && a->phase == b->phase;
     bool both_lines = a->is_of_line && b->is_of_line;
     return one_line || (one_phase && !both_lines);
@@ -640,7 +663,7 @@ static bool gives_way(const struct ss_advice *advice, const struct ss_advice *ot
 }
 
 /* No time is in two findings. */
-static void drop_shared(struct ss_verdict *verdict)
+static void drop_shared(struct ss_verdict *verdict, const struct ss_model *model)
 {
     size_t kept = 0;
     for (size_t i = 0; i < verdict->advice.count; i++) {
@@ -649,7 +672,7 @@ static void drop_shared(struct ss_verdict *verdict)
         for (size_t j = 0; j < verdict->advice.count && is_kept; j++) {
             const struct ss_advice *other = &verdict->advice.data[j];
             is_kept = j == i || other->dropped || advice->cost_ns == 0 || other->cost_ns == 0 ||
-                      !share_time(advice, other) || !gives_way(advice, other);
+                      !share_time(model, advice, other) || !gives_way(advice, other);
         }
         verdict->advice.data[i].dropped = !is_kept;
     }
@@ -693,7 +716,7 @@ void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts 
             judge(verdict, put_hot_line(facts, &facts->hot_lines.rows[k], &advice), &advice);
         }
     }
-    drop_shared(verdict);
+    drop_shared(verdict, facts->model);
     if (verdict->advice.count > 0) {
         qsort(verdict->advice.data, verdict->advice.count, sizeof *verdict->advice.data, compare);
     }

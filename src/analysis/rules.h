@@ -44,6 +44,7 @@ struct ss_advice {
     const struct ss_step_phase *phase;    /* all of whose time it speaks of, or the line's; NULL */
     bool is_part;                         /* it explains most of what a wider finding costs */
     bool is_of_line;                      /* a line and nothing more: rule "hot-line" */
+    const struct ss_hot_line *hot_line;   /* what it was made of; NULL unless is_of_line */
     enum ss_activity activity;            /* of that line */
     bool dropped;                         /* private to the making of a verdict */
     const struct ss_step_phase *grows_in; /* the phase that keeps memory; NULL: not one alone */

@@ -247,6 +247,21 @@ static json_t *holder_of(const struct ss_gil_holder *holder, const struct ss_mod
     return object;
 }
 
+/* Of a hot line: the line of the loop that leads there. */
+static json_t *caller_of(const struct ss_advice *advice, const struct ss_model *model)
+{
+    if (advice->hot_line == NULL || advice->hot_line->caller == 0) {
+        return json_null();
+    }
+    const struct ss_model_frame *frame = &model->frames.data[advice->hot_line->caller];
+    json_t *object = json_object();
+    json_object_set_new(object, "path", text_of(ss_intern_get(&model->strings, frame->short_file)));
+    json_object_set_new(object, "line", frame->line >= 0 ? json_integer(frame->line) : json_null());
+    json_object_set_new(object, "function",
+                        text_of(ss_intern_get(&model->strings, frame->function)));
+    return object;
+}
+
 static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *model)
 {
     static const char *const units[] = {[SS_EVIDENCE_COUNT] = "count",
@@ -283,6 +298,7 @@ static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *
                             ? text_of(ss_step_phase_text(model, advice->grows_in))
                             : json_null());
     json_object_set_new(object, "line", line_of(advice->line, advice->line_of, model));
+    json_object_set_new(object, "called_from", caller_of(advice, model));
     json_object_set_new(object, "gil_holder", holder_of(advice->holder, model));
     return object;
 }

@@ -42,12 +42,19 @@ static void append_line_headline(const struct ss_advice *advice, const struct ss
     if (activity[0] != '\0') {
         ss_strbuf_append_format(out, "goes into %s: ", activity);
     } else {
-        ss_strbuf_append_text(out, "passes at one line: ");
+        ss_strbuf_append_text(out, "passes at one place: ");
     }
     ss_text_append_duration(out, advice->cost_ns);
     ss_strbuf_append_text(out, " of ");
     ss_text_append_clean(out, ss_step_phase_text(model, advice->phase));
-    ss_strbuf_append_text(out, " are at ");
+    if (advice->hot_line->caller != 0) {
+        ss_strbuf_append_text(out, " are at ");
+        ss_report_append_place(&(struct ss_phase_line){.frame = advice->hot_line->caller}, model,
+                               out);
+        ss_strbuf_append_text(out, advice->hot_line->is_function ? ", mostly in " : ", mostly at ");
+    } else {
+        ss_strbuf_append_text(out, " are at ");
+    }
     ss_report_append_place(advice->line, model, out);
 }
 

@@ -11,17 +11,18 @@ import pytest
 FAULTS = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "faults"
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-# Fault: the rules of which one is named first. What has two has two faults, by its nature.
+# Fault: the rules of which one is named first. Reading a tensor element by element costs more around
+# the reads than in them: either may be the larger.
 RULES = {"no_workers": {"no-workers"},
          "few_workers": {"few-workers"},
          "slow_workers": {"slow-workers"},
          "worker_restarts": {"worker-restarts", "epoch-starts"},
          "epoch_starts": {"epoch-starts"},
-         "periodic_stalls": {"periodic-stalls"},
-         "slow_collate": {"slow-collate", "no-workers"},
-         "host_sync": {"host-sync"},
+         "periodic_stalls": {"evaluation"},
+         "slow_collate": {"slow-collate"},
+         "host_sync": {"host-sync", "hot-line"},
          "tiny_batches": {"tiny-batches"},
-         "main_thread_data": {"main-thread-data"},
+         "main_thread_data": {"hot-line"},
          "recompilation": {"recompilation"},
          "gc_pauses": {"gc-pauses"},
          "checkpoint_stalls": {"checkpoint-stalls"},
@@ -44,10 +45,6 @@ LEAST_CORE = 0.6
 LEAST_CORES.update({name + fixed: 0 for fixed in ("", " fixed") for name in (
     "few_workers", "slow_workers", "worker_restarts", "epoch_starts")})
 LEAST_CORES["many_reads"] = 0  # counted, not timed
-
-
-def rule_of(name):
-    return name.replace("_", "-")
 
 
 @pytest.fixture(scope="module")
@@ -98,12 +95,9 @@ def test_the_fault_is_named(stepscope, recordings, name):
     def right(training):
         rules = [one["rule"] for one in training["advice"] if one["rule"] != "busy-machine"]
         assert rules and rules[0] in RULES[name], rules
-        if name == "slow_collate":
-            assert set(rules) >= RULES[name]
-        if name in FIXED and name != "printed_tensors":
-            assert rule_of(name) in rules
         for one in training["advice"]:
-            assert one["fix"] and one["headline"] and one["evidence"]
+            assert one["headline"] and one["evidence"]
+            assert one["fix"] or one["rule"] == "hot-line"
             assert 0 <= one["recoverable_ns"] <= one["cost_ns"]
     check(stepscope, recordings, name, right)
 
@@ -133,7 +127,7 @@ def test_reads_are_counted_as_the_program_makes_them(stepscope, recordings):
 def test_the_fault_is_no_longer_named_when_it_is_fixed(stepscope, recordings, name):
     def right(training):
         rules = {one["rule"] for one in training["advice"]}
-        fault = RULES[name] if name == "printed_tensors" else {rule_of(name)}
+        fault = RULES[name]
         assert not rules & fault, training["advice"]
     check(stepscope, recordings, name + " fixed", right)
 
