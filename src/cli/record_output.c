@@ -68,7 +68,8 @@ static const char *kept_text(const struct ss_record_output *output,
     if (access(output->trace_path, F_OK) != 0) {
         return figures->start_ns == 0 ? " had not been begun" : " is gone";
     }
-    return figures->samples == 0 ? " was begun, but holds no samples yet"
+    return figures->samples_written == 0 && result->recorder_died
+               ? " was begun, but holds no samples yet"
            : result->recorder_died
                ? " holds what was recorded until its last write, a second before at most"
                : " holds what was recorded until then";

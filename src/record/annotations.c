@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/pages.h"
 #include "base/strbuf.h"
 #include "platform/maps.h"
 #include "platform/proc_status.h"
@@ -101,9 +102,10 @@ struct ss_record_annotations {
     struct ss_annotation_names names;
     struct ss_torch_profiles torch;
     struct ss_vec_of(struct ss_record_annotated *) rows;
-    struct ss_vec_of(struct ss_record_annotated *) by_process; /* by its ref; those that live */
-    struct ss_vec_of(struct passed_window) passed;             /* to be finished */
-    uint32_t scheduled;                                        /* processes, by themselves */
+    struct ss_pages by_process; /* struct ss_record_annotated *, by its ref; those that live */
+    uint32_t unreadable_before; /* rows that are forgotten */
+    struct ss_vec_of(struct passed_window) passed; /* to be finished */
+    uint32_t scheduled;                            /* processes, by themselves */
     uint64_t since_ns, drain_ns, next_ns;
     uint32_t live;
     struct ss_record_windows ended; /* of processes that are gone */
@@ -402,6 +404,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     annotations->context = context;
     annotations->options = options;
     annotations->attach_pid = attach_pid;
+    annotations->by_process.item_bytes = sizeof(struct ss_record_annotated *);
     annotations->mode = options->overwrite_events ? SS_RING_OVERWRITE : SS_RING_DROP_NEWEST;
     annotations->inotify_fd = -1;
     annotations->next_ns = UINT64_MAX;
@@ -467,6 +470,13 @@ static struct ss_record_annotated *find_row(struct ss_record_annotations *annota
         }
     }
     return NULL;
+}
+
+static struct ss_record_annotated *row_of(const struct ss_record_annotations *annotations,
+                                          uint32_t process_ref)
+{
+    struct ss_record_annotated **entry = ss_pages_get(&annotations->by_process, process_ref);
+    return entry != NULL ? *entry : NULL;
 }
 
 static void write_counts(struct ss_record_annotated *row, uint64_t now_ns)
@@ -572,8 +582,8 @@ static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_de
     tell_trouble(row, now_ns);
     tell_unbuffered(row, now_ns);
     add_windows(row, &row->owner->ended);
-    if (row->owner->by_process.data[row->process_ref] == row) {
-        row->owner->by_process.data[row->process_ref] = NULL;
+    if (row_of(row->owner, row->process_ref) == row) {
+        ss_pages_drop(&row->owner->by_process, row->process_ref);
     }
     if (is_dead) {
         unlink(row->sealed_path);
@@ -705,9 +715,8 @@ static struct ss_record_annotated *leader_of(const struct ss_record_annotated *r
 {
     const struct ss_record_annotations *annotations = row->owner;
     uint32_t owner = ss_recording_owner(annotations->context->recording, row->process_ref);
-    bool is_there = owner != 0 && owner != row->process_ref && !row->marks &&
-                    owner < annotations->by_process.count;
-    return is_there ? annotations->by_process.data[owner] : NULL;
+    bool is_there = owner != 0 && owner != row->process_ref && !row->marks;
+    return is_there ? row_of(annotations, owner) : NULL;
 }
 
 static void install_late_filter(struct ss_record_annotated *row);
@@ -933,10 +942,8 @@ static bool start_row(struct ss_record_annotated *row, struct ss_recorded_proces
         row->tracks = NULL;
         return false;
     }
-    if (row->process_ref >= annotations->by_process.count) {
-        ss_vec_resize(&annotations->by_process, (size_t)row->process_ref + 1);
-    }
-    annotations->by_process.data[row->process_ref] = row;
+    struct ss_record_annotated **entry = ss_pages_take(&annotations->by_process, row->process_ref);
+    *entry = row;
     start_filter(row);
     struct ss_ring_wish wish = wish_of(annotations, now_ns);
     ss_annot_start(row->annot, &wish, is_new);
@@ -1388,8 +1395,7 @@ bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotation
         return true;
     }
     uint32_t owner = ss_recording_owner(annotations->context->recording, process_ref);
-    const struct ss_record_annotated *row =
-        owner < annotations->by_process.count ? annotations->by_process.data[owner] : NULL;
+    const struct ss_record_annotated *row = row_of(annotations, owner);
     if (row != NULL && !row->is_ended) {
         return !is_scheduled(row) || ss_record_annotations_window(row) != 0;
     }
@@ -1430,6 +1436,26 @@ void ss_record_annotations_get_windows(const struct ss_record_annotations *annot
     }
 }
 
+static bool is_unread(const struct ss_record_annotated *row)
+{
+    return row->is_unreadable || row->totals.lost_rings > 0;
+}
+
+void ss_record_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < annotations->rows.count; i++) {
+        struct ss_record_annotated *row = annotations->rows.data[i];
+        if (row->process_ref != process_ref || !row->is_ended || !row->is_dead) {
+            annotations->rows.data[kept++] = row;
+            continue;
+        }
+        annotations->unreadable_before += is_unread(row);
+        ss_free(row);
+    }
+    annotations->rows.count = kept;
+}
+
 static void tell_lost_processes(struct ss_record_annotations *annotations, uint32_t count,
                                 const char *why, uint64_t now_ns)
 {
@@ -1449,14 +1475,14 @@ static void tell_lost_processes(struct ss_record_annotations *annotations, uint3
 static void tell_what_is_missing(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     char why[REASON_BYTES];
-    uint32_t unreadable = 0;
+    uint32_t unreadable = annotations->unreadable_before;
     if (annotations->page != NULL) {
         snprintf(why, sizeof why, "%.150s is full", annotations->folder);
         tell_lost_processes(annotations, atomic_load(&annotations->page->homeless), why, now_ns);
     }
     for (size_t i = 0; i < annotations->rows.count; i++) {
         const struct ss_record_annotated *row = annotations->rows.data[i];
-        unreadable += row->is_unreadable || row->totals.lost_rings > 0;
+        unreadable += is_unread(row);
     }
     tell_lost_processes(annotations, unreadable, "the recorder could not open their rings", now_ns);
 }
@@ -1491,7 +1517,7 @@ void ss_record_annotations_close(struct ss_record_annotations *annotations)
         ss_free(annotations->rows.data[i]);
     }
     ss_vec_fini(&annotations->rows);
-    ss_vec_fini(&annotations->by_process);
+    ss_pages_fini(&annotations->by_process);
     ss_vec_fini(&annotations->passed);
     ss_intern_fini(&annotations->names.texts);
     ss_intern_fini(&annotations->names.keys);

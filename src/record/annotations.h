@@ -54,6 +54,8 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
 /* Drains what a process has left that has ended. */
 void ss_record_annotations_process_ended(struct ss_record_annotations *annotations,
                                          struct ss_record_annotated *annotated, uint64_t now_ns);
+/* It ended a while ago: what is left of it is freed. */
+void ss_record_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref);
 /* It called exec: the same, unless the new image has taken its place already. */
 void ss_record_annotations_image_ended(struct ss_record_annotations *annotations,
                                        struct ss_record_annotated *annotated, uint64_t now_ns);

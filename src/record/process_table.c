@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/vec.h"
 #include "platform/procfs.h"
 #include "source/children.h"
 
@@ -17,6 +18,12 @@ struct member {
     struct ss_recorded_process *process;
     bool ended;
     UT_hash_handle hh;
+};
+
+/* One that is gone, of which somebody may still tell something. */
+struct ended {
+    uint32_t ref;
+    uint64_t time_ns;
 };
 
 /* Processes that were too short to be sampled, by name. */
@@ -36,6 +43,7 @@ struct ss_process_table {
     uint32_t next_ref;
     uint64_t seen, short_count;
     uint64_t now_ns;
+    struct ss_vec_of(struct ended) ended; /* in the order of their ends */
 };
 
 static struct member *find(struct ss_process_table *table, pid_t pid)
@@ -92,8 +100,35 @@ static void remove_member(struct ss_process_table *table, struct member *member,
         ss_record_annotations_news(table->context->annotations, table->now_ns);
     }
     HASH_DEL(table->by_pid, member);
+    struct ended ended = {ss_recorded_process_ref(member->process), table->now_ns};
     ss_recorded_process_free(member->process, table->now_ns);
+    ss_vec_push(&table->ended, ended);
     ss_free(member);
+}
+
+/* A recording of a program with a hundred thousand children costs what those that live cost. Not
+ * with a schedule: of a process that is gone, the windows may still have to be finished. */
+static void forget_ended(struct ss_process_table *table)
+{
+    struct ss_record_context *context = table->context;
+    size_t count = 0;
+    while (count < table->ended.count &&
+           table->now_ns >= table->ended.data[count].time_ns + context->forget_after_ns) {
+        if (!context->follows_schedule) {
+            uint32_t ref = table->ended.data[count].ref;
+            if (context->annotations != NULL) {
+                ss_record_annotations_forget(context->annotations, ref);
+            }
+            ss_recording_forget(context->recording, ref);
+        }
+        count++;
+    }
+    if (count == 0) {
+        return;
+    }
+    table->ended.count -= count;
+    memmove(table->ended.data, table->ended.data + count,
+            table->ended.count * sizeof *table->ended.data);
 }
 
 static void tell_note(struct ss_process_table *table, const char *kind, const char *text,
@@ -250,6 +285,8 @@ void ss_process_table_flush(struct ss_process_table *table, uint64_t now_ns, boo
     if (weights) {
         tell_short_names(table);
     }
+    table->now_ns = now_ns > table->now_ns ? now_ns : table->now_ns;
+    forget_ended(table);
 }
 
 void ss_process_table_exit_status(struct ss_process_table *table, pid_t pid, int status)
@@ -332,5 +369,6 @@ void ss_process_table_close(struct ss_process_table *table)
         ss_free(row);
     }
     ss_children_close(table->children);
+    ss_vec_fini(&table->ended);
     ss_free(table);
 }

@@ -24,7 +24,8 @@ struct ss_record_context {
     struct ss_frame_table *frames;
     uint32_t python_source_ref;
     uint32_t next_thread_ref;
-    uint32_t track_refs; /* given out so far */
+    uint64_t forget_after_ns; /* nobody tells anything of a process that ended so long ago */
+    uint32_t track_refs;      /* given out so far */
     struct ss_record_annotations *annotations;
     const struct ss_injection *injection; /* what the program is handed; NULL: nothing */
     bool is_sampling;      /* within a tick: samplers must not be asked for anything */

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/pages.h"
 #include "base/vec.h"
 #include "record/ranks.h"
 
@@ -40,7 +41,7 @@ struct ss_recording {
     struct ss_trace_writer *single;                     /* NULL: a file per window */
     struct ss_vec_of(struct ss_trace_writer *) writers; /* all of them; some write a file */
     struct ss_vec_of(struct open_window *) open;
-    struct ss_vec_of(struct process_row) processes; /* by ref */
+    struct ss_pages processes; /* struct process_row, by ref */
     struct ss_vec_of(struct ss_trace_counts) counts;
     struct ss_vec_of(struct kept_note) notes;
     struct ss_window_files *files;
@@ -186,6 +187,7 @@ enum ss_status ss_recording_open(const struct ss_record_options *options,
     SS_TRY(options->window_name != NULL ? new_idle_writer(&writer, err)
                                         : ss_trace_writer_open(&single, &writer, err));
     struct ss_recording *recording = ss_alloc_zero(1, sizeof *recording);
+    recording->processes.item_bytes = sizeof(struct process_row);
     recording->options = options;
     recording->hooks = *hooks;
     recording->single = options->window_name != NULL ? NULL : writer;
@@ -237,7 +239,7 @@ enum ss_status ss_recording_close(struct ss_recording *recording, struct ss_erro
     ss_vec_fini(&recording->notes);
     ss_vec_fini(&recording->writers);
     ss_vec_fini(&recording->open);
-    ss_vec_fini(&recording->processes);
+    ss_pages_fini(&recording->processes);
     ss_vec_fini(&recording->counts);
     ss_free(recording);
     return status;
@@ -261,10 +263,8 @@ enum ss_status ss_recording_source(struct ss_recording *recording,
 enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err)
 {
-    if (process->ref >= recording->processes.count) {
-        ss_vec_resize(&recording->processes, (size_t)process->ref + 1);
-    }
-    recording->processes.data[process->ref].parent_ref = process->parent_ref;
+    struct process_row *row = ss_pages_take(&recording->processes, process->ref);
+    row->parent_ref = process->parent_ref;
     TELL_ALL(recording, ss_trace_writer_process, process, err);
 }
 
@@ -302,19 +302,33 @@ enum ss_status ss_recording_name(struct ss_recording *recording, const struct ss
 
 void ss_recording_marks(struct ss_recording *recording, uint32_t process_ref)
 {
-    if (process_ref >= recording->processes.count) {
-        ss_vec_resize(&recording->processes, (size_t)process_ref + 1);
+    struct process_row *row = ss_pages_take(&recording->processes, process_ref);
+    row->marks = true;
+}
+
+void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref)
+{
+    size_t kept = 0;
+    if (recording->single == NULL) {
+        return;
     }
-    recording->processes.data[process_ref].marks = true;
+    for (size_t i = 0; i < recording->counts.count; i++) {
+        if (recording->counts.data[i].process_ref != process_ref) {
+            recording->counts.data[kept++] = recording->counts.data[i];
+        }
+    }
+    recording->counts.count = kept;
+    ss_pages_drop(&recording->processes, process_ref);
+    ss_trace_writer_forget(recording->single, process_ref);
 }
 
 uint32_t ss_recording_owner(const struct ss_recording *recording, uint32_t process_ref)
 {
     for (int i = 0; i < MOST_ANCESTORS && process_ref != 0; i++) {
-        if (process_ref >= recording->processes.count) {
+        const struct process_row *row = ss_pages_get(&recording->processes, process_ref);
+        if (row == NULL) {
             return 0;
         }
-        const struct process_row *row = &recording->processes.data[process_ref];
         if (row->marks) {
             return process_ref;
         }

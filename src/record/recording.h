@@ -104,6 +104,9 @@ enum ss_status ss_recording_flush(struct ss_recording *recording, struct ss_erro
 /* The process marks steps: it and its children go with its windows. */
 void ss_recording_marks(struct ss_recording *recording, uint32_t process_ref);
 /* The nearest of the process, its parent, … that marks steps; 0: none. In any recording. */
+/* The process ended a while ago: it costs no memory any more. Without effect where windows have
+ * files of their own, for which it may still be wanted. */
+void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref);
 uint32_t ss_recording_owner(const struct ss_recording *recording, uint32_t process_ref);
 /* Opens its file. A window that is known already is not opened again. */
 void ss_recording_window_begin(struct ss_recording *recording, const struct ss_window *window);

@@ -236,6 +236,7 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     session->context.python_source_ref = 1;
     session->context.follows_schedule = options->schedule != NULL || options->window_name != NULL;
     session->context.next_thread_ref = 1;
+    session->context.forget_after_ns = 2 * (second_ns + options->host_interval_ns);
     SS_TRY(ss_record_facts_write(session->context.recording, options, err));
     /* At once: from now on a kill leaves a file that can be read. */
     bool restarted = false;
@@ -451,6 +452,11 @@ static void once_a_second(struct session *session, uint64_t now_ns)
                  : ss_recording_tick(session->context.recording, now_ns, &restarted, &err);
     if (status != SS_OK && session->context.error.status == SS_OK) {
         session->context.error = err;
+    }
+    if (status == SS_OK) {
+        struct ss_trace_writer_stats stats;
+        ss_recording_get_stats(session->context.recording, &stats);
+        session->shared->figures.samples_written = stats.samples;
     }
     if (restarted) {
         ss_process_table_flush(session->processes, now_ns, true);

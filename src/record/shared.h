@@ -28,6 +28,7 @@ struct ss_record_figures {
     uint64_t samples, due, done, skipped, late, ok, partial, lost, unchanged;
     uint64_t processes, python_processes, short_processes;
     uint64_t bytes_written;
+    uint64_t samples_written;  /* surely in the file */
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; of the sampling */
     uint64_t memory_bytes;
     uint64_t cpu_ns; /* of the recorder, at the end */

@@ -54,9 +54,11 @@ static uint32_t write_track(struct ss_record_sources *sources, struct ss_trace_t
 {
     struct ss_error err = {0};
     track->ref = ++sources->context->track_refs;
-    sources->first_track = sources->owners.count == 0 ? track->ref : sources->first_track;
-    ss_vec_resize(&sources->owners, (size_t)(track->ref - sources->first_track) + 1);
-    sources->owners.data[track->ref - sources->first_track] = track->process_ref;
+    if (ss_recording_is_per_window(sources->context->recording)) { /* else all goes into one file */
+        sources->first_track = sources->owners.count == 0 ? track->ref : sources->first_track;
+        ss_vec_resize(&sources->owners, (size_t)(track->ref - sources->first_track) + 1);
+        sources->owners.data[track->ref - sources->first_track] = track->process_ref;
+    }
     keep_error(sources->context, ss_recording_track(sources->context->recording, track, &err),
                &err);
     return track->ref;

@@ -83,6 +83,9 @@ enum ss_status ss_trace_writer_open(const struct ss_trace_writer_options *option
     struct ss_trace_writer *writer = ss_alloc_zero(1, sizeof *writer);
     writer->output = output;
     writer->options = complete_options(options);
+    writer->processes.item_bytes = sizeof(struct ss_writer_process);
+    writer->threads.item_bytes = sizeof(struct ss_writer_thread);
+    writer->tracks.item_bytes = sizeof(struct ss_writer_track);
     writer->options.path = output.path;
     writer->unit.perf_samples = writer->options.perf_samples;
     writer->deflater = writer->options.compression < 0 ? NULL : ss_deflater_new();
@@ -109,7 +112,7 @@ enum ss_status ss_trace_writer_begin(struct ss_trace_writer *writer, const char 
     writer->stats = (struct ss_trace_writer_stats){0};
     writer->unit_number = 0;
     writer->unit_has_gap = writer->restarted_untold = false;
-    writer->lost_shown = 0;
+    writer->lost_shown = writer->forgotten_lost = 0;
     ss_vec_clear(&writer->counts);
     ss_writer_tracks_begin(writer);
     make_trace_uuid(writer);
@@ -226,7 +229,8 @@ static void put_recording(struct ss_trace_writer *writer, struct ss_wire_buffer 
 
 uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t ref)
 {
-    return ref < writer->processes.count ? writer->processes.data[ref].uuid : 0;
+    const struct ss_writer_process *entry = ss_writer_process_at(writer, ref);
+    return entry != NULL ? entry->uuid : 0;
 }
 
 /* With its parents: who goes along with whom is known by them. */
@@ -234,15 +238,16 @@ void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_proc
 {
     entry->period = writer->definitions.period;
     ss_writer_use_process(writer, entry->record.parent_ref);
-    ss_encode_process(&writer->unit.descriptors, &entry->record, entry->uuid,
-                      ss_writer_process_uuid(writer, entry->record.parent_ref));
+    uint64_t parent = ss_writer_process_uuid(writer, entry->record.parent_ref);
+    entry->parent_uuid = parent != 0 ? parent : entry->parent_uuid;
+    ss_encode_process(&writer->unit.descriptors, &entry->record, entry->uuid, entry->parent_uuid);
 }
 
 void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref)
 {
-    if (ref != 0 && ref < writer->processes.count && writer->processes.data[ref].record.ref != 0 &&
-        writer->processes.data[ref].period != writer->definitions.period) {
-        ss_writer_put_process(writer, &writer->processes.data[ref]);
+    struct ss_writer_process *entry = ss_writer_process_at(writer, ref);
+    if (entry != NULL && entry->period != writer->definitions.period) {
+        ss_writer_put_process(writer, entry);
     }
 }
 
@@ -255,6 +260,7 @@ static uint64_t count_lost(const struct ss_trace_writer *writer)
         const struct ss_trace_counts *counts = &writer->counts.data[i].record;
         *(counts->process_ref == 0 ? &own : &processes) += counts->lost + counts->dropped;
     }
+    processes += writer->forgotten_lost;
     return own > processes ? own : processes;
 }
 
@@ -455,8 +461,7 @@ void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
     *stats = writer->stats;
     const struct ss_unit *unit = &writer->unit;
     stats->memory_bytes = sizeof *writer + ss_definitions_memory(&writer->definitions) +
-                          writer->processes.capacity * sizeof *writer->processes.data +
-                          writer->threads.capacity * sizeof *writer->threads.data +
+                          ss_pages_memory(&writer->processes) + ss_pages_memory(&writer->threads) +
                           writer->counts.capacity * sizeof *writer->counts.data +
                           ss_writer_tracks_memory(writer) +
                           unit->events.capacity * sizeof *unit->events.data + unit->blobs.capacity +
@@ -490,8 +495,8 @@ enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_e
     ss_deflater_free(writer->deflater);
     ss_definitions_fini(&writer->definitions);
     ss_unit_fini(&writer->unit);
-    ss_vec_fini(&writer->processes);
-    ss_vec_fini(&writer->threads);
+    ss_pages_fini(&writer->processes);
+    ss_pages_fini(&writer->threads);
     ss_vec_fini(&writer->sources);
     ss_vec_fini(&writer->attributes);
     ss_vec_fini(&writer->counts);

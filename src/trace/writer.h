@@ -54,6 +54,10 @@ enum ss_status ss_trace_writer_end(struct ss_trace_writer *writer, struct ss_err
 enum ss_status ss_trace_writer_learn(struct ss_trace_writer *writer,
                                      const struct ss_trace_writer *from, struct ss_error *err);
 
+/* The process has ended and nothing more is told of it: its refs, and those of its threads and
+ * tracks, are unknown from then on, and cost no memory. */
+void ss_trace_writer_forget(struct ss_trace_writer *writer, uint32_t process_ref);
+
 /* Writes what there is now, as a unit. */
 enum ss_status ss_trace_writer_flush(struct ss_trace_writer *writer, struct ss_error *err);
 

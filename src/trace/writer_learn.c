@@ -23,14 +23,16 @@ static enum ss_status learn_recording(struct ss_trace_writer *writer,
 static enum ss_status learn_processes(struct ss_trace_writer *writer,
                                       const struct ss_trace_writer *from, struct ss_error *err)
 {
-    for (size_t i = 0; i < from->processes.count; i++) {
-        if (from->processes.data[i].record.ref != 0) {
-            SS_TRY(ss_trace_writer_process(writer, &from->processes.data[i].record, err));
+    for (uint32_t ref = 0; ref < from->processes.end; ref++) {
+        const struct ss_writer_process *known = ss_writer_process_at(from, ref);
+        if (known != NULL) {
+            SS_TRY(ss_trace_writer_process(writer, &known->record, err));
         }
     }
-    for (size_t i = 0; i < from->threads.count; i++) {
-        if (from->threads.data[i].record.ref != 0) {
-            SS_TRY(ss_trace_writer_thread(writer, &from->threads.data[i].record, err));
+    for (uint32_t ref = 0; ref < from->threads.end; ref++) {
+        const struct ss_writer_thread *known = ss_writer_thread_at(from, ref);
+        if (known != NULL) {
+            SS_TRY(ss_trace_writer_thread(writer, &known->record, err));
         }
     }
     return SS_OK;
@@ -69,9 +71,10 @@ static enum ss_status learn_stacks(struct ss_trace_writer *writer,
 static enum ss_status learn_tracks(struct ss_trace_writer *writer,
                                    const struct ss_trace_writer *from, struct ss_error *err)
 {
-    for (size_t i = 0; i < from->tracks.count; i++) {
-        if (from->tracks.data[i].record.ref != 0) {
-            SS_TRY(ss_trace_writer_track(writer, &from->tracks.data[i].record, err));
+    for (uint32_t ref = 0; ref < from->tracks.end; ref++) {
+        const struct ss_writer_track *known = ss_writer_track_at(from, ref);
+        if (known != NULL) {
+            SS_TRY(ss_trace_writer_track(writer, &known->record, err));
         }
     }
     for (size_t i = 0; i < from->names.count; i++) {

@@ -88,10 +88,7 @@ enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
     if (process->ref == 0 || process->ref > MAX_REF) {
         return ss_fail(err, SS_E_BUG, "process %u is out of range", process->ref);
     }
-    if (process->ref >= writer->processes.count) {
-        ss_vec_resize(&writer->processes, (size_t)process->ref + 1);
-    }
-    struct ss_writer_process *entry = &writer->processes.data[process->ref];
+    struct ss_writer_process *entry = ss_pages_take(&writer->processes, process->ref);
     entry->uuid = entry->record.ref != 0 ? entry->uuid : make_process_uuid(writer, process);
     entry->record = *process;
     entry->record.cmdline = ss_writer_keep(writer, process->cmdline);
@@ -114,15 +111,16 @@ enum ss_status ss_trace_writer_thread(struct ss_trace_writer *writer,
     if (thread->ref == 0 || thread->ref > MAX_REF) {
         return ss_fail(err, SS_E_BUG, "thread %u is out of range", thread->ref);
     }
-    if (thread->process_ref >= writer->processes.count ||
-        writer->processes.data[thread->process_ref].record.ref == 0) {
+    if (ss_writer_process_at(writer, thread->process_ref) == NULL) {
         return ss_fail(err, SS_E_BUG, "thread %u has no process %u", thread->ref,
                        thread->process_ref);
     }
-    if (thread->ref >= writer->threads.count) {
-        ss_vec_resize(&writer->threads, (size_t)thread->ref + 1);
+    struct ss_writer_thread *entry = ss_pages_take(&writer->threads, thread->ref);
+    struct ss_writer_process *owner = ss_writer_process_at(writer, thread->process_ref);
+    if (entry->record.ref == 0) {
+        entry->next = owner->first_thread;
+        owner->first_thread = thread->ref;
     }
-    struct ss_writer_thread *entry = &writer->threads.data[thread->ref];
     uint64_t process = ss_writer_process_uuid(writer, thread->process_ref);
     /* The ref is in it because the kernel hands out thread ids again. */
     uint64_t mixed = ss_hash_u64(process ^ (uint64_t)(uint32_t)thread->tid << 32 ^ thread->ref);
@@ -149,15 +147,15 @@ enum ss_status ss_trace_writer_stack(struct ss_trace_writer *writer,
 
 uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref)
 {
-    if (ref == 0 || ref >= writer->threads.count || writer->threads.data[ref].record.ref == 0) {
+    struct ss_writer_thread *entry = ss_writer_thread_at(writer, ref);
+    if (entry == NULL) {
         return 0;
     }
-    struct ss_writer_thread *entry = &writer->threads.data[ref];
     bool is_new = entry->iid.period != writer->definitions.period;
     if (!is_new && !entry->changed) {
         return entry->iid.iid;
     }
-    struct ss_writer_process *process = &writer->processes.data[entry->record.process_ref];
+    struct ss_writer_process *process = ss_writer_process_at(writer, entry->record.process_ref);
     ss_writer_use_process(writer, entry->record.process_ref);
     if (is_new) {
         entry->iid = (struct ss_period_iid){writer->next_thread_iid++, writer->definitions.period};
@@ -175,6 +173,44 @@ uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref)
     ss_encode_thread(&writer->unit.descriptors, &entry->record, entry->uuid, process->uuid,
                      process->record.pid, entry->iid.iid);
     return entry->iid.iid;
+}
+
+/* Its last counts, which wait for the end of the unit, are written now. */
+static void forget_counts(struct ss_trace_writer *writer, uint32_t process_ref)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < writer->counts.count; i++) {
+        struct ss_writer_counts *entry = &writer->counts.data[i];
+        if (entry->record.process_ref != process_ref) {
+            writer->counts.data[kept++] = *entry;
+            continue;
+        }
+        if (entry->pending) {
+            ss_writer_use_process(writer, process_ref);
+            ss_encode_counts(&writer->unit.descriptors, &entry->record,
+                             ss_writer_process_uuid(writer, process_ref));
+        }
+        writer->forgotten_lost += entry->record.lost + entry->record.dropped;
+    }
+    writer->counts.count = kept;
+}
+
+void ss_trace_writer_forget(struct ss_trace_writer *writer, uint32_t process_ref)
+{
+    const struct ss_writer_process *process = ss_writer_process_at(writer, process_ref);
+    if (process == NULL || writer->failure.status != SS_OK) {
+        return;
+    }
+    forget_counts(writer, process_ref);
+    for (uint32_t ref = process->first_track, next; ref != 0; ref = next) {
+        next = ss_writer_track_at(writer, ref)->next;
+        ss_writer_forget_track(writer, ref);
+    }
+    for (uint32_t ref = process->first_thread, next; ref != 0; ref = next) {
+        next = ss_writer_thread_at(writer, ref)->next;
+        ss_pages_drop(&writer->threads, ref);
+    }
+    ss_pages_drop(&writer->processes, process_ref);
 }
 
 /* The fields reserved for annotations are rare: they wait, encoded, in the unit's blobs. */

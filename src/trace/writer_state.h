@@ -5,6 +5,7 @@
 #define SS_TRACE_WRITER_STATE_H
 
 #include "base/clock.h"
+#include "base/pages.h"
 #include "base/vec.h"
 #include "trace/definitions.h"
 #include "trace/output.h"
@@ -16,6 +17,8 @@ struct ss_writer_process {
     uint64_t uuid;
     uint32_t period;       /* written in */
     uint32_t steps_period; /* in which the folder of its steps and phases was described */
+    uint64_t parent_uuid;  /* also when the parent is forgotten */
+    uint32_t first_thread, first_track; /* 0: none */
 };
 
 struct ss_writer_thread {
@@ -23,6 +26,7 @@ struct ss_writer_thread {
     uint64_t uuid;
     struct ss_period_iid iid;
     bool changed;
+    uint32_t next; /* of the same process; 0: none */
 };
 
 struct ss_writer_counts {
@@ -45,6 +49,7 @@ struct ss_writer_track {
     uint32_t period; /* described in */
     bool changed;
     uint32_t sequence; /* its own: index + 1; 0: the main one */
+    uint32_t next;     /* of the same process; 0: none */
     /* The running total of a DELTA counter. */
     int64_t total;
     double real_total;
@@ -65,18 +70,19 @@ struct ss_trace_writer {
     struct ss_trace_writer_options options;
     struct ss_deflater *deflater; /* NULL: compression is off */
     struct ss_definitions definitions;
-    struct ss_vec_of(struct ss_writer_process) processes; /* by ref */
-    struct ss_vec_of(struct ss_writer_thread) threads;    /* by ref */
+    struct ss_pages processes, threads, tracks; /* by ref, until they are forgotten */
     struct ss_vec_of(struct ss_trace_source) sources;
     struct ss_vec_of(struct ss_trace_attribute) attributes;
     size_t lasting_attributes; /* those that outlive the file */
     struct ss_vec_of(struct ss_writer_counts) counts;
-    struct ss_vec_of(struct ss_writer_track) tracks;      /* by ref */
     struct ss_vec_of(struct ss_writer_name) names;        /* by ref */
     struct ss_vec_of(struct ss_period_iid) category_iids; /* by string */
     struct ss_iid_set main_names, main_categories;        /* defined on the main sequence */
     uint64_t trace_uuid[2];
-    uint64_t lost_shown; /* last value of the counter track, plus 1; 0: none yet */
+    struct ss_vec_of(uint32_t) free_sequences; /* by number, from 1 */
+    uint32_t newest_forgotten_track;
+    uint64_t forgotten_lost; /* of processes */
+    uint64_t lost_shown;     /* last value of the counter track, plus 1; 0: none yet */
     uint32_t next_thread_iid, next_name_iid; /* categories count with the names */
 
     struct ss_unit unit;
@@ -90,6 +96,23 @@ struct ss_trace_writer {
     struct ss_trace_writer_stats stats;
     struct ss_error failure; /* sticky */
 };
+
+/* NULL: not known, or forgotten. */
+static inline struct ss_writer_process *ss_writer_process_at(const struct ss_trace_writer *writer,
+                                                             uint32_t ref)
+{
+    return ss_pages_get(&writer->processes, ref);
+}
+static inline struct ss_writer_thread *ss_writer_thread_at(const struct ss_trace_writer *writer,
+                                                           uint32_t ref)
+{
+    return ss_pages_get(&writer->threads, ref);
+}
+static inline struct ss_writer_track *ss_writer_track_at(const struct ss_trace_writer *writer,
+                                                         uint32_t ref)
+{
+    return ss_pages_get(&writer->tracks, ref);
+}
 
 /* The sticky failure, SS_OK while there is none. */
 enum ss_status ss_writer_failed(const struct ss_trace_writer *writer, struct ss_error *err);
@@ -113,6 +136,7 @@ void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref);
 
 /* The thread's task context in this period, described when it has to be; 0: no such thread. */
 uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref);
+void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref); /* writer_tracks.c */
 /* The text in the writer's own keeping, cut to what the format allows. */
 struct ss_strview ss_writer_keep(struct ss_trace_writer *writer, struct ss_strview text);
 

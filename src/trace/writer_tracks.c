@@ -13,23 +13,29 @@ enum { MAX_NAME_REF = 1 << 24, SMALL_EVENT_BYTES = 18 };
 
 void ss_writer_tracks_fini(struct ss_trace_writer *writer)
 {
-    for (size_t i = 0; i < writer->tracks.count; i++) {
-        ss_vec_fini(&writer->tracks.data[i].lanes);
+    for (uint32_t ref = 0; ref < writer->tracks.end; ref++) {
+        struct ss_writer_track *track = ss_writer_track_at(writer, ref);
+        if (track != NULL) {
+            ss_vec_fini(&track->lanes);
+        }
     }
-    ss_vec_fini(&writer->tracks);
+    ss_pages_fini(&writer->tracks);
     ss_vec_fini(&writer->names);
     ss_vec_fini(&writer->category_iids);
+    ss_vec_fini(&writer->free_sequences);
     ss_vec_fini(&writer->main_names.words);
     ss_vec_fini(&writer->main_categories.words);
 }
 
 void ss_writer_tracks_begin(struct ss_trace_writer *writer)
 {
-    for (size_t i = 0; i < writer->tracks.count; i++) {
-        struct ss_writer_track *track = &writer->tracks.data[i];
-        track->total = 0;
-        track->real_total = 0;
-        ss_vec_clear(&track->lanes);
+    for (uint32_t ref = 0; ref < writer->tracks.end; ref++) {
+        struct ss_writer_track *track = ss_writer_track_at(writer, ref);
+        if (track != NULL) {
+            track->total = 0;
+            track->real_total = 0;
+            ss_vec_clear(&track->lanes);
+        }
     }
     for (size_t i = 0; i < writer->unit.sequences.count; i++) {
         writer->unit.sequences.data[i].was_used = false;
@@ -43,7 +49,7 @@ static size_t set_memory(const struct ss_iid_set *set)
 
 size_t ss_writer_tracks_memory(const struct ss_trace_writer *writer)
 {
-    size_t total = writer->tracks.capacity * sizeof *writer->tracks.data +
+    size_t total = ss_pages_memory(&writer->tracks) +
                    writer->names.capacity * sizeof *writer->names.data +
                    writer->category_iids.capacity * sizeof *writer->category_iids.data +
                    set_memory(&writer->main_names) + set_memory(&writer->main_categories);
@@ -67,22 +73,21 @@ static enum ss_status check_track(const struct ss_trace_writer *writer,
         return ss_fail(err, SS_E_BUG, "track %u is out of range", track->ref);
     }
     uint32_t process = track->process_ref, thread = track->thread_ref, parent = track->parent_ref;
-    if (thread != 0 &&
-        (thread >= writer->threads.count || writer->threads.data[thread].record.ref == 0)) {
+    if (thread != 0 && ss_writer_thread_at(writer, thread) == NULL) {
         return ss_fail(err, SS_E_BUG, "track %u has no thread %u", track->ref, thread);
     }
-    if (process != 0 &&
-        (process >= writer->processes.count || writer->processes.data[process].record.ref == 0)) {
+    if (process != 0 && ss_writer_process_at(writer, process) == NULL) {
         return ss_fail(err, SS_E_BUG, "track %u has no process %u", track->ref, process);
     }
     /* A parent comes before its children: so there are no circles. */
-    if (parent != 0 && (parent >= track->ref || parent >= writer->tracks.count ||
-                        writer->tracks.data[parent].record.kind != SS_TRACK_GROUP)) {
+    const struct ss_writer_track *group = ss_writer_track_at(writer, parent);
+    if (parent != 0 &&
+        (parent >= track->ref || group == NULL || group->record.kind != SS_TRACK_GROUP)) {
         return ss_fail(err, SS_E_BUG, "track %u has no group %u with a smaller number", track->ref,
                        parent);
     }
     int depth = 0;
-    for (; parent != 0; parent = writer->tracks.data[parent].record.parent_ref) {
+    for (; parent != 0; parent = ss_writer_track_at(writer, parent)->record.parent_ref) {
         if (++depth > SS_MAX_TRACK_DEPTH) {
             return ss_fail(err, SS_E_BUG, "track %u stands in more than %d groups", track->ref,
                            SS_MAX_TRACK_DEPTH);
@@ -93,7 +98,8 @@ static enum ss_status check_track(const struct ss_trace_writer *writer,
 
 static uint64_t thread_uuid(const struct ss_trace_writer *writer, uint32_t ref)
 {
-    return ref != 0 ? writer->threads.data[ref].uuid : 0;
+    const struct ss_writer_thread *thread = ss_writer_thread_at(writer, ref);
+    return thread != NULL ? thread->uuid : 0;
 }
 
 /* The number is in it because names may come again, the name because another recording of the
@@ -120,25 +126,39 @@ enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
 {
     SS_TRY(ss_writer_failed(writer, err));
     SS_TRY(check_track(writer, track, err));
-    if (track->ref >= writer->tracks.count) {
-        ss_vec_resize(&writer->tracks, (size_t)track->ref + 1);
-    }
-    struct ss_writer_track *entry = &writer->tracks.data[track->ref];
+    struct ss_writer_track *entry = ss_pages_take(&writer->tracks, track->ref);
     if (entry->record.ref != 0 && entry->record.kind != track->kind) {
         return ss_fail(err, SS_E_BUG, "track %u changes its kind", track->ref);
     }
     struct ss_trace_track record = *track;
     if (record.thread_ref != 0) {
-        record.process_ref = writer->threads.data[record.thread_ref].record.process_ref;
+        record.process_ref = ss_writer_thread_at(writer, record.thread_ref)->record.process_ref;
     }
     if (entry->record.ref == 0) {
+        struct ss_writer_process *owner = ss_writer_process_at(writer, record.process_ref);
         entry->uuid = make_track_uuid(writer, &record);
+        if (owner != NULL) {
+            entry->next = owner->first_track;
+            owner->first_track = record.ref;
+        }
     }
     record.name = ss_writer_keep(writer, track->name);
     record.unit = ss_writer_keep(writer, track->unit);
     entry->record = record;
     entry->changed = true;
     return SS_OK;
+}
+
+void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref)
+{
+    struct ss_writer_track *track = ss_writer_track_at(writer, ref);
+    ss_vec_fini(&track->lanes);
+    if (track->sequence != 0) {
+        ss_vec_push(&writer->free_sequences, track->sequence);
+    }
+    ss_pages_drop(&writer->tracks, ref);
+    writer->newest_forgotten_track =
+        ref > writer->newest_forgotten_track ? ref : writer->newest_forgotten_track;
 }
 
 /* Of the folder around a process's steps and phases. */
@@ -153,11 +173,11 @@ static void describe_steps(struct ss_trace_writer *writer, const struct ss_write
 {
     uint32_t ref = track->record.process_ref;
     bool on_top = track->record.kind == SS_TRACK_STEPS || track->record.kind == SS_TRACK_PHASES;
-    if (!on_top || ref == 0 || track->record.parent_ref != 0 ||
-        writer->processes.data[ref].steps_period == writer->definitions.period) {
+    struct ss_writer_process *process = ss_writer_process_at(writer, ref);
+    if (!on_top || process == NULL || track->record.parent_ref != 0 ||
+        process->steps_period == writer->definitions.period) {
         return;
     }
-    struct ss_writer_process *process = &writer->processes.data[ref];
     ss_encode_steps_folder(&writer->unit.descriptors, &process->record, steps_uuid(writer, ref));
     process->steps_period = writer->definitions.period;
 }
@@ -166,27 +186,27 @@ static struct ss_track_uuids uuids_of(const struct ss_trace_writer *writer,
                                       const struct ss_writer_track *track)
 {
     uint32_t parent = track->record.parent_ref;
-    return (struct ss_track_uuids){.own = track->uuid,
-                                   .process =
-                                       ss_writer_process_uuid(writer, track->record.process_ref),
-                                   .thread = thread_uuid(writer, track->record.thread_ref),
-                                   .host = ss_writer_track_uuid(writer, SS_HOST_TRACK),
-                                   .steps = steps_uuid(writer, track->record.process_ref),
-                                   .parent = parent != 0 ? writer->tracks.data[parent].uuid : 0};
+    return (struct ss_track_uuids){
+        .own = track->uuid,
+        .process = ss_writer_process_uuid(writer, track->record.process_ref),
+        .thread = thread_uuid(writer, track->record.thread_ref),
+        .host = ss_writer_track_uuid(writer, SS_HOST_TRACK),
+        .steps = steps_uuid(writer, track->record.process_ref),
+        .parent = parent != 0 ? ss_writer_track_at(writer, parent)->uuid : 0};
 }
 
 static inline bool is_described(const struct ss_trace_writer *writer,
                                 const struct ss_writer_track *track)
 {
     uint32_t thread = track->record.thread_ref;
-    bool renamed = thread != 0 && writer->threads.data[thread].changed;
+    bool renamed = thread != 0 && ss_writer_thread_at(writer, thread)->changed;
     return track->period == writer->definitions.period && !track->changed && !renamed;
 }
 
 /* Describes the track, and what it belongs to, when the period does not know it yet. */
 static void describe(struct ss_trace_writer *writer, uint32_t ref)
 {
-    struct ss_writer_track *track = &writer->tracks.data[ref];
+    struct ss_writer_track *track = ss_writer_track_at(writer, ref);
     if (is_described(writer, track)) {
         return;
     }
@@ -206,10 +226,13 @@ static void describe(struct ss_trace_writer *writer, uint32_t ref)
 
 static struct ss_writer_track *find_track(struct ss_trace_writer *writer, uint32_t ref)
 {
-    if (ref == 0 || ref >= writer->tracks.count || writer->tracks.data[ref].record.ref == 0) {
-        return NULL;
-    }
-    return &writer->tracks.data[ref];
+    return ss_writer_track_at(writer, ref);
+}
+
+/* Of a process that ended long ago: nothing can happen in it, and nobody tells so. */
+static bool is_forgotten(const struct ss_trace_writer *writer, uint32_t ref)
+{
+    return ref != 0 && ref <= writer->newest_forgotten_track;
 }
 
 /* --- names ---------------------------------------------------------------------------------- */
@@ -315,6 +338,23 @@ static enum ss_status unknown_name(struct ss_error *err, uint32_t ref)
     return ss_fail(err, SS_E_BUG, "event of unknown name %u", ref);
 }
 
+/* One of a track that is forgotten, of which nothing waits in this unit: its state is cleared in
+ * the next. 0: none. */
+static uint32_t take_free_sequence(struct ss_trace_writer *writer)
+{
+    for (size_t i = 0; i < writer->free_sequences.count; i++) {
+        uint32_t number = writer->free_sequences.data[i];
+        struct ss_sequence *sequence = &writer->unit.sequences.data[number - 1];
+        if (sequence->events.count == 0 && sequence->interned.length == 0) {
+            writer->free_sequences.data[i] =
+                writer->free_sequences.data[--writer->free_sequences.count];
+            sequence->period = sequence->names.period = sequence->categories.period = 0;
+            return number;
+        }
+    }
+    return 0;
+}
+
 /* Rows of ranges get sequences of their own while there are some left. */
 static struct ss_sequence *own_sequence(struct ss_trace_writer *writer,
                                         struct ss_writer_track *track)
@@ -324,6 +364,11 @@ static struct ss_sequence *own_sequence(struct ss_trace_writer *writer,
         return NULL;
     }
     if (track->sequence == 0) {
+        track->sequence = take_free_sequence(writer);
+    }
+    if (track->sequence != 0 && unit->sequences.data[track->sequence - 1].period == 0) {
+        unit->sequences.data[track->sequence - 1].track_uuid = track->uuid;
+    } else if (track->sequence == 0) {
         if (unit->sequences.count >= SS_MAX_SEQUENCE - SS_SEQUENCE) {
             return NULL;
         }
@@ -490,6 +535,9 @@ enum ss_status ss_trace_writer_event(struct ss_trace_writer *writer,
 {
     SS_TRY(ss_writer_make_room(writer, err));
     struct ss_writer_track *track = find_track(writer, event->track_ref);
+    if (track == NULL && is_forgotten(writer, event->track_ref)) {
+        return SS_OK;
+    }
     if (track == NULL || !takes_events(track, event)) {
         return ss_fail(err, SS_E_BUG, "event of unknown track %u, or one that takes none",
                        event->track_ref);
@@ -566,6 +614,9 @@ enum ss_status ss_trace_writer_counter(struct ss_trace_writer *writer,
 {
     SS_TRY(ss_writer_make_room(writer, err));
     struct ss_writer_track *track = find_track(writer, counter->track_ref);
+    if (track == NULL && is_forgotten(writer, counter->track_ref)) {
+        return SS_OK;
+    }
     if (track == NULL || track->record.kind != SS_TRACK_COUNTER) {
         return ss_fail(err, SS_E_BUG, "value of unknown counter track %u", counter->track_ref);
     }

@@ -473,11 +473,69 @@ static void test_what_is_refused(void **state)
     unlink(path);
 }
 
+/* Its sequence serves the next track, from the next unit on; what lies in the file stays. */
+static void test_a_process_that_is_forgotten(void **state)
+{
+    (void)state;
+    const char *path = recording_path("forgotten");
+    struct ss_trace_writer *writer = open_writer(path, (struct ss_trace_writer_options){0});
+    put_track(writer, (struct ss_trace_track){.ref = 1,
+                                              .kind = SS_TRACK_RANGES,
+                                              .thread_ref = 1,
+                                              .name = ss_strview_of("first")});
+    put_name(writer, 1, "before", "", 0);
+    put_name(writer, 2, "after", "", 0);
+    put_event(writer, (struct ss_trace_event){.time_ns = 10, .track_ref = 1, .name_ref = 1});
+    put_event(writer, (struct ss_trace_event){.time_ns = 20, .track_ref = 1, .kind = SS_EVENT_END});
+    MUST(ss_trace_writer_counts(
+        writer,
+        &(struct ss_trace_counts){
+            .source_ref = 1, .process_ref = 2, .time_ns = START + 20, .seen = 9, .lost = 2},
+        must_err));
+    ss_trace_writer_forget(writer, 2);
+    ss_trace_writer_forget(writer, 2);
+    ss_trace_writer_forget(writer, 77);
+    put_event(writer, (struct ss_trace_event){.time_ns = 25, .track_ref = 1, .name_ref = 1});
+    for (uint32_t i = 0; i < 3; i++) { /* in this unit; the sequence is free from the next one on */
+        struct ss_trace_process process = {.ref = 10 + i, .pid = 500 + (int)i};
+        struct ss_trace_thread thread = {
+            .ref = 10 + i, .process_ref = 10 + i, .tid = 500 + (int)i, .is_main = true};
+        MUST(ss_trace_writer_process(writer, &process, must_err));
+        MUST(ss_trace_writer_thread(writer, &thread, must_err));
+        char name[16];
+        snprintf(name, sizeof name, "next %u", i);
+        put_track(writer, (struct ss_trace_track){.ref = 10 + i,
+                                                  .kind = SS_TRACK_RANGES,
+                                                  .thread_ref = 10 + i,
+                                                  .name = ss_strview_of(name)});
+        put_event(writer,
+                  (struct ss_trace_event){.time_ns = 30 + i, .track_ref = 10 + i, .name_ref = 2});
+        put_event(writer, (struct ss_trace_event){
+                              .time_ns = 40 + i, .track_ref = 10 + i, .kind = SS_EVENT_END});
+        ss_trace_writer_forget(writer, 10 + i);
+        MUST(ss_trace_writer_flush(writer, must_err));
+    }
+    MUST(ss_trace_writer_close(writer, must_err));
+    struct log log = {0};
+    struct ss_trace_summary summary;
+    log_read(path, &log, &summary);
+    assert_int_equal(summary.damaged_units, 0);
+    assert_int_equal(log.events, 8);
+    for (uint32_t i = 0; i < 3; i++) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "%u begin on ranges:next %u.0 name", 30 + i, i);
+        assert_non_null(strstr(log.text.data, wanted));
+    }
+    assert_non_null(strstr(log.text.data, "10 begin on ranges:first.0 name"));
+    log_fini(&log);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_field), cmocka_unit_test(test_lines_of_functions),
-        cmocka_unit_test(test_async), cmocka_unit_test(test_restarts_and_late_events),
-        cmocka_unit_test(test_what_is_refused)};
+        cmocka_unit_test(test_a_process_that_is_forgotten), cmocka_unit_test(test_every_field),
+        cmocka_unit_test(test_lines_of_functions),          cmocka_unit_test(test_async),
+        cmocka_unit_test(test_restarts_and_late_events),    cmocka_unit_test(test_what_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
