@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/distribution.h"
+#include "analysis/ranges.h"
 #include "analysis/told.h"
 #include "base/alloc.h"
 
@@ -87,9 +88,9 @@ static struct process process_of(const struct ss_step_summary *steps, size_t fir
     return process;
 }
 
-static int64_t told_batch_size(const struct ss_model *model, uint32_t process)
+static int64_t told_number(const struct ss_model *model, uint32_t process, const char *key)
 {
-    const struct ss_model_note *note = ss_told(model, process, "model.batch_size");
+    const struct ss_model_note *note = ss_told(model, process, key);
     return note != NULL ? strtoll(ss_told_text(model, note).data, NULL, 10) : 0;
 }
 
@@ -129,12 +130,207 @@ void ss_throughput_find(struct ss_throughput *throughput, const struct ss_select
             end++;
         }
         struct process process = process_of(steps, first, end, counted, scratch);
-        known = process.steps == 0 ||
-                take(throughput, &process, batch_size, told_batch_size(selection->model, id));
+        known = process.steps == 0 || take(throughput, &process, batch_size,
+                                           told_number(selection->model, id, "model.batch_size"));
     }
     if (!known) {
         *throughput = (struct ss_throughput){0};
     }
     ss_free(scratch);
     ss_free(counted);
+}
+
+/* --- without steps --------------------------------------------------------------------------- */
+
+enum { FEWEST_CALLS = 5 };
+
+/* The calls of a process. Batches: those of loaders that began while it called. */
+struct caller {
+    uint32_t model_name; /* string: of the outermost module that takes most time */
+    uint64_t first_ns, second_ns, last_ns; /* begins; the end of the last */
+    size_t calls, batches;
+    bool trains; /* without an optimizer that was found: there are backward passes */
+};
+
+struct outermost {
+    uint32_t process, name;
+    uint64_t total_ns;
+};
+
+struct outermosts ss_vec_of(struct outermost);
+
+static bool is_shown(const struct ss_selection *selection, const struct ss_model_range *range)
+{
+    return (range->flags & SS_RANGE_OUTSIDE) == 0 &&
+           ss_selection_has_track(selection, range->track);
+}
+
+static uint32_t name_of(const struct ss_model *model, const struct ss_model_range *range)
+{
+    return model->names.data[model->paths.data[range->path].name].text;
+}
+
+static bool is_outermost(const struct ss_selection *selection, const struct ss_model_range *range)
+{
+    const struct ss_model *model = selection->model;
+    const struct ss_model_track *track = &model->tracks.data[range->track];
+    return track->kind == SS_TRACK_RANGES && model->paths.data[range->path].parent == 0 &&
+           is_called(model, track->name, "torch.module") && is_shown(selection, range);
+}
+
+static bool is_model_call(const struct ss_selection *selection, const struct caller *callers,
+                          const struct ss_model_range *range)
+{
+    const struct ss_model *model = selection->model;
+    return is_outermost(selection, range) &&
+           callers[model->tracks.data[range->track].process].model_name == name_of(model, range);
+}
+
+static void add_time(struct outermosts *all, uint32_t process, uint32_t name, uint64_t ns)
+{
+    size_t at = 0;
+    while (at < all->count && (all->data[at].process != process || all->data[at].name != name)) {
+        at++;
+    }
+    if (at == all->count) {
+        ss_vec_push(all, (struct outermost){process, name, 0});
+    }
+    all->data[at].total_ns += ns;
+}
+
+/* A loss is a module too, and a metric: the model takes longer. */
+static void find_models(const struct ss_selection *selection, struct caller *callers)
+{
+    enum { MOST = 1024 };
+    const struct ss_model *model = selection->model;
+    struct outermosts all = {0};
+    for (size_t i = 0; i < model->ranges.count && all.count < MOST; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        if (is_outermost(selection, range)) {
+            add_time(&all, model->tracks.data[range->track].process, name_of(model, range),
+                     range->end_ns - range->begin_ns);
+        }
+    }
+    uint64_t *most_ns = ss_alloc_zero(model->processes.count + 1, sizeof *most_ns);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct outermost *one = &all.data[i];
+        if (one->total_ns > most_ns[one->process]) {
+            most_ns[one->process] = one->total_ns;
+            callers[one->process].model_name = one->name;
+        }
+    }
+    ss_free(most_ns);
+    ss_vec_fini(&all);
+}
+
+static void note_call(struct caller *caller, const struct ss_model_range *range)
+{
+    caller->calls++;
+    if (caller->calls == 1) {
+        caller->first_ns = range->begin_ns;
+    } else if (caller->calls == 2) {
+        caller->second_ns = range->begin_ns;
+    }
+    caller->last_ns = range->end_ns > caller->last_ns ? range->end_ns : caller->last_ns;
+}
+
+static void count_calls(const struct ss_selection *selection, struct caller *callers)
+{
+    const struct ss_model *model = selection->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        bool is_phase = model->tracks.data[range->track].kind == SS_TRACK_PHASES;
+        if (is_phase && is_called(model, name_of(model, range), "backward")) {
+            callers[model->tracks.data[range->track].process].trains = true;
+        }
+        if (is_model_call(selection, callers, range)) {
+            note_call(&callers[model->tracks.data[range->track].process], range);
+        }
+    }
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *track = &model->tracks.data[range->track];
+        struct caller *caller = &callers[track->process];
+        bool is_batch = is_shown(selection, range) && track->kind == SS_TRACK_RANGES &&
+                        is_called(model, name_of(model, range), "next") &&
+                        is_called(model, track->name, "torch.data");
+        bool is_between = range->begin_ns >= caller->first_ns && range->begin_ns < caller->last_ns;
+        caller->batches += is_batch && is_between;
+    }
+}
+
+/* Batches that are asked for and not there, at the ends of epochs, are few. */
+static int64_t batch_size_of(const struct ss_model *model, uint32_t process,
+                             const struct caller *caller)
+{
+    size_t lacking = caller->calls > caller->batches ? caller->calls - caller->batches
+                                                     : caller->batches - caller->calls;
+    int64_t of_loader = told_number(model, process, "dataloader.batch_size");
+    bool has_one_each = caller->batches > 0 && 10 * lacking <= caller->calls + 10;
+    return has_one_each && of_loader > 0 ? of_loader
+                                         : told_number(model, process, "model.batch_size");
+}
+
+/* The first call is slow, and tells nothing of the others. */
+static void add_caller(struct ss_model_calls *calls, const struct ss_model *model, uint32_t process,
+                       const struct caller *caller, double *span_ns, bool *is_known)
+{
+    struct ss_throughput *throughput = &calls->throughput;
+    double ns = (double)(caller->last_ns - caller->second_ns);
+    size_t count = caller->calls - 1;
+    int64_t size = batch_size_of(model, process, caller);
+    *is_known = *is_known && size > 0 && ns > 0;
+    *span_ns += ns;
+    calls->calls += count;
+    throughput->batch_size = size;
+    throughput->batches = 1;
+    throughput->processes++;
+    throughput->samples_per_s += ns > 0 ? (double)size * (double)count / (ns / 1e9) : 0;
+}
+
+static uint64_t median_call(const struct ss_selection *selection, const struct caller *callers,
+                            size_t most)
+{
+    const struct ss_model *model = selection->model;
+    uint64_t *durations = ss_alloc((most + 1) * sizeof *durations);
+    size_t count = 0;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        uint32_t process = model->tracks.data[range->track].process;
+        if (is_model_call(selection, callers, range) && count < most &&
+            callers[process].calls >= FEWEST_CALLS &&
+            range->begin_ns != callers[process].first_ns) {
+            durations[count++] = range->end_ns - range->begin_ns;
+        }
+    }
+    uint64_t found = median(durations, count);
+    ss_free(durations);
+    return found;
+}
+
+void ss_model_calls_find(struct ss_model_calls *calls, const struct ss_selection *selection)
+{
+    const struct ss_model *model = selection->model;
+    struct caller *callers = ss_alloc_zero(model->processes.count + 1, sizeof *callers);
+    double span_ns = 0;
+    bool is_known = true;
+    *calls = (struct ss_model_calls){0};
+    find_models(selection, callers);
+    count_calls(selection, callers);
+    for (uint32_t process = 1; process < model->processes.count; process++) {
+        if (callers[process].trains) {
+            callers[process].calls = 0;
+        }
+        if (callers[process].calls >= FEWEST_CALLS) {
+            add_caller(calls, model, process, &callers[process], &span_ns, &is_known);
+        }
+    }
+    if (!is_known) {
+        calls->throughput = (struct ss_throughput){0};
+    }
+    if (calls->calls > 0) {
+        calls->each_ns = (uint64_t)(span_ns / (double)calls->calls);
+        calls->call_ns = median_call(selection, callers, calls->calls);
+    }
+    ss_free(callers);
 }

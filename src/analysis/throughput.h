@@ -21,4 +21,16 @@ struct ss_throughput {
 void ss_throughput_find(struct ss_throughput *throughput, const struct ss_selection *selection,
                         const struct ss_step_summary *steps, int64_t batch_size);
 
+/* A program that trains nothing: what it does again and again is to call its model. */
+struct ss_model_calls {
+    size_t calls;     /* but the first of each process; 0: too few to speak of */
+    uint64_t call_ns; /* median */
+    uint64_t each_ns; /* mean from one to the next */
+    struct ss_throughput throughput;
+};
+
+/* Where there are no steps: of the outermost module that takes most time, in each process without
+ * backward passes. */
+void ss_model_calls_find(struct ss_model_calls *calls, const struct ss_selection *selection);
+
 #endif

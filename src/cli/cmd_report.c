@@ -718,6 +718,10 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
         ss_training_facts_init(&facts, selection, &training, &lines);
         ss_verdict_init(&verdict, &facts);
     }
+    struct ss_model_calls calls = {0};
+    if (request->by == BY_OVERVIEW && training.steps.count == 0) {
+        ss_model_calls_find(&calls, selection);
+    }
     size_t count = make_tables(request, selection, &training, &trust, source, tables);
     if ((is_of_tracks(request->by) || request->ranges_alone) && tables[0].row_count > 0) {
         ss_trust_forgive_no_samples(&trust);
@@ -726,6 +730,7 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
                                .training = shows_training ? &training : NULL,
                                .facts = judges ? &facts : NULL,
                                .verdict = judges ? &verdict : NULL,
+                               .calls = &calls,
                                .tables = tables,
                                .table_count = count,
                                .steps = request->by == BY_OVERVIEW ? looks.steps : NULL};

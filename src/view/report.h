@@ -9,6 +9,7 @@
 #include "analysis/rules.h"
 #include "analysis/steps.h"
 #include "analysis/table.h"
+#include "analysis/throughput.h"
 #include "analysis/trust.h"
 #include "base/error.h"
 #include "base/strbuf.h"
@@ -24,6 +25,7 @@ struct ss_report {
     /* What else there is to say of it; NULL: only its steps are shown. */
     const struct ss_training_facts *facts;
     const struct ss_verdict *verdict;
+    const struct ss_model_calls *calls; /* of a program without steps; NULL: not looked for */
     const struct ss_table *tables;
     size_t table_count;
     const struct ss_report_step *steps; /* ends with a NULL command; may be NULL */

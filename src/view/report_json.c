@@ -414,6 +414,24 @@ static void put_verdict(json_t *training, const struct ss_report *report)
                         has_rate ? json_integer(throughput->batch_size) : json_null());
 }
 
+/* Of a program that trains nothing. */
+static json_t *calls_of(const struct ss_model_calls *calls)
+{
+    if (calls == NULL || calls->calls == 0) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    put_count(object, "calls", calls->calls);
+    put_count(object, "call_ns", calls->call_ns);
+    put_count(object, "each_ns", calls->each_ns);
+    bool has_rate = calls->throughput.samples_per_s > 0;
+    json_object_set_new(object, "samples_per_second",
+                        has_rate ? json_real(calls->throughput.samples_per_s) : json_null());
+    json_object_set_new(object, "batch_size",
+                        has_rate ? json_integer(calls->throughput.batch_size) : json_null());
+    return object;
+}
+
 static json_t *training_of(const struct ss_report *report)
 {
     const struct ss_step_summary *training = report->training;
@@ -466,6 +484,7 @@ enum ss_status ss_report_json(const struct ss_report *report, const struct ss_re
     json_object_set_new(root, "units", units);
     json_object_set_new(root, "header", header_of(report->trust));
     json_object_set_new(root, "training", training_of(report));
+    json_object_set_new(root, "model_calls", calls_of(report->calls));
     json_object_set_new(root, "tables", tables);
     int failed = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     json_decref(root);

@@ -24,6 +24,8 @@ enum ss_status ss_report_text_calls(const struct ss_table *table,
  * recorded, where it is not the usual. */
 void ss_report_text_figures(const struct ss_training_facts *facts,
                             const struct ss_report_style *style, FILE *out);
+/* ", 1,234 samples/s (batches of 16)"; nothing where it is not known. */
+void ss_report_append_throughput(const struct ss_throughput *throughput, struct ss_strbuf *out);
 bool ss_report_is_of_flops(const struct ss_table *table);
 enum ss_status ss_report_text_flops(const struct ss_table *table,
                                     const struct ss_report_style *style, FILE *out,

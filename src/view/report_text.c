@@ -512,6 +512,30 @@ static void print_steps(const struct ss_report_step *steps, const struct ss_repo
     }
 }
 
+/* "No training: the model was called 80 times behind its first call, once in 7.35 ms, 1,089
+ * samples/s (batches of 8)"
+ */
+static bool print_calls(const struct ss_model_calls *calls, const struct ss_report_style *style,
+                        FILE *out)
+{
+    if (calls == NULL || calls->calls == 0) {
+        return false;
+    }
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    ss_strbuf_append_text(&text, "No training: the model was called ");
+    ss_text_append_count(&text, calls->calls);
+    ss_strbuf_append_text(&text, " times behind its first call, once in ");
+    ss_text_append_duration(&text, calls->each_ns);
+    ss_report_append_throughput(&calls->throughput, &text);
+    ss_strbuf_append_text(&text, "; a call takes ");
+    ss_text_append_duration(&text, calls->call_ns);
+    ss_report_print_wrapped(text.data, SS_BOLD, "", style, out);
+    fputc('\n', out);
+    ss_strbuf_fini(&text);
+    return true;
+}
+
 /* Of PyTorch's programs people expect steps. */
 static void print_no_steps(const struct ss_report *report, const struct ss_report_style *style,
                            FILE *out)
@@ -521,7 +545,7 @@ static void print_no_steps(const struct ss_report *report, const struct ss_repor
         "own marks its steps with stepscope.step().";
     const struct ss_model *model = report->trust->selection->model;
     if (report->steps != NULL && report->training != NULL && model->filtered_samples == 0 &&
-        ss_model_has_domain(model, "torch")) {
+        ss_model_has_domain(model, "torch") && !print_calls(report->calls, style, out)) {
         const char *why = report->trust->why_no_marks;
         struct ss_strbuf lost;
         ss_strbuf_init(&lost, 4096);

@@ -269,7 +269,7 @@ static void append_counted(const struct ss_step_summary *training, const struct 
 }
 
 /* "1,234 samples/s (2 processes with batches of 4 × 16)" */
-static void append_throughput(const struct ss_throughput *throughput, struct ss_strbuf *out)
+void ss_report_append_throughput(const struct ss_throughput *throughput, struct ss_strbuf *out)
 {
     double rate = throughput->samples_per_s;
     if (rate <= 0) {
@@ -434,7 +434,7 @@ static void print_series(const struct ss_report *report, const struct ss_report_
         ss_strbuf_clear(text);
         counts[i](report->training, report->trust->selection->model, text);
         if (i == 0 && report->facts != NULL && report->training->usual > 0) {
-            append_throughput(&report->facts->throughput, text);
+            ss_report_append_throughput(&report->facts->throughput, text);
         }
         if (text->length > 0) {
             ss_report_print_wrapped(text->data, SS_DIM, "", style, out);

@@ -53,3 +53,33 @@ def test_samples_of_the_loaders_batches(train, accumulate, said):
     assert stated and stated[2] == said
     assert float(stated[1].replace(",", "")) == pytest.approx(training["samples_per_second"],
                                                               rel=0.01)
+
+
+INFERENCE = """\
+import sys, time
+import torch
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 8))
+data = torch.utils.data.TensorDataset(torch.randn(640, 64), torch.randn(640, 8))
+times, metric = [], torch.nn.MSELoss()
+with torch.no_grad():
+    for inputs, wanted in torch.utils.data.DataLoader(data, batch_size=8):
+        metric(model(inputs), wanted)
+        time.sleep(0.004)
+        times.append(time.perf_counter())
+print("samples/s", 8 * (len(times) - 1) / (times[-1] - times[0]))
+"""
+
+
+def test_samples_of_a_program_that_trains_nothing(stepscope, torch_python, tmp_path):
+    (tmp_path / "infer.py").write_text(INFERENCE)
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", "-o", trace, "--", torch_python, tmp_path / "infer.py")
+    report = json.loads(stepscope("report", "-f", "json", trace).stdout)
+    known = report["training"] or report["model_calls"]  # steps, where they were found
+    assert known["batch_size"] == 8
+    assert known["samples_per_second"] == pytest.approx(float(done.stdout.split()[-1]), rel=0.25)
+    text = stepscope("report", trace).stdout
+    assert "samples/s (batches of 8)" in text and "No steps were found" not in text
+    if report["model_calls"]:
+        assert report["model_calls"]["calls"] == 79 and report["training"] is None

@@ -148,12 +148,66 @@ static void test_what_nobody_says(void **state)
     check((struct shape){.processes = 0, .of_loader = 16}, 0);
 }
 
+static void add_module(struct ss_model *model, uint32_t track, const char *name, uint64_t begin_ms,
+                       uint64_t length_ms)
+{
+    add_range(model, track, name, begin_ms * MS, (begin_ms + length_ms) * MS);
+}
+
+/* Calls of the model every 10 ms, the first of 500; a metric that is a module too. */
+static struct ss_model_calls infer(unsigned calls, bool has_loader, int64_t of_model)
+{
+    struct ss_model model;
+    struct ss_selection selection;
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    struct ss_model_calls found;
+    ss_model_init(&model);
+    ss_vec_push(&model.processes, (struct ss_model_process){.pid = 42});
+    uint32_t modules = add_track(&model, SS_TRACK_RANGES, 1, "torch.module");
+    uint32_t data = add_track(&model, SS_TRACK_RANGES, 1, "torch.data");
+    for (unsigned i = 0; i < calls; i++) {
+        uint64_t at = i == 0 ? 1000 : 1500 + 10 * i;
+        add_module(&model, modules, "Net", at, i == 0 ? 500 : 4);
+        add_module(&model, modules, "MSELoss", at + (i == 0 ? 500 : 5), 1);
+        if (has_loader) {
+            add_module(&model, data, "next", at - 2, 1);
+        }
+    }
+    add_fact(&model, 1, "dataloader.batch_size", 16);
+    if (of_model > 0) {
+        add_fact(&model, 1, "model.batch_size", of_model);
+    }
+    assert_int_equal(ss_selection_init(&selection, &model, &all, NULL), SS_OK);
+    ss_model_calls_find(&found, &selection);
+    ss_selection_fini(&selection);
+    ss_model_fini(&model);
+    return found;
+}
+
+static void test_calls_without_steps(void **state)
+{
+    (void)state;
+    struct ss_model_calls found = infer(101, true, 0);
+    assert_int_equal(found.calls, 100);
+    assert_int_equal(found.call_ns, 4 * MS);
+    assert_int_equal(found.throughput.batch_size, 16);
+    double rate = 16 * 100 / 0.994; /* the last one ends with its call */
+    assert_true(found.throughput.samples_per_s > rate * 0.999);
+    assert_true(found.throughput.samples_per_s < rate * 1.001);
+    assert_int_equal(infer(101, false, 4).throughput.batch_size, 4);
+    found = infer(101, false, 0);
+    assert_int_equal(found.calls, 100);
+    assert_true(found.throughput.samples_per_s == 0);
+    assert_int_equal(infer(4, true, 0).calls, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches_of_the_loader),
         cmocka_unit_test(test_the_models_input),
         cmocka_unit_test(test_what_nobody_says),
+        cmocka_unit_test(test_calls_without_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
