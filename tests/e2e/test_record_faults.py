@@ -477,3 +477,40 @@ def test_no_proc_is_the_reason(stepscope, needs_root, tmp_path):
     assert "/proc is not mounted" in done.stderr and "none of the" not in done.stderr, done.stderr
     told = stepscope("report", out, status=None)
     assert "/proc is not mounted" in told.stdout + told.stderr
+
+
+# --- the wall clock -------------------------------------------------------------------------------
+
+CLOCK_THAT_IS_SET_BACK = r"""
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    static time_t first;
+    struct timespec now;
+    int result = (int)syscall(SYS_clock_gettime, id, time);
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    first = first != 0 ? first : now.tv_sec;
+    if (id == CLOCK_REALTIME && now.tv_sec > first) {
+        time->tv_sec -= 3600;
+    }
+    return result;
+}
+"""
+
+
+def test_a_clock_that_is_set_back(stepscope, needs_tool, tmp_path):
+    compiler = needs_tool("cc")
+    source, library = tmp_path / "clock.c", tmp_path / "clock.so"
+    source.write_text(CLOCK_THAT_IS_SET_BACK)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    out = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-o", out, "--", sys.executable, "-S", "-c",
+              "import time\nend = time.monotonic() + 3\nwhile time.monotonic() < end: sum(range(99))",
+              env={"LD_PRELOAD": str(library)})
+    told = stepscope("info", out).stdout
+    assert "complete" in told and "wall clock moved -3600" in told, told
+    facts = json.loads(stepscope("info", out, "--format", "json").stdout)["files"][0]
+    assert 2 < facts["duration_s"] < 60 and facts["samples"] > 50, facts

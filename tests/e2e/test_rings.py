@@ -171,3 +171,19 @@ def test_a_thread_that_has_its_ring_calls_nothing(stepscope, tools, tmp_path):
 
 def test_a_program_that_marks_nothing_ends_as_it_would(stepscope, tools, tmp_path):
     filtered(stepscope, tools, tmp_path / "t.pftrace", "idle")
+
+
+# --- other allocators -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4"])
+def test_another_allocator_in_ld_preload(stepscope, tools, tmp_path, name):
+    found = [path for folder in ("/usr/lib", "/usr/lib64", "/usr/local/lib")
+             for path in pathlib.Path(folder).glob(f"**/{name}")]
+    if not found:
+        pytest.skip(f"{name} is not installed")
+    path = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-o", path, "--", tools / "annotated_life", "family", "4",
+              env={"LD_PRELOAD": str(found[0])})
+    trace = Trace(tools, path)
+    assert sum(1 for _ in trace.ranges()) == 1500
+    trace.check_counts()
