@@ -57,6 +57,8 @@ class _State:
     optimizers = 0           # …how many were made so far…
     claimed = 0              # …how many there were when the last one began to count
     keeps_counting = False   # it stepped again although another had taken over
+    other = None             # weak reference to the last that stepped and does not count, if…
+                             # …the one that counts has not stepped since
     updates = 0
     trains_in_eval_mode = False
     unproven_eval = False
@@ -192,6 +194,7 @@ def _is_boundary(optimizer):
     steps: that of the next model. But one that goes on stepping itself is an outer loop's."""
     known = _alive(_state.optimizer)
     if known is optimizer:
+        _state.other = None
         return True
     if _state.optimizer_wanted not in (None, type(optimizer).__name__):
         return False
@@ -199,12 +202,31 @@ def _is_boundary(optimizer):
     is_next = _number_of(optimizer) > _state.claimed and not _state.keeps_counting
     if known is not None and not is_back and not is_next:
         return False
+    _count_steps_of(optimizer, is_back)
+    return True
+
+
+def _count_steps_of(optimizer, is_back):
+    known = _alive(_state.optimizer)
     _state.keeps_counting = is_back
     _state.optimizer_before = _state.optimizer if known is not None and not is_back else None
     _state.optimizer = weakref.ref(optimizer)
     _state.claimed = _state.optimizers
+    _state.other = None
     _claim()
     _tell_steps("optimizer " + type(optimizer).__name__)
+
+
+def _takes_over(optimizer):
+    """It does not count, and steps twice while the one that does never steps: layers, or models, that
+    are trained one after the other by optimizers that were all made before."""
+    if (_state.keeps_counting or _number_of(optimizer) == 0
+            or _state.optimizer_wanted not in (None, type(optimizer).__name__)):
+        return False
+    if _alive(_state.other) is not optimizer:
+        _state.other = weakref.ref(optimizer)
+        return False
+    _count_steps_of(optimizer, False)
     return True
 
 
@@ -213,7 +235,7 @@ def _hook_step(step):
     def wrapper(self, *args, **kwargs):
         if _is_compiling() or _thread.in_optimizer:
             return step(self, *args, **kwargs)
-        ends = _is_boundary(self)
+        ends = _is_boundary(self) or _takes_over(self)
         if ends:
             _begin()
         before = _enter(_OPTIMIZER)

@@ -180,8 +180,8 @@ static void judge_all(struct ss_step_summary *summary, const struct ss_model *mo
 
 /* --- their phases ---------------------------------------------------------------------------- */
 
-static const char *const known_phases[] = {"data",      "forward",    "backward",  "communication",
-                                           "optimizer", "checkpoint", "evaluation"};
+static const char *const known_phases[] = {"data",      "forward",    "backward",   "communication",
+                                           "optimizer", "checkpoint", "evaluation", "inference"};
 enum { KNOWN_COUNT = sizeof known_phases / sizeof *known_phases };
 
 static bool is_phase(const struct ss_selection *selection, const struct ss_model_range *range)

@@ -64,9 +64,9 @@ struct ss_step_phase {
 
 struct ss_step_summary {
     struct ss_vec_of(struct ss_step) steps; /* by process, then by begin */
-    /* data, forward, backward, communication, optimizer, checkpoint, evaluation, those of other
-     * names as they appear, "other" at last; without phases there is "other" alone. At most
-     * SS_STEP_MAX_PHASES: time of further names is other time. */
+    /* data, forward, backward, communication, optimizer, checkpoint, evaluation, inference, those
+     * of other names as they appear, "other" at last; without phases there is "other" alone. At
+     * most SS_STEP_MAX_PHASES: time of further names is other time. */
     struct ss_vec_of(struct ss_step_phase) phases;
     uint64_t *phase_ns; /* [steps][phases] */
     size_t processes;   /* that have steps */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "model/load_tracks.h"
 
 enum kind { EVALUATES, LOADS, TRAINS };
@@ -83,17 +84,30 @@ static size_t first_of(const struct parts *parts, size_t first)
     return first;
 }
 
+/* By track. A program that only infers evaluates nothing. */
+static bool *tracks_that_train(const struct ss_model *model, const struct parts *parts)
+{
+    bool *trains = ss_alloc_zero(model->tracks.count + 1, sizeof *trains);
+    for (size_t i = 0; i < parts->count; i++) {
+        trains[parts->data[i].track] =
+            trains[parts->data[i].track] || parts->data[i].kind == TRAINS;
+    }
+    return trains;
+}
+
 void ss_load_join_evaluations(struct ss_model *model, size_t first_range)
 {
     struct parts parts = {0};
     bool has_evaluation = false;
     collect(model, first_range, &parts, &has_evaluation);
+    bool *trains = tracks_that_train(model, &parts);
     for (size_t i = 0; i < parts.count && has_evaluation; i++) {
-        if (parts.data[i].kind == EVALUATES) {
+        if (parts.data[i].kind == EVALUATES && trains[parts.data[i].track]) {
             size_t last = last_of(&parts, i);
             join(model, &parts, first_of(&parts, i), last);
             i = last;
         }
     }
+    ss_free(trains);
     ss_vec_fini(&parts);
 }

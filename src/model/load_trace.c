@@ -721,6 +721,7 @@ static void finish(struct loader *loader, const struct ss_trace_summary *summary
     struct ss_load_times times = times_of(loader, summary);
     ss_load_tracks_end(&loader->on_tracks, model, &times);
     if (loader->load->sample_phases) {
+        ss_load_derive_steps(model, loader->on_tracks.first_range);
         ss_load_join_evaluations(model, loader->on_tracks.first_range);
     }
     struct ss_pending_sample *pending = loader->pending.data;

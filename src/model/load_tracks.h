@@ -57,6 +57,11 @@ void ss_load_tracks_fini(struct ss_load_tracks *tracks);
  * them. Nothing to do for others. */
 void ss_load_order_tracks(struct ss_model *model);
 
+/* Of the processes whose phases lie from `first_range` on: where no optimizer updates, and the
+ * program marks no steps, each backward pass ends a step, or each forward pass where there is no
+ * backward. The fact "torch.steps" says so. */
+void ss_load_derive_steps(struct ss_model *model, size_t first_range);
+
 /* Of the phases from `first_range` on, makes the waits for batches and the gaps between evaluations
  * parts of them, and the waits for the batch of the first. */
 void ss_load_join_evaluations(struct ss_model *model, size_t first_range);

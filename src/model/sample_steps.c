@@ -77,9 +77,14 @@ static const struct span *span_at(const struct spans *spans, uint32_t process, u
     return span != NULL && span->process == process && time_ns < span->end_ns ? span : NULL;
 }
 
+static bool is_first(const struct spans *spans, const struct span *span)
+{
+    return span == spans->data || span[-1].process != span->process;
+}
+
 /* --- phases ---------------------------------------------------------------------------------- */
 
-enum phase_kind { FORWARD, BACKWARD, OPTIMIZER, EVALUATION, ANOTHER };
+enum phase_kind { FORWARD, BACKWARD, OPTIMIZER, EVALUATION, INFERENCE, ANOTHER };
 
 struct part {
     uint32_t process;
@@ -101,7 +106,8 @@ static int compare_parts(const void *left, const void *right)
 
 static enum phase_kind kind_of(const struct ss_model *model, const struct ss_model_range *range)
 {
-    static const char *const names[ANOTHER] = {"forward", "backward", "optimizer", "evaluation"};
+    static const char *const names[ANOTHER] = {"forward", "backward", "optimizer", "evaluation",
+                                               "inference"};
     uint32_t name = model->paths.data[range->path].name;
     const char *text = ss_model_text(model, model->names.data[name].text);
     size_t kind = 0;
@@ -159,14 +165,15 @@ static bool is_in_pass(const struct parts *parts, uint32_t process, uint64_t tim
            (after->kind == BACKWARD || after->kind == OPTIMIZER);
 }
 
-/* The evaluation that was under way then, as it was joined of its parts; NULL: none. */
+/* The evaluation or inference that was under way then, which may be called so since the recording;
+ * NULL: none. */
 static const struct part *evaluation_at(const struct parts *parts, uint32_t process,
                                         uint64_t time_ns)
 {
     size_t next = part_after(parts, process, time_ns);
     const struct part *part = next > 0 ? &parts->data[next - 1] : NULL;
     bool is_there = part != NULL && part->process == process && time_ns < part->end_ns;
-    return is_there && part->kind == EVALUATION ? part : NULL;
+    return is_there && (part->kind == EVALUATION || part->kind == INFERENCE) ? part : NULL;
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
@@ -315,8 +322,11 @@ void ss_find_sample_steps(const struct ss_model *model, size_t first_range,
     for (size_t i = 0; i < count; i++) {
         struct ss_model_total *total = &samples[i].total;
         uint32_t process = model->threads.data[total->thread].process;
-        if (has_steps[process] && span_at(&spans, process, samples[i].time_ns) == NULL) {
+        const struct span *span = span_at(&spans, process, samples[i].time_ns);
+        if (has_steps[process] && span == NULL) {
             total->step = SS_SAMPLE_NO_STEP;
+        } else if (total->step == SS_SAMPLE_FIRST_STEP && span != NULL && !is_first(&spans, span)) {
+            total->step = SS_SAMPLE_LATER_STEP; /* the sampler did not know where it ended */
         }
         const struct part *evaluation = evaluation_at(&parts, process, samples[i].time_ns);
         total->phase = evaluation != NULL ? evaluation->name : total->phase;

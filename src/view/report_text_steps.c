@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/told.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
 #include "base/terminal.h"
@@ -66,6 +67,17 @@ static void append_shares(const struct ss_step_summary *training, const struct s
     }
 }
 
+/* Where it is neither an update of an optimizer nor marked by the program. */
+static const char *what_is_a_step(const struct ss_step_summary *training,
+                                  const struct ss_model *model)
+{
+    uint32_t process = training->steps.data[0].process;
+    struct ss_strview how = ss_told_text(model, ss_told(model, process, "torch.steps"));
+    return ss_strview_equal(how, ss_strview_of("backward passes"))  ? " (a backward pass)"
+           : ss_strview_equal(how, ss_strview_of("forward passes")) ? " (a forward pass: inference)"
+                                                                    : "";
+}
+
 static void append_sentence(const struct ss_step_summary *training, const struct ss_model *model,
                             bool host_time, struct ss_strbuf *out)
 {
@@ -75,7 +87,7 @@ static void append_sentence(const struct ss_step_summary *training, const struct
                                 training->steps.count == 1 ? "" : "s");
         return;
     }
-    ss_strbuf_append_text(out, "A step takes ");
+    ss_strbuf_append_format(out, "A step%s takes ", what_is_a_step(training, model));
     ss_text_append_duration(out, training->p50_ns);
     if (training->mean_ns > training->p50_ns + training->p50_ns / 4) { /* the shares are of these */
         ss_strbuf_append_text(out, ", with the slow ones ");

@@ -36,7 +36,7 @@ def loops(stepscope, tmp_path_factory):
             for name, one in said.items()}
 
 
-NAMES = ["plain", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
+NAMES = ["plain", "by_hand", "infers", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
          "with_closure", "subclassed", "scheduled", "checkpointed", "reentrant", "evaluates",
          "trains_in_eval_mode", "saves", "in_thread", "in_thread_without_loader",
          "without_modules", "fails", "compiles", "compiles_a_step", "modules_may_be_odd",
@@ -64,6 +64,13 @@ def test_phases_are_entered_once_each(loops, name, forwards, backwards, optimize
     phases = loops[name].phases
     assert (phases["forward"], phases["backward"], phases["optimizer"]) == (
         forwards, backwards, optimizers)
+
+
+def test_optimizers_that_step_one_after_the_other(loops):
+    """The next one counts from its second update on: its first may be one of a loop with both."""
+    loop = loops["layers_in_turn"]
+    assert len(loop.steps) == loop.said["updates"] - 1
+    assert loop.phases["optimizer"] == loop.said["updates"]
 
 
 def test_what_is_no_training_is_told_apart(loops):

@@ -53,6 +53,34 @@ def plain():
     return train(net, sgd(net))
 
 
+def layers_in_turn():
+    """Each with an optimizer of its own, which were all made before."""
+    layers = [nn.Linear(8, 8), nn.Linear(8, 8)]
+    optimizers = [sgd(layer) for layer in layers]
+    for layer, optimizer in zip(layers, optimizers):
+        train(layer, optimizer, 6)
+    return 12
+
+
+def by_hand():
+    net = Net()
+    for x in batches(6):
+        net(x).sum().backward()
+        with torch.no_grad():
+            for one in net.parameters():
+                one.data.add_(one.grad, alpha=-1e-4)
+                one.grad = None
+    return 6
+
+
+def infers():
+    net = Net().eval()
+    with torch.no_grad():
+        for x in batches(6):
+            net(x)
+    return 6
+
+
 def accumulates():
     net = Net()
     optimizer = sgd(net)
@@ -355,7 +383,7 @@ def torch_can_do_all_it_does():
     return 1
 
 
-LOOPS = [plain, accumulates, scaler_skips, two_optimizers, rare_second_optimizer, with_closure,
+LOOPS = [plain, layers_in_turn, by_hand, infers, accumulates, scaler_skips, two_optimizers, rare_second_optimizer, with_closure,
          subclassed, scheduled, checkpointed, reentrant, evaluates, trains_in_eval_mode, saves,
          in_thread, in_thread_without_loader, without_modules, fails, compiles, compiles_a_step,
          modules_may_be_odd, torch_can_do_all_it_does]

@@ -60,6 +60,8 @@ static void test_training_between(void **state)
     (void)state;
     const char *turns = "evaluation 1-2 forward 4-5 evaluation 7-8 backward 9-10 evaluation 12-13";
     check(turns, turns);
+    const char *infers = "data 0-1 evaluation 2-3 data 4-5 evaluation 6-7 data 8-9";
+    check(infers, infers);
     const char *none = "data 0-1 forward 2-3 data 4-5 forward 6-7";
     check(none, none);
 }

@@ -126,6 +126,21 @@ static void test_passes(void **state)
     ss_model_fini(&made.model);
 }
 
+/* The sampler saw one step, where the model found several. */
+static void test_later_steps(void **state)
+{
+    (void)state;
+    struct made made;
+    make(&made);
+    struct ss_pending_sample samples[] = {
+        {.time_ns = 1050, .total = {.thread = made.thread, .step = SS_SAMPLE_FIRST_STEP}},
+        {.time_ns = 1150, .total = {.thread = made.thread, .step = SS_SAMPLE_FIRST_STEP}}};
+    ss_find_sample_steps(&made.model, 0, samples, 2);
+    assert_int_equal(samples[0].total.step, SS_SAMPLE_FIRST_STEP);
+    assert_int_equal(samples[1].total.step, SS_SAMPLE_LATER_STEP);
+    ss_model_fini(&made.model);
+}
+
 /* Steps that are not among the ranges stay as the sampler labelled them. */
 static void test_without_steps(void **state)
 {
@@ -143,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_later_steps),
         cmocka_unit_test(test_without_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
