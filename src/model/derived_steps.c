@@ -9,7 +9,7 @@
 
 enum { FEWEST = 3 }; /* passes; fewer are no loop */
 
-enum pass { NO_PASS, FORWARDS, BACKWARDS };
+enum pass { NO_PASS, LOADS, FORWARDS, BACKWARDS };
 
 struct part {
     uint32_t process;
@@ -23,7 +23,7 @@ struct parts ss_vec_of(struct part);
 struct known {
     bool has_steps; /* of its own, that ended */
     uint32_t track; /* of steps */
-    size_t forwards, backwards, updates;
+    size_t loads, forwards, backwards, updates;
 };
 
 static int compare(const void *left, const void *right)
@@ -44,6 +44,7 @@ static const char *name_of(const struct ss_model *model, const struct ss_model_r
 static enum pass pass_of(const char *name)
 {
     return strcmp(name, "backward") == 0 ? BACKWARDS
+           : strcmp(name, "data") == 0   ? LOADS
            : strcmp(name, "forward") == 0 || strcmp(name, "evaluation") == 0 ||
                    strcmp(name, "inference") == 0
                ? FORWARDS
@@ -64,6 +65,7 @@ static void collect(const struct ss_model *model, size_t first_range, struct kno
         } else if (track->kind == SS_TRACK_PHASES && track->process != 0) {
             enum pass pass = pass_of(name);
             of->updates += strcmp(name, "optimizer") == 0;
+            of->loads += pass == LOADS;
             of->forwards += pass == FORWARDS;
             of->backwards += pass == BACKWARDS;
             ss_vec_push(parts, (struct part){track->process, pass, range->begin_ns, range->end_ns});
@@ -121,16 +123,29 @@ static bool goes_on(const struct parts *parts, size_t i, size_t end, enum pass p
     return false;
 }
 
+/* Another module, a metric perhaps, is called with the same batch. */
+static bool has_same_batch(const struct parts *parts, size_t i, size_t end)
+{
+    size_t next = i + 1;
+    while (next < end && parts->data[next].pass == NO_PASS) {
+        next++;
+    }
+    return next < end && parts->data[next].pass == FORWARDS;
+}
+
 /* From the end of a pass to that of the next; the first from the first phase of all. */
 static void add_steps(struct ss_model *model, const struct parts *parts, size_t first, size_t end,
-                      uint32_t track, enum pass pass)
+                      const struct known *known, enum pass pass)
 {
+    uint32_t track = known->track;
+    bool by_batch = pass == FORWARDS && known->loads >= FEWEST;
     ss_vec_push(&model->names, (struct ss_model_name){.text = model->tracks.data[track].name});
     uint32_t path = ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
     uint64_t begin_ns = parts->data[first].begin_ns;
     int64_t number = 0;
     for (size_t i = first; i < end; i++) {
-        if (parts->data[i].pass == pass && !goes_on(parts, i, end, pass)) {
+        if (parts->data[i].pass == pass && !goes_on(parts, i, end, pass) &&
+            !(by_batch && has_same_batch(parts, i, end))) {
             add_step(model, track, path, number++, begin_ns, parts->data[i].end_ns);
             begin_ns = parts->data[i].end_ns;
         }
@@ -168,7 +183,7 @@ void ss_load_derive_steps(struct ss_model *model, size_t first_range)
         enum pass pass = pass_of_steps(&known[process]);
         infers = infers || pass == FORWARDS;
         if (pass != NO_PASS) {
-            add_steps(model, &parts, first, end, known[process].track, pass);
+            add_steps(model, &parts, first, end, &known[process], pass);
         }
     }
     if (infers) {

@@ -56,10 +56,15 @@ def test_steps_and_phases_need_no_code(stepscope, tmp_path):
 
 
 def test_a_program_without_an_optimizer(stepscope, tmp_path):
-    """It has no steps, the report says why, and what its operators cost all the same."""
+    """Its backward passes are its steps; too few are none, and the report says why, and what operators
+    cost all the same."""
     trace = tmp_path / "t.pftrace"
     code = ("import torch\nnet = torch.nn.Linear(64, 64)\n"
             "for _ in range(50): net(torch.ones(8, 64)).sum().backward()\n")
+    stepscope("record", "-q", "-o", trace, "--", sys.executable, "-c", code)
+    assert "A step (a backward pass) takes" in stepscope("report", trace).stdout
+    code = ("import torch\nnet = torch.nn.Linear(64, 64)\n"
+            "for _ in range(50): out = net(torch.ones(8, 64)).sum()\nout.backward()\n")
     done = stepscope("record", "-q", "-o", trace, "--", sys.executable, "-c", code)
     assert done.returncode == 0, done.stderr
     text = stepscope("report", trace, status=None).stdout

@@ -155,10 +155,8 @@ static void test_without_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_later_steps),
+        cmocka_unit_test(test_steps),         cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_passes),        cmocka_unit_test(test_later_steps),
         cmocka_unit_test(test_without_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
