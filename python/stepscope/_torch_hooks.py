@@ -23,9 +23,9 @@ import weakref
 
 import torch
 
-_DATA, _FORWARD, _BACKWARD, _COMMUNICATION, _OPTIMIZER, _CHECKPOINT, _EVALUATION, _COMPILE = map(
-    _name, ("data", "forward", "backward", "communication", "optimizer", "checkpoint",
-            "evaluation", "compile"))
+(_DATA, _FORWARD, _BACKWARD, _COMMUNICATION, _OPTIMIZER, _CHECKPOINT, _EVALUATION, _INFERENCE,
+ _COMPILE) = map(_name, ("data", "forward", "backward", "communication", "optimizer", "checkpoint",
+                         "evaluation", "inference", "compile"))
 _MODULES, _LOADING, _SAVING, _COMPILING, _TRAINING = map(
     _domain, ("torch.module", "torch.data", "torch.checkpoint", "torch.compile", "torch.training"))
 _COLLECTIVES = ("all_reduce", "all_reduce_coalesced", "broadcast", "broadcast_object_list",
@@ -65,6 +65,9 @@ class _State:
     loader = None            # what was told of the last one
     cuda = False
     threads = None
+    anomaly = None           # whether autograd looks for NaN, as it was told
+    is_worker = False        # of a DataLoader…
+    fetches = 0              # …and what it has fetched
     no_operators = ""        # why they are not recorded; "off": they need not be
     modules = {}             # id: weak reference
     seen_modules = 0         # in sys.modules
@@ -75,6 +78,7 @@ _state = _State()
 
 
 class _Thread(threading.local):
+    in_data = 0              # a loader fetches: what runs within, a model too, is part of that
     in_optimizer = 0
     in_checkpoint = 0        # of activations
 
@@ -87,7 +91,7 @@ def _within(phase, domain, name):
     def decorate(inner):
         @functools.wraps(inner)
         def wrapper(*args, **kwargs):
-            if _is_compiling():
+            if _is_compiling() or _thread.in_data:
                 return inner(*args, **kwargs)
             before = _enter(phase)
             pushed = _push(domain, name) if name else 0
@@ -161,15 +165,15 @@ def _end_of_step():
     _state.updates += 1
     counts = _Flops.left != 0 or _Flops.recording != _recording()
     if counts:
-        _Flops.begin()
+        _try(_Flops.begin)
     _step()
     if _is_time_to_look():
-        _look_for_late_modules()
-        _tell_threads()
+        _try(_look_for_late_modules)
+        _try(_tell_threads)
         if _recording():
             _try(_Devices.find)
     if counts:
-        _Flops.end()
+        _try(_Flops.end)
 
 
 def _alive(reference):
@@ -233,7 +237,7 @@ def _takes_over(optimizer):
 def _hook_step(step):
     @functools.wraps(step)
     def wrapper(self, *args, **kwargs):
-        if _is_compiling() or _thread.in_optimizer:
+        if _is_compiling() or _thread.in_optimizer or _thread.in_data:
             return step(self, *args, **kwargs)
         ends = _is_boundary(self) or _takes_over(self)
         if ends:
@@ -276,7 +280,7 @@ def _hook_frames(module):
     for place in places:
         for function in place.values():
             code = getattr(getattr(function, "__func__", function), "__code__", None)
-            if code is not None and code.co_filename == _hook_frames.__code__.co_filename:
+            if code is not None and code.co_filename.startswith("<stepscope "):
                 skip_all(code)
                 for one in _functions(code):
                     skip_code(one)
@@ -369,6 +373,7 @@ def _know(module, shown):
 
     def forget(_):
         _state.modules.pop(number, None)
+        _Model.least_dims.pop(number, None)
         _module_forget(number)
     _state.modules[number] = weakref.ref(module, forget)
     _module_know(module, _name(shown.encode(errors="replace").decode()))
@@ -396,40 +401,69 @@ def _is_compiled(module):
     return "/torch/_functorch/" in caller or "/torch/_dynamo/backends/" in caller
 
 
+class _Trained:
+    """Which models are trained: they ran a forward, or an optimizer has their parameters."""
+    roots = set()        # ids of outermost modules
+    parameters = set()   # ids
+    optimizers = 0       # those that `parameters` are of
+
+    @classmethod
+    def has(cls, module):
+        if id(module) in cls.roots:
+            return True
+        if cls.optimizers != _state.optimizers:
+            cls.optimizers = _state.optimizers
+            made = [reference() for _, reference in list(_state.made.values())]
+            cls.parameters = {id(one) for optimizer in made if optimizer is not None
+                              for group in optimizer.param_groups for one in group["params"]}
+        return id(next(iter(module.parameters()), None)) in cls.parameters
+
+
+def _phase_without_gradients(module):
+    """A model that is trained is evaluated in eval mode. Others are teachers and target networks;
+    in training mode a policy plays. Where no optimizer was made, nothing tells them apart."""
+    if not _state.optimizers:
+        return _EVALUATION
+    return _EVALUATION if not module.training and _Trained.has(module) else _INFERENCE
+
+
 def _phase_of(module):
     """Of the outermost module."""
     if _phase() == _BACKWARD or _thread.in_checkpoint:
         return None  # activations are computed again, or are not to be kept
     if not _has_gradients():
-        return None if _is_compiled(module) else _EVALUATION
+        return None if _is_compiled(module) else _phase_without_gradients(module)
     if not module.training and not _state.trains_in_eval_mode:
         _state.unproven_eval = True
         return _EVALUATION
     return _FORWARD
 
 
-def _outermost(module):
+def _outermost(module, args, kwargs):
     """The phase before that of this module's call; -1: it has none of its own."""
-    phase = _phase_of(module)
     if not _module_is_known(module):
         _know_all(module)
+    phase = None if _thread.in_data else _phase_of(module)
     if phase is None:
         return -1
-    if not _state.cuda and _is_time_to_look() and _recording():
-        _try(_Devices.find)
+    if _is_time_to_look() and _recording():
+        _try(_Model.called, module, args, kwargs, phase == _FORWARD, _state.updates)
+        if not _state.cuda:
+            _try(_Devices.find)
     if phase == _FORWARD:
+        _Trained.roots.add(id(module))
         _train()
     else:
         _begin()
     return _enter(phase)
 
 
-def _enter_module(module, call):
+def _enter_module(module, call, args, kwargs):
     """What of module_enter Python has to do. A module may answer to anything as it likes."""
     before = -1
     try:
         if call == 2:
-            before = _outermost(module)
+            before = _outermost(module, args, kwargs)
         else:
             _know(module, type(module).__name__)
     except Exception:  # noqa: whatever it is
@@ -446,7 +480,7 @@ def _hook_modules():
             return inner(self, *args, **kwargs)
         call, before = _module_enter(self), -1
         if call > 1:
-            call, before = _enter_module(self, call)
+            call, before = _enter_module(self, call, args, kwargs)
         try:
             return inner(self, *args, **kwargs)
         finally:
@@ -465,7 +499,7 @@ def _hook_modules():
             return inner(self, *args, **kwargs)
         call, before = _module_enter(self), -1
         if call > 1:
-            call, before = _enter_module(self, call)
+            call, before = _enter_module(self, call, args, kwargs)
         try:
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
@@ -497,13 +531,23 @@ def _hook_checkpoints(module):
     module.CheckpointFunction.forward = staticmethod(forward)
 
 
+def _tell_anomaly():
+    """Detection of anomalies: programs switch it on around the backward, too."""
+    is_on = torch.is_anomaly_enabled()
+    if is_on != bool(_state.anomaly):
+        _state.anomaly = is_on
+        _fact("torch.anomaly", int(is_on))
+
+
 def _hook_backward(inner):
     @functools.wraps(inner)
     def wrapper(*args, **kwargs):
-        if _is_compiling():
+        if _is_compiling() or _thread.in_data:
             return inner(*args, **kwargs)
         if _state.unproven_eval:
             _state.trains_in_eval_mode = True  # what ran in eval mode was a training's forward
+        if _is_time_to_look():
+            _try(_tell_anomaly)
         _train()
         before = _enter(_BACKWARD)
         try:
@@ -546,20 +590,35 @@ def _ready_batches(iterator):
     return ready + waiting
 
 
+def _push_counted(name, of, *args):
+    """A range of the loader with what `of` counts as its payload. What is counted is the program's,
+    and may have no length or raise."""
+    try:
+        count = of(*args)
+        return _push(_LOADING, name) if count is None else _push(_LOADING, name, count)
+    except Exception:  # noqa: whatever it is
+        return _push(_LOADING, name)
+
+
+def _count_ready(iterator):
+    ready = _ready_batches(iterator)
+    if ready is not None:
+        _count(_READY, ready)
+    return ready
+
+
 def _hook_next(inner):
     @functools.wraps(inner)
     def __next__(self):
-        _begin()
+        if not _thread.in_data:
+            _begin()
         before = _enter(_DATA)
-        ready = _ready_batches(self)
-        if ready is None:
-            pushed = _push(_LOADING, _NEXT)
-        else:
-            _count(_READY, ready)
-            pushed = _push(_LOADING, _NEXT, ready)
+        pushed = _push_counted(_NEXT, _count_ready, self)
+        _thread.in_data += 1
         try:
             return inner(self)
         finally:
+            _thread.in_data -= 1
             if pushed:
                 _pop(_LOADING)
             _leave(before)
@@ -577,24 +636,34 @@ def _tell_loader(loader):
             _fact("dataloader." + key, value)
 
 
-def _starts_workers(loader):
+def _workers_to_start(loader):
     """Persistent ones are there from the first epoch on."""
-    return getattr(loader, "num_workers", 0) > 0 and not (
-        getattr(loader, "persistent_workers", False)
-        and getattr(loader, "_iterator", None) is not None)
+    is_there = (getattr(loader, "persistent_workers", False)
+                and getattr(loader, "_iterator", None) is not None)
+    return 0 if is_there else int(loader.num_workers)
+
+
+def _name_of_iter(loader):
+    """What making an iterator over it is."""
+    try:
+        return _START if _workers_to_start(loader) > 0 else _ITERATE
+    except Exception:  # noqa: whatever it is
+        return _ITERATE
 
 
 def _hook_iter(inner):
     @functools.wraps(inner)
     def __iter__(self):
-        _begin()
-        _tell_loader(self)
+        if not _thread.in_data:
+            _begin()
+            _try(_tell_loader, self)
         before = _enter(_DATA)
-        pushed = _push(_LOADING, _START if _starts_workers(self) else _ITERATE,
-                       getattr(self, "num_workers", 0))
+        pushed = _push_counted(_name_of_iter(self), getattr, self, "num_workers", 0)
+        _thread.in_data += 1
         try:
             return inner(self)
         finally:
+            _thread.in_data -= 1
             if pushed:
                 _pop(_LOADING)
             _leave(before)
@@ -608,7 +677,7 @@ def _hook_shutdown(inner):
 
     @functools.wraps(inner)
     def wrapper(self, *args, **kwargs):
-        if is_finalizing() or getattr(self, "_shutdown", True):
+        if is_finalizing() or vars(self).get("_shutdown", True):
             return inner(self, *args, **kwargs)
         before = _enter(_DATA)
         pushed = _push(_LOADING, _STOP)
@@ -632,10 +701,7 @@ class _Collate:
         return operator.getitem, ((self.inner,), 0)
 
     def __call__(self, samples):
-        try:
-            pushed = _push(_LOADING, _COLLATE, len(samples))
-        except TypeError:  # an iterator over them
-            pushed = _push(_LOADING, _COLLATE)
+        pushed = _push_counted(_COLLATE, len, samples)
         try:
             return self.inner(samples)
         finally:
@@ -650,8 +716,9 @@ def _hook_fetcher_init(inner):
     @functools.wraps(inner)
     def __init__(self, *args, **kwargs):
         inner(self, *args, **kwargs)
-        if getattr(self, "auto_collation", False) and callable(getattr(self, "collate_fn", None)):
-            self.collate_fn = _Collate(self.collate_fn)
+        own = vars(self)
+        if own.get("auto_collation") and callable(own.get("collate_fn")):
+            own["collate_fn"] = _Collate(own["collate_fn"])
     __init__._stepscope = True
     return __init__
 
@@ -659,12 +726,16 @@ def _hook_fetcher_init(inner):
 def _hook_fetch(inner, is_iterable):
     @functools.wraps(inner)
     def fetch(self, index):
-        if not getattr(self, "auto_collation", False):
+        if not vars(self).get("auto_collation"):
             pushed = _push(_LOADING, _FETCH, 1)
         elif is_iterable:  # it may be at its end: what is collated, counts
             pushed = _push(_LOADING, _FETCH)
-        else:
-            pushed = _push(_LOADING, _FETCH, len(index))
+        else:  # what a batch sampler yields needs no length
+            pushed = _push_counted(_FETCH, len, index)
+        if _state.is_worker:
+            _state.fetches += 1
+            if _state.fetches & (_state.fetches - 1) == 0:
+                _try(_tell_threads)
         try:
             return inner(self, index)
         finally:
@@ -680,12 +751,15 @@ def _hook_worker(inner):
     except ValueError:
         return inner
 
-    @functools.wraps(inner)
-    def worker_loop(*args, **kwargs):
-        number = kwargs["worker_id"] if "worker_id" in kwargs else args[place]
+    def begin(number):
+        _state.is_worker = True
+        _disclaim()  # a model that a worker runs is no training
         _thread_name(f"dataloader worker {number}")
         _fact("dataloader.worker", number)
-        _disclaim()  # a model that a worker runs is no training
+
+    @functools.wraps(inner)
+    def worker_loop(*args, **kwargs):
+        _try(lambda: begin(kwargs["worker_id"] if "worker_id" in kwargs else args[place]))
         return inner(*args, **kwargs)
     worker_loop._stepscope = True
     return worker_loop
@@ -1031,12 +1105,24 @@ def _look_for_late_modules():
 
 # --- set-up ---------------------------------------------------------------------------------------
 
+def _text_of(error):
+    """An exception of the program's own may fail to tell."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: whatever it is
+        text = type(error).__name__
+    return text.encode(errors="replace").decode()
+
+
 def _try(hook, *args):
     """A torch that is made otherwise than we know loses a part, not the program."""
     try:
         hook(*args)
     except Exception as error:  # noqa: whatever it is
-        _fact_text("torch.hooks", f"{hook.__name__.strip('_')}: {type(error).__name__}: {error}")
+        try:
+            _fact_text("torch.hooks", f"{hook.__qualname__.strip('_')}: {_text_of(error)}")
+        except Exception:  # noqa: nothing is left to tell it by
+            pass
 
 
 def _take_operators():

@@ -47,6 +47,7 @@ enum {
     F(PyErr_Clear, void, (void))                                                                   \
     F(PyErr_ExceptionMatches, int, (ss_python_object *))                                           \
     F(PyErr_Fetch, void, (ss_python_object **, ss_python_object **, ss_python_object **))          \
+    F(PyErr_Occurred, ss_python_object *, (void))                                                  \
     F(PyErr_Restore, void, (ss_python_object *, ss_python_object *, ss_python_object *))           \
     F(PyErr_SetInterrupt, void, (void))                                                            \
     F(PyErr_SetString, void, (ss_python_object *, const char *))                                   \

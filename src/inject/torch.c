@@ -74,6 +74,7 @@ static bool run_texts(ss_python_object *globals)
     return ss_python.PyDict_SetItemString(globals, "__builtins__",
                                           ss_python.PyEval_GetBuiltins()) == 0 &&
            ss_torch_add_functions(globals) &&
+           run_text(ss_torch_model, "<stepscope model>", globals) &&
            run_text(ss_torch_hooks, "<stepscope torch>", globals) &&
            run_text(ss_torch_deepspeed, "<stepscope deepspeed>", globals) &&
            run_text(ss_torch_profiler, "<stepscope torch.profiler>", globals);

@@ -12,7 +12,7 @@
 #include "inject/python_api.h"
 
 /* The texts that are run when torch is there, one after the other, with the same globals. */
-extern const char ss_torch_hooks[], ss_torch_deepspeed[], ss_torch_profiler[];
+extern const char ss_torch_model[], ss_torch_hooks[], ss_torch_deepspeed[], ss_torch_profiler[];
 
 /* What is to be recorded of torch: "depth=2,operators=auto…". */
 const char *ss_torch_settings(void);

@@ -35,11 +35,21 @@ static ss_python_object *truth(bool value)
     return ss_python.PyLong_FromLongLong(value);
 }
 
-/* "" for what is no text, with an exception set. */
-static const char *text_of(ss_python_object *object)
+/* What is no text, or no number that fits, is an exception: functions return NULL then, or Python
+ * would raise a SystemError instead. Their callers in _torch_hooks.py guard what comes from the
+ * program. */
+static bool number_of(ss_python_object *object, int64_t *number)
 {
-    const char *text = ss_python.PyUnicode_AsUTF8(object);
-    return text != NULL ? text : "";
+    *number = ss_python.PyLong_AsLongLong(object);
+    return *number != -1 || ss_python.PyErr_Occurred() == NULL;
+}
+
+static bool value_of(ss_python_object *object, struct ss_event_value *value)
+{
+    int64_t number;
+    bool fits = number_of(object, &number);
+    *value = (struct ss_event_value){(uint64_t)number, SS_RING_VALUE_SIGNED};
+    return fits;
 }
 
 static ss_python_object *define_name(ss_python_object *self, ss_python_object *argument)
@@ -87,12 +97,14 @@ static ss_python_object *push(ss_python_object *self, ss_python_object *const *a
     uint32_t domain = (uint32_t)ss_python.PyLong_AsLongLong(args[0]);
     uint32_t name = (uint32_t)ss_python.PyLong_AsLongLong(args[1]);
     int level = SS_EVENT_OFF;
+    struct ss_event_value value = {0};
     if (is_off) {
         return truth(false);
     }
     if (count == 3) {
-        struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[2]),
-                                       SS_RING_VALUE_SIGNED};
+        if (!value_of(args[2], &value)) {
+            return NULL;
+        }
         level = ss_event_push_value(domain, name, value);
     } else {
         level = ss_event_push(domain, name);
@@ -132,8 +144,10 @@ static ss_python_object *count_value(ss_python_object *self, ss_python_object *c
     if (is_off) {
         return ss_python_none();
     }
-    struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[1]),
-                                   SS_RING_VALUE_SIGNED};
+    struct ss_event_value value;
+    if (!value_of(args[1], &value)) {
+        return NULL;
+    }
     ss_event_count((uint32_t)ss_python.PyLong_AsLongLong(args[0]), value);
     return ss_python_none();
 }
@@ -149,6 +163,9 @@ static ss_python_object *count_real(ss_python_object *self, ss_python_object *co
         return ss_python_none();
     }
     double real = ss_python.PyFloat_AsDouble(args[1]);
+    if (real == -1.0 && ss_python.PyErr_Occurred() != NULL) {
+        return NULL;
+    }
     struct ss_event_value value = {.type = SS_RING_VALUE_DOUBLE};
     memcpy(&value.bits, &real, sizeof value.bits);
     ss_event_count((uint32_t)ss_python.PyLong_AsLongLong(args[0]), value);
@@ -163,7 +180,11 @@ static ss_python_object *fact_text(ss_python_object *self, ss_python_object *con
     if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
-    const char *key = text_of(args[0]), *text = text_of(args[1]);
+    const char *key = ss_python.PyUnicode_AsUTF8(args[0]);
+    const char *text = key != NULL ? ss_python.PyUnicode_AsUTF8(args[1]) : NULL;
+    if (text == NULL) {
+        return NULL;
+    }
     struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
     ss_fact_tell(ss_define_name(key, strlen(key)), value);
     return ss_python_none();
@@ -177,9 +198,11 @@ static ss_python_object *fact(ss_python_object *self, ss_python_object *const *a
     if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
-    const char *key = text_of(args[0]);
-    struct ss_event_value value = {(uint64_t)ss_python.PyLong_AsLongLong(args[1]),
-                                   SS_RING_VALUE_SIGNED};
+    const char *key = ss_python.PyUnicode_AsUTF8(args[0]);
+    struct ss_event_value value;
+    if (key == NULL || !value_of(args[1], &value)) {
+        return NULL;
+    }
     ss_fact_tell(ss_define_name(key, strlen(key)), value);
     return ss_python_none();
 }
@@ -187,7 +210,10 @@ static ss_python_object *fact(ss_python_object *self, ss_python_object *const *a
 static ss_python_object *thread_name(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    const char *text = text_of(argument);
+    const char *text = ss_python.PyUnicode_AsUTF8(argument);
+    if (text == NULL) {
+        return NULL;
+    }
     ss_event_thread_name(ss_thread_tid(), ss_define_name(text, strlen(text)));
     return ss_python_none();
 }
@@ -232,7 +258,11 @@ static ss_python_object *disclaim(ss_python_object *self, ss_python_object *none
 static ss_python_object *tell_steps(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    ss_automatic_tell(text_of(argument));
+    const char *text = ss_python.PyUnicode_AsUTF8(argument);
+    if (text == NULL) {
+        return NULL;
+    }
+    ss_automatic_tell(text);
     return ss_python_none();
 }
 
@@ -521,8 +551,11 @@ static ss_python_object *collects(ss_python_object *self, ss_python_object *cons
     if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
-    const char *what = text_of(args[0]);
+    const char *what = ss_python.PyUnicode_AsUTF8(args[0]);
     uint32_t domain = ss_define_domain("python.gc", 9);
+    if (what == NULL) {
+        return NULL;
+    }
     if (strcmp(what, "start") == 0 && !is_off) {
         ss_python_object *number = ss_python.PyDict_GetItemString(args[1], "generation");
         long long generation = number != NULL ? ss_python.PyLong_AsLongLong(number) : 0;

@@ -36,7 +36,7 @@ def loops(stepscope, tmp_path_factory):
             for name, one in said.items()}
 
 
-NAMES = ["plain", "by_hand", "infers", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
+NAMES = ["plain", "teaches", "by_hand", "infers", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
          "with_closure", "subclassed", "scheduled", "checkpointed", "reentrant", "evaluates",
          "trains_in_eval_mode", "saves", "in_thread", "in_thread_without_loader",
          "without_modules", "fails", "compiles", "compiles_a_step", "modules_may_be_odd",
@@ -74,7 +74,9 @@ def test_optimizers_that_step_one_after_the_other(loops):
 
 
 def test_what_is_no_training_is_told_apart(loops):
-    assert loops["evaluates"].phases["evaluation"] == 2
+    phases = loops["evaluates"].phases  # in training mode without gradients: a policy plays so
+    assert (phases["evaluation"], phases["inference"]) == (1, 1)
+    assert loops["teaches"].phases["inference"] == 4 and not loops["teaches"].phases["evaluation"]
     assert loops["saves"].phases["checkpoint"] == 1
     assert loops["trains_in_eval_mode"].phases["forward"] == 3  # from the first backward on
 

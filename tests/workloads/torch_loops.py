@@ -187,6 +187,17 @@ def evaluates():
     return updates + train(net, sgd(net), 2)
 
 
+def teaches():
+    """A teacher in eval mode that no optimizer has."""
+    teacher, net = Net().eval(), Net()
+
+    def forward(x):
+        with torch.no_grad():
+            wanted = teacher(x)
+        return net(x) - wanted
+    return train(net, sgd(net), 4, forward)
+
+
 def trains_in_eval_mode():
     """As fine-tuning with frozen statistics does."""
     net = Net().eval()
@@ -383,10 +394,11 @@ def torch_can_do_all_it_does():
     return 1
 
 
-LOOPS = [plain, layers_in_turn, by_hand, infers, accumulates, scaler_skips, two_optimizers, rare_second_optimizer, with_closure,
-         subclassed, scheduled, checkpointed, reentrant, evaluates, trains_in_eval_mode, saves,
-         in_thread, in_thread_without_loader, without_modules, fails, compiles, compiles_a_step,
-         modules_may_be_odd, torch_can_do_all_it_does]
+LOOPS = [plain, layers_in_turn, by_hand, infers, accumulates, scaler_skips, two_optimizers,
+         rare_second_optimizer, with_closure, subclassed, scheduled, checkpointed, reentrant,
+         evaluates, teaches, trains_in_eval_mode, saves, in_thread, in_thread_without_loader,
+         without_modules, fails, compiles, compiles_a_step, modules_may_be_odd,
+         torch_can_do_all_it_does]
 
 
 def run_in_child(loop):

@@ -91,7 +91,9 @@ for x in DataLoader(Numbers(), batch_size=1):
     loss.backward()
     optimizer.step()
     in_none()
+    net.eval()
     with torch.no_grad():
         net(x)
+    net.train()
     if time.monotonic() > end:
         break
