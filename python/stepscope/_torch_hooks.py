@@ -963,6 +963,12 @@ def _hook_collectives(module):
         _replace(work, "wait", _within(_COMMUNICATION, 0, 0))
 
 
+def _hook_parallel(module):
+    """torch.nn.parallel.distributed: buffers are broadcast in the forward."""
+    _replace(module.DistributedDataParallel, "_distributed_broadcast_coalesced",
+             _within(_COMMUNICATION, 0, 0))
+
+
 def _hook_compiler(module):
     """torch._dynamo.callback: told as it begins and ends to compile."""
     starts = getattr(getattr(module, "callback_handler", None), "start_callbacks", None)
@@ -1082,6 +1088,7 @@ _LATE = {**dict.fromkeys(_SAVERS, _hook_saver),
          "deepspeed.profiling.flops_profiler.profiler": _hook_flops_profiler,
          "torch.distributed.distributed_c10d": _hook_collectives,
          "torch.distributed.checkpoint": _hook_saving,
+         "torch.nn.parallel.distributed": _hook_parallel,
          "safetensors.torch": _hook_saving,
          "torch._dynamo.callback": _hook_compiler,
          "torch._dynamo.eval_frame": _hook_frames,

@@ -480,6 +480,40 @@ static bool periodic_stalls(const struct ss_training_facts *facts, struct ss_adv
     return true;
 }
 
+/* What a late rank explains is told as that. */
+static uint64_t late_rank_ns(const struct ss_training_facts *facts)
+{
+    const struct ss_late_rank *late = &facts->late_rank;
+    bool is_much =
+        late->process != 0 && is_part_of(late->waits_ns, late->of_ns, LEAST_GAIN_PERCENT);
+    return is_much ? late->waits_ns : 0;
+}
+
+static bool communication(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    uint64_t ns = ss_training_phase_ns(facts, "communication");
+    set_cost(advice, ns, ns);
+    advice->phase = ss_training_phase(facts, "communication");
+    add(advice, "trainers in this recording", SS_EVIDENCE_COUNT, (double)facts->steps->processes);
+    return advice->phase != NULL && late_rank_ns(facts) == 0;
+}
+
+static bool late_rank(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    const struct ss_late_rank *late = &facts->late_rank;
+    set_cost(advice, late->waits_ns, late->waits_ns);
+    advice->of_ns = late->of_ns;
+    advice->phase = ss_training_phase(facts, "communication");
+    if (late->process != 0) {
+        add(advice, "process ID of the late rank", SS_EVIDENCE_COUNT,
+            (double)facts->model->processes.data[late->process].pid);
+        add(advice, "the others wait longer by", SS_EVIDENCE_NS, (double)late->waits_ns);
+        add(advice, "it takes longer itself by", SS_EVIDENCE_NS, (double)late->more_ns);
+        set_line(advice, &late->line, "its samples in the phase that takes it longer");
+    }
+    return late_rank_ns(facts) > 0;
+}
+
 /* Evaluating more seldom is what recovers: once in SELDOM_STEPS steps. */
 static bool evaluation(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
@@ -634,9 +668,11 @@ static bool lies_below(const struct ss_model *model, const struct ss_advice *inn
 static bool share_time(const struct ss_model *model, const struct ss_advice *a,
                        const struct ss_advice *b)
 {
-    bool have_lines = a->line != NULL && b->line != NULL && a->line->frame != 0 &&
-                      b->line->frame != 0 && (a->is_of_line || b->is_of_line);
-    bool one_line = have_lines && (lies_below(model, a, b) || lies_below(model, b, a));
+    bool have_lines =
+        a->line != NULL && b->line != NULL && a->line->frame != 0 && b->line->frame != 0;
+    bool one_line = have_lines && a->line->frame == b->line->frame;
+    one_line = one_line || (have_lines && (a->is_of_line || b->is_of_line) &&
+                            (lies_below(model, a, b) || lies_below(model, b, a)));
     bool one_phase = a->phase != NULL && a->phase == b->phase;
     bool both_lines = a->is_of_line && b->is_of_line;
     return one_line || (one_phase && !both_lines);

@@ -839,6 +839,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     level(&looking, &workers);
     ss_training_epochs_find(facts, selection);
     ss_training_period_find(facts);
+    ss_late_rank_find(&facts->late_rank, selection, steps);
     ss_training_samples_find(facts, selection, source);
     ss_waits_find(&facts->waits, selection, steps, source, facts->workers >= 0);
     ss_free(looking.reads_value);

@@ -10,6 +10,7 @@
 
 #include "analysis/flops.h"
 #include "analysis/hot_lines.h"
+#include "analysis/late_rank.h"
 #include "analysis/line_times.h"
 #include "analysis/memories.h"
 #include "analysis/selection.h"
@@ -126,6 +127,7 @@ struct ss_training_facts {
     struct ss_memories memories;
     struct ss_training_samples samples;
     struct ss_hot_lines hot_lines;
+    struct ss_late_rank late_rank;
     struct ss_waits waits;
     struct ss_flops_figures flops;
     struct ss_throughput throughput;

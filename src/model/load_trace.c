@@ -721,6 +721,10 @@ static void finish(struct loader *loader, const struct ss_trace_summary *summary
     struct ss_load_times times = times_of(loader, summary);
     ss_load_tracks_end(&loader->on_tracks, model, &times);
     if (loader->load->sample_phases) {
+        /* A wait at the end of DistributedDataParallel's backward is one, though no phase says so.
+         */
+        ss_vec_push(&model->names, (struct ss_model_name){.text = ss_intern_put_text(
+                                                              &model->strings, "communication")});
         ss_load_derive_steps(model, loader->on_tracks.first_range);
         ss_load_join_evaluations(model, loader->on_tracks.first_range);
     }

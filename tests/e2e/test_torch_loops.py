@@ -114,6 +114,25 @@ def test_samples_bear_the_phase_that_their_stack_tells(stepscope, tmp_path):
     assert int(samples) > 50 and float(right) >= 99, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_rank_that_comes_late(stepscope, tmp_path, is_late):
+    """DistributedDataParallel alone calls no collective of Python's: its waits are communication."""
+    if not pytest.importorskip("torch.distributed").is_gloo_available():
+        pytest.skip("this PyTorch has no Gloo")
+    trace, workload = tmp_path / "t.pftrace", WORKLOAD.with_name("torch_late_rank.py")
+    stepscope("record", "-q", "-o", trace, "--", sys.executable, workload,
+              *(["--late"] if is_late else []))
+    training = json.loads(stepscope("report", "-f", "json", trace).stdout)["training"]
+    phases = {row["phase"]: row["percent"] for row in rows(stepscope, trace, "phase")}
+    rules = [one["rule"] for one in training["advice"] if one["rule"] != "busy-machine"]
+    if not is_late:
+        assert phases["communication"] > 2 and "late-rank" not in rules
+        return
+    assert rules[0] == "late-rank" and "sleep" not in rules and phases["communication"] > 20
+    line = training["advice"][0]["line"]
+    assert (line["path"], line["function"]) == ("torch_late_rank.py", "augment")
+
+
 def test_ranks_with_collectives(stepscope, tmp_path):
     """Those that end on a thread of gloo's are whole."""
     trace = tmp_path / "t.pftrace"

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of several trainers in one recording makes the others wait in communication: it waits least
+ * itself, for it comes last. Pure; borrows the model and the summary.
+ */
+#ifndef SS_ANALYSIS_LATE_RANK_H
+#define SS_ANALYSIS_LATE_RANK_H
+
+#include "analysis/steps.h"
+
+struct ss_late_rank {
+    uint32_t process;                  /* 0: none comes late, or it is always another one */
+    uint64_t waits_ns;                 /* per step: what the others wait longer than it does */
+    uint64_t of_ns;                    /* a mean step of the others */
+    uint64_t own_ns;                   /* per step: its own wait */
+    const struct ss_step_phase *phase; /* in which it takes longer; NULL: in none much */
+    uint64_t more_ns;                  /* per step */
+    struct ss_phase_line line;         /* of its samples in that phase; frame 0: unknown */
+};
+
+void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *selection,
+                       const struct ss_step_summary *steps);
+
+#endif
