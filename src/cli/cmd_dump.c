@@ -46,7 +46,7 @@ static void put_command_line(pid_t pid, struct ss_strbuf *out)
 {
     struct ss_strbuf text;
     ss_strbuf_init(&text, MAX_NAME_BYTES);
-    ss_procfs_cmdline(pid, &text);
+    ss_procfs_cmdline(pid, false, &text);
     for (size_t i = 0; i < text.length; i++) {
         text.data[i] = (unsigned char)text.data[i] < ' ' ? ' ' : text.data[i];
     }

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "base/secrets.h"
 #include "cli/command.h"
 #include "cli/formats.h"
 #include "cli/record_output.h"
@@ -77,6 +78,9 @@ static const struct ss_option options[] = {
      false},
     {"nonblocking", 0, NULL, "never stop the program (the default, and the only way)", NULL, false},
     {"no-inject", 0, NULL, "hand the program no environment variables and load nothing into it",
+     NULL, false},
+    {"keep-secrets", 0, NULL,
+     "keep command lines as they are (default: what looks like a password or token is masked)",
      NULL, false},
     {"no-torch", 0, NULL,
      "leave PyTorch alone: nothing is preloaded, no operators, and no steps and phases but those "
@@ -175,23 +179,29 @@ static void take_program(const struct ss_arguments *arguments, struct plan *plan
     plan->record.program = plan->program;
 }
 
-static char *join_words(char *const *words)
+static char *join_words(char *const *words, bool keeps_secrets)
 {
-    struct ss_strbuf text;
+    struct ss_strbuf text, masked;
     ss_strbuf_init(&text, 4096);
     for (int i = 0; words[i] != NULL; i++) {
-        ss_strbuf_append_text(&text, i > 0 ? " " : "");
+        ss_strbuf_append(&text, keeps_secrets ? " " : "", i > 0 ? 1 : 0);
         ss_strbuf_append_text(&text, words[i]);
     }
-    return text.data;
+    if (keeps_secrets) {
+        return text.data;
+    }
+    ss_strbuf_init(&masked, 4096);
+    ss_secrets_append_masked(&masked, text.data, text.length);
+    ss_strbuf_fini(&text);
+    return masked.data;
 }
 
 /* What runs there, for people; one that cannot be read has its number at least. */
-static char *command_line_of(pid_t pid)
+static char *command_line_of(pid_t pid, bool keeps_secrets)
 {
     struct ss_strbuf text;
     ss_strbuf_init(&text, 4096);
-    ss_procfs_cmdline(pid, &text);
+    ss_procfs_cmdline(pid, keeps_secrets, &text);
     if (text.length == 0) {
         ss_strbuf_append_format(&text, "process %d", (int)pid);
     }
@@ -561,6 +571,7 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
     plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
     plan->record.inject = !ss_arguments_has(arguments, "no-inject");
     plan->record.no_torch = ss_arguments_has(arguments, "no-torch");
+    plan->record.keep_secrets = ss_arguments_has(arguments, "keep-secrets");
     snprintf(plan->torch_text, sizeof plan->torch_text, "depth=%lld,operators=%s%s%s%s", depth,
              operators[which_operators], optimizer != NULL ? ",optimizer=" : "",
              optimizer != NULL ? optimizer : "", profiler);
@@ -619,10 +630,10 @@ static bool take_target(const struct ss_arguments *arguments, struct plan *plan)
         return false;
     }
     if (attach) {
-        plan->command_line = command_line_of(plan->record.attach_pid);
+        plan->command_line = command_line_of(plan->record.attach_pid, plan->record.keep_secrets);
     } else {
         take_program(arguments, plan);
-        plan->command_line = join_words(plan->program);
+        plan->command_line = join_words(plan->program, plan->record.keep_secrets);
     }
     plan->record.command_line = plan->output.command_line = plan->command_line;
     return true;

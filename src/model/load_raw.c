@@ -402,12 +402,28 @@ static enum ss_status take_block(struct loader *loader, struct pending *pending,
     return SS_OK;
 }
 
+/* A hole in a file is a line without end, whatever its size, and costs nothing to make: where the
+ * line is dropped anyway, its bytes need not be read. */
+static void leave_hole(int fd)
+{
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    off_t data = at >= 0 ? lseek(fd, at, SEEK_DATA) : -1;
+    if (at >= 0 && data < 0 && errno == ENXIO) {
+        lseek(fd, 0, SEEK_END);
+    } else if (at >= 0 && data < 0) {
+        lseek(fd, at, SEEK_SET); /* a file system that knows no holes */
+    }
+}
+
 static enum ss_status read_all(struct loader *loader, struct ss_raw_bytes bytes)
 {
     struct pending pending = {0};
     char *buffer = ss_alloc(READ_BYTES);
     enum ss_status status = take_block(loader, &pending, bytes.head, bytes.head_length);
     while (status == SS_OK && bytes.fd >= 0) {
+        if (pending.dropping) {
+            leave_hole(bytes.fd);
+        }
         ssize_t got = read(bytes.fd, buffer, READ_BYTES);
         if (got < 0 && errno == EINTR) {
             continue;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/secrets.h"
 
 enum { PATH_BYTES = 96, CMDLINE_BYTES = 4096, ENVIRON_BYTES = 128 * 1024 };
 
@@ -129,7 +130,7 @@ pid_t ss_procfs_inner_tid(pid_t pid, pid_t tid)
     return innermost;
 }
 
-void ss_procfs_cmdline(pid_t pid, struct ss_strbuf *out)
+void ss_procfs_cmdline(pid_t pid, bool keeps_secrets, struct ss_strbuf *out)
 {
     char path[PATH_BYTES];
     char text[CMDLINE_BYTES];
@@ -137,6 +138,10 @@ void ss_procfs_cmdline(pid_t pid, struct ss_strbuf *out)
     ssize_t length = ss_procfs_read(path, text, sizeof text);
     while (length > 0 && text[length - 1] == '\0') {
         length--;
+    }
+    if (!keeps_secrets && length > 0) {
+        ss_secrets_append_masked(out, text, (size_t)length);
+        return;
     }
     for (ssize_t i = 0; i < length; i++) {
         ss_strbuf_append_char(out, text[i] == '\0' ? ' ' : text[i]);

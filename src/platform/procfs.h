@@ -34,7 +34,7 @@ bool ss_procfs_task_parents(pid_t tid, pid_t *tgid, pid_t *parent_pid);
 pid_t ss_procfs_inner_tid(pid_t pid, pid_t tid);
 
 /* argv joined by single blanks, at most 4 KiB; "" when it cannot be read. */
-void ss_procfs_cmdline(pid_t pid, struct ss_strbuf *out);
+void ss_procfs_cmdline(pid_t pid, bool keeps_secrets, struct ss_strbuf *out);
 /* Value of an environment variable as the process got it from exec; false: not set or not to be
  * read. Looks at the first 128 KiB. */
 bool ss_procfs_environment(pid_t pid, const char *name, char *value, size_t size);

@@ -20,6 +20,7 @@ struct ss_record_options {
     uint64_t host_interval_ns; /* between readings of the host's figures; 0: none */
     bool follow_children;
     bool inject;           /* hand the environment of child_env.def to the program */
+    bool keep_secrets;     /* command lines as they are */
     bool no_torch;         /* nothing is preloaded */
     const char *torch;     /* what to record of PyTorch: "depth=2,…"; NULL: the usual */
     bool overwrite_events; /* of annotations: a full ring forgets the oldest */

@@ -87,7 +87,7 @@ static void tell_process(struct ss_recorded_process *process)
     ss_strbuf_init(&cmdline, 4096);
     ss_strbuf_init(&executable, 4096);
     ss_strbuf_init(&runtime, 64);
-    ss_procfs_cmdline(process->pid, &cmdline);
+    ss_procfs_cmdline(process->pid, process->context->keeps_secrets, &cmdline);
     ss_procfs_link(process->pid, "exe", &executable);
     if (process->sampler != NULL) {
         ss_strbuf_append_format(&runtime, "CPython %s",

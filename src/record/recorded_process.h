@@ -29,6 +29,7 @@ struct ss_record_context {
     struct ss_record_annotations *annotations;
     const struct ss_injection *injection; /* what the program is handed; NULL: nothing */
     bool is_sampling;      /* within a tick: samplers must not be asked for anything */
+    bool keeps_secrets;    /* of command lines */
     bool follows_schedule; /* samples only in windows, of every process */
     uint64_t samples;      /* written: rows, not ticks */
     struct ss_sampler_counts ended_counts; /* of processes that are gone */

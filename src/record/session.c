@@ -234,6 +234,7 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     session->has_file = options->window_name == NULL;
     session->context.frames = ss_frame_table_new(session->context.recording);
     session->context.python_source_ref = 1;
+    session->context.keeps_secrets = options->keep_secrets;
     session->context.follows_schedule = options->schedule != NULL || options->window_name != NULL;
     session->context.next_thread_ref = 1;
     session->context.forget_after_ns = 2 * (second_ns + options->host_interval_ns);

@@ -14,6 +14,9 @@ static const uint32_t any_number = UINT32_MAX;
 /* Definitions of the longest sane recording are far below; a hostile file stops here. */
 static const size_t max_memory_bytes = (size_t)768 * 1024 * 1024;
 
+/* What any file may expand to, in samples, events and values of counters; large files to more. */
+static const uint64_t free_records = UINT64_C(3) << 20;
+
 bool ss_trace_is_trace(const void *bytes, size_t length)
 {
     const uint8_t *at = bytes;
@@ -46,6 +49,24 @@ static enum ss_status note_damage(const struct ss_trace_visitor *visitor, void *
                                                               .length = damage->length,
                                                               .reason = damage->reason,
                                                               .is_cut = damage->is_cut});
+}
+
+/* Compressed units may become a thousand times as large, and each record a row in memory. Records
+ * of real programs, whose times differ, take more than two bytes each as written. */
+static enum ss_status check_expansion(const struct ss_trace_summary *summary,
+                                      const struct ss_scan_unit *unit, struct ss_error *err)
+{
+    /* Samples and values share their times, and most become no row. */
+    uint64_t records = summary->events + (summary->samples + summary->counter_values) / 8;
+    uint64_t most = free_records + summary->file_bytes / 2;
+    if (records <= most) {
+        return SS_OK;
+    }
+    return ss_fail(err, SS_E_LIMIT,
+                   "byte %llu: the trace expands to more than %llu records, too many for a file of "
+                   "%llu bytes: it is not a recording",
+                   (unsigned long long)unit->offset, (unsigned long long)most,
+                   (unsigned long long)summary->file_bytes);
 }
 
 static enum ss_status take_unit(struct ss_decoder *decoder, const struct ss_scan_unit *unit,
@@ -92,6 +113,7 @@ static enum ss_status take_unit(struct ss_decoder *decoder, const struct ss_scan
         decoder->visitor->progress(decoder->context, unit->offset + unit->length,
                                    summary->file_bytes);
     }
+    SS_TRY(check_expansion(summary, unit, err));
     if (ss_decoder_memory(decoder) > max_memory_bytes) {
         return ss_fail(err, SS_E_LIMIT,
                        "byte %llu: the trace defines more than %zu MiB of names "

@@ -15,6 +15,25 @@ enum { LABEL_PAD = 4, TITLE_BASELINE = 32, FACTS_TOP = 42 };
 /* Narrower boxes are not drawn one by one. */
 static const double drawn_px = 0.5;
 
+/* XML 1.0 has no way to write control characters, U+FFFE and U+FFFF, nor bytes that are no UTF-8.
+ */
+static void write_xml(struct ss_sink *sink, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        size_t bytes = ss_utf8_length(text + at, length - at);
+        unsigned char c = (unsigned char)text[at];
+        bool is_control = bytes == 1 && c < ' ' && c != '\t' && c != '\n' && c != '\r';
+        bool is_no_character = bytes == 3 && c == 0xef && text[at + 1] == '\xbf' &&
+                               (unsigned char)text[at + 2] >= 0xbe;
+        if (bytes == 0 || is_control || is_no_character) {
+            ss_sink_text(sink, "\xef\xbf\xbd");
+        } else {
+            ss_sink_write(sink, text + at, bytes);
+        }
+        at += bytes > 0 ? bytes : 1;
+    }
+}
+
 void ss_flame_write_escaped(struct ss_sink *sink, struct ss_strview text)
 {
     size_t at = 0;
@@ -23,7 +42,7 @@ void ss_flame_write_escaped(struct ss_sink *sink, struct ss_strview text)
         while (plain < text.length && strchr("<>&\"'", text.data[plain]) == NULL) {
             plain++;
         }
-        ss_sink_write(sink, text.data + at, plain - at);
+        write_xml(sink, text.data + at, plain - at);
         if (plain < text.length) {
             ss_sink_format(sink, "&#%d;", text.data[plain++]);
         }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
@@ -52,6 +53,11 @@ void ss_json_write_string(struct ss_sink *sink, struct ss_strview text)
             at++;
         } else if (length == 1) {
             write_escape(sink, (unsigned char)text.data[at++]);
+        } else if (length == 3 && memcmp(text.data + at, "\xef\xbf", 2) == 0 &&
+                   (unsigned char)text.data[at + 2] >= 0xbe) {
+            /* U+FFFE and U+FFFF: an XML file with them, an SVG, would be unreadable. */
+            ss_sink_text(sink, text.data[at + 2] == '\xbe' ? "\\ufffe" : "\\uffff");
+            at += length;
         } else {
             ss_sink_write(sink, text.data + at, length);
             at += length;

@@ -4,6 +4,7 @@
  *
  *   trace_ranges sample FILE         a small training with everything that lies on tracks: three
  *                                    steps of 100 ms, known to the nanosecond (the tests know them)
+ *   trace_ranges flood FILE          millions of equal ranges in a small file
  *   trace_ranges bench COUNT         rates and sizes of COUNT ranges, for tests/bench/run
  */
 #include <stdio.h>
@@ -321,6 +322,19 @@ static double write_ranges(const char *path, uint64_t count, int compression)
     return (double)(ss_clock_thread_cpu_ns() - cpu) / 1e9;
 }
 
+static void write_flood(const char *path)
+{
+    struct ss_trace_writer *writer = open_writer(path, 0);
+    put_process(writer);
+    put_track(writer, (struct ss_trace_track){.ref = 1, .thread_ref = 1}, "", "");
+    put_name(writer, 1, "flood", "", 0);
+    put_clock(writer, START);
+    for (uint64_t i = 0; i < 2000000; i++) {
+        put_range(writer, 1, 1, START + 200 * i, START + 200 * i + 100);
+    }
+    MUST(ss_trace_writer_close(writer, err));
+}
+
 static uint64_t events_seen;
 static enum ss_status on_event(void *context, const struct ss_trace_event *event)
 {
@@ -400,9 +414,13 @@ int main(int argc, char **argv)
         write_sample(argv[2]);
         return 0;
     }
+    if (argc == 3 && strcmp(argv[1], "flood") == 0) {
+        write_flood(argv[2]);
+        return 0;
+    }
     uint64_t count = argc == 3 && strcmp(argv[1], "bench") == 0 ? strtoull(argv[2], NULL, 10) : 0;
     if (count == 0) {
-        fprintf(stderr, "usage: trace_ranges sample FILE | bench COUNT\n");
+        fprintf(stderr, "usage: trace_ranges sample FILE | flood FILE | bench COUNT\n");
         return 2;
     }
     bench(count);
