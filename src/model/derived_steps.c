@@ -84,6 +84,18 @@ static enum pass pass_of_steps(const struct known *known)
                                                                        : NO_PASS;
 }
 
+/* What evaluates beside processes that train, as their parent does at the end, does not infer. */
+static void forget_evaluators(struct known *known, size_t processes)
+{
+    bool any_trains = false;
+    for (size_t i = 0; i < processes; i++) {
+        any_trains = any_trains || known[i].has_steps || known[i].backwards >= FEWEST;
+    }
+    for (size_t i = 0; any_trains && i < processes; i++) {
+        known[i].forwards = 0;
+    }
+}
+
 static void add_step(struct ss_model *model, uint32_t track, uint32_t path, int64_t number,
                      uint64_t begin_ns, uint64_t end_ns)
 {
@@ -175,6 +187,7 @@ void ss_load_derive_steps(struct ss_model *model, size_t first_range)
     struct parts parts = {0};
     bool infers = false;
     collect(model, first_range, known, &parts);
+    forget_evaluators(known, model->processes.count);
     for (size_t first = 0, end; first < parts.count; first = end) {
         uint32_t process = parts.data[first].process;
         for (end = first; end < parts.count && parts.data[end].process == process;) {

@@ -36,7 +36,7 @@ def loops(stepscope, tmp_path_factory):
             for name, one in said.items()}
 
 
-NAMES = ["plain", "teaches", "by_hand", "infers", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
+NAMES = ["plain", "teaches", "by_hand", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
          "with_closure", "subclassed", "scheduled", "checkpointed", "reentrant", "evaluates",
          "trains_in_eval_mode", "saves", "in_thread", "in_thread_without_loader",
          "without_modules", "fails", "compiles", "compiles_a_step", "modules_may_be_odd",
@@ -64,6 +64,15 @@ def test_phases_are_entered_once_each(loops, name, forwards, backwards, optimize
     phases = loops[name].phases
     assert (phases["forward"], phases["backward"], phases["optimizer"]) == (
         forwards, backwards, optimizers)
+
+
+def test_batches_of_an_inference_are_steps(stepscope, tmp_path, loops):
+    """Not beside processes that train: there it is their evaluation."""
+    trace = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-o", trace, "--", sys.executable, WORKLOAD, "infers")
+    assert [row["step"] for row in rows(stepscope, trace, "step")] == list(range(6))
+    assert "(a forward pass: inference)" in stepscope("report", trace).stdout
+    assert loops["infers"].said["updates"] == 6 and not loops["infers"].steps
 
 
 def test_optimizers_that_step_one_after_the_other(loops):
