@@ -234,12 +234,20 @@ def _takes_over(optimizer):
     return True
 
 
+def _ends_step(optimizer):
+    """An optimizer may be of any class: one that takes no weak reference has no steps."""
+    try:
+        return _is_boundary(optimizer) or _takes_over(optimizer)
+    except Exception:  # noqa: whatever it is
+        return False
+
+
 def _hook_step(step):
     @functools.wraps(step)
     def wrapper(self, *args, **kwargs):
         if _is_compiling() or _thread.in_optimizer or _thread.in_data:
             return step(self, *args, **kwargs)
-        ends = _is_boundary(self) or _takes_over(self)
+        ends = _ends_step(self)
         if ends:
             _begin()
         before = _enter(_OPTIMIZER)
@@ -374,6 +382,7 @@ def _know(module, shown):
     def forget(_):
         _state.modules.pop(number, None)
         _Model.least_dims.pop(number, None)
+        _Trained.roots.discard(number)
         _module_forget(number)
     _state.modules[number] = weakref.ref(module, forget)
     _module_know(module, _name(shown.encode(errors="replace").decode()))
