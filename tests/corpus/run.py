@@ -99,7 +99,14 @@ class Runner:
 
 
 def findings(document):
-    return [one for one in document["training"]["advice"] if one["rule"] != "busy-machine"]
+    """What the report says, the largest first; nothing where it found no training."""
+    training = document["training"] or {"advice": []}
+    return [one for one in training["advice"] if one["rule"] != "busy-machine"]
+
+
+def is_busy(document):
+    """Whether the report itself says that other programs have the cores."""
+    return any(one["rule"] == "busy-machine" for one in (document["training"] or {"advice": []})["advice"])
 
 
 def marked_lines(program, name):
@@ -158,6 +165,7 @@ def judge(runner, one):
     row = Row(one.program, one.name, text_of(first), is_right(one, first))
     if not row.right:
         row.note = "then " + ", ".join(text_of(other) for other in said[1:4]) if said[1:] else ""
+        row.note += " (busy machine)" if is_busy(document) else ""
     elif one.promise:
         row.promise_ns, row.recorded_ns = first["recoverable_ns"], watch.mean_ns(True)
     return row
@@ -190,12 +198,21 @@ def add_gain(row, one, watches):
         row.noise_ns = max(max(means(seen)) - min(means(seen)) for seen in (faulty, fixed)) / 2
 
 
+def folded(times):
+    """The phases by name; of ranks that wait for each other in the middle of backward or of a module,
+    which hooks cannot tell apart, those together."""
+    if "communication" in times:
+        together = ("forward", "backward", "communication")
+        times["passes"] = sum(times.pop(name, 0) for name in together)
+    return times
+
+
 def phase_points(runner, program):
     """(largest difference of a phase's share in points, its name, difference of the step in percent)
     between stepscope and the hooks, over the steps that the report counts as usual."""
     watch, trace = runner.record(program, (), CORPUS_HOOKS="1")
     document = runner.report(trace, "--by", "step", "--num-rows", "all", "--process", str(watch.pid))
-    rows = [row for row in document["tables"][0]["rows"]]
+    rows = document["tables"][0]["rows"] if document["tables"] else []
     usual = [row for row in rows if row["kind"] == "usual" and 1 <= row["step"] <= len(watch.steps_ns)]
     if len(rows) != len(watch.phases):
         return None, f"{len(rows)} steps instead of {len(watch.phases)}", None
@@ -206,6 +223,11 @@ def phase_points(runner, program):
                 ours[name[:-3]] = ours.get(name[:-3], 0) + value
         for name, value in watch.phases[row["step"]].items():
             hooks[name] = hooks.get(name, 0) + value
+    if not ours or not hooks:
+        return None, "no usual steps", None
+    if "communication" in ours:
+        hooks.setdefault("communication", 0)
+    ours, hooks = folded(ours), folded(hooks)
     total, hooked = sum(ours.values()), sum(hooks.values())
     points = {name: abs(ours.get(name, 0) / total - hooks.get(name, 0) / hooked) * 100
               for name in ours.keys() | hooks.keys()}
@@ -279,7 +301,10 @@ def run_program(runner, program, words, rounds):
                if one.program == program.name and wanted(words, one.program, one.name)]
     rows = []
     for one in planted:
-        rows.append(judge(runner, one))
+        try:
+            rows.append(judge(runner, one))
+        except RuntimeError as error:
+            rows.append(Row(one.program, one.name, f"failed: {str(error).splitlines()[-1]}", False))
         print(f"{one.program}:{one.name}: {rows[-1].said}", file=sys.stderr, flush=True)
     promised = [(row, one) for row, one in zip(rows, planted) if row.promise_ns]
     if rounds and promised:

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 run = Run()
 torch.manual_seed(0)
-BATCH, PARTS, COLUMNS = 8, 4, 16
+BATCH, PARTS, COLUMNS = 1 if run.fault("tiny-batches") else 8, 4, 16  # planted: tiny-batches
 run.samples = BATCH * PARTS
 
 

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 run = Run()
 torch.manual_seed(0)
-BATCH = 2 if run.fault("tiny-batches") else 64  # planted: tiny-batches
+BATCH = 64
 if run.fault("too-many-threads"):
     torch.set_num_threads(16)  # planted: too-many-threads
 run.samples = BATCH
@@ -47,8 +47,7 @@ class Digits(Dataset):
         if run.fault("numpy-per-sample"):
             image = self.normalise(image)
         if run.fault("module-transforms"):
-            for _ in range(3):
-                image = self.transform(image)  # planted: module-transforms
+            image = self.transform(image)  # planted: module-transforms
         return image, label
 
     def __getitems__(self, indices):
@@ -65,10 +64,9 @@ class Digits(Dataset):
         return image + total * 1e-6
 
     def normalise(self, image):
-        rows = np.asarray(image)[0]
-        for _ in range(1):
-            rows = np.stack([(row - row.mean()) / (row.std() + 1) for row in rows])  # planted: numpy-per-sample
-        return torch.from_numpy(rows)[None]
+        rows = np.asarray(image)[0, :14]
+        rows = np.stack([(row - row.mean()) / (row.std() + 1) for row in rows])  # planted: numpy-per-sample
+        return torch.cat([torch.from_numpy(rows), image[0, 14:]])[None]
 
 
 def collate(samples):
@@ -86,7 +84,7 @@ class Net(nn.Module):
 
     def forward(self, x):
         x = F.relu(self.second(F.relu(self.first(x))))
-        x = torch.flatten(F.max_pool2d(x, 2), 1)
+        x = self.features = torch.flatten(F.max_pool2d(x, 2), 1)
         return F.log_softmax(self.out(F.relu(self.hidden(x))), dim=1)
 
 
@@ -129,6 +127,10 @@ def test(batches):
 net = Net()
 optimizer = torch.optim.Adadelta(net.parameters(), lr=0.1)
 total, kept = 0, []
+if run.fault("gc-thrash"):
+    gc.freeze()
+    alive = [[number] for number in range(60000)]
+    gc.set_threshold(100, 5, 2)  # planted: gc-thrash
 loader = loader_of(EPOCH)
 for epoch in range(run.steps // EPOCH):
     for index, (images, labels) in enumerate(loader):
@@ -140,14 +142,13 @@ for epoch in range(run.steps // EPOCH):
         run.step()
         if run.fault("kept-graph"):
             total = total + loss  # planted: kept-graph
-            kept.append(output)  # planted: kept-graph
+            kept.append(net.features)  # planted: kept-graph
         if run.fault("test-every-step"):
             test(1)  # planted: test-every-step
         if run.fault("gc-collect"):
             gc.collect()  # planted: gc-collect
         if run.fault("gc-thrash"):
-            gc.set_threshold(50, 2, 1)
-            kept = [Node() for _ in range(400)]  # planted: gc-thrash
+            kept = [Node() for _ in range(8000)]  # planted: gc-thrash
         if run.fault("numpy-metrics"):
             for _ in range(40):
                 auc(output.detach().numpy(), labels.numpy())  # planted: numpy-metrics
