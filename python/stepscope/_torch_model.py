@@ -8,7 +8,8 @@ import contextlib
 
 import torch
 
-_PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
+_PLAIN_TENSORS = tuple(one for one in (getattr(torch, "Tensor", None), getattr(
+    getattr(torch, "nn", None), "Parameter", None)) if one is not None)
 
 
 def _without_overrides():

@@ -133,9 +133,12 @@ def test_a_rank_that_comes_late(stepscope, tmp_path, is_late):
               *(["--late"] if is_late else []))
     training = json.loads(stepscope("report", "-f", "json", trace).stdout)["training"]
     phases = {row["phase"]: row["percent"] for row in rows(stepscope, trace, "phase")}
-    rules = [one["rule"] for one in training["advice"] if one["rule"] != "busy-machine"]
+    rules = [one["rule"] for one in training["advice"]]
+    assert phases["communication"] > 2
+    if "busy-machine" in rules:
+        pytest.skip("the machine is busy, as the report says: any rank may come late")
     if not is_late:
-        assert phases["communication"] > 2 and "late-rank" not in rules
+        assert "late-rank" not in rules
         return
     assert rules[0] == "late-rank" and "sleep" not in rules and phases["communication"] > 20
     line = training["advice"][0]["line"]
