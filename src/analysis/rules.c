@@ -504,6 +504,7 @@ static bool late_rank(const struct ss_training_facts *facts, struct ss_advice *a
     set_cost(advice, late->waits_ns, late->waits_ns);
     advice->of_ns = late->of_ns;
     advice->phase = ss_training_phase(facts, "communication");
+    advice->is_part = true; /* why the others wait: more than what that rank does meanwhile */
     if (late->process != 0) {
         add(advice, "process ID of the late rank", SS_EVIDENCE_COUNT,
             (double)facts->model->processes.data[late->process].pid);
