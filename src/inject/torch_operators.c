@@ -101,12 +101,9 @@ static inline uint32_t begin(const struct ss_torch_call *call, struct kind *kind
     uint32_t name = name_in(kind, ss_torch_library.name_of(call));
     size_t place = ss_torch_layout.sequence;
     int64_t node = place != 0 ? (int64_t)ss_torch_word(call, place) : -1;
-    if (node >= 0) {
-        ss_event_push_value(domain, name,
-                            (struct ss_event_value){(uint64_t)node, SS_RING_VALUE_SIGNED});
-    } else {
-        ss_event_push(domain, name);
-    }
+    ss_event_push_minor(domain, name,
+                        node >= 0 ? (struct ss_event_value){(uint64_t)node, SS_RING_VALUE_SIGNED}
+                                  : (struct ss_event_value){0});
     return name;
 }
 
@@ -139,7 +136,7 @@ static void on_end(const struct ss_torch_call *call, void *context)
 {
     (void)call;
     (void)context;
-    ss_event_pop(domain);
+    ss_event_pop_minor(domain);
 }
 
 static void on_operator_end(const struct ss_torch_call *call, void *context)

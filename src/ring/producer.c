@@ -19,7 +19,7 @@ void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thr
 }
 
 /* Another look at the tail. false: there is no room for `slots`. */
-static bool make_room(struct ss_ring_producer *producer, uint32_t slots)
+static bool make_room(struct ss_ring_producer *producer, uint64_t slots)
 {
     if (producer->thread == NULL) {
         return false;
@@ -52,11 +52,21 @@ uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, u
             return at;
         }
     }
+    ss_ring_drop(producer);
+    return UINT64_MAX;
+}
+
+bool ss_ring_look_for_spare(struct ss_ring_producer *producer)
+{
+    return make_room(producer, ss_ring_spare(producer));
+}
+
+void ss_ring_drop(struct ss_ring_producer *producer)
+{
     if (producer->thread != NULL) {
         ss_ring_take(&producer->dropped, 1);
         ss_ring_show(&producer->thread->dropped, &producer->dropped);
     }
-    return UINT64_MAX;
 }
 
 void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode)

@@ -47,6 +47,10 @@ void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thr
 /* `slots` slots were taken from `at` on, and there is no room for them: gives them back, looks at
  * the tail again, and takes anew. UINT64_MAX: the record is dropped, and counted. */
 uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, uint32_t slots);
+/* The tail is looked at again. false: it is as full as before. */
+bool ss_ring_look_for_spare(struct ss_ring_producer *producer);
+/* Counts a record as dropped. */
+void ss_ring_drop(struct ss_ring_producer *producer);
 /* Another recording begins: no range is open. */
 void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode);
 
@@ -88,6 +92,25 @@ static inline uint64_t ss_ring_reserve(struct ss_ring_producer *producer, uint32
         return at;
     }
     return ss_ring_reserve_again(producer, at, slots);
+}
+
+/* An eighth of the ring is left to what tells of the whole program: steps, phases, a user's own
+ * ranges. What comes by the thousand asks first. */
+static inline uint64_t ss_ring_spare(const struct ss_ring_producer *producer)
+{
+    return (producer->mask + 1) >> 3;
+}
+
+/* Asks, and counts the record as dropped when the answer is no. */
+static inline bool ss_ring_leaves_spare(struct ss_ring_producer *producer)
+{
+    uint64_t head = *(const volatile uint64_t *)&producer->head;
+    if (__builtin_expect(head + ss_ring_spare(producer) <= producer->limit, 1) ||
+        ss_ring_look_for_spare(producer)) {
+        return true;
+    }
+    ss_ring_drop(producer);
+    return false;
 }
 
 static inline void ss_ring_put(struct ss_ring_producer *producer, uint64_t at, uint64_t word0,

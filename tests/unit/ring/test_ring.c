@@ -329,6 +329,41 @@ static void test_program_does_not_believe_an_impossible_tail(void **state)
     close_bench(&bench);
 }
 
+static bool put_minor(struct bench *bench, uint64_t stamp)
+{
+    return ss_ring_leaves_spare(&bench->producer) && put_push(bench, stamp, 2);
+}
+
+static void test_a_flood_leaves_room_for_the_rest(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench, SS_RING_MIN_SLOTS_LOG2, SS_RING_DROP_NEWEST);
+    uint32_t flooded = 0, others = 0;
+    while (put_minor(&bench, flooded)) {
+        flooded++;
+    }
+    assert_in_range(flooded, 56, 57);
+    while (put_push(&bench, 100 + others, 1)) {
+        others++;
+    }
+    assert_int_equal(flooded + others, 64);
+    assert_false(put_minor(&bench, 200));
+    assert_int_equal(take(&bench), 64);
+    assert_true(put_minor(&bench, 201)); /* there is room again */
+    assert_int_equal(take(&bench), 1);
+    check_sum(&bench);
+    assert_int_equal(ss_ring_consumer_count(&bench.consumer, 0)->dropped, 3);
+    close_bench(&bench);
+    open_bench(&bench, SS_RING_MIN_SLOTS_LOG2, SS_RING_OVERWRITE);
+    for (uint64_t i = 0; i < 1000; i++) {
+        assert_true(put_minor(&bench, i));
+    }
+    close_bench(&bench);
+    struct ss_ring_producer wiped = {0};
+    assert_false(ss_ring_leaves_spare(&wiped) && ss_ring_write(&wiped, 1, 1));
+}
+
 static void test_recorder_does_not_believe_an_impossible_ring(void **state)
 {
     (void)state;
@@ -591,6 +626,7 @@ int main(void)
         cmocka_unit_test(test_handler_before_a_slot_is_given_back),
         cmocka_unit_test(test_handler_before_a_record_is_shown),
         cmocka_unit_test(test_program_does_not_believe_an_impossible_tail),
+        cmocka_unit_test(test_a_flood_leaves_room_for_the_rest),
         cmocka_unit_test(test_recorder_does_not_believe_an_impossible_ring),
         cmocka_unit_test(test_foreign_headers_are_refused),
         cmocka_unit_test(test_definitions),
