@@ -107,6 +107,7 @@ struct ss_record_annotations {
     struct ss_vec_of(struct passed_window) passed; /* to be finished */
     uint32_t scheduled;                            /* processes, by themselves */
     uint64_t since_ns, drain_ns, next_ns;
+    size_t first_row; /* of the next drain: behind where the last one had to stop */
     uint32_t live;
     struct ss_record_windows ended; /* of processes that are gone */
     uint64_t looked_ns;             /* when `any_in_window` was true or not */
@@ -1076,11 +1077,15 @@ void ss_record_annotations_news(struct ss_record_annotations *annotations, uint6
     }
 }
 
-static uint32_t drain_ring(struct ss_record_annotated *row, uint64_t now_ns)
+/* Until then, at the latest, when all of the ring is not read by then. */
+static uint32_t drain_ring(struct ss_record_annotated *row, uint64_t now_ns, uint64_t until_ns)
 {
     look_at_header(row);
-    uint32_t filled = ss_annot_drain(row->annot, now_ns);
-    row->drained_ns = row->seen_ns = now_ns;
+    uint32_t filled = ss_annot_drain_until(row->annot, now_ns, until_ns);
+    row->seen_ns = now_ns;
+    if (!ss_annot_is_behind(row->annot)) {
+        row->drained_ns = now_ns;
+    }
     return filled;
 }
 
@@ -1092,12 +1097,14 @@ static void hand_on(struct ss_record_annotated *row)
     if (row->filter != NULL) {
         ss_window_filter_drained(row->filter, waits ? leader->drained_ns : row->drained_ns);
     }
-    ss_annotation_tracks_drained(row->tracks);
+    if (!ss_annot_is_behind(row->annot)) {
+        ss_annotation_tracks_drained(row->tracks);
+    }
 }
 
 static void drain_row(struct ss_record_annotated *row, uint64_t now_ns)
 {
-    drain_ring(row, now_ns);
+    drain_ring(row, now_ns, UINT64_MAX);
     hand_on(row);
 }
 
@@ -1107,7 +1114,8 @@ static void hear_flush(struct ss_record_annotated *row)
         row->wants_flush = true;
         row->flush_drains = 0;
     }
-    if (row->wants_flush && ++row->flush_drains >= FLUSH_DRAINS) {
+    if (row->wants_flush && !ss_annot_is_behind(row->annot) &&
+        ++row->flush_drains >= FLUSH_DRAINS) {
         row->owner->wants_flush = true;
     }
 }
@@ -1170,23 +1178,30 @@ static void set_pace(struct ss_record_annotations *annotations, uint32_t fullest
     }
 }
 
-uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, uint64_t now_ns)
+uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, uint64_t now_ns,
+                                     uint64_t until_ns)
 {
     finish_passed(annotations);
     if (annotations->live == 0 || now_ns < annotations->next_ns) {
         return annotations->live == 0 ? UINT64_MAX : annotations->next_ns;
     }
     uint32_t fullest = 0;
+    bool is_behind = false;
     ss_stamp_clock_read(&annotations->clock);
     if (annotations->page != NULL) {
         atomic_store_explicit(&annotations->page->heartbeat_ns, now_ns, memory_order_relaxed);
     }
-    for (size_t i = 0; i < annotations->rows.count; i++) {
+    for (size_t n = 0, first = annotations->first_row; n < annotations->rows.count; n++) {
+        size_t i = (first + n) % annotations->rows.count;
         struct ss_record_annotated *row = annotations->rows.data[i];
         if (!row->is_ended) {
             hear_flush(row);
-            uint32_t filled = drain_ring(row, now_ns);
+            uint32_t filled = drain_ring(row, now_ns, until_ns);
             fullest = filled > fullest ? filled : fullest;
+            if (!is_behind && ss_annot_is_behind(row->annot)) {
+                is_behind = true;
+                annotations->first_row = i + 1;
+            }
         }
     }
     for (size_t i = 0; i < annotations->rows.count; i++) {
@@ -1197,7 +1212,7 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
     finish_passed(annotations);
     look_for_filters(annotations, now_ns);
     set_pace(annotations, fullest);
-    annotations->next_ns = now_ns + annotations->drain_ns;
+    annotations->next_ns = is_behind ? now_ns : now_ns + annotations->drain_ns;
     return annotations->next_ns;
 }
 

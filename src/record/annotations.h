@@ -47,8 +47,10 @@ int ss_record_annotations_fd(const struct ss_record_annotations *annotations);
 void ss_record_annotations_begin(struct ss_record_annotations *annotations,
                                  struct ss_process_table *processes, uint64_t now_ns);
 void ss_record_annotations_news(struct ss_record_annotations *annotations, uint64_t now_ns);
-/* Drains. Returns when it wants to be called again (UINT64_MAX: not before there is news). */
-uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, uint64_t now_ns);
+/* Drains, some of each ring at least and no more after `until_ns`. Returns when it wants to be
+ * called again (UINT64_MAX: not before there is news). */
+uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, uint64_t now_ns,
+                                     uint64_t until_ns);
 /* Once a second: the counts of what was produced and lost. */
 void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint64_t now_ns);
 /* Drains what a process has left that has ended. */

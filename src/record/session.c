@@ -34,6 +34,7 @@ static const uint64_t second_ns = UINT64_C(1000000000);
 static const uint64_t first_flush_ns = UINT64_C(62500000);
 static const uint64_t weights_ns = UINT64_C(5000000000); /* idle weights are written this often */
 /* Below this, waiting for the next tick by asking the clock beats a sleep and its wake-up. */
+static const uint64_t drain_least_ns = UINT64_C(1000000); /* at a time, though a tick is due */
 static const uint64_t spin_ns = UINT64_C(20000);
 static const uint64_t poll_ns = UINT64_C(1000000); /* events wait no longer than this */
 
@@ -293,7 +294,8 @@ static void begin_annotations(struct session *session)
     if (session->annotations != NULL) {
         uint64_t now_ns = ss_clock_monotonic_ns();
         ss_record_annotations_begin(session->annotations, session->processes, now_ns);
-        session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns);
+        session->annotations_due_ns =
+            ss_record_annotations_drain(session->annotations, now_ns, UINT64_MAX);
     }
 }
 
@@ -503,10 +505,18 @@ static void write_out(struct session *session, uint64_t now_ns)
     ss_record_annotations_flushed(session->annotations);
 }
 
+/* A flood of events does not keep us from sampling; nor the other way round. */
+static uint64_t drains_until(const struct session *session, uint64_t now_ns)
+{
+    uint64_t least_ns = now_ns + drain_least_ns;
+    return session->ticker.next_due_ns > least_ns ? session->ticker.next_due_ns : least_ns;
+}
+
 static void drain_annotations(struct session *session, uint64_t now_ns)
 {
     if (now_ns >= session->annotations_due_ns) {
-        session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns);
+        session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns,
+                                                                  drains_until(session, now_ns));
         if (ss_record_annotations_wants_flush(session->annotations)) {
             write_out(session, now_ns);
         }
@@ -517,7 +527,8 @@ static void hear_of_annotations(struct session *session)
 {
     uint64_t now_ns = ss_clock_monotonic_ns();
     ss_record_annotations_news(session->annotations, now_ns);
-    session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns);
+    session->annotations_due_ns =
+        ss_record_annotations_drain(session->annotations, now_ns, drains_until(session, now_ns));
 }
 
 static void wait_for_events(struct session *session, uint64_t until_ns)

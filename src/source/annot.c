@@ -48,6 +48,9 @@ struct ss_annot {
     struct ss_vec_of(char) texts;
     uint64_t begins_lost, ends_lost, bad_names;
     uint32_t threads;
+    uint64_t until_ns;   /* of this drain */
+    uint32_t first_lane; /* of the next drain: where the last one had to stop */
+    bool is_behind;      /* the last drain had to stop */
     uint32_t old_facts;  /* told before the recording, and not yet to it */
     uint32_t label_lane; /* of the last label: most samples are of few threads */
     void (*window_hook)(void *context);
@@ -400,7 +403,8 @@ static uint32_t fill_percent(const struct ss_ring_lane *lane)
                : 0;
 }
 
-static void drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
+/* false: the time was over before all was read. At least one batch is. */
+static bool drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
 {
     static struct ss_ring_record records[BATCH]; /* one owner: the recorder's thread */
     uint64_t left = (uint64_t)MAX_LAPS << annot->ring.lanes.data[number].slots_log2;
@@ -415,7 +419,11 @@ static void drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
             on_record(annot, number, &records[i]);
         }
         left -= got < left ? got : left;
+        if (got == BATCH && read_ns >= annot->until_ns) {
+            return false;
+        }
     }
+    return true;
 }
 
 /* What a signal handler interrupted is finished when the handler returns. It may never: longjmp. */
@@ -433,12 +441,15 @@ static void get_unstuck(struct ss_annot *annot, uint32_t number)
     }
 }
 
-static uint32_t drain(struct ss_annot *annot, bool is_final)
+static uint32_t drain(struct ss_annot *annot, bool is_final, uint64_t until_ns)
 {
-    uint32_t fullest = 0;
+    uint32_t fullest = 0, first = annot->first_lane;
     meet_lanes(annot);
     tell_old_facts(annot);
-    for (uint32_t i = 0; i < annot->lanes.count; i++) {
+    annot->until_ns = until_ns;
+    annot->is_behind = false;
+    for (uint32_t n = 0; n < annot->lanes.count; n++) {
+        uint32_t i = (first + n) % (uint32_t)annot->lanes.count;
         struct ss_ring_lane *ring = &annot->ring.lanes.data[i];
         /* A free one is drained; what comes now is of a thread that we have not met. */
         if (ring->thread == NULL || (ring->state == SS_RING_FREE && !is_final)) {
@@ -447,9 +458,13 @@ static uint32_t drain(struct ss_annot *annot, bool is_final)
         uint32_t filled = fill_percent(ring);
         fullest = filled > fullest ? filled : fullest;
         bool is_closed = ring->state == SS_RING_CLOSED; /* nothing comes any more */
-        drain_lane(annot, i, is_final || is_closed);
+        bool is_drained = drain_lane(annot, i, is_final || is_closed);
+        if (!is_drained && !annot->is_behind) {
+            annot->is_behind = true;
+            annot->first_lane = i + 1;
+        }
         get_unstuck(annot, i);
-        if (is_closed) {
+        if (is_closed && is_drained) {
             end_all(annot, i, annot->lanes.data[i].last_ns);
             ss_ring_consumer_release(&annot->ring, i);
         }
@@ -491,9 +506,19 @@ void ss_annot_start(struct ss_annot *annot, const struct ss_ring_wish *wish, boo
 
 uint32_t ss_annot_drain(struct ss_annot *annot, uint64_t now_ns)
 {
+    return ss_annot_drain_until(annot, now_ns, UINT64_MAX);
+}
+
+uint32_t ss_annot_drain_until(struct ss_annot *annot, uint64_t now_ns, uint64_t until_ns)
+{
     annot->now_ns = now_ns;
     ss_ring_consumer_heartbeat(&annot->ring, now_ns);
-    return drain(annot, false);
+    return drain(annot, false, until_ns);
+}
+
+bool ss_annot_is_behind(const struct ss_annot *annot)
+{
+    return annot->is_behind;
 }
 
 void ss_annot_set_sink(struct ss_annot *annot, const struct ss_annot_sink *sink)
@@ -538,7 +563,7 @@ void ss_annot_stop(struct ss_annot *annot)
 void ss_annot_end(struct ss_annot *annot, uint64_t now_ns, uint64_t last_ns, bool is_dead)
 {
     annot->now_ns = now_ns;
-    drain(annot, is_dead);
+    drain(annot, is_dead, UINT64_MAX);
     uint64_t end_ns = last_ns;
     for (uint32_t i = 0; i < annot->lanes.count; i++) {
         end_ns = annot->lanes.data[i].last_ns > end_ns ? annot->lanes.data[i].last_ns : end_ns;

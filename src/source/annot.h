@@ -102,6 +102,11 @@ void ss_annot_set_sink(struct ss_annot *annot, const struct ss_annot_sink *sink)
 void ss_annot_set_window_hook(struct ss_annot *annot, void (*hook)(void *context), void *context);
 /* Reads what there is, at most a few rings full. Returns how full the fullest was, in percent. */
 uint32_t ss_annot_drain(struct ss_annot *annot, uint64_t now_ns);
+/* The same, but some hundred records of each ring at least and no more after `until_ns`
+ * (CLOCK_MONOTONIC): others wait for this thread. Then it is behind: not all that was marked before
+ * `now_ns` was handed out. The next drain begins with the rings after the one where it stopped. */
+uint32_t ss_annot_drain_until(struct ss_annot *annot, uint64_t now_ns, uint64_t until_ns);
+bool ss_annot_is_behind(const struct ss_annot *annot);
 /* What is free where the rings lie: of that, the size of rings to come depends. */
 void ss_annot_tell_room(struct ss_annot *annot, uint64_t room_bytes);
 /* The process is to make no system calls of ours any more. */

@@ -122,6 +122,36 @@ static void test_domains_end_on_their_own(void **state)
     close_bench(&bench);
 }
 
+/* Two threads; the time is over at once: then some of each is read, and the rest later. */
+static void test_a_drain_stops_when_its_time_is_over(void **state)
+{
+    enum { LOG2 = 11, SLOTS = 1 << LOG2, ROUNDS = 3, AT_ONCE = 256 };
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    for (int32_t tid = 8; tid <= 9; tid++) {
+        struct ss_ring_producer flood;
+        ss_ring_producer_init(&flood, ring_memory_thread(&bench.memory, LOG2, tid), LOG2,
+                              SS_RING_DROP_NEWEST);
+        for (uint64_t i = 0; i < SLOTS; i++) {
+            assert_true(ss_ring_write(&flood, i, ss_ring_head_word(SS_RING_MARK, 0, 0, 0, 1)));
+        }
+    }
+    struct ss_annot_totals totals;
+    for (uint32_t round = 1; round <= ROUNDS; round++) {
+        uint32_t full = ss_annot_drain_until(bench.annot, 1000000, 1);
+        assert_int_equal(full, 100 * (SLOTS - (round - 1) * AT_ONCE) / SLOTS);
+        assert_true(ss_annot_is_behind(bench.annot));
+        ss_annot_get_totals(bench.annot, &totals);
+        assert_int_equal(totals.consumed, 2 * round * AT_ONCE);
+    }
+    ss_annot_drain(bench.annot, 1000000);
+    assert_false(ss_annot_is_behind(bench.annot));
+    ss_annot_get_totals(bench.annot, &totals);
+    assert_int_equal(totals.consumed, 2 * SLOTS);
+    close_bench(&bench);
+}
+
 static void test_lost_pops_end_where_it_shows(void **state)
 {
     (void)state;
@@ -373,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_ranges_nest),
         cmocka_unit_test(test_what_happened_before_stands_where_it_was),
         cmocka_unit_test(test_domains_end_on_their_own),
+        cmocka_unit_test(test_a_drain_stops_when_its_time_is_over),
         cmocka_unit_test(test_lost_pops_end_where_it_shows),
         cmocka_unit_test(test_lost_pushes_end_nothing_else),
         cmocka_unit_test(test_what_is_open_at_the_end_is_flagged),
