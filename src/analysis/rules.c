@@ -273,6 +273,12 @@ static bool slow_collate(const struct ss_training_facts *facts, struct ss_advice
 
 /* --- compute --------------------------------------------------------------------------------- */
 
+static void add_reads(const struct ss_training_facts *facts, struct ss_advice *advice)
+{
+    add(advice, facts->reads_lost ? "reads a step, at least" : "reads a step", SS_EVIDENCE_COUNT,
+        facts->reads);
+}
+
 /* With CUDA a read waits for kernels, and a copy to the host is no operator of its own: of it the
  * samples tell. */
 static bool host_sync(const struct ss_training_facts *facts, struct ss_advice *advice)
@@ -289,8 +295,7 @@ static bool host_sync(const struct ss_training_facts *facts, struct ss_advice *a
     }
     set_cost(advice, ns, ns);
     set_line(advice, &facts->samples.reads, "the samples in such lines");
-    add(advice, facts->reads_lost ? "reads a step, at least" : "reads a step", SS_EVIDENCE_COUNT,
-        facts->reads);
+    add_reads(facts, advice);
     return facts->reads >= 1 || facts->uses_cuda;
 }
 
@@ -604,6 +609,9 @@ static bool put_hot_line(const struct ss_training_facts *facts, const struct ss_
     add(advice, "of the samples of that phase", SS_EVIDENCE_PERCENT,
         100 * (double)line->line.samples / (double)line->line.all);
     add(advice, "samples at the line", SS_EVIDENCE_COUNT, (double)line->line.samples);
+    if (line->activity == SS_ACTIVITY_TENSOR_READ && facts->reads >= 1) {
+        add_reads(facts, advice);
+    }
     return is_part_of(line->cost_ns, facts->spread_ns, least_percent_of(line));
 }
 
@@ -685,11 +693,21 @@ static int knowledge_of(const struct ss_advice *advice)
     return advice->is_of_line ? 0 : advice->is_part ? 2 : 1;
 }
 
+static bool is_line_of_reads(const struct ss_advice *advice)
+{
+    return advice->is_of_line && advice->activity == SS_ACTIVITY_TENSOR_READ;
+}
+
 /* Of two findings of the same time the one that knows more stays, unless it explains less than half
- * of what the other would recover. */
+ * of what the other would recover. A line that reads values knows of its reads as well, and goes
+ * with all that it does around them. */
 static bool gives_way(const struct ss_advice *advice, const struct ss_advice *other)
 {
-    if (knowledge_of(advice) == knowledge_of(other)) {
+    bool know_alike = knowledge_of(advice) == knowledge_of(other);
+    bool are_reads = is_line_of_reads(other) && strcmp(advice->rule->id, "host-sync") == 0;
+    are_reads =
+        are_reads || (is_line_of_reads(advice) && strcmp(other->rule->id, "host-sync") == 0);
+    if (know_alike || are_reads) {
         return compare(advice, other) > 0;
     }
     bool knows_more = knowledge_of(advice) > knowledge_of(other);

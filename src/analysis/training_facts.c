@@ -207,7 +207,8 @@ struct looking {
     const struct ss_model *model;
     struct span *spans; /* all steps, by process, then by begin */
     size_t span_count;
-    struct parts parts; /* phases, by process, then by begin */
+    enum ss_step_kind operator_kind; /* of the steps whose operators are looked at */
+    struct parts parts;              /* phases, by process, then by begin */
     struct ss_vec_of(uint64_t) operator_ns;
     bool *reads_value, *checks_nan; /* by name of the model */
     uint64_t all_after_third, all_but_warm_up;
@@ -318,6 +319,18 @@ static void list_spans(struct looking *looking)
     ss_recorded_steps_fini(&recorded);
 }
 
+/* Usual steps tell of operators; slow ones where no usual one recorded all of them, which takes
+ * time itself. */
+static void choose_operator_steps(struct looking *looking)
+{
+    enum ss_step_kind kind = SS_STEP_OUTLIER;
+    for (size_t i = 0; i < looking->span_count; i++) {
+        const struct span *span = &looking->spans[i];
+        kind = span->counts_operators && span->kind == SS_STEP_USUAL ? SS_STEP_USUAL : kind;
+    }
+    looking->operator_kind = kind;
+}
+
 /* The last step of the process that began until then; NULL: none. */
 static const struct span *last_span(const struct looking *looking, uint32_t process,
                                     uint64_t time_ns)
@@ -404,13 +417,42 @@ static void find_reading_names(struct looking *looking)
     }
 }
 
+/* An operator whose inner ones are being looked at. */
+struct open_operator {
+    struct span *span; /* NULL: of a step that does not count */
+    uint64_t end_ns;
+    uint64_t self_ns; /* without the inner ones so far */
+};
+
 /* The operators of one thread, in order. */
 struct operators {
     uint32_t track;
     uint32_t process;
     bool is_main;
     uint64_t end_ns; /* of the last outermost one */
+    struct ss_vec_of(struct open_operator) open;
 };
+
+/* Those that end until then are over. What computes is a kernel of its own: what an autograd node
+ * or a composite operator takes to call others is none. */
+static void close_operators(struct operators *of, uint64_t until_ns)
+{
+    while (of->open.count > 0 && of->open.data[of->open.count - 1].end_ns <= until_ns) {
+        const struct open_operator *inner = &of->open.data[--of->open.count];
+        if (inner->span != NULL && inner->self_ns >= SS_TINY_OPERATOR_NS) {
+            inner->span->long_operators_ns += inner->self_ns;
+        }
+    }
+}
+
+static void open_operator(struct operators *of, struct span *span, uint64_t end_ns, uint64_t ns)
+{
+    if (of->open.count > 0) {
+        struct open_operator *outer = &of->open.data[of->open.count - 1];
+        outer->self_ns -= ns < outer->self_ns ? ns : outer->self_ns;
+    }
+    ss_vec_push(&of->open, (struct open_operator){.span = span, .end_ns = end_ns, .self_ns = ns});
+}
 
 /* A value that is read, or an operator that looks for NaN: which of both is it for? */
 static void take_read(struct looking *looking, struct span *span, uint32_t name, uint64_t begin_ns,
@@ -426,31 +468,41 @@ static void take_read(struct looking *looking, struct span *span, uint32_t name,
     }
 }
 
+static void take_outermost(struct looking *looking, struct span *span, uint32_t name,
+                           uint64_t begin_ns, uint64_t ns)
+{
+    struct ss_training_facts *facts = looking->facts;
+    facts->operator_steps += !span->has_operators;
+    span->has_operators = true;
+    if (looking->reads_value[name] || looking->checks_nan[name]) {
+        take_read(looking, span, name, begin_ns, ns);
+    }
+    facts->operators++;
+    span->operators_ns += ns;
+    ss_vec_push(&looking->operator_ns, ns);
+}
+
 static void take_operator(struct looking *looking, struct operators *of,
                           const struct ss_model_range *range)
 {
-    struct ss_training_facts *facts = looking->facts;
     const struct ss_model *model = looking->model;
     uint32_t name = model->paths.data[range->path].name;
-    if (!of->is_main || range->begin_ns < of->end_ns ||
+    if (!of->is_main ||
         strcmp(ss_model_text(model, model->names.data[name].category), "operator") != 0) {
-        return; /* within another one, or none */
+        return;
     }
-    const struct span *span = span_at(looking, of->process, range->begin_ns);
-    span = span != NULL && span->counts_operators ? span : NULL;
-    uint64_t end_ns = span != NULL && range->end_ns > span->end_ns ? span->end_ns : range->end_ns;
+    const struct span *at = span_at(looking, of->process, range->begin_ns);
+    bool counts = at != NULL && at->counts_operators && at->kind == looking->operator_kind;
+    struct span *span = counts ? &looking->spans[at - looking->spans] : NULL;
+    uint64_t end_ns = counts && range->end_ns > at->end_ns ? at->end_ns : range->end_ns;
     uint64_t ns = end_ns - range->begin_ns;
-    if (span != NULL && span->kind == SS_STEP_USUAL) {
-        struct span *counted = &looking->spans[span - looking->spans];
-        facts->operator_steps += !counted->has_operators;
-        counted->has_operators = true;
-        if (looking->reads_value[name] || looking->checks_nan[name]) {
-            take_read(looking, counted, name, range->begin_ns, ns);
-        }
-        facts->operators++;
-        counted->operators_ns += ns;
-        counted->long_operators_ns += ns >= SS_TINY_OPERATOR_NS ? ns : 0;
-        ss_vec_push(&looking->operator_ns, ns);
+    close_operators(of, range->begin_ns);
+    open_operator(of, span, range->end_ns, ns);
+    if (range->begin_ns < of->end_ns) {
+        return; /* within another one */
+    }
+    if (span != NULL) {
+        take_outermost(looking, span, name, range->begin_ns, ns);
     }
     of->end_ns = range->end_ns;
 }
@@ -611,10 +663,11 @@ static void take_ranges(struct looking *looking, const struct ss_selection *sele
         }
         const char *domain = ss_model_text(model, track->name);
         if (range->track != of.track) {
-            of = (struct operators){.track = range->track,
-                                    .process = process,
-                                    .is_main = thread->is_main &&
-                                               ss_training_has_steps(looking->facts, process)};
+            close_operators(&of, UINT64_MAX);
+            of.track = range->track;
+            of.process = process;
+            of.is_main = thread->is_main && ss_training_has_steps(looking->facts, process);
+            of.end_ns = 0;
         }
         if (strcmp(domain, "torch") == 0) {
             take_operator(looking, &of, range);
@@ -626,6 +679,8 @@ static void take_ranges(struct looking *looking, const struct ss_selection *sele
             take_interruption(looking, domain, process, thread->is_main, range, &last_step);
         }
     }
+    close_operators(&of, UINT64_MAX);
+    ss_vec_fini(&of.open);
 }
 
 static uint64_t per(uint64_t sum, uint64_t count)
@@ -640,7 +695,7 @@ static uint64_t median_of_operators(struct looking *looking, bool only_long)
     ss_vec_clear(&looking->operator_ns);
     for (size_t i = 0; i < looking->span_count; i++) {
         const struct span *span = &looking->spans[i];
-        if (span->has_operators && span->kind == SS_STEP_USUAL) {
+        if (span->has_operators) {
             ss_vec_push(&looking->operator_ns,
                         only_long ? span->long_operators_ns : span->operators_ns);
             count++;
@@ -834,6 +889,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     struct fetches workers = {0};
     collect_parts(&looking, selection);
     list_spans(&looking);
+    choose_operator_steps(&looking);
     find_reading_names(&looking);
     take_ranges(&looking, selection, &workers);
     level(&looking, &workers);

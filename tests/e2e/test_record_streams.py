@@ -136,6 +136,6 @@ def test_stats_of_windows_and_of_no_stats(stepscope, package, python, tmp_path):
 def test_the_native_trace_beside_a_converted_one(stepscope, record, tmp_path):
     record("run.svg", fmt=("--keep-native",))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.pftrace", "run.svg", "tmp"]
-    assert "hot" in stepscope("report", tmp_path / "run.pftrace").stdout
+    assert "hot" in stepscope("report", "--by", "function", tmp_path / "run.pftrace").stdout
     record("again.svg", fmt=())
     assert not (tmp_path / "again.pftrace").exists()

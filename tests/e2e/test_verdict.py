@@ -117,7 +117,7 @@ def test_the_line_behind_it_is_named(stepscope, recordings, name, function):
 def test_reads_are_counted_as_the_program_makes_them(stepscope, recordings):
     def right(training):
         evidence = {row["what"]: row["value"] for one in training["advice"]
-                    if one["rule"] == "host-sync" for row in one["evidence"]}
+                    if one["rule"] in RULES["host_sync"] for row in one["evidence"]}
         least = evidence.get("reads a step, at least", 0)
         assert evidence.get("reads a step") == 20000 or 0 < least < 20000
     check(stepscope, recordings, "many_reads", right)

@@ -798,13 +798,21 @@ static void test_host_sync(void **state)
     shape.read_us = 6;
     shape.between_us = 4;
     shape.operators = 85;
-    shape.reading = 60;
     struct ss_advice advice = only_advice(&made, &shape);
     assert_string_equal(advice.rule->id, "host-sync");
     assert_true(evidence(&advice, "reads a step") > 499);
     assert_in_range(advice.recoverable_ns, 2900 * US, 3100 * US); /* nothing of what lies between */
+    end(&made);
+    shape.reading = 60; /* all of the line goes with its reads */
+    advice = only_advice(&made, &shape);
+    assert_string_equal(advice.rule->id, "hot-line");
+    assert_true(evidence(&advice, "reads a step") > 499);
+    assert_true(advice.recoverable_ns > 3100 * US);
     assert_int_equal(made.model.frames.data[advice.line->frame].line, 31);
     end(&made);
+    shape.reading = 20; /* too few for a claim */
+    speaks(&shape, "host-sync");
+    shape.reading = 0;
     shape.operators_each = 4; /* the mean is of the steps that were recorded */
     speaks(&shape, "host-sync");
     shape.operators_each = 0;
@@ -819,7 +827,6 @@ static void test_host_sync(void **state)
     assert_true(evidence(&advice, "reads a step, at least") < 251);
     end(&made);
     shape.lossy_each = 0;
-    shape.reading = 0;
     shape.reads_phase = "optimizer"; /* they are not the program's */
     speaks(&shape, "");
     shape.reads_phase = NULL;

@@ -7,7 +7,7 @@ from training import SECONDS, batches, train
 
 
 def read(output):
-    total, until, row = 0.0, time.perf_counter() + SECONDS, output.detach()[0]
+    total, until, row = 0.0, time.perf_counter() + SECONDS, list(output.detach()[0])
     while time.perf_counter() < until:
         for value in row:
             total += value.item()
