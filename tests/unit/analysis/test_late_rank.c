@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analysis/late_rank.h"
+
+#define MS UINT64_C(1000000)
+
+enum { STEPS = 20, MOST_RANKS = 4 };
+
+/* Per step, in ms: what each rank computes and waits, and which phase is longer. */
+struct shape {
+    unsigned ranks, steps;
+    unsigned data[MOST_RANKS], forward[MOST_RANKS], communication[MOST_RANKS];
+    bool is_other_each_time; /* the late one */
+};
+
+struct made {
+    struct ss_model model;
+    struct ss_selection selection;
+    struct ss_step_summary steps;
+    struct ss_late_rank late;
+};
+
+static uint32_t text_id(struct ss_model *model, const char *text)
+{
+    return ss_intern_put_text(&model->strings, text);
+}
+
+static uint32_t add_track(struct ss_model *model, enum ss_track_kind kind, uint32_t process,
+                          const char *name)
+{
+    ss_vec_push(
+        &model->tracks,
+        (struct ss_model_track){.kind = kind, .process = process, .name = text_id(model, name)});
+    return (uint32_t)model->tracks.count - 1;
+}
+
+static uint64_t add_range(struct ss_model *model, uint32_t track, const char *name,
+                          uint64_t begin_ns, uint64_t ns)
+{
+    ss_vec_push(&model->names, (struct ss_model_name){.text = text_id(model, name)});
+    uint32_t path = ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
+    ss_vec_push(&model->ranges,
+                (struct ss_model_range){
+                    .begin_ns = begin_ns, .end_ns = begin_ns + ns, .track = track, .path = path});
+    return begin_ns + ns;
+}
+
+static void add_rank(struct ss_model *model, const struct shape *shape, unsigned rank)
+{
+    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 40 + (int32_t)rank});
+    uint32_t process = (uint32_t)model->processes.count - 1;
+    uint32_t steps = add_track(model, SS_TRACK_STEPS, process, "step");
+    uint32_t phases = add_track(model, SS_TRACK_PHASES, process, "phase");
+    uint64_t at = 1000 * MS;
+    for (unsigned i = 0; i < shape->steps; i++) {
+        unsigned as = shape->is_other_each_time ? (rank + i) % shape->ranks : rank;
+        uint64_t begin = at;
+        at = shape->data[as] > 0 ? add_range(model, phases, "data", at, shape->data[as] * MS) : at;
+        at = add_range(model, phases, "forward", at, shape->forward[as] * MS);
+        if (shape->communication[as] > 0) {
+            at = add_range(model, phases, "communication", at, shape->communication[as] * MS);
+        }
+        add_range(model, steps, "step", begin, at - begin);
+    }
+}
+
+static void begin(struct made *made, const struct shape *shape)
+{
+    struct ss_selection_options all = {.idle = SS_IDLE_ALL};
+    struct ss_steps_options none = {0};
+    ss_model_init(&made->model);
+    for (unsigned i = 0; i < shape->ranks; i++) {
+        add_rank(&made->model, shape, i);
+    }
+    assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
+    ss_step_summary_init(&made->steps, &made->selection, &none);
+    ss_late_rank_find(&made->late, &made->selection, &made->steps);
+}
+
+static void end(struct made *made)
+{
+    ss_step_summary_fini(&made->steps);
+    ss_selection_fini(&made->selection);
+    ss_model_fini(&made->model);
+}
+
+static int32_t late_pid(const struct shape *shape)
+{
+    struct made made;
+    begin(&made, shape);
+    int32_t pid = made.late.process != 0 ? made.model.processes.data[made.late.process].pid : 0;
+    end(&made);
+    return pid;
+}
+
+static const struct shape late_second = {.ranks = 3,
+                                         .steps = STEPS,
+                                         .data = {5, 45, 5},
+                                         .forward = {50, 50, 50},
+                                         .communication = {47, 7, 43}};
+
+static void test_the_rank_that_waits_least(void **state)
+{
+    (void)state;
+    struct made made;
+    begin(&made, &late_second);
+    const struct ss_late_rank *late = &made.late;
+    assert_int_equal(made.model.processes.data[late->process].pid, 41);
+    assert_int_equal(late->own_ns, 7 * MS);
+    assert_int_equal(late->waits_ns, 38 * MS); /* 45, the mean of the others, less 7 */
+    assert_int_equal(late->of_ns, 100 * MS);
+    assert_int_equal(late->more_ns, 40 * MS);
+    assert_true(
+        ss_strview_equal(ss_step_phase_text(&made.model, late->phase), ss_strview_of("data")));
+    assert_int_equal(late->line.frame, 0); /* it has no samples */
+    end(&made);
+}
+
+static void test_who_is_not_late(void **state)
+{
+    (void)state;
+    struct shape shape = late_second;
+    shape.steps = 3; /* too few to tell */
+    assert_int_equal(late_pid(&shape), 0);
+    shape = late_second;
+    shape.ranks = 1;
+    assert_int_equal(late_pid(&shape), 0);
+    shape = late_second;
+    shape.communication[1] = 30; /* it waits much itself: that is the network */
+    assert_int_equal(late_pid(&shape), 0);
+    shape = late_second;
+    shape.is_other_each_time = true;
+    assert_int_equal(late_pid(&shape), 0);
+    shape = late_second;
+    shape.communication[0] = shape.communication[1] = shape.communication[2] = 0;
+    assert_int_equal(late_pid(&shape), 0);
+    shape = late_second;
+    shape.communication[1] = 0; /* the others wait for it alone */
+    assert_int_equal(late_pid(&shape), 41);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_rank_that_waits_least),
+        cmocka_unit_test(test_who_is_not_late),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
