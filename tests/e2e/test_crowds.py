@@ -41,8 +41,9 @@ def children_of(pid):
 
 
 def resident_kib(pid):
+    """Of its own: not the rings of the children that are alive just now."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
+        if line.startswith("RssAnon"):
             return int(line.split()[1])
     return None
 
@@ -68,11 +69,12 @@ def record_crowd(stepscope, tools, path, kinds, count):
 
 @pytest.mark.slow
 def test_ended_children_cost_no_memory(stepscope, tools, tmp_path):
-    """Kept for each that ever lived, 2.6 KiB make 5 MiB here."""
+    """Kept for each that ever lived, 2.6 KiB make 5 MiB here. What is reused takes 3,000 children to
+    become as large as it gets."""
     path = tmp_path / "t.pftrace"
     resident = record_crowd(stepscope, tools, path, "annotated", 4000)
     half = len(resident) // 2
-    assert max(resident[half:]) - max(resident[:half]) < 1536, resident
+    assert max(resident[half:]) - max(resident[:half]) < 2560, resident
     trace = Trace(tools, path)
     trace.check_counts()
     ranges = collections.Counter(process for process, _, _, _ in trace.ranges())
