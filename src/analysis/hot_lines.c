@@ -176,7 +176,8 @@ static bool is_foreign(const struct looking *looking, const struct ss_model_tota
 static bool counts(const struct looking *looking, const struct ss_model_total *total,
                    enum phase_kind kind, enum ss_activity activity)
 {
-    if (total->stack == 0 || has_own_rule(activity)) {
+    if (total->stack == 0 || has_own_rule(activity) ||
+        total->in_operator == SS_OPERATOR_COLLECTOR) {
         return false;
     }
     bool may_compute = total->in_pass || !looking->has_forward;

@@ -305,13 +305,39 @@ static uint64_t median_of(const struct ss_training_facts *facts, const char *pha
     return row != NULL ? row->p50_ns : 0;
 }
 
+/* Of a step; fewer are layers, not a loop over time. */
+enum { FEWEST_CELL_CALLS = 8 };
+
+/* Both passes, as the backward of cells takes the same part of its phase. */
+static uint64_t time_of_cells(const struct ss_training_facts *facts)
+{
+    uint64_t forward_ns = ss_training_phase_ns(facts, "forward");
+    uint64_t backward_ns = ss_training_phase_ns(facts, "backward");
+    double share = forward_ns > 0 ? (double)facts->cells_ns / (double)forward_ns : 0;
+    return facts->cells_ns + share_of(backward_ns, share);
+}
+
+/* What other findings say of the phases that compute. */
+static uint64_t time_told_of_compute(const struct ss_training_facts *facts)
+{
+    static const char *const phases[] = {"forward", "backward", "optimizer"};
+    uint64_t ns = facts->cell_calls >= FEWEST_CELL_CALLS ? time_of_cells(facts) : 0;
+    for (size_t i = 0; i < facts->hot_lines.count; i++) {
+        const struct ss_hot_line *line = &facts->hot_lines.rows[i];
+        for (size_t k = 0; k < sizeof phases / sizeof *phases; k++) {
+            ns += line->phase == ss_training_phase(facts, phases[k]) ? line->cost_ns : 0;
+        }
+    }
+    return ns;
+}
+
 /* By medians: on a busy machine the means tell of the machine. */
 static bool tiny_batches(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
     uint64_t compute_ns =
         median_of(facts, "forward") + median_of(facts, "backward") + median_of(facts, "optimizer");
-    uint64_t long_ns = facts->long_operators_ns;
-    uint64_t outside_ns = compute_ns > long_ns ? compute_ns - long_ns : 0;
+    uint64_t others_ns = facts->long_operators_ns + time_told_of_compute(facts);
+    uint64_t outside_ns = compute_ns > others_ns ? compute_ns - others_ns : 0;
     set_cost(advice, outside_ns, outside_ns);
     advice->of_ns = facts->steps->p50_ns;
     add(advice, "operators a step", SS_EVIDENCE_COUNT, (double)facts->operators);
@@ -352,15 +378,11 @@ static bool float64(const struct ss_training_facts *facts, struct ss_advice *adv
 /* What a layer over all time steps leaves of it depends on its size: about a quarter. */
 static bool time_loop(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    enum { FEWEST_CALLS = 8 };
-    uint64_t forward_ns = ss_training_phase_ns(facts, "forward");
-    uint64_t backward_ns = ss_training_phase_ns(facts, "backward");
-    double share = forward_ns > 0 ? (double)facts->cells_ns / (double)forward_ns : 0;
-    uint64_t ns = facts->cells_ns + share_of(backward_ns, share);
+    uint64_t ns = time_of_cells(facts);
     set_cost(advice, ns, ns - ns / 4);
     add(advice, "calls of cells in a step", SS_EVIDENCE_COUNT, (double)facts->cell_calls);
     add(advice, "in them in the forward", SS_EVIDENCE_NS, (double)facts->cells_ns);
-    return facts->cell_calls >= FEWEST_CALLS && knows_compute(facts);
+    return facts->cell_calls >= FEWEST_CELL_CALLS && knows_compute(facts);
 }
 
 static bool recompilation(const struct ss_training_facts *facts, struct ss_advice *advice)

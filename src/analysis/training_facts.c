@@ -417,41 +417,50 @@ static void find_reading_names(struct looking *looking)
     }
 }
 
-/* An operator whose inner ones are being looked at. */
-struct open_operator {
-    struct span *span; /* NULL: of a step that does not count */
-    uint64_t end_ns;
-    uint64_t self_ns; /* without the inner ones so far */
-};
-
 /* The operators of one thread, in order. */
 struct operators {
     uint32_t track;
     uint32_t process;
     bool is_main;
-    uint64_t end_ns; /* of the last outermost one */
-    struct ss_vec_of(struct open_operator) open;
+    uint64_t end_ns;      /* of the last outermost one */
+    uint64_t node_end_ns; /* of the autograd node that it is, if it is one */
+    uint64_t inner_end_ns;
+    struct span *node_span; /* NULL: of a step that does not count */
+    uint64_t node_ns;       /* without its operators so far */
 };
 
-/* Those that end until then are over. What computes is a kernel of its own: what an autograd node
- * or a composite operator takes to call others is none. */
-static void close_operators(struct operators *of, uint64_t until_ns)
+static void take_long(struct span *span, uint64_t ns)
 {
-    while (of->open.count > 0 && of->open.data[of->open.count - 1].end_ns <= until_ns) {
-        const struct open_operator *inner = &of->open.data[--of->open.count];
-        if (inner->span != NULL && inner->self_ns >= SS_TINY_OPERATOR_NS) {
-            inner->span->long_operators_ns += inner->self_ns;
-        }
+    if (span != NULL && ns >= SS_TINY_OPERATOR_NS) {
+        span->long_operators_ns += ns;
     }
 }
 
-static void open_operator(struct operators *of, struct span *span, uint64_t end_ns, uint64_t ns)
+static void close_node(struct operators *of)
 {
-    if (of->open.count > 0) {
-        struct open_operator *outer = &of->open.data[of->open.count - 1];
-        outer->self_ns -= ns < outer->self_ns ? ns : outer->self_ns;
+    take_long(of->node_span, of->node_ns);
+    of->node_end_ns = 0;
+    of->node_span = NULL;
+}
+
+/* What computes is an operator that the program or an autograd node calls: what a node takes to
+ * call them is dispatching. */
+static void take_inner(struct operators *of, const struct ss_model_range *range, uint64_t end_ns)
+{
+    if (of->node_span == NULL || range->begin_ns >= of->node_end_ns ||
+        range->begin_ns < of->inner_end_ns || end_ns < range->begin_ns) {
+        return;
     }
-    ss_vec_push(&of->open, (struct open_operator){.span = span, .end_ns = end_ns, .self_ns = ns});
+    uint64_t ns = end_ns - range->begin_ns;
+    of->node_ns -= ns < of->node_ns ? ns : of->node_ns;
+    of->inner_end_ns = range->end_ns;
+    take_long(of->node_span, ns);
+}
+
+static bool is_node(const char *name)
+{
+    static const char stem[] = "autograd::engine::evaluate_function";
+    return strncmp(name, stem, sizeof stem - 1) == 0;
 }
 
 /* A value that is read, or an operator that looks for NaN: which of both is it for? */
@@ -496,10 +505,18 @@ static void take_operator(struct looking *looking, struct operators *of,
     struct span *span = counts ? &looking->spans[at - looking->spans] : NULL;
     uint64_t end_ns = counts && range->end_ns > at->end_ns ? at->end_ns : range->end_ns;
     uint64_t ns = end_ns - range->begin_ns;
-    close_operators(of, range->begin_ns);
-    open_operator(of, span, range->end_ns, ns);
     if (range->begin_ns < of->end_ns) {
-        return; /* within another one */
+        take_inner(of, range, end_ns);
+        return;
+    }
+    close_node(of);
+    if (is_node(ss_model_text(model, model->names.data[name].text))) {
+        of->node_end_ns = range->end_ns;
+        of->node_span = span;
+        of->node_ns = ns;
+        of->inner_end_ns = 0;
+    } else {
+        take_long(span, ns);
     }
     if (span != NULL) {
         take_outermost(looking, span, name, range->begin_ns, ns);
@@ -663,7 +680,7 @@ static void take_ranges(struct looking *looking, const struct ss_selection *sele
         }
         const char *domain = ss_model_text(model, track->name);
         if (range->track != of.track) {
-            close_operators(&of, UINT64_MAX);
+            close_node(&of);
             of.track = range->track;
             of.process = process;
             of.is_main = thread->is_main && ss_training_has_steps(looking->facts, process);
@@ -679,8 +696,7 @@ static void take_ranges(struct looking *looking, const struct ss_selection *sele
             take_interruption(looking, domain, process, thread->is_main, range, &last_step);
         }
     }
-    close_operators(&of, UINT64_MAX);
-    ss_vec_fini(&of.open);
+    close_node(&of);
 }
 
 static uint64_t per(uint64_t sum, uint64_t count)

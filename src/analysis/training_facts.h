@@ -96,8 +96,8 @@ struct ss_training_facts {
     /* On the main thread, the outermost ones, of the steps in which they were recorded. */
     uint64_t operator_steps, operators; /* how many: the mean */
     uint64_t operators_ns;              /* median of the steps */
-    uint64_t long_operators_ns;         /* the same of those, inner ones too, that take
-                                         * SS_TINY_OPERATOR_NS or more without their inner ones */
+    uint64_t long_operators_ns;         /* the same of those with SS_TINY_OPERATOR_NS or more, an
+                                         * autograd node's counted one by one */
     uint64_t operator_p50_ns;
     /* The same of values that Python reads of tensors. */
     double reads; /* of the median step, or the mean where that has none */

@@ -69,9 +69,15 @@ struct ss_model_stack {
  * training (a final test, the interpreter's exit) is not training. */
 enum ss_sample_step { SS_SAMPLE_NO_STEP, SS_SAMPLE_FIRST_STEP, SS_SAMPLE_LATER_STEP };
 
-/* Whether the thread was inside an operator of PyTorch. Unknown where the sample's step has no
- * recorded operators on that thread. */
-enum ss_sample_operator { SS_OPERATOR_UNKNOWN, SS_OPERATOR_INSIDE, SS_OPERATOR_OUTSIDE };
+/* Whether the thread was inside an operator of PyTorch, or in Python's garbage collector. Unknown
+ * where the sample's step has no recorded operators on that thread. What is known better is later.
+ */
+enum ss_sample_operator {
+    SS_OPERATOR_UNKNOWN,
+    SS_OPERATOR_OUTSIDE,
+    SS_OPERATOR_INSIDE,
+    SS_OPERATOR_COLLECTOR
+};
 
 /* Totals by (thread, stack, range, phase, step, in_operator, in_pass, state, gil, wait,
  * partial): all that tables and flame graphs need. */

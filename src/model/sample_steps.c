@@ -16,9 +16,11 @@ struct span {
 
 struct spans ss_vec_of(struct span);
 
-/* The ranges of one lane of a thread's operators; they are in order. */
+/* The ranges of one lane of a thread's operators, or of the garbage collector on it; they are in
+ * order. */
 struct lane {
     uint32_t thread;
+    bool is_collector;
     size_t first, end;
 };
 
@@ -197,9 +199,11 @@ static void collect_lanes(const struct ss_model *model, size_t first_range, stru
             end++;
         }
         const struct ss_model_track *track = &model->tracks.data[head->track];
+        const char *domain = ss_model_text(model, track->name);
+        bool is_collector = strcmp(domain, "python.gc") == 0;
         if (track->kind == SS_TRACK_RANGES && track->thread != 0 &&
-            strcmp(ss_model_text(model, track->name), "torch") == 0) {
-            ss_vec_push(lanes, (struct lane){track->thread, first, end});
+            (is_collector || strcmp(domain, "torch") == 0)) {
+            ss_vec_push(lanes, (struct lane){track->thread, is_collector, first, end});
         }
     }
     if (lanes->count > 0) {
@@ -224,9 +228,10 @@ static bool is_operator(const struct ss_model *model, const struct ss_model_rang
     return strcmp(ss_model_text(model, model->names.data[name].category), "operator") == 0;
 }
 
-/* The outermost operators of a lane, passed in order. */
+/* The outermost operators of a lane, or the collections, passed in order. */
 struct walk {
     const struct ss_model *model;
+    bool takes_all;            /* not operators only */
     size_t next, end;          /* ranges */
     uint64_t begin_ns, end_ns; /* of the last operator that began; both 0: none did */
     uint64_t next_begin_ns;    /* of the one after it; UINT64_MAX: none */
@@ -236,7 +241,8 @@ static void find_next(struct walk *walk)
 {
     for (; walk->next < walk->end; walk->next++) {
         const struct ss_model_range *range = &walk->model->ranges.data[walk->next];
-        if (range->begin_ns >= walk->end_ns && is_operator(walk->model, range)) {
+        if (range->begin_ns >= walk->end_ns &&
+            (walk->takes_all || is_operator(walk->model, range))) {
             walk->next_begin_ns = range->begin_ns;
             return;
         }
@@ -267,7 +273,8 @@ static enum ss_sample_operator place_in(const struct walk *walk, const struct sp
 static void walk_lane(const struct ss_model *model, const struct lane *lane,
                       const struct spans *spans, struct ss_pending_sample **samples, size_t count)
 {
-    struct walk walk = {.model = model, .next = lane->first, .end = lane->end};
+    struct walk walk = {
+        .model = model, .takes_all = lane->is_collector, .next = lane->first, .end = lane->end};
     find_next(&walk);
     for (size_t i = 0; i < count; i++) {
         struct ss_pending_sample *sample = samples[i];
@@ -278,7 +285,10 @@ static void walk_lane(const struct ss_model *model, const struct lane *lane,
         walk_to(&walk, sample->time_ns);
         enum ss_sample_operator found =
             span != NULL ? place_in(&walk, span, sample->time_ns) : SS_OPERATOR_UNKNOWN;
-        if (found != SS_OPERATOR_UNKNOWN && sample->total.in_operator != SS_OPERATOR_INSIDE) {
+        if (lane->is_collector) {
+            found = found == SS_OPERATOR_INSIDE ? SS_OPERATOR_COLLECTOR : SS_OPERATOR_UNKNOWN;
+        }
+        if (found > sample->total.in_operator) {
             sample->total.in_operator = (uint8_t)found;
         }
     }

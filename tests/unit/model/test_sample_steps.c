@@ -74,6 +74,9 @@ static void make(struct made *made)
             add_range(made, made->torch, "aten::mm", "operator", at_ns + 25, at_ns + 35, 0);
         }
     }
+    uint32_t collector = add_track(made, SS_TRACK_RANGES, made->thread, "python.gc");
+    add_range(made, collector, "gc", "", 1033, 1034, 0); /* in an operator */
+    add_range(made, collector, "gc", "", 1136, 1138, 0); /* where none is recorded */
 }
 
 static struct ss_model_total placed(struct made *made, uint64_t time_ns)
@@ -106,7 +109,9 @@ static void test_operators(void **state)
     make(&made);
     assert_int_equal(placed(&made, 1024).in_operator, SS_OPERATOR_OUTSIDE);
     assert_int_equal(placed(&made, 1025).in_operator, SS_OPERATOR_INSIDE);
+    assert_int_equal(placed(&made, 1033).in_operator, SS_OPERATOR_COLLECTOR);
     assert_int_equal(placed(&made, 1034).in_operator, SS_OPERATOR_INSIDE);
+    assert_int_equal(placed(&made, 1137).in_operator, SS_OPERATOR_COLLECTOR);
     assert_int_equal(placed(&made, 1035).in_operator, SS_OPERATOR_OUTSIDE);
     assert_int_equal(placed(&made, 1130).in_operator, SS_OPERATOR_UNKNOWN); /* none recorded */
     assert_int_equal(placed(&made, 1230).in_operator, SS_OPERATOR_INSIDE);
