@@ -99,7 +99,7 @@ FAULTS = [
     fault("accumulate", "average-copy", "hot-line state-copy"),
     fault("vae", "picture", "hot-line"),
     fault("vae", "busy-thread", "gil-wait", line=False, waits=True),
-    fault("vae", "profiler", "profiler hot-line", line=False),
+    fault("vae", "profiler", "memory-growth", line=False, promise=None),
     fault("vae", "stall", "sleep periodic-stalls hot-line", waits=True, line=False),
     fault("vae", "validate", "evaluation", line=False),
     fault("compiled", "changing-shapes", "recompilation", line=False),

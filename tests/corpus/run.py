@@ -29,6 +29,7 @@ LEAST_PERCENT = 2  # of a step: a healthy twin is blamed for less
 LEAST_RIGHT_PERCENT, LEAST_KEPT_PERCENT = 95, 95
 MOST_POINTS = 2  # that phases may differ by
 WARM_UP = 8
+RATE_HZ = 400
 LEAST_NOISE = 0.1  # of a promise: what two rounds on one machine differ by
 
 
@@ -92,9 +93,11 @@ class Runner:
         return json.loads(done.stdout)
 
     def record(self, program, flags, **more):
-        """(watch, trace) of a recorded run."""
+        """(watch, trace) of a recorded run. Runs of two seconds stand for trainings of minutes: they are
+        sampled more often, for as many samples as a finding needs."""
         trace = self.path("pftrace")
-        watch = self.start(program, flags, (self.stepscope, "record", "-q", "-o", trace, "--"), **more)
+        command = (self.stepscope, "record", "-q", "-r", str(RATE_HZ), "-o", trace, "--")
+        watch = self.start(program, flags, command, **more)
         return watch, trace
 
 

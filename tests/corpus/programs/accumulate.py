@@ -29,8 +29,10 @@ class Frame:
     def cell(self, row, column):
         if not isinstance(column, str) or column not in self.columns:  # planted: cell-access
             raise KeyError(column)
-        position = self.index[int(str(row))]  # planted: cell-access
-        return float(str(self.values[position][self.columns[column]]))  # planted: cell-access
+        for _ in range(12):  # planted: cell-access
+            position = self.index[int(str(row))]  # planted: cell-access
+            value = float(str(self.values[position][self.columns[column]]))  # planted: cell-access
+        return value
 
 
 class Rows(Dataset):
@@ -53,7 +55,7 @@ class Rows(Dataset):
         return self.table[rows]
 
     def parse(self, line):
-        for row in csv.reader(io.StringIO("\n".join([line] * 8))):  # planted: parse-csv
+        for row in csv.reader(io.StringIO("\n".join([line] * 60))):  # planted: parse-csv
             values = [float(value) for value in row]  # planted: parse-csv
         return torch.tensor(values)
 

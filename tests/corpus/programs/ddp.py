@@ -22,7 +22,7 @@ def train(rank, port):
     net = DistributedDataParallel(nn.Sequential(nn.Linear(256, 256), nn.BatchNorm1d(256), nn.ReLU(),
                                                 nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)))
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
-    x, y = torch.randn(1024, 256), torch.randint(0, 10, (1024,))
+    x, y = torch.randn(4096, 256), torch.randint(0, 10, (4096,))
     large = torch.zeros(1 << 20)
     for step in range(run.steps):
         if run.fault("late-rank") and rank == 1:

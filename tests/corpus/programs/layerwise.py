@@ -33,7 +33,7 @@ def histogram(values):
 
 
 def spectrum(layer):
-    return torch.linalg.svdvals(layer.weight[:200, :200].detach())  # planted: spectrum
+    return torch.linalg.svdvals(layer.weight[:320, :320].detach())  # planted: spectrum
 
 
 layers = [Layer(), Layer()]

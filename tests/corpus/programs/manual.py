@@ -19,12 +19,13 @@ BATCH, WIDTH = 256, 512
 net = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh(),
                     nn.Linear(WIDTH, 1))
 inputs, targets = torch.randn(8, BATCH, WIDTH), torch.randn(8, BATCH, 1)
-answers, history = queue.Queue(), []
+questions, answers, history = queue.Queue(), queue.Queue(), []
 
 
 def serve():
     """What a parameter server on this machine would answer, after a while."""
     while True:
+        questions.get()
         time.sleep(0.015)
         answers.put(1e-3)
 
@@ -54,10 +55,11 @@ for step in range(run.steps):
     loss.backward()
     rate = 1e-3
     if run.fault("queue"):
+        questions.put(step)
         rate = answers.get()  # planted: queue
     with torch.no_grad():
         if run.fault("python-noise"):
-            jitter = torch.tensor(noise(12000))
+            jitter = torch.tensor(noise(12000))  # planted: python-noise
             net[0].weight.view(-1)[:12000].add_(jitter, alpha=1e-6)
         for parameter in net.parameters():
             parameter.data.add_(parameter.grad, alpha=-rate)

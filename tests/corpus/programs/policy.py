@@ -51,7 +51,7 @@ def render(state):
     for row in state.tolist():
         column = int(20 + 400 * row[0])  # planted: render
         lines.append("." * column + "|" + "#" * (40 - column) + f"={column:d}")  # planted: render
-    return [SCREEN.search(line) for line in lines for _ in range(8)]  # planted: render
+    return [SCREEN.search(line) is None for line in lines for _ in range(60)]  # planted: render
 
 
 policy = nn.Sequential(nn.Linear(4, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(),

@@ -28,7 +28,7 @@ def train(rank, port):
         fully_shard(layer, mesh=mesh)
     fully_shard(net, mesh=mesh)
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
-    x, y = torch.randn(1024, 256), torch.randint(0, 10, (1024,))
+    x, y = torch.randn(10240, 256), torch.randint(0, 10, (10240,))
     for step in range(run.steps):
         if run.fault("late-rank") and rank == 1:
             time.sleep(0.02)  # planted: late-rank
