@@ -33,6 +33,7 @@ _COLLECTIVES = ("all_reduce", "all_reduce_coalesced", "broadcast", "broadcast_ob
                 "all_gather_coalesced", "gather", "gather_object", "scatter",
                 "scatter_object_list", "reduce_scatter", "reduce_scatter_tensor", "all_to_all",
                 "all_to_all_single", "barrier", "monitored_barrier", "send", "recv")
+_LATE_UPDATES = 24  # alternating optimizers, as of a critic and an actor, have all stepped by then
 
 
 def _find_compiling():
@@ -59,6 +60,8 @@ class _State:
     keeps_counting = False   # it stepped again although another had taken over
     other = None             # weak reference to the last that stepped and does not count, if…
                              # …the one that counts has not stepped since
+    has_others = False       # another one stepped since the one that counts began to…
+    counts_since = 0         # …at this many updates
     updates = 0
     trains_in_eval_mode = False
     unproven_eval = False
@@ -217,17 +220,22 @@ def _count_steps_of(optimizer, is_back):
     _state.optimizer = weakref.ref(optimizer)
     _state.claimed = _state.optimizers
     _state.other = None
+    _state.has_others = False
+    _state.counts_since = _state.updates
     _claim()
     _tell_steps("optimizer " + type(optimizer).__name__)
 
 
 def _takes_over(optimizer):
-    """It does not count, and steps twice while the one that does never steps: layers, or models, that
-    are trained one after the other by optimizers that were all made before."""
+    """Layers, or models, are trained one after the other by optimizers that were all made before. One
+    that does not count steps twice while the one that does never steps; or first after so many steps
+    that no loop with both goes without it."""
     if (_state.keeps_counting or _number_of(optimizer) == 0
             or _state.optimizer_wanted not in (None, type(optimizer).__name__)):
         return False
-    if _alive(_state.other) is not optimizer:
+    is_late = not _state.has_others and _state.updates - _state.counts_since >= _LATE_UPDATES
+    _state.has_others = True
+    if not is_late and _alive(_state.other) is not optimizer:
         _state.other = weakref.ref(optimizer)
         return False
     _count_steps_of(optimizer, False)

@@ -76,10 +76,13 @@ def test_batches_of_an_inference_are_steps(stepscope, tmp_path, loops):
 
 
 def test_optimizers_that_step_one_after_the_other(loops):
-    """The next one counts from its second update on: its first may be one of a loop with both."""
-    loop = loops["layers_in_turn"]
-    assert len(loop.steps) == loop.said["updates"] - 1
-    assert loop.phases["optimizer"] == loop.said["updates"]
+    """Among the first updates the next one counts from its second on: its first may be one of a loop
+    with both. One that joins late is taken for the next until the first steps again."""
+    for name, more in ("layers_in_turn", -1), ("long_layers_in_turn", 0), ("late_second_optimizer", 1):
+        loop = loops[name]
+        assert len(loop.steps) == loop.said["updates"] + more, name
+    for name in "layers_in_turn", "long_layers_in_turn":
+        assert loops[name].phases["optimizer"] == loops[name].said["updates"]
 
 
 def test_what_is_no_training_is_told_apart(loops):

@@ -62,6 +62,25 @@ def layers_in_turn():
     return 12
 
 
+def long_layers_in_turn():
+    layers = [nn.Linear(8, 8), nn.Linear(8, 8)]
+    optimizers = [sgd(layer) for layer in layers]
+    for layer, optimizer in zip(layers, optimizers):
+        train(layer, optimizer, 30)
+    return 60
+
+
+def late_second_optimizer():
+    """A critic that is trained alone before its actor joins."""
+    critic, actor = nn.Linear(8, 8), nn.Linear(8, 8)
+    of_critic, of_actor = sgd(critic), sgd(actor)
+    train(critic, of_critic, 30)
+    for _ in range(6):
+        train(critic, of_critic, 1)
+        train(actor, of_actor, 1)
+    return 36
+
+
 def by_hand():
     net = Net()
     for x in batches(6):
@@ -394,8 +413,8 @@ def torch_can_do_all_it_does():
     return 1
 
 
-LOOPS = [plain, layers_in_turn, by_hand, infers, accumulates, scaler_skips, two_optimizers,
-         rare_second_optimizer, with_closure, subclassed, scheduled, checkpointed, reentrant,
+LOOPS = [plain, layers_in_turn, long_layers_in_turn, late_second_optimizer, by_hand, infers,
+         accumulates, scaler_skips, two_optimizers, rare_second_optimizer, with_closure, subclassed, scheduled, checkpointed, reentrant,
          evaluates, teaches, trains_in_eval_mode, saves, in_thread, in_thread_without_loader,
          without_modules, fails, compiles, compiles_a_step, modules_may_be_odd,
          torch_can_do_all_it_does]
