@@ -112,7 +112,7 @@ enum ss_status ss_step_span_look(const char *path, int64_t first, int64_t last,
 enum ss_status ss_step_span_fail(const char *path, size_t count, int64_t first, int64_t last,
                                  const struct ss_steps_seen *seen, struct ss_error *err)
 {
-    char where[32] = "";
+    char where[40] = "";
     if (count > 1) {
         snprintf(where, sizeof where, " and %zu other%s", count - 1, count > 2 ? "s" : "");
     }

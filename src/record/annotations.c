@@ -270,8 +270,12 @@ static int make_folder(struct ss_record_annotations *annotations, const char *pl
 {
     struct ss_procfs_stat stat = {0};
     ss_procfs_stat(getpid(), 0, &stat);
-    snprintf(annotations->folder, sizeof annotations->folder, "%s/r%d.%llu.0", place, (int)getpid(),
-             (unsigned long long)stat.start_time_ticks);
+    int length = snprintf(annotations->folder, sizeof annotations->folder, "%s/r%d.%llu.0", place,
+                          (int)getpid(), (unsigned long long)stat.start_time_ticks);
+    if (length < 0 || (size_t)length >= sizeof annotations->folder) {
+        annotations->folder[0] = '\0';
+        return ENAMETOOLONG;
+    }
     int error = mkdir(annotations->folder, 0700) == 0 ? make_page(annotations) : errno;
     if (error != 0) {
         remove_files(annotations->folder);

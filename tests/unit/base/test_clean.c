@@ -80,7 +80,7 @@ static void test_own_sequences_pass(void **state)
     /* Another number is not ours. */
     snprintf(text, sizeof text, "%s.", ss_escape());
     text[16] = text[16] == '0' ? '1' : '0';
-    char expected[128];
+    char expected[sizeof text + sizeof BAD];
     snprintf(expected, sizeof expected, BAD "%s", text + 1);
     check_text(text, expected);
 }
