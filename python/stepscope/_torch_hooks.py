@@ -66,8 +66,10 @@ class _State:
     trains_in_eval_mode = False
     unproven_eval = False
     loader = None            # what was told of the last one
+    batch_bytes = None       # the same, of the last epoch's first batch
     cuda = False
     threads = None
+    rank = None
     anomaly = None           # whether autograd looks for NaN, as it was told
     is_worker = False        # of a DataLoader…
     fetches = 0              # …and what it has fetched
@@ -159,6 +161,17 @@ def _tell_threads():
         _fact("torch.threads", threads)
 
 
+def _tell_rank():
+    """Of the default group: environment variables tell it only where a launcher set them."""
+    distributed = sys.modules.get("torch.distributed")
+    is_initialized = getattr(distributed, "is_initialized", None)
+    if is_initialized is not None and is_initialized():
+        rank = distributed.get_rank()
+        if rank != _state.rank:
+            _state.rank = rank
+            _fact("torch.rank", rank)
+
+
 def _is_time_to_look():
     """For what hardly ever changes: a look at each of tiny steps is a good part of them."""
     return _state.updates < 64 or _state.updates % 16 == 0
@@ -173,6 +186,7 @@ def _end_of_step():
     if _is_time_to_look():
         _try(_look_for_late_modules)
         _try(_tell_threads)
+        _try(_tell_rank)
         if _recording():
             _try(_Devices.find)
     if counts:
@@ -624,6 +638,15 @@ def _count_ready(iterator):
     return ready
 
 
+def _tell_bytes(iterator, batch):
+    """Of the first batch of an epoch: what a worker would have to hand over."""
+    if getattr(iterator, "_num_yielded", 0) == 1:
+        size = _bytes_in(batch)
+        if size != _state.batch_bytes:
+            _state.batch_bytes = size
+            _fact("dataloader.batch_bytes", size)
+
+
 def _hook_next(inner):
     @functools.wraps(inner)
     def __next__(self):
@@ -633,7 +656,10 @@ def _hook_next(inner):
         pushed = _push_counted(_NEXT, _count_ready, self)
         _thread.in_data += 1
         try:
-            return inner(self)
+            batch = inner(self)
+            if _thread.in_data == 1:
+                _try(_tell_bytes, self, batch)
+            return batch
         finally:
             _thread.in_data -= 1
             if pushed:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts about the model that a program runs: the batch size that it is called with and the types
-of its parameters. Runs before _torch_hooks.py, with the same globals.
+of its parameters; and how large its batches are. Runs before _torch_hooks.py, with the same globals.
 
 Everything here is called under a guard: a model is the program's own code and may raise."""
 
@@ -29,6 +29,16 @@ def _first_size(values, least_dims):
         if type(value) in _PLAIN_TENSORS:
             return value.size(0) if value.dim() >= least_dims else 0
     return 0
+
+
+def _bytes_in(value, depth=0):
+    """Those of the plain tensors in a batch, a few levels deep."""
+    if type(value) in _PLAIN_TENSORS:
+        return value.numel() * value.element_size() if value.layout is torch.strided else 0
+    values = value.values() if type(value) is dict else value
+    if type(value) not in (dict, list, tuple) or depth > 2 or len(value) > 64:
+        return 0
+    return sum(_bytes_in(one, depth + 1) for one in values)
 
 
 class _Model:

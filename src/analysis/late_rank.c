@@ -2,6 +2,7 @@
 #include "analysis/late_rank.h"
 
 #include "analysis/spots.h"
+#include "analysis/told.h"
 #include "base/alloc.h"
 
 enum { FEWEST_STEPS = 5 };
@@ -107,7 +108,7 @@ static void find_line(struct ss_late_rank *late, const struct ss_selection *sele
 void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *selection,
                        const struct ss_step_summary *steps)
 {
-    *late = (struct ss_late_rank){0};
+    *late = (struct ss_late_rank){.rank = -1};
     size_t communication = communication_of(selection->model, steps), least = 0;
     struct ranks ranks = {0};
     if (communication < steps->phases.count) {
@@ -126,7 +127,10 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
         uint64_t own_ns = rank->phase_ns[communication];
         uint64_t waited_ns = others.phase_ns[communication];
         if (2 * own_ns < waited_ns) {
+            const struct ss_model_note *told =
+                ss_told(selection->model, rank->process, "torch.rank");
             *late = (struct ss_late_rank){.process = rank->process,
+                                          .rank = told != NULL ? told->value : -1,
                                           .waits_ns = waited_ns - own_ns,
                                           .of_ns = others.step_ns,
                                           .own_ns = own_ns};

@@ -10,6 +10,7 @@
 
 struct ss_late_rank {
     uint32_t process;                  /* 0: none comes late, or it is always another one */
+    int64_t rank;                      /* of that process, as it told; -1: it did not */
     uint64_t waits_ns;                 /* per step: what the others wait longer than it does */
     uint64_t of_ns;                    /* a mean step of the others */
     uint64_t own_ns;                   /* per step: its own wait */

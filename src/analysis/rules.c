@@ -76,11 +76,26 @@ static bool knows_compute(const struct ss_training_facts *facts)
 
 /* --- data ------------------------------------------------------------------------------------ */
 
-/* What a batch from a worker costs the trainer, measured with small ones: it is unpickled, its
- * memory mapped. */
+/* Bytes of a step's batches. */
+static double batch_bytes(const struct ss_training_facts *facts)
+{
+    return fmax((double)facts->batch_bytes, 0) * fmax(facts->batches, 1);
+}
+
+/* What a batch from a worker costs the trainer: it is unpickled; its memory is mapped, and each
+ * page of it met and given back. Measured with batches of 4 KiB to 64 MiB. */
 static uint64_t handover_ns(const struct ss_training_facts *facts)
 {
-    return (uint64_t)((double)WORKER_BATCH_NS * fmax(facts->batches, 1));
+    static const double of_byte_ns = 0.5;
+    return (uint64_t)((double)WORKER_BATCH_NS * fmax(facts->batches, 1) +
+                      of_byte_ns * batch_bytes(facts));
+}
+
+/* What it costs its worker: it is copied into memory that both share. */
+static double sharing_ns(const struct ss_training_facts *facts)
+{
+    static const double of_byte_ns = 0.6;
+    return of_byte_ns * batch_bytes(facts);
 }
 
 /* All work of a step spread over the cores; that of other programs too where it is not told apart.
@@ -107,7 +122,10 @@ static uint64_t step_with_workers_ns(const struct ss_training_facts *facts, uint
     static const uint64_t start_ns = UINT64_C(100000000); /* of two workers, forked */
     uint64_t rest_ns = facts->step_ns > data_ns ? facts->step_ns - data_ns : 0;
     double steps = fmax((double)facts->steps->steps.count, 1);
-    double step_ns = fmax((double)(rest_ns + handover_ns(facts)), spread_work_ns(facts, data_ns));
+    double more_ns =
+        ((double)handover_ns(facts) + sharing_ns(facts)) / fmax((double)facts->cores, 1);
+    double step_ns =
+        fmax((double)(rest_ns + handover_ns(facts)), spread_work_ns(facts, data_ns) + more_ns);
     double first_ns = (double)data_ns * (double)facts->iterators / steps;
     return (uint64_t)(step_ns + first_ns + (double)start_ns / steps);
 }
@@ -533,7 +551,10 @@ static bool late_rank(const struct ss_training_facts *facts, struct ss_advice *a
     advice->phase = ss_training_phase(facts, "communication");
     advice->is_part = true; /* why the others wait: more than what that rank does meanwhile */
     if (late->process != 0) {
-        add(advice, "process ID of the late rank", SS_EVIDENCE_COUNT,
+        if (late->rank >= 0) {
+            add(advice, "late: rank", SS_EVIDENCE_NUMBER, (double)late->rank);
+        }
+        add(advice, late->rank >= 0 ? "process ID" : "late: process ID", SS_EVIDENCE_NUMBER,
             (double)facts->model->processes.data[late->process].pid);
         add(advice, "the others wait longer by", SS_EVIDENCE_NS, (double)late->waits_ns);
         add(advice, "it takes longer itself by", SS_EVIDENCE_NS, (double)late->more_ns);

@@ -11,7 +11,13 @@
 /* Nothing that costs less of a step is worth a line. */
 enum { SS_RULE_LEAST_PERCENT = 2, SS_ADVICE_MAX_EVIDENCE = 8 };
 
-enum ss_evidence_unit { SS_EVIDENCE_COUNT, SS_EVIDENCE_NS, SS_EVIDENCE_BYTES, SS_EVIDENCE_PERCENT };
+enum ss_evidence_unit {
+    SS_EVIDENCE_COUNT,
+    SS_EVIDENCE_NUMBER, /* that names something: a rank, a process */
+    SS_EVIDENCE_NS,
+    SS_EVIDENCE_BYTES,
+    SS_EVIDENCE_PERCENT
+};
 
 struct ss_evidence {
     const char *what;

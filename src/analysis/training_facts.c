@@ -65,10 +65,11 @@ static const char *fact_text(const struct ss_training_facts *facts, const char *
     return above;
 }
 
-/* Numbers of things; anybody may have written the file. */
-static int64_t number_in(const char *text)
+/* Anybody may have written the file. */
+static const int64_t most_things = INT64_C(1) << 24, most_bytes = INT64_C(1) << 40;
+
+static int64_t number_in(const char *text, int64_t most)
 {
-    static const long long most = 1 << 24;
     long long number = strtoll(text, NULL, 10);
     return number < -1 ? -1 : number > most ? most : number;
 }
@@ -76,7 +77,7 @@ static int64_t number_in(const char *text)
 static int64_t fact_number(const struct ss_training_facts *facts, const char *key)
 {
     const char *text = fact_text(facts, key);
-    return text != NULL ? number_in(text) : -1;
+    return text != NULL ? number_in(text, most_things) : -1;
 }
 
 /* Usual steps of the process that ended in [from, to). */
@@ -109,12 +110,12 @@ static uint64_t told_again_ns(const struct ss_model *model, const struct ss_mode
 
 /* Of what loaders told, that of the one which most steps followed on: a program has others too,
  * for its validation. Many notes are those of many epochs: the last ones do. */
-static int64_t loader_number(const struct ss_training_facts *facts, const char *key)
+static int64_t loader_number(const struct ss_training_facts *facts, const char *key, int64_t most)
 {
     enum { MOST_NOTES = 64 };
     const struct ss_model *model = facts->model;
     int64_t number = -1;
-    size_t most = 0, looked_at = 0;
+    size_t most_steps = 0, looked_at = 0;
     for (size_t i = model->notes.count; i-- > 0 && looked_at < MOST_NOTES;) {
         const struct ss_model_note *note = &model->notes.data[i];
         const char *text = value_of(model, note, key);
@@ -124,9 +125,9 @@ static int64_t loader_number(const struct ss_training_facts *facts, const char *
         looked_at++;
         size_t steps = steps_ended(facts->steps, note->process, note->time_ns,
                                    told_again_ns(model, note, key));
-        if (number < 0 || steps > most) {
-            most = steps;
-            number = number_in(text);
+        if (number < 0 || steps > most_steps) {
+            most_steps = steps;
+            number = number_in(text, most);
         }
     }
     return number;
@@ -173,8 +174,9 @@ static void take_notes(struct ss_training_facts *facts)
     facts->records_gpu = has_kernels(facts->model);
     facts->has_anomaly_detection = fact_number(facts, "torch.anomaly") > 0;
     facts->dtype = known(fact_text(facts, "model.dtype"));
-    facts->workers = loader_number(facts, "dataloader.workers");
-    facts->batch_size = loader_number(facts, "dataloader.batch_size");
+    facts->workers = loader_number(facts, "dataloader.workers", most_things);
+    facts->batch_size = loader_number(facts, "dataloader.batch_size", most_things);
+    facts->batch_bytes = loader_number(facts, "dataloader.batch_bytes", most_bytes);
     facts->cores = core_count(facts->model);
 }
 

@@ -83,7 +83,7 @@ struct ss_training_facts {
     int64_t threads;             /* of an operator, in each trainer */
     bool uses_cuda, records_gpu; /* the times of kernels are in the recording */
 
-    int64_t workers, batch_size; /* of the loader that most steps took batches from */
+    int64_t workers, batch_size, batch_bytes; /* of the loader that most steps took batches from */
     uint64_t fetch_ns;           /* per step, in the trainers themselves: with 0 workers */
     uint64_t fetch_collate_ns;   /* of it */
     uint64_t fetches;            /* in usual steps, in the trainers themselves */

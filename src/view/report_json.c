@@ -265,6 +265,7 @@ static json_t *caller_of(const struct ss_advice *advice, const struct ss_model *
 static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *model)
 {
     static const char *const units[] = {[SS_EVIDENCE_COUNT] = "count",
+                                        [SS_EVIDENCE_NUMBER] = "number",
                                         [SS_EVIDENCE_NS] = "ns",
                                         [SS_EVIDENCE_BYTES] = "bytes",
                                         [SS_EVIDENCE_PERCENT] = "percent"};

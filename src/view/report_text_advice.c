@@ -22,6 +22,9 @@ static void append_evidence(const struct ss_evidence *evidence, struct ss_strbuf
     case SS_EVIDENCE_COUNT:
         ss_text_append_count(out, whole_of(evidence->value + 0.5));
         break;
+    case SS_EVIDENCE_NUMBER:
+        ss_strbuf_append_format(out, "%.0f", evidence->value);
+        break;
     case SS_EVIDENCE_NS:
         ss_text_append_duration(out, whole_of(evidence->value));
         break;

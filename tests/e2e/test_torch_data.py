@@ -54,6 +54,7 @@ def test_modules_within_a_fetch_are_data(stepscope, tmp_path, workers):
         assert phases["data"]["percent"] > 70 > 15 > phases["forward"]["percent"]
     assert "torch.hooks" not in facts
     assert facts["dataloader.batch_size"] == facts["model.batch_size"] == ["8"]
+    assert facts["dataloader.batch_bytes"] == [str(8 * (3 * 8 * 8 * 4 + 8))]  # images, labels
 
 
 def test_nothing_of_ours_is_raised_into_odd_programs(stepscope, tmp_path):

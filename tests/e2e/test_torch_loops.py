@@ -144,7 +144,9 @@ def test_a_rank_that_comes_late(stepscope, tmp_path, is_late):
         assert "late-rank" not in rules
         return
     assert "late-rank" in rules and "sleep" not in rules and phases["communication"] > 20
-    line = training["advice"][rules.index("late-rank")]["line"]
+    late = training["advice"][rules.index("late-rank")]
+    assert {"what": "late: rank", "value": 1, "unit": "number"} in late["evidence"]
+    line = late["line"]
     assert (line["path"], line["function"]) == ("torch_late_rank.py", "augment")
 
 

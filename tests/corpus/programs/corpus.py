@@ -11,6 +11,7 @@ measured of each step's phases."""
 import argparse
 import json
 import os
+import sys
 import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -33,10 +34,14 @@ class Run:
         parser.add_argument("--fix", action="append", default=[])
         parser.add_argument("--steps", type=int, default=steps)
         self.arguments = parser.parse_args()
+        with open(sys.argv[0]) as source:
+            text = source.read()
+        for name in self.arguments.fault:
+            if f'fault("{name}")' not in text:
+                parser.error(f"this program has no fault {name}")
         self.steps = self.arguments.steps
         self.samples, self.ends_ns, self.delays_ns, self.phases = 1, [], [], []
         self.schedule = open_schedule()
-        self.unasked = set(self.arguments.fault)
         self.hooks = None
         if "CORPUS_HOOKS" in os.environ:
             import hooks
@@ -44,7 +49,6 @@ class Run:
         self.begin_ns = time.perf_counter_ns()
 
     def fault(self, name):
-        self.unasked.discard(name)
         return name in self.arguments.fault
 
     def fix(self, name):
@@ -59,8 +63,6 @@ class Run:
 
     def finish(self):
         """The training ends."""
-        if self.unasked:
-            raise SystemExit(f"this program has no fault {', '.join(self.unasked)}")
         if len(self.ends_ns) != self.steps:
             raise SystemExit(f"{len(self.ends_ns)} steps instead of {self.steps}")
         if "CORPUS_CLOCK" in os.environ:

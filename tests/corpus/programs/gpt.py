@@ -131,8 +131,10 @@ for step in range(run.steps):
     loss.backward()
     if run.fault("read-per-parameter"):
         for parameter in model.parameters():
-            for value in (parameter, parameter.grad, parameter.grad / (parameter.abs() + 1e-8)):  # planted: read-per-parameter
-                history.append(value.norm().item())  # planted: read-per-parameter
+            for power in (1, 2, 3):
+                ratio = parameter.grad / (parameter.abs() + 1e-8)  # planted: read-per-parameter
+                for value in (parameter, parameter.grad, ratio):
+                    history.append(value.norm(power).item())  # planted: read-per-parameter
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)

@@ -56,8 +56,8 @@ def publish():
     """A thread that writes what a dashboard asks for, and holds the lock meanwhile."""
     while not stop.is_set():
         with lock:
-            time.sleep(0.02)
-        time.sleep(0.005)
+            time.sleep(random.uniform(0.01, 0.03))
+        time.sleep(random.uniform(0.002, 0.008))
 
 
 def accuracy(output, labels):

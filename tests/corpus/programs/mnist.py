@@ -31,10 +31,12 @@ class Jitter(nn.Module):
         return (image - image.mean()) / (image.std() + 1e-6)  # planted: module-transforms
 
 
+IMAGES, LABELS = torch.rand(4096, 1, 28, 28), torch.randint(0, 10, (4096,))
+
+
 class Digits(Dataset):
     def __init__(self, count):
-        self.images = torch.rand(4096, 1, 28, 28)
-        self.labels = torch.randint(0, 10, (4096,))
+        self.images, self.labels = IMAGES, LABELS
         self.count, self.transform = count, Jitter()
 
     def __len__(self):
@@ -47,7 +49,8 @@ class Digits(Dataset):
         if run.fault("numpy-per-sample"):
             image = self.normalise(image)
         if run.fault("module-transforms"):
-            image = self.transform(image)  # planted: module-transforms
+            for _ in range(4):
+                image = self.transform(image)  # planted: module-transforms
         return image, label
 
     def __getitems__(self, indices):
@@ -97,10 +100,10 @@ class Node:
 
 def loader_of(count):
     data = Digits(BATCH * count)
-    if run.fault("worker-restarts"):
-        return DataLoader(data, BATCH, collate_fn=collate, num_workers=2)  # planted: worker-restarts
     if run.fix("workers"):
         return DataLoader(data, BATCH, collate_fn=collate, num_workers=2, persistent_workers=True)
+    if run.fault("worker-restarts"):
+        return DataLoader(data, BATCH, collate_fn=collate, num_workers=2)  # planted: worker-restarts
     return DataLoader(data, BATCH, collate_fn=collate)
 
 
@@ -130,7 +133,7 @@ total, kept = 0, []
 if run.fault("gc-thrash"):
     gc.freeze()
     alive = [[number] for number in range(60000)]
-    gc.set_threshold(100, 5, 2)  # planted: gc-thrash
+    gc.set_threshold(*((200000,) if run.fix("threshold") else (100, 5, 2)))  # planted: gc-thrash
 loader = loader_of(EPOCH)
 for epoch in range(run.steps // EPOCH):
     for index, (images, labels) in enumerate(loader):
@@ -153,7 +156,7 @@ for epoch in range(run.steps // EPOCH):
             for _ in range(40):
                 auc(output.detach().numpy(), labels.numpy())  # planted: numpy-metrics
         if run.fault("print"):
-            for row, label in zip(output[:4], labels[:4]):
+            for row, label in zip(output[:12], labels[:12]):
                 print(f"train {epoch} {index}:", label, row, flush=True)  # planted: print
 run.finish()
 test(2)

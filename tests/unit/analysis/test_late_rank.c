@@ -17,6 +17,7 @@ struct shape {
     unsigned ranks, steps;
     unsigned data[MOST_RANKS], forward[MOST_RANKS], communication[MOST_RANKS];
     bool is_other_each_time; /* the late one */
+    bool tells;              /* its rank */
 };
 
 struct made {
@@ -57,6 +58,14 @@ static void add_rank(struct ss_model *model, const struct shape *shape, unsigned
     uint32_t process = (uint32_t)model->processes.count - 1;
     uint32_t steps = add_track(model, SS_TRACK_STEPS, process, "step");
     uint32_t phases = add_track(model, SS_TRACK_PHASES, process, "phase");
+    if (shape->tells) {
+        ss_vec_push(&model->notes,
+                    (struct ss_model_note){.time_ns = 1,
+                                           .process = process,
+                                           .value = rank,
+                                           .kind = text_id(model, "fact"),
+                                           .text = text_id(model, "torch.rank = n")});
+    }
     uint64_t at = 1000 * MS;
     for (unsigned i = 0; i < shape->steps; i++) {
         unsigned as = shape->is_other_each_time ? (rank + i) % shape->ranks : rank;
@@ -119,6 +128,18 @@ static void test_the_rank_that_waits_least(void **state)
     assert_true(
         ss_strview_equal(ss_step_phase_text(&made.model, late->phase), ss_strview_of("data")));
     assert_int_equal(late->line.frame, 0); /* it has no samples */
+    assert_int_equal(late->rank, -1);
+    end(&made);
+}
+
+static void test_the_rank_has_the_number_it_told(void **state)
+{
+    (void)state;
+    struct made made;
+    struct shape shape = late_second;
+    shape.tells = true;
+    begin(&made, &shape);
+    assert_int_equal(made.late.rank, 1);
     end(&made);
 }
 
@@ -149,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_rank_that_waits_least),
+        cmocka_unit_test(test_the_rank_has_the_number_it_told),
         cmocka_unit_test(test_who_is_not_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ struct shape {
      * in no phase. */
     uint64_t data_us, prepare_us, forward_us, backward_us, optimizer_us, rest_us;
     int64_t workers, threads, cores, cuda;
+    int64_t batch_bytes;
     double cpu_busy;            /* percent of one core; < 0: not recorded */
     double cpu_own;             /* the same, of the process itself; 0: not recorded */
     double cpu_limit, cpu_used; /* of its container; 0: none */
@@ -514,6 +515,7 @@ static void make_for(struct made *made, const struct shape *shape, const char *p
     if (shape->workers >= 0) {
         add_fact(made, "dataloader.workers", shape->workers);
         add_fact(made, "dataloader.batch_size", 16);
+        add_fact(made, "dataloader.batch_bytes", shape->batch_bytes);
     }
     ss_vec_push(&made->model.attributes,
                 (struct ss_model_attribute){.key = text_id(made, "cpu_count"),
@@ -608,6 +610,13 @@ static void test_no_workers(void **state)
     shape.batches = 120; /* each of them is handed over */
     speaks(&shape, "");
     shape.batches = 0;
+    shape.batch_bytes = 40000000; /* takes 20 ms longer than a small one */
+    advice = only_advice(&made, &shape);
+    assert_int_equal(advice.recoverable_ns, 37000 * US);
+    end(&made);
+    shape.batch_bytes = 120000000;
+    speaks(&shape, "");
+    shape.batch_bytes = 0;
     shape.cores = 2; /* both are in use: workers would take them from the operators */
     shape.cpu_busy = 199;
     speaks(&shape, "");
