@@ -760,6 +760,19 @@ static bool gives_way(const struct ss_advice *advice, const struct ss_advice *ot
     return knows_more == wide_stays;
 }
 
+/* A wait takes the place of its line, which may do more than wait: who moves the line off the
+ * thread gains all of it. */
+static void take_rest_of_line(struct ss_advice *advice, const struct ss_advice *line)
+{
+    bool is_one_line =
+        line->is_of_line && advice->line != NULL && line->line->frame == advice->line->frame;
+    if (is_one_line && line->recoverable_ns > advice->recoverable_ns) {
+        add(advice, "the line computes besides", SS_EVIDENCE_NS,
+            (double)(line->recoverable_ns - advice->recoverable_ns));
+        advice->recoverable_ns = line->recoverable_ns;
+    }
+}
+
 /* No time is in two findings. */
 static void drop_shared(struct ss_verdict *verdict, const struct ss_model *model)
 {
@@ -773,6 +786,14 @@ static void drop_shared(struct ss_verdict *verdict, const struct ss_model *model
                       !share_time(model, advice, other) || !gives_way(advice, other);
         }
         verdict->advice.data[i].dropped = !is_kept;
+    }
+    for (size_t i = 0; i < verdict->advice.count; i++) {
+        struct ss_advice *advice = &verdict->advice.data[i];
+        for (size_t j = 0; j < verdict->advice.count && advice->ends_with_line; j++) {
+            if (!advice->dropped && verdict->advice.data[j].dropped) {
+                take_rest_of_line(advice, &verdict->advice.data[j]);
+            }
+        }
     }
     for (size_t i = 0; i < verdict->advice.count; i++) {
         if (!verdict->advice.data[i].dropped) {

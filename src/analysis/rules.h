@@ -40,7 +40,8 @@ struct ss_advice {
     const struct ss_rule *rule;
     const char *headline;    /* the rule's, or what says it better */
     uint64_t cost_ns;        /* per step: what is spent on it */
-    uint64_t recoverable_ns; /* per step, of it: an upper bound; 0: none by the program */
+    uint64_t recoverable_ns; /* per step: an upper bound, of it and what goes with it; 0: none by
+                                the program */
     uint64_t of_ns;          /* the step that it is a part of: the mean usual one, or else */
     double percent;          /* the cost of of_ns */
     const char *fix;         /* the rule's, or what fits better; NULL: none is known */
@@ -49,6 +50,7 @@ struct ss_advice {
     const char *line_of;                  /* what the samples of the line are of */
     const struct ss_step_phase *phase;    /* all of whose time it speaks of, or the line's; NULL */
     bool is_part;                         /* it explains most of what a wider finding costs */
+    bool ends_with_line;                  /* a wait: without its line it would not be */
     bool is_of_line;                      /* a line and nothing more: rule "hot-line" */
     const struct ss_hot_line *hot_line;   /* what it was made of; NULL unless is_of_line */
     enum ss_activity activity;            /* of that line */

@@ -25,7 +25,8 @@ static bool waits_for(const struct ss_training_facts *facts, enum ss_wait_group 
     advice->cost_ns = advice->recoverable_ns =
         (uint64_t)(fmin(share, 1) * (double)facts->spread_ns);
     advice->of_ns = facts->spread_ns;
-    advice->is_part = true; /* it knows more than the line does */
+    advice->is_part = true;                         /* it knows more than the line does */
+    advice->ends_with_line = group != SS_WAITS_GIL; /* whose holder is the fault */
     if (wait->line.frame != 0) {
         advice->line = &wait->line;
         advice->line_of = line_of;

@@ -398,7 +398,8 @@ uint32_t ss_training_trainer(const struct ss_training_facts *facts, uint32_t pro
 
 static bool checks_nan(const char *name)
 {
-    return strcmp(name, "aten::isnan") == 0 || strcmp(name, "aten::any") == 0;
+    return strcmp(name, "aten::isnan") == 0 || strcmp(name, "aten::_is_any_true") == 0 ||
+           strcmp(name, "aten::any") == 0;
 }
 
 static bool reads_value(const char *name)
@@ -446,8 +447,10 @@ static void close_node(struct operators *of)
 }
 
 /* What computes is an operator that the program or an autograd node calls: what a node takes to
- * call them is dispatching. */
-static void take_inner(struct operators *of, const struct ss_model_range *range, uint64_t end_ns)
+ * call them is dispatching. Behind each node anomaly detection looks for NaN in what it returned,
+ * within its range. */
+static void take_inner(struct looking *looking, struct operators *of, uint32_t name,
+                       const struct ss_model_range *range, uint64_t end_ns)
 {
     if (of->node_span == NULL || range->begin_ns >= of->node_end_ns ||
         range->begin_ns < of->inner_end_ns || end_ns < range->begin_ns) {
@@ -456,6 +459,10 @@ static void take_inner(struct operators *of, const struct ss_model_range *range,
     uint64_t ns = end_ns - range->begin_ns;
     of->node_ns -= ns < of->node_ns ? ns : of->node_ns;
     of->inner_end_ns = range->end_ns;
+    if (looking->facts->has_anomaly_detection &&
+        (looking->checks_nan[name] || looking->reads_value[name])) {
+        looking->facts->nan_checks_ns += ns; /* sums until the end */
+    }
     take_long(of->node_span, ns);
 }
 
@@ -508,7 +515,7 @@ static void take_operator(struct looking *looking, struct operators *of,
     uint64_t end_ns = counts && range->end_ns > at->end_ns ? at->end_ns : range->end_ns;
     uint64_t ns = end_ns - range->begin_ns;
     if (range->begin_ns < of->end_ns) {
-        take_inner(of, range, end_ns);
+        take_inner(looking, of, name, range, end_ns);
         return;
     }
     close_node(of);

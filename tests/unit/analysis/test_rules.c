@@ -56,8 +56,9 @@ struct shape {
     const char *stall_phase;                    /* NULL: in none */
     uint64_t workers_asleep, workers_computing; /* samples */
     int64_t anomaly;
-    uint64_t tracebacks;    /* samples */
-    uint32_t nan_checks;    /* of a backward; 10 µs each */
+    uint64_t tracebacks; /* samples */
+    uint32_t nan_checks; /* of a backward; 10 µs each */
+    bool nan_checks_in_node;
     const char *dtype;      /* NULL: unknown */
     uint32_t cells;         /* calls in a forward; 1 ms each */
     uint64_t losses, plain; /* operators between forward and backward; Python in no phase */
@@ -435,6 +436,11 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
     for (uint32_t i = 0; i < shape->cells; i++) {
         add_range(made, made->modules, "rnn (LSTMCell)", "module", forward_ns + 1000 * US * i,
                   1000 * US, 0);
+    }
+    if (shape->nan_checks_in_node) {
+        add_range(made, made->torch, "autograd::engine::evaluate_function: AddmmBackward0",
+                  "operator", backward_ns - 20 * US * shape->nan_checks,
+                  20 * US * shape->nan_checks, 0);
     }
     for (uint32_t i = 0; i < shape->nan_checks; i++) {
         add_range(made, made->torch, "aten::isnan", "operator",
@@ -927,6 +933,11 @@ static void test_anomaly_detection(void **state)
     assert_string_equal(advice.rule->id, "anomaly-detection");
     assert_in_range(advice.recoverable_ns, 9100 * US, 9200 * US); /* 40 of 490 samples, and 1 ms */
     end(&made);
+    shape.nan_checks_in_node = true;
+    advice = only_advice(&made, &shape);
+    assert_in_range(advice.recoverable_ns, 9100 * US, 9200 * US);
+    end(&made);
+    shape.nan_checks_in_node = false;
     shape.tracebacks = 0;
     speaks(&shape, "");
 }
