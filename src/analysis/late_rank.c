@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/late_rank.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/exposed_communication.h"
 #include "analysis/spots.h"
 #include "analysis/told.h"
 #include "base/alloc.h"
@@ -139,4 +143,128 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
         }
     }
     ss_vec_fini(&ranks);
+}
+
+/* --- all at once -------------------------------------------------------------------------------
+ */
+
+/* Communication of a process begins or ends. */
+struct edge {
+    uint64_t time_ns;
+    uint32_t process;
+    bool begins;
+};
+
+struct edges ss_vec_of(struct edge);
+
+/* Where one ends as another begins, there is no time between them. */
+static int compare_edges(const void *left, const void *right)
+{
+    const struct edge *a = left, *b = right;
+    if (a->time_ns != b->time_ns) {
+        return a->time_ns < b->time_ns ? -1 : 1;
+    }
+    return a->begins - b->begins;
+}
+
+static void add_edges(struct edges *edges, uint32_t process, uint64_t begin_ns, uint64_t end_ns)
+{
+    if (end_ns > begin_ns) {
+        ss_vec_push(edges, (struct edge){begin_ns, process, true});
+        ss_vec_push(edges, (struct edge){end_ns, process, false});
+    }
+}
+
+static void collect_edges(const struct ss_selection *selection, struct edges *edges)
+{
+    const struct ss_model *model = selection->model;
+    for (size_t i = 0; i < model->ranges.count; i++) {
+        const struct ss_model_range *range = &model->ranges.data[i];
+        const struct ss_model_track *track = &model->tracks.data[range->track];
+        const struct ss_model_name *name = &model->names.data[model->paths.data[range->path].name];
+        if (track->kind == SS_TRACK_PHASES &&
+            strcmp(ss_model_text(model, name->text), "communication") == 0) {
+            add_edges(edges, track->process, range->begin_ns, range->end_ns);
+        }
+    }
+    struct ss_exposed_communication exposed;
+    ss_exposed_communication_init(&exposed, selection);
+    for (size_t i = 0; i < exposed.spans.count; i++) {
+        const struct ss_exposed_span *span = &exposed.spans.data[i];
+        add_edges(edges, span->process, span->begin_ns, span->end_ns);
+    }
+    ss_exposed_communication_fini(&exposed);
+}
+
+/* From where the last trainer begins to where the first one ends. */
+struct together {
+    uint64_t begin_ns, end_ns;
+    size_t trainers;
+    uint32_t *depth; /* by process: how many of its ranges are open */
+    bool *trains;    /* by process */
+};
+
+static void find_trainers(struct together *together, const struct ss_step_summary *steps)
+{
+    uint64_t end_ns = 0;
+    uint32_t process = 0;
+    together->end_ns = UINT64_MAX;
+    for (size_t i = 0; i < steps->steps.count; i++) {
+        const struct ss_step *step = &steps->steps.data[i];
+        bool is_last = i + 1 == steps->steps.count || step[1].process != step->process;
+        if (i == 0 || step->process != process) {
+            process = step->process;
+            together->trainers++;
+            together->trains[process] = true;
+            together->begin_ns =
+                step->begin_ns > together->begin_ns ? step->begin_ns : together->begin_ns;
+        }
+        end_ns = step->end_ns;
+        if (is_last) {
+            together->end_ns = end_ns < together->end_ns ? end_ns : together->end_ns;
+        }
+    }
+}
+
+static uint64_t joint_ns(struct together *together, const struct edges *edges)
+{
+    uint64_t sum_ns = 0, since_ns = 0;
+    size_t communicating = 0;
+    for (size_t i = 0; i < edges->count; i++) {
+        const struct edge *edge = &edges->data[i];
+        if (!together->trains[edge->process]) {
+            continue;
+        }
+        uint32_t *depth = &together->depth[edge->process];
+        if (edge->begins && (*depth)++ == 0 && ++communicating == together->trainers) {
+            since_ns = edge->time_ns;
+        } else if (!edge->begins && --(*depth) == 0 && communicating-- == together->trainers) {
+            uint64_t from_ns = since_ns > together->begin_ns ? since_ns : together->begin_ns;
+            uint64_t to_ns = edge->time_ns < together->end_ns ? edge->time_ns : together->end_ns;
+            sum_ns += to_ns > from_ns ? to_ns - from_ns : 0;
+        }
+    }
+    return sum_ns;
+}
+
+double ss_late_rank_joint_share(const struct ss_selection *selection,
+                                const struct ss_step_summary *steps)
+{
+    size_t processes = selection->model->processes.count;
+    struct together together = {.depth = ss_alloc_zero(processes, sizeof *together.depth),
+                                .trains = ss_alloc_zero(processes, sizeof *together.trains)};
+    double share = -1;
+    find_trainers(&together, steps);
+    if (together.trainers >= 2 && together.end_ns > together.begin_ns) {
+        struct edges edges = {0};
+        collect_edges(selection, &edges);
+        if (edges.count > 0) {
+            qsort(edges.data, edges.count, sizeof *edges.data, compare_edges);
+        }
+        share = (double)joint_ns(&together, &edges) / (double)(together.end_ns - together.begin_ns);
+        ss_vec_fini(&edges);
+    }
+    ss_free(together.depth);
+    ss_free(together.trains);
+    return share;
 }

@@ -536,7 +536,12 @@ static uint64_t late_rank_ns(const struct ss_training_facts *facts)
 
 static bool communication(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    uint64_t ns = ss_training_phase_ns(facts, "communication");
+    uint64_t all_ns = ss_training_phase_ns(facts, "communication"), ns = all_ns;
+    if (facts->joint_communication >= 0) {
+        uint64_t joint_ns = share_of(facts->step_ns, facts->joint_communication);
+        ns = joint_ns < all_ns ? joint_ns : all_ns;
+        add(advice, "besides, for ranks to come", SS_EVIDENCE_NS, (double)(all_ns - ns));
+    }
     set_cost(advice, ns, ns);
     advice->phase = ss_training_phase(facts, "communication");
     add(advice, "trainers in this recording", SS_EVIDENCE_COUNT, (double)facts->steps->processes);

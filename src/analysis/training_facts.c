@@ -921,6 +921,9 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     ss_training_epochs_find(facts, selection);
     ss_training_period_find(facts);
     ss_late_rank_find(&facts->late_rank, selection, steps);
+    facts->joint_communication = ss_training_phase(facts, "communication") != NULL
+                                     ? ss_late_rank_joint_share(selection, steps)
+                                     : -1;
     ss_training_samples_find(facts, selection, source);
     ss_waits_find(&facts->waits, selection, steps, source, facts->workers >= 0);
     ss_free(looking.reads_value);

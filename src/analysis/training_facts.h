@@ -129,6 +129,7 @@ struct ss_training_facts {
     struct ss_training_samples samples;
     struct ss_hot_lines hot_lines;
     struct ss_late_rank late_rank;
+    double joint_communication; /* see ss_late_rank_joint_share */
     struct ss_waits waits;
     struct ss_flops_figures flops;
     struct ss_throughput throughput;

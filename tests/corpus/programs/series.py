@@ -9,7 +9,7 @@ from torch import nn
 
 run = Run(steps=24)
 torch.manual_seed(0)
-SERIES, LENGTH, WIDTH = 32, 40, 48
+SERIES, LENGTH, WIDTH = 128, 40, 96
 
 
 class Cells(nn.Module):

@@ -31,7 +31,7 @@ def train(rank, port):
     x, y = torch.randn(10240, 256), torch.randint(0, 10, (10240,))
     for step in range(run.steps):
         if run.fault("late-rank") and rank == 1:
-            time.sleep(0.02)  # planted: late-rank
+            time.sleep(0.06)  # planted: late-rank
         loss = nn.functional.cross_entropy(net(x), y)
         optimizer.zero_grad()
         loss.backward()

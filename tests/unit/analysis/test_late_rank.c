@@ -132,6 +132,40 @@ static void test_the_rank_that_waits_least(void **state)
     end(&made);
 }
 
+static double joint_share(const struct shape *shape)
+{
+    struct made made;
+    begin(&made, shape);
+    double share = ss_late_rank_joint_share(&made.selection, &made.steps);
+    end(&made);
+    return share;
+}
+
+static void test_how_long_all_communicate_at_once(void **state)
+{
+    (void)state;
+    struct shape shape = {.ranks = 2,
+                          .steps = STEPS,
+                          .data = {5, 35},
+                          .forward = {50, 50},
+                          .communication = {45, 15}};
+    assert_in_range(joint_share(&shape) * 1000, 149, 151); /* 15 of 100 ms */
+    shape.is_other_each_time = true;
+    assert_in_range(joint_share(&shape) * 1000, 149, 151);
+    shape.is_other_each_time = false;
+    shape.communication[1] = 0; /* one of them waits alone */
+    shape.data[1] = 50;
+    assert_true(joint_share(&shape) == 0);
+    shape.ranks = 1; /* it waits for ranks that nobody sees */
+    assert_true(joint_share(&shape) < 0);
+    struct shape three = {.ranks = 3,
+                          .steps = STEPS,
+                          .data = {5, 35, 45},
+                          .forward = {50, 50, 50},
+                          .communication = {45, 15, 5}};
+    assert_in_range(joint_share(&three) * 1000, 49, 51);
+}
+
 static void test_the_rank_has_the_number_it_told(void **state)
 {
     (void)state;
@@ -172,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_the_rank_that_waits_least),
         cmocka_unit_test(test_the_rank_has_the_number_it_told),
         cmocka_unit_test(test_who_is_not_late),
+        cmocka_unit_test(test_how_long_all_communicate_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
