@@ -638,7 +638,7 @@ static bool warm_up(const struct ss_training_facts *facts, struct ss_advice *adv
 /* Where nothing is known to help, only what is heavy is worth a line. */
 static double least_percent_of(const struct ss_hot_line *line)
 {
-    enum { LEAST_KNOWN = 4, LEAST_UNKNOWN = 8 };
+    enum { LEAST_KNOWN = 3, LEAST_UNKNOWN = 6 };
     return line->activity != SS_ACTIVITY_NOTHING ? LEAST_KNOWN : LEAST_UNKNOWN;
 }
 

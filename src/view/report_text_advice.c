@@ -155,8 +155,7 @@ void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_mod
         print_advice(&verdict->advice.data[i], model, style, i == 0, out);
     }
     if (verdict->advice.count == 0) {
-        fprintf(out, "no rule found anything that costs more than %d %% of a step\n",
-                SS_RULE_LEAST_PERCENT);
+        fprintf(out, "no rule found a fault that is worth mending\n");
     } else if (verdict->advice.count > MOST_FURTHER + 1) {
         fprintf(out, "%zu more, smaller: --format json\n",
                 verdict->advice.count - MOST_FURTHER - 1);

@@ -54,7 +54,7 @@ def python_waves():
 series = waves()
 net = Cells() if run.fault("time-loop") else Whole()
 optimizer = torch.optim.LBFGS(net.parameters(), lr=0.1, max_iter=4, tolerance_grad=0,
-                              tolerance_change=0)
+                              tolerance_change=0, history_size=8)
 
 
 def closure():
