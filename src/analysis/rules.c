@@ -451,6 +451,22 @@ static bool busy_machine(const struct ss_training_facts *facts, struct ss_advice
     return true;
 }
 
+/* Of the waits, what as many threads as cores would leave out: they do the work of all. Where the
+ * main thread runs more than its share of the cores, the work is not spread over the threads: they
+ * wait, or spin. */
+static uint64_t waits_without_work(const struct ss_training_facts *facts, uint64_t waits_ns)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    double threads = (double)facts->threads * (double)facts->steps->processes;
+    double runs = (double)samples->runs_in_operators / (double)samples->all;
+    double more = threads / (double)facts->cores - 1;
+    if (more <= 0 || runs * (more + 1) > 1) {
+        return waits_ns;
+    }
+    uint64_t work_ns = share_of(facts->step_ns, runs * more);
+    return work_ns < waits_ns / 2 ? waits_ns - work_ns : waits_ns / 2;
+}
+
 static bool oversubscription(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
     bool has_workers = facts->workers > 0 && facts->worker_busy > 0;
@@ -462,6 +478,7 @@ static bool oversubscription(const struct ss_training_facts *facts, struct ss_ad
         !waits_for_cores(facts, advice)) {
         return false;
     }
+    advice->recoverable_ns = waits_without_work(facts, advice->cost_ns);
     add(advice, "trainers", SS_EVIDENCE_COUNT, (double)facts->steps->processes);
     add(advice, "threads of operators in each", SS_EVIDENCE_COUNT, (double)facts->threads);
     if (facts->workers > 0) {

@@ -27,6 +27,7 @@ struct ss_training_samples {
     uint64_t all;
     uint64_t runnable;            /* waited for a CPU */
     uint64_t asleep_in_operators; /* waited for the other threads of an operator */
+    uint64_t runs_in_operators;   /* did the main thread's part of an operator's work */
     /* Lines, with the samples that they are of. */
     struct ss_phase_line logs;     /* logging, printing, progress bars */
     struct ss_phase_line collates; /* what a fetch does besides taking samples */

@@ -136,6 +136,8 @@ static void take_trainer(struct samples *samples, struct ss_training_facts *fact
     bool is_asleep_inside =
         total->in_operator == SS_OPERATOR_INSIDE && total->state == SS_STATE_SLEEPING;
     found->asleep_in_operators += is_asleep_inside ? total->samples : 0;
+    bool runs_inside = total->in_operator == SS_OPERATOR_INSIDE && total->state == SS_STATE_ON_CPU;
+    found->runs_in_operators += runs_inside ? total->samples : 0;
     if (facts->has_anomaly_detection && keeps_traceback(samples->model, total->stack)) {
         found->tracebacks += total->samples;
         return;
