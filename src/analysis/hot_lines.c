@@ -173,6 +173,17 @@ static bool is_foreign(const struct looking *looking, const struct ss_model_tota
             is_of_data_package(model, worker));
 }
 
+/* A module's forward() that is called as a function: no phase begins there. */
+static bool is_in_own_forward(const struct ss_model *model, const struct ss_model_total *total)
+{
+    uint32_t at = total->phase == 0 ? total->stack : 0;
+    while (at != 0 && !(frame_of(model, at)->origin == SS_ORIGIN_USER &&
+                        strcmp(ss_model_text(model, frame_of(model, at)->name), "forward") == 0)) {
+        at = model->stacks.data[at].parent;
+    }
+    return at != 0;
+}
+
 static bool counts(const struct looking *looking, const struct ss_model_total *total,
                    enum phase_kind kind, enum ss_activity activity)
 {
@@ -180,7 +191,8 @@ static bool counts(const struct looking *looking, const struct ss_model_total *t
         total->in_operator == SS_OPERATOR_COLLECTOR) {
         return false;
     }
-    bool may_compute = total->in_pass || !looking->has_forward;
+    bool may_compute =
+        total->in_pass || !looking->has_forward || is_in_own_forward(looking->model, total);
     return kind == COMPUTES ? is_foreign(looking, total, activity)
                             : !(may_compute && computes(looking, total, activity));
 }

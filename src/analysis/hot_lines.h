@@ -7,9 +7,9 @@
  * for the GIL are left out: they have rules of their own. A line counts with all that it calls.
  *
  * Which operators compute: those in a phase that computes, and in no phase but between forward,
- * backward and update (losses, clipping). Others serve a copy, a metric or a batch, and count. So
- * do those of a line that reads values of tensors, wherever it is. Pure, but for the source of the
- * caller.
+ * backward and update (losses, clipping) or in a function forward() of your own. Others serve a
+ * copy, a metric or a batch, and count. So do those of a line that reads values of tensors,
+ * wherever it is. Pure, but for the source of the caller.
  */
 #ifndef SS_ANALYSIS_HOT_LINES_H
 #define SS_ANALYSIS_HOT_LINES_H

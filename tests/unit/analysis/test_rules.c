@@ -62,6 +62,8 @@ struct shape {
     const char *dtype;      /* NULL: unknown */
     uint32_t cells;         /* calls in a forward; 1 ms each */
     uint64_t losses, plain; /* operators between forward and backward; Python in no phase */
+    uint64_t direct_forward,
+        metrics; /* operators in no phase: of a forward(), of another function */
     uint64_t computing, runnable, prepares, torch_other, logs, prints, reading, collates, saves;
 };
 
@@ -199,7 +201,9 @@ static void begin(struct made *made)
 static uint32_t frame_id(struct made *made, const char *file, int32_t line,
                          enum ss_code_origin origin)
 {
-    struct ss_model_frame frame = {.function = text_id(made, "work"),
+    const char *name = line == 42 ? "forward" : "work";
+    struct ss_model_frame frame = {.function = text_id(made, name),
+                                   .name = text_id(made, name),
                                    .file = text_id(made, file),
                                    .short_file = text_id(made, file),
                                    .line = line,
@@ -229,17 +233,18 @@ static void add_samples(struct made *made, const char *phase, int32_t line, cons
                                                 .records = samples});
 }
 
-static void add_losses(struct made *made, uint64_t samples)
+/* Operators in no phase. */
+static void add_operators(struct made *made, int32_t line, bool in_pass, uint64_t samples)
 {
-    struct ss_model_total total = {
-        .thread = made->thread,
-        .stack = ss_model_stack_id(&made->model, 0, frame_id(made, "train.py", 40, SS_ORIGIN_USER)),
-        .step = SS_SAMPLE_LATER_STEP,
-        .in_operator = SS_OPERATOR_INSIDE,
-        .in_pass = true,
-        .state = SS_STATE_ON_CPU,
-        .samples = samples,
-        .records = samples};
+    uint32_t frame = frame_id(made, "train.py", line, SS_ORIGIN_USER);
+    struct ss_model_total total = {.thread = made->thread,
+                                   .stack = ss_model_stack_id(&made->model, 0, frame),
+                                   .step = SS_SAMPLE_LATER_STEP,
+                                   .in_operator = SS_OPERATOR_INSIDE,
+                                   .in_pass = in_pass,
+                                   .state = SS_STATE_ON_CPU,
+                                   .samples = samples,
+                                   .records = samples};
     ss_model_add_total(&made->model, &total);
 }
 
@@ -277,7 +282,9 @@ static void put_samples(struct made *made, const struct shape *shape)
     add_samples(made, NULL, 30, NULL, SS_STATE_ON_CPU, shape->prints);
     add_samples(made, NULL, 31, NULL, SS_STATE_ON_CPU, shape->reading);
     add_samples(made, NULL, 38, NULL, SS_STATE_ON_CPU, shape->plain);
-    add_losses(made, shape->losses);
+    add_operators(made, 40, true, shape->losses);
+    add_operators(made, 42, false, shape->direct_forward);
+    add_operators(made, 43, false, shape->metrics);
     add_samples(made, "forward", 10, "/site-packages/torch/fx/traceback.py", SS_STATE_ON_CPU,
                 shape->tracebacks);
     add_samples(made, "checkpoint", 30, NULL, SS_STATE_SLEEPING, shape->saves);
@@ -885,6 +892,12 @@ static void test_hot_line(void **state)
     shape.losses = 120; /* operators between forward and backward: the training itself */
     speaks(&shape, "");
     shape.losses = 0;
+    shape.direct_forward = 120; /* the model itself */
+    speaks(&shape, "");
+    shape.direct_forward = 0;
+    shape.metrics = 120;
+    speaks(&shape, "hot-line");
+    shape.metrics = 0;
     shape.plain = 120; /* nothing is known of the line: it has to be heavier */
     advice = only_advice(&made, &shape);
     assert_string_equal(advice.rule->id, "hot-line");
