@@ -763,9 +763,12 @@ static bool is_line_of_reads(const struct ss_advice *advice)
     return advice->is_of_line && advice->activity == SS_ACTIVITY_TENSOR_READ;
 }
 
-/* Of what a wider finding would recover. On two cores workers take half of the data's time at most.
- */
-static const double least_explained = 0.4;
+/* The part of what a wider finding would recover that an exact one has to explain. Workers are
+ * worth it even where there are few cores: they take the line off the step as it is. */
+static double least_explained(const struct ss_advice *exact)
+{
+    return strcmp(exact->rule->id, "no-workers") == 0 ? 0.2 : 0.4;
+}
 
 /* Of two findings of the same time the one that knows more stays, unless it explains too little of
  * what the other would recover. A line that reads values knows of its reads as well, and goes
@@ -783,7 +786,7 @@ static bool gives_way(const struct ss_advice *advice, const struct ss_advice *ot
     const struct ss_advice *exact = knows_more ? advice : other;
     const struct ss_advice *wide = knows_more ? other : advice;
     bool wide_stays =
-        (double)exact->recoverable_ns < least_explained * (double)wide->recoverable_ns;
+        (double)exact->recoverable_ns < least_explained(exact) * (double)wide->recoverable_ns;
     return knows_more == wide_stays;
 }
 
