@@ -339,7 +339,7 @@ def test_a_recorder_that_dies_first_does_not_keep_the_program(stepscope, tmp_pat
     go."""
     for seed in range(12):
         run = subprocess.Popen([stepscope, "record", "-o", tmp_path / "t.pftrace", "--", "/bin/sh",
-                                "-c", "echo ran; exit 7"], stdin=subprocess.DEVNULL,
+                                "-c", "sleep 0.3; echo ran; exit 7"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         recorder = until(lambda: children_of(run.pid), what="a recorder")[0]
         time.sleep(0.0005 * seed)

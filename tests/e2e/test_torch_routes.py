@@ -106,9 +106,10 @@ def test_a_sitecustomize_stays(record, torch):
 def test_a_torch_that_fails_fails_as_ever(record, torch, python):
     (torch / "torch" / "__init__.py").write_text("import json\nraise OSError('libbroken.so: no such file')\n")
     env = {"PYTHONPATH": str(torch)}
-    alone = subprocess.run([python, "-c", "import torch"], env={**os.environ, **env},
+    program = "import time; time.sleep(0.1); import torch"  # lasts until it is sampled
+    alone = subprocess.run([python, "-c", program], env={**os.environ, **env},
                            capture_output=True, text=True, check=False)
-    done, met = record("-c", "import torch", env=env, status=1)
+    done, met = record("-c", program, env=env, status=1)
     assert alone.returncode == 1
     assert (done.stderr, met) == (alone.stderr, 0)
 

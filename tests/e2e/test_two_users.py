@@ -13,6 +13,7 @@ import tempfile
 import pytest
 
 HOSTILE = 54321
+LASTS = "import time; time.sleep(0.1)"  # until it is sampled
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
 
@@ -81,8 +82,8 @@ def writers(stepscope, recording, python):
         "chrome": (["export", "--to", "chrome", "-o"], [recording]),
         "compat": (["export", "--to", "perfetto-compat", "-o"], [recording]),
         "repair": (["repair", "-o"], [recording]),
-        "record": (["record", "-o"], ["--", python, "-c", "pass"]),
-        "record raw": (["record", "-f", "raw", "-o"], ["--", python, "-c", "pass"]),
+        "record": (["record", "-o"], ["--", python, "-c", LASTS]),
+        "record raw": (["record", "-f", "raw", "-o"], ["--", python, "-c", LASTS]),
     }
 
 
@@ -131,7 +132,7 @@ def test_no_hard_link_is_written_into(stepscope, python, folder):
     other = folder / "log"
     other.write_text("precious")
     os.link(other, target)
-    done = stepscope("record", "-o", target, "--", python, "-c", "pass", status=None)
+    done = stepscope("record", "-o", target, "--", python, "-c", LASTS, status=None)
     if folder.stat().st_uid == HOSTILE:
         assert "hard links" in done.stderr and other.read_text() == "precious"
 
