@@ -131,10 +131,10 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
         uint64_t own_ns = rank->phase_ns[communication];
         uint64_t waited_ns = others.phase_ns[communication];
         if (2 * own_ns < waited_ns) {
-            const struct ss_model_note *told =
+            const struct ss_model_note *fact =
                 ss_told(selection->model, rank->process, "torch.rank");
             *late = (struct ss_late_rank){.process = rank->process,
-                                          .rank = told != NULL ? told->value : -1,
+                                          .rank = fact != NULL ? fact->value : -1,
                                           .waits_ns = waited_ns - own_ns,
                                           .of_ns = others.step_ns,
                                           .own_ns = own_ns};

@@ -10,11 +10,11 @@
 #include "analysis/steps.h"
 
 struct ss_late_rank {
-    uint32_t process;                  /* 0: none comes late, or it is always another one */
-    int64_t rank;                      /* of that process, as it told; -1: it did not */
-    uint64_t waits_ns;                 /* per step: what the others wait longer than it does */
-    uint64_t of_ns;                    /* a mean step of the others */
-    uint64_t own_ns;                   /* per step: its own wait */
+    uint32_t process;  /* 0: none comes late, or it is always another one */
+    int64_t rank;      /* of that process, from its fact torch.rank; -1: it has none */
+    uint64_t waits_ns; /* per step: what the others wait longer than it does */
+    uint64_t of_ns;    /* a mean step of the others */
+    uint64_t own_ns;   /* per step: its own wait */
     const struct ss_step_phase *phase; /* in which it takes longer; NULL: in none much */
     uint64_t more_ns;                  /* per step */
     struct ss_phase_line line;         /* of its samples in that phase; frame 0: unknown */

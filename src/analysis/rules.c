@@ -83,7 +83,7 @@ static double batch_bytes(const struct ss_training_facts *facts)
 }
 
 /* What a batch from a worker costs the trainer: it is unpickled; its memory is mapped, and each
- * page of it met and given back. Measured with batches of 4 KiB to 64 MiB. */
+ * page of it met and given back. See tests/bench/bench_handover.py. */
 static uint64_t handover_ns(const struct ss_training_facts *facts)
 {
     static const double of_byte_ns = 0.5;

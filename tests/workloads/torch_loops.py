@@ -53,21 +53,21 @@ def plain():
     return train(net, sgd(net))
 
 
-def layers_in_turn():
-    """Each with an optimizer of its own, which were all made before."""
+def train_in_turn(steps):
+    """Two layers, each with an optimizer of its own, which were both made before."""
     layers = [nn.Linear(8, 8), nn.Linear(8, 8)]
     optimizers = [sgd(layer) for layer in layers]
     for layer, optimizer in zip(layers, optimizers):
-        train(layer, optimizer, 6)
-    return 12
+        train(layer, optimizer, steps)
+    return 2 * steps
+
+
+def layers_in_turn():
+    return train_in_turn(6)
 
 
 def long_layers_in_turn():
-    layers = [nn.Linear(8, 8), nn.Linear(8, 8)]
-    optimizers = [sgd(layer) for layer in layers]
-    for layer, optimizer in zip(layers, optimizers):
-        train(layer, optimizer, 30)
-    return 60
+    return train_in_turn(30)
 
 
 def late_second_optimizer():

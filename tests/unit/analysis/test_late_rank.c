@@ -156,7 +156,7 @@ static void test_how_long_all_communicate_at_once(void **state)
     shape.communication[1] = 0; /* one of them waits alone */
     shape.data[1] = 50;
     assert_true(joint_share(&shape) == 0);
-    shape.ranks = 1; /* it waits for ranks that nobody sees */
+    shape.ranks = 1; /* it waits for ranks that are not recorded */
     assert_true(joint_share(&shape) < 0);
     struct shape three = {.ranks = 3,
                           .steps = STEPS,
