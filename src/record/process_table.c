@@ -42,6 +42,7 @@ struct ss_process_table {
     bool follows; /* children too */
     uint32_t next_ref;
     uint64_t seen, short_count;
+    uint64_t unjudged_count; /* of those that ended */
     uint64_t now_ns;
     struct ss_vec_of(struct ended) ended; /* in the order of their ends */
 };
@@ -95,6 +96,7 @@ static void remove_member(struct ss_process_table *table, struct member *member,
     if (!ss_recorded_process_was_seen(member->process) && member->pid != table->root) {
         count_short(table, name);
     }
+    table->unjudged_count += !ss_recorded_process_is_judged(member->process);
     if (table->context->annotations != NULL) {
         /* What its last image left is still this process's. */
         ss_record_annotations_news(table->context->annotations, table->now_ns);
@@ -337,6 +339,11 @@ uint64_t ss_process_table_short(const struct ss_process_table *table)
     return table->short_count;
 }
 
+uint64_t ss_process_table_unjudged(const struct ss_process_table *table)
+{
+    return table->unjudged_count;
+}
+
 void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns)
 {
     table->now_ns = now_ns;
@@ -346,6 +353,7 @@ void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns)
         ss_recorded_process_flush(member->process, now_ns, true);
         struct ss_procfs_stat stat = {0};
         bool gone = !ss_procfs_stat(member->pid, 0, &stat) || stat.state == 'Z';
+        table->unjudged_count += gone && !ss_recorded_process_is_judged(member->process);
         if (gone && member->pid != table->root && !ss_recorded_process_was_seen(member->process)) {
             count_short(table, stat.comm);
         }

@@ -41,6 +41,8 @@ void ss_process_table_each(struct ss_process_table *table,
                            void (*visit)(void *visitor, pid_t pid, uint32_t ref), void *visitor);
 uint64_t ss_process_table_seen(const struct ss_process_table *table);  /* so far, root included */
 uint64_t ss_process_table_short(const struct ss_process_table *table); /* ended unsampled */
+/* Those that ended before it was known whether they were Python: after ss_process_table_end. */
+uint64_t ss_process_table_unjudged(const struct ss_process_table *table);
 /* The recording is over: writes everything that is pending. */
 void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns);
 void ss_process_table_close(struct ss_process_table *table);

@@ -20,6 +20,9 @@ _Static_assert((int)SS_TASK_ON_CPU == (int)SS_STATE_ON_CPU &&
 
 /* How often a process that is not Python (yet) is looked at again. */
 static const uint64_t eager_ns = UINT64_C(300000000); /* after start or exec: every tick */
+/* The dynamic linker has mapped every library an image is linked with: what is no Python by then is
+ * none, unless it loads one later. */
+static const uint64_t linked_ns = UINT64_C(20000000);
 static const uint64_t slow_retry_ns = UINT64_C(50000000);
 static const uint64_t slowest_retry_ns = UINT64_C(1000000000);
 
@@ -52,6 +55,7 @@ struct ss_recorded_process {
     pid_t pid;
     bool told;
     bool seen;
+    bool judged; /* Python, or not, or one that cannot be read */
     uint64_t first_seen_ns, image_since_ns, next_try_ns, retry_ns;
     struct ss_python_sampler *sampler;
     struct ss_vec_of(uint32_t) frame_refs;       /* by frame id of the sampler */
@@ -452,6 +456,7 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
     if (status == SS_OK) {
         process->error.status = SS_OK;
         process->context->python_processes++;
+        process->judged = true;
         tell_process(process);
         return true;
     }
@@ -467,8 +472,10 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
         }
         process->next_try_ns = now_ns + process->retry_ns;
     }
+    process->judged |= now_ns - process->image_since_ns >= linked_ns;
     bool waits = status == SS_E_NOTFOUND || status == SS_E_AGAIN || status == SS_E_GONE;
     if (!waits && process->error.status != status) {
+        process->judged = true;
         process->error = err;
         struct ss_trace_note note = {.time_ns = now_ns,
                                      .process_ref = process->ref,
@@ -532,6 +539,7 @@ void ss_recorded_process_execed(struct ss_recorded_process *process, uint64_t no
 {
     close_sampler(process);
     tell_missed_torch(process, now_ns);
+    process->judged = false;
     process->image_since_ns = now_ns;
     process->next_try_ns = 0;
     process->retry_ns = 0;
@@ -601,9 +609,9 @@ struct ss_record_annotated *ss_recorded_process_annotated(const struct ss_record
     return process->annotated;
 }
 
-bool ss_recorded_process_is_python(const struct ss_recorded_process *process)
+bool ss_recorded_process_is_judged(const struct ss_recorded_process *process)
 {
-    return process->sampler != NULL;
+    return process->judged;
 }
 
 bool ss_recorded_process_was_seen(const struct ss_recorded_process *process)

@@ -73,7 +73,8 @@ void ss_recorded_process_threads_changed(struct ss_recorded_process *process);
 /* Hands out growing weights and writes the counts: once a second and at restart points. */
 void ss_recorded_process_flush(struct ss_recorded_process *process, uint64_t now_ns, bool weights);
 
-bool ss_recorded_process_is_python(const struct ss_recorded_process *process);
+/* Is it known whether its image is a Python? Not of one that ended while it was still loading. */
+bool ss_recorded_process_is_judged(const struct ss_recorded_process *process);
 /* Was it looked at long enough to be sampled, or found not to be Python? */
 bool ss_recorded_process_was_seen(const struct ss_recorded_process *process);
 uint32_t ss_recorded_process_ref(const struct ss_recorded_process *process);

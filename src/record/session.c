@@ -674,11 +674,33 @@ static void close_recording(struct session *session)
     session->context.recording = NULL;
 }
 
-/* Why there can be no samples though programs ran, as far as it is the recorder that lacks
- * something. */
-static void note_what_it_lacks(struct session *session)
+/* "none was a Python" would be a claim about processes that ended before it could be seen. */
+static void describe_unjudged(const struct session *session, char *text, size_t size)
 {
-    char text[200] = "";
+    unsigned long long seen = ss_process_table_seen(session->processes);
+    unsigned long long unjudged = ss_process_table_unjudged(session->processes);
+    uint64_t start_ns = session->shared->figures.start_ns;
+    if (unjudged == 0 || session->end == SS_RECORD_DURATION) {
+        return;
+    }
+    if (seen == 1) {
+        snprintf(text, size,
+                 "the program ended after %.3g ms, before a sample of it could be taken; a higher "
+                 "rate (-r) sees shorter programs",
+                 start_ns != 0 ? (double)(session->end_ns - start_ns) / 1e6 : 0.0);
+    } else {
+        snprintf(text, size,
+                 "%llu of the %llu processes that ran ended before it could be seen whether they "
+                 "were Python, the others were none that stepscope reads (CPython 3.8 to 3.14); a "
+                 "higher rate (-r) sees shorter programs",
+                 unjudged, seen);
+    }
+}
+
+/* Why there can be no samples though programs ran. */
+static void note_why_none(struct session *session)
+{
+    char text[300] = "";
     struct rlimit files;
     if (session->lacks_files) {
         bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
@@ -690,6 +712,8 @@ static void note_what_it_lacks(struct session *session)
         snprintf(text, sizeof text,
                  "/proc is not mounted here, through which processes are read; mount it (mount -t "
                  "proc proc /proc)");
+    } else {
+        describe_unjudged(session, text, sizeof text);
     }
     if (text[0] != '\0') {
         note(session, "python-unreadable", text, 0);
@@ -710,7 +734,7 @@ static void finish(struct session *session)
         note(session, "recording-ended", end_text(session->end), session->end);
         note_own_cost(session);
         if (session->context.python_processes == 0) {
-            note_what_it_lacks(session);
+            note_why_none(session);
         }
         write_tick_counts(session, session->end_ns);
         publish_figures(session);

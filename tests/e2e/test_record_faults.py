@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -462,6 +463,24 @@ def test_few_files_are_the_reason(stepscope, tmp_path):
         if out.exists():
             told = stepscope("report", out, status=None)
             assert "no program that ran was a Python" not in told.stdout + told.stderr
+
+
+def test_a_program_that_ends_at_once_is_not_called_no_python(stepscope, tmp_path):
+    out = tmp_path / "t.pftrace"
+    why = re.compile(r"the program ended after [0-9.e+]+ ms, before a sample of it could be taken")
+    unsampled = 0
+    for _ in range(12):
+        done = stepscope("record", "-r", "20", "-o", out, "--", sys.executable, "-I", "-S", "-c", "",
+                         status=None)
+        told = stepscope("report", out, status=None)
+        texts = done.stderr, told.stdout + told.stderr
+        assert not any("a Python that" in text for text in texts), texts
+        if "no samples" in done.stderr and "Python ended" not in done.stderr:
+            assert all(why.search(text) for text in texts), texts
+            unsampled += 1
+    assert unsampled, "each of 12 programs was sampled: they live too long for this test"
+    done = stepscope("record", "-o", out, "--", "/bin/sleep", "0.1", status=None)
+    assert "none of the 1 process" in done.stderr  # seen for long enough to be sure
 
 
 def test_no_proc_is_the_reason(stepscope, needs_root, tmp_path):
