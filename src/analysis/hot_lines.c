@@ -467,6 +467,8 @@ static void look_at(struct looking *looking, const struct ss_step_phase *phase,
         take_out(looking, below, &line);
         line.cost_ns = (uint64_t)((double)phase_ns * (double)line.line.samples /
                                   (double)(of.all > 0 ? of.all : 1));
+        uint64_t hits = line.line.samples < of.records ? line.line.samples : of.records;
+        line.error_ns = ss_share_error_ns(hits, of.records, of.all, phase_ns);
         if (!mostly_computes(looking, line.line.frame, line.line.samples)) {
             put(lines, &line);
         }

@@ -26,6 +26,7 @@ struct ss_hot_line {
     bool is_function;          /* the samples are of the line's whole function: no line has most */
     enum ss_activity activity; /* what most of its samples do */
     uint64_t cost_ns;          /* per step, slow ones too, without warm-up */
+    uint64_t error_ns;         /* the sampling error of that, at 95 % */
 };
 
 /* The heaviest first; no sample counts for two. */

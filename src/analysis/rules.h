@@ -41,7 +41,11 @@ struct ss_advice {
     const char *headline;    /* the rule's, or what says it better */
     uint64_t cost_ns;        /* per step: what is spent on it */
     uint64_t recoverable_ns; /* per step: an upper bound, of it and what goes with it; 0: none by
-                                the program */
+                                the program. In a verdict the sampling error is in it, and what an
+                                interruption costs behind it. */
+    uint64_t expected_ns;    /* the same without those two */
+    uint64_t error_ns;       /* of the cost, where it is a share of samples: at 95 % */
+    bool interrupts;         /* the step's computing, which finds cold caches behind it */
     uint64_t of_ns;          /* the step that it is a part of: the mean usual one, or else */
     double percent;          /* the cost of of_ns */
     const char *fix;         /* the rule's, or what fits better; NULL: none is known */

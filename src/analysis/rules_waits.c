@@ -25,6 +25,9 @@ static bool waits_for(const struct ss_training_facts *facts, enum ss_wait_group 
     advice->cost_ns = advice->recoverable_ns =
         (uint64_t)(fmin(share, 1) * (double)facts->spread_ns);
     advice->of_ns = facts->spread_ns;
+    advice->interrupts = true;
+    advice->error_ns = ss_share_error_ns(wait->line.all, facts->waits.samples, facts->waits.samples,
+                                         facts->spread_ns);
     advice->is_part = true;                         /* it knows more than the line does */
     advice->ends_with_line = group != SS_WAITS_GIL; /* whose holder is the fault */
     if (wait->line.frame != 0) {

@@ -25,10 +25,10 @@ struct fetch {
 
 struct epoch {
     uint32_t process;
-    enum ss_step_kind step;
-    uint64_t begin_ns, end_ns; /* of starting it */
-    uint64_t first_ns;         /* the first wait */
-    uint64_t waits_ns;         /* for as many batches as there are workers */
+    const struct ss_step *step; /* in which it begins */
+    uint64_t begin_ns, end_ns;  /* of starting it */
+    uint64_t first_ns;          /* the first wait */
+    uint64_t waits_ns;          /* for as many batches as there are workers */
     uint64_t waits;
     bool is_new; /* workers were started */
 };
@@ -106,9 +106,9 @@ static void collect(struct looking *looking, const struct ss_selection *selectio
     }
 }
 
-/* Of the step that was under way then; SS_STEP_OUTSIDE: none was. */
-static enum ss_step_kind kind_at(const struct ss_step_summary *steps, uint32_t process,
-                                 uint64_t time_ns)
+/* The step that was under way then; NULL: none was. */
+static const struct ss_step *step_at(const struct ss_step_summary *steps, uint32_t process,
+                                     uint64_t time_ns)
 {
     size_t low = 0, high = steps->steps.count;
     while (low < high) { /* the first that begins later */
@@ -120,12 +120,12 @@ static enum ss_step_kind kind_at(const struct ss_step_summary *steps, uint32_t p
     }
     const struct ss_step *step = low > 0 ? &steps->steps.data[low - 1] : NULL;
     bool is_in = step != NULL && step->process == process && time_ns < step->end_ns;
-    return is_in ? step->kind : SS_STEP_OUTSIDE;
+    return is_in ? step : NULL;
 }
 
-static bool counts(enum ss_step_kind kind)
+static bool counts(const struct ss_step *step)
 {
-    return kind == SS_STEP_USUAL || kind == SS_STEP_OUTLIER;
+    return step != NULL && (step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER);
 }
 
 /* Where an epoch is. */
@@ -138,8 +138,8 @@ struct place {
 };
 
 /* The first epoch of a process must begin at some time: that is no fault. */
-static void begin_epoch(struct looking *looking, const struct event *event, enum ss_step_kind step,
-                        struct place *place)
+static void begin_epoch(struct looking *looking, const struct event *event,
+                        const struct ss_step *step, struct place *place)
 {
     place->has_workers = event->workers > 0;
     place->left = place->has_workers ? (uint64_t)event->workers : 0;
@@ -191,7 +191,8 @@ static void walk(struct looking *looking, const struct event *events, size_t cou
     struct place place = {0};
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &events[i];
-        enum ss_step_kind step = kind_at(looking->facts->steps, event->process, event->begin_ns);
+        const struct ss_step *step =
+            step_at(looking->facts->steps, event->process, event->begin_ns);
         if (event->kind == ITERATE || event->kind == START) {
             begin_epoch(looking, event, step, &place);
         } else if (event->kind == STOP && counts(step)) {
@@ -227,12 +228,30 @@ static uint64_t per(uint64_t sum, uint64_t count)
     return count > 0 ? sum / count : 0;
 }
 
+/* What the step computes longer than usual ones do. Each worker that is forked leaves the trainer's
+ * memory to be copied page by page as it is written to, and takes a core while it starts. */
+static uint64_t slower_ns(const struct ss_training_facts *facts, const struct ss_step *step)
+{
+    static const char *const computes[] = {"forward", "backward", "optimizer"};
+    const struct ss_step_summary *steps = facts->steps;
+    const uint64_t *row_ns =
+        steps->phase_ns + (size_t)(step - steps->steps.data) * steps->phases.count;
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < sizeof computes / sizeof *computes; i++) {
+        const struct ss_step_phase *phase = ss_training_phase(facts, computes[i]);
+        uint64_t usual_ns = ss_training_phase_ns(facts, computes[i]);
+        uint64_t ns = phase != NULL ? row_ns[phase - steps->phases.data] : 0;
+        sum_ns += ns > usual_ns ? ns - usual_ns : 0;
+    }
+    return sum_ns;
+}
+
 /* What of the waits is more than later batches are waited for. */
 static void level(struct looking *looking)
 {
     struct ss_training_epochs *epochs = &looking->facts->epochs;
     uint64_t other_ns = per(looking->others_ns, looking->others), restarts_ns = looking->stops_ns;
-    uint64_t waits_ns = 0, usual_ns = 0;
+    uint64_t waits_ns = 0, usual_ns = 0, behind_ns = 0;
     for (size_t i = 0; i < looking->epochs.count; i++) {
         const struct epoch *epoch = &looking->epochs.data[i];
         uint64_t starting_ns = epoch->is_new ? until_fetch_ns(looking, epoch) : 0;
@@ -241,8 +260,9 @@ static void level(struct looking *looking)
         uint64_t wait_ns = epoch->waits_ns > expected_ns ? epoch->waits_ns - expected_ns : 0;
         wait_ns += epoch->is_new ? 0 : begin_ns;
         restarts_ns += epoch->is_new ? begin_ns + starting_ns : 0;
+        behind_ns += epoch->is_new ? slower_ns(looking->facts, epoch->step) : 0;
         waits_ns += wait_ns;
-        usual_ns += epoch->step == SS_STEP_USUAL ? wait_ns : 0;
+        usual_ns += epoch->step->kind == SS_STEP_USUAL ? wait_ns : 0;
         epochs->restarts += epoch->is_new;
     }
     uint64_t steps = looking->facts->steps->usual + looking->facts->steps->outliers;
@@ -250,9 +270,11 @@ static void level(struct looking *looking)
     epochs->steps = per(steps + looking->facts->steps->warm_up,
                         epochs->starts + looking->facts->steps->processes);
     epochs->restart_ns = per(restarts_ns, steps);
+    epochs->behind_ns = per(behind_ns, steps);
     epochs->wait_ns = per(waits_ns, steps);
     epochs->usual_wait_ns = per(usual_ns, looking->facts->steps->usual);
     epochs->each_restart_ns = per(restarts_ns, epochs->restarts);
+    epochs->each_behind_ns = per(behind_ns, epochs->restarts);
     epochs->each_wait_ns = per(waits_ns, epochs->starts);
 }
 

@@ -50,7 +50,8 @@ struct ss_training_epochs {
     uint64_t restart_ns;       /* per step: ending and starting workers until they fetch */
     uint64_t wait_ns;          /* per step: for the first batches, more than for others */
     uint64_t usual_wait_ns;    /* the same within usual steps, per usual step */
-    uint64_t each_restart_ns, each_wait_ns;
+    uint64_t behind_ns;        /* per step: what steps with a restart compute longer than usual */
+    uint64_t each_restart_ns, each_behind_ns, each_wait_ns;
 };
 
 /* A phase that takes longer in every so many steps. */

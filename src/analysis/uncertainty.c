@@ -18,3 +18,9 @@ double ss_share_error_points(uint64_t hits, uint64_t records, uint64_t ticks)
     double above = centre + half - p;
     return 100 * (below > above ? below : above) * n / (double)ticks;
 }
+
+uint64_t ss_share_error_ns(uint64_t hits, uint64_t records, uint64_t ticks, uint64_t of_ns)
+{
+    double ns = ss_share_error_points(hits, records, ticks) / 100 * (double)of_ns;
+    return ns < (double)INT64_MAX ? (uint64_t)ns : INT64_MAX;
+}

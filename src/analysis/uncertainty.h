@@ -19,5 +19,7 @@ enum { SS_MIN_CLAIM_SAMPLES = 30 };
 
 /* `hits` of `records` read ticks belong to the row; `ticks` ≥ records is everything shown. */
 double ss_share_error_points(uint64_t hits, uint64_t records, uint64_t ticks);
+/* The same of a time `of_ns` that all ticks stand for, in ns. */
+uint64_t ss_share_error_ns(uint64_t hits, uint64_t records, uint64_t ticks, uint64_t of_ns);
 
 #endif

@@ -275,6 +275,7 @@ static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *
     json_object_set_new(object, "percent", json_real(advice->percent));
     put_count(object, "of_ns", advice->of_ns);
     put_count(object, "cost_ns", advice->cost_ns);
+    put_count(object, "expected_ns", advice->expected_ns);
     put_count(object, "recoverable_ns", advice->recoverable_ns);
     put_text(object, "estimate", advice->rule->estimate);
     json_object_set_new(object, "fix",

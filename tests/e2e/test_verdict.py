@@ -99,7 +99,8 @@ def test_the_fault_is_named(stepscope, recordings, name):
             assert one["headline"] and one["evidence"]
             assert one["fix"] or one["rule"] == "hot-line"
             besides = sum(row["value"] for row in one["evidence"] if row["what"] == "the line computes besides")
-            assert 0 <= one["recoverable_ns"] <= one["cost_ns"] + besides
+            assert 0 <= one["expected_ns"] <= one["cost_ns"] + besides
+            assert one["expected_ns"] <= one["recoverable_ns"] <= one["of_ns"]
     check(stepscope, recordings, name, right)
 
 

@@ -61,7 +61,7 @@ def test_the_wait_is_named(stepscope, recording, name):
     least = 0.4 if name in ("Disk", "Process") else 0.8
     assert 100 * told["waited"] * least < first["percent"] < 100 * told["waited"] * 1.25
     # Without the line that core is free, too.
-    recovers = first["percent"] * first["recoverable_ns"] / first["cost_ns"]
+    recovers = first["percent"] * first["expected_ns"] / first["cost_ns"]
     assert 100 * told["waited"] * 0.75 < recovers < 100 * told["waited"] * 1.25
     assert not {one["rule"] for one in advice[1:]} & RULES
     lines = [one["line"]["line"] for one in advice if one["line"]]

@@ -185,13 +185,14 @@ static void check_verdict(const struct ss_verdict *verdict)
     uint64_t last_ns = UINT64_MAX;
     for (size_t i = 0; i < verdict->advice.count; i++) {
         const struct ss_advice *advice = &verdict->advice.data[i];
-        check(advice->recoverable_ns <= advice->cost_ns, "no more is recoverable than it costs");
-        check(advice->recoverable_ns <= last_ns, "the largest is first");
+        check(advice->recoverable_ns <= advice->of_ns, "no more is recoverable than there is");
+        check(advice->expected_ns <= advice->recoverable_ns, "a bound is a bound");
+        check(advice->expected_ns <= last_ns, "the largest is first");
         check(isfinite(advice->percent), "shares are numbers");
         for (size_t e = 0; e < advice->evidence_count; e++) {
             check(isfinite(advice->evidence[e].value), "evidence is a number");
         }
-        last_ns = advice->recoverable_ns;
+        last_ns = advice->expected_ns;
     }
 }
 

@@ -124,7 +124,7 @@ history, best = [], None
 log = open(os.path.join(folder.name, "log.jsonl"), "w")
 x, y = get_batch()
 for step in range(run.steps):
-    if run.fault("evaluate") and step % 2 == 0:
+    if run.fault("evaluate") and step % (20 if run.fix("seldom") else 2) == 0:
         estimate_loss(3)  # planted: evaluate
     logits, loss = model(x, y)
     x, y = get_batch()
@@ -133,6 +133,8 @@ for step in range(run.steps):
         for parameter in model.parameters():
             for power in (1, 2, 3):
                 ratio = parameter.grad / (parameter.abs() + 1e-8)  # planted: read-per-parameter
+                if run.fix("seldom") and step % 20 > 0:
+                    continue
                 for value in (parameter, parameter.grad, ratio):
                     history.append(value.norm(power).item())  # planted: read-per-parameter
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -146,7 +146,7 @@ for epoch in range(run.steps // EPOCH):
         if run.fault("kept-graph"):
             total = total + loss  # planted: kept-graph
             kept.append(net.features)  # planted: kept-graph
-        if run.fault("test-every-step"):
+        if run.fault("test-every-step") and index % (20 if run.fix("seldom") else 1) == 0:
             test(1)  # planted: test-every-step
         if run.fault("gc-collect"):
             gc.collect()  # planted: gc-collect

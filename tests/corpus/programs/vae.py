@@ -79,7 +79,7 @@ for index, x in enumerate(loader):
         write_picture(reconstruction[:60], os.path.join(folder.name, "grid.pgm"))
     if run.fault("stall") and index % 10 == 9:
         time.sleep(0.15)  # planted: stall
-    if run.fault("validate"):
+    if run.fault("validate") and index % (20 if run.fix("seldom") else 1) == 0:
         net.eval()
         with torch.no_grad():
             output = net(x)  # planted: validate
