@@ -534,13 +534,20 @@ static bool gc_pauses(const struct ss_training_facts *facts, struct ss_advice *a
 
 static bool checkpoint_stalls(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    set_spread_cost(facts, advice, facts->saves_ns);
+    const struct ss_training_seldom *checkpoints = &facts->checkpoints;
+    bool has_more = checkpoints->mean_ns > facts->saves_ns; /* a framework's, around torch.save */
+    set_spread_cost(facts, advice, has_more ? checkpoints->mean_ns : facts->saves_ns);
     advice->phase = ss_training_phase(facts, "checkpoint");
     set_phase_line(advice, facts, "checkpoint", "that time");
     advice->ends_with_line = true;
     advice->interrupts = true;
-    add(advice, "checkpoints", SS_EVIDENCE_COUNT, (double)facts->saves);
-    return facts->saves > 1;
+    uint64_t count = checkpoints->steps > 0 ? checkpoints->steps : facts->saves;
+    add(advice, checkpoints->steps > 0 ? "steps with a checkpoint" : "checkpoints",
+        SS_EVIDENCE_COUNT, (double)count);
+    if (facts->saves > count) {
+        add(advice, "calls of torch.save", SS_EVIDENCE_COUNT, (double)facts->saves);
+    }
+    return count > 1;
 }
 
 /* Samples are of slow steps too. */
@@ -602,6 +609,7 @@ static bool late_rank(const struct ss_training_facts *facts, struct ss_advice *a
 {
     const struct ss_late_rank *late = &facts->late_rank;
     set_cost(advice, late->waits_ns, late->waits_ns);
+    advice->interrupts = true;
     advice->of_ns = late->of_ns;
     advice->phase = ss_training_phase(facts, "communication");
     advice->is_part = true; /* why the others wait: more than what that rank does meanwhile */
@@ -621,7 +629,7 @@ static bool late_rank(const struct ss_training_facts *facts, struct ss_advice *a
 /* Evaluating more seldom is what recovers: once in SELDOM_STEPS steps. */
 static bool evaluation(const struct ss_training_facts *facts, struct ss_advice *advice)
 {
-    const struct ss_training_evaluations *evaluations = &facts->evaluations;
+    const struct ss_training_seldom *evaluations = &facts->evaluations;
     double every =
         evaluations->steps > 0 ? (double)evaluations->all_steps / (double)evaluations->steps : 0;
     if (evaluations->steps < 2 || every >= SELDOM_STEPS) {

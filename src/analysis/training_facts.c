@@ -788,10 +788,10 @@ static void level(struct looking *looking, const struct fetches *workers)
     facts->saves_ns = per(facts->saves_ns, looking->all_but_warm_up);
 }
 
-static void take_evaluations(struct ss_training_facts *facts)
+static void take_seldom(const struct ss_training_facts *facts, const char *name,
+                        struct ss_training_seldom *found)
 {
-    struct ss_training_evaluations *found = &facts->evaluations;
-    const struct ss_step_phase *phase = ss_training_phase(facts, "evaluation");
+    const struct ss_step_phase *phase = ss_training_phase(facts, name);
     const struct ss_step_summary *steps = facts->steps;
     if (phase == NULL) {
         return;
@@ -902,7 +902,8 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                         .worker_busy = -1};
     take_notes(facts);
     take_all_steps(facts);
-    take_evaluations(facts);
+    take_seldom(facts, "evaluation", &facts->evaluations);
+    take_seldom(facts, "checkpoint", &facts->checkpoints);
     ss_flops_figures_find(&facts->flops, selection, steps);
     ss_throughput_find(&facts->throughput, selection, steps, facts->batch_size);
     take_cpu_use(facts);

@@ -62,9 +62,9 @@ struct ss_training_period {
     uint64_t each_ns;                  /* per slow step */
 };
 
-/* In whichever steps: the phase "evaluation", of all steps but warm-up. */
-struct ss_training_evaluations {
-    uint64_t steps, all_steps; /* with one, and all */
+/* A phase that need not be in each step, of all steps but warm-up. */
+struct ss_training_seldom {
+    uint64_t steps, all_steps; /* with it, and all */
     uint64_t mean_ns;          /* per step */
     uint64_t each_ns;          /* per step with one */
 };
@@ -119,12 +119,12 @@ struct ss_training_facts {
     uint64_t late_compile_ns; /* per step after the third, slow ones too */
     uint64_t collections;     /* of garbage, in all steps but warm-up; not while compiling */
     uint64_t collections_ns;  /* per such step */
-    uint64_t saves;           /* until the last step ended */
+    uint64_t saves;           /* calls of torch.save until the last step ended */
     uint64_t saves_ns;        /* per step, slow ones too */
 
     struct ss_training_epochs epochs;
     struct ss_training_period period;
-    struct ss_training_evaluations evaluations;
+    struct ss_training_seldom evaluations, checkpoints;
     uint64_t iterators; /* that the trainers made of loaders within their steps */
 
     struct ss_memories memories;

@@ -44,9 +44,9 @@ struct shape {
     uint64_t gc_us;
     bool gc_compiles; /* in a phase of compiling */
     uint32_t save_each;
-    uint64_t save_us;
-    double grow_bytes; /* per step, with some noise */
-    bool jumps;        /* all of it at once */
+    uint64_t save_us, checkpoint_us; /* torch.save, and the phase around it */
+    double grow_bytes;               /* per step, with some noise */
+    bool jumps;                      /* all of it at once */
     /* Samples of later steps. */
     uint32_t epoch_each; /* steps; 0: there is one epoch */
     bool restarts;       /* the workers are of one epoch each */
@@ -462,6 +462,10 @@ static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t 
     if (shape->save_each > 0 && number % shape->save_each == shape->save_each - 1) {
         add_range(made, made->save, "torch.save", "", at_ns - shape->save_us * US,
                   shape->save_us * US, 0);
+        if (shape->checkpoint_us > 0) {
+            add_range(made, made->phases, "checkpoint", "", at_ns - shape->checkpoint_us * US,
+                      shape->checkpoint_us * US, 0);
+        }
     }
     return at_ns;
 }
@@ -1039,6 +1043,14 @@ static void test_interruptions(void **state)
     shape.save_us = 20000;
     shape.rest_us = 20000;
     speaks(&shape, "checkpoint-stalls");
+    shape.save_us = 8000; /* of 20 ms that a framework saves for */
+    shape.checkpoint_us = 20000;
+    struct made saving;
+    struct ss_advice advice = only_advice(&saving, &shape);
+    assert_string_equal(advice.rule->id, "checkpoint-stalls");
+    assert_in_range(advice.expected_ns, 4000 * US, 4200 * US); /* 8 times in 39 steps */
+    end(&saving);
+    shape.checkpoint_us = 0;
     shape.save_each = 40; /* once, at the end */
     speaks(&shape, "");
 }
