@@ -13,7 +13,8 @@ import tempfile
 import pytest
 
 HOSTILE = 54321
-LASTS = "import time; time.sleep(0.1)"  # until it is sampled
+# Until it is sampled, and busy: raw files hold no idle samples.
+LASTS = "import time\nend = time.monotonic() + 0.1\nwhile time.monotonic() < end: pass"
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
 
