@@ -5,7 +5,9 @@
  *   trace_ranges sample FILE         a small training with everything that lies on tracks: three
  *                                    steps of 100 ms, known to the nanosecond (the tests know them)
  *   trace_ranges flood FILE          millions of equal ranges in a small file
- *   trace_ranges bench COUNT         rates and sizes of COUNT ranges, for tests/bench/run
+ *   trace_ranges dense FILE          as many as a program can make in seven seconds: one loop
+ * around one range, with times that differ by some nanoseconds trace_ranges bench COUNT rates and
+ * sizes of COUNT ranges, for tests/bench/run
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,15 +324,18 @@ static double write_ranges(const char *path, uint64_t count, int compression)
     return (double)(ss_clock_thread_cpu_ns() - cpu) / 1e9;
 }
 
-static void write_flood(const char *path)
+static void write_flood(const char *path, uint64_t count, bool is_dense)
 {
     struct ss_trace_writer *writer = open_writer(path, 0);
+    uint64_t at = START;
     put_process(writer);
     put_track(writer, (struct ss_trace_track){.ref = 1, .thread_ref = 1}, "", "");
     put_name(writer, 1, "flood", "", 0);
     put_clock(writer, START);
-    for (uint64_t i = 0; i < 2000000; i++) {
-        put_range(writer, 1, 1, START + 200 * i, START + 200 * i + 100);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t noise = is_dense ? next_random() % 16 : 0;
+        put_range(writer, 1, 1, at, at + 100 + noise);
+        at += 200 + noise;
     }
     MUST(ss_trace_writer_close(writer, err));
 }
@@ -415,12 +420,17 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc == 3 && strcmp(argv[1], "flood") == 0) {
-        write_flood(argv[2]);
+        write_flood(argv[2], 4000000, false);
+        return 0;
+    }
+    if (argc == 3 && strcmp(argv[1], "dense") == 0) {
+        write_flood(argv[2], 7000000, true);
         return 0;
     }
     uint64_t count = argc == 3 && strcmp(argv[1], "bench") == 0 ? strtoull(argv[2], NULL, 10) : 0;
     if (count == 0) {
-        fprintf(stderr, "usage: trace_ranges sample FILE | flood FILE | bench COUNT\n");
+        fprintf(stderr,
+                "usage: trace_ranges sample FILE | flood FILE | dense FILE | bench COUNT\n");
         return 2;
     }
     bench(count);

@@ -44,6 +44,15 @@ def test_a_small_trace_does_not_become_a_large_one(stepscope, tools, tmp_path):
         assert done.returncode != 0 and "expands to more than" in done.stderr
 
 
+def test_a_dense_recording_is_no_flood(stepscope, tools, tmp_path):
+    """A loop around one range, whose begins and ends take little more than a byte each."""
+    path = tmp_path / "dense.pftrace"
+    subprocess.run([tools / "trace_ranges", "dense", path], check=True)
+    assert path.stat().st_size < 2 * 14_000_000
+    rows = json.loads(stepscope("report", "--by", "range", "--format", "json", path).stdout)["tables"][0]["rows"]
+    assert sum(row["count"] for row in rows) == 7_000_000
+
+
 SECRETS = ["--api-key", "first0", "--hf-token=second0", "PASSWORD=third0", "hf_fourth0aaaaaaaaaaaaaaa"]
 
 
