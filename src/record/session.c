@@ -685,9 +685,14 @@ static void describe_unjudged(const struct session *session, char *text, size_t 
     }
     if (seen == 1) {
         snprintf(text, size,
-                 "the program ended after %.3g ms, before a sample of it could be taken; a higher "
+                 "the program ended after %.1f ms, before a sample of it could be taken; a higher "
                  "rate (-r) sees shorter programs",
                  start_ns != 0 ? (double)(session->end_ns - start_ns) / 1e6 : 0.0);
+    } else if (unjudged >= seen) {
+        snprintf(text, size,
+                 "all %llu processes ended before a sample of them could be taken; a higher rate "
+                 "(-r) sees shorter programs",
+                 seen);
     } else {
         snprintf(text, size,
                  "%llu of the %llu processes that ran ended before it could be seen whether they "

@@ -52,8 +52,8 @@ static enum ss_status note_damage(const struct ss_trace_visitor *visitor, void *
 }
 
 /* Compressed units may become a thousand times as large, and each record a row in memory. The
- * densest recording there is, a loop around one range a million times a second, takes 1.2 bytes for
- * each of its begins and ends as written, for their times differ. */
+ * densest recording there is, a loop around one range a million times a second, takes about one
+ * byte for each of its begins and ends as written, for their times differ. */
 static enum ss_status check_expansion(const struct ss_trace_summary *summary,
                                       const struct ss_scan_unit *unit, struct ss_error *err)
 {
