@@ -86,6 +86,7 @@ class _Thread(threading.local):
     in_data = 0              # a loader fetches: what runs within, a model too, is part of that
     in_optimizer = 0
     in_checkpoint = 0        # of activations
+    before_evaluation = -1   # the phase that follows the evaluation under way; -1: there is none
 
 
 _thread = _Thread()
@@ -269,6 +270,7 @@ def _hook_step(step):
     def wrapper(self, *args, **kwargs):
         if _is_compiling() or _thread.in_optimizer or _thread.in_data:
             return step(self, *args, **kwargs)
+        _end_evaluation()
         ends = _ends_step(self)
         if ends:
             _begin()
@@ -474,6 +476,8 @@ def _outermost(module, args, kwargs):
     """The phase before that of this module's call; -1: it has none of its own."""
     if not _module_is_known(module):
         _know_all(module)
+    if _thread.before_evaluation >= 0 and _has_gradients():
+        _end_evaluation()
     phase = None if _thread.in_data else _phase_of(module)
     if phase is None:
         return -1
@@ -487,6 +491,41 @@ def _outermost(module, args, kwargs):
     else:
         _begin()
     return _enter(phase)
+
+
+def _leave_outermost(before):
+    """Behind a trained model's evaluation come its loss and metrics: they are part of it as long as
+    gradients are off."""
+    if _phase() != _EVALUATION or _has_gradients() or _state.updates == 0:
+        _leave(before)
+    elif _thread.before_evaluation < 0:
+        _thread.before_evaluation = before
+
+
+def _end_evaluation():
+    if _thread.before_evaluation >= 0 and _phase() == _EVALUATION:
+        _leave(_thread.before_evaluation)
+        _thread.before_evaluation = -1
+
+
+def _ends_evaluation(inner):
+    """What may switch gradients on again."""
+    @functools.wraps(inner)
+    def wrapper(*args, **kwargs):
+        try:
+            return inner(*args, **kwargs)
+        finally:
+            if not _is_compiling() and _thread.before_evaluation >= 0 and _has_gradients():
+                _end_evaluation()
+    wrapper._stepscope = True
+    return wrapper
+
+
+def _hook_gradients():
+    """no_grad, as a function, a decorator or a context, goes through set_grad_enabled."""
+    _replace(torch.set_grad_enabled, "__init__", _ends_evaluation)
+    _replace(torch.set_grad_enabled, "__exit__", _ends_evaluation)
+    _replace(getattr(torch, "inference_mode", None), "__exit__", _ends_evaluation)
 
 
 def _enter_module(module, call, args, kwargs):
@@ -517,7 +556,7 @@ def _hook_modules():
         finally:
             _module_leave(call)
             if before >= 0:
-                _leave(before)
+                _leave_outermost(before)
 
     flags = getattr(torch, "compiler", None)
     if not hasattr(flags, "_is_compiling_flag"):  # then only the compiler traces, which sees inner
@@ -538,7 +577,7 @@ def _hook_modules():
         finally:
             _module_leave(call)
             if before >= 0:
-                _leave(before)
+                _leave_outermost(before)
     in_place._torchdynamo_inline = inner
     names = getattr(getattr(inner, "__code__", None), "co_names", None)
     is_known = names == ("_compiled_call_impl", "_call_impl")
@@ -579,6 +618,7 @@ def _hook_backward(inner):
             _state.trains_in_eval_mode = True  # what ran in eval mode was a training's forward
         if _is_time_to_look():
             _try(_tell_anomaly)
+        _end_evaluation()
         _train()
         before = _enter(_BACKWARD)
         try:
@@ -1238,7 +1278,7 @@ def _configure():
 
 _take_settings()
 for _one in (_hook_main, _tell_cpu, _hook_loaders, _hook_optimizers, _hook_scalers, _hook_modules,
-             _hook_functions):
+             _hook_gradients, _hook_functions):
     _try(_one)
 _try(_look_for_late_modules)
 _watch_memory()

@@ -38,7 +38,7 @@ def loops(stepscope, tmp_path_factory):
 
 NAMES = ["plain", "teaches", "by_hand", "accumulates", "scaler_skips", "two_optimizers", "rare_second_optimizer",
          "with_closure", "subclassed", "scheduled", "checkpointed", "reentrant", "evaluates",
-         "trains_in_eval_mode", "saves", "in_thread", "in_thread_without_loader",
+         "evaluates_with_its_loss", "trains_in_eval_mode", "saves", "in_thread", "in_thread_without_loader",
          "without_modules", "fails", "compiles", "compiles_a_step", "modules_may_be_odd",
          "torch_can_do_all_it_does"]
 
@@ -91,6 +91,13 @@ def test_what_is_no_training_is_told_apart(loops):
     assert loops["teaches"].phases["inference"] == 4 and not loops["teaches"].phases["evaluation"]
     assert loops["saves"].phases["checkpoint"] == 1
     assert loops["trains_in_eval_mode"].phases["forward"] == 3  # from the first backward on
+
+
+def test_an_evaluation_lasts_until_gradients_are_on_again(loops):
+    steps = loops["evaluates_with_its_loss"].steps
+    assert len(steps) == 7
+    for step in steps[1:]:
+        assert step["evaluation_ns"] >= 40e6 and step["other_ns"] >= 40e6, step
 
 
 def test_a_phase_ends_with_its_exception(loops):

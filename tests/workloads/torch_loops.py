@@ -206,6 +206,51 @@ def evaluates():
     return updates + train(net, sgd(net), 2)
 
 
+def evaluates_with_its_loss():
+    """In ways to switch gradients off. Behind the model 40 ms pass as its loss, and then 40 ms more."""
+    net, x = Net(), torch.ones(2, 8)
+    optimizer = sgd(net)
+
+    def evaluate():
+        net(x)
+        time.sleep(0.04)
+
+    def in_two_contexts():
+        with torch.no_grad():
+            with torch.no_grad():
+                net(x)
+            time.sleep(0.04)
+
+    def with_functions():
+        torch.set_grad_enabled(False)
+        evaluate()
+        torch.set_grad_enabled(True)
+
+    def with_an_error():
+        try:
+            with torch.no_grad():
+                evaluate()
+                raise ValueError
+        except ValueError:
+            pass
+
+    def in_batches():
+        for _ in batches(2):
+            with torch.inference_mode():
+                net(x)
+        with torch.set_grad_enabled(False):
+            evaluate()
+    ways = (torch.no_grad()(evaluate), torch.inference_mode()(evaluate), in_two_contexts, with_functions,
+            with_an_error, in_batches)
+    for way in ways:
+        train(net, optimizer, 1)
+        net.eval()
+        way()
+        time.sleep(0.04)
+        net.train()
+    return train(net, optimizer, 1) + len(ways)
+
+
 def teaches():
     """A teacher in eval mode that no optimizer has."""
     teacher, net = Net().eval(), Net()
@@ -415,7 +460,7 @@ def torch_can_do_all_it_does():
 
 LOOPS = [plain, layers_in_turn, long_layers_in_turn, late_second_optimizer, by_hand, infers,
          accumulates, scaler_skips, two_optimizers, rare_second_optimizer, with_closure, subclassed, scheduled, checkpointed, reentrant,
-         evaluates, teaches, trains_in_eval_mode, saves, in_thread, in_thread_without_loader,
+         evaluates, evaluates_with_its_loss, teaches, trains_in_eval_mode, saves, in_thread, in_thread_without_loader,
          without_modules, fails, compiles, compiles_a_step, modules_may_be_odd,
          torch_can_do_all_it_does]
 

@@ -18,7 +18,7 @@ BATCH = 64
 if run.fault("too-many-threads"):
     torch.set_num_threads(16)  # planted: too-many-threads
 run.samples = BATCH
-EPOCH = 10 if run.fault("worker-restarts") else run.steps
+EPOCH = 6 if run.fault("worker-restarts") else run.steps
 
 
 class Jitter(nn.Module):
