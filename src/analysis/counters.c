@@ -269,6 +269,8 @@ void ss_counters_table(const struct ss_selection *selection,
 {
     *table = (struct ss_table){.name = "counter",
                                .title = "Counters",
+                               .empty_text = "no counters: nothing counted, or it was not recorded "
+                                             "(stepscope info)",
                                .columns = columns,
                                .column_count = SS_COUNTER_COLUMNS};
     struct reals reals = {0};

@@ -445,6 +445,10 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
         .selection = selection, .model = selection->model, .training = training};
     *table = (struct ss_table){.name = "flops",
                                .title = "Floating-point operations per step (estimate)",
+                               .is_of_program = true,
+                               .empty_text = "no FLOPs: they are counted in the third to fifth "
+                                             "step of a PyTorch training whose operators are "
+                                             "recorded (stepscope info)",
                                .columns = columns,
                                .column_count = SS_FLOPS_COLUMNS};
     find_places(&adding);

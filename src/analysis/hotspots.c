@@ -288,6 +288,7 @@ void ss_hotspots_table(const struct ss_selection *selection,
                             [SS_BY_PROCESS] = {"process", "Busiest processes"}};
     *table = (struct ss_table){.name = kinds[options->by].name,
                                .title = kinds[options->by].title,
+                               .samples_key = "total_samples",
                                .columns = ss_hot_columns,
                                .column_count = SS_HOT_COUNT,
                                .shown_samples = selection->shown};

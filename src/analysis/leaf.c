@@ -254,6 +254,7 @@ void ss_leaf_table(const struct ss_selection *selection, const struct ss_leaf_op
 {
     *table = (struct ss_table){.name = "leaf",
                                .title = "Deepest functions",
+                               .samples_key = "samples",
                                .columns = columns,
                                .column_count = COLUMN_COUNT};
     struct grouping grouping = {0};

@@ -235,6 +235,10 @@ void ss_line_times_table(const struct ss_selection *selection,
 {
     *table = (struct ss_table){.name = "line-time",
                                .title = "Line times",
+                               .is_of_program = true,
+                               .empty_text = "no times of lines: the program called "
+                                             "stepscope.lines() on no function that ran",
+                               .row_noun = "function",
                                .columns = columns,
                                .column_count = SS_LINE_TIME_COLUMNS};
     struct timed_functions functions = {0};

@@ -252,6 +252,9 @@ static struct span life_of(const struct ss_model *model, uint32_t process)
 
 /* --- those who fetch ------------------------------------------------------------------------- */
 
+static const char no_batches[] =
+    "no batches: no DataLoader of PyTorch was used while it was recorded";
+
 static const struct ss_column worker_columns[SS_WORKER_COLUMNS] = {
     [SS_WORKER_PID] = {.key = "pid"},
     [SS_WORKER_PROCESS] = {.key = "process"},
@@ -398,6 +401,8 @@ void ss_workers_table(const struct ss_selection *selection, const struct ss_step
     struct loading loading;
     *table = (struct ss_table){.name = "worker",
                                .title = "Who loads the data",
+                               .is_of_program = true,
+                               .empty_text = no_batches,
                                .columns = worker_columns,
                                .column_count = SS_WORKER_COLUMNS};
     collect(&loading, selection);
@@ -627,6 +632,8 @@ void ss_loaders_table(const struct ss_selection *selection, const struct ss_step
     struct loading loading;
     *table = (struct ss_table){.name = "loader",
                                .title = "Who waits for it",
+                               .is_of_program = true,
+                               .empty_text = no_batches,
                                .columns = loader_columns,
                                .column_count = SS_LOADER_COLUMNS};
     collect(&loading, selection);

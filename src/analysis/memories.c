@@ -429,6 +429,9 @@ const struct ss_memory *ss_memories_main(const struct ss_memories *memories)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
+static const char no_memory[] =
+    "no memory: it is read between the steps and phases of a PyTorch training (stepscope info)";
+
 static const struct ss_column memory_columns[SS_MEMORY_COLUMNS] = {
     [SS_MEMORY_NAME] = {.key = "name"},
     [SS_MEMORY_PID] = {.key = "pid"},
@@ -488,6 +491,8 @@ void ss_memory_table(const struct ss_memories *memories, const struct ss_selecti
     const struct ss_model *model = selection->model;
     *table = (struct ss_table){.name = "memory",
                                .title = "Memory",
+                               .is_of_program = true,
+                               .empty_text = no_memory,
                                .columns = memory_columns,
                                .column_count = SS_MEMORY_COLUMNS};
     for (size_t i = 0; i < memories->rows.count; i++) {
@@ -545,6 +550,8 @@ void ss_memory_phases_table(const struct ss_memories *memories, const struct ss_
 {
     *table = (struct ss_table){.name = "memory-phase",
                                .title = "Memory by phase",
+                               .is_of_program = true,
+                               .empty_text = no_memory,
                                .columns = phase_columns,
                                .column_count = SS_MEMORY_PHASE_COLUMNS};
     for (size_t i = 0; training != NULL && i < memories->rows.count; i++) {

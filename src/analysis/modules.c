@@ -146,6 +146,9 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
     struct modules modules = {0};
     *table = (struct ss_table){.name = "module",
                                .title = "Modules",
+                               .is_of_program = true,
+                               .empty_text = "no modules: no PyTorch module ran, or they were not "
+                                             "recorded (stepscope info)",
                                .columns = columns,
                                .column_count = SS_MODULE_COLUMNS};
     ss_usual_time_init(&modules.usual, selection, training, false);

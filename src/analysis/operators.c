@@ -9,6 +9,9 @@
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
 
+static const char no_operators[] =
+    "no operators: no PyTorch operator ran, or they were not recorded (stepscope info)";
+
 static const struct ss_column columns[SS_OPERATOR_COLUMNS] = {
     [SS_OPERATOR_NAME] = {.key = "name"},
     [SS_OPERATOR_KIND] = {.key = "kind"},
@@ -165,6 +168,8 @@ void ss_operators_table(const struct ss_selection *selection,
     struct ss_calls calls;
     *table = (struct ss_table){.name = "op",
                                .title = "Operators",
+                               .is_of_program = true,
+                               .empty_text = no_operators,
                                .columns = columns,
                                .column_count = SS_OPERATOR_COLUMNS};
     struct ss_usual_time usual;
@@ -240,6 +245,8 @@ void ss_key_averages_table(const struct ss_selection *selection,
                                      .joins_same = true};
     *table = (struct ss_table){.name = "key-averages",
                                .title = "Operators",
+                               .is_of_program = true,
+                               .empty_text = no_operators,
                                .columns = key_columns,
                                .column_count = details.has_any ? SS_KEY_COLUMNS : SS_KEY_COUNT + 1};
     ss_usual_time_init(&usual, selection, training, true);

@@ -181,8 +181,13 @@ void ss_ranges_table(const struct ss_selection *selection, const struct ss_range
                      struct ss_table *table)
 {
     unsigned grouping = options->grouping != 0 ? options->grouping : SS_GROUP_DEFAULT;
-    *table = (struct ss_table){
-        .name = "range", .title = "Ranges", .columns = columns, .column_count = SS_RANGE_COLUMNS};
+    *table = (struct ss_table){.name = "range",
+                               .title = "Ranges",
+                               .is_of_program = true,
+                               .empty_text = "no ranges: the program made none, or they were not "
+                                             "recorded (stepscope info)",
+                               .columns = columns,
+                               .column_count = SS_RANGE_COLUMNS};
     struct ss_range_rows all;
     ss_range_rows_init(&all, selection, grouping);
     if (all.rows.count > 0) {

@@ -65,6 +65,7 @@ void ss_sample_ranges_table(const struct ss_selection *selection,
     const struct ss_model *model = selection->model;
     *table = (struct ss_table){.name = "sample-range",
                                .title = "Samples by range",
+                               .samples_key = "total_samples",
                                .columns = ss_hot_columns,
                                .column_count = SS_HOT_COUNT,
                                .shown_samples = selection->shown};

@@ -514,6 +514,10 @@ struct ss_strview ss_step_phase_text(const struct ss_model *model,
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
+static const char no_steps[] =
+    "no steps: the program marked none (stepscope.step(), stepscope_step), and no optimizer of "
+    "PyTorch updated a model";
+
 static const struct ss_column step_columns[SS_STEP_COLUMNS] = {
     [SS_STEP_PID] = {.key = "pid"},
     [SS_STEP_PROCESS] = {.key = "process"},
@@ -566,7 +570,8 @@ void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selec
                                         [SS_STEP_CUT] = "cut",
                                         [SS_STEP_OUTSIDE] = "outside"};
     const struct ss_model *model = selection->model;
-    *table = (struct ss_table){.name = "step", .title = "Steps"};
+    *table = (struct ss_table){
+        .name = "step", .title = "Steps", .is_of_program = true, .empty_text = no_steps};
     init_step_columns(summary, model, table);
     uint64_t origin_ns = UINT64_MAX;
     for (size_t i = 0; i < summary->steps.count; i++) {
@@ -644,6 +649,8 @@ void ss_phases_table(const struct ss_step_summary *summary, const struct ss_sele
 {
     *table = (struct ss_table){.name = "phase",
                                .title = "Phases of a step",
+                               .is_of_program = true,
+                               .empty_text = no_steps,
                                .columns = phase_columns,
                                .column_count = SS_PHASE_COLUMNS};
     for (size_t i = 0; i < summary->phases.count && summary->usual > 0; i++) {

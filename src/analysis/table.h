@@ -35,6 +35,13 @@ struct ss_column {
 struct ss_table {
     const char *name;  /* "leaf", "function", … */
     const char *title; /* for people */
+    /* Key of the column with the samples that a row rests on; NULL: its figures were measured. */
+    const char *samples_key;
+    const char *empty_text; /* why it has no rows; NULL: there were no samples */
+    /* Its events come from the program: where those could not be recorded, it has no rows. */
+    bool is_of_program;
+    const char *row_noun;    /* what one row, or group of rows, is; NULL: "row" */
+    const char *more_option; /* shows the rows left out; NULL: "--num-rows all" */
     const struct ss_column *columns;
     size_t column_count;
     struct ss_vec_of(struct ss_cell) cells; /* row by row */

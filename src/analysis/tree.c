@@ -163,6 +163,8 @@ void ss_tree_table(const struct ss_selection *selection, const struct ss_tree_op
 {
     *table = (struct ss_table){.name = "tree",
                                .title = "Call tree",
+                               .samples_key = "total_samples",
+                               .more_option = "--min-percent 0",
                                .columns = ss_hot_columns,
                                .column_count = SS_HOT_COUNT,
                                .shown_samples = selection->shown};

@@ -52,15 +52,18 @@ static bool parse_format(const struct ss_arguments *arguments, struct request *r
     if (request->format != NULL && request->format->export) {
         return true;
     }
-    const char *choices = "raw, flamegraph, speedscope, chrome, perfetto-compat";
+    struct ss_strbuf choices;
+    ss_strbuf_init(&choices, 4096);
+    ss_format_append_names(&choices, false);
     if (name != NULL) {
-        ss_cli_usage(arguments, "--to takes one of %s, not \"%s\"", choices, name);
+        ss_cli_usage(arguments, "--to takes one of %s, not \"%s\"", choices.data, name);
     } else if (request->output != NULL) {
         ss_cli_usage(arguments, "the ending of %s names no format; give --to with one of %s",
-                     request->output, choices);
+                     request->output, choices.data);
     } else {
-        ss_cli_usage(arguments, "name a format: --to with one of %s, or -o FILE", choices);
+        ss_cli_usage(arguments, "name a format: --to with one of %s, or -o FILE", choices.data);
     }
+    ss_strbuf_fini(&choices);
     return false;
 }
 
@@ -70,12 +73,11 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     if (!parse_format(arguments, request)) {
         return false;
     }
-    enum ss_format format = request->format->format;
-    if (!ss_reading_parse(arguments, "until", ss_export_idle_policy(format), &request->reading)) {
+    if (!ss_reading_parse(arguments, "until", request->format->idle, &request->reading)) {
         return false;
     }
-    request->reading.load.keep_samples = ss_export_wants_samples(format);
-    request->reading.load.no_tracks = !ss_export_wants_samples(format);
+    request->reading.load.keep_samples = request->format->wants_samples;
+    request->reading.load.no_tracks = !request->format->wants_samples;
     return true;
 }
 
@@ -109,14 +111,12 @@ static enum ss_status write_export(const struct ss_arguments *arguments,
                                    const struct ss_selection *selection, const char *output,
                                    struct ss_error *err)
 {
-    struct ss_export_options how = {.size = sizeof how,
-                                    .format = request->format->format,
-                                    .frames = request->reading.frames,
+    struct ss_format_options how = {.frames = request->reading.frames,
                                     .threads = ss_arguments_has(arguments, "threads"),
                                     .processes = ss_arguments_has(arguments, "subprocesses")};
     uint64_t bytes = 0;
     SS_TRY(ss_reading_check_output(selection->model, output, err));
-    SS_TRY(ss_export_write(selection, &how, output, &bytes, err));
+    SS_TRY(ss_export_write(selection, request->format, &how, output, &bytes, err));
     if (ss_sink_descriptor(output) < 0) {
         tell(output, request->format, bytes);
     }
@@ -144,8 +144,8 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
 }
 
 /* Packet for packet rather than through the model: nothing but the samples' form changes. */
-static enum ss_status write_compat_file(const char *input, const char *output, uint64_t *bytes,
-                                        struct ss_error *err)
+static enum ss_status rewrite_file(const struct ss_format_row *format, const char *input,
+                                   const char *output, uint64_t *bytes, struct ss_error *err)
 {
     struct ss_strbuf part;
     ss_strbuf_init(&part, strlen(output) + 32);
@@ -154,7 +154,7 @@ static enum ss_status write_compat_file(const char *input, const char *output, u
     enum ss_status status = ss_output_place_open(output, SS_OUTPUT_FOLLOW_LINK, &place, err);
     if (status == SS_OK) {
         ss_output_place_close(&place);
-        status = ss_trace_export_compat(input, part.data, err);
+        status = format->rewrite(input, part.data, err);
     }
     struct stat written = {0};
     if (status == SS_OK && (stat(part.data, &written) != 0 || rename(part.data, output) != 0)) {
@@ -181,15 +181,16 @@ struct folder_export {
     unsigned written, passed_over;
 };
 
-static enum ss_status write_compat_entry(const char *input, const char *output, const char *name,
-                                         struct folder_export *done, struct ss_error *err)
+static enum ss_status rewrite_entry(const struct ss_format_row *format, const char *input,
+                                    const char *output, const char *name,
+                                    struct folder_export *done, struct ss_error *err)
 {
     char *in = path_in(input, name), *out = path_in(output, name);
     uint64_t bytes = 0;
     enum ss_status status = SS_OK;
     bool is_trace = ss_model_file_kind(in) == SS_FILE_TRACE;
     if (is_trace) {
-        status = write_compat_file(in, out, &bytes, err);
+        status = rewrite_file(format, in, out, &bytes, err);
         done->written++;
         done->bytes += bytes;
     } else {
@@ -203,8 +204,8 @@ static enum ss_status write_compat_entry(const char *input, const char *output, 
 
 /* The traces of a folder, each as a file of the same name: those of windows and ranks stay apart,
  * as a trace has one clock. */
-static enum ss_status write_compat_folder(const char *input, const char *output,
-                                          const struct ss_format_row *format, struct ss_error *err)
+static enum ss_status rewrite_folder(const char *input, const char *output,
+                                     const struct ss_format_row *format, struct ss_error *err)
 {
     DIR *folder = opendir(input);
     if (folder == NULL) {
@@ -217,7 +218,7 @@ static enum ss_status write_compat_folder(const char *input, const char *output,
     }
     for (struct dirent *entry; status == SS_OK && (entry = readdir(folder)) != NULL;) {
         if (entry->d_name[0] != '.') {
-            status = write_compat_entry(input, output, entry->d_name, &done, err);
+            status = rewrite_entry(format, input, output, entry->d_name, &done, err);
         }
     }
     closedir(folder);
@@ -237,8 +238,8 @@ static enum ss_status write_compat_folder(const char *input, const char *output,
     return status;
 }
 
-static enum ss_status write_compat(const char *input, const struct request *request,
-                                   struct ss_error *err)
+static enum ss_status rewrite(const char *input, const struct request *request,
+                              struct ss_error *err)
 {
     struct stat info;
     bool is_folder = stat(input, &info) == 0 && S_ISDIR(info.st_mode);
@@ -248,9 +249,9 @@ static enum ss_status write_compat(const char *input, const struct request *requ
     uint64_t bytes = 0;
     enum ss_status status;
     if (is_folder) {
-        status = write_compat_folder(input, output, request->format, err);
+        status = rewrite_folder(input, output, request->format, err);
     } else {
-        status = write_compat_file(input, output, &bytes, err);
+        status = rewrite_file(request->format, input, output, &bytes, err);
     }
     if (status == SS_OK && !is_folder) {
         tell(output, request->format, bytes);
@@ -259,23 +260,22 @@ static enum ss_status write_compat(const char *input, const struct request *requ
     return status;
 }
 
-static int run_compat(const struct ss_arguments *arguments, const struct request *request)
+static int run_rewrite(const struct ss_arguments *arguments, const struct request *request)
 {
     static const char *const needless[] = {"from",  "until",   "thread", "process",
                                            "match", "exclude", "idle",   "gil"};
     for (size_t i = 0; i < sizeof needless / sizeof *needless; i++) {
         if (ss_arguments_has(arguments, needless[i])) {
-            return ss_cli_usage(arguments,
-                                "--to perfetto-compat takes all samples, so --%s does "
-                                "not go with it",
-                                needless[i]);
+            return ss_cli_usage(arguments, "--to %s takes all samples, so --%s does not go with it",
+                                request->format->name, needless[i]);
         }
     }
     if (arguments->positional_count > 1) {
-        return ss_cli_usage(arguments, "--to perfetto-compat takes one trace, or a folder of them");
+        return ss_cli_usage(arguments, "--to %s takes one trace, or a folder of them",
+                            request->format->name);
     }
     if (request->output != NULL && ss_sink_descriptor(request->output) >= 0) {
-        return ss_cli_usage(arguments, "--to perfetto-compat needs a file, not %s",
+        return ss_cli_usage(arguments, "--to %s needs a file, not %s", request->format->name,
                             request->output);
     }
     struct ss_error err = {0};
@@ -288,7 +288,7 @@ static int run_compat(const struct ss_arguments *arguments, const struct request
         ss_strbuf_append_text(&newest, arguments->positional[0]);
     }
     if (status == SS_OK) {
-        status = write_compat(newest.data, request, &err);
+        status = rewrite(newest.data, request, &err);
     }
     ss_strbuf_fini(&newest);
     return status == SS_OK ? 0 : ss_cli_error(arguments, &err);
@@ -300,8 +300,8 @@ static int run(const struct ss_arguments *arguments)
     if (!parse(arguments, &request)) {
         return ss_status_exit_code(SS_E_USAGE);
     }
-    if (request.format->format == SS_FORMAT_PERFETTO_COMPAT) {
-        return run_compat(arguments, &request);
+    if (request.format->rewrite != NULL) {
+        return run_rewrite(arguments, &request);
     }
     struct ss_error err = {0};
     struct ss_model model;

@@ -218,17 +218,17 @@ static bool choose_format(const struct ss_arguments *arguments, struct plan *pla
     if (name != NULL) {
         format = ss_format_by_name(name);
         if (format == NULL || !format->record) {
-            ss_cli_usage(arguments,
-                         "--format takes native, raw, flamegraph, speedscope or chrometrace, "
-                         "not \"%s\"",
-                         name);
+            struct ss_strbuf names;
+            ss_strbuf_init(&names, 4096);
+            ss_format_append_names(&names, true);
+            ss_cli_usage(arguments, "--format takes %s, not \"%s\"", names.data, name);
+            ss_strbuf_fini(&names);
             return false;
         }
     } else if (path != NULL) {
         format = ss_format_by_ending(path);
     }
-    plan->output.format =
-        format != NULL && format->record ? format : ss_format_get(SS_FORMAT_NATIVE);
+    plan->output.format = format != NULL && format->record ? format : ss_format_native();
     return true;
 }
 
@@ -287,7 +287,7 @@ static enum ss_status make_temporary_trace(struct plan *plan, struct ss_error *e
 
 static enum ss_status choose_trace_path(struct plan *plan, struct ss_error *err)
 {
-    bool native = plan->output.format->format == SS_FORMAT_NATIVE;
+    bool native = ss_format_is_native(plan->output.format);
     if (native && ss_sink_descriptor(plan->output_path) >= 0) {
         return ss_fail(err, SS_E_USAGE,
                        "a native recording needs a file, not %s: name one, or choose another "
@@ -328,7 +328,7 @@ static void choose_converter(struct plan *plan)
             plan->converter[count++] = words[i];
         }
     }
-    if (output->format->format != SS_FORMAT_NATIVE) {
+    if (!ss_format_is_native(output->format)) {
         plan->record.converter = plan->converter;
     }
 }
@@ -519,14 +519,13 @@ static bool take_stats(const struct ss_arguments *arguments, struct plan *plan)
 {
     const char *text = ss_arguments_get(arguments, "stats");
     bool is_true = text != NULL && (text[0] == '\0' || strcmp(text, "true") == 0);
-    enum ss_format format = plan->output.format->format;
     if (text != NULL && !is_true && strcmp(text, "false") != 0) {
         ss_cli_usage(arguments, "--stats takes true or false, not \"%s\"", text);
         return false;
     }
     const char *path = ss_arguments_get(arguments, "output");
     bool is_kept = path == NULL || ss_sink_descriptor(path) < 0;
-    if (is_true && (!is_kept || (format != SS_FORMAT_NATIVE && format != SS_FORMAT_RAW))) {
+    if (is_true && (!is_kept || !plan->output.format->is_readable)) {
         ss_cli_usage(arguments, "--stats reads the recording: it needs a native or raw one, in a "
                                 "file (-o)");
         return false;

@@ -5,70 +5,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/counters.h"
-#include "analysis/flops.h"
-#include "analysis/hotspots.h"
-#include "analysis/leaf.h"
-#include "analysis/line_times.h"
-#include "analysis/loader_workers.h"
-#include "analysis/range_rows.h"
-#include "analysis/ranges.h"
-#include "analysis/steps.h"
+#include "analysis/overview.h"
+#include "analysis/tables.h"
 #include "analysis/training_facts.h"
 #include "analysis/trust.h"
-#include "analysis/uncertainty.h"
 #include "base/alloc.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"
-#include "cli/report_operators.h"
+#include "cli/report_next.h"
 #include "cli/source_text.h"
 #include "view/report.h"
 #include "view/sink.h"
 #include "view/text_cell.h"
 
-enum report_by {
-    BY_OVERVIEW = -1,
-    BY_LEAF,
-    BY_FUNCTION,
-    BY_LINE,
-    BY_FILE,
-    BY_THREAD,
-    BY_PROCESS,
-    BY_TREE,
-    BY_RANGE,
-    BY_COUNTER,
-    BY_LINE_TIME,
-    BY_SAMPLE_RANGE,
-    BY_STEP,
-    BY_PHASE,
-    BY_OPERATOR,
-    BY_MODULE,
-    BY_WORKER,
-    BY_FLOPS,
-    BY_MEMORY
-};
-
-/* They take about 100 bytes each: more are those of some steps, drawn by chance. */
-enum { MOST_OPERATORS = 1 << 23 };
-
-static const char *const by_names[] = {"leaf",         "function", "line",   "file",    "thread",
-                                       "process",      "tree",     "range",  "counter", "line-time",
-                                       "sample-range", "step",     "phase",  "op",      "module",
-                                       "worker",       "flops",    "memory", NULL};
-
 static const struct ss_option options[] = {
-    {"by", 0, "WHAT",
-     "leaf, function, line, file, thread, process or tree; range, counter, line-time (of functions "
-     "that stepscope.lines timed) or sample-range (where, by range, the samples fell); step or "
-     "phase; op, module, worker (who loads data, and who waits for it), flops or memory of "
-     "PyTorch; without "
-     "how a step's time goes, and the hottest functions "
-     "and lines",
-     "Table", false},
+    {"by", 0, "TABLE",
+     "one table (default: how a step's time goes, then the hottest functions and lines)", "Table",
+     false},
     {"num-rows", 0, "N",
-     "rows of each table, or \"all\" (default 10; trees and counters: all; operators and modules "
-     "20, with key_averages 100); of line-time: functions (default all)",
+     "rows of each table, or \"all\" (default 10; of op and module 20, of key_averages 100; all of "
+     "tree, counter, line-time and what is of steps); of line-time: functions",
      NULL, false},
     {"sort", 0, "KEY",
      "self or total (default self; of ranges total); of operators and modules also step (their "
@@ -81,11 +38,8 @@ static const struct ss_option options[] = {
      "path,thread,domain); of operators and modules process, thread and phase, of key_averages "
      "shapes (default none)",
      NULL, false},
-    {"columns", 0, "WHICH",
-     "of --by op: own, or key_averages for the table that torch.profiler prints, with memory at "
-     "its "
-     "end",
-     NULL, false},
+    {"columns", 0, "WHICH", "of --by op: own, or key_averages, those of torch.profiler", NULL,
+     false},
     {"min-percent", 0, "P", "smallest share of a tree node, in percent (default 1)", NULL, false},
     {"full-filenames", 0, NULL, "paths as recorded, not shortened to their package", NULL, false},
     {"library-name", 0, "NAME",
@@ -109,32 +63,122 @@ static const struct ss_option options[] = {
     {0}};
 
 struct request {
-    int by; /* enum report_by */
-    uint64_t max_rows;
-    bool has_max_rows;
-    enum ss_hotspots_sort sort;
-    struct ss_report_operators operators;
-    unsigned grouping; /* of ranges: enum ss_range_grouping; 0: the default */
-    bool ranges_alone; /* the overview of a recording without samples */
-    double min_percent;
-    bool full_paths;
-    struct ss_leaf_options leaf;
+    const struct ss_table_kind *kind;
+    struct ss_table_options table;
     struct ss_reading reading;
     const struct ss_report_view *view;
     struct ss_report_style style;
     const char *output; /* NULL: stdout */
 };
 
+static bool is_overview(const struct request *request)
+{
+    return request->kind == &ss_overview || request->kind == &ss_overview_of_ranges;
+}
+
+/* --- which table ------------------------------------------------------------------------------ */
+
+enum { MOST_WORDS = 64 };
+
+/* The ids of --by, each once, ended by NULL. */
+static void list_ids(const char *ids[MOST_WORDS])
+{
+    size_t count = 0;
+    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
+        if (ss_table_kind_find(kind->id, NULL) == kind && count + 1 < MOST_WORDS) {
+            ids[count++] = kind->id;
+        }
+    }
+    ids[count] = NULL;
+}
+
+static const char *id_choice(size_t index, const char **meaning)
+{
+    const char *ids[MOST_WORDS];
+    list_ids(ids);
+    *meaning = ids[index] != NULL ? ss_table_kind_find(ids[index], NULL)->summary : NULL;
+    return ids[index];
+}
+
+/* Users of itwinai's report know one table, and these options of it. */
+static bool has_library_options(const struct ss_arguments *arguments)
+{
+    return ss_arguments_has(arguments, "library-name") ||
+           ss_arguments_has(arguments, "library-substring") ||
+           ss_arguments_has(arguments, "aggregate-leaf-paths");
+}
+
+/* "--sort belongs to --by function, line and op" */
+static void refuse_option(const struct ss_arguments *arguments, const char *what,
+                          bool (*takes)(const struct ss_table_kind *))
+{
+    const char *ids[MOST_WORDS];
+    size_t count = 0;
+    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
+        bool is_listed = count > 0 && strcmp(ids[count - 1], kind->id) == 0;
+        if (takes(kind) && !is_listed && count < MOST_WORDS) {
+            ids[count++] = kind->id;
+        }
+    }
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    for (size_t i = 0; i < count; i++) {
+        ss_strbuf_append_format(&text, "%s%s",
+                                i == 0          ? ""
+                                : i + 1 < count ? ", "
+                                                : " and ",
+                                ids[i]);
+    }
+    ss_cli_usage(arguments, "%s to --by %s", what, text.data);
+    ss_strbuf_fini(&text);
+}
+
+static bool takes_columns(const struct ss_table_kind *kind)
+{
+    return kind->columns != NULL;
+}
+
+static bool parse_kind(const struct ss_arguments *arguments, struct request *request)
+{
+    const char *ids[MOST_WORDS], *columns[MOST_WORDS] = {NULL};
+    size_t count = 0;
+    int id, column;
+    list_ids(ids);
+    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
+        if (kind->columns != NULL && count + 1 < MOST_WORDS) {
+            columns[count++] = kind->columns;
+        }
+    }
+    if (!ss_arguments_get_choice(arguments, "by", ids, -1, &id) ||
+        !ss_arguments_get_choice(arguments, "columns", columns, -1, &column)) {
+        return false;
+    }
+    const char *by = id >= 0 ? ids[id] : has_library_options(arguments) ? "leaf" : NULL;
+    request->kind =
+        by == NULL ? &ss_overview : ss_table_kind_find(by, column >= 0 ? columns[column] : NULL);
+    if (request->kind == NULL || (column >= 0 && request->kind == &ss_overview)) {
+        refuse_option(arguments, "--columns belongs", takes_columns);
+        return false;
+    }
+    /* A table for a program is one table. */
+    request->table.is_single = strcmp(request->view->name, "csv") == 0;
+    if (request->table.is_single && is_overview(request)) {
+        request->kind = ss_table_kind_find("function", NULL);
+    }
+    return true;
+}
+
+/* --- its options ------------------------------------------------------------------------------ */
+
 static bool parse_rows(const struct ss_arguments *arguments, struct request *request)
 {
     const char *text = ss_arguments_get(arguments, "num-rows");
-    request->has_max_rows = text != NULL;
-    request->max_rows = 10;
+    request->table.max_rows = request->kind->rows;
     if (text == NULL) {
         return true;
     }
     if (strcmp(text, "all") == 0) {
-        request->max_rows = 0;
+        request->table.max_rows = 0;
         return true;
     }
     char *end;
@@ -145,14 +189,20 @@ static bool parse_rows(const struct ss_arguments *arguments, struct request *req
                      text);
         return false;
     }
-    request->max_rows = (uint64_t)rows;
+    request->table.max_rows = (uint64_t)rows;
     return true;
+}
+
+static bool takes_library(const struct ss_table_kind *kind)
+{
+    return (kind->takes & SS_TAKES_LIBRARY) != 0;
 }
 
 static bool parse_library(const struct ss_arguments *arguments, struct request *request)
 {
     const char *name = ss_arguments_get(arguments, "library-name");
     const char *substring = ss_arguments_get(arguments, "library-substring");
+    struct ss_leaf_options *leaf = &request->table.leaf;
     if (name != NULL && substring != NULL) {
         ss_cli_usage(arguments, "--library-name and --library-substring exclude each other");
         return false;
@@ -161,63 +211,137 @@ static bool parse_library(const struct ss_arguments *arguments, struct request *
         ss_cli_usage(arguments, "--library-name takes a name; an empty one matches nothing");
         return false;
     }
-    request->leaf.rule = name != NULL        ? SS_LIBRARY_NAME
-                         : substring != NULL ? SS_LIBRARY_SUBSTRING
-                                             : SS_LIBRARY_OWN_CODE;
-    request->leaf.library = name != NULL ? name : substring;
-    request->leaf.aggregate = ss_arguments_has(arguments, "aggregate-leaf-paths");
-    if (request->by != BY_LEAF && (request->leaf.library != NULL || request->leaf.aggregate)) {
-        ss_cli_usage(arguments, "--library-name, --library-substring and --aggregate-leaf-paths "
-                                "belong to --by leaf");
+    if (!takes_library(request->kind) && has_library_options(arguments)) {
+        refuse_option(arguments,
+                      "--library-name, --library-substring and --aggregate-leaf-paths belong",
+                      takes_library);
         return false;
     }
+    leaf->rule = name != NULL        ? SS_LIBRARY_NAME
+                 : substring != NULL ? SS_LIBRARY_SUBSTRING
+                                     : SS_LIBRARY_OWN_CODE;
+    leaf->library = name != NULL ? name : substring;
+    leaf->aggregate = ss_arguments_has(arguments, "aggregate-leaf-paths");
     return true;
 }
 
-static bool is_of_calls(int by)
+static bool takes_groups(const struct ss_table_kind *kind)
 {
-    return by == BY_OPERATOR || by == BY_MODULE;
+    return kind->groups != NULL;
+}
+
+/* "name, thread and process" */
+static void append_choices(struct ss_strbuf *out, const struct ss_table_choice *choices)
+{
+    for (size_t i = 0; choices[i].word != NULL; i++) {
+        bool is_last = choices[i + 1].word == NULL;
+        ss_strbuf_append_format(out, "%s%s",
+                                i == 0    ? ""
+                                : is_last ? " and "
+                                          : ", ",
+                                choices[i].word);
+    }
+}
+
+static bool refuse_group(const struct ss_arguments *arguments, const struct ss_table_kind *kind,
+                         struct ss_strview word)
+{
+    bool is_variant = ss_table_kind_find(kind->id, NULL) != kind;
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    append_choices(&text, kind->groups);
+    ss_cli_usage(arguments,
+                 "--group of --by %s%s%s takes %s, with commas between them, not \"%.*s\"",
+                 kind->id, is_variant ? " --columns " : "", is_variant ? kind->columns : "",
+                 text.data, (int)word.length, word.data);
+    ss_strbuf_fini(&text);
+    return false;
 }
 
 /* "path,thread": the words' bits. */
 static bool parse_grouping(const struct ss_arguments *arguments, struct request *request)
 {
-    static const struct {
-        const char *word;
-        unsigned bit;
-    } words[] = {{"path", SS_GROUP_PATH},
-                 {"name", SS_GROUP_NAME},
-                 {"thread", SS_GROUP_THREAD},
-                 {"process", SS_GROUP_PROCESS},
-                 {"domain", SS_GROUP_DOMAIN}};
+    const struct ss_table_choice *groups = request->kind->groups;
     const char *at = ss_arguments_get(arguments, "group");
-    if (is_of_calls(request->by)) {
-        return true;
-    }
-    if (at != NULL && request->by != BY_RANGE) {
-        ss_cli_usage(arguments, "--group belongs to --by range, op and module");
+    if (at != NULL && groups == NULL) {
+        refuse_option(arguments, "--group belongs", takes_groups);
         return false;
     }
     while (at != NULL) {
         const char *comma = strchr(at, ',');
-        size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
-        unsigned bit = 0;
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            bool same = strlen(words[i].word) == length && memcmp(words[i].word, at, length) == 0;
-            bit |= same ? words[i].bit : 0;
+        struct ss_strview word = {at, comma != NULL ? (size_t)(comma - at) : strlen(at)};
+        size_t i = 0;
+        while (groups[i].word != NULL && !ss_strview_equal(ss_strview_of(groups[i].word), word)) {
+            i++;
         }
-        if (bit == 0) {
-            ss_cli_usage(arguments,
-                         "--group takes path, name, thread, process and domain, with commas "
-                         "between them, not \"%.*s\"",
-                         (int)length, at);
-            return false;
+        if (groups[i].word == NULL) {
+            return refuse_group(arguments, request->kind, word);
         }
-        request->grouping |= bit;
+        request->table.grouping |= groups[i].value;
         at = comma != NULL ? comma + 1 : NULL;
     }
     return true;
 }
+
+static bool takes_sorts(const struct ss_table_kind *kind)
+{
+    return kind->sorts != NULL;
+}
+
+static bool parse_sort(const struct ss_arguments *arguments, struct request *request)
+{
+    const struct ss_table_choice *sorts = request->kind->sorts;
+    const char *words[MOST_WORDS] = {NULL};
+    int index;
+    if (sorts == NULL && ss_arguments_has(arguments, "sort")) {
+        refuse_option(arguments, "--sort belongs", takes_sorts);
+        return false;
+    }
+    for (size_t i = 0; sorts != NULL && sorts[i].word != NULL && i + 1 < MOST_WORDS; i++) {
+        words[i] = sorts[i].word;
+    }
+    if (!ss_arguments_get_choice(arguments, "sort", words, -1, &index)) {
+        return false;
+    }
+    request->table.sort = index >= 0 ? sorts[index].value : request->kind->sort;
+    return true;
+}
+
+static bool takes_share(const struct ss_table_kind *kind)
+{
+    return (kind->takes & SS_TAKES_SHARE) != 0;
+}
+
+static bool parse_share(const struct ss_arguments *arguments, struct request *request)
+{
+    if (!takes_share(request->kind) && ss_arguments_has(arguments, "min-percent")) {
+        refuse_option(arguments, "--min-percent belongs", takes_share);
+        return false;
+    }
+    return ss_arguments_get_number(arguments, "min-percent", 0, 100, 1,
+                                   &request->table.min_percent);
+}
+
+/* Filters that the table has no use for. */
+static bool check_filters(const struct ss_arguments *arguments, const struct ss_table_kind *kind)
+{
+    static const char *const of_samples[] = {"match", "exclude", "idle", "i", "gil"};
+    for (size_t i = 0; i < sizeof of_samples / sizeof *of_samples; i++) {
+        if ((kind->takes & SS_TAKES_SAMPLES) == 0 && ss_arguments_has(arguments, of_samples[i])) {
+            ss_cli_usage(arguments, "%s%s chooses samples; --by %s has none",
+                         of_samples[i][1] == '\0' ? "-" : "--", of_samples[i], kind->id);
+            return false;
+        }
+    }
+    if ((kind->takes & SS_TAKES_THREAD) == 0 && ss_arguments_has(arguments, "thread")) {
+        ss_cli_usage(arguments, "--thread chooses threads; a row of --by %s is of all threads",
+                     kind->id);
+        return false;
+    }
+    return true;
+}
+
+/* --- the output ------------------------------------------------------------------------------- */
 
 static const struct ss_report_view *view_by_ending(const char *path)
 {
@@ -255,261 +379,28 @@ static bool parse_output(const struct ss_arguments *arguments, struct request *r
     return true;
 }
 
-static bool is_of_steps(int by)
-{
-    return by == BY_STEP || by == BY_PHASE || by == BY_WORKER || by == BY_FLOPS || by == BY_MEMORY;
-}
-
-static bool is_of_tracks(int by)
-{
-    return by == BY_RANGE || by == BY_COUNTER || by == BY_LINE_TIME || is_of_steps(by) ||
-           is_of_calls(by);
-}
-
-/* Tables that need the steps. */
-static bool is_of_training(int by)
-{
-    return by == BY_OVERVIEW || is_of_steps(by) || is_of_calls(by);
-}
-
-/* What the tables of ranges and counters cannot do. */
-static bool check_tracks(const struct ss_arguments *arguments, const struct request *request)
-{
-    static const char *const of_samples[] = {"match", "exclude", "idle", "i", "gil"};
-    for (size_t i = 0; i < sizeof of_samples / sizeof *of_samples; i++) {
-        if (is_of_tracks(request->by) && ss_arguments_has(arguments, of_samples[i])) {
-            ss_cli_usage(arguments, "%s%s chooses samples; --by %s has none",
-                         of_samples[i][1] == '\0' ? "-" : "--", of_samples[i],
-                         by_names[request->by]);
-            return false;
-        }
-    }
-    if (request->by == BY_LINE_TIME && ss_arguments_has(arguments, "thread")) {
-        ss_cli_usage(arguments, "--thread chooses samples and ranges; --by line-time adds up what "
-                                "all threads of a process did");
-        return false;
-    }
-    return true;
-}
-
-/* --sort, and what else tables of operators and modules take. */
-static bool parse_sort(const struct ss_arguments *arguments, struct request *request)
-{
-    static const char *const sort_names[] = {"self", "total", NULL};
-    int sort;
-    if (is_of_calls(request->by)) {
-        return ss_report_operators_parse(arguments, request->by == BY_MODULE, &request->operators);
-    }
-    if (ss_arguments_has(arguments, "columns")) {
-        ss_cli_usage(arguments, "--columns belongs to --by op");
-        return false;
-    }
-    if (!ss_arguments_get_choice(arguments, "sort", sort_names, SS_SORT_SELF, &sort)) {
-        return false;
-    }
-    request->sort = (enum ss_hotspots_sort)sort;
-    if (request->by == BY_RANGE && !ss_arguments_has(arguments, "sort")) {
-        request->sort = SS_SORT_TOTAL;
-    }
-    return true;
-}
-
-/* As itwinai's users call its report, which has no other table. */
-static int usual_table(const struct ss_arguments *arguments)
-{
-    bool is_leaf = ss_arguments_has(arguments, "library-name") ||
-                   ss_arguments_has(arguments, "library-substring") ||
-                   ss_arguments_has(arguments, "aggregate-leaf-paths");
-    return is_leaf ? BY_LEAF : BY_OVERVIEW;
-}
-
 static bool parse(const struct ss_arguments *arguments, struct request *request)
 {
     *request = (struct request){0};
-    if (!ss_arguments_get_choice(arguments, "by", by_names, usual_table(arguments), &request->by) ||
-        !parse_sort(arguments, request) ||
-        !ss_arguments_get_number(arguments, "min-percent", 0, 100, 1, &request->min_percent) ||
+    if (!parse_output(arguments, request) || !parse_kind(arguments, request) ||
+        !parse_sort(arguments, request) || !parse_share(arguments, request) ||
         !parse_rows(arguments, request) || !parse_library(arguments, request) ||
         !parse_grouping(arguments, request) ||
-        !ss_reading_parse_filters(arguments, "to",
-                                  request->by == BY_LEAF ? SS_IDLE_NONE : SS_IDLE_MAIN,
-                                  &request->reading) ||
-        !parse_output(arguments, request)) {
+        !ss_reading_parse_filters(arguments, "to", request->kind->idle, &request->reading)) {
         return false;
     }
-    if (is_of_calls(request->by)) {
-        uint64_t usual_rows = request->operators.key_averages ? 100 : 20;
-        request->operators.options.max_rows =
-            request->has_max_rows ? request->max_rows : usual_rows;
-    }
-    /* But steps and phases: operators tell of waits for communication. */
-    static const char *const of_steps[] = {"torch", "operators recorded", SS_MEMORY_TRACKS, NULL};
-    bool of_training = is_of_training(request->by);
-    request->reading.load.only_tracks = request->by == BY_OVERVIEW ? ss_training_tracks
-                                        : request->by == BY_WORKER ? ss_loader_tracks
-                                        : request->by == BY_FLOPS  ? ss_flops_tracks
-                                        : is_of_steps(request->by) ? of_steps
-                                        : is_of_calls(request->by)
-                                            ? ss_report_operators_tracks(&request->operators)
-                                            : NULL;
-    if (of_training || is_of_calls(request->by)) {
-        request->reading.load.max_operators = MOST_OPERATORS;
-    }
-    request->reading.load.sample_phases = of_training;
-    request->reading.load.no_tracks = request->by < BY_RANGE && !of_training;
-    request->reading.load.sample_ranges = request->by == BY_SAMPLE_RANGE;
-    request->reading.selection.frameless = request->by == BY_SAMPLE_RANGE;
-    request->full_paths = ss_arguments_has(arguments, "full-filenames");
-    request->reading.load.keep_lines = request->by == BY_LEAF && !request->leaf.aggregate;
-    /* A table for a program is one table. */
-    if (request->by == BY_OVERVIEW && strcmp(request->view->name, "csv") == 0) {
-        request->by = BY_FUNCTION;
-    }
-    return check_tracks(arguments, request);
-}
-
-static void make_hotspots(const struct request *request, const struct ss_selection *selection,
-                          enum ss_hotspots_by by, uint64_t min_samples, struct ss_table *table)
-{
-    struct ss_hotspots_options hotspots = {.by = by,
-                                           .sort = request->sort,
-                                           .max_rows = request->max_rows,
-                                           .min_samples = min_samples,
-                                           .full_paths = request->full_paths};
-    ss_hotspots_table(selection, &hotspots, table);
-}
-
-static struct ss_steps_options steps_options(const struct request *request)
-{
     const struct ss_model_load *load = &request->reading.load;
-    return (struct ss_steps_options){.has_numbers = load->has_steps,
-                                     .first = load->first_step,
-                                     .last = load->last_step,
-                                     .max_rows = request->has_max_rows ? request->max_rows : 0};
+    request->table.steps = (struct ss_steps_options){
+        .has_numbers = load->has_steps, .first = load->first_step, .last = load->last_step};
+    request->table.full_paths = ss_arguments_has(arguments, "full-filenames");
+    ss_table_kind_load(request->kind, &request->table, &request->reading.load);
+    request->reading.selection.frameless = request->reading.load.sample_ranges;
+    return check_filters(arguments, request->kind);
 }
 
 static struct ss_strview source_line(void *context, struct ss_strview path, uint32_t line)
 {
     return ss_source_text_line(context, path, line);
-}
-
-enum { MOST_TABLES = SS_REPORT_OVERVIEW_TABLES + 3 };
-
-/* What DeepSpeed's own profiler told, where it did. */
-static size_t make_deepspeed(const struct ss_selection *selection, struct ss_table *table)
-{
-    struct ss_counters_options counters = {.prefix = "deepspeed "};
-    ss_counters_table(selection, &counters, table);
-    table->title = "DeepSpeed's flops profiler";
-    return table->row_count > 0;
-}
-
-/* The first step of each process is among them, or not, as in the samples chosen. */
-static double sample_step_ns(const struct ss_step_summary *training,
-                             const struct ss_selection *chosen, double rate_hz)
-{
-    size_t steps = training->steps.count - (chosen->has_first_steps ? 0 : training->processes);
-    return steps > 0 && rate_hz > 0 ? 1e9 / rate_hz / (double)steps : 0;
-}
-
-/* The first look: operators and modules of a training, then what the samples say. Of a training
- * only those within its steps, which say nothing of what it imported. */
-static size_t make_overview(const struct request *request, const struct ss_selection *selection,
-                            const struct ss_step_summary *training, const struct ss_trust *trust,
-                            struct ss_table *tables)
-{
-    size_t count = ss_report_operators_overview(selection, training, tables);
-    count += make_deepspeed(selection, &tables[count]);
-    if (request->ranges_alone) {
-        struct ss_ranges_options ranges = {
-            .sort = SS_SORT_TOTAL, .max_rows = request->max_rows, .grouping = request->grouping};
-        ss_ranges_table(selection, &ranges, &tables[count]);
-        return count + 1;
-    }
-    struct ss_selection within;
-    bool is_within = training->steps.count > 0 && ss_selection_within_steps(selection, &within);
-    const struct ss_selection *chosen = is_within ? &within : selection;
-    for (size_t i = 0; i < 2; i++) {
-        struct ss_table *table = &tables[count + i];
-        make_hotspots(request, chosen, i == 0 ? SS_BY_FUNCTION : SS_BY_LINE, SS_MIN_CLAIM_SAMPLES,
-                      table);
-        table->outside_samples = selection->shown - chosen->shown;
-        if (is_within) {
-            table->sample_step_ns = sample_step_ns(training, chosen, trust->all.achieved_hz);
-            table->title = i == 0 ? "Hottest functions within steps" : "Hottest lines within steps";
-        }
-    }
-    if (is_within) {
-        ss_selection_fini(&within);
-    }
-    return count + 2;
-}
-
-static size_t make_tables(const struct request *request, const struct ss_selection *selection,
-                          const struct ss_step_summary *training, const struct ss_trust *trust,
-                          struct ss_source_text *source, struct ss_table *tables)
-{
-    if (request->by == BY_OVERVIEW) {
-        return make_overview(request, selection, training, trust, tables);
-    }
-    if (is_of_calls(request->by)) {
-        return ss_report_operators_tables(&request->operators, selection, training, tables);
-    }
-    if (request->by == BY_LEAF) {
-        struct ss_leaf_options leaf = request->leaf;
-        leaf.max_rows = request->max_rows;
-        leaf.full_paths = request->full_paths;
-        ss_leaf_table(selection, &leaf, &tables[0]);
-    } else if (request->by == BY_TREE) {
-        struct ss_tree_options tree = {.min_percent = request->min_percent,
-                                       .max_rows = request->has_max_rows ? request->max_rows : 0,
-                                       .full_paths = request->full_paths};
-        ss_tree_table(selection, &tree, &tables[0]);
-    } else if (request->by == BY_RANGE || request->by == BY_SAMPLE_RANGE) {
-        struct ss_ranges_options ranges = {
-            .sort = request->sort, .max_rows = request->max_rows, .grouping = request->grouping};
-        if (request->by == BY_RANGE) {
-            ss_ranges_table(selection, &ranges, &tables[0]);
-        } else {
-            ss_sample_ranges_table(selection, &ranges, &tables[0]);
-        }
-    } else if (request->by == BY_STEP) {
-        struct ss_steps_options steps = steps_options(request);
-        ss_steps_table(training, selection, &steps, &tables[0]);
-    } else if (request->by == BY_PHASE) {
-        struct ss_memories memories;
-        ss_memories_init(&memories, selection, training);
-        ss_phases_table(training, selection, &tables[0]);
-        ss_memory_put_phases(&memories, selection, &tables[0]);
-        ss_memories_fini(&memories);
-    } else if (request->by == BY_MEMORY) {
-        size_t count = ss_report_memory_tables(selection, training, tables);
-        return count > 0 ? count : 1; /* that there is none is told of an empty one */
-    } else if (request->by == BY_FLOPS) {
-        ss_flops_table(selection, training, request->has_max_rows ? request->max_rows : 0,
-                       &tables[0]);
-    } else if (request->by == BY_WORKER) {
-        ss_workers_table(selection, training, request->has_max_rows ? request->max_rows : 0,
-                         &tables[0]);
-        if (strcmp(request->view->name, "csv") == 0) { /* one table, for a program */
-            return 1;
-        }
-        ss_loaders_table(selection, training, &tables[1]);
-        return tables[1].row_count > 0 ? 2 : 1;
-    } else if (request->by == BY_LINE_TIME) {
-        struct ss_line_times_options lines = {.max_functions =
-                                                  request->has_max_rows ? request->max_rows : 0,
-                                              .source = {source_line, source}};
-        ss_line_times_table(selection, &lines, &tables[0]);
-    } else if (request->by == BY_COUNTER) {
-        struct ss_counters_options counters = {.max_rows =
-                                                   request->has_max_rows ? request->max_rows : 0};
-        ss_counters_table(selection, &counters, &tables[0]);
-    } else {
-        make_hotspots(request, selection, (enum ss_hotspots_by)(request->by - BY_FUNCTION), 0,
-                      &tables[0]);
-    }
-    return 1;
 }
 
 static enum ss_status render_to(const struct request *request, const struct ss_report *report,
@@ -575,179 +466,117 @@ static int tell_problems(const struct ss_trust *trust)
     return trust->problems.count > 0 ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
 }
 
-/* " INPUT" as a shell takes it; nothing when the newest recording was taken, as it will be again.
- */
-static void append_input(struct ss_strbuf *out, const struct ss_arguments *arguments)
+/* Steps of the processes that were asked for, and of those that the table adds. */
+static void sum_up_steps(const struct request *request, const struct ss_selection *selection,
+                         struct ss_step_summary *training)
 {
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "0123456789_./-+=:,@%";
-    for (int i = 0; i < arguments->positional_count; i++) {
-        const char *input = arguments->positional[i];
-        ss_strbuf_append_char(out, ' ');
-        if (input[strspn(input, safe)] == '\0') {
-            ss_strbuf_append_text(out, input);
-            continue;
-        }
-        ss_strbuf_append_char(out, '\'');
-        for (; *input != '\0'; input++) {
-            ss_strbuf_append_text(out, *input == '\'' ? "'\\''" : (char[2]){*input, '\0'});
-        }
-        ss_strbuf_append_char(out, '\'');
+    if (request->kind->add_processes == NULL) {
+        ss_step_summary_init(training, selection, &request->table.steps);
+        return;
+    }
+    struct ss_selection wider = *selection;
+    size_t count = selection->model->processes.count;
+    wider.processes = ss_alloc(count * sizeof *wider.processes);
+    memcpy(wider.processes, selection->processes, count * sizeof *wider.processes);
+    request->kind->add_processes(selection, wider.processes);
+    ss_step_summary_init(training, &wider, &request->table.steps);
+    ss_free(wider.processes);
+}
+
+/* What a report is made of, and what it borrows from. */
+struct making {
+    struct ss_trust trust;
+    struct ss_step_summary training;
+    struct ss_training_facts facts;
+    struct ss_verdict verdict;
+    struct ss_model_calls calls;
+    struct ss_report_next next;
+    struct ss_source_text *source;
+    struct ss_table tables[SS_TABLES_MOST];
+};
+
+/* What a first look says before its tables: the verdict on a training, else the model's calls. */
+static void judge(struct making *making, const struct ss_selection *selection,
+                  const struct ss_source_lines *source, struct ss_report *report)
+{
+    if (making->training.steps.count == 0) {
+        ss_model_calls_find(&making->calls, selection);
+        return;
+    }
+    ss_training_facts_init(&making->facts, selection, &making->training, source);
+    ss_verdict_init(&making->verdict, &making->facts);
+    report->facts = &making->facts;
+    report->verdict = &making->verdict;
+}
+
+static void make(struct request *request, const struct ss_arguments *arguments,
+                 const struct ss_selection *selection, struct making *making,
+                 struct ss_report *report)
+{
+    bool has_steps = (request->kind->needs & SS_NEEDS_STEPS) != 0;
+    making->source = ss_source_text_new();
+    request->table.source = (struct ss_source_lines){source_line, making->source};
+    ss_trust_init(&making->trust, selection);
+    *report = (struct ss_report){
+        .trust = &making->trust, .calls = &making->calls, .tables = making->tables};
+    if (has_steps) {
+        sum_up_steps(request, selection, &making->training);
+        report->training = request->kind->hides_steps ? NULL : &making->training;
+    }
+    if (is_overview(request)) {
+        ss_report_next_init(&making->next, arguments, selection->model,
+                            request->kind == &ss_overview_of_ranges);
+        report->steps = making->next.steps;
+        judge(making, selection, &request->table.source, report);
+    }
+    struct ss_table_input input = {.selection = selection,
+                                   .training = &making->training,
+                                   .options = &request->table,
+                                   .achieved_hz = making->trust.all.achieved_hz};
+    report->table_count = request->kind->build(&input, making->tables);
+    const struct ss_table *first = &making->tables[0];
+    if (request->kind != &ss_overview && first->samples_key == NULL && first->row_count > 0) {
+        ss_trust_forgive_no_samples(&making->trust);
     }
 }
 
-/* The tables that a first look leads to. */
-static const struct ss_report_step next_steps[] = {
-    {"stepscope report --by leaf --aggregate-leaf-paths", "which line of yours leads there"},
-    {"stepscope report --by tree", "who calls whom"},
-    {"stepscope flame", "all of it as a flame graph"}};
-enum { STEP_COUNT = sizeof next_steps / sizeof *next_steps, MAX_COMMAND_BYTES = 1 << 16 };
-
-/* Instead of them, where there are no samples. */
-static const struct ss_report_step range_steps[] = {
-    {"stepscope report --by range --group name", "each name once, whatever lies around it"},
-    {"stepscope report --by counter", "what was counted, and what the machine did"},
-    {"stepscope export --to chrome", "the timeline, for ui.perfetto.dev"}};
-_Static_assert(sizeof range_steps == sizeof next_steps, "one room does for both");
-
-/* In front of them, where there are any to see. */
-static const struct ss_report_step range_step = {"stepscope report --by range",
-                                                 "what the annotated ranges cost"};
-
-static const struct ss_report_step operators_step = {"stepscope report --by op",
-                                                     "what each operator of PyTorch costs"};
-
-static bool has_events(const struct ss_model *model)
+static void making_fini(struct making *making, size_t tables)
 {
-    for (size_t i = 0; i < model->inputs.count; i++) {
-        if (model->inputs.data[i].summary.events > 0) {
-            return true;
-        }
+    for (size_t i = 0; i < tables; i++) {
+        ss_table_fini(&making->tables[i]);
     }
-    return false;
+    ss_verdict_fini(&making->verdict);
+    ss_training_facts_fini(&making->facts);
+    ss_step_summary_fini(&making->training);
+    ss_source_text_free(making->source);
+    ss_trust_fini(&making->trust);
+    ss_report_next_fini(&making->next);
 }
 
-static bool has_ranges_alone(const struct ss_model *model)
+static enum ss_status make_report(const struct ss_arguments *arguments, struct request *request,
+                                  const struct ss_selection *selection, int *exit_status,
+                                  struct ss_error *err)
+{
+    struct making making = {0};
+    struct ss_report report;
+    make(request, arguments, selection, &making, &report);
+    enum ss_status status = render(request, &report, err);
+    if (status == SS_OK) {
+        *exit_status = tell_problems(&making.trust);
+    }
+    making_fini(&making, report.table_count);
+    return status;
+}
+
+/* Then all that the program marked is shown. */
+static bool has_events_alone(const struct ss_model *model)
 {
     for (size_t i = 0; i < model->inputs.count; i++) {
         if (model->inputs.data[i].samples > 0) {
             return false;
         }
     }
-    return has_events(model);
-}
-
-/* What a first look leads to: commands with the inputs of this one. */
-struct next_looks {
-    struct ss_strbuf commands[STEP_COUNT + 1];
-    struct ss_report_step steps[STEP_COUNT + 2]; /* the last is all zero */
-    int count;
-};
-
-static void add_look(struct next_looks *looks, const struct ss_report_step *step,
-                     const struct ss_arguments *arguments)
-{
-    struct ss_strbuf *command = &looks->commands[looks->count];
-    ss_strbuf_init(command, MAX_COMMAND_BYTES);
-    ss_strbuf_append_text(command, step->command);
-    append_input(command, arguments);
-    looks->steps[looks->count++] = (struct ss_report_step){command->data, step->meaning};
-}
-
-static void next_looks_init(struct next_looks *looks, const struct ss_arguments *arguments,
-                            const struct ss_model *model, bool ranges_alone)
-{
-    const struct ss_report_step *usual = ranges_alone ? range_steps : next_steps;
-    *looks = (struct next_looks){0};
-    if (ss_model_has_domain(model, "torch")) {
-        add_look(looks, &operators_step, arguments);
-    } else if (!ranges_alone && has_events(model)) {
-        add_look(looks, &range_step, arguments);
-    }
-    for (int i = 0; i < STEP_COUNT; i++) {
-        add_look(looks, &usual[i], arguments);
-    }
-}
-
-static void next_looks_fini(struct next_looks *looks)
-{
-    for (int i = 0; i < looks->count; i++) {
-        ss_strbuf_fini(&looks->commands[i]);
-    }
-}
-
-/* Steps of the processes that were asked for; for a table of workers, of whom they load for. */
-static void sum_up_steps(const struct request *request, const struct ss_selection *selection,
-                         struct ss_step_summary *training)
-{
-    struct ss_steps_options of_steps = steps_options(request);
-    struct ss_selection wider = *selection;
-    size_t count = selection->model->processes.count;
-    if (request->by == BY_WORKER) {
-        wider.processes = ss_alloc(count * sizeof *wider.processes);
-        memcpy(wider.processes, selection->processes, count * sizeof *wider.processes);
-        ss_loader_takers(selection, wider.processes);
-    }
-    ss_step_summary_init(training, &wider, &of_steps);
-    if (request->by == BY_WORKER) {
-        ss_free(wider.processes);
-    }
-}
-
-static enum ss_status make_report(const struct ss_arguments *arguments,
-                                  const struct request *request,
-                                  const struct ss_selection *selection, int *exit_status,
-                                  struct ss_error *err)
-{
-    struct next_looks looks;
-    next_looks_init(&looks, arguments, selection->model, request->ranges_alone);
-    struct ss_trust trust;
-    ss_trust_init(&trust, selection);
-    struct ss_table tables[MOST_TABLES] = {0};
-    struct ss_source_text *source = ss_source_text_new();
-    struct ss_step_summary training = {0};
-    bool shows_training = is_of_training(request->by) && !request->operators.key_averages;
-    if (is_of_training(request->by)) {
-        sum_up_steps(request, selection, &training);
-    }
-    struct ss_training_facts facts = {0};
-    struct ss_verdict verdict = {0};
-    bool judges = request->by == BY_OVERVIEW && training.steps.count > 0;
-    if (judges) {
-        struct ss_source_lines lines = {source_line, source};
-        ss_training_facts_init(&facts, selection, &training, &lines);
-        ss_verdict_init(&verdict, &facts);
-    }
-    struct ss_model_calls calls = {0};
-    if (request->by == BY_OVERVIEW && training.steps.count == 0) {
-        ss_model_calls_find(&calls, selection);
-    }
-    size_t count = make_tables(request, selection, &training, &trust, source, tables);
-    if ((is_of_tracks(request->by) || request->ranges_alone) && tables[0].row_count > 0) {
-        ss_trust_forgive_no_samples(&trust);
-    }
-    struct ss_report report = {.trust = &trust,
-                               .training = shows_training ? &training : NULL,
-                               .facts = judges ? &facts : NULL,
-                               .verdict = judges ? &verdict : NULL,
-                               .calls = &calls,
-                               .tables = tables,
-                               .table_count = count,
-                               .steps = request->by == BY_OVERVIEW ? looks.steps : NULL};
-    enum ss_status status = render(request, &report, err);
-    if (status == SS_OK) {
-        *exit_status = tell_problems(&trust);
-    }
-    for (size_t i = 0; i < count; i++) {
-        ss_table_fini(&tables[i]);
-    }
-    ss_verdict_fini(&verdict);
-    ss_training_facts_fini(&facts);
-    ss_step_summary_fini(&training);
-    ss_source_text_free(source);
-    ss_trust_fini(&trust);
-    next_looks_fini(&looks);
-    return status;
+    return ss_model_has_events(model);
 }
 
 static int run(const struct ss_arguments *arguments)
@@ -764,13 +593,12 @@ static int run(const struct ss_arguments *arguments)
     const char *input = NULL;
     ss_model_init(&model);
     enum ss_status status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
-    if (status == SS_OK && request.by == BY_OVERVIEW &&
-        has_ranges_alone(&model)) { /* then all of what the program marked is wanted */
+    if (status == SS_OK && is_overview(&request) && has_events_alone(&model)) {
         ss_model_fini(&model);
         ss_model_init(&model);
-        request.ranges_alone = request.reading.is_again = true;
-        request.reading.load.only_tracks = NULL;
-        request.reading.load.sample_phases = false;
+        request.kind = &ss_overview_of_ranges;
+        request.reading.is_again = true;
+        ss_table_kind_load(request.kind, &request.table, &request.reading.load);
         status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
     }
     if (status == SS_OK) {
@@ -810,5 +638,7 @@ const struct ss_command ss_command_report = {
         "is printed all the same).",
     .options = options,
     .examples = examples,
+    .choices_of = "by",
+    .choice = id_choice,
     .run = run,
 };

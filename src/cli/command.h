@@ -41,6 +41,10 @@ struct ss_command {
     const struct ss_option *options; /* ends with an all-zero row */
     const char *const *examples;     /* "command line\0meaning" pairs are two entries; NULL ends */
     bool stops_at_positional;        /* options after the first positional are the program's */
+    /* An option whose words another table declares: its long name, and each word with its meaning;
+     * NULL behind the last. NULL: there is none. */
+    const char *choices_of;
+    const char *(*choice)(size_t index, const char **meaning);
     /* Returns the exit status. Prints its own errors (ss_cli_error). */
     int (*run)(const struct ss_arguments *arguments);
 };

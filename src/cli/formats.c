@@ -5,65 +5,120 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct ss_format_row formats[SS_FORMAT_COUNT] = {
-    {SS_FORMAT_NATIVE,
-     "native",
-     {"pftrace", "perfetto"},
-     {".pftrace", ".perfetto-trace"},
-     "everything, for all stepscope commands and ui.perfetto.dev",
-     true,
-     false},
-    {SS_FORMAT_RAW,
-     "raw",
-     {"folded", "collapsed"},
-     {".folded", ".txt", ".raw"},
-     "py-spy's folded stacks, one line each",
-     true,
-     true},
-    {SS_FORMAT_FLAMEGRAPH,
-     "flamegraph",
-     {"flame", "svg"},
-     {".svg"},
-     "interactive SVG flame graph",
-     true,
-     true},
-    {SS_FORMAT_SPEEDSCOPE,
-     "speedscope",
-     {NULL},
-     {".speedscope.json"},
-     "JSON for speedscope.app",
-     true,
-     true},
-    {SS_FORMAT_CHROME,
-     "chrome",
-     {"chrometrace"},
-     {".json"},
-     "Chrome trace events for Perfetto and chrome://tracing",
-     true,
-     true},
-    {SS_FORMAT_PERFETTO_COMPAT,
-     "perfetto-compat",
-     {NULL},
-     {".compat.pftrace"},
-     "Perfetto trace with PerfSample packets, for Perfetto before v58",
-     false,
-     true},
+#include "trace/rewrite.h"
+#include "view/chrome.h"
+#include "view/flame_svg.h"
+#include "view/folded.h"
+#include "view/speedscope.h"
+
+static enum ss_status write_raw(const struct ss_selection *selection,
+                                const struct ss_format_options *options, struct ss_sink *sink,
+                                struct ss_error *err)
+{
+    const struct ss_folded_options how = {.size = sizeof how,
+                                          .style = options->frames,
+                                          .threads = options->threads,
+                                          .processes = options->processes};
+    return ss_view_folded(selection, &how, sink, err);
+}
+
+static enum ss_status write_flamegraph(const struct ss_selection *selection,
+                                       const struct ss_format_options *options,
+                                       struct ss_sink *sink, struct ss_error *err)
+{
+    const struct ss_flame_options how = {
+        .size = sizeof how, .style = options->frames, .threads = options->threads};
+    return ss_view_flame(selection, NULL, &how, sink, err);
+}
+
+static enum ss_status write_speedscope(const struct ss_selection *selection,
+                                       const struct ss_format_options *options,
+                                       struct ss_sink *sink, struct ss_error *err)
+{
+    const struct ss_speedscope_options how = {.size = sizeof how, .style = options->frames};
+    return ss_view_speedscope(selection, &how, sink, err);
+}
+
+static enum ss_status write_chrome(const struct ss_selection *selection,
+                                   const struct ss_format_options *options, struct ss_sink *sink,
+                                   struct ss_error *err)
+{
+    const struct ss_chrome_options how = {.size = sizeof how, .style = options->frames};
+    return ss_view_chrome(selection, &how, sink, err);
+}
+
+/* Idle: raw leaves out what py-spy leaves out; in Chrome's, beside other tracks, waiting is an
+ * answer and no noise; the rest counts the wall time of main threads, as `report` and `flame` do.
+ */
+const struct ss_format_row ss_formats[] = {
+    {.name = "native",
+     .aliases = {"pftrace", "perfetto"},
+     .endings = {".pftrace", ".perfetto-trace"},
+     .help = "everything, for all stepscope commands and ui.perfetto.dev",
+     .record = true,
+     .is_readable = true},
+    {.name = "raw",
+     .aliases = {"folded", "collapsed"},
+     .endings = {".folded", ".txt", ".raw"},
+     .help = "py-spy's folded stacks, one line each",
+     .record = true,
+     .export = true,
+     .is_readable = true,
+     .idle = SS_IDLE_NONE,
+     .write = write_raw},
+    {.name = "flamegraph",
+     .aliases = {"flame", "svg"},
+     .endings = {".svg"},
+     .help = "interactive SVG flame graph",
+     .record = true,
+     .export = true,
+     .idle = SS_IDLE_MAIN,
+     .write = write_flamegraph},
+    {.name = "speedscope",
+     .endings = {".speedscope.json"},
+     .help = "JSON for speedscope.app",
+     .record = true,
+     .export = true,
+     .wants_samples = true,
+     .idle = SS_IDLE_MAIN,
+     .write = write_speedscope},
+    {.name = "chrome",
+     .aliases = {"chrometrace"},
+     .endings = {".json"},
+     .help = "Chrome trace events for Perfetto and chrome://tracing",
+     .record = true,
+     .export = true,
+     .wants_samples = true,
+     .idle = SS_IDLE_ALL,
+     .write = write_chrome},
+    {.name = "perfetto-compat",
+     .endings = {".compat.pftrace"},
+     .help = "Perfetto trace with PerfSample packets, for Perfetto before v58",
+     .export = true,
+     .idle = SS_IDLE_MAIN,
+     .rewrite = ss_trace_export_compat},
+    {.name = NULL},
 };
 
-const struct ss_format_row *ss_format_get(enum ss_format format)
+const struct ss_format_row *ss_format_native(void)
 {
-    return &formats[format];
+    return &ss_formats[0];
+}
+
+bool ss_format_is_native(const struct ss_format_row *format)
+{
+    return format == ss_format_native();
 }
 
 const struct ss_format_row *ss_format_by_name(const char *name)
 {
-    for (int i = 0; i < SS_FORMAT_COUNT; i++) {
-        if (strcmp(formats[i].name, name) == 0) {
-            return &formats[i];
+    for (const struct ss_format_row *row = ss_formats; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0) {
+            return row;
         }
-        for (int a = 0; a < 4 && formats[i].aliases[a] != NULL; a++) {
-            if (strcmp(formats[i].aliases[a], name) == 0) {
-                return &formats[i];
+        for (int a = 0; a < 4 && row->aliases[a] != NULL; a++) {
+            if (strcmp(row->aliases[a], name) == 0) {
+                return row;
             }
         }
     }
@@ -75,15 +130,33 @@ const struct ss_format_row *ss_format_by_ending(const char *path)
     const struct ss_format_row *best = NULL;
     size_t best_length = 0;
     size_t path_length = strlen(path);
-    for (int i = 0; i < SS_FORMAT_COUNT; i++) {
-        for (int e = 0; e < 4 && formats[i].endings[e] != NULL; e++) {
-            size_t length = strlen(formats[i].endings[e]);
+    for (const struct ss_format_row *row = ss_formats; row->name != NULL; row++) {
+        for (int e = 0; e < 4 && row->endings[e] != NULL; e++) {
+            size_t length = strlen(row->endings[e]);
             if (length > best_length && path_length > length &&
-                strcasecmp(path + path_length - length, formats[i].endings[e]) == 0) {
-                best = &formats[i];
+                strcasecmp(path + path_length - length, row->endings[e]) == 0) {
+                best = row;
                 best_length = length;
             }
         }
     }
     return best;
+}
+
+void ss_format_append_names(struct ss_strbuf *out, bool of_record)
+{
+    size_t count = 0, at = 0;
+    for (const struct ss_format_row *row = ss_formats; row->name != NULL; row++) {
+        count += of_record ? row->record : row->export;
+    }
+    for (const struct ss_format_row *row = ss_formats; row->name != NULL; row++) {
+        if (of_record ? row->record : row->export) {
+            ss_strbuf_append_format(out, "%s%s",
+                                    at == 0          ? ""
+                                    : at + 1 < count ? ", "
+                                                     : " or ",
+                                    row->name);
+            at++;
+        }
+    }
 }

@@ -71,8 +71,25 @@ static void print_option(FILE *out, const struct ss_option *option)
     print_wrapped(out, option->help, OPTION_COLUMN, OPTION_COLUMN);
 }
 
-static void print_options(FILE *out, const struct style *style, const struct ss_option *option)
+/* The words of an option that another table declares. */
+static void print_choices(FILE *out, const struct ss_command *command,
+                          const struct ss_option *option)
 {
+    enum { WORD_COLUMN = 12, MEANING_COLUMN = 26 };
+    const char *word, *meaning;
+    if (command->choices_of == NULL || option->long_name == NULL ||
+        strcmp(command->choices_of, option->long_name) != 0) {
+        return;
+    }
+    for (size_t i = 0; (word = command->choice(i, &meaning)) != NULL; i++) {
+        fprintf(out, "%*s%-*s", WORD_COLUMN, "", MEANING_COLUMN - WORD_COLUMN, word);
+        print_wrapped(out, meaning, MEANING_COLUMN, MEANING_COLUMN);
+    }
+}
+
+static void print_options(FILE *out, const struct style *style, const struct ss_command *command)
+{
+    const struct ss_option *option = command->options;
     const char *group = "Options";
     const char *printed = NULL;
     for (; option->long_name != NULL || option->short_name != 0; option++) {
@@ -85,6 +102,7 @@ static void print_options(FILE *out, const struct style *style, const struct ss_
             printed = group;
         }
         print_option(out, option);
+        print_choices(out, command, option);
     }
 }
 
@@ -95,7 +113,7 @@ void ss_help_command(const struct ss_command *command, int stream_fd)
     fprintf(out, "%sstepscope %s%s %s\n\n", style.bold, command->name, style.off,
             command->synopsis);
     print_wrapped(out, command->description, 0, 0);
-    print_options(out, &style, command->options);
+    print_options(out, &style, command);
     if (command->examples != NULL && command->examples[0] != NULL) {
         fprintf(out, "\n%sExamples%s\n", style.bold, style.off);
         for (int i = 0; command->examples[i] != NULL; i += 2) {

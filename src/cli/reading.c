@@ -212,15 +212,6 @@ mode_t ss_reading_output_mode(const struct ss_model *model)
     return mode | S_IRUSR | S_IWUSR;
 }
 
-static bool has_events(const struct ss_model *model)
-{
-    uint64_t events = 0;
-    for (size_t i = 0; i < model->inputs.count; i++) {
-        events += model->inputs.data[i].summary.events;
-    }
-    return events > 0;
-}
-
 int ss_reading_tell_problems(const struct ss_arguments *arguments,
                              const struct ss_selection *selection, bool shows_tracks)
 {
@@ -230,7 +221,7 @@ int ss_reading_tell_problems(const struct ss_arguments *arguments,
     struct ss_strbuf text;
     bool told = false;
     ss_trust_init(&trust, selection);
-    if (shows_tracks && has_events(selection->model)) {
+    if (shows_tracks && ss_model_has_events(selection->model)) {
         ss_trust_forgive_no_samples(&trust);
     }
     if (trust.why_no_samples != NULL && trust.why_no_samples[0] != '\0') {

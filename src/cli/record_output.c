@@ -318,7 +318,7 @@ static void print_summary(const struct ss_record_output *output,
     fprintf(out, "Recorded in %s%s%s (", colours.bold, output->output_path, colours.off);
     print_size(out, output->output_path);
     fputs(")\n", out);
-    if (output->format->format == SS_FORMAT_NATIVE || output->format->format == SS_FORMAT_RAW) {
+    if (output->format->is_readable) {
         fprintf(out, "  stepscope report %s\n  stepscope flame %s\n", output->output_path,
                 output->output_path);
     }
@@ -374,8 +374,7 @@ static void print_stats(const struct ss_record_output *output, const char *path,
 /* Stacks are Python's; what a program marks itself is worth a file without them. */
 static bool holds_marks(const struct ss_record_output *output, const struct ss_model *model)
 {
-    return output->format->format == SS_FORMAT_NATIVE &&
-           model->ranges.count + model->marks.count > 0;
+    return ss_format_is_native(output->format) && model->ranges.count + model->marks.count > 0;
 }
 
 static void print_marks(const struct ss_record_output *output, const struct ss_model *model)
@@ -483,7 +482,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     } else if (empty && whole && !marked) {
         tell_why_empty(output, result, &model);
     }
-    bool native = output->format->format == SS_FORMAT_NATIVE;
+    bool native = ss_format_is_native(output->format);
     if (!native && status == SS_OK && !empty) {
         status = ss_record_convert(output, &model, &err);
         if (status == SS_OK) {
@@ -515,6 +514,6 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
 void ss_record_output_cut_short(const struct ss_record_output *output)
 {
     complain("interrupted before %s was finished; the recording is kept in %s",
-             output->format->format == SS_FORMAT_NATIVE ? "the summary" : output_name(output),
+             ss_format_is_native(output->format) ? "the summary" : output_name(output),
              output->trace_path);
 }

@@ -43,7 +43,7 @@ static bool is_bundle(const char *name)
 static bool may_be_raw(const char *name)
 {
     const struct ss_format_row *format = ss_format_by_ending(name);
-    return format != NULL && format->format == SS_FORMAT_RAW;
+    return format != NULL && format->is_readable && !ss_format_is_native(format);
 }
 
 static void look_at(const char *path, const char *name, struct newest *trace, struct newest *raw)

@@ -61,6 +61,26 @@ static void markdown_option(struct ss_strbuf *out, const struct ss_option *optio
     ss_strbuf_append_text(out, " |\n");
 }
 
+static bool has_choices(const struct ss_command *command, const struct ss_option *option)
+{
+    return command->choices_of != NULL && option->long_name != NULL &&
+           strcmp(command->choices_of, option->long_name) == 0;
+}
+
+static void markdown_choices(struct ss_strbuf *out, const struct ss_command *command)
+{
+    const char *word, *meaning;
+    if (command->choices_of == NULL) {
+        return;
+    }
+    ss_strbuf_append_format(out, "\n| `--%s` | |\n|---|---|\n", command->choices_of);
+    for (size_t i = 0; (word = command->choice(i, &meaning)) != NULL; i++) {
+        ss_strbuf_append_format(out, "| `%s` | ", word);
+        append_cell(out, meaning);
+        ss_strbuf_append_text(out, " |\n");
+    }
+}
+
 static void markdown_options(struct ss_strbuf *out, const struct ss_option *option)
 {
     const char *group = "Options";
@@ -95,6 +115,7 @@ static void markdown_command(struct ss_strbuf *out, const struct ss_command *com
     }
     ss_strbuf_append_char(out, '\n');
     markdown_options(out, command->options);
+    markdown_choices(out, command);
     if (command->examples != NULL && command->examples[0] != NULL) {
         ss_strbuf_append_text(out, "\n```sh\n");
         for (int i = 0; command->examples[i] != NULL; i += 2) {
@@ -120,8 +141,7 @@ static void markdown_formats(struct ss_strbuf *out)
                           "name all take these.\n\n"
                           "| format | also called | endings | written by | what it is |\n"
                           "|---|---|---|---|---|\n");
-    for (int i = 0; i < SS_FORMAT_COUNT; i++) {
-        const struct ss_format_row *row = ss_format_get((enum ss_format)i);
+    for (const struct ss_format_row *row = ss_formats; row->name != NULL; row++) {
         ss_strbuf_append_format(out, "| `%s` | ", row->name);
         append_list(out, row->aliases, "`", "`");
         ss_strbuf_append_text(out, " | ");
@@ -291,6 +311,20 @@ static void man_option(struct ss_strbuf *out, const struct ss_option *option)
     ss_strbuf_append_char(out, '\n');
 }
 
+static void man_choices(struct ss_strbuf *out, const struct ss_command *command)
+{
+    const char *word, *meaning;
+    ss_strbuf_append_text(out, ".RS\n");
+    for (size_t i = 0; (word = command->choice(i, &meaning)) != NULL; i++) {
+        ss_strbuf_append_text(out, ".TP\n\\fB");
+        append_roff(out, word);
+        ss_strbuf_append_text(out, "\\fR\n");
+        append_roff(out, meaning);
+        ss_strbuf_append_char(out, '\n');
+    }
+    ss_strbuf_append_text(out, ".RE\n");
+}
+
 static void man_command(struct ss_strbuf *out, const struct ss_command *command)
 {
     ss_strbuf_append_text(out, ".SS stepscope ");
@@ -303,6 +337,9 @@ static void man_command(struct ss_strbuf *out, const struct ss_command *command)
     for (const struct ss_option *option = command->options; !is_last(option); option++) {
         if (!option->hidden) {
             man_option(out, option);
+        }
+        if (has_choices(command, option)) {
+            man_choices(out, command);
         }
     }
     for (int i = 0; command->examples != NULL && command->examples[i] != NULL; i += 2) {
@@ -318,8 +355,7 @@ static void man_command(struct ss_strbuf *out, const struct ss_command *command)
 static void man_tables(struct ss_strbuf *out)
 {
     ss_strbuf_append_text(out, ".SH FORMATS\n");
-    for (int i = 0; i < SS_FORMAT_COUNT; i++) {
-        const struct ss_format_row *row = ss_format_get((enum ss_format)i);
+    for (const struct ss_format_row *row = ss_formats; row->name != NULL; row++) {
         ss_strbuf_append_text(out, ".TP\n\\fB");
         append_roff(out, row->name);
         ss_strbuf_append_text(out, "\\fR (");
@@ -375,7 +411,9 @@ static void append_words(struct ss_strbuf *out, const char *choices)
 static void bash_values(struct ss_strbuf *out, const struct ss_command *command)
 {
     for (const struct ss_option *option = command->options; !is_last(option); option++) {
-        if (!lists_choices(option->argument) || option->hidden || option->long_name == NULL) {
+        bool is_declared = has_choices(command, option);
+        if (option->hidden || option->long_name == NULL ||
+            (!is_declared && !lists_choices(option->argument))) {
             continue;
         }
         ss_strbuf_append_format(out, "        %s:--%s", command->name, option->long_name);
@@ -383,7 +421,11 @@ static void bash_values(struct ss_strbuf *out, const struct ss_command *command)
             ss_strbuf_append_format(out, " | %s:-%c", command->name, option->short_name);
         }
         ss_strbuf_append_text(out, ") words=\"");
-        append_words(out, option->argument);
+        const char *word, *meaning;
+        for (size_t i = 0; is_declared && (word = command->choice(i, &meaning)) != NULL; i++) {
+            ss_strbuf_append_format(out, "%s%s", i > 0 ? " " : "", word);
+        }
+        append_words(out, is_declared ? "" : option->argument);
         ss_strbuf_append_text(out, "\" ;;\n");
     }
 }

@@ -231,3 +231,13 @@ void ss_model_add_total(struct ss_model *model, const struct ss_model_total *tot
     model->totals.data[*last - 1].samples += total->samples;
     model->totals.data[*last - 1].records += total->records;
 }
+
+bool ss_model_has_events(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].summary.events > 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -356,6 +356,8 @@ uint32_t ss_model_stack_id(struct ss_model *model, uint32_t parent, uint32_t fra
 uint32_t ss_model_path_id(struct ss_model *model, uint32_t parent, uint32_t name);
 void ss_model_add_total(struct ss_model *model, const struct ss_model_total *total);
 
+/* True when any input has ranges, marks or counters, loaded or not. */
+bool ss_model_has_events(const struct ss_model *model);
 static inline const char *ss_model_text(const struct ss_model *model, uint32_t string)
 {
     return ss_intern_text(&model->strings, string);

@@ -46,3 +46,19 @@ void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struc
     ss_text_append_bytes(&text, bytes);
     put_text(table, column, &text);
 }
+
+/* Eighths of blocks make a bar of ten columns with 80 steps. */
+void ss_report_put_bar(struct ss_text_table *table, size_t column, double percent,
+                       const char *colour)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    struct ss_strbuf bar;
+    ss_strbuf_init(&bar, 64);
+    int steps = (int)(percent * 80 / 100 + 0.5);
+    for (; steps >= 8; steps -= 8) {
+        ss_strbuf_append_text(&bar, "█");
+    }
+    ss_strbuf_append_text(&bar, steps > 0 ? eighths[steps] : "");
+    ss_text_table_put(table, column, (struct ss_strview){bar.data, bar.length}, colour);
+    ss_strbuf_fini(&bar);
+}

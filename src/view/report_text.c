@@ -1,342 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for people: shares with their error first, long paths cut in the middle. */
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
-#include "analysis/hotspots.h"
+/* A report for people: the answer, the tables, how far to trust them, and what to do next. */
 #include "analysis/operators.h"
 #include "analysis/uncertainty.h"
-#include "base/alloc.h"
 #include "base/terminal.h"
 #include "view/report.h"
+#include "view/report_layouts.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 #include "view/text_table.h"
-
-/* Rows that rest on too few samples step back; the heavy ones step forward. */
-static const char *share_colour(double percent)
-{
-    return percent >= 25 ? "lightred" : percent >= 10 ? "brown" : NULL;
-}
-
-static const char *row_colour(int64_t samples)
-{
-    return samples < SS_MIN_CLAIM_SAMPLES ? "darkgray" : NULL;
-}
-
-/* Eighths of blocks make a bar of ten columns with 80 steps. */
-void ss_report_put_bar(struct ss_text_table *table, size_t column, double percent,
-                       const char *colour)
-{
-    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    struct ss_strbuf bar;
-    ss_strbuf_init(&bar, 64);
-    int steps = (int)(percent * 80 / 100 + 0.5);
-    for (; steps >= 8; steps -= 8) {
-        ss_strbuf_append_text(&bar, "█");
-    }
-    ss_strbuf_append_text(&bar, steps > 0 ? eighths[steps] : "");
-    ss_text_table_put(table, column, (struct ss_strview){bar.data, bar.length}, colour);
-    ss_strbuf_fini(&bar);
-}
-
-static void put_share(struct ss_text_table *table, size_t column, double percent, double error,
-                      const char *colour)
-{
-    /* Rounded up: an error is never shown as smaller than it is. */
-    ss_text_table_putf(table, column, colour, "%.1f%% ±%.1f", percent, ceil(error * 10) / 10);
-}
-
-/* "path:line" of a row. */
-static void put_place(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
-{
-    const struct ss_cell *path = &cells[SS_HOT_PATH], *line = &cells[SS_HOT_LINE];
-    if (path->type == SS_CELL_ABSENT) {
-        return;
-    }
-    if (line->type == SS_CELL_ABSENT) {
-        ss_text_table_put(table, column, path->text, "cyan");
-    } else {
-        ss_text_table_putf(table, column, "cyan", "%.*s:%" PRId64, (int)path->text.length,
-                           path->text.data, line->integer);
-    }
-}
-
-/* Raw files store no states. */
-static bool has_waiting(const struct ss_table *table)
-{
-    for (size_t row = 0; row < table->row_count; row++) {
-        if (ss_table_cell(table, row, SS_HOT_WAITING)->integer > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-enum {
-    SHOW_SELF,
-    SHOW_BAR,
-    SHOW_PER_STEP,
-    SHOW_SAMPLES,
-    SHOW_WAITING,
-    SHOW_TOTAL,
-    SHOW_NAME,
-    SHOW_PLACE,
-    SHOW_COUNT
-};
-
-/* The ranges around a range: its path without the name at its end. */
-static void put_around(struct ss_text_table *text, const struct ss_cell *cells)
-{
-    if (cells[SS_HOT_PATH].type == SS_CELL_ABSENT) {
-        return;
-    }
-    struct ss_strview path = cells[SS_HOT_PATH].text, name = cells[SS_HOT_NAME].text;
-    bool ends_with_it = path.length >= name.length &&
-                        memcmp(path.data + path.length - name.length, name.data, name.length) == 0;
-    path.length -= ends_with_it ? name.length : 0;
-    path.length -= ends_with_it && path.length > 0 ? 1 : 0;
-    ss_text_table_put(text, SHOW_PLACE, path, "cyan");
-}
-
-/* Who or where the row is. */
-static void put_identity(struct ss_text_table *text, const struct ss_cell *cells, bool by_file,
-                         bool of_ranges)
-{
-    const struct ss_cell *pid = &cells[SS_HOT_PID], *tid = &cells[SS_HOT_TID];
-    if (by_file) {
-        put_place(text, SHOW_NAME, cells);
-        return;
-    }
-    if (cells[SS_HOT_NAME].type == SS_CELL_TEXT) {
-        ss_text_table_put(text, SHOW_NAME, cells[SS_HOT_NAME].text, NULL);
-    } else if (of_ranges) {
-        ss_text_table_put(text, SHOW_NAME, ss_strview_of("(in no range)"), "darkgray");
-    }
-    if (tid->type == SS_CELL_INTEGER && pid->type == SS_CELL_INTEGER) {
-        ss_text_table_putf(text, SHOW_PLACE, "cyan", "%" PRId64 "/%" PRId64, pid->integer,
-                           tid->integer);
-    } else if (tid->type == SS_CELL_INTEGER || pid->type == SS_CELL_INTEGER) {
-        ss_text_table_putf(text, SHOW_PLACE, "cyan", "%" PRId64,
-                           tid->type == SS_CELL_INTEGER ? tid->integer : pid->integer);
-    } else if (of_ranges) {
-        put_around(text, cells);
-    } else {
-        put_place(text, SHOW_PLACE, cells);
-    }
-}
-
-static void put_per_step(struct ss_text_table *text, double ns)
-{
-    struct ss_strbuf duration;
-    ss_strbuf_init(&duration, 64);
-    ss_text_append_duration(&duration, (uint64_t)(ns + 0.5));
-    ss_text_table_put(text, SHOW_PER_STEP, (struct ss_strview){duration.data, duration.length},
-                      NULL);
-    ss_strbuf_fini(&duration);
-}
-
-static void put_hot_row(struct ss_text_table *text, const struct ss_table *table, size_t row)
-{
-    const struct ss_cell *cells = ss_table_cell(table, row, 0);
-    bool by_file = strcmp(table->name, "file") == 0;
-    bool of_ranges = strcmp(table->name, "sample-range") == 0;
-    const char *colour = share_colour(cells[SS_HOT_SELF_PERCENT].real);
-    ss_text_table_add_row(text, row_colour(cells[SS_HOT_TOTAL].integer));
-    put_share(text, SHOW_SELF, cells[SS_HOT_SELF_PERCENT].real, cells[SS_HOT_SELF_PM].real, colour);
-    ss_report_put_bar(text, SHOW_BAR, cells[SS_HOT_SELF_PERCENT].real, colour);
-    if (table->sample_step_ns > 0) {
-        put_per_step(text, (double)cells[SS_HOT_SELF].integer * table->sample_step_ns);
-    }
-    ss_report_put_count(text, SHOW_SAMPLES, &cells[SS_HOT_SELF]);
-    if (cells[SS_HOT_WAITING].integer > 0) {
-        ss_text_table_putf(text, SHOW_WAITING, NULL, "%.0f%%",
-                           100 * (double)cells[SS_HOT_WAITING].integer /
-                               (double)cells[SS_HOT_SELF].integer);
-    }
-    put_share(text, SHOW_TOTAL, cells[SS_HOT_TOTAL_PERCENT].real, cells[SS_HOT_TOTAL_PM].real,
-              NULL);
-    put_identity(text, cells, by_file, of_ranges);
-}
-
-static enum ss_status print_hotspots(const struct ss_table *table,
-                                     const struct ss_report_style *style, FILE *out,
-                                     struct ss_error *err)
-{
-    static const struct {
-        const char *by, *name, *place;
-    } titles[] = {{"function", "function", "where"},
-                  {"line", "function", "where"},
-                  {"file", "file", ""},
-                  {"thread", "thread", "pid/tid"},
-                  {"process", "process", "pid"},
-                  {"sample-range", "range", "within"}};
-    size_t kind = 0;
-    while (strcmp(titles[kind].by, table->name) != 0) {
-        kind++;
-    }
-    bool by_place = kind < 2 || kind == 5;
-    const struct ss_text_column columns[SHOW_COUNT] = {
-        [SHOW_SELF] = {.title = "self", .right = true},
-        [SHOW_BAR] = {.title = "", .drops = true},
-        [SHOW_PER_STEP] = {.title = table->sample_step_ns > 0 ? "per step" : "", .right = true},
-        [SHOW_SAMPLES] = {.title = "samples", .right = true},
-        [SHOW_WAITING] = {.title = has_waiting(table) ? "waiting" : "", .right = true},
-        [SHOW_TOTAL] = {.title = "total", .right = true},
-        [SHOW_NAME] = {.title = titles[kind].name, .least = 12},
-        [SHOW_PLACE] = {.title = titles[kind].place, .least = by_place ? 12 : 0}};
-    struct ss_text_table text;
-    ss_text_table_init(&text, columns, SHOW_COUNT);
-    for (size_t row = 0; row < table->row_count; row++) {
-        put_hot_row(&text, table, row);
-    }
-    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
-    ss_text_table_fini(&text);
-    return status;
-}
-
-static void put_optional(struct ss_text_table *text, size_t column, const struct ss_cell *cell,
-                         const char *colour)
-{
-    if (cell->type == SS_CELL_INTEGER) {
-        ss_text_table_putf(text, column, colour, "%" PRId64, cell->integer);
-    } else {
-        struct ss_strview shown =
-            cell->type == SS_CELL_TEXT ? cell->text : ss_strview_of("Not Found");
-        ss_text_table_put(text, column, shown, cell->type == SS_CELL_TEXT ? colour : "darkgray");
-    }
-}
-
-static enum ss_status print_leaves(const struct ss_table *table,
-                                   const struct ss_report_style *style, FILE *out,
-                                   struct ss_error *err)
-{
-    enum { NAME, PATH, LINE, LIBRARY_NAME, LIBRARY_PATH, LIBRARY_LINE, PROPORTION, COUNT };
-    static const struct ss_text_column columns[COUNT] = {
-        [NAME] = {.title = "name", .least = 8},
-        [PATH] = {.title = "path", .least = 8},
-        [LINE] = {.title = "line", .right = true},
-        [LIBRARY_NAME] = {.title = "library_function_name",
-                          .short_title = "library name",
-                          .least = 8},
-        [LIBRARY_PATH] = {.title = "library_function_path",
-                          .short_title = "library path",
-                          .least = 8},
-        [LIBRARY_LINE] = {.title = "library_function_line",
-                          .short_title = "line",
-                          .right = true,
-                          .least = 4},
-        [PROPORTION] = {.title = "proportion (n)", .right = true}};
-    size_t percent = ss_table_column(table, "percent"), samples = ss_table_column(table, "samples");
-    struct ss_text_table text;
-    ss_text_table_init(&text, columns, COUNT);
-    for (size_t row = 0; row < table->row_count; row++) {
-        const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        ss_text_table_add_row(&text, row_colour(cells[samples].integer));
-        for (size_t c = 0; c < PROPORTION; c++) {
-            put_optional(&text, c, &cells[c], c == PATH || c == LIBRARY_PATH ? "cyan" : NULL);
-        }
-        ss_text_table_putf(&text, PROPORTION, share_colour(cells[percent].real),
-                           "%.2f%% (%" PRId64 ")", cells[percent].real, cells[samples].integer);
-    }
-    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
-    ss_text_table_fini(&text);
-    return status;
-}
-
-/* Calls that have no sibling stay at their caller's indent: only branches move right, so that
- * a stack of sixty frames still fits the screen. */
-struct branch {
-    size_t indent;  /* branch levels above */
-    bool is_branch; /* has shown siblings */
-    bool is_last;   /* of its siblings */
-};
-
-static struct branch *find_branches(const struct ss_table *table)
-{
-    struct branch *branches = ss_alloc_zero(table->row_count + 1, sizeof *branches);
-    size_t *children = ss_alloc_zero(table->row_count + 1, sizeof *children);
-    int64_t *last = ss_alloc_zero(table->row_count + 1, sizeof *last);
-    for (size_t row = 0; row < table->row_count; row++) {
-        size_t parent = (size_t)(ss_table_cell(table, row, SS_HOT_PARENT)->integer + 1);
-        children[parent]++;
-        last[parent] = (int64_t)row;
-    }
-    for (size_t row = 0; row < table->row_count; row++) {
-        size_t parent = (size_t)(ss_table_cell(table, row, SS_HOT_PARENT)->integer + 1);
-        branches[row].is_branch = parent > 0 && children[parent] > 1;
-        branches[row].is_last = last[parent] == (int64_t)row;
-        size_t above = parent > 0 ? branches[parent - 1].indent : 0;
-        branches[row].indent = above + branches[row].is_branch;
-    }
-    ss_free(children);
-    ss_free(last);
-    return branches;
-}
-
-/* The rails to the left of a row: those of the branches above it that have siblings to come. */
-static void append_rails(const struct ss_table *table, const struct branch *branches, size_t row,
-                         struct ss_strbuf *out)
-{
-    enum { MAX_INDENT = 64 };
-    const char *rails[MAX_INDENT] = {NULL};
-    size_t top = branches[row].indent;
-    bool own = true;
-    for (int64_t at = (int64_t)row; at >= 0;) {
-        const struct branch *branch = &branches[at];
-        if (branch->is_branch && branch->indent <= MAX_INDENT) {
-            const char *rail = branch->is_last ? "  " : "│ ";
-            if (own && at == (int64_t)row) {
-                rail = branch->is_last ? "└ " : "├ ";
-            }
-            rails[branch->indent - 1] = rail;
-        }
-        own = false;
-        at = ss_table_cell(table, (size_t)at, SS_HOT_PARENT)->integer;
-    }
-    for (size_t i = 0; i < top && i < MAX_INDENT; i++) {
-        ss_strbuf_append_text(out, rails[i] != NULL ? rails[i] : "  ");
-    }
-}
-
-static enum ss_status print_tree(const struct ss_table *table, const struct ss_report_style *style,
-                                 FILE *out, struct ss_error *err)
-{
-    enum { TOTAL, SELF, NAME, PLACE, COUNT };
-    static const struct ss_text_column columns[COUNT] = {
-        [TOTAL] = {.title = "total", .right = true},
-        [SELF] = {.title = "self", .right = true},
-        [NAME] = {.title = "call", .least = 24},
-        [PLACE] = {.title = "where", .least = 12}};
-    struct branch *branches = find_branches(table);
-    struct ss_text_table text;
-    ss_text_table_init(&text, columns, COUNT);
-    struct ss_strbuf name;
-    ss_strbuf_init(&name, 1 << 16);
-    for (size_t row = 0; row < table->row_count; row++) {
-        const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        ss_text_table_add_row(&text, row_colour(cells[SS_HOT_TOTAL].integer));
-        put_share(&text, TOTAL, cells[SS_HOT_TOTAL_PERCENT].real, cells[SS_HOT_TOTAL_PM].real,
-                  share_colour(cells[SS_HOT_TOTAL_PERCENT].real));
-        if (cells[SS_HOT_SELF].integer > 0) {
-            ss_text_table_putf(&text, SELF, share_colour(cells[SS_HOT_SELF_PERCENT].real), "%.1f%%",
-                               cells[SS_HOT_SELF_PERCENT].real);
-        }
-        ss_strbuf_clear(&name);
-        append_rails(table, branches, row, &name);
-        if (cells[SS_HOT_NAME].type == SS_CELL_TEXT) {
-            ss_strbuf_append_view(&name, cells[SS_HOT_NAME].text);
-        }
-        ss_text_table_put(&text, NAME, (struct ss_strview){name.data, name.length}, NULL);
-        put_place(&text, PLACE, cells);
-    }
-    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
-    ss_strbuf_fini(&name);
-    ss_text_table_fini(&text);
-    ss_free(branches);
-    return status;
-}
 
 static void print_note(const struct ss_report_style *style, FILE *out, const char *text)
 {
@@ -349,14 +20,14 @@ static void print_hidden(const struct ss_table *table, const struct ss_report_st
 {
     struct ss_strbuf text;
     ss_strbuf_init(&text, 1024);
-    bool tree = strcmp(table->name, "tree") == 0;
+    const char *more = table->more_option != NULL ? table->more_option : "--num-rows all";
     if (table->hidden_rows > 0) {
         bool small = table->small_rows == table->hidden_rows;
-        if (ss_report_is_of_tracks(table)) {
+        if (table->samples_key == NULL) {
             ss_text_append_count(&text, table->hidden_rows);
-            bool lines = strcmp(table->name, "line-time") == 0;
-            ss_strbuf_append_format(&text, " %s%s not shown: --num-rows all",
-                                    lines ? "function" : "row", table->hidden_rows == 1 ? "" : "s");
+            ss_strbuf_append_format(&text, " %s%s not shown: %s",
+                                    table->row_noun != NULL ? table->row_noun : "row",
+                                    table->hidden_rows == 1 ? "" : "s", more);
             print_note(style, out, text.data);
             ss_strbuf_fini(&text);
             return;
@@ -371,7 +42,7 @@ static void print_hidden(const struct ss_table *table, const struct ss_report_st
         if (small) {
             ss_strbuf_append_format(&text, "see --by %s", table->name);
         } else {
-            ss_strbuf_append_text(&text, tree ? "--min-percent 0" : "--num-rows all");
+            ss_strbuf_append_text(&text, more);
         }
         print_note(style, out, text.data);
         ss_strbuf_clear(&text);
@@ -391,8 +62,14 @@ static void print_empty(const struct ss_report *report, const struct ss_table *t
 {
     const char *why = report->trust->why_no_marks;
     bool in_part = report->trust->selection->model->filtered_samples > 0;
-    if (why == NULL || in_part || strcmp(table->name, "counter") == 0) {
-        print_note(style, out, ss_report_empty_text(table, in_part));
+    if (in_part) {
+        print_note(style, out,
+                   "nothing of it in the time that was asked for: --from and --to count from the "
+                   "first sample of all files");
+        return;
+    }
+    if (why == NULL || !table->is_of_program) {
+        print_note(style, out, table->empty_text);
         return;
     }
     struct ss_strbuf text;
@@ -406,35 +83,20 @@ static enum ss_status print_table(const struct ss_report *report, const struct s
                                   const struct ss_report_style *style, FILE *out,
                                   struct ss_error *err)
 {
-    if (strcmp(table->name, "key-averages") != 0 || table->row_count == 0) {
+    const struct ss_report_layout *layout = ss_report_layout_of(table);
+    if (!layout->has_own_title || table->row_count == 0) {
         fprintf(out, "%s%s%s\n", style->colour ? SS_BOLD : "", table->title,
                 style->colour ? SS_OFF : "");
     }
-    if (table->row_count == 0 && ss_report_is_of_tracks(table)) {
+    if (table->row_count > 0) {
+        SS_TRY(layout->print(table, style, out, err));
+    } else if (table->empty_text != NULL) {
         print_empty(report, table, style, out);
-    } else if (table->row_count == 0) {
+    } else {
         print_note(style, out,
                    table->hidden_rows > 0
                        ? "no row rests on 30 samples or more: too few to name any"
                        : "no samples");
-    } else if (strcmp(table->name, "leaf") == 0) {
-        SS_TRY(print_leaves(table, style, out, err));
-    } else if (ss_report_is_of_calls(table)) {
-        SS_TRY(ss_report_text_calls(table, style, out, err));
-    } else if (ss_report_is_of_flops(table)) {
-        SS_TRY(ss_report_text_flops(table, style, out, err));
-    } else if (ss_report_is_of_steps(table)) {
-        SS_TRY(ss_report_text_steps(table, style, out, err));
-    } else if (ss_report_is_of_memory(table)) {
-        SS_TRY(ss_report_text_memory_table(table, style, out, err));
-    } else if (ss_report_is_of_workers(table)) {
-        SS_TRY(ss_report_text_workers(table, style, out, err));
-    } else if (ss_report_is_of_tracks(table)) {
-        SS_TRY(ss_report_text_tracks(table, style, out, err));
-    } else if (strcmp(table->name, "tree") == 0) {
-        SS_TRY(print_tree(table, style, out, err));
-    } else {
-        SS_TRY(print_hotspots(table, style, out, err));
     }
     print_hidden(table, style, out);
     fputc('\n', out);
@@ -443,11 +105,10 @@ static enum ss_status print_table(const struct ss_report *report, const struct s
 
 static bool has_small_rows(const struct ss_table *table)
 {
-    bool leaf = strcmp(table->name, "leaf") == 0;
-    if (ss_report_is_of_tracks(table)) {
-        return false; /* counted, not sampled */
+    if (table->samples_key == NULL) {
+        return false;
     }
-    size_t column = ss_table_column(table, leaf ? "samples" : "total_samples");
+    size_t column = ss_table_column(table, table->samples_key);
     for (size_t row = 0; row < table->row_count; row++) {
         if (ss_table_cell(table, row, column)->integer < SS_MIN_CLAIM_SAMPLES) {
             return true;
@@ -464,8 +125,8 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
     struct ss_strbuf text;
     ss_strbuf_init(&text, 1024);
     /* Those of tracks come first. */
-    bool sampled = report->table_count == 0 ||
-                   !ss_report_is_of_tracks(&report->tables[report->table_count - 1]);
+    bool sampled =
+        report->table_count == 0 || report->tables[report->table_count - 1].samples_key != NULL;
     if (selection->idle > 0 && sampled) {
         ss_text_append_count(&text, selection->idle);
         ss_strbuf_append_text(&text, " idle samples not shown: --idle all counts them");

@@ -9,12 +9,6 @@
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
-bool ss_report_is_of_calls(const struct ss_table *table)
-{
-    return strcmp(table->name, "op") == 0 || strcmp(table->name, "module") == 0 ||
-           strcmp(table->name, "key-averages") == 0;
-}
-
 /* --- cells ---------------------------------------------------------------------------------- */
 
 /* "12", "0.5": calls of a step are often as many each time. */
@@ -487,17 +481,15 @@ static void print_key_averages(const struct ss_table *table, FILE *out)
 }
 
 /* Of some steps only where all would have cost too much. */
-static void print_steps_recorded(const struct ss_table *table, const struct ss_report_style *style,
-                                 FILE *out)
+static void print_steps_recorded(const struct ss_table *table, const char *what,
+                                 const struct ss_report_style *style, FILE *out)
 {
-    bool of_modules = strcmp(table->name, "module") == 0;
     const char *dim = style->colour ? SS_DIM : "", *plain = style->colour ? SS_OFF : "";
     if (table->seen_because != NULL) {
         fprintf(out,
                 "%s%s seen by torch.profiler in %" PRIu64 " of %" PRIu64
                 " steps, since operators cannot be recorded: %s%s\n",
-                dim, of_modules ? "backward was" : "operators were", table->steps_recorded,
-                table->steps, table->seen_because, plain);
+                dim, what, table->steps_recorded, table->steps, table->seen_because, plain);
         return;
     }
     if (table->steps_recorded >= table->steps) {
@@ -505,8 +497,7 @@ static void print_steps_recorded(const struct ss_table *table, const struct ss_r
     }
     struct ss_strbuf text;
     ss_strbuf_init(&text, 512);
-    ss_strbuf_append_format(&text, "%s %s in ", of_modules ? "backward was" : "operators were",
-                            table->is_thinned ? "counted" : "recorded");
+    ss_strbuf_append_format(&text, "%s %s in ", what, table->is_thinned ? "counted" : "recorded");
     ss_text_append_count(&text, table->steps_recorded);
     ss_strbuf_append_text(&text, " of ");
     ss_text_append_count(&text, table->steps);
@@ -517,20 +508,32 @@ static void print_steps_recorded(const struct ss_table *table, const struct ss_r
     ss_strbuf_fini(&text);
 }
 
-enum ss_status ss_report_text_calls(const struct ss_table *table,
-                                    const struct ss_report_style *style, FILE *out,
-                                    struct ss_error *err)
+enum ss_status ss_report_text_operators(const struct ss_table *table,
+                                        const struct ss_report_style *style, FILE *out,
+                                        struct ss_error *err)
 {
-    if (strcmp(table->name, "key-averages") == 0) {
-        print_key_averages(table, out);
-        if (table->column_count > SS_KEY_COUNT + 1) {
-            return SS_OK; /* of torch.profiler's windows, whichever they were */
-        }
-    } else if (strcmp(table->name, "op") == 0) {
-        SS_TRY(print_operators(table, style, out, err));
-    } else {
-        SS_TRY(print_modules(table, style, out, err));
+    SS_TRY(print_operators(table, style, out, err));
+    print_steps_recorded(table, "operators were", style, out);
+    return SS_OK;
+}
+
+enum ss_status ss_report_text_modules(const struct ss_table *table,
+                                      const struct ss_report_style *style, FILE *out,
+                                      struct ss_error *err)
+{
+    SS_TRY(print_modules(table, style, out, err));
+    print_steps_recorded(table, "backward was", style, out);
+    return SS_OK;
+}
+
+enum ss_status ss_report_text_key_averages(const struct ss_table *table,
+                                           const struct ss_report_style *style, FILE *out,
+                                           struct ss_error *err)
+{
+    (void)err;
+    print_key_averages(table, out);
+    if (table->column_count <= SS_KEY_COUNT + 1) { /* else of torch.profiler's own windows */
+        print_steps_recorded(table, "operators were", style, out);
     }
-    print_steps_recorded(table, style, out);
     return SS_OK;
 }

@@ -9,11 +9,6 @@
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
-bool ss_report_is_of_flops(const struct ss_table *table)
-{
-    return strcmp(table->name, "flops") == 0;
-}
-
 enum {
     SHOW_COUNT,
     SHOW_SHARE,

@@ -113,9 +113,11 @@ static void print_line(const struct ss_cell *cells, const struct ss_report_style
     fprintf(out, "%s\n", colour[0] != '\0' ? SS_OFF : "");
 }
 
-void ss_report_text_lines(const struct ss_table *table, const struct ss_report_style *style,
-                          FILE *out)
+enum ss_status ss_report_text_lines(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err)
 {
+    (void)err;
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
         if (row == 0 || !same_function(cells, ss_table_cell(table, row - 1, 0))) {
@@ -123,4 +125,5 @@ void ss_report_text_lines(const struct ss_table *table, const struct ss_report_s
         }
         print_line(cells, style, out);
     }
+    return SS_OK;
 }

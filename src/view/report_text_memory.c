@@ -11,14 +11,9 @@
 
 enum { MOST_TEXT_BYTES = 1 << 16 };
 
-bool ss_report_is_of_memory(const struct ss_table *table)
-{
-    return strcmp(table->name, "memory") == 0 || strcmp(table->name, "memory-phase") == 0;
-}
-
-static enum ss_status print_processes(const struct ss_table *table,
-                                      const struct ss_report_style *style, FILE *out,
-                                      struct ss_error *err)
+enum ss_status ss_report_text_memories(const struct ss_table *table,
+                                       const struct ss_report_style *style, FILE *out,
+                                       struct ss_error *err)
 {
     static const struct ss_text_column columns[SS_MEMORY_COLUMNS] = {
         [SS_MEMORY_NAME] = {.title = "memory", .least = 8},
@@ -111,13 +106,10 @@ static void print_steps_read(const struct ss_table *table, const struct ss_repor
     }
 }
 
-enum ss_status ss_report_text_memory_table(const struct ss_table *table,
-                                           const struct ss_report_style *style, FILE *out,
-                                           struct ss_error *err)
+enum ss_status ss_report_text_memory_phases(const struct ss_table *table,
+                                            const struct ss_report_style *style, FILE *out,
+                                            struct ss_error *err)
 {
-    if (strcmp(table->name, "memory") == 0) {
-        return print_processes(table, style, out, err);
-    }
     SS_TRY(print_phases(table, style, false, out, err));
     print_steps_read(table, style, out);
     return SS_OK;

@@ -470,11 +470,6 @@ void ss_report_text_training(const struct ss_report *report, const struct ss_rep
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-bool ss_report_is_of_steps(const struct ss_table *table)
-{
-    return strcmp(table->name, "step") == 0 || strcmp(table->name, "phase") == 0;
-}
-
 /* Too few samples name no line. */
 static void put_line_cells(struct ss_text_table *text, size_t column, const struct ss_cell *cells)
 {
@@ -496,9 +491,9 @@ static void put_line_cells(struct ss_text_table *text, size_t column, const stru
     }
 }
 
-static enum ss_status print_phases(const struct ss_table *table,
-                                   const struct ss_report_style *style, FILE *out,
-                                   struct ss_error *err)
+enum ss_status ss_report_text_phases(const struct ss_table *table,
+                                     const struct ss_report_style *style, FILE *out,
+                                     struct ss_error *err)
 {
     enum { PLACE = SS_PHASE_STEPS + 1, LINE, AT_END, CHANGE, PEAK, COUNT };
     static const struct ss_text_column columns[COUNT] = {
@@ -550,8 +545,9 @@ static const char *title_of(const char *key, struct ss_arena *arena)
     return title;
 }
 
-static enum ss_status print_steps(const struct ss_table *table, const struct ss_report_style *style,
-                                  FILE *out, struct ss_error *err)
+enum ss_status ss_report_text_steps(const struct ss_table *table,
+                                    const struct ss_report_style *style, FILE *out,
+                                    struct ss_error *err)
 {
     struct ss_arena arena = {0};
     struct ss_text_column *columns = ss_alloc_zero(table->column_count, sizeof *columns);
@@ -584,12 +580,4 @@ static enum ss_status print_steps(const struct ss_table *table, const struct ss_
     ss_free(columns);
     ss_arena_fini(&arena);
     return status;
-}
-
-enum ss_status ss_report_text_steps(const struct ss_table *table,
-                                    const struct ss_report_style *style, FILE *out,
-                                    struct ss_error *err)
-{
-    return strcmp(table->name, "phase") == 0 ? print_phases(table, style, out, err)
-                                             : print_steps(table, style, out, err);
 }

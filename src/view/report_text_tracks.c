@@ -10,49 +10,6 @@
 #include "view/text_cell.h"
 #include "view/text_table.h"
 
-bool ss_report_is_of_tracks(const struct ss_table *table)
-{
-    return strcmp(table->name, "range") == 0 || strcmp(table->name, "counter") == 0 ||
-           strcmp(table->name, "line-time") == 0 || ss_report_is_of_flops(table) ||
-           ss_report_is_of_steps(table) || ss_report_is_of_calls(table) ||
-           ss_report_is_of_workers(table) || ss_report_is_of_memory(table);
-}
-
-const char *ss_report_empty_text(const struct ss_table *table, bool in_part_of_the_time)
-{
-    if (in_part_of_the_time) {
-        return "nothing of it in the time that was asked for: --from and --to count from the first "
-               "sample of all files";
-    }
-    if (strcmp(table->name, "line-time") == 0) {
-        return "no times of lines: the program called stepscope.lines() on no function that ran";
-    }
-    if (ss_report_is_of_flops(table)) {
-        return "no FLOPs: they are counted in the third to fifth step of a PyTorch training whose "
-               "operators are recorded (stepscope info)";
-    }
-    if (ss_report_is_of_calls(table)) {
-        return strcmp(table->name, "module") == 0
-                   ? "no modules: no PyTorch module ran, or they were not recorded (stepscope info)"
-                   : "no operators: no PyTorch operator ran, or they were not recorded (stepscope "
-                     "info)";
-    }
-    if (ss_report_is_of_memory(table)) {
-        return "no memory: it is read between the steps and phases of a PyTorch training "
-               "(stepscope "
-               "info)";
-    }
-    if (ss_report_is_of_workers(table)) {
-        return "no batches: no DataLoader of PyTorch was used while it was recorded";
-    }
-    return ss_report_is_of_steps(table)
-               ? "no steps: the program marked none (stepscope.step(), stepscope_step), and no "
-                 "optimizer of PyTorch updated a model"
-           : strcmp(table->name, "range") == 0
-               ? "no ranges: the program made none, or they were not recorded (stepscope info)"
-               : "no counters: nothing counted, or it was not recorded (stepscope info)";
-}
-
 /* --- ranges --------------------------------------------------------------------------------- */
 
 enum {
@@ -165,9 +122,9 @@ static bool has_domains(const struct ss_table *table)
 }
 
 /* A column without title and text is not there. */
-static enum ss_status print_ranges(const struct ss_table *table,
-                                   const struct ss_report_style *style, FILE *out,
-                                   struct ss_error *err)
+enum ss_status ss_report_text_ranges(const struct ss_table *table,
+                                     const struct ss_report_style *style, FILE *out,
+                                     struct ss_error *err)
 {
     bool threads = has_any(table, SS_RANGE_TID);
     bool owners = threads || has_any(table, SS_RANGE_PID);
@@ -282,9 +239,9 @@ static void put_rate(struct ss_text_table *table, size_t column, const struct ss
     ss_strbuf_fini(&unit);
 }
 
-static enum ss_status print_counters(const struct ss_table *table,
-                                     const struct ss_report_style *style, FILE *out,
-                                     struct ss_error *err)
+enum ss_status ss_report_text_counters(const struct ss_table *table,
+                                       const struct ss_report_style *style, FILE *out,
+                                       struct ss_error *err)
 {
     enum { SERIES, PID, COUNT, MIN, MEAN, P50, P95, MAX, LAST, UNIT, RATE, COLUMNS };
     const struct ss_text_column columns[COLUMNS] = {
@@ -320,16 +277,4 @@ static enum ss_status print_counters(const struct ss_table *table,
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
     ss_text_table_fini(&text);
     return status;
-}
-
-enum ss_status ss_report_text_tracks(const struct ss_table *table,
-                                     const struct ss_report_style *style, FILE *out,
-                                     struct ss_error *err)
-{
-    if (strcmp(table->name, "line-time") == 0) {
-        ss_report_text_lines(table, style, out);
-        return SS_OK;
-    }
-    return strcmp(table->name, "range") == 0 ? print_ranges(table, style, out, err)
-                                             : print_counters(table, style, out, err);
 }

@@ -59,11 +59,6 @@ enum {
     MOST_COLUMNS = (int)LOADER_COUNT > (int)WORKER_COUNT ? (int)LOADER_COUNT : (int)WORKER_COUNT
 };
 
-bool ss_report_is_of_workers(const struct ss_table *table)
-{
-    return strcmp(table->name, "worker") == 0 || strcmp(table->name, "loader") == 0;
-}
-
 static void put(struct ss_text_table *text, size_t column, enum shown_as as,
                 const struct ss_cell *cell)
 {
@@ -92,13 +87,10 @@ static bool copies_to_device(const struct ss_table *loaders)
     return false;
 }
 
-enum ss_status ss_report_text_workers(const struct ss_table *table,
-                                      const struct ss_report_style *style, FILE *out,
-                                      struct ss_error *err)
+static enum ss_status print_table(const struct ss_table *table, const struct shown_column *shown,
+                                  size_t count, const struct ss_report_style *style, FILE *out,
+                                  struct ss_error *err)
 {
-    bool of_loaders = strcmp(table->name, "loader") == 0;
-    const struct shown_column *shown = of_loaders ? loader_columns : worker_columns;
-    size_t count = of_loaders ? LOADER_COUNT - !copies_to_device(table) : WORKER_COUNT;
     struct ss_text_column columns[MOST_COLUMNS];
     for (size_t c = 0; c < count; c++) {
         columns[c] = shown[c].text;
@@ -109,13 +101,28 @@ enum ss_status ss_report_text_workers(const struct ss_table *table,
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
         ss_text_table_add_row(&text, NULL);
         for (size_t c = 0; c < count; c++) {
-            put(&text, c, shown[c].as, &cells[shown[c].column]);
-        }
-        if (!of_loaders && cells[SS_WORKER_NUMBER].type == SS_CELL_ABSENT) {
-            ss_text_table_put(&text, 2, ss_strview_of("itself"), NULL);
+            bool is_itself = shown == worker_columns && shown[c].column == SS_WORKER_NUMBER &&
+                             cells[SS_WORKER_NUMBER].type == SS_CELL_ABSENT;
+            struct ss_cell itself = ss_cell_text(ss_strview_of("itself"));
+            put(&text, c, shown[c].as, is_itself ? &itself : &cells[shown[c].column]);
         }
     }
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
     ss_text_table_fini(&text);
     return status;
+}
+
+enum ss_status ss_report_text_workers(const struct ss_table *table,
+                                      const struct ss_report_style *style, FILE *out,
+                                      struct ss_error *err)
+{
+    return print_table(table, worker_columns, WORKER_COUNT, style, out, err);
+}
+
+enum ss_status ss_report_text_loaders(const struct ss_table *table,
+                                      const struct ss_report_style *style, FILE *out,
+                                      struct ss_error *err)
+{
+    return print_table(table, loader_columns, LOADER_COUNT - !copies_to_device(table), style, out,
+                       err);
 }

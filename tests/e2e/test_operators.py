@@ -165,7 +165,7 @@ def test_what_does_not_go_together(stepscope, trace):
                        (["--by", "module", "--columns", "key_averages"], "belongs to --by op"),
                        (["--columns", "key_averages"], "belongs to --by op"),
                        (["--by", "op", "--columns", "key_averages", "--group", "thread"],
-                        "one row for each name"),
+                        "--columns key_averages takes name and shapes"),
                        (["--by", "op", "--match", "x"], "--match chooses samples")]:
         assert why in stepscope("report", *words, trace, status=2).stderr
 

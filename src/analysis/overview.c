@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/overview.h"
+
+#include "analysis/counters.h"
+#include "analysis/hotspots.h"
+#include "analysis/modules.h"
+#include "analysis/operators.h"
+#include "analysis/ranges.h"
+#include "analysis/training_facts.h"
+#include "analysis/uncertainty.h"
+
+enum { TOP_OPERATORS = 8, TOP_MODULES = 5 };
+
+/* None where no operators or modules were recorded. */
+static size_t add_calls(const struct ss_table_input *input, struct ss_table *tables)
+{
+    static const struct ss_operators_options operators = {.sort = SS_OPERATORS_BY_STEP,
+                                                          .max_rows = TOP_OPERATORS};
+    static const struct ss_operators_options modules = {.sort = SS_OPERATORS_BY_STEP,
+                                                        .max_rows = TOP_MODULES};
+    const struct ss_selection *selection = input->selection;
+    size_t count = 0;
+    if (ss_model_has_domain(selection->model, "torch")) {
+        ss_operators_table(selection, input->training, &operators, &tables[count++]);
+    }
+    if (ss_model_has_domain(selection->model, "torch.module")) {
+        ss_modules_table(selection, input->training, &modules, &tables[count++]);
+    }
+    return count;
+}
+
+/* What DeepSpeed's own profiler printed; none where it did not run. */
+static size_t add_deepspeed(const struct ss_table_input *input, struct ss_table *table)
+{
+    struct ss_counters_options counters = {.prefix = "deepspeed "};
+    ss_counters_table(input->selection, &counters, table);
+    table->title = "DeepSpeed's flops profiler";
+    return table->row_count > 0;
+}
+
+/* The first step of each process is among them, or not, as in the samples chosen. */
+static double sample_step_ns(const struct ss_table_input *input, const struct ss_selection *chosen)
+{
+    const struct ss_step_summary *training = input->training;
+    size_t steps = training->steps.count - (chosen->has_first_steps ? 0 : training->processes);
+    return steps > 0 && input->achieved_hz > 0 ? 1e9 / input->achieved_hz / (double)steps : 0;
+}
+
+/* Of a training the samples within its steps alone, which say nothing of what it imported. */
+static size_t add_hotspots(const struct ss_table_input *input, struct ss_table *tables)
+{
+    static const char *const titles[] = {"Hottest functions within steps",
+                                         "Hottest lines within steps"};
+    const struct ss_selection *selection = input->selection;
+    struct ss_selection within;
+    bool is_within =
+        input->training->steps.count > 0 && ss_selection_within_steps(selection, &within);
+    const struct ss_selection *chosen = is_within ? &within : selection;
+    struct ss_hotspots_options hotspots = {.sort = (enum ss_hotspots_sort)input->options->sort,
+                                           .max_rows = input->options->max_rows,
+                                           .min_samples = SS_MIN_CLAIM_SAMPLES,
+                                           .full_paths = input->options->full_paths};
+    for (size_t i = 0; i < 2; i++) {
+        hotspots.by = i == 0 ? SS_BY_FUNCTION : SS_BY_LINE;
+        ss_hotspots_table(chosen, &hotspots, &tables[i]);
+        tables[i].outside_samples = selection->shown - chosen->shown;
+        if (is_within) {
+            tables[i].sample_step_ns = sample_step_ns(input, chosen);
+            tables[i].title = titles[i];
+        }
+    }
+    if (is_within) {
+        ss_selection_fini(&within);
+    }
+    return 2;
+}
+
+static size_t build(const struct ss_table_input *input, struct ss_table *tables)
+{
+    size_t count = add_calls(input, tables);
+    count += add_deepspeed(input, &tables[count]);
+    return count + add_hotspots(input, &tables[count]);
+}
+
+static size_t build_of_ranges(const struct ss_table_input *input, struct ss_table *tables)
+{
+    size_t count = add_calls(input, tables);
+    count += add_deepspeed(input, &tables[count]);
+    struct ss_ranges_options ranges = {.sort = SS_SORT_TOTAL, .max_rows = input->options->max_rows};
+    ss_ranges_table(input->selection, &ranges, &tables[count]);
+    return count + 1;
+}
+
+const struct ss_table_kind ss_overview = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,
+                                          .takes = SS_TAKES_SAMPLES | SS_TAKES_THREAD,
+                                          .idle = SS_IDLE_MAIN,
+                                          .rows = 10,
+                                          .sorts = ss_sorts_of_samples,
+                                          .sort = SS_SORT_SELF,
+                                          .tracks = ss_training_tracks,
+                                          .build = build};
+
+const struct ss_table_kind ss_overview_of_ranges = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,
+                                                    .takes = SS_TAKES_SAMPLES | SS_TAKES_THREAD,
+                                                    .idle = SS_IDLE_MAIN,
+                                                    .rows = 10,
+                                                    .sorts = ss_sorts_of_samples,
+                                                    .sort = SS_SORT_SELF,
+                                                    .build = build_of_ranges};

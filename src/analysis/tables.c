@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/tables.h"
+
+#include <string.h>
+
+#include "analysis/counters.h"
+#include "analysis/flops.h"
+#include "analysis/hotspots.h"
+#include "analysis/loader_workers.h"
+#include "analysis/memories.h"
+#include "analysis/modules.h"
+#include "analysis/operators.h"
+#include "analysis/range_rows.h"
+#include "analysis/ranges.h"
+
+/* Events of operators take about 100 bytes each: of more, those of steps drawn at random. */
+enum { MOST_OPERATORS = 1 << 23 };
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static size_t build_leaf(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_leaf_options leaf = input->options->leaf;
+    leaf.max_rows = input->options->max_rows;
+    leaf.full_paths = input->options->full_paths;
+    ss_leaf_table(input->selection, &leaf, &tables[0]);
+    return 1;
+}
+
+static size_t build_hotspots(const struct ss_table_input *input, enum ss_hotspots_by by,
+                             struct ss_table *tables)
+{
+    struct ss_hotspots_options hotspots = {.by = by,
+                                           .sort = (enum ss_hotspots_sort)input->options->sort,
+                                           .max_rows = input->options->max_rows,
+                                           .full_paths = input->options->full_paths};
+    ss_hotspots_table(input->selection, &hotspots, &tables[0]);
+    return 1;
+}
+
+static size_t build_functions(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_hotspots(input, SS_BY_FUNCTION, tables);
+}
+
+static size_t build_lines(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_hotspots(input, SS_BY_LINE, tables);
+}
+
+static size_t build_files(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_hotspots(input, SS_BY_FILE, tables);
+}
+
+static size_t build_threads(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_hotspots(input, SS_BY_THREAD, tables);
+}
+
+static size_t build_processes(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_hotspots(input, SS_BY_PROCESS, tables);
+}
+
+static size_t build_tree(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_tree_options tree = {.min_percent = input->options->min_percent,
+                                   .max_rows = input->options->max_rows,
+                                   .full_paths = input->options->full_paths};
+    ss_tree_table(input->selection, &tree, &tables[0]);
+    return 1;
+}
+
+/* --- ranges, counters, lines -------------------------------------------------------------------
+ */
+
+static struct ss_ranges_options ranges_options(const struct ss_table_options *options)
+{
+    return (struct ss_ranges_options){.sort = (enum ss_hotspots_sort)options->sort,
+                                      .max_rows = options->max_rows,
+                                      .grouping = options->grouping};
+}
+
+static size_t build_ranges(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_ranges_options ranges = ranges_options(input->options);
+    ss_ranges_table(input->selection, &ranges, &tables[0]);
+    return 1;
+}
+
+static size_t build_sample_ranges(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_ranges_options ranges = ranges_options(input->options);
+    ss_sample_ranges_table(input->selection, &ranges, &tables[0]);
+    return 1;
+}
+
+static size_t build_counters(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_counters_options counters = {.max_rows = input->options->max_rows};
+    ss_counters_table(input->selection, &counters, &tables[0]);
+    return 1;
+}
+
+static size_t build_line_times(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_line_times_options lines = {.max_functions = input->options->max_rows,
+                                          .source = input->options->source};
+    ss_line_times_table(input->selection, &lines, &tables[0]);
+    return 1;
+}
+
+/* --- a training's steps ------------------------------------------------------------------------
+ */
+
+static size_t build_steps(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_steps_options steps = input->options->steps;
+    steps.max_rows = input->options->max_rows;
+    ss_steps_table(input->training, input->selection, &steps, &tables[0]);
+    return 1;
+}
+
+static size_t build_phases(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_memories memories;
+    ss_memories_init(&memories, input->selection, input->training);
+    ss_phases_table(input->training, input->selection, &tables[0]);
+    ss_memory_put_phases(&memories, input->selection, &tables[0]);
+    ss_memories_fini(&memories);
+    return 1;
+}
+
+static size_t build_operators(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_operators_options operators = {.sort = (enum ss_operator_sort)input->options->sort,
+                                             .max_rows = input->options->max_rows,
+                                             .grouping = input->options->grouping};
+    ss_operators_table(input->selection, input->training, &operators, &tables[0]);
+    return 1;
+}
+
+/* What processes held, and by phase; none where it was not recorded. */
+static size_t add_memory(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_memories memories;
+    ss_memories_init(&memories, input->selection, input->training);
+    ss_memory_table(&memories, input->selection, input->training, &tables[0]);
+    ss_memory_phases_table(&memories, NULL, input->selection, input->training, &tables[1]);
+    ss_memories_fini(&memories);
+    return tables[1].row_count > 0 ? 2 : tables[0].row_count > 0;
+}
+
+static size_t build_key_averages(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_operators_options operators = {.sort = (enum ss_operator_sort)input->options->sort,
+                                             .max_rows = input->options->max_rows,
+                                             .grouping = input->options->grouping};
+    ss_key_averages_table(input->selection, input->training, &operators, &tables[0]);
+    return 1 + add_memory(input, &tables[1]);
+}
+
+static size_t build_modules(const struct ss_table_input *input, struct ss_table *tables)
+{
+    struct ss_operators_options modules = {.sort = (enum ss_operator_sort)input->options->sort,
+                                           .max_rows = input->options->max_rows,
+                                           .grouping = input->options->grouping};
+    ss_modules_table(input->selection, input->training, &modules, &tables[0]);
+    return 1;
+}
+
+static size_t build_workers(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_workers_table(input->selection, input->training, input->options->max_rows, &tables[0]);
+    if (input->options->is_single) {
+        return 1;
+    }
+    ss_loaders_table(input->selection, input->training, &tables[1]);
+    return tables[1].row_count > 0 ? 2 : 1;
+}
+
+static size_t build_flops(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_flops_table(input->selection, input->training, input->options->max_rows, &tables[0]);
+    return 1;
+}
+
+static size_t build_memory(const struct ss_table_input *input, struct ss_table *tables)
+{
+    size_t count = add_memory(input, tables);
+    return count > 0 ? count : 1; /* the empty one, which says so */
+}
+
+/* --- the rows ----------------------------------------------------------------------------------
+ */
+
+const struct ss_table_choice ss_sorts_of_samples[] = {
+    {"self", SS_SORT_SELF}, {"total", SS_SORT_TOTAL}, {NULL, 0}};
+
+static const struct ss_table_choice range_groups[] = {
+    {"path", SS_GROUP_PATH},       {"name", SS_GROUP_NAME},     {"thread", SS_GROUP_THREAD},
+    {"process", SS_GROUP_PROCESS}, {"domain", SS_GROUP_DOMAIN}, {NULL, 0}};
+
+/* Our own words, then those of torch.profiler's table(sort_by=…). */
+static const struct ss_table_choice call_sorts[] = {
+    {"self", SS_OPERATORS_BY_SELF},
+    {"total", SS_OPERATORS_BY_TOTAL},
+    {"mean", SS_OPERATORS_BY_MEAN},
+    {"calls", SS_OPERATORS_BY_CALLS},
+    {"min", SS_OPERATORS_BY_MIN},
+    {"p50", SS_OPERATORS_BY_P50},
+    {"p95", SS_OPERATORS_BY_P95},
+    {"max", SS_OPERATORS_BY_MAX},
+    {"step", SS_OPERATORS_BY_STEP},
+    {"backward", SS_OPERATORS_BY_BACKWARD},
+    {"name", SS_OPERATORS_BY_NAME},
+    {"self_cpu_time_total", SS_OPERATORS_BY_SELF},
+    {"cpu_time_total", SS_OPERATORS_BY_TOTAL},
+    {"cpu_time", SS_OPERATORS_BY_MEAN},
+    {"count", SS_OPERATORS_BY_CALLS},
+    {"key", SS_OPERATORS_BY_NAME},
+    {"self_cpu_memory_usage", SS_OPERATORS_BY_CPU_BYTES},
+    {"self_cuda_memory_usage", SS_OPERATORS_BY_DEVICE_BYTES},
+    {"flops", SS_OPERATORS_BY_FLOPS},
+    {NULL, 0}};
+
+/* Their rows are always apart by name. */
+static const struct ss_table_choice call_groups[] = {{"name", 0},
+                                                     {"process", SS_CALLS_BY_PROCESS},
+                                                     {"thread", SS_CALLS_BY_THREAD},
+                                                     {"phase", SS_CALLS_BY_PHASE},
+                                                     {NULL, 0}};
+static const struct ss_table_choice key_averages_groups[] = {
+    {"name", 0}, {"shapes", SS_CALLS_BY_SHAPES}, {NULL, 0}};
+
+/* "operators recorded" says in which steps they were. */
+static const char *const step_tracks[] = {"torch", "operators recorded", SS_MEMORY_TRACKS, NULL};
+static const char *const operator_tracks[] = {"torch", "operators recorded", NULL};
+static const char *const module_tracks[] = {"torch", "torch.module", "operators recorded", NULL};
+static const char *const key_averages_tracks[] = {"torch", "torch.profiler", "operators recorded",
+                                                  SS_MEMORY_TRACKS, NULL};
+
+enum {
+    OF_SAMPLES = SS_TAKES_SAMPLES | SS_TAKES_THREAD,
+    OF_STEPS = SS_NEEDS_TRACKS | SS_NEEDS_STEPS
+};
+
+const struct ss_table_kind ss_table_kinds[] = {
+    {.id = "leaf",
+     .summary = "the deepest function of each stack, with the function of a library, or of your "
+                "own code, that led there",
+     .needs = SS_NEEDS_LINES,
+     .takes = OF_SAMPLES | SS_TAKES_LIBRARY,
+     .idle = SS_IDLE_NONE,
+     .rows = 10,
+     .build = build_leaf},
+    {.id = "function",
+     .summary = "functions: samples in each, and below it",
+     .takes = OF_SAMPLES,
+     .idle = SS_IDLE_MAIN,
+     .rows = 10,
+     .sorts = ss_sorts_of_samples,
+     .sort = SS_SORT_SELF,
+     .build = build_functions},
+    {.id = "line",
+     .summary = "lines: samples in each, and below it",
+     .takes = OF_SAMPLES,
+     .idle = SS_IDLE_MAIN,
+     .rows = 10,
+     .sorts = ss_sorts_of_samples,
+     .sort = SS_SORT_SELF,
+     .build = build_lines},
+    {.id = "file",
+     .summary = "files: samples in each, and below it",
+     .takes = OF_SAMPLES,
+     .idle = SS_IDLE_MAIN,
+     .rows = 10,
+     .sorts = ss_sorts_of_samples,
+     .sort = SS_SORT_SELF,
+     .build = build_files},
+    {.id = "thread",
+     .summary = "threads and their samples",
+     .takes = OF_SAMPLES,
+     .idle = SS_IDLE_MAIN,
+     .rows = 10,
+     .sorts = ss_sorts_of_samples,
+     .sort = SS_SORT_SELF,
+     .build = build_threads},
+    {.id = "process",
+     .summary = "processes: samples in each, and in its descendants",
+     .takes = OF_SAMPLES,
+     .idle = SS_IDLE_MAIN,
+     .rows = 10,
+     .sorts = ss_sorts_of_samples,
+     .sort = SS_SORT_SELF,
+     .build = build_processes},
+    {.id = "tree",
+     .summary = "calls by function, callers first",
+     .takes = OF_SAMPLES | SS_TAKES_SHARE,
+     .idle = SS_IDLE_MAIN,
+     .build = build_tree},
+    {.id = "range",
+     .summary = "annotated ranges, and what each costs",
+     .needs = SS_NEEDS_TRACKS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .rows = 10,
+     .sorts = ss_sorts_of_samples,
+     .sort = SS_SORT_TOTAL,
+     .groups = range_groups,
+     .build = build_ranges},
+    {.id = "counter",
+     .summary = "counters of the program, the host and its devices",
+     .needs = SS_NEEDS_TRACKS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .build = build_counters},
+    {.id = "line-time",
+     .summary = "lines of the functions that stepscope.lines timed",
+     .needs = SS_NEEDS_TRACKS,
+     .idle = SS_IDLE_MAIN,
+     .build = build_line_times},
+    {.id = "sample-range",
+     .summary = "annotated ranges, and the samples that fell into each",
+     .needs = SS_NEEDS_TRACKS | SS_NEEDS_SAMPLE_RANGES,
+     .takes = OF_SAMPLES,
+     .idle = SS_IDLE_MAIN,
+     .rows = 10,
+     .sorts = ss_sorts_of_samples,
+     .sort = SS_SORT_SELF,
+     .build = build_sample_ranges},
+    {.id = "step",
+     .summary = "steps of a training, and their phases",
+     .needs = OF_STEPS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .tracks = step_tracks,
+     .build = build_steps},
+    {.id = "phase",
+     .summary = "phases of a step, with the line where most of each goes, and memory",
+     .needs = OF_STEPS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .tracks = step_tracks,
+     .build = build_phases},
+    {.id = "op",
+     .columns = "own",
+     .summary = "operators of PyTorch: calls, time, and time in a step",
+     .needs = OF_STEPS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = call_sorts,
+     .sort = SS_OPERATORS_BY_STEP,
+     .groups = call_groups,
+     .tracks = operator_tracks,
+     .build = build_operators},
+    {.id = "op",
+     .columns = "key_averages",
+     .summary = "the same in the columns of torch.profiler's key_averages, with memory at its end",
+     .needs = OF_STEPS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .rows = 100,
+     .sorts = call_sorts,
+     .sort = SS_OPERATORS_BY_SELF,
+     .groups = key_averages_groups,
+     .tracks = key_averages_tracks,
+     .hides_steps = true,
+     .build = build_key_averages},
+    {.id = "module",
+     .summary = "modules of a network: forward, backward, and time in a step",
+     .needs = OF_STEPS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = call_sorts,
+     .sort = SS_OPERATORS_BY_STEP,
+     .groups = call_groups,
+     .tracks = module_tracks,
+     .build = build_modules},
+    {.id = "worker",
+     .summary = "processes that load batches, and processes that wait for them",
+     .needs = OF_STEPS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .tracks = ss_loader_tracks,
+     .add_processes = ss_loader_takers,
+     .build = build_workers},
+    {.id = "flops",
+     .summary = "floating-point operations of a step, by operator and by module",
+     .needs = OF_STEPS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .tracks = ss_flops_tracks,
+     .build = build_flops},
+    {.id = "memory",
+     .summary = "memory of processes and devices, and by phase",
+     .needs = OF_STEPS,
+     .takes = SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .tracks = step_tracks,
+     .build = build_memory},
+    {.id = NULL}};
+
+const struct ss_table_kind *ss_table_kind_find(const char *id, const char *columns)
+{
+    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
+        bool has_columns =
+            columns == NULL || (kind->columns != NULL && strcmp(kind->columns, columns) == 0);
+        if (strcmp(kind->id, id) == 0 && has_columns) {
+            return kind;
+        }
+    }
+    return NULL;
+}
+
+void ss_table_kind_load(const struct ss_table_kind *kind, const struct ss_table_options *options,
+                        struct ss_model_load *load)
+{
+    bool of_steps = (kind->needs & SS_NEEDS_STEPS) != 0;
+    load->no_tracks = (kind->needs & SS_NEEDS_TRACKS) == 0;
+    load->only_tracks = kind->tracks;
+    load->sample_phases = of_steps;
+    load->max_operators = of_steps ? MOST_OPERATORS : 0;
+    load->sample_ranges = (kind->needs & SS_NEEDS_SAMPLE_RANGES) != 0;
+    load->keep_lines = (kind->needs & SS_NEEDS_LINES) != 0 && !options->leaf.aggregate;
+}

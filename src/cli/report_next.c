@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_next.h"
+
+#include <string.h>
+
+#include "analysis/operators.h"
+
+enum { STEP_COUNT = 3, MAX_COMMAND_BYTES = 1 << 16 };
+
+static const struct ss_report_step of_samples[STEP_COUNT] = {
+    {"stepscope report --by leaf --aggregate-leaf-paths", "which line of yours leads there"},
+    {"stepscope report --by tree", "who calls whom"},
+    {"stepscope flame", "all of it as a flame graph"}};
+static const struct ss_report_step of_events[STEP_COUNT] = {
+    {"stepscope report --by range --group name", "each name once, whatever lies around it"},
+    {"stepscope report --by counter", "what was counted, and what the machine did"},
+    {"stepscope export --to chrome", "the timeline, for ui.perfetto.dev"}};
+
+/* First, where there are any. */
+static const struct ss_report_step range_step = {"stepscope report --by range",
+                                                 "what the annotated ranges cost"};
+static const struct ss_report_step operators_step = {"stepscope report --by op",
+                                                     "what each operator of PyTorch costs"};
+
+/* " INPUT" as a shell reads it; nothing for the newest recording, which is the default again. */
+static void append_input(struct ss_strbuf *out, const struct ss_arguments *arguments)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789_./-+=:,@%";
+    for (int i = 0; i < arguments->positional_count; i++) {
+        const char *input = arguments->positional[i];
+        ss_strbuf_append_char(out, ' ');
+        if (input[strspn(input, safe)] == '\0') {
+            ss_strbuf_append_text(out, input);
+            continue;
+        }
+        ss_strbuf_append_char(out, '\'');
+        for (; *input != '\0'; input++) {
+            ss_strbuf_append_text(out, *input == '\'' ? "'\\''" : (char[2]){*input, '\0'});
+        }
+        ss_strbuf_append_char(out, '\'');
+    }
+}
+
+static void add(struct ss_report_next *next, const struct ss_report_step *step,
+                const struct ss_arguments *arguments)
+{
+    struct ss_strbuf *command = &next->commands[next->count];
+    ss_strbuf_init(command, MAX_COMMAND_BYTES);
+    ss_strbuf_append_text(command, step->command);
+    append_input(command, arguments);
+    next->steps[next->count++] = (struct ss_report_step){command->data, step->meaning};
+}
+
+void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments *arguments,
+                         const struct ss_model *model, bool of_ranges)
+{
+    *next = (struct ss_report_next){0};
+    if (ss_model_has_domain(model, "torch")) {
+        add(next, &operators_step, arguments);
+    } else if (!of_ranges && ss_model_has_events(model)) {
+        add(next, &range_step, arguments);
+    }
+    for (int i = 0; i < STEP_COUNT; i++) {
+        add(next, of_ranges ? &of_events[i] : &of_samples[i], arguments);
+    }
+}
+
+void ss_report_next_fini(struct ss_report_next *next)
+{
+    for (int i = 0; i < next->count; i++) {
+        ss_strbuf_fini(&next->commands[i]);
+    }
+    next->count = 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands that a first look at a recording leads to. Main thread only. */
+#ifndef SS_CLI_REPORT_NEXT_H
+#define SS_CLI_REPORT_NEXT_H
+
+#include "base/strbuf.h"
+#include "cli/command.h"
+#include "model/model.h"
+#include "view/report.h"
+
+enum { SS_REPORT_NEXT_MOST = 4 };
+
+struct ss_report_next {
+    struct ss_strbuf commands[SS_REPORT_NEXT_MOST];
+    struct ss_report_step steps[SS_REPORT_NEXT_MOST + 1]; /* behind the last: all zero */
+    int count;
+};
+
+/* With the inputs of the command line. `of_ranges`: the recording has ranges and counters alone. */
+void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments *arguments,
+                         const struct ss_model *model, bool of_ranges);
+void ss_report_next_fini(struct ss_report_next *next);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table without a layout of its own: each column by its type and unit. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "view/report_tables.h"
+#include "view/text_cell.h"
+#include "view/text_table.h"
+
+enum { LEAST_TEXT_WIDTH = 8 };
+
+static bool has_unit(const struct ss_column *column, const char *unit)
+{
+    return column->unit != NULL && strcmp(column->unit, unit) == 0;
+}
+
+/* "wait_ns" is "wait" for people: its cells show the unit. */
+static const char *title_of(const struct ss_column *column, struct ss_arena *arena)
+{
+    static const char *const shown_units[] = {"ns", "bytes", "percent"};
+    size_t length = strlen(column->key);
+    for (size_t i = 0; i < sizeof shown_units / sizeof *shown_units; i++) {
+        size_t unit = strlen(shown_units[i]);
+        bool ends_with_it = length > unit + 1 && column->key[length - unit - 1] == '_' &&
+                            strcmp(column->key + length - unit, shown_units[i]) == 0;
+        if (ends_with_it && has_unit(column, shown_units[i])) {
+            length -= unit + 1;
+            break;
+        }
+    }
+    char *title = ss_arena_strndup(arena, column->key, length);
+    for (char *at = title; *at != '\0'; at++) {
+        *at = *at == '_' ? ' ' : *at;
+    }
+    return title;
+}
+
+static bool is_of_text(const struct ss_table *table, size_t column)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (ss_table_cell(table, row, column)->type == SS_CELL_TEXT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put(struct ss_text_table *text, size_t c, const struct ss_column *column,
+                const struct ss_cell *cell)
+{
+    if (cell->type == SS_CELL_TEXT) {
+        ss_text_table_put(text, c, cell->text, NULL);
+    } else if (has_unit(column, "bytes")) {
+        ss_report_put_bytes(text, c, cell, false);
+    } else if (cell->type == SS_CELL_INTEGER && has_unit(column, "ns")) {
+        ss_report_put_duration(text, c, cell);
+    } else if (cell->type == SS_CELL_INTEGER && column->unit != NULL) {
+        ss_report_put_count(text, c, cell);
+    } else if (cell->type == SS_CELL_INTEGER) {
+        ss_text_table_putf(text, c, NULL, "%" PRId64, cell->integer);
+    } else if (cell->type == SS_CELL_REAL && has_unit(column, "percent")) {
+        ss_text_table_putf(text, c, NULL, "%.1f%%", cell->real);
+    } else if (cell->type == SS_CELL_REAL) {
+        ss_text_table_putf(text, c, NULL, "%.6g", cell->real);
+    }
+}
+
+enum ss_status ss_report_text_any(const struct ss_table *table, const struct ss_report_style *style,
+                                  FILE *out, struct ss_error *err)
+{
+    struct ss_arena arena = {0};
+    struct ss_text_column *columns = ss_alloc_zero(table->column_count, sizeof *columns);
+    for (size_t c = 0; c < table->column_count; c++) {
+        bool of_text = is_of_text(table, c);
+        columns[c] = (struct ss_text_column){.title = title_of(&table->columns[c], &arena),
+                                             .right = !of_text,
+                                             .least = of_text ? LEAST_TEXT_WIDTH : 0};
+    }
+    struct ss_text_table text;
+    ss_text_table_init(&text, columns, table->column_count);
+    for (size_t row = 0; row < table->row_count; row++) {
+        ss_text_table_add_row(&text, NULL);
+        for (size_t c = 0; c < table->column_count; c++) {
+            put(&text, c, &table->columns[c], ss_table_cell(table, row, c));
+        }
+    }
+    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
+    ss_text_table_fini(&text);
+    ss_free(columns);
+    ss_arena_fini(&arena);
+    return status;
+}

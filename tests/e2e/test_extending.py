@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ARCHITECTURE.md says of adding a table and an output format: a copy of the tree gets one of
+each, in the files that it names and no other, and the program built from it has them everywhere."""
+
+import csv
+import io
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import Stepscope
+
+NEW_TABLE = "thread_name"
+NEW_FORMAT = "sample_list"
+
+TABLE_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads by their name: how many there are, and their samples. Pure. */
+#ifndef SS_ANALYSIS_THREAD_NAME_H
+#define SS_ANALYSIS_THREAD_NAME_H
+
+#include "analysis/tables.h"
+
+size_t ss_thread_names_build(const struct ss_table_input *input, struct ss_table *tables);
+
+#endif
+"""
+
+TABLE_SOURCE = """/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/thread_name.h"
+
+enum { NAME, THREADS, SAMPLES, PERCENT, COLUMNS };
+
+static const struct ss_column columns[COLUMNS] = {
+    [NAME] = {.key = "name"},
+    [THREADS] = {.key = "threads", .unit = "threads"},
+    [SAMPLES] = {.key = "samples", .unit = "samples"},
+    [PERCENT] = {.key = "share_percent", .unit = "percent"}};
+
+static struct ss_cell *row_of(struct ss_table *table, struct ss_strview name)
+{
+    for (size_t row = 0; row < table->row_count; row++) {
+        struct ss_cell *cells = &table->cells.data[row * COLUMNS];
+        if (ss_strview_equal(cells[NAME].text, name)) {
+            return cells;
+        }
+    }
+    struct ss_cell *cells = ss_table_add_row(table);
+    cells[NAME] = ss_cell_text(name);
+    cells[THREADS] = cells[SAMPLES] = ss_cell_integer(0);
+    return cells;
+}
+
+size_t ss_thread_names_build(const struct ss_table_input *input, struct ss_table *tables)
+{
+    const struct ss_selection *selection = input->selection;
+    const struct ss_model *model = selection->model;
+    struct ss_table *table = &tables[0];
+    *table = (struct ss_table){.name = "thread-name",
+                               .title = "Threads by name",
+                               .samples_key = "samples",
+                               .columns = columns,
+                               .column_count = COLUMNS,
+                               .shown_samples = selection->shown};
+    for (size_t thread = 1; thread < model->threads.count; thread++) {
+        uint64_t samples = 0;
+        for (size_t i = 0; i < model->totals.count; i++) {
+            const struct ss_model_total *total = &model->totals.data[i];
+            samples += selection->totals[i] && total->thread == thread ? total->samples : 0;
+        }
+        uint32_t name = model->threads.data[thread].name;
+        struct ss_cell *cells = row_of(table, ss_intern_get(&model->strings, name));
+        cells[THREADS].integer++;
+        cells[SAMPLES].integer += (int64_t)samples;
+        cells[PERCENT] = ss_cell_real(100 * (double)cells[SAMPLES].integer /
+                                      (double)(selection->shown > 0 ? selection->shown : 1));
+    }
+    return 1;
+}
+"""
+
+TABLE_ROW = """    {.id = "thread-name",
+     .summary = "threads by their name",
+     .takes = SS_TAKES_SAMPLES | SS_TAKES_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .build = ss_thread_names_build},
+"""
+
+FORMAT_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
+/* One line for each stack: its samples, and its leaf. */
+#ifndef SS_VIEW_SAMPLE_LIST_H
+#define SS_VIEW_SAMPLE_LIST_H
+
+#include "analysis/selection.h"
+#include "view/sink.h"
+
+enum ss_status ss_view_sample_list(const struct ss_selection *selection, struct ss_sink *sink,
+                                   struct ss_error *err);
+
+#endif
+"""
+
+FORMAT_SOURCE = """/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/sample_list.h"
+
+enum ss_status ss_view_sample_list(const struct ss_selection *selection, struct ss_sink *sink,
+                                   struct ss_error *err)
+{
+    (void)err;
+    const struct ss_model *model = selection->model;
+    for (size_t i = 0; i < model->totals.count; i++) {
+        const struct ss_model_total *total = &model->totals.data[i];
+        if (selection->totals[i] && total->stack != 0) {
+            uint32_t frame = model->stacks.data[total->stack].frame;
+            ss_sink_format(sink, "%llu %s\\n", (unsigned long long)total->samples,
+                           ss_model_text(model, model->frames.data[frame].function));
+        }
+    }
+    return SS_OK;
+}
+"""
+
+FORMAT_ROW = """    {.name = "sample-list",
+     .aliases = {"list"},
+     .endings = {".samples"},
+     .help = "a line for each stack",
+     .export = true,
+     .idle = SS_IDLE_MAIN,
+     .write = write_sample_list},
+"""
+
+FORMAT_FUNCTION = """static enum ss_status write_sample_list(const struct ss_selection *selection,
+                                        const struct ss_format_options *options,
+                                        struct ss_sink *sink, struct ss_error *err)
+{
+    (void)options;
+    return ss_view_sample_list(selection, sink, err);
+}
+
+"""
+
+
+def named_files(root, thing, name):
+    """The files of the row in "Where to add things", X replaced by the name."""
+    text = (root / "ARCHITECTURE.md").read_text()
+    row = re.search(rf"^\| {re.escape(thing)} \|(.*)\|$", text, re.MULTILINE).group(1)
+    return {word.replace("X", name) for word in re.findall(r"`((?:src|tests)/[\w./]+)`", row)}
+
+
+def insert(path, before, text):
+    """Puts the text in front of the first place that matches."""
+    source = path.read_text()
+    at = re.search(before, source, re.MULTILINE).start()
+    path.write_text(source[:at] + text + source[at:])
+
+
+@pytest.fixture(scope="module")
+def extended(source_dir, tmp_path_factory):
+    """The program with one table and one format more, and by thing the files that were touched."""
+    if shutil.which("cmake") is None or shutil.which("ninja") is None:
+        pytest.skip("cmake or ninja is not installed")
+    root = tmp_path_factory.mktemp("extended") / "stepscope"
+    shutil.copytree(source_dir, root, ignore=shutil.ignore_patterns(
+        "build", ".git", ".venv*", "__pycache__", "*.pyc", "tests", "docs", "examples"))
+    touched = {}
+
+    def add(thing, files, edits):
+        before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for name, text in files.items():
+            (root / name).write_text(text)
+        for name, place, text in edits:
+            insert(root / name, place, text)
+        touched[thing] = {str(path.relative_to(root)) for path in root.rglob("*")
+                          if path.is_file() and before.get(path) != path.read_bytes()}
+    add("a table of the report",
+        {f"src/analysis/{NEW_TABLE}.h": TABLE_HEADER, f"src/analysis/{NEW_TABLE}.c": TABLE_SOURCE},
+        [("src/analysis/tables.c", r'^#include "analysis/ranges.h"', f'#include "analysis/{NEW_TABLE}.h"\n'),
+         ("src/analysis/tables.c", r"^    \{\.id = NULL\}", TABLE_ROW)])
+    add("an output format",
+        {f"src/view/{NEW_FORMAT}.h": FORMAT_HEADER, f"src/view/{NEW_FORMAT}.c": FORMAT_SOURCE},
+        [("src/cli/formats.c", r'^#include "view/speedscope.h"', f'#include "view/{NEW_FORMAT}.h"\n'),
+         ("src/cli/formats.c", r"^/\* Idle: raw leaves out", FORMAT_FUNCTION),
+         ("src/cli/formats.c", r"^    \{\.name = NULL\}", FORMAT_ROW)])
+    for command in (["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
+                     "-DSTEPSCOPE_WERROR=ON", "-DSTEPSCOPE_TESTS=OFF"],
+                    ["cmake", "--build", "build", "--target", "stepscope", "-j", "2"]):
+        done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, check=False)
+        assert done.returncode == 0, done.stdout[-4000:]
+    return Stepscope(root / "build" / "stepscope"), touched
+
+
+@pytest.mark.parametrize("thing, name", [("a table of the report", NEW_TABLE),
+                                         ("an output format", NEW_FORMAT)])
+def test_only_the_files_named_are_touched(extended, source_dir, thing, name):
+    named = {path for path in named_files(source_dir, thing, name) if not path.startswith("tests/")}
+    assert extended[1][thing] == named
+
+
+def test_a_new_table_is_everywhere(extended, tmp_path):
+    stepscope = extended[0]
+    raw = tmp_path / "two.txt"
+    raw.write_text("main (a.py:1);work (a.py:2) 60\nmain (a.py:1) 40\n")
+    assert re.search(r"thread-name +threads by their name", stepscope("report", "--help").stdout)
+    assert "| `thread-name` | threads by their name |" in stepscope("help", "--format", "markdown").stdout
+    text = stepscope("report", "--by", "thread-name", raw).stdout
+    assert "Threads by name" in text and re.search(r"name +threads +samples +share", text)
+    assert "100.0%" in text
+    rows = list(csv.DictReader(io.StringIO(
+        stepscope("report", "--by", "thread-name", "-f", "csv", raw).stdout)))
+    assert [(row["samples"], row["share_percent"]) for row in rows] == [("100", "100.0000")]
+    table = json.loads(stepscope("report", "--by", "thread-name", "-f", "json", raw).stdout)["tables"][0]
+    assert table["by"] == "thread-name" and table["units"]["share_percent"] == "percent"
+    assert "--sort belongs to --by function" in stepscope(
+        "report", "--by", "thread-name", "--sort", "self", raw, status=2).stderr
+
+
+def test_a_new_format_is_everywhere(extended, tmp_path):
+    stepscope = extended[0]
+    raw = tmp_path / "two.txt"
+    raw.write_text("main (a.py:1);work (a.py:2) 60\nmain (a.py:1) 40\n")
+    for options in (["--to", "sample-list", "-o", "-"], ["--to", "list", "-o", "-"]):
+        assert sorted(stepscope("export", *options, raw).stdout.split("\n")) == ["", "40 main", "60 work"]
+    stepscope("export", raw, "-o", tmp_path / "two.samples")
+    assert pathlib.Path(tmp_path / "two.samples").read_text().count("\n") == 2
+    assert "| `sample-list` |" in stepscope("help", "--format", "markdown").stdout
+    assert "sample-list" in stepscope("export", "--to", "nothing", raw, status=2).stderr
