@@ -10,8 +10,8 @@
 #include "cli/command.h"
 #include "cli/doctor_findings.h"
 #include "platform/runtime_library.h"
-#include "record/annotations.h"
 #include "record/injection.h"
+#include "record/ring_directory.h"
 #include "source/registry.h"
 
 enum { MOST_FINDINGS = 32, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
@@ -82,8 +82,8 @@ static size_t examine(struct ss_finding *findings)
     ss_folder_facts_collect(".", &folder);
     ss_finding_folder("this folder", &folder, &findings[count++]);
 
-    char rings[SS_ANNOTATIONS_REASON_BYTES], passed_over[SS_ANNOTATIONS_REASON_BYTES];
-    ss_record_annotations_probe(rings, passed_over);
+    char rings[SS_RING_DIRECTORY_REASON_BYTES], passed_over[SS_RING_DIRECTORY_REASON_BYTES];
+    ss_ring_directory_probe(rings, passed_over);
     ss_finding_rings(rings, passed_over, &findings[count++]);
 
     ss_finding_processes(&host, &findings[count++]);

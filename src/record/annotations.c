@@ -11,19 +11,18 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/pages.h"
-#include "base/strbuf.h"
 #include "platform/maps.h"
 #include "platform/proc_status.h"
 #include "platform/procfs.h"
 #include "record/annotation_tracks.h"
 #include "record/process_table.h"
+#include "record/ring_directory.h"
 #include "record/torch_profiles.h"
 #include "record/window_filter.h"
 #include "ring/place.h"
@@ -92,11 +91,8 @@ struct ss_record_annotations {
     const struct ss_record_options *options; /* borrowed */
     struct ss_process_table *processes;
     pid_t attach_pid;
-    enum ss_ring_mode mode;
     bool is_off;
-    char folder[PATH_BYTES];
-    char place[REASON_BYTES];    /* why the folder is not in the first of all roots; "": it is */
-    struct ss_ring_header *page; /* of a recording's own folder */
+    struct ss_ring_directory directory;
     int inotify_fd;
     struct ss_stamp_clock clock;
     struct ss_annotation_names names;
@@ -121,277 +117,11 @@ struct ss_record_annotations {
 /* A flush waits until the filters have let go of what was marked before it. */
 enum { FLUSH_DRAINS = 3 };
 
-/* --- the folder ------------------------------------------------------------------------------ */
-
 static bool is_alive(pid_t pid, uint64_t start_time_ticks)
 {
     struct ss_procfs_stat stat;
     return ss_procfs_stat(pid, 0, &stat) && stat.start_time_ticks == start_time_ticks &&
            stat.state != 'Z' && stat.state != 'X';
-}
-
-static bool has_suffix(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), wanted = strlen(suffix);
-    return length > wanted && strcmp(name + length - wanted, suffix) == 0;
-}
-
-/* What a process that lives has been told goes with that process. */
-static bool is_heard(const char *name)
-{
-    char ring[64];
-    pid_t pid;
-    uint64_t start;
-    size_t length = strlen(name), suffix = sizeof SS_RING_SEALED_SUFFIX - 1;
-    if (!has_suffix(name, SS_RING_SEALED_SUFFIX) || length > 40) {
-        return false;
-    }
-    snprintf(ring, sizeof ring, "%.*s" SS_RING_FILE_SUFFIX, (int)(length - suffix), name);
-    return ss_ring_file_parse_name(ring, &pid, &start) && is_alive(pid, start);
-}
-
-static void remove_files(const char *folder)
-{
-    DIR *entries = opendir(folder);
-    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char path[PATH_BYTES];
-        int length = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (length > 0 && (size_t)length < sizeof path && !is_heard(entry->d_name)) {
-            unlink(path); /* "." and ".." refuse */
-        }
-    }
-    if (entries != NULL) {
-        closedir(entries);
-    }
-    rmdir(folder);
-}
-
-/* Its recorder was killed; what still runs can be attached to again. */
-static void move_living(const char *folder, const char *place)
-{
-    DIR *entries = opendir(folder);
-    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char from[PATH_BYTES], to[PATH_BYTES];
-        pid_t pid;
-        uint64_t start;
-        if (ss_ring_file_parse_name(entry->d_name, &pid, &start) && is_alive(pid, start)) {
-            int length = snprintf(from, sizeof from, "%s/%s", folder, entry->d_name);
-            snprintf(to, sizeof to, "%s/%s", place, entry->d_name);
-            if (length > 0 && (size_t)length < sizeof from && access(to, F_OK) != 0) {
-                rename(from, to);
-            }
-        }
-    }
-    if (entries != NULL) {
-        closedir(entries);
-    }
-}
-
-/* What recorders and programs left behind that were killed. */
-static void sweep(const char *place)
-{
-    DIR *entries = opendir(place);
-    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char path[PATH_BYTES], name[64];
-        pid_t pid;
-        uint64_t start;
-        bool is_folder = entry->d_name[0] == 'r';
-        snprintf(name, sizeof name, "%.40s%s", entry->d_name + is_folder,
-                 is_folder ? SS_RING_FILE_SUFFIX : "");
-        if (!ss_torch_profiles_is_name(entry->d_name, name) &&
-            has_suffix(name, SS_RING_SEALED_SUFFIX)) {
-            char *suffix = strrchr(name, '.');
-            snprintf(suffix, sizeof name - (size_t)(suffix - name), SS_RING_FILE_SUFFIX);
-        }
-        if (strlen(entry->d_name) > 48 || !ss_ring_file_parse_name(name, &pid, &start) ||
-            is_alive(pid, start)) {
-            continue;
-        }
-        snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
-        if (!is_folder) {
-            unlink(path);
-        } else if (ss_ring_place_is_safe(path)) {
-            move_living(path, place);
-            remove_files(path);
-        }
-    }
-    if (entries != NULL) {
-        closedir(entries);
-    }
-}
-
-/* What is free where the rings lie; 0: unknown. */
-static uint64_t room_of(const struct ss_record_annotations *annotations)
-{
-    struct statvfs room;
-    return statvfs(annotations->folder, &room) == 0 ? (uint64_t)room.f_bavail * room.f_frsize : 0;
-}
-
-static struct ss_ring_wish wish_of(const struct ss_record_annotations *annotations, uint64_t now_ns)
-{
-    return (struct ss_ring_wish){.gate = SS_RING_GATE_ALL,
-                                 .mode = annotations->mode,
-                                 .recorder_pid = (int32_t)getpid(),
-                                 .room_bytes = room_of(annotations),
-                                 .now_ns = now_ns};
-}
-
-/* What programs of this recording find as they start. Returns an errno; 0: it is there. */
-static int make_page(struct ss_record_annotations *annotations)
-{
-    char path[PATH_BYTES + 16];
-    snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, annotations->folder);
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        return errno;
-    }
-    int error = posix_fallocate(fd, 0, SS_RING_PAGE_BYTES);
-    void *page = error != 0
-                     ? MAP_FAILED
-                     : mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (page == MAP_FAILED) {
-        error = error != 0 ? error : errno;
-        close(fd);
-        return error;
-    }
-    close(fd);
-    annotations->page = page;
-    struct ss_ring_wish wish = wish_of(annotations, annotations->since_ns);
-    atomic_store(&annotations->page->mode, (uint32_t)wish.mode);
-    atomic_store(&annotations->page->recorder_pid, wish.recorder_pid);
-    atomic_store(&annotations->page->heartbeat_ns, wish.now_ns);
-    atomic_store(&annotations->page->room_bytes, wish.room_bytes);
-    atomic_store(&annotations->page->gate, SS_RING_GATE_RECORDING | wish.gate);
-    return 0;
-}
-
-/* Returns an errno; 0: it is there. */
-static int make_folder(struct ss_record_annotations *annotations, const char *place)
-{
-    struct ss_procfs_stat stat = {0};
-    ss_procfs_stat(getpid(), 0, &stat);
-    int length = snprintf(annotations->folder, sizeof annotations->folder, "%s/r%d.%llu.0", place,
-                          (int)getpid(), (unsigned long long)stat.start_time_ticks);
-    if (length < 0 || (size_t)length >= sizeof annotations->folder) {
-        annotations->folder[0] = '\0';
-        return ENAMETOOLONG;
-    }
-    int error = mkdir(annotations->folder, 0700) == 0 ? make_page(annotations) : errno;
-    if (error != 0) {
-        remove_files(annotations->folder);
-    }
-    return error;
-}
-
-/* In the first root that is roomy, else the first that is usable. `passed_over`: why in none before
- * it; whole sentences without their full stop, "; " between. */
-static bool find_room(struct ss_record_annotations *annotations, struct ss_strbuf *passed_over)
-{
-    struct ss_ring_roots roots;
-    struct ss_ring_place places[SS_RING_MOST_ROOTS];
-    ss_ring_roots_read(&roots);
-    for (int settles = 0; settles < 2; settles++) {
-        for (size_t i = 0; i < roots.count; i++) {
-            struct ss_ring_place *place = &places[i];
-            char why[SS_RING_PATH_BYTES + 64];
-            if (settles == 0) {
-                ss_ring_place_try(roots.paths[i], place);
-            }
-            if (place->state == (settles != 0 ? SS_RING_PLACE_TIGHT : SS_RING_PLACE_ROOMY)) {
-                sweep(place->path);
-                place->error = make_folder(annotations, place->path);
-                if (place->error == 0) {
-                    return true;
-                }
-                place->state = SS_RING_PLACE_REFUSED;
-            }
-            if (settles == 0) {
-                ss_ring_place_explain(place, why, sizeof why);
-                ss_strbuf_append_format(passed_over, "%s%s", passed_over->length > 0 ? "; " : "",
-                                        why);
-            }
-        }
-    }
-    return false;
-}
-
-void ss_record_annotations_probe(char folder[SS_ANNOTATIONS_REASON_BYTES],
-                                 char passed_over[SS_ANNOTATIONS_REASON_BYTES])
-{
-    struct ss_record_annotations annotations = {.since_ns = 0};
-    struct ss_strbuf why;
-    ss_strbuf_init(&why, REASON_BYTES / 2);
-    bool is_there = find_room(&annotations, &why);
-    snprintf(folder, REASON_BYTES, "%s", is_there ? annotations.folder : "");
-    snprintf(passed_over, REASON_BYTES, "%s", why.length > 0 ? why.data : "");
-    if (is_there) {
-        char *slash = strrchr(folder, '/');
-        *slash = '\0'; /* the user's, in which each recording has its own */
-        munmap(annotations.page, SS_RING_PAGE_BYTES);
-        remove_files(annotations.folder);
-    }
-    ss_strbuf_fini(&why);
-}
-
-/* Where the process has its ring file now; "": nowhere. */
-static void find_own_place(pid_t pid, char place[SS_RING_PATH_BYTES])
-{
-    struct ss_maps maps;
-    place[0] = '\0';
-    if (ss_maps_read(pid, &maps, NULL) != SS_OK) {
-        return;
-    }
-    for (size_t i = 0; i < maps.count && place[0] == '\0'; i++) {
-        const char *path = maps.maps[i].path, *name = strrchr(path, '/');
-        pid_t named;
-        uint64_t start;
-        if (name != NULL && name - path < SS_RING_PATH_BYTES &&
-            ss_ring_file_parse_name(name + 1, &named, &start)) {
-            snprintf(place, SS_RING_PATH_BYTES, "%.*s", (int)(name - path), path);
-        }
-    }
-    ss_maps_fini(&maps);
-    char name[64], *slash = strrchr(place, '/');
-    pid_t named;
-    uint64_t start;
-    snprintf(name, sizeof name, "%.40s" SS_RING_FILE_SUFFIX, slash != NULL ? slash + 2 : "");
-    if (slash != NULL && slash[1] == 'r' && ss_ring_file_parse_name(name, &named, &start)) {
-        *slash = '\0'; /* a recorder's own, which is swept when it is dead */
-    }
-    if (!ss_ring_place_is_safe(place)) {
-        place[0] = '\0';
-    }
-}
-
-static bool find_attached(struct ss_record_annotations *annotations)
-{
-    char place[SS_RING_PATH_BYTES];
-    find_own_place(annotations->attach_pid, place);
-    bool is_there = place[0] != '\0' || ss_ring_place_user(place);
-    if (is_there) {
-        snprintf(annotations->folder, sizeof annotations->folder, "%s", place);
-        sweep(place);
-    }
-    return is_there;
-}
-
-static void choose_folder(struct ss_record_annotations *annotations, char *reason)
-{
-    struct ss_strbuf passed_over;
-    ss_strbuf_init(&passed_over, REASON_BYTES / 2);
-    bool is_there = annotations->attach_pid != 0 ? find_attached(annotations)
-                                                 : find_room(annotations, &passed_over);
-    if (!is_there) {
-        snprintf(reason, REASON_BYTES,
-                 "no ring directory can be made: %s; make room there, or set TMPDIR to a folder of "
-                 "your own",
-                 passed_over.length > 0 ? passed_over.data : "no folder for this user alone");
-    } else if (passed_over.length > 0) {
-        snprintf(annotations->place, sizeof annotations->place, "%s", passed_over.data);
-        ss_log(SS_WARN, "record", "the ring directory is %s: %s", annotations->folder,
-               passed_over.data);
-    }
-    ss_strbuf_fini(&passed_over);
 }
 
 static int count_filters(pid_t pid)
@@ -410,7 +140,6 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     annotations->options = options;
     annotations->attach_pid = attach_pid;
     annotations->by_process.item_bytes = sizeof(struct ss_record_annotated *);
-    annotations->mode = options->overwrite_events ? SS_RING_OVERWRITE : SS_RING_DROP_NEWEST;
     annotations->inotify_fd = -1;
     annotations->next_ns = UINT64_MAX;
     annotations->drain_ns = drain_first_ns;
@@ -420,13 +149,16 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     annotations->since_ns = annotations->clock.first.ns;
     annotations->own_filters = count_filters(0);
     reason[0] = '\0';
-    choose_folder(annotations, reason);
-    if (reason[0] == '\0') {
+    enum ss_ring_mode mode = options->overwrite_events ? SS_RING_OVERWRITE : SS_RING_DROP_NEWEST;
+    struct ss_ring_directory *directory = &annotations->directory;
+    bool has_directory =
+        attach_pid != 0 ? ss_ring_directory_attach(directory, mode, attach_pid, reason)
+                        : ss_ring_directory_create(directory, mode, annotations->since_ns, reason);
+    if (has_directory) { /* the header of a file is complete when its program closes it */
         annotations->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (annotations->inotify_fd < 0 ||
-            inotify_add_watch(annotations->inotify_fd, annotations->folder, IN_CLOSE_WRITE) <
-                0) { /* its header is complete then */
-            snprintf(reason, REASON_BYTES, "cannot watch %.150s: %s", annotations->folder,
+            inotify_add_watch(annotations->inotify_fd, directory->path, IN_CLOSE_WRITE) < 0) {
+            snprintf(reason, REASON_BYTES, "cannot watch %.150s: %s", directory->path,
                      strerror(errno));
         }
     }
@@ -436,12 +168,12 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
 
 const char *ss_record_annotations_passed_over(const struct ss_record_annotations *annotations)
 {
-    return annotations->place;
+    return annotations->directory.passed_over;
 }
 
 const char *ss_record_annotations_folder(const struct ss_record_annotations *annotations)
 {
-    return annotations->is_off || annotations->attach_pid != 0 ? "" : annotations->folder;
+    return annotations->is_off || annotations->attach_pid != 0 ? "" : annotations->directory.path;
 }
 
 int ss_record_annotations_fd(const struct ss_record_annotations *annotations)
@@ -542,7 +274,7 @@ static void tell_unbuffered(struct ss_record_annotated *row, uint64_t now_ns)
              (unsigned long long)row->totals.unbuffered, (int)row->pid,
              row->is_confined ? "it has set a filter of system calls (seccomp), which might end it"
                               : "",
-             row->is_confined ? "" : row->owner->folder,
+             row->is_confined ? "" : row->owner->directory.path,
              row->is_confined ? ""
                               : " is full, open files, memory or file sizes are limited (ulimit), "
                                 "or their threads were ending");
@@ -950,7 +682,7 @@ static bool start_row(struct ss_record_annotated *row, struct ss_recorded_proces
     struct ss_record_annotated **entry = ss_pages_take(&annotations->by_process, row->process_ref);
     *entry = row;
     start_filter(row);
-    struct ss_ring_wish wish = wish_of(annotations, now_ns);
+    struct ss_ring_wish wish = ss_ring_directory_request(&annotations->directory, now_ns);
     ss_annot_start(row->annot, &wish, is_new);
     row->process = process;
     ss_torch_files_init(&row->torch, &annotations->torch, row->tracks, process, row->path);
@@ -1013,7 +745,8 @@ static void look_at(struct ss_record_annotations *annotations, const char *name,
     uint64_t start;
     bool is_torch = ss_torch_profiles_is_name(name, ring);
     name = is_torch ? ring : name;
-    snprintf(path, sizeof path, "%.*s/%.255s", SS_RING_PATH_BYTES, annotations->folder, name);
+    snprintf(path, sizeof path, "%.*s/%.255s", SS_RING_PATH_BYTES, annotations->directory.path,
+             name);
     if (!ss_ring_file_parse_name(name, &pid, &start)) {
         return;
     }
@@ -1031,7 +764,7 @@ static void look_at(struct ss_record_annotations *annotations, const char *name,
 
 static void scan(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
-    DIR *entries = annotations->is_off ? NULL : opendir(annotations->folder);
+    DIR *entries = annotations->is_off ? NULL : opendir(annotations->directory.path);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         look_at(annotations, entry->d_name, now_ns, true);
     }
@@ -1192,8 +925,9 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
     uint32_t fullest = 0;
     bool is_behind = false;
     ss_stamp_clock_read(&annotations->clock);
-    if (annotations->page != NULL) {
-        atomic_store_explicit(&annotations->page->heartbeat_ns, now_ns, memory_order_relaxed);
+    if (annotations->directory.page != NULL) {
+        atomic_store_explicit(&annotations->directory.page->heartbeat_ns, now_ns,
+                              memory_order_relaxed);
     }
     for (size_t n = 0, first = annotations->first_row; n < annotations->rows.count; n++) {
         size_t i = (first + n) % annotations->rows.count;
@@ -1305,15 +1039,18 @@ static void tell_end(struct ss_record_annotations *annotations)
 
 void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
-    if (annotations->page != NULL) {
-        atomic_store_explicit(&annotations->page->heartbeat_ns, now_ns, memory_order_relaxed);
+    if (annotations->directory.page != NULL) {
+        atomic_store_explicit(&annotations->directory.page->heartbeat_ns, now_ns,
+                              memory_order_relaxed);
     }
     if (annotations->attach_pid != 0) {
         scan(annotations, now_ns); /* of processes that were not known to be ours */
     }
-    uint64_t room_bytes = annotations->live > 0 ? room_of(annotations) : 0;
-    if (annotations->page != NULL && annotations->live > 0) {
-        atomic_store_explicit(&annotations->page->room_bytes, room_bytes, memory_order_relaxed);
+    uint64_t room_bytes =
+        annotations->live > 0 ? ss_ring_directory_free_bytes(&annotations->directory) : 0;
+    if (annotations->directory.page != NULL && annotations->live > 0) {
+        atomic_store_explicit(&annotations->directory.page->room_bytes, room_bytes,
+                              memory_order_relaxed);
     }
     for (size_t i = 0; i < annotations->rows.count; i++) {
         struct ss_record_annotated *row = annotations->rows.data[i];
@@ -1323,7 +1060,8 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
             /* It gave us up while we were stopped: go on. */
             const struct ss_ring_header *header = ss_annot_header(row->annot);
             if ((atomic_load(&header->gate) & SS_RING_GATE_ALL) == 0) {
-                struct ss_ring_wish wish = wish_of(annotations, now_ns);
+                struct ss_ring_wish wish =
+                    ss_ring_directory_request(&annotations->directory, now_ns);
                 ss_annot_drain(row->annot, now_ns);
                 ss_annot_start(row->annot, &wish, true);
             }
@@ -1495,9 +1233,10 @@ static void tell_what_is_missing(struct ss_record_annotations *annotations, uint
 {
     char why[REASON_BYTES];
     uint32_t unreadable = annotations->unreadable_before;
-    if (annotations->page != NULL) {
-        snprintf(why, sizeof why, "%.150s is full", annotations->folder);
-        tell_lost_processes(annotations, atomic_load(&annotations->page->homeless), why, now_ns);
+    if (annotations->directory.page != NULL) {
+        snprintf(why, sizeof why, "%.150s is full", annotations->directory.path);
+        tell_lost_processes(annotations, atomic_load(&annotations->directory.page->homeless), why,
+                            now_ns);
     }
     for (size_t i = 0; i < annotations->rows.count; i++) {
         const struct ss_record_annotated *row = annotations->rows.data[i];
@@ -1511,8 +1250,8 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
     if (annotations->is_off) {
         return;
     }
-    if (annotations->page != NULL) {
-        atomic_store(&annotations->page->gate, 0);
+    if (annotations->directory.page != NULL) {
+        atomic_store(&annotations->directory.page->gate, 0);
     }
     if (annotations->attach_pid == 0) {
         scan(annotations, now_ns); /* of processes that were too short for inotify */
@@ -1540,10 +1279,7 @@ void ss_record_annotations_close(struct ss_record_annotations *annotations)
     ss_vec_fini(&annotations->passed);
     ss_intern_fini(&annotations->names.texts);
     ss_intern_fini(&annotations->names.keys);
-    if (annotations->page != NULL) {
-        munmap(annotations->page, SS_RING_PAGE_BYTES);
-        remove_files(annotations->folder);
-    }
+    ss_ring_directory_remove(&annotations->directory);
     if (annotations->inotify_fd >= 0) {
         close(annotations->inotify_fd);
     }

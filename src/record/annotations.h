@@ -33,10 +33,6 @@ enum { SS_ANNOTATIONS_SOURCE_REF = 64, SS_ANNOTATIONS_REASON_BYTES = 1024 };
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
                                                          char *reason);
-/* For `doctor`: where a recording would have its rings ("": nowhere), and why not in the first of
- * all places ("": there). Makes one and removes it. */
-void ss_record_annotations_probe(char folder[SS_ANNOTATIONS_REASON_BYTES],
-                                 char passed_over[SS_ANNOTATIONS_REASON_BYTES]);
 /* Why the folder is not in the first of all places; "": it is. */
 const char *ss_record_annotations_passed_over(const struct ss_record_annotations *annotations);
 /* For the program's environment; "" when there is none. */
