@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps and phases that nobody wrote into the program: the injected parts find them. They give way
- * to the program's own: once it marks steps (phases) itself, those found are not marked any more.
+ * Automatic steps and phases: injected code detects them in the program. Once the program marks
+ * steps (phases) explicitly, automatic steps (phases) are no longer marked.
  *
- * Phases are those of one thread of the process, the one that trains: the one that imports torch,
- * until another trains before it did, or an optimizer steps on another.
+ * Phases belong to one thread of the process, the training thread: the thread that imports torch,
+ * until another thread trains before it does, or an optimizer steps on another thread.
  */
 #ifndef SS_ANNOT_AUTOMATIC_H
 #define SS_ANNOT_AUTOMATIC_H
@@ -12,26 +12,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The first step begins, unless one has: a batch is fetched, a model runs. */
+/* A batch is fetched or a model runs: begins the first step, unless it has begun. */
 void ss_automatic_begin(void);
-/* The same where a model runs to be trained: this thread trains, unless another is known to. */
+/* The same for a model that is trained: this thread becomes the training thread, unless another
+ * thread is known to train. */
 void ss_automatic_train(void);
-/* A step ends, the next begins. false: the program marks its own. */
+/* A step ends, the next begins. false: the program marks steps explicitly. */
 bool ss_automatic_step(void);
 
-/* The phase `name` begins on this thread. Returns the one before it (a name; 0: none), which is to
- * be given to ss_automatic_leave; SS_AUTOMATIC_NOT: nothing was done. */
+/* The phase `name` begins on this thread. Returns the previous phase (a name; 0: none), the
+ * argument for ss_automatic_leave; SS_AUTOMATIC_NOT: nothing was done. */
 enum { SS_AUTOMATIC_NOT = -1 };
 int64_t ss_automatic_enter(uint32_t name);
 void ss_automatic_leave(int64_t before);
-/* The phase of this thread, if it is the one that trains; 0: none. */
+/* The phase of this thread; 0: none, or not the training thread. */
 uint32_t ss_automatic_phase(void);
-/* This thread is the one that trains; it may be; none of this process does. A forked child that
- * says nothing of it may train on the thread that first calls ss_automatic_begin. */
+/* claim: this thread trains. guess: this thread may train. disclaim: no thread of this process
+ * trains. Without any of these in a forked child, its first thread that calls ss_automatic_begin
+ * may train. */
 void ss_automatic_claim(void);
 void ss_automatic_guess(void);
 void ss_automatic_disclaim(void);
-/* The fact "torch.steps": by what steps are found. Nothing once the program marks its own. */
+/* Records the fact "torch.steps": how steps are detected. No effect once the program marks steps
+ * explicitly. */
 void ss_automatic_tell(const char *how);
 
 #endif

@@ -4,40 +4,40 @@
 #include "annot/names.h"
 #include "annot/thread.h"
 
-static void end(const struct ss_thread_quiet *quiet)
+static void leave(const struct ss_thread_quiet *quiet)
 {
     ss_process_share_definitions();
     ss_thread_leave(quiet);
 }
 
-/* 0: there is no room for it, which the recorder is to know. */
-static uint32_t end_with(uint32_t id, const struct ss_thread_quiet *quiet)
+/* `id` 0: there was no room; counted for the recorder. */
+static uint32_t leave_with(uint32_t id, const struct ss_thread_quiet *quiet)
 {
     if (id == 0) {
         atomic_fetch_add_explicit(&ss_process_header->lost_names, 1, memory_order_relaxed);
     }
-    end(quiet);
+    leave(quiet);
     return id;
 }
 
-static uint32_t text_as(enum ss_ring_definition_kind kind, const char *text, size_t length)
+static uint32_t define_text(enum ss_ring_definition_kind kind, const char *text, size_t length)
 {
     struct ss_thread_quiet quiet;
     uint32_t id = text != NULL ? ss_names_find(kind, text, length) : 0;
     if (id != 0 || text == NULL || !ss_thread_enter(&quiet)) {
         return id;
     }
-    return end_with(ss_names_add(kind, text, length), &quiet);
+    return leave_with(ss_names_add(kind, text, length), &quiet);
 }
 
 uint32_t ss_define_name(const char *text, size_t length)
 {
-    return text_as(SS_RING_DEFINE_NAME, text, length);
+    return define_text(SS_RING_DEFINE_NAME, text, length);
 }
 
 uint32_t ss_define_domain(const char *text, size_t length)
 {
-    return text_as(SS_RING_DEFINE_DOMAIN, text, length);
+    return define_text(SS_RING_DEFINE_DOMAIN, text, length);
 }
 
 uint32_t ss_define_function(const char *text, size_t length, uint32_t file, uint32_t line)
@@ -46,7 +46,7 @@ uint32_t ss_define_function(const char *text, size_t length, uint32_t file, uint
     if (!ss_thread_enter(&quiet)) {
         return 0;
     }
-    return end_with(ss_names_add_function(text, length, file, line), &quiet);
+    return leave_with(ss_names_add_function(text, length, file, line), &quiet);
 }
 
 uint32_t ss_define_styled(uint32_t name, uint32_t argb, uint32_t category)
@@ -59,7 +59,7 @@ uint32_t ss_define_styled(uint32_t name, uint32_t argb, uint32_t category)
     if (id != 0 || !ss_thread_enter(&quiet)) {
         return id != 0 ? id : name;
     }
-    id = end_with(ss_names_add_styled(name, argb, category), &quiet);
+    id = leave_with(ss_names_add_styled(name, argb, category), &quiet);
     return id != 0 ? id : name;
 }
 
@@ -68,7 +68,7 @@ static void describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t 
     struct ss_thread_quiet quiet;
     if (ss_thread_enter(&quiet)) {
         ss_names_describe(kind, name, b, c);
-        end(&quiet);
+        leave(&quiet);
     }
 }
 

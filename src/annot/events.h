@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events of this process, as they go into the calling thread's ring: what the runtime's table
- * and the injected interfaces (inject/) are made of. Any thread, any signal handler; nothing is
- * allocated and errno stays. While nobody records, an event is a load and a test.
+ * Writes events of this process into the calling thread's ring. The runtime's table and the
+ * injected interfaces (inject/) use these functions. Any thread, any signal handler; they allocate
+ * nothing and preserve errno. Without a recorder an event is a load and a test.
  */
 #ifndef SS_ANNOT_EVENTS_H
 #define SS_ANNOT_EVENTS_H
@@ -10,7 +10,7 @@
 #include "annot/thread.h"
 
 enum {
-    SS_EVENT_UNMATCHED = -1, /* no range of the domain is open on this thread */
+    SS_EVENT_UNMATCHED = -1, /* this thread has no open range of the domain */
     SS_EVENT_OFF = -2        /* not recorded, or dropped */
 };
 
@@ -26,7 +26,7 @@ static inline bool ss_event_is_on(uint32_t gate_bits)
     return __builtin_expect((gate & gate_bits) != 0, 1);
 }
 
-/* The ring, if what `gate_bits` stand for is recorded now. */
+/* The ring, if one of `gate_bits` is being recorded; else NULL. */
 static inline struct ss_thread *ss_event_enter(uint32_t gate_bits, uint64_t *stamp)
 {
     uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_relaxed);
@@ -44,7 +44,7 @@ static inline void ss_event_write_value(struct ss_thread *thread, uint64_t stamp
     ss_ring_write_more(&thread->ring, stamp, word, &more, 1);
 }
 
-/* Both return the level of the range, the outermost one's being 0, or one of the above. */
+/* Push and pop return the level of the range, from 0 for the outermost, or a value above. */
 static inline int ss_event_push(uint32_t domain, uint32_t name)
 {
     uint64_t stamp;
@@ -85,8 +85,8 @@ static inline int ss_event_push_value(uint32_t domain, uint32_t name, struct ss_
     return (int)depth;
 }
 
-/* The same for ranges that come by the thousand, which leave room for the others. Without a payload
- * when its type is SS_RING_VALUE_NONE. */
+/* The same for frequent ranges, which are dropped first when the ring fills up. No payload when its
+ * type is SS_RING_VALUE_NONE. */
 static inline void ss_event_push_minor(uint32_t domain, uint32_t name, struct ss_event_value value)
 {
     uint64_t stamp;
@@ -120,7 +120,7 @@ static inline void ss_event_pop_minor(uint32_t domain)
     }
 }
 
-/* Without a payload when its type is SS_RING_VALUE_NONE. */
+/* No payload when its type is SS_RING_VALUE_NONE. */
 static inline void ss_event_mark(uint32_t domain, uint32_t name, struct ss_event_value value)
 {
     uint64_t stamp;
@@ -136,7 +136,7 @@ static inline void ss_event_mark(uint32_t domain, uint32_t name, struct ss_event
     }
 }
 
-/* A range that any thread may end, under an id that is not open; false: not recorded. */
+/* A range that any thread may end, with an id that is not in use; false: not recorded. */
 static inline bool ss_event_begin_as(uint64_t id, uint32_t domain, uint32_t name)
 {
     uint64_t stamp;
@@ -148,7 +148,7 @@ static inline bool ss_event_begin_as(uint64_t id, uint32_t domain, uint32_t name
     return thread != NULL;
 }
 
-/* The same, under an id of its own. 0: not recorded. */
+/* The same with a new id. 0: not recorded. */
 static inline uint64_t ss_event_begin(uint32_t domain, uint32_t name, struct ss_event_value value)
 {
     uint64_t stamp;
@@ -193,7 +193,7 @@ static inline void ss_event_fact(uint32_t key, struct ss_event_value value)
     }
 }
 
-/* How a thread of this process is called. */
+/* The name of thread `tid` of this process. */
 static inline void ss_event_thread_name(int32_t tid, uint32_t name)
 {
     uint64_t stamp;
@@ -209,9 +209,9 @@ static inline void ss_event_thread_name(int32_t tid, uint32_t name)
     }
 }
 
-/* --- what happened before it is told --------------------------------------------------------- */
+/* --- events with an earlier timestamp -------------------------------------------------------- */
 
-/* `then`: as ss_stamp_now was. */
+/* `then`: an earlier value of ss_stamp_now. */
 static inline void ss_event_mark_at(uint64_t then, uint32_t domain, uint32_t name,
                                     struct ss_event_value value)
 {
@@ -227,7 +227,7 @@ static inline void ss_event_mark_at(uint64_t then, uint32_t domain, uint32_t nam
     }
 }
 
-/* A whole range. */
+/* A complete range. */
 static inline void ss_event_range_at(uint64_t begin, uint64_t end, uint32_t domain, uint32_t name,
                                      struct ss_event_value value)
 {

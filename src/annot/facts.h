@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts of this process that hold from now on, such as the version of a library: told to the
- * recorder, and kept in the header for one that comes later. Those that find no place there are
- * told all the same. Any thread.
+ * Facts about this process that hold from now on, such as the version of a library: written to the
+ * ring, and stored in the header for a recorder that attaches later. Facts beyond the capacity of
+ * the header are only written to the ring. Any thread.
  */
 #ifndef SS_ANNOT_FACTS_H
 #define SS_ANNOT_FACTS_H
 
 #include "annot/events.h"
 
-/* `key`: a name (annot/define.h). What was told under it before does not hold any more. */
+/* `key`: a name (annot/define.h). Replaces the previous value of the key. */
 void ss_fact_tell(uint32_t key, struct ss_event_value value);
 
 #endif

@@ -4,16 +4,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { TABLE_SLOTS = 1 << 18, STYLED_SLOTS = 1 << 17 }; /* more than the names there can be */
+enum { TABLE_SLOTS = 1 << 18, STYLED_SLOTS = 1 << 17 }; /* above SS_RING_MAX_NAMES */
 
-/* A name and a style, and the name that stands for both. */
+/* Maps a name and a style to the name of the combination. */
 struct styled {
     _Atomic uint64_t key; /* name << 48 | category << 32 | argb; 0: free. Publishes `id` */
     uint32_t id;
 };
 _Static_assert(SS_RING_MAX_NAMES <= 1 << 16, "two names and a colour fit a word");
 
-/* One mapping; pages that nobody needs are never made. */
+/* One mapping; untouched pages are never allocated. */
 struct names {
     char log[SS_RING_DEFINITIONS_BYTES];
     _Atomic uint32_t table[TABLE_SLOTS]; /* offset of the definition + 1; 0: free */
@@ -54,7 +54,8 @@ static uint32_t hash_text(uint32_t kind, const char *text, size_t length)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-static bool is_it(uint32_t offset, uint32_t kind, const char *text, size_t length, uint32_t *id)
+static bool matches_definition(uint32_t offset, uint32_t kind, const char *text, size_t length,
+                               uint32_t *id)
 {
     struct ss_ring_definition head;
     memcpy(&head, names->log + offset, sizeof head);
@@ -63,8 +64,8 @@ static bool is_it(uint32_t offset, uint32_t kind, const char *text, size_t lengt
            memcmp(names->log + offset + sizeof head, text, length) == 0;
 }
 
-/* Returns the id; else 0, and `*free_slot` is where it would stand. */
-static uint32_t look(uint32_t kind, const char *text, size_t length, uint32_t *free_slot)
+/* Returns the id; 0: not found, and `*free_slot` is the slot for it. */
+static uint32_t find_id(uint32_t kind, const char *text, size_t length, uint32_t *free_slot)
 {
     uint32_t slot = hash_text(kind, text, length) & (TABLE_SLOTS - 1);
     for (;;) {
@@ -75,14 +76,14 @@ static uint32_t look(uint32_t kind, const char *text, size_t length, uint32_t *f
             *free_slot = slot;
             return 0;
         }
-        if (is_it(entry - 1, kind, text, length, &id)) {
+        if (matches_definition(entry - 1, kind, text, length, &id)) {
             return id;
         }
         slot = (slot + 1) & (TABLE_SLOTS - 1);
     }
 }
 
-static size_t cut(size_t length)
+static size_t capped_length(size_t length)
 {
     return length < SS_RING_MAX_TEXT_BYTES ? length : SS_RING_MAX_TEXT_BYTES;
 }
@@ -90,7 +91,7 @@ static size_t cut(size_t length)
 uint32_t ss_names_find(enum ss_ring_definition_kind kind, const char *text, size_t length)
 {
     uint32_t slot;
-    return names != NULL ? look(kind, text, cut(length), &slot) : 0;
+    return names != NULL ? find_id(kind, text, capped_length(length), &slot) : 0;
 }
 
 static bool append(const struct ss_ring_definition *head, const char *text)
@@ -106,7 +107,7 @@ static bool append(const struct ss_ring_definition *head, const char *text)
     return true;
 }
 
-/* The next name or domain. 0: no room. */
+/* Adds the next name or domain. 0: no room. */
 static uint32_t add(enum ss_ring_definition_kind kind, const char *text, size_t length)
 {
     bool is_name = kind == SS_RING_DEFINE_NAME;
@@ -126,8 +127,8 @@ static uint32_t add(enum ss_ring_definition_kind kind, const char *text, size_t 
 uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_t length)
 {
     uint32_t slot = 0;
-    length = cut(length);
-    uint32_t id = names != NULL ? look(kind, text, length, &slot) : 0;
+    length = capped_length(length);
+    uint32_t id = names != NULL ? find_id(kind, text, length, &slot) : 0;
     if (id != 0 || names == NULL) {
         return id;
     }
@@ -158,8 +159,8 @@ static uint64_t styled_key(uint32_t name, uint32_t argb, uint32_t category)
     return (uint64_t)(name & 0xffff) << 48 | (uint64_t)(category & 0xffff) << 32 | argb;
 }
 
-/* Returns the id; else 0, and `*free_slot` is where it would stand. */
-static uint32_t look_styled(uint64_t wanted, struct styled **free_slot)
+/* Returns the id; 0: not found, and `*free_slot` is the slot for it. */
+static uint32_t find_styled_id(uint64_t wanted, struct styled **free_slot)
 {
     uint64_t hash = wanted * UINT64_C(0x9e3779b97f4a7c15);
     uint32_t slot = (uint32_t)(hash >> 32) & (STYLED_SLOTS - 1);
@@ -181,7 +182,7 @@ static uint32_t look_styled(uint64_t wanted, struct styled **free_slot)
 uint32_t ss_names_find_styled(uint32_t name, uint32_t argb, uint32_t category)
 {
     struct styled *slot;
-    return names != NULL && name != 0 ? look_styled(styled_key(name, argb, category), &slot) : 0;
+    return names != NULL && name != 0 ? find_styled_id(styled_key(name, argb, category), &slot) : 0;
 }
 
 uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category)
@@ -190,7 +191,7 @@ uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category)
     size_t length = 0;
     const char *text = ss_names_text(name, &length);
     uint64_t key = styled_key(name, argb, category);
-    uint32_t id = text != NULL ? look_styled(key, &slot) : 0;
+    uint32_t id = text != NULL ? find_styled_id(key, &slot) : 0;
     if (slot == NULL) {
         return id;
     }
@@ -209,7 +210,7 @@ uint32_t ss_names_add_function(const char *text, size_t length, uint32_t file, u
         return 0;
     }
     struct ss_ring_definition head = {.kind = SS_RING_DEFINE_FUNCTION,
-                                      .length = (uint32_t)cut(length),
+                                      .length = (uint32_t)capped_length(length),
                                       .a = names->names,
                                       .b = file,
                                       .c = line};

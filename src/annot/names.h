@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names, domains, styles and counters of this process, as the definitions of ring/layout.h: a log
- * that only grows, in private memory, and a table to find them again. A forked child has its
- * parent's; what is recorded gets a copy.
+ * Names, domains, styles and counters of this process, as definitions of ring/layout.h: an
+ * append-only log in private memory, and a hash table for lookup. A forked child inherits both; the
+ * ring file gets a copy of the log.
  *
- * Looking up takes no lock and may happen in any thread and signal handler. Whatever appends is
- * called with the process lock held (annot/process.h), and returns false when nothing was added.
+ * Lookups take no lock and may run in any thread and signal handler. Functions that append require
+ * the process lock (annot/process.h) and return false or 0 when nothing was added.
  */
 #ifndef SS_ANNOT_NAMES_H
 #define SS_ANNOT_NAMES_H
@@ -16,28 +16,27 @@
 
 #include "ring/layout.h"
 
-/* Once, before all else. false: no memory, and all names are 0. */
+/* Call once, before all else. false: no memory, and all names are 0. */
 bool ss_names_init(void);
 
-/* `kind`: SS_RING_DEFINE_NAME or _DOMAIN. 0: not there. Longer texts are cut. */
+/* `kind`: SS_RING_DEFINE_NAME or _DOMAIN. 0: not found. Texts that are too long are truncated. */
 uint32_t ss_names_find(enum ss_ring_definition_kind kind, const char *text, size_t length);
-/* Finds it or adds it; 0 when there is no room. */
+/* Finds or adds the text; 0: no room. */
 uint32_t ss_names_add(enum ss_ring_definition_kind kind, const char *text, size_t length);
-/* A name of its own for a function, also where another one is called the same; the caller keeps it.
- * `file`: a name. 0 when there is no room. */
+/* Adds a name for a function even if another function has the same name; the caller stores the id.
+ * `file`: a name. 0: no room. */
 uint32_t ss_names_add_function(const char *text, size_t length, uint32_t file, uint32_t line);
-/* SS_RING_DEFINE_STYLE or _COUNTER of a name. The same again adds nothing. */
+/* SS_RING_DEFINE_STYLE or _COUNTER of a name. An identical description is not added again. */
 bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c);
 
-/* The name again, with a style: each style of a name has a number of its own. 0: not there, or no
- * room. */
+/* A styled variant of the name: each style of a name has its own id. 0: not found, or no room. */
 uint32_t ss_names_find_styled(uint32_t name, uint32_t argb, uint32_t category);
 uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category);
 
-/* The text of a name that is known, not terminated; NULL: there is none such. */
+/* The text of a name, not NUL-terminated; NULL: unknown name. */
 const char *ss_names_text(uint32_t name, size_t *length);
 
-/* The log, so far. */
+/* The current log. */
 const char *ss_names_log(void);
 uint32_t ss_names_log_bytes(void);
 

@@ -20,14 +20,14 @@
 #include "base/env.h"
 #include "ring/place.h"
 
-enum { MAX_EXECS = 10000, LEAST_SLOTS_LOG2 = 10 };
+enum { MAX_EXECS = 10000, MIN_FALLBACK_SLOTS_LOG2 = 10 };
 
 struct ss_ring_header *ss_process_header;
 
-/* Wiped on fork: zeros mean "not this process's". */
+/* Wiped on fork: zeros mean that the state is not of this process. */
 static struct state {
-    atomic_uint lock;    /* 0 free, 1 taken, 2 taken and awaited */
-    _Atomic int32_t pid; /* 0: not asked for */
+    atomic_uint lock;    /* 0 free, 1 held, 2 held with waiters */
+    _Atomic int32_t pid; /* cached; 0: unknown */
     bool is_ours;
     bool has_file;
     dev_t device;
@@ -38,23 +38,23 @@ static struct state {
     uint64_t salt;
     char path[SS_RING_PATH_BYTES];
     char *directory;          /* the file up to the segments */
-    uint32_t wide_slots_log2; /* of rings to come, where there is room; 0: as others */
+    uint32_t wide_slots_log2; /* of new rings, if there is room; 0: the default */
     uint32_t ring_count;
     struct ss_ring_thread *rings[SS_RING_MAX_THREADS];
     uint8_t ring_slots_log2[SS_RING_MAX_THREADS];
 } * state;
 
-/* What a child keeps. */
+/* State that a forked child inherits. */
 static struct {
-    char folder[SS_RING_PATH_BYTES - 64]; /* "": none is safe */
-    struct ss_ring_roots roots;           /* as the environment was at the start */
-    uint32_t filters;                     /* of system calls, at the start */
-    uid_t uid;                            /* the same: whose the files are */
-    pid_t pid;                            /* of whom `generation` is true */
+    char folder[SS_RING_PATH_BYTES - 64]; /* of ring files; "": no safe folder */
+    struct ss_ring_roots roots;           /* from the environment at startup */
+    uint32_t filters;                     /* number of seccomp filters at startup */
+    uid_t uid;                            /* owner of the files, at startup */
+    pid_t pid;                            /* of the process that `generation` describes */
     uint32_t generation;
-    bool folder_is_recorders;
-    bool is_second; /* a copy of this library: the first records */
-} kept;
+    bool is_recorder_folder;
+    bool is_duplicate; /* another copy of this library records this process */
+} inherited;
 
 void *ss_process_wiped_memory(size_t bytes)
 {
@@ -82,8 +82,8 @@ pid_t ss_process_pid(void)
     return pid;
 }
 
-/* Without gettid(2): a filter may forbid it. A mutex that its owner may lock again knows the owner,
- * which the C library knows. A child has one thread, of the process's number. */
+/* Avoids gettid(2), which a seccomp filter may forbid: glibc stores the tid of the owner in a
+ * recursive mutex. After fork the child has one thread, whose tid is the pid. */
 int32_t ss_process_find_tid(int32_t tid_before)
 {
 #ifdef __GLIBC__
@@ -104,8 +104,8 @@ int32_t ss_process_find_tid(int32_t tid_before)
 
 /* --- lock ------------------------------------------------------------------------------------ */
 
-/* Who waits sleeps: a thread of a higher real-time priority that spun would keep the holder from
- * the processor. */
+/* Waiters sleep: a spinning thread of higher real-time priority would keep the holder off the
+ * processor. */
 void ss_process_lock(void)
 {
     unsigned held = 0;
@@ -130,7 +130,7 @@ bool ss_process_is_set_up(void)
     return state != NULL;
 }
 
-/* --- who we are ------------------------------------------------------------------------------ */
+/* --- identity -------------------------------------------------------------------------------- */
 
 static uint64_t read_start_time(int32_t *parent_pid)
 {
@@ -141,7 +141,7 @@ static uint64_t read_start_time(int32_t *parent_pid)
         close(fd);
     }
     text[got > 0 ? got : 0] = '\0';
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    const char *at = strrchr(text, ')'); /* the command name before it may contain any byte */
     uint64_t start = 0;
     for (int field = 2; at != NULL && field < 22; field++) {
         at = strchr(at + 1, ' ');
@@ -156,8 +156,8 @@ static uint64_t read_start_time(int32_t *parent_pid)
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/* The number behind `name` in a file of /proc; `other` when there is none. */
-static uint64_t read_number(const char *path, const char *name, uint64_t other)
+/* The number after `name` in a file of /proc; `fallback` when there is none. */
+static uint64_t read_number(const char *path, const char *name, uint64_t fallback)
 {
     char text[4096];
     size_t used = 0;
@@ -170,48 +170,48 @@ static uint64_t read_number(const char *path, const char *name, uint64_t other)
         close(fd);
     }
     text[used] = '\0';
-    const char *row = strstr(text, name);
+    const char *found = strstr(text, name);
     char *end = NULL;
-    uint64_t number = row != NULL ? strtoull(row + strlen(name), &end, 10) : 0;
-    return row != NULL && end != row + strlen(name) ? number : other;
+    uint64_t number = found != NULL ? strtoull(found + strlen(name), &end, 10) : 0;
+    return found != NULL && end != found + strlen(name) ? number : fallback;
 }
 
-/* Filters of system calls (seccomp) of this process; before Linux 5.9, 2 for one or more. */
+/* Number of seccomp filters of this process; before Linux 5.9, 2 for one or more. */
 static uint32_t count_filters(void)
 {
     uint64_t mode = read_number("/proc/self/status", "\nSeccomp:", 0);
     return (uint32_t)read_number("/proc/self/status", "\nSeccomp_filters:", mode);
 }
 
-/* From /proc, not by getrlimit(2): see allocate. "unlimited" is no number. */
-static uint64_t most_file_bytes(void)
+/* From /proc instead of getrlimit(2): see allocate. "unlimited" is not a number. */
+static uint64_t max_file_bytes(void)
 {
     return read_number("/proc/self/limits", "Max file size", UINT64_MAX);
 }
 
-/* Makes room that is not there yet: what is, is overwritten.
+/* Allocates file space by writing zeros, also over existing data.
  *
- * A program may have set a filter that kills it at the first system call of a kind that it does not
- * make itself (seccomp). After the start, this file makes none but open, read, write, lseek, fstat,
- * mmap and close: fallocate(2), statfs(2), getrlimit(2), gettid(2) and geteuid(2) are left out. */
+ * The program may set a seccomp filter that kills it at a system call that it does not make itself.
+ * After startup this file therefore makes only open, read, write, lseek, fstat, mmap and close, not
+ * fallocate(2), statfs(2), getrlimit(2), gettid(2) or geteuid(2). */
 static bool allocate(int fd, uint64_t offset, uint64_t bytes)
 {
     static char zeros[1 << 16]; /* never written */
-    /* Beyond the limit the kernel does not only refuse: it sends SIGXFSZ, which kills. */
-    if (offset + bytes > most_file_bytes() || lseek(fd, (off_t)offset, SEEK_SET) < 0) {
+    /* Beyond the limit the kernel does not only fail the write: it sends SIGXFSZ, which kills. */
+    if (offset + bytes > max_file_bytes() || lseek(fd, (off_t)offset, SEEK_SET) < 0) {
         return false;
     }
     while (bytes > 0) {
-        ssize_t put = write(fd, zeros, bytes < sizeof zeros ? (size_t)bytes : sizeof zeros);
-        if (put <= 0 && !(put < 0 && errno == EINTR)) {
+        ssize_t written = write(fd, zeros, bytes < sizeof zeros ? (size_t)bytes : sizeof zeros);
+        if (written <= 0 && !(written < 0 && errno == EINTR)) {
             return false;
         }
-        bytes -= put > 0 ? (uint64_t)put : 0;
+        bytes -= written > 0 ? (uint64_t)written : 0;
     }
     return true;
 }
 
-/* A filter was set since the start, the recorder says: then not even these. */
+/* The recorder reports a seccomp filter set after startup: then even these calls are avoided. */
 static bool is_confined(void)
 {
     return atomic_load_explicit(&ss_process_header->confined, memory_order_relaxed) != 0;
@@ -229,27 +229,27 @@ static int open_if_ours(const char *path)
     return fd;
 }
 
-/* The user's folder, in which the recorder's lies. */
-static bool put_users_folder(char place[SS_RING_PATH_BYTES])
+/* The user's folder, which contains the recorder's folder. */
+static bool copy_user_folder(char folder[SS_RING_PATH_BYTES])
 {
-    const char *slash = strrchr(kept.folder, '/');
-    size_t length = slash != NULL ? (size_t)(slash - kept.folder) : 0;
-    memcpy(place, kept.folder, length);
-    place[length] = '\0';
+    const char *slash = strrchr(inherited.folder, '/');
+    size_t length = slash != NULL ? (size_t)(slash - inherited.folder) : 0;
+    memcpy(folder, inherited.folder, length);
+    folder[length] = '\0';
     return length > 0;
 }
 
-/* By its name, each time: a program may close descriptors that it did not open. When the recorder
- * was killed, the next one moves the file to the user's folder. */
-static int open_again(void)
+/* Opens the ring file by name each time: a program may close descriptors that it did not open. When
+ * a recorder was killed, the next recorder moves the file to the user's folder. */
+static int reopen_file(void)
 {
-    char place[SS_RING_PATH_BYTES], path[2 * SS_RING_PATH_BYTES];
+    char folder[SS_RING_PATH_BYTES], path[2 * SS_RING_PATH_BYTES];
     if (!state->has_file || is_confined()) {
         return -1;
     }
     int fd = open_if_ours(state->path);
-    if (fd < 0 && kept.folder_is_recorders && put_users_folder(place)) {
-        snprintf(path, sizeof path, "%s%s", place, strrchr(state->path, '/'));
+    if (fd < 0 && inherited.is_recorder_folder && copy_user_folder(folder)) {
+        snprintf(path, sizeof path, "%s%s", folder, strrchr(state->path, '/'));
         fd = open_if_ours(path);
         if (fd >= 0 && strlen(path) < sizeof state->path) {
             memcpy(state->path, path, strlen(path) + 1);
@@ -258,17 +258,17 @@ static int open_again(void)
     return fd;
 }
 
-static int open_recorders_page(void)
+static int open_recorder_page(void)
 {
     char path[SS_RING_PATH_BYTES];
-    snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, kept.folder);
-    return ss_ring_place_open(path, kept.uid);
+    snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, inherited.folder);
+    return ss_ring_place_open(path, inherited.uid);
 }
 
-/* The recorder's wishes, from its page. */
-static bool take_over_wishes(struct ss_ring_header *header)
+/* Reads the recorder's request from its page. */
+static bool read_recorder_request(struct ss_ring_header *header)
 {
-    int fd = open_recorders_page();
+    int fd = open_recorder_page();
     static const size_t line = SS_RING_LINE_BYTES;
     bool is_there = fd >= 0 && lseek(fd, (off_t)line, SEEK_SET) >= 0 &&
                     read(fd, (char *)header + line, line) == (ssize_t)line;
@@ -285,19 +285,19 @@ static void fill_header(struct ss_ring_header *header, uint64_t start_time, int3
     header->clock = ss_stamp_clock;
     header->pid = (int32_t)getpid();
     header->parent_pid = parent_pid;
-    header->generation = kept.generation;
+    header->generation = inherited.generation;
     header->start_time_ticks = start_time;
     header->created_ns = ss_stamp_monotonic_ns();
     header->step = header->epoch = -1;
-    header->flush_wanted = atomic_load(&header->flush_done); /* a child has asked for nothing yet */
+    header->flush_wanted = atomic_load(&header->flush_done); /* a child has no pending flush */
 }
 
-/* Did this process call exec before anybody recorded it? */
-static bool is_unused_page(void)
+/* True when the file is from before an exec of this process and no recorder used it. */
+static bool is_unused_file(void)
 {
     struct ss_ring_header header = {0};
-    int fd = ss_ring_place_open(state->path, kept.uid);
-    bool unused = fd >= 0 && !kept.folder_is_recorders &&
+    int fd = ss_ring_place_open(state->path, inherited.uid);
+    bool unused = fd >= 0 && !inherited.is_recorder_folder &&
                   pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
                   atomic_load(&header.recorder_pid) == 0;
     if (fd >= 0) {
@@ -306,21 +306,22 @@ static bool is_unused_page(void)
     return unused;
 }
 
-/* Another copy of this library, in a namespace of dlmopen's, records this process already: the
- * recorder takes one file for a process. */
+/* True when another copy of this library, in a dlmopen namespace, already records this process: the
+ * recorder reads one file per process. */
 static bool is_mapped_here(const char *path)
 {
     char text[4096];
     const char *name = strrchr(path, '/');
-    size_t length = strlen(name), kept_bytes = 0;
+    size_t length = strlen(name), carried_bytes = 0;
     bool found = false;
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     ssize_t got;
-    while (fd >= 0 && !found && (got = read(fd, text + kept_bytes, sizeof text - kept_bytes)) > 0) {
-        size_t bytes = kept_bytes + (size_t)got;
+    while (fd >= 0 && !found &&
+           (got = read(fd, text + carried_bytes, sizeof text - carried_bytes)) > 0) {
+        size_t bytes = carried_bytes + (size_t)got;
         found = memmem(text, bytes, name, length) != NULL;
-        kept_bytes = bytes < length ? bytes : length;
-        memmove(text, text + bytes - kept_bytes, kept_bytes);
+        carried_bytes = bytes < length ? bytes : length;
+        memmove(text, text + bytes - carried_bytes, carried_bytes);
     }
     if (fd >= 0) {
         close(fd);
@@ -331,31 +332,31 @@ static bool is_mapped_here(const char *path)
 static int create_file(uint64_t start_time)
 {
     for (int i = 0; i < MAX_EXECS; i++) {
-        snprintf(state->path, sizeof state->path, "%s/%d.%llu.%d" SS_RING_FILE_SUFFIX, kept.folder,
-                 (int)getpid(), (unsigned long long)start_time, i);
+        snprintf(state->path, sizeof state->path, "%s/%d.%llu.%d" SS_RING_FILE_SUFFIX,
+                 inherited.folder, (int)getpid(), (unsigned long long)start_time, i);
         int fd = open(state->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST) {
             return fd;
         }
         if (is_mapped_here(state->path)) {
-            kept.is_second = true;
+            inherited.is_duplicate = true;
             return -1;
         }
-        if (is_unused_page() && unlink(state->path) == 0) {
+        if (is_unused_file() && unlink(state->path) == 0) {
             i--;
         }
     }
     return -1;
 }
 
-/* The new page takes the place of whatever header stood there: zeros, or that of our parent. */
+/* Maps the new page over the current header: zeros, or the parent's header. */
 static bool map_header(int fd, const struct ss_ring_header *filled)
 {
     struct stat stat;
     if (!allocate(fd, 0, SS_RING_PAGE_BYTES) || fstat(fd, &stat) != 0) {
         return false;
     }
-    /* Written before it is mapped: whoever tests the gate sees the old page or the new one. */
+    /* Write, then map: threads that test the gate see the old page or the complete new one. */
     if (lseek(fd, 0, SEEK_SET) != 0 ||
         write(fd, filled, sizeof *filled) != (ssize_t)sizeof *filled) {
         return false;
@@ -373,11 +374,12 @@ static bool map_header(int fd, const struct ss_ring_header *filled)
     return true;
 }
 
-/* The recorder is to know that it does not see all. */
-static void tell_that_nothing_is_recorded(void)
+/* Counts this process for the recorder as not recorded. */
+static void report_unrecorded(void)
 {
-    int fd =
-        kept.folder_is_recorders && !kept.is_second && !is_confined() ? open_recorders_page() : -1;
+    int fd = inherited.is_recorder_folder && !inherited.is_duplicate && !is_confined()
+                 ? open_recorder_page()
+                 : -1;
     struct stat stat;
     if (fd < 0) {
         return;
@@ -393,33 +395,33 @@ static void tell_that_nothing_is_recorded(void)
     close(fd);
 }
 
-static void close_gate_for_good(void)
+static void close_gate_permanently(void)
 {
-    tell_that_nothing_is_recorded();
+    report_unrecorded();
     (void)mmap(ss_process_header, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/* A recorder hears of the file when it is closed after writing, which a file that is mapped is not:
- * so it is opened once more. */
-static void announce(void)
+/* The recorder waits for IN_CLOSE_WRITE, which the kernel does not send while the mapping keeps the
+ * file open: opening and closing it again sends the event. */
+static void notify_recorder(void)
 {
-    int fd = ss_ring_place_open(state->path, kept.uid);
+    int fd = ss_ring_place_open(state->path, inherited.uid);
     if (fd >= 0) {
         close(fd);
     }
 }
 
-static void choose_users_folder(void)
+static void choose_user_folder(void)
 {
-    char place[SS_RING_PATH_BYTES];
-    bool is_there = kept.folder_is_recorders && put_users_folder(place) &&
-                    ss_ring_place_is_safe(place); /* the next recorder looks there */
-    kept.folder_is_recorders = false;
-    kept.folder[0] = '\0';
-    if ((is_there || ss_ring_place_choose(&kept.roots, kept.filters == 0, place)) &&
-        strlen(place) < sizeof kept.folder) {
-        memcpy(kept.folder, place, strlen(place) + 1);
+    char folder[SS_RING_PATH_BYTES];
+    bool is_there = inherited.is_recorder_folder && copy_user_folder(folder) &&
+                    ss_ring_place_is_safe(folder); /* the next recorder scans it */
+    inherited.is_recorder_folder = false;
+    inherited.folder[0] = '\0';
+    if ((is_there || ss_ring_place_choose(&inherited.roots, inherited.filters == 0, folder)) &&
+        strlen(folder) < sizeof inherited.folder) {
+        memcpy(inherited.folder, folder, strlen(folder) + 1);
     }
 }
 
@@ -427,47 +429,48 @@ static void make_file(void)
 {
     struct ss_ring_header filled = {0};
     int32_t parent_pid = 0;
-    if (is_confined()) { /* so is the child of one that is */
-        close_gate_for_good();
+    if (is_confined()) { /* a child of a confined process is confined too */
+        close_gate_permanently();
         return;
     }
     uint64_t start_time = read_start_time(&parent_pid);
-    if (kept.pid != ss_process_pid()) {
-        kept.generation += kept.pid != 0;
-        kept.pid = ss_process_pid();
+    if (inherited.pid != ss_process_pid()) {
+        inherited.generation += inherited.pid != 0;
+        inherited.pid = ss_process_pid();
     }
-    state->salt = ss_stamp_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)kept.pid << 40;
-    bool goes_on = kept.folder_is_recorders && take_over_wishes(&filled);
-    if (kept.folder_is_recorders && !goes_on) {
-        choose_users_folder(); /* that recording is over */
+    state->salt = ss_stamp_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)inherited.pid
+                                                                               << 40;
+    bool is_recording = inherited.is_recorder_folder && read_recorder_request(&filled);
+    if (inherited.is_recorder_folder && !is_recording) {
+        choose_user_folder(); /* that recording is over */
     }
-    if (kept.generation > 0) { /* a child goes on as its parent did */
+    if (inherited.generation > 0) { /* a child continues the parent's recording */
         memcpy((char *)&filled + SS_RING_LINE_BYTES, (char *)ss_process_header + SS_RING_LINE_BYTES,
                SS_RING_LINE_BYTES);
     }
     fill_header(&filled, start_time, parent_pid);
-    int fd = kept.folder[0] != '\0' && start_time != 0 ? create_file(start_time) : -1;
+    int fd = inherited.folder[0] != '\0' && start_time != 0 ? create_file(start_time) : -1;
     if (fd >= 0 && !map_header(fd, &filled)) {
         unlink(state->path);
         close(fd);
         fd = -1;
     }
     if (fd < 0) {
-        close_gate_for_good();
+        close_gate_permanently();
         return;
     }
     close(fd);
-    announce();
+    notify_recorder();
 }
 
 static void choose_folder(void)
 {
     const char *given = ss_env_get(SS_ENV_STEPSCOPE_RINGS);
-    if (given != NULL && strlen(given) < sizeof kept.folder && ss_ring_place_is_safe(given)) {
-        snprintf(kept.folder, sizeof kept.folder, "%s", given);
-        kept.folder_is_recorders = true;
+    if (given != NULL && strlen(given) < sizeof inherited.folder && ss_ring_place_is_safe(given)) {
+        snprintf(inherited.folder, sizeof inherited.folder, "%s", given);
+        inherited.is_recorder_folder = true;
     } else {
-        choose_users_folder();
+        choose_user_folder();
     }
 }
 
@@ -486,7 +489,8 @@ static bool path_beside(const char *suffix, char path[SS_RING_PATH_BYTES + 16])
 int ss_process_open_sealed(void)
 {
     char path[SS_RING_PATH_BYTES + 16];
-    return ss_process_sealed_path(path) && !is_confined() ? ss_ring_place_open(path, kept.uid) : -1;
+    return ss_process_sealed_path(path) && !is_confined() ? ss_ring_place_open(path, inherited.uid)
+                                                          : -1;
 }
 
 bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16])
@@ -501,32 +505,31 @@ bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16])
     return path_beside(suffix, path);
 }
 
-/* Nobody has recorded us: the page that says so goes with us. A recording that has ended left its
- * last words to us. */
+/* Removes the file if no recorder used it, or the notices of a recording that has ended. */
 __attribute__((destructor)) static void at_exit(void)
 {
     char sealed[SS_RING_PATH_BYTES + 16];
-    if (state == NULL || !state->is_ours || kept.pid != ss_process_pid() ||
+    if (state == NULL || !state->is_ours || inherited.pid != ss_process_pid() ||
         !ss_process_sealed_path(sealed)) {
         return;
     }
     bool is_recorded = atomic_load(&ss_process_header->recorder_pid) != 0;
     bool is_over = (atomic_load(&ss_process_header->gate) & SS_RING_GATE_ALL) == 0;
-    if ((is_recorded && !is_over) || is_confined() || count_filters() != kept.filters) {
-        return; /* what a filter leaves behind, the next recorder sweeps */
+    if ((is_recorded && !is_over) || is_confined() || count_filters() != inherited.filters) {
+        return; /* a filter may forbid unlink: the next recorder cleans up */
     }
     if (!is_recorded) {
         unlink(state->path);
-    } else if (unlink(sealed) == 0 && kept.folder_is_recorders) {
-        rmdir(kept.folder); /* when it was the last */
+    } else if (unlink(sealed) == 0 && inherited.is_recorder_folder) {
+        rmdir(inherited.folder); /* succeeds when it is empty */
     }
 }
 
-static struct ss_ring_header nowhere;
+static struct ss_ring_header idle_header;
 
 void ss_process_init_idle(void)
 {
-    ss_process_header = &nowhere;
+    ss_process_header = &idle_header;
 }
 
 void ss_process_init(void)
@@ -535,12 +538,12 @@ void ss_process_init(void)
     ss_stamp_choose_clock();
     void *page =
         mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ss_process_header = page != MAP_FAILED ? page : &nowhere;
+    ss_process_header = page != MAP_FAILED ? page : &idle_header;
     state = ss_process_wiped_memory(sizeof *state);
     if (page != MAP_FAILED && state != NULL && ss_names_init() && getauxval(AT_SECURE) == 0) {
-        ss_ring_roots_read(&kept.roots);
-        kept.filters = count_filters();
-        kept.uid = geteuid();
+        ss_ring_roots_read(&inherited.roots);
+        inherited.filters = count_filters();
+        inherited.uid = geteuid();
         choose_folder();
         make_file();
         state->is_ours = true;
@@ -557,9 +560,9 @@ bool ss_process_ensure(void)
     return state->has_file;
 }
 
-/* --- what the file holds --------------------------------------------------------------------- */
+/* --- content of the file --------------------------------------------------------------------- */
 
-/* Directory and definitions, when the first ring is wanted. */
+/* Maps directory and definitions, for the first ring. */
 static bool map_directory(int fd)
 {
     if (state->directory != NULL) {
@@ -586,7 +589,7 @@ void ss_process_share_definitions(void)
     if (end > state->definition_room) {
         uint32_t room = (end + SS_RING_DEFINITIONS_CHUNK_BYTES - 1) /
                         SS_RING_DEFINITIONS_CHUNK_BYTES * SS_RING_DEFINITIONS_CHUNK_BYTES;
-        int fd = open_again();
+        int fd = reopen_file();
         bool has_room = fd >= 0 && allocate(fd, SS_RING_DEFINITIONS_AT + state->definition_room,
                                             room - state->definition_room);
         if (fd >= 0) {
@@ -605,11 +608,11 @@ void ss_process_share_definitions(void)
     atomic_store_explicit(&ss_process_header->definition_bytes, end, memory_order_release);
 }
 
-static struct ss_ring_thread *take_ended_ring(uint32_t *slots_log2)
+static struct ss_ring_thread *reuse_ring(uint32_t *slots_log2)
 {
     for (uint32_t i = 0; i < state->ring_count; i++) {
         uint32_t wanted = SS_RING_FREE;
-        /* Pairs with the release of ss_ring_consumer_release: it is drained. */
+        /* Pairs with the release in ss_ring_consumer_release: the ring is drained. */
         if (atomic_compare_exchange_strong_explicit(&state->rings[i]->state, &wanted, SS_RING_OPEN,
                                                     memory_order_acquire, memory_order_relaxed)) {
             *slots_log2 = state->ring_slots_log2[i];
@@ -639,13 +642,13 @@ static struct ss_ring_thread *add_segment(int fd, uint32_t slots_log2)
     return memory;
 }
 
-/* Many processes may share the room, and their data lies there too: a small part of it at most. */
+/* Other processes and data share the file system: a wide ring may use 1/256 of its free space. */
 static bool has_room(uint32_t slots_log2)
 {
-    enum { LEAST_RINGS = 256 };
+    enum { MIN_RINGS = 256 };
     uint64_t bytes = (uint64_t)sizeof(struct ss_ring_slot) << slots_log2;
     return atomic_load_explicit(&ss_process_header->room_bytes, memory_order_relaxed) >=
-           LEAST_RINGS * bytes;
+           MIN_RINGS * bytes;
 }
 
 static uint32_t wanted_slots_log2(void)
@@ -679,12 +682,12 @@ uint64_t ss_process_dropped(void)
 static struct ss_ring_thread *make_ring(uint32_t *slots_log2)
 {
     uint32_t wanted = wanted_slots_log2();
-    int fd = state->ring_count < SS_RING_MAX_THREADS ? open_again() : -1;
+    int fd = state->ring_count < SS_RING_MAX_THREADS ? reopen_file() : -1;
     struct ss_ring_thread *ring = NULL;
     if (fd >= 0 && map_directory(fd)) {
         ss_process_share_definitions();
-        /* Where room is scarce, a smaller ring is better than none. */
-        uint32_t least = wanted < LEAST_SLOTS_LOG2 ? wanted : LEAST_SLOTS_LOG2;
+        /* When space is scarce, a smaller ring is better than none. */
+        uint32_t least = wanted < MIN_FALLBACK_SLOTS_LOG2 ? wanted : MIN_FALLBACK_SLOTS_LOG2;
         for (; ring == NULL && wanted >= least; wanted--) {
             ring = add_segment(fd, wanted);
             *slots_log2 = wanted;
@@ -699,7 +702,7 @@ static struct ss_ring_thread *make_ring(uint32_t *slots_log2)
 struct ss_ring_thread *ss_process_take_ring(int32_t tid, uint32_t *slots_log2, bool *is_overwriting)
 {
     bool is_new = false;
-    struct ss_ring_thread *ring = take_ended_ring(slots_log2);
+    struct ss_ring_thread *ring = reuse_ring(slots_log2);
     if (ring == NULL) {
         ring = make_ring(slots_log2);
         is_new = true;
@@ -731,11 +734,11 @@ void ss_process_give_ring(struct ss_ring_thread *thread)
 void ss_process_check_heartbeat(void)
 {
     struct ss_ring_header *header = ss_process_header;
-    uint64_t heard_ns = atomic_load_explicit(&header->heartbeat_ns, memory_order_relaxed);
-    uint64_t patience_ms = atomic_load_explicit(&header->patience_ms, memory_order_relaxed);
-    patience_ms = patience_ms != 0 ? patience_ms : SS_RING_DEFAULT_PATIENCE_MS;
+    uint64_t heartbeat_ns = atomic_load_explicit(&header->heartbeat_ns, memory_order_relaxed);
+    uint64_t timeout_ms = atomic_load_explicit(&header->patience_ms, memory_order_relaxed);
+    timeout_ms = timeout_ms != 0 ? timeout_ms : SS_RING_DEFAULT_PATIENCE_MS;
     uint64_t now_ns = ss_stamp_monotonic_ns();
-    if (now_ns < heard_ns + patience_ms * 1000000) {
+    if (now_ns < heartbeat_ns + timeout_ms * 1000000) {
         return;
     }
     uint32_t gate = atomic_load_explicit(&header->gate, memory_order_relaxed);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This process's ring file: made as the library is loaded (one page, until somebody records), and
- * made anew in a forked child, lazily. All that describes it lies in memory that the kernel wipes
- * on fork, so that a child cannot take its parent's for its own, whichever way it was forked.
+ * The ring file of this process: created when the library is loaded (one page until the first
+ * recording), and lazily again in a forked child. Its state is in memory that the kernel wipes on
+ * fork, so that no child, however forked, uses the state of its parent.
  *
- * The header stands at one address for the life of the process and of its children: the gate that
- * the program tests is a word of it. Where no file can be made, the page is private memory and the
- * gate stays closed.
+ * The header, which contains the gate that the program tests, has one address for the life of the
+ * process and its children. When no file can be created, the page is private memory and the gate
+ * stays closed.
  *
- * Slow path only. The lock is held for microseconds, within ss_thread_enter (annot/thread.h):
- * nobody waits for it who may hold it himself, and nobody ends or leaves while he holds it.
+ * Slow path only. The lock is held for microseconds, inside ss_thread_enter (annot/thread.h). Not
+ * re-entrant: signals and cancellation are blocked while it is held.
  */
 #ifndef SS_ANNOT_PROCESS_H
 #define SS_ANNOT_PROCESS_H
@@ -23,47 +23,47 @@
 /* Never NULL once ss_process_init has returned. */
 extern struct ss_ring_header *ss_process_header;
 
-/* Once, in the constructor. */
+/* Called once, in the constructor. */
 void ss_process_init(void);
-/* Instead of it, where another library does the work: no file, a gate that stays closed. */
+/* Instead, when another copy of the library does the work: no file, the gate stays closed. */
 void ss_process_init_idle(void);
-/* May names be kept at all? (Also where nothing can be recorded.) Else there is no lock either. */
+/* True when names can be defined, even if nothing is recorded; false: there is no lock either. */
 bool ss_process_is_set_up(void);
 void ss_process_lock(void);
 void ss_process_unlock(void);
 
-/* With the lock held: is this the process that the state belongs to? Makes the file of a forked
- * child. false: it has none. */
+/* With the lock held: ensures that the state belongs to this process; creates the file of a forked
+ * child. false: no ring file. */
 bool ss_process_ensure(void);
 
-/* With the lock held: a ring for the calling thread, of an ended one or new. NULL: no room. */
+/* With the lock held: a reused or new ring for the calling thread. NULL: no room. */
 struct ss_ring_thread *ss_process_take_ring(int32_t tid, uint32_t *slots_log2,
                                             bool *is_overwriting);
 void ss_process_give_ring(struct ss_ring_thread *thread);
-/* With the lock held: brings the log of definitions into the file. */
+/* With the lock held: copies new definitions into the file and publishes them. */
 void ss_process_share_definitions(void);
 
-/* Closes the gate when the recorder has not been heard of for too long. */
+/* Closes the gate when the recorder's heartbeat has timed out. */
 void ss_process_check_heartbeat(void);
 void ss_process_count_dropped(void);
-/* Rings that are made from now on are so large, where there is room; not those of its children. */
+/* Sets the size of new rings, if there is room. Forked children do not inherit it. */
 void ss_process_widen_rings(uint32_t slots_log2);
-/* Records that found a ring full, so far. */
+/* Records dropped so far because a ring was full. */
 uint64_t ss_process_dropped(void);
-/* Where the recorder tells us something (ring/sealed.h). false: nowhere. */
+/* Path of the recorder's notices (ring/sealed.h). false: no ring file. */
 bool ss_process_sealed_path(char path[SS_RING_PATH_BYTES + 16]);
-int ss_process_open_sealed(void); /* -1: it is not there */
-/* Our file number `number`, from 0, of what torch.profiler saw (source/torch_profile.h). */
+int ss_process_open_sealed(void); /* -1: no such file */
+/* Path of file `number`, from 0, with results of torch.profiler (source/torch_profile.h). */
 bool ss_process_torch_path(unsigned number, char path[SS_RING_PATH_BYTES + 16]);
-/* Never 0, never twice; differs between processes. */
+/* Never 0, never repeated; differs between processes. */
 uint64_t ss_process_new_id(void);
 
-/* getpid and, below, gettid are system calls; these are none but for the first time. */
+/* Cached: getpid and, below, gettid are system calls. */
 pid_t ss_process_pid(void);
-/* Of this thread; `tid_before`: what it was in the parent process, 0: not asked there. */
+/* The tid of this thread. `tid_before`: its tid in the parent process; 0: unknown. */
 int32_t ss_process_find_tid(int32_t tid_before);
 
-/* Zeroed memory that a forked child finds zeroed again; NULL: none. Never freed. */
+/* Zeroed memory that the kernel zeroes again in a forked child; NULL: none. Never freed. */
 void *ss_process_wiped_memory(size_t bytes);
 
 #endif

@@ -66,7 +66,7 @@ static stepscope_name function(const char *text, size_t length, stepscope_name f
 
 /* --- ranges ---------------------------------------------------------------------------------- */
 
-/* How many ranges are open: the table's functions return that, events.h the level. */
+/* The table's functions return the number of open ranges, events.h returns the level. */
 static int push(stepscope_domain domain, stepscope_name name)
 {
     int level = ss_event_push(domain, name);
@@ -148,7 +148,7 @@ static void thread_name(const char *text)
 {
     uint64_t stamp;
     uint32_t name = text != NULL && text[0] != '\0' ? intern(text, strlen(text)) : 0;
-    ss_thread_name = 0; /* the ring that is made ready here is not told twice */
+    ss_thread_name = 0; /* preparing the ring below must not write the name too */
     struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
     ss_thread_name = name;
     if (thread != NULL && name != 0) {
@@ -193,7 +193,7 @@ static stepscope_runtime runtime = {.size = sizeof runtime,
                                     .ticks = ticks,
                                     .line = line};
 
-/* Before the constructors of whoever uses us. */
+/* Runs before the constructors of code that uses the library. */
 __attribute__((constructor(101))) static void on_load(void)
 {
     if (ss_first_find() != NULL) {

@@ -28,16 +28,17 @@ enum ss_status ss_schedule_check(const struct ss_schedule *schedule, struct ss_e
     const struct {
         const char *name;
         int64_t value;
-    } rows[] = {{"skip_first", schedule->skip_first},
-                {"wait", schedule->wait},
-                {"warmup", schedule->warmup},
-                {"active", schedule->active},
-                {"repeat", schedule->repeat}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].value < 0 || rows[i].value > SS_SCHEDULE_MAX) {
-            return ss_fail(
-                err, SS_E_USAGE, "%s is %" PRId64 ": it must be a whole number from %d to %" PRId64,
-                rows[i].name, rows[i].value, strcmp(rows[i].name, "active") == 0, SS_SCHEDULE_MAX);
+    } arguments[] = {{"skip_first", schedule->skip_first},
+                     {"wait", schedule->wait},
+                     {"warmup", schedule->warmup},
+                     {"active", schedule->active},
+                     {"repeat", schedule->repeat}};
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        if (arguments[i].value < 0 || arguments[i].value > SS_SCHEDULE_MAX) {
+            return ss_fail(err, SS_E_USAGE,
+                           "%s is %" PRId64 ": it must be a whole number from %d to %" PRId64,
+                           arguments[i].name, arguments[i].value,
+                           strcmp(arguments[i].name, "active") == 0, SS_SCHEDULE_MAX);
         }
     }
     if (schedule->active == 0) {
@@ -48,7 +49,7 @@ enum ss_status ss_schedule_check(const struct ss_schedule *schedule, struct ss_e
     return SS_OK;
 }
 
-/* Steps since the first cycle began, as if it had waited; below 0: before it. */
+/* Steps since the start of the first cycle, with its wait even if skipped; negative before it. */
 static int64_t steps_in_cycles(const struct ss_schedule *schedule,
                                const struct ss_schedule_place *place)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When to record: cycles of steps to wait, to warm up and to record, as torch.profiler's and
- * Composer's users know them.
+ * The recording schedule: cycles of wait, warm-up and active (recorded) steps, as in torch.profiler
+ * and Composer.
  *
- * Pure arithmetic over whole numbers: no state, no allocation, safe anywhere. Counting starts with
- * the run (torch: the steps of the whole run) or anew with each epoch (Composer: the batches of the
- * epoch). What a running program does with it is in annot/schedule_run.h.
+ * Pure integer arithmetic: no state, no allocation, safe anywhere. Counting starts with the run
+ * (torch: the steps of the whole run) or restarts with each epoch (Composer: the batches of the
+ * epoch). annot/schedule_run.h applies a schedule to a running program.
  */
 #ifndef SS_ANNOT_SCHEDULE_H
 #define SS_ANNOT_SCHEDULE_H
@@ -34,31 +34,31 @@ struct ss_schedule {
     int64_t repeat;               /* cycles; 0: no end */
 };
 
-/* Of any number here: so that no sum overflows. */
+/* Maximum of each number in a schedule, so that no sum overflows. */
 #define SS_SCHEDULE_MAX INT64_C(1000000000000)
 
-/* What each argument is when it is not given. torch has no default for `active`: it is 0 there, so
- * that ss_schedule_check asks for it. */
+/* The default of each argument. torch has no default for `active`: it is 0 there, so that
+ * ss_schedule_check requires it. */
 struct ss_schedule ss_schedule_defaults(bool per_epoch);
 
-/* SS_OK, or SS_E_USAGE with the name of the argument and why it cannot be so: one below 0 or above
- * SS_SCHEDULE_MAX, or a cycle without steps to record. All below wants a schedule that passed. */
+/* SS_OK, or SS_E_USAGE with the name of the argument and the reason: a value below 0 or above
+ * SS_SCHEDULE_MAX, or a cycle without active steps. The functions below need a valid schedule. */
 enum ss_status ss_schedule_check(const struct ss_schedule *schedule, struct ss_error *err);
 
-/* Where a step stands. */
+/* The position of a step. */
 struct ss_schedule_place {
     int64_t step;       /* of the run, or batch of the epoch; from 0 */
-    int64_t resumed_at; /* batch at which this epoch was taken up again; else 0 */
-    int64_t length;     /* batches of this epoch; -1: not known, or no epochs */
+    int64_t resumed_at; /* batch at which this epoch was resumed; else 0 */
+    int64_t length;     /* batches of this epoch; -1: unknown, or no epochs */
 };
 
 enum ss_schedule_action ss_schedule_at(const struct ss_schedule *schedule,
                                        const struct ss_schedule_place *place);
 
-/* Steps before the first that is recorded: skip_first + wait + warmup, or without the wait. */
+/* Steps before the first recorded one: skip_first + wait + warmup, or without the wait. */
 int64_t ss_schedule_lead(const struct ss_schedule *schedule);
 
-/* Whether the step is the last of a cycle: a window that ends elsewhere was cut. */
+/* True for the last step of a cycle: a window that ends at another step was cut. */
 bool ss_schedule_ends_cycle(const struct ss_schedule *schedule,
                             const struct ss_schedule_place *place);
 

@@ -22,7 +22,7 @@ static void begin_window(struct ss_schedule_run *run, struct ss_schedule_turn *t
     run->window_steps = 0;
 }
 
-/* The step at run->place begins; its window too, when it is the first. */
+/* The step at run->place begins; a window begins with its first recorded step. */
 static void begin_step(struct ss_schedule_run *run, struct ss_schedule_turn *turn)
 {
     run->action = run->in_epoch ? ss_schedule_at(&run->schedule, &run->place) : SS_SCHEDULE_SKIP;
@@ -50,10 +50,10 @@ struct ss_schedule_turn ss_schedule_run_start(struct ss_schedule_run *run)
 
 static void count_step(struct ss_schedule_run *run)
 {
-    int64_t in_a_row = run->place.step + 1 - run->place.resumed_at;
+    int64_t consecutive = run->place.step + 1 - run->place.resumed_at;
     run->steps++;
     run->window_steps += run->window_open;
-    run->longest = in_a_row > run->longest ? in_a_row : run->longest;
+    run->longest = consecutive > run->longest ? consecutive : run->longest;
 }
 
 struct ss_schedule_turn ss_schedule_run_step(struct ss_schedule_run *run)
@@ -63,12 +63,12 @@ struct ss_schedule_turn ss_schedule_run_step(struct ss_schedule_run *run)
         return turn;
     }
     if (run->schedule.per_epoch && !run->epoch_told) {
-        run->epoch_told = true; /* a program that has none is one long epoch */
+        run->epoch_told = true; /* a program without epoch marks is one long epoch */
         run->epochs++;
         run->in_epoch = true;
     }
     if (!run->in_epoch) {
-        return turn; /* behind the last batch of the epoch: evaluation, say */
+        return turn; /* after the last batch of the epoch, for example in evaluation */
     }
     count_step(run);
     if (run->action == SS_SCHEDULE_RECORD_AND_SAVE) {

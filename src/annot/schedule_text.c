@@ -18,7 +18,7 @@ static const struct {
 enum { ARGUMENT_COUNT = sizeof arguments / sizeof *arguments, PER_EPOCH = -1 };
 enum { UNKNOWN = ARGUMENT_COUNT };
 
-static int64_t *slot(struct ss_schedule *schedule, int argument)
+static int64_t *value_of(struct ss_schedule *schedule, int argument)
 {
     return (int64_t *)((char *)schedule + arguments[argument].offset);
 }
@@ -43,7 +43,7 @@ static int find_argument(const char *text, size_t length)
     return is_name(text, length, "per_epoch") ? PER_EPOCH : UNKNOWN;
 }
 
-/* Digits, perhaps behind a minus, up to the next comma. What does not fit is too large anyway. */
+/* Parses digits with an optional minus. Stops above SS_SCHEDULE_MAX, which is invalid anyway. */
 static bool read_number(const char *text, size_t length, int64_t *number)
 {
     bool negative = length > 0 && text[0] == '-';
@@ -94,8 +94,8 @@ static enum ss_status read_piece(const char *text, size_t length, struct piece *
     return SS_OK;
 }
 
-/* Calls for each piece between commas; twice, since per_epoch may come last and its defaults must
- * not undo what came before. */
+/* Reads the comma-separated arguments. The caller reads them twice: per_epoch may come last, and
+ * its defaults must not overwrite arguments before it. */
 static enum ss_status read_pieces(const char *text, struct ss_schedule *schedule, bool only_kind,
                                   struct ss_error *err)
 {
@@ -113,7 +113,7 @@ static enum ss_status read_pieces(const char *text, struct ss_schedule *schedule
         if (piece.argument == PER_EPOCH) {
             schedule->per_epoch = true;
         } else if (!only_kind) {
-            *slot(schedule, piece.argument) = piece.value;
+            *value_of(schedule, piece.argument) = piece.value;
         }
         at += length;
         if (*at == '\0') {
@@ -145,9 +145,9 @@ void ss_schedule_put(const struct ss_schedule *schedule, char *text, size_t size
     const char *separator = given.per_epoch ? "," : "";
     int used = snprintf(text, size, "%s", given.per_epoch ? "per_epoch" : "");
     for (int i = 0; i < ARGUMENT_COUNT && used >= 0 && (size_t)used < size; i++) {
-        if (*slot(&given, i) != *slot(&defaults, i)) {
+        if (*value_of(&given, i) != *value_of(&defaults, i)) {
             used += snprintf(text + used, size - (size_t)used, "%s%s=%" PRId64, separator,
-                             arguments[i].name, *slot(&given, i));
+                             arguments[i].name, *value_of(&given, i));
             separator = ",";
         }
     }

@@ -12,13 +12,13 @@
 #include "ring/place.h"
 #include "ring/sealed.h"
 
-/* Between two looks: short at first, for what is nearly ready. */
+/* Poll interval: short at first, for notices that arrive soon. */
 static const uint64_t first_sleep_ns = UINT64_C(1000000);
 static const uint64_t longest_sleep_ns = UINT64_C(100000000);
 
-enum outcome { IS_OVER = -1, NOT_YET = 0, IS_THERE = 1 };
+enum outcome { IS_OVER = -1, IS_PENDING = 0, IS_FOUND = 1 };
 
-/* The notices of this process, and how far they were read. */
+/* Read position in the notices of this process. */
 struct notices {
     uint64_t offset; /* of the next line */
     uint64_t number; /* of the next line */
@@ -27,50 +27,50 @@ struct notices {
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-struct patience {
+struct poll_timer {
     uint64_t end_ns, sleep_ns;
 };
 
-static struct patience patience_of(uint32_t timeout_ms)
+static struct poll_timer start_timer(uint32_t timeout_ms)
 {
-    return (struct patience){ss_stamp_monotonic_ns() + timeout_ms * UINT64_C(1000000),
-                             first_sleep_ns};
+    return (struct poll_timer){ss_stamp_monotonic_ns() + timeout_ms * UINT64_C(1000000),
+                               first_sleep_ns};
 }
 
-/* false: the time is over. */
-static bool wait_a_bit(struct patience *patience)
+/* Sleeps one interval. false: the timeout has expired. */
+static bool sleep_interval(struct poll_timer *timer)
 {
     uint64_t now_ns = ss_stamp_monotonic_ns();
-    if (now_ns >= patience->end_ns) {
+    if (now_ns >= timer->end_ns) {
         return false;
     }
-    uint64_t left_ns = patience->end_ns - now_ns;
-    uint64_t sleep_ns = patience->sleep_ns < left_ns ? patience->sleep_ns : left_ns;
-    struct timespec nap = {0, (long)sleep_ns};
-    nanosleep(&nap, NULL); /* a signal: looks sooner */
-    patience->sleep_ns =
-        patience->sleep_ns * 2 < longest_sleep_ns ? patience->sleep_ns * 2 : longest_sleep_ns;
+    uint64_t left_ns = timer->end_ns - now_ns;
+    uint64_t sleep_ns = timer->sleep_ns < left_ns ? timer->sleep_ns : left_ns;
+    struct timespec interval = {0, (long)sleep_ns};
+    nanosleep(&interval, NULL); /* a signal only makes the next poll earlier */
+    timer->sleep_ns =
+        timer->sleep_ns * 2 < longest_sleep_ns ? timer->sleep_ns * 2 : longest_sleep_ns;
     return true;
 }
 
-/* Is there a recorder that may still tell something? One that closes the gate has more to say until
- * it says "end"; one that was killed falls silent. */
-static bool is_recorder_there(void)
+/* True while the recorder may still write notices: after it closes the gate it may write more until
+ * "end"; the heartbeat of a killed recorder stops. */
+static bool is_recorder_alive(void)
 {
     const struct ss_ring_header *header = ss_process_header;
     if (atomic_load_explicit(&header->recorder_pid, memory_order_relaxed) == 0) {
         return false;
     }
     ss_process_check_heartbeat();
-    uint64_t heard_ns = atomic_load_explicit(&header->heartbeat_ns, memory_order_relaxed);
-    uint64_t patience_ms = atomic_load_explicit(&header->patience_ms, memory_order_relaxed);
-    patience_ms = patience_ms != 0 ? patience_ms : SS_RING_DEFAULT_PATIENCE_MS;
-    return ss_stamp_monotonic_ns() < heard_ns + patience_ms * 1000000;
+    uint64_t heartbeat_ns = atomic_load_explicit(&header->heartbeat_ns, memory_order_relaxed);
+    uint64_t timeout_ms = atomic_load_explicit(&header->patience_ms, memory_order_relaxed);
+    timeout_ms = timeout_ms != 0 ? timeout_ms : SS_RING_DEFAULT_PATIENCE_MS;
+    return ss_stamp_monotonic_ns() < heartbeat_ns + timeout_ms * 1000000;
 }
 
 /* --- notices --------------------------------------------------------------------------------- */
 
-static void copy_out(const struct ss_ring_sealed *sealed, struct stepscope_sealed *out)
+static void copy_notice(const struct ss_ring_sealed *sealed, struct stepscope_sealed *out)
 {
     struct stepscope_sealed all = {.window = sealed->window,
                                    .first_step = sealed->first_step,
@@ -95,19 +95,20 @@ static bool next_line(int fd, struct notices *notices, char *line, size_t *lengt
     return true;
 }
 
-static enum outcome look(struct notices *notices, uint64_t number, struct stepscope_sealed *out)
+static enum outcome poll_notices(struct notices *notices, uint64_t number,
+                                 struct stepscope_sealed *out)
 {
     char line[SS_RING_SEALED_LINE_BYTES];
     size_t length;
     int fd = ss_process_open_sealed();
-    enum outcome outcome = NOT_YET;
-    while (fd >= 0 && outcome == NOT_YET && next_line(fd, notices, line, &length)) {
+    enum outcome outcome = IS_PENDING;
+    while (fd >= 0 && outcome == IS_PENDING && next_line(fd, notices, line, &length)) {
         struct ss_ring_sealed sealed;
         if (ss_ring_sealed_is_end(line, length)) {
             outcome = IS_OVER;
         } else if (ss_ring_sealed_get(line, length, &sealed) && notices->number++ == number) {
-            copy_out(&sealed, out);
-            outcome = IS_THERE;
+            copy_notice(&sealed, out);
+            outcome = IS_FOUND;
         }
     }
     if (fd >= 0) {
@@ -119,17 +120,17 @@ static enum outcome look(struct notices *notices, uint64_t number, struct stepsc
 int ss_sealed_wait(uint64_t number, uint32_t timeout_ms, struct stepscope_sealed *out)
 {
     int saved = errno;
-    struct patience patience = patience_of(timeout_ms);
+    struct poll_timer timer = start_timer(timeout_ms);
     struct notices notices = {0};
     enum outcome outcome = IS_OVER;
-    bool is_there = ss_process_ensure();
-    while (is_there) {
-        bool goes_on = is_recorder_there(); /* before looking: what comes between is seen */
-        outcome = look(&notices, number, out);
-        if (outcome == NOT_YET && !goes_on) {
+    bool has_file = ss_process_ensure();
+    while (has_file) {
+        bool alive = is_recorder_alive(); /* before the poll, so that no notice is missed */
+        outcome = poll_notices(&notices, number, out);
+        if (outcome == IS_PENDING && !alive) {
             outcome = IS_OVER;
         }
-        if (outcome != NOT_YET || !wait_a_bit(&patience)) {
+        if (outcome != IS_PENDING || !sleep_interval(&timer)) {
             break;
         }
     }
@@ -142,18 +143,18 @@ int ss_sealed_wait(uint64_t number, uint32_t timeout_ms, struct stepscope_sealed
 int ss_flush_wait(uint32_t timeout_ms)
 {
     int saved = errno;
-    struct patience patience = patience_of(timeout_ms);
+    struct poll_timer timer = start_timer(timeout_ms);
     enum outcome outcome = IS_OVER;
     if (ss_process_ensure()) {
         struct ss_ring_header *header = ss_process_header;
         uint32_t wanted = atomic_fetch_add(&header->flush_wanted, 1) + 1;
         do {
             uint32_t gate = atomic_load(&header->gate);
-            bool goes_on = (gate & SS_RING_GATE_ALL) != 0 && is_recorder_there();
-            /* Pairs with the release of the recorder: all of ours is in its file then. */
+            bool alive = (gate & SS_RING_GATE_ALL) != 0 && is_recorder_alive();
+            /* Pairs with the release in ss_annot_flushed: the recorder has written all data. */
             uint32_t done = atomic_load_explicit(&header->flush_done, memory_order_acquire);
-            outcome = (int32_t)(done - wanted) >= 0 ? IS_THERE : goes_on ? NOT_YET : IS_OVER;
-        } while (outcome == NOT_YET && wait_a_bit(&patience));
+            outcome = (int32_t)(done - wanted) >= 0 ? IS_FOUND : alive ? IS_PENDING : IS_OVER;
+        } while (outcome == IS_PENDING && sleep_interval(&timer));
     }
     errno = saved;
     return (int)outcome;

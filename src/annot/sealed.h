@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program's side of what its recorder tells it: waits for notices of finished windows, and for
- * a flush. Sleeps in between. For any thread but that of a signal handler; no allocation.
+ * The program's side of the recorder's notices: waits for notices of finished windows, and for a
+ * flush. Polls and sleeps. Any thread, but no signal handler; no allocation.
  */
 #ifndef SS_ANNOT_SEALED_H
 #define SS_ANNOT_SEALED_H

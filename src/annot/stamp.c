@@ -12,9 +12,9 @@
 enum ss_ring_clock ss_stamp_clock = SS_RING_CLOCK_MONOTONIC;
 
 #if defined(__x86_64__)
-/* Invariant is what the processor promises; that the cores agree and no virtual machine spoils it
- * is what the kernel has found out when it uses the TSC itself. */
-static int tsc_is_even(void)
+/* The processor reports whether the TSC is invariant. The kernel checks that the cores agree and
+ * that no virtual machine disturbs it, before it uses the TSC as clock source. */
+static int tsc_is_reliable(void)
 {
     unsigned a, b, c, d = 0;
     if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || (d & 1u << 8) == 0) {
@@ -35,7 +35,7 @@ static int tsc_is_even(void)
 void ss_stamp_choose_clock(void)
 {
 #if defined(__x86_64__)
-    if (tsc_is_even()) {
+    if (tsc_is_reliable()) {
         ss_stamp_clock = SS_RING_CLOCK_TSC;
     }
 #endif

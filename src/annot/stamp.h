@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time of an event, as cheap as this machine has it: ticks of the TSC where they run evenly,
- * else CLOCK_MONOTONIC. Never with a fence: an event may be some ns off, but costs half. */
+/* Timestamps of events from the cheapest clock of the machine: TSC ticks where the TSC is reliable,
+ * else CLOCK_MONOTONIC. No fence: a timestamp may be some ns off, but costs half. */
 #ifndef SS_ANNOT_STAMP_H
 #define SS_ANNOT_STAMP_H
 

@@ -23,8 +23,8 @@ void ss_steps_forget(struct ss_steps *steps)
                                .run.schedule = steps->run.schedule};
 }
 
-static void take_turn(struct ss_steps *steps, struct ss_schedule_turn turn,
-                      struct ss_steps_change *change)
+static void apply_turn(struct ss_steps *steps, struct ss_schedule_turn turn,
+                       struct ss_steps_change *change)
 {
     if (turn.ends) {
         change->cut = turn.partial;
@@ -36,10 +36,10 @@ static void take_turn(struct ss_steps *steps, struct ss_schedule_turn turn,
     steps->action = turn.action;
 }
 
-static void start(struct ss_steps *steps, struct ss_steps_change *change)
+static void start_schedule(struct ss_steps *steps, struct ss_steps_change *change)
 {
     if (!steps->run.running && !steps->is_over) {
-        take_turn(steps, ss_schedule_run_start(&steps->run), change);
+        apply_turn(steps, ss_schedule_run_start(&steps->run), change);
         steps->is_unclaimed = true;
         steps->found = 0;
     }
@@ -47,10 +47,10 @@ static void start(struct ss_steps *steps, struct ss_steps_change *change)
 
 static void begin_epoch(struct ss_steps *steps, struct ss_steps_change *change)
 {
-    take_turn(steps,
-              ss_schedule_run_epoch(&steps->run, steps->epoch, steps->epoch_length,
-                                    steps->epoch_resumed_at),
-              change);
+    apply_turn(steps,
+               ss_schedule_run_epoch(&steps->run, steps->epoch, steps->epoch_length,
+                                     steps->epoch_resumed_at),
+               change);
     if (steps->run.schedule.per_epoch) {
         steps->is_unclaimed = true;
         steps->found = 0;
@@ -59,19 +59,19 @@ static void begin_epoch(struct ss_steps *steps, struct ss_steps_change *change)
 
 static void end_step(struct ss_steps *steps, bool is_found, struct ss_steps_change *change)
 {
-    take_turn(steps, ss_schedule_run_step(&steps->run), change);
+    apply_turn(steps, ss_schedule_run_step(&steps->run), change);
     steps->found += is_found;
 }
 
-/* The program's first own mark, behind some that were found. */
-static void start_anew(struct ss_steps *steps, bool ends_step, struct ss_steps_change *change)
+/* The program's first explicit mark, after automatic marks. */
+static void restart_schedule(struct ss_steps *steps, bool ends_step, struct ss_steps_change *change)
 {
     if (steps->found > ends_step) {
         steps->run.steps -= steps->found;
         steps->run.longest = 0;
-        take_turn(steps, ss_schedule_run_stop(&steps->run), change);
+        apply_turn(steps, ss_schedule_run_stop(&steps->run), change);
         bool cut = change->cut;
-        start(steps, change);
+        start_schedule(steps, change);
         if (steps->epoch >= 0) {
             begin_epoch(steps, change);
         }
@@ -84,78 +84,77 @@ static void start_anew(struct ss_steps *steps, bool ends_step, struct ss_steps_c
     }
 }
 
-static void follow(struct ss_steps *steps, const struct ss_steps_wish *wish,
-                   struct ss_steps_change *change)
+static void advance_schedule(struct ss_steps *steps, const struct ss_steps_wish *request,
+                             struct ss_steps_change *change)
 {
-    switch (wish->mark) {
+    switch (request->mark) {
     case SS_STEPS_BEGIN:
     case SS_STEPS_NEXT:
-        start(steps, change);
-        if (wish->overrules) {
-            start_anew(steps, wish->mark == SS_STEPS_NEXT, change);
-        } else if (wish->mark == SS_STEPS_NEXT || !steps->is_unclaimed) {
-            end_step(steps, wish->is_found, change);
+        start_schedule(steps, change);
+        if (request->overrules) {
+            restart_schedule(steps, request->mark == SS_STEPS_NEXT, change);
+        } else if (request->mark == SS_STEPS_NEXT || !steps->is_unclaimed) {
+            end_step(steps, request->is_found, change);
         }
         steps->is_unclaimed = false;
         break;
     case SS_STEPS_EPOCH:
-        start(steps, change);
+        start_schedule(steps, change);
         begin_epoch(steps, change);
         break;
     default:
-        take_turn(steps, ss_schedule_run_stop(&steps->run), change);
+        apply_turn(steps, ss_schedule_run_stop(&steps->run), change);
     }
 }
 
-/* A mark at the end of a step ends the batch that began with the epoch; one at its beginning means
- * that batch. */
-static void count_batch(struct ss_steps *steps, const struct ss_steps_wish *wish)
+/* After an epoch mark, NEXT ends the batch that the epoch began; BEGIN refers to that batch. */
+static void count_batch(struct ss_steps *steps, const struct ss_steps_wish *request)
 {
-    if (wish->mark == SS_STEPS_EPOCH) {
-        steps->batch = wish->resumed_at > 0 ? wish->resumed_at : 0;
+    if (request->mark == SS_STEPS_EPOCH) {
+        steps->batch = request->resumed_at > 0 ? request->resumed_at : 0;
         steps->batch_is_unclaimed = true;
-    } else if (wish->mark != SS_STEPS_END) {
-        steps->batch += wish->mark == SS_STEPS_NEXT || !steps->batch_is_unclaimed;
+    } else if (request->mark != SS_STEPS_END) {
+        steps->batch += request->mark == SS_STEPS_NEXT || !steps->batch_is_unclaimed;
         steps->batch_is_unclaimed = false;
     }
 }
 
-static void number(struct ss_steps *steps, const struct ss_steps_wish *wish,
-                   struct ss_steps_change *change)
+static void count_mark(struct ss_steps *steps, const struct ss_steps_wish *request,
+                       struct ss_steps_change *change)
 {
     change->cut_step = steps->step;
-    if (wish->again) {
+    if (request->again) {
         change->begins_step = true;
         return;
     }
-    if (wish->overrules) {
+    if (request->overrules) {
         steps->step = -1;
         steps->batch = steps->epoch_resumed_at;
         steps->batch_is_unclaimed = true;
     }
-    count_batch(steps, wish);
-    if (wish->mark == SS_STEPS_EPOCH) {
-        steps->epoch_length = wish->length;
-        steps->epoch_resumed_at = wish->resumed_at > 0 ? wish->resumed_at : 0;
-        steps->epoch = wish->number >= 0 ? wish->number : steps->epoch + 1;
+    count_batch(steps, request);
+    if (request->mark == SS_STEPS_EPOCH) {
+        steps->epoch_length = request->length;
+        steps->epoch_resumed_at = request->resumed_at > 0 ? request->resumed_at : 0;
+        steps->epoch = request->number >= 0 ? request->number : steps->epoch + 1;
         change->begins_epoch = true;
-    } else if (wish->mark != SS_STEPS_END) {
-        /* Behind a step 0 that nobody announced comes step 1. */
-        int64_t before = steps->step < 0 && wish->mark == SS_STEPS_NEXT ? 0 : steps->step;
-        steps->step = wish->number >= 0 ? wish->number : before + 1;
-        steps->has_begun = wish->mark == SS_STEPS_BEGIN;
+    } else if (request->mark != SS_STEPS_END) {
+        /* The implicit step 0 is followed by step 1. */
+        int64_t before = steps->step < 0 && request->mark == SS_STEPS_NEXT ? 0 : steps->step;
+        steps->step = request->number >= 0 ? request->number : before + 1;
+        steps->has_begun = request->mark == SS_STEPS_BEGIN;
         change->begins_step = true;
     }
-    change->cut_step = wish->overrules ? change->cut_step : steps->step;
+    change->cut_step = request->overrules ? change->cut_step : steps->step;
 }
 
-/* Pairs with the release of leave: who comes next sees all of it. */
-static bool enter(struct ss_steps *steps)
+/* Pairs with the release in end_mark: the next marking thread sees the complete state. */
+static bool begin_mark(struct ss_steps *steps)
 {
     return !atomic_exchange_explicit(&steps->is_marking, true, memory_order_acquire);
 }
 
-static void leave(struct ss_steps *steps, struct ss_steps_change *change)
+static void end_mark(struct ss_steps *steps, struct ss_steps_change *change)
 {
     bool is_next = change->begins_epoch && steps->run.schedule.per_epoch && steps->has_begun;
     change->step = steps->step;
@@ -170,53 +169,53 @@ static void leave(struct ss_steps *steps, struct ss_steps_change *change)
 struct ss_steps_change ss_steps_schedule(struct ss_steps *steps, const struct ss_schedule *schedule)
 {
     struct ss_steps_change change = {.changes_window = true};
-    if (!enter(steps)) {
+    if (!begin_mark(steps)) {
         return (struct ss_steps_change){.busy = true};
     }
     change.cut_step = steps->step;
     if (steps->has_schedule) {
-        take_turn(steps, ss_schedule_run_stop(&steps->run), &change);
+        apply_turn(steps, ss_schedule_run_stop(&steps->run), &change);
     }
     struct ss_schedule_run run = {.windows = steps->run.windows};
     run.schedule = schedule != NULL ? *schedule : steps->run.schedule;
     steps->run = run;
     steps->has_schedule = true;
     steps->is_over = schedule == NULL;
-    start(steps, &change);
-    leave(steps, &change);
+    start_schedule(steps, &change);
+    end_mark(steps, &change);
     return change;
 }
 
 struct ss_steps_change ss_steps_unschedule(struct ss_steps *steps)
 {
     struct ss_steps_change change = {.changes_window = true};
-    if (!enter(steps)) {
+    if (!begin_mark(steps)) {
         return (struct ss_steps_change){.busy = true};
     }
     change.cut_step = steps->step;
     if (steps->has_schedule) {
-        take_turn(steps, ss_schedule_run_stop(&steps->run), &change);
+        apply_turn(steps, ss_schedule_run_stop(&steps->run), &change);
     }
     steps->run = (struct ss_schedule_run){.windows = steps->run.windows};
     steps->has_schedule = steps->is_over = false;
-    leave(steps, &change);
+    end_mark(steps, &change);
     return change;
 }
 
-struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *wish)
+struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *request)
 {
     struct ss_steps_change change = {0};
-    if (!enter(steps)) {
+    if (!begin_mark(steps)) {
         change.busy = true;
         return change;
     }
     enum ss_schedule_action action = steps->action;
     uint32_t window = steps->window;
-    number(steps, wish, &change);
-    if (steps->has_schedule && !wish->again) {
-        follow(steps, wish, &change);
+    count_mark(steps, request, &change);
+    if (steps->has_schedule && !request->again) {
+        advance_schedule(steps, request, &change);
     }
     change.changes_window = steps->action != action || steps->window != window || change.cut;
-    leave(steps, &change);
+    end_mark(steps, &change);
     return change;
 }

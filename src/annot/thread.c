@@ -7,40 +7,40 @@
 
 enum { SLAB_THREADS = 64, SAFE_KEYS = 32 };
 
-/* Both are never written: check_at stays 0. */
-static struct ss_thread nobody, ended;
+/* Never written: check_at stays 0. */
+static struct ss_thread unregistered, ended_thread;
 
-_Thread_local struct ss_thread *ss_thread_current = &nobody;
+_Thread_local struct ss_thread *ss_thread_current = &unregistered;
 _Thread_local uint32_t ss_thread_name;
 enum { OUTSIDE, INSIDE, IN_FORK };
-static _Thread_local volatile uint32_t place;
-static struct ss_thread_quiet forking; /* of the thread that is IN_FORK, under the lock */
+static _Thread_local volatile uint32_t lock_state;
+static struct ss_thread_quiet forking; /* state of the IN_FORK thread, protected by the lock */
 
-/* As the kernel numbers this thread, and the process that it was asked in. */
+/* Cached tid of this thread, and the pid of the process for which it is valid. */
 static _Thread_local volatile int32_t own_tid, own_pid;
 
 static pthread_key_t key;
 static bool has_key;
 
-/* Rows for threads, wiped on fork. Rows of ended threads are used again. */
+/* Memory for struct ss_thread, wiped on fork. Entries of ended threads are reused. */
 static struct ss_thread *slab;
 static uint32_t slab_used;
-static struct ss_thread *free_rows[4096];
+static struct ss_thread *free_threads[4096];
 static uint32_t free_count;
 
-/* All but those that say what the thread itself did: blocked, they would kill. */
-static void fill_with_what_can_wait(sigset_t *set)
+/* All signals but the synchronous ones: if blocked, they kill the process. */
+static void fill_blockable_signals(sigset_t *set)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+    static const int synchronous[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
     sigfillset(set);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        sigdelset(set, own[i]);
+    for (size_t i = 0; i < sizeof synchronous / sizeof *synchronous; i++) {
+        sigdelset(set, synchronous[i]);
     }
 }
 
 static void restore(const struct ss_thread_quiet *quiet)
 {
-    place = OUTSIDE;
+    lock_state = OUTSIDE;
     errno = quiet->saved_errno;
     pthread_setcancelstate(quiet->cancel, NULL);
     pthread_sigmask(SIG_SETMASK, &quiet->signals, NULL);
@@ -49,14 +49,14 @@ static void restore(const struct ss_thread_quiet *quiet)
 bool ss_thread_enter(struct ss_thread_quiet *quiet)
 {
     sigset_t set;
-    if (place != OUTSIDE || !ss_process_is_set_up()) {
+    if (lock_state != OUTSIDE || !ss_process_is_set_up()) {
         return false;
     }
     quiet->saved_errno = errno;
-    fill_with_what_can_wait(&set);
+    fill_blockable_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, &quiet->signals);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &quiet->cancel);
-    place = INSIDE;
+    lock_state = INSIDE;
     ss_process_lock();
     return true;
 }
@@ -67,35 +67,35 @@ void ss_thread_leave(const struct ss_thread_quiet *quiet)
     restore(quiet);
 }
 
-static void on_thread_end(void *row)
+static void on_thread_end(void *argument)
 {
-    struct ss_thread *thread = row;
+    struct ss_thread *thread = argument;
     struct ss_thread_quiet quiet;
-    ss_thread_current = &ended;
+    ss_thread_current = &ended_thread;
     if (thread->ring.thread != NULL && ss_thread_enter(&quiet)) {
         ss_process_give_ring(thread->ring.thread);
         *thread = (struct ss_thread){0};
-        if (free_count < sizeof free_rows / sizeof *free_rows) {
-            free_rows[free_count++] = thread;
+        if (free_count < sizeof free_threads / sizeof *free_threads) {
+            free_threads[free_count++] = thread;
         }
         ss_thread_leave(&quiet);
     }
 }
 
-/* A child must not find the table of names half written, nor a handler of this thread the lock
- * taken. What is wiped needs no care. */
+/* Holds the lock across fork, so that the child gets a complete table of names. Signals stay
+ * blocked, so that no handler finds the lock held. Memory wiped on fork needs no care. */
 static void before_fork(void)
 {
     struct ss_thread_quiet quiet;
     if (ss_thread_enter(&quiet)) {
         forking = quiet;
-        place = IN_FORK;
+        lock_state = IN_FORK;
     }
 }
 
 static void after_fork_in_parent(void)
 {
-    if (place == IN_FORK) {
+    if (lock_state == IN_FORK) {
         struct ss_thread_quiet quiet = forking;
         ss_thread_leave(&quiet);
     }
@@ -103,8 +103,8 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
-    if (place == IN_FORK) {
-        restore(&forking); /* the lock is wiped: free */
+    if (lock_state == IN_FORK) {
+        restore(&forking); /* the lock is wiped, hence free */
     }
 }
 
@@ -121,15 +121,15 @@ int32_t ss_thread_tid(void)
 void ss_thread_init(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    /* Beyond the first keys, setting one allocates, which an event must not. Then the recorder
-     * finds out by itself that a thread has ended. */
+    /* Beyond the first keys, pthread_setspecific allocates, which an event must not. Without a key,
+     * the recorder detects by itself that a thread has ended. */
     has_key = pthread_key_create(&key, on_thread_end) == 0 && key < SAFE_KEYS;
 }
 
-static struct ss_thread *take_row(void)
+static struct ss_thread *allocate_thread(void)
 {
     if (free_count > 0) {
-        return free_rows[--free_count];
+        return free_threads[--free_count];
     }
     if (slab == NULL || slab_used == SLAB_THREADS) {
         slab = ss_process_wiped_memory(SLAB_THREADS * sizeof *slab);
@@ -153,7 +153,7 @@ static bool open_ring(struct ss_thread *thread)
     return true;
 }
 
-static void tell_name(struct ss_thread *thread, uint64_t stamp)
+static void write_thread_name(struct ss_thread *thread, uint64_t stamp)
 {
     if (ss_thread_name != 0) {
         ss_process_share_definitions();
@@ -163,14 +163,14 @@ static void tell_name(struct ss_thread *thread, uint64_t stamp)
 }
 
 /* With the lock held. */
-static struct ss_thread *get_ready(struct ss_thread *thread, uint64_t stamp)
+static struct ss_thread *prepare_ring(struct ss_thread *thread, uint64_t stamp)
 {
     if (!ss_process_ensure()) {
         return NULL;
     }
     uint32_t gate = atomic_load_explicit(&ss_process_header->gate, memory_order_acquire);
     if (thread->ring.thread == NULL) {
-        thread = thread != &nobody ? thread : take_row();
+        thread = thread != &unregistered ? thread : allocate_thread();
         if (thread == NULL) {
             return NULL;
         }
@@ -182,12 +182,12 @@ static struct ss_thread *get_ready(struct ss_thread *thread, uint64_t stamp)
         if (has_key) {
             pthread_setspecific(key, thread);
         }
-    } else if (thread->gate != gate) { /* another recording than the one before */
+    } else if (thread->gate != gate) { /* a new recording */
         uint32_t mode = atomic_load_explicit(&ss_process_header->mode, memory_order_relaxed);
         ss_ring_producer_begin(&thread->ring, (enum ss_ring_mode)mode);
     }
     if (thread->gate != gate) {
-        tell_name(thread, stamp);
+        write_thread_name(thread, stamp);
     }
     thread->gate = gate;
     ss_process_check_heartbeat();
@@ -204,9 +204,9 @@ struct ss_thread *ss_thread_prepare(uint64_t stamp)
         return NULL;
     }
     struct ss_thread *ready = NULL;
-    bool may_try = thread != &ended && stamp >= thread->retry_at;
-    if (may_try && ss_thread_enter(&quiet)) {
-        ready = get_ready(ss_thread_current, stamp);
+    bool may_retry = thread != &ended_thread && stamp >= thread->retry_at;
+    if (may_retry && ss_thread_enter(&quiet)) {
+        ready = prepare_ring(ss_thread_current, stamp);
         ss_thread_leave(&quiet);
     }
     if (ready == NULL) {

@@ -15,18 +15,18 @@
 #include "annot/schedule_text.h"
 #include "annot/steps.h"
 
-enum { MOST_TRIES = 1000 };
+enum { MAX_TRIES = 1000 };
 
 static struct ss_steps steps;
-static pid_t steps_pid;    /* a forked child marks its own… */
-static uint32_t schedules; /* …by the schedules that its parent brought */
+static pid_t steps_pid;    /* process of `steps`: a forked child starts its own */
+static uint32_t schedules; /* set by the program; 0: none. A forked child inherits the count */
 
-/* The program speaks for itself: what was found does not count any more. */
+/* The program marks explicitly: automatic marks no longer count. */
 static _Atomic bool has_own_steps, has_own_phases;
 static _Atomic bool has_found_steps;
-/* The thread that trains, found automatically; none in a forked child that has not claimed it. */
+/* The training thread, detected automatically; none in a forked child until it is set there. */
 static _Atomic int32_t trainer_pid, trainer_tid;
-static _Atomic bool is_trainer_sure; /* it has updated weights */
+static _Atomic bool is_trainer_sure; /* claimed: its optimizer has stepped */
 
 static void write_number(enum ss_ring_type type, unsigned detail, int64_t number,
                          struct ss_thread *to, uint64_t stamp)
@@ -46,7 +46,7 @@ static void write_window(struct ss_thread *to, uint64_t stamp, unsigned detail, 
                        2);
 }
 
-/* A window that is cut ends in a step under way; the one that follows may begin with another. */
+/* A cut window ends within the current step; the next window may begin with another step. */
 static void write_turn(struct ss_thread *thread, uint64_t stamp,
                        const struct ss_steps_change *change)
 {
@@ -95,35 +95,35 @@ static void write_change(struct ss_thread *thread, uint64_t stamp,
 
 static _Atomic(ss_training_watcher *) watcher;
 
-void ss_training_watch(ss_training_watcher *watches)
+void ss_training_watch(ss_training_watcher *callback)
 {
-    atomic_store_explicit(&watcher, watches, memory_order_relaxed);
+    atomic_store_explicit(&watcher, callback, memory_order_relaxed);
 }
 
-static void tell_watcher(bool is_step)
+static void notify_watcher(bool is_step)
 {
-    ss_training_watcher *watches = atomic_load_explicit(&watcher, memory_order_relaxed);
-    if (watches != NULL) {
-        watches(is_step);
+    ss_training_watcher *callback = atomic_load_explicit(&watcher, memory_order_relaxed);
+    if (callback != NULL) {
+        callback(is_step);
     }
 }
 
-/* Counts also while nobody records: who comes later is to see the right number. */
-static void mark_wish(const struct ss_steps_wish *wish)
+/* Counts without a recorder too: one that attaches later needs the right numbers. */
+static void apply_mark(const struct ss_steps_wish *request)
 {
     follow_fork();
-    if (wish->mark == SS_STEPS_BEGIN || wish->mark == SS_STEPS_NEXT) {
-        tell_watcher(true);
+    if (request->mark == SS_STEPS_BEGIN || request->mark == SS_STEPS_NEXT) {
+        notify_watcher(true);
     }
-    struct ss_steps_change change = ss_steps_mark(&steps, wish);
-    if (change.busy && wish->overrules) { /* the next own one will */
+    struct ss_steps_change change = ss_steps_mark(&steps, request);
+    if (change.busy && request->overrules) { /* the next explicit mark overrules instead */
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
         atomic_store_explicit(&has_own_steps, false, memory_order_relaxed);
     }
     uint64_t stamp;
     struct ss_thread *thread = change.busy ? NULL : ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {
-        write_change(thread, stamp, &change, wish->overrules);
+        write_change(thread, stamp, &change, request->overrules);
     }
 }
 
@@ -133,28 +133,28 @@ void ss_training_init(const char *schedule)
     steps_pid = getpid();
 }
 
-/* NULL: the schedule is over; "": there is none. */
-static struct ss_steps_change change_schedule(const char *text, const struct ss_schedule *asked)
+/* NULL: ends the schedule; "": removes it. */
+static struct ss_steps_change change_schedule(const char *text, const struct ss_schedule *requested)
 {
     return text == NULL      ? ss_steps_schedule(&steps, NULL)
            : text[0] == '\0' ? ss_steps_unschedule(&steps)
-                             : ss_steps_schedule(&steps, asked);
+                             : ss_steps_schedule(&steps, requested);
 }
 
-/* The recorder looks at `scheduled` before it believes what follows. */
+/* The recorder reads `scheduled` before the records that follow. */
 int ss_training_schedule(const char *text)
 {
-    struct ss_schedule asked = {0};
+    struct ss_schedule requested = {0};
     bool is_none = text != NULL && text[0] == '\0';
-    if (text != NULL && !is_none && ss_schedule_parse(text, &asked, NULL) != SS_OK) {
+    if (text != NULL && !is_none && ss_schedule_parse(text, &requested, NULL) != SS_OK) {
         return -1;
     }
     follow_fork();
     ss_process_ensure();
-    struct ss_steps_change change = change_schedule(text, &asked);
-    for (int i = 0; change.busy && i < MOST_TRIES; i++) { /* a mark takes less than a microsecond */
+    struct ss_steps_change change = change_schedule(text, &requested);
+    for (int i = 0; change.busy && i < MAX_TRIES; i++) { /* a mark takes less than a microsecond */
         sched_yield();
-        change = change_schedule(text, &asked);
+        change = change_schedule(text, &requested);
     }
     if (change.busy) {
         return -2;
@@ -169,19 +169,19 @@ int ss_training_schedule(const char *text)
     return 0;
 }
 
-static void tell_steps(const char *how)
+static void record_step_source(const char *how)
 {
     struct ss_event_value value = {ss_define_name(how, strlen(how)), SS_RING_VALUE_NAME};
     ss_fact_tell(ss_define_name("torch.steps", 11), value);
 }
 
-/* --- who follows ----------------------------------------------------------------------------- */
+/* --- follower of steps ----------------------------------------------------------------------- */
 
 static _Atomic(ss_training_follower *) follower;
 
-void ss_training_follow(ss_training_follower *follows)
+void ss_training_follow(ss_training_follower *callback)
 {
-    atomic_store_explicit(&follower, follows, memory_order_relaxed);
+    atomic_store_explicit(&follower, callback, memory_order_relaxed);
 }
 
 bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action)
@@ -193,54 +193,54 @@ bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action)
     return steps.has_schedule;
 }
 
-static void mark_followed(const struct ss_steps_wish *wish)
+static void mark_with_follower(const struct ss_steps_wish *request)
 {
-    ss_training_follower *follows = atomic_load_explicit(&follower, memory_order_relaxed);
-    if (follows != NULL) {
-        follows(true);
+    ss_training_follower *callback = atomic_load_explicit(&follower, memory_order_relaxed);
+    if (callback != NULL) {
+        callback(true);
     }
-    mark_wish(wish);
-    if (follows != NULL) {
-        follows(false);
+    apply_mark(request);
+    if (callback != NULL) {
+        callback(false);
     }
 }
 
-/* The schedule may begin a window with an epoch. */
+/* The follower is called because the schedule may begin a window with an epoch. */
 static void mark_epoch(int64_t number, int64_t length, int64_t resumed_at)
 {
-    struct ss_steps_wish wish = {
+    struct ss_steps_wish request = {
         .mark = SS_STEPS_EPOCH, .number = number, .length = length, .resumed_at = resumed_at};
-    mark_wish(&wish);
-    ss_training_follower *follows = atomic_load_explicit(&follower, memory_order_relaxed);
-    if (follows != NULL) {
-        follows(false);
+    apply_mark(&request);
+    ss_training_follower *callback = atomic_load_explicit(&follower, memory_order_relaxed);
+    if (callback != NULL) {
+        callback(false);
     }
 }
 
-/* Steps that were found before the first own one never were. */
+/* The first explicit step discards the automatic steps before it. */
 static struct ss_steps_wish own_step(enum ss_steps_mark mark, int64_t number)
 {
-    struct ss_steps_wish wish = {.mark = mark, .number = number, .length = -1};
+    struct ss_steps_wish request = {.mark = mark, .number = number, .length = -1};
     if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
         atomic_store_explicit(&has_own_steps, true, memory_order_relaxed);
-        wish.overrules = atomic_exchange_explicit(&has_found_steps, false, memory_order_relaxed);
-        if (wish.overrules) {
-            tell_steps("program");
+        request.overrules = atomic_exchange_explicit(&has_found_steps, false, memory_order_relaxed);
+        if (request.overrules) {
+            record_step_source("program");
         }
     }
-    return wish;
+    return request;
 }
 
 void ss_training_step(int64_t number)
 {
-    struct ss_steps_wish wish = own_step(SS_STEPS_BEGIN, number);
-    mark_wish(&wish);
+    struct ss_steps_wish request = own_step(SS_STEPS_BEGIN, number);
+    apply_mark(&request);
 }
 
 void ss_training_next_step(int64_t number)
 {
-    struct ss_steps_wish wish = own_step(SS_STEPS_NEXT, number);
-    mark_followed(&wish);
+    struct ss_steps_wish request = own_step(SS_STEPS_NEXT, number);
+    mark_with_follower(&request);
 }
 
 void ss_training_epoch(int64_t number)
@@ -253,18 +253,18 @@ void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
     mark_epoch(number, length, resumed_at);
 }
 
-/* A window that is open is cut. */
+/* Cuts an open window. */
 __attribute__((destructor)) static void on_exit_of_program(void)
 {
     if (steps.has_schedule && steps_pid == ss_process_pid()) {
-        struct ss_steps_wish wish = {.mark = SS_STEPS_END, .number = -1, .length = -1};
-        mark_wish(&wish);
+        struct ss_steps_wish request = {.mark = SS_STEPS_END, .number = -1, .length = -1};
+        apply_mark(&request);
     }
 }
 
 static void begin_phase(uint32_t name)
 {
-    tell_watcher(false);
+    notify_watcher(false);
     uint64_t stamp;
     struct ss_thread *thread = ss_event_enter(SS_RING_GATE_ALL, &stamp);
     if (thread != NULL) {
@@ -289,7 +289,7 @@ void ss_training_window(unsigned action, int64_t number, uint32_t which)
     }
 }
 
-/* --- what nobody wrote into the program ------------------------------------------------------- */
+/* --- automatic steps and phases --------------------------------------------------------------- */
 
 static bool is_trainer(void)
 {
@@ -309,7 +309,7 @@ void ss_automatic_guess(void)
     set_trainer(ss_thread_tid(), false);
 }
 
-/* Phases of another thread, if it was in one, are of no matter any more. */
+/* Ends the phase of the previous training thread. */
 void ss_automatic_claim(void)
 {
     bool takes_over = !is_trainer();
@@ -328,11 +328,11 @@ void ss_automatic_disclaim(void)
 void ss_automatic_tell(const char *how)
 {
     if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
-        tell_steps(how);
+        record_step_source(how);
     }
 }
 
-/* The step under way began before anybody recorded this process: what is left of it is one. */
+/* True once per recording: the rest of a step that began before it counts as a step. */
 static bool is_first_of_recording(void)
 {
     static _Atomic uint32_t begun;
@@ -345,7 +345,7 @@ static bool is_first_of_recording(void)
 void ss_automatic_begin(void)
 {
     if (atomic_load_explicit(&trainer_pid, memory_order_relaxed) != ss_process_pid()) {
-        ss_automatic_guess(); /* a forked child trains by itself */
+        ss_automatic_guess(); /* a forked child has its own training thread */
         follow_fork();
     }
     if (!is_trainer() || atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
@@ -353,17 +353,17 @@ void ss_automatic_begin(void)
     }
     bool again = is_first_of_recording() && steps.step >= 0;
     if (again || steps.step < 0) {
-        struct ss_steps_wish wish = {.mark = SS_STEPS_BEGIN,
-                                     .number = again ? steps.step : 0,
-                                     .length = -1,
-                                     .is_found = true,
-                                     .again = again};
+        struct ss_steps_wish request = {.mark = SS_STEPS_BEGIN,
+                                        .number = again ? steps.step : 0,
+                                        .length = -1,
+                                        .is_found = true,
+                                        .again = again};
         if (!again) {
             atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
-            tell_steps("optimizer");
+            record_step_source("optimizer");
         }
-        mark_followed(&wish);
-        steps.has_begun = false; /* the program may still say that this is of its first epoch */
+        mark_with_follower(&request);
+        steps.has_begun = false; /* a following epoch mark still includes this step */
     }
 }
 
@@ -383,9 +383,9 @@ bool ss_automatic_step(void)
     bool counts = !atomic_load_explicit(&has_own_steps, memory_order_relaxed);
     if (counts) {
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
-        struct ss_steps_wish wish = {
+        struct ss_steps_wish request = {
             .mark = SS_STEPS_NEXT, .number = -1, .length = -1, .is_found = true};
-        mark_followed(&wish);
+        mark_with_follower(&request);
     }
     return counts;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps, epochs, phases, windows and the schedule of this process: what the program says of its
- * training, as the runtime's table has it (include/stepscope/stepscope.h). Any thread.
+ * Steps, epochs, phases, windows and the schedule of this process, as the program marks them by the
+ * runtime's table (include/stepscope/stepscope.h). Any thread.
  */
 #ifndef SS_ANNOT_TRAINING_H
 #define SS_ANNOT_TRAINING_H
@@ -18,16 +18,16 @@ void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
 void ss_training_phase(uint32_t name);
 void ss_training_window(unsigned action, int64_t number, uint32_t which);
 
-/* Who follows steps: called on the thread that marks them, before a step ends and behind it, and
- * behind an epoch's mark; of marks by ss_training_step it hears nothing. NULL: nobody. */
+/* The follower of steps: called on the marking thread before and after the end of a step, and after
+ * an epoch mark; not called for marks by ss_training_step. NULL: none. */
 typedef void ss_training_follower(bool is_over);
 void ss_training_follow(ss_training_follower *follower);
-/* The step under way, -1: none; and the schedule's window and action (annot/schedule.h) in it.
- * false: there is no schedule. */
+/* The current step (-1: none), and the schedule's window and action (annot/schedule.h) in it.
+ * false: no schedule. */
 bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action);
 
-/* Who watches the parts of steps: called on the thread that marks them, before a step begins (and
- * the one before it ends), and before a phase begins or ends. NULL: nobody. */
+/* The watcher of steps and phases: called on the marking thread before a step begins (and the
+ * previous one ends), and before a phase begins or ends. NULL: none. */
 typedef void ss_training_watcher(bool is_step);
 void ss_training_watch(ss_training_watcher *watcher);
 

@@ -2,9 +2,9 @@
 /*
  * Heap memory. The only place outside libraries that calls malloc.
  *
- * These functions never return NULL: when memory is out they print one line and end the process
- * (abort), since no caller could do better. Sizes that come from a file, the network or another
- * process are checked against a cap before they get here. Thread-safe.
+ * These functions never return NULL: when memory runs out they print one line and abort the
+ * process, since no caller can recover. Callers check sizes from a file, the network or another
+ * process against a cap first. Thread-safe.
  */
 #ifndef SS_BASE_ALLOC_H
 #define SS_BASE_ALLOC_H

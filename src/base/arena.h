@@ -11,7 +11,7 @@
 struct ss_arena_block;
 struct ss_arena {
     struct ss_arena_block *newest;
-    size_t total_bytes; /* handed out so far */
+    size_t total_bytes; /* allocated so far, after rounding to 16 */
 };
 
 void *ss_arena_alloc(struct ss_arena *arena, size_t size_bytes); /* 16-byte aligned, not zeroed */

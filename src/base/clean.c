@@ -59,8 +59,9 @@ const char *ss_escape(void)
     return escape;
 }
 
-/* Bytes of our own escape at `text`, 0 none, ESCAPE_BYTES + 1 when more bytes must tell. */
-static size_t own_escape(const char *text, size_t available)
+/* ESCAPE_BYTES if `text` starts with ss_escape(), 0 if not, ESCAPE_BYTES + 1 if more bytes are
+ * needed to decide. */
+static size_t match_escape(const char *text, size_t available)
 {
     size_t compared = available < ESCAPE_BYTES ? available : ESCAPE_BYTES;
     if (memcmp(text, ss_escape(), compared) != 0) {
@@ -69,8 +70,8 @@ static size_t own_escape(const char *text, size_t available)
     return available < ESCAPE_BYTES ? ESCAPE_BYTES + 1 : ESCAPE_BYTES;
 }
 
-/* Whether the bytes may be the start of a longer character. */
-static bool is_cut(const char *text, size_t available)
+/* True when the bytes may be the start of a longer character. */
+static bool may_be_truncated(const char *text, size_t available)
 {
     char filled[4];
     unsigned char first = (unsigned char)text[0];
@@ -78,7 +79,7 @@ static bool is_cut(const char *text, size_t available)
     if (first < 0xc2 || first > 0xf4 || available >= whole) {
         return false;
     }
-    /* The highest and the lowest continuation: one of them is valid behind any valid start. */
+    /* The lowest and the highest continuation byte: after any valid start, one of them is valid. */
     for (int fill = 0x80; fill <= 0xbf; fill += 0x3f) {
         memset(filled, fill, sizeof filled);
         memcpy(filled, text, available);
@@ -89,18 +90,18 @@ static bool is_cut(const char *text, size_t available)
     return false;
 }
 
-/* Takes one character of `text`; 0 when it waits for more bytes. */
-static size_t take_one(struct ss_strbuf *out, const char *text, size_t available)
+/* Appends one character, cleaned. Returns its bytes; 0: more bytes are needed to decide. */
+static size_t append_character(struct ss_strbuf *out, const char *text, size_t available)
 {
     if (text[0] == '\033') {
-        size_t own = own_escape(text, available);
+        size_t own = match_escape(text, available);
         if (own > ESCAPE_BYTES) {
             return 0;
         }
         ss_strbuf_append_text(out, own > 0 ? "\033" : replacement);
         return own > 0 ? own : 1;
     }
-    if (text[0] == '\r') { /* part of a line's end (RFC 4180), else a way to overwrite the line */
+    if (text[0] == '\r') { /* valid in CRLF (RFC 4180); alone it overwrites the line */
         if (available == 1) {
             return 0;
         }
@@ -108,7 +109,7 @@ static size_t take_one(struct ss_strbuf *out, const char *text, size_t available
         return 1;
     }
     size_t length = ss_utf8_length(text, available);
-    if (length == 0 && is_cut(text, available)) {
+    if (length == 0 && may_be_truncated(text, available)) {
         return 0;
     }
     if (length == 0 || ss_clean_is_harmful(decode(text, length))) {
@@ -128,8 +129,8 @@ static size_t plain_run(const char *text, size_t length)
     return run;
 }
 
-/* Appends what is complete of `text`; returns the number of its bytes. */
-static size_t take(struct ss_strbuf *out, const char *text, size_t length)
+/* Appends the complete characters of `text`; returns the number of bytes consumed. */
+static size_t append_complete(struct ss_strbuf *out, const char *text, size_t length)
 {
     size_t done = 0;
     while (done < length) {
@@ -137,7 +138,7 @@ static size_t take(struct ss_strbuf *out, const char *text, size_t length)
         if (step > 0) {
             ss_strbuf_append(out, text + done, step);
         } else {
-            step = take_one(out, text + done, length - done);
+            step = append_character(out, text + done, length - done);
         }
         if (step == 0) {
             break;
@@ -153,11 +154,11 @@ void ss_clean_append(struct ss_clean *clean, struct ss_strbuf *out, const char *
     while (clean->held_count > 0 && length > 0) {
         clean->held[clean->held_count++] = *bytes++;
         length--;
-        size_t done = take(out, clean->held, clean->held_count);
+        size_t done = append_complete(out, clean->held, clean->held_count);
         clean->held_count -= done;
         memmove(clean->held, clean->held + done, clean->held_count);
     }
-    size_t done = length > 0 ? take(out, bytes, length) : 0;
+    size_t done = length > 0 ? append_complete(out, bytes, length) : 0;
     if (done < length) {
         memcpy(clean->held, bytes + done, length - done);
         clean->held_count = length - done;
@@ -184,6 +185,6 @@ void ss_clean_write(int fd, const char *text, size_t length)
     ss_strbuf_init(&out, CLEANED_BYTES);
     ss_clean_append(&clean, &out, text, length);
     ssize_t written = write(fd, out.data, out.length);
-    (void)written; /* nobody is left to notify */
+    (void)written; /* a failed write cannot be reported */
     ss_strbuf_fini(&out);
 }

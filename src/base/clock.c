@@ -28,7 +28,7 @@ uint64_t ss_clock_process_cpu_ns(void)
 void ss_clock_read(struct ss_clock_reading *reading)
 {
     reading->width_ns = UINT64_MAX;
-    /* The narrowest of a few tries: a preemption between two readings would be taken for skew. */
+    /* Keep the narrowest of 3 tries: a preemption between two readings would appear as skew. */
     for (int try = 0; try < 3; try++) {
         uint64_t before = read_ns(CLOCK_MONOTONIC);
         uint64_t boottime = read_ns(CLOCK_BOOTTIME);

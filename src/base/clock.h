@@ -7,10 +7,10 @@
 
 uint64_t ss_clock_monotonic_ns(void);
 uint64_t ss_clock_thread_cpu_ns(void);
-uint64_t ss_clock_process_cpu_ns(void); /* of all its threads */
+uint64_t ss_clock_process_cpu_ns(void); /* all threads */
 
-/* One reading of the four clocks that the multi-rank merge aligns with. The bracket (MONOTONIC
- * before and after) bounds the error: at most `width_ns`. */
+/* One reading of the four clocks that the multi-rank merge aligns. MONOTONIC is read before and
+ * after the others; the difference, `width_ns`, bounds the error. */
 struct ss_clock_reading {
     uint64_t monotonic_ns;
     uint64_t boottime_ns;

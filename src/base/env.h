@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one table of environment variables that stepscope reads. Immutable; thread-safe while
- * nobody calls setenv. */
+/* The table of all environment variables that stepscope reads. Immutable; thread-safe as long as no
+ * thread calls setenv. */
 #ifndef SS_BASE_ENV_H
 #define SS_BASE_ENV_H
 

@@ -118,10 +118,10 @@ void ss_bug_at(const char *file, int line, const char *format, ...)
     va_end(arguments);
     used = strlen(text);
     text[used < sizeof text - 1 ? used++ : used - 1] = '\n';
-    for (size_t i = 0; i + 1 < used; i++) { /* this file stands alone in the Python extension */
+    for (size_t i = 0; i + 1 < used; i++) { /* the Python extension links no clean.c */
         text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
     }
     ssize_t written = write(STDERR_FILENO, text, used);
-    (void)written; /* nobody is left to notify */
+    (void)written; /* a failed write cannot be reported */
     abort();
 }

@@ -27,12 +27,12 @@ struct ss_error {
 
 #define SS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* Sets *err (when not NULL) and returns `status`, so that `return ss_fail(err, …)` reads well. */
+/* Sets *err (when not NULL) and returns `status`, for `return ss_fail(err, …)`. */
 enum ss_status ss_fail(struct ss_error *err, enum ss_status status, const char *format, ...)
     SS_PRINTF(3, 4);
 
-/* As ss_fail, with ": strerror(saved_errno)" behind the message; maps ENOSPC, EACCES, ENOENT… to
- * their status and everything else to SS_E_IO. */
+/* As ss_fail, with ": strerror(saved_errno)" appended; maps ENOSPC, EACCES, ENOENT… to their
+ * status and all other values to SS_E_IO. */
 enum ss_status ss_fail_errno(struct ss_error *err, int saved_errno, const char *format, ...)
     SS_PRINTF(3, 4);
 
@@ -44,7 +44,7 @@ const char *ss_status_name(enum ss_status status);
 const char *ss_status_text(enum ss_status status);
 int ss_status_exit_code(enum ss_status status);
 
-/* A broken invariant: prints where and aborts. For nothing else. */
+/* For broken invariants only: prints the location and aborts. */
 _Noreturn void ss_bug_at(const char *file, int line, const char *format, ...) SS_PRINTF(3, 4);
 #define ss_bug(...) ss_bug_at(__FILE__, __LINE__, __VA_ARGS__)
 

@@ -8,8 +8,8 @@
 
 enum { FIRST_SLOTS = 256 };
 
-/* Eight bytes a step, multiply-rotate; spread at the end. Not for hostile-collision defence beyond
- * what a capped input gives. */
+/* Eight bytes per round: xor, multiply, xor-shift; ss_hash_u64 mixes the result. No defence against
+ * crafted collisions except the caps on input sizes. */
 uint32_t ss_hash_bytes(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
@@ -80,7 +80,7 @@ static uint32_t add_text(struct ss_intern *table, const char *text, size_t lengt
 
 uint32_t ss_intern_put(struct ss_intern *table, const char *text, size_t length)
 {
-    text = length > 0 ? text : ""; /* an empty view may point nowhere */
+    text = length > 0 ? text : ""; /* an empty view may have no address */
     uint32_t hash = ss_hash_bytes(text, length);
     uint32_t mask = table->slot_count - 1;
     uint32_t slot = hash & mask;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings (any bytes, NUL included) as dense u32 ids. Id 0 is the empty string. An id, and the
- * text behind it, stays valid until ss_intern_fini. One owner; no concurrent use.
+ * Interns strings (any bytes, NUL included) as dense u32 ids. Id 0 is the empty string. Ids and
+ * their texts stay valid until ss_intern_fini. One owner; no concurrent use.
  */
 #ifndef SS_BASE_INTERN_H
 #define SS_BASE_INTERN_H
@@ -30,7 +30,7 @@ uint32_t ss_intern_put_text(struct ss_intern *table, const char *text);
 struct ss_strview ss_intern_get(const struct ss_intern *table, uint32_t id);
 const char *ss_intern_text(const struct ss_intern *table, uint32_t id);
 
-/* The hash it uses (good for any table with byte keys). */
+/* The hash of the table, usable for any table with byte keys. */
 uint32_t ss_hash_bytes(const void *bytes, size_t length);
 /* Mixes a 64-bit key into a well-spread 64-bit hash. */
 static inline uint64_t ss_hash_u64(uint64_t key)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages for people, on stderr, prefix "stepscope:". The domain is the folder that speaks.
+ * Messages for people, on stderr, prefix "stepscope:". The domain is the folder of the caller.
  * Levels come from -q/-v and STEPSCOPE_LOG ("python:debug,record:info" or just "debug").
  * Never called on the sample path. Thread-safe: one write per line.
  */
@@ -12,7 +12,7 @@
 enum ss_log_level { SS_ERROR, SS_WARN, SS_INFO, SS_DEBUG };
 
 void ss_log(enum ss_log_level level, const char *domain, const char *format, ...) SS_PRINTF(3, 4);
-/* The level for all domains that STEPSCOPE_LOG does not name. Default: SS_WARN. */
+/* Sets the level of all domains that STEPSCOPE_LOG does not name. Default: SS_WARN. */
 void ss_log_set_level(enum ss_log_level level);
 
 #endif

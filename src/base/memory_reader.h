@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a target, as `unwind/` sees it. Implementations: platform/memory (another
- * process), tests and fuzz targets (buffers). One thread per reader.
+ * The interface through which `unwind/` reads the memory of a target. Implementations:
+ * platform/memory (another process), tests and fuzz targets (buffers). One thread per reader.
  */
 #ifndef SS_BASE_MEMORY_READER_H
 #define SS_BASE_MEMORY_READER_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One range to fetch. `got` is set by the read: how many bytes arrived (all or a prefix). */
+/* One range to read. The reader sets `got`: the bytes it read (all or a prefix). */
 struct ss_memory_range {
     uint64_t address;
     void *buffer;
@@ -20,10 +20,10 @@ struct ss_memory_range {
 
 struct ss_memory_reader {
     /* Reads the ranges in order, in as few system calls as possible (one when all is mapped). A
-     * range that is not mapped gets fewer bytes and does not hinder the others. Returns 0, or an
-     * errno that concerns the whole target: ESRCH (gone), EPERM (refused). */
+     * range that is not mapped gets fewer bytes; the others are not affected. Returns 0, or an
+     * errno for the whole target: ESRCH (exited), EPERM (refused). */
     int (*read)(struct ss_memory_reader *reader, struct ss_memory_range *ranges, size_t count);
-    uint64_t syscalls; /* made so far: the reader counts them */
+    uint64_t syscalls; /* system calls of the reader so far */
     int32_t pid;       /* of the target; 0 for buffers */
 };
 

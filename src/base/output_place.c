@@ -10,9 +10,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MOST_LINKS = 40 };
+enum { MAX_LINKS = 40 };
 
-/* What is left of a path, and where its next component is looked up. */
+/* The unresolved rest of a path; its next component is resolved in place->folder_fd. */
 struct walk {
     struct ss_output_place *place;
     const char *path; /* for messages */
@@ -30,7 +30,8 @@ static bool others_can_write(const struct stat *folder)
     return !is_trusted(folder->st_uid) || (folder->st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-/* On the way to the file, folders of other users are everyday life to all but root. */
+/* Parent folders often belong to other users: except for root, only world-writable ones count as
+ * open. */
 static bool may_follow(const struct stat *folder, const struct stat *link, bool is_last)
 {
     bool is_open =
@@ -68,8 +69,8 @@ enum ss_status ss_output_place_check(const struct ss_output_place *place, const 
     return SS_OK;
 }
 
-static enum ss_status enter(struct walk *walk, int parent, const char *name, int flags,
-                            struct ss_error *err)
+static enum ss_status open_folder(struct walk *walk, int parent, const char *name, int flags,
+                                  struct ss_error *err)
 {
     int fd = openat(parent, name, O_PATH | O_CLOEXEC | flags);
     int error = errno;
@@ -88,15 +89,15 @@ static enum ss_status enter(struct walk *walk, int parent, const char *name, int
     return SS_OK;
 }
 
-/* /proc's links lead where their text does not: the kernel follows them. */
-static bool is_magic(int folder_fd)
+/* The text of a link in /proc is not its target: only the kernel can follow it. */
+static bool is_procfs(int folder_fd)
 {
     struct statfs system;
     return fstatfs(folder_fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Puts a link's text before what is left of the path. */
-static enum ss_status take_link(struct walk *walk, const char *name, struct ss_error *err)
+/* Prepends the link's text to the unresolved rest of the path. */
+static enum ss_status follow_link(struct walk *walk, const char *name, struct ss_error *err)
 {
     char text[PATH_MAX];
     ssize_t length = readlinkat(walk->place->folder_fd, name, text, sizeof text);
@@ -104,19 +105,19 @@ static enum ss_status take_link(struct walk *walk, const char *name, struct ss_e
     if (length < 0) {
         return ss_fail_errno(err, errno, "cannot read the link \"%s\" of %s", name, walk->path);
     }
-    if (++walk->links > MOST_LINKS || (size_t)length + 1 + left >= sizeof walk->rest) {
+    if (++walk->links > MAX_LINKS || (size_t)length + 1 + left >= sizeof walk->rest) {
         return ss_fail_errno(err, ELOOP, "cannot open the folder of %s", walk->path);
     }
     memmove(walk->rest + length + 1, walk->rest, left + 1);
     memcpy(walk->rest, text, (size_t)length);
     walk->rest[length] = '/';
     if (left == 0) {
-        walk->rest[length] = '\0'; /* the last one */
+        walk->rest[length] = '\0'; /* the link is the last component */
     }
-    return text[0] == '/' ? enter(walk, AT_FDCWD, "/", O_DIRECTORY, err) : SS_OK;
+    return text[0] == '/' ? open_folder(walk, AT_FDCWD, "/", O_DIRECTORY, err) : SS_OK;
 }
 
-/* Takes the next component off the path; returns whether it is the last. */
+/* Removes the next component from the path; true when it is the last. */
 static bool next_name(struct walk *walk, char *name, size_t size)
 {
     size_t skipped = strspn(walk->rest, "/");
@@ -128,8 +129,8 @@ static bool next_name(struct walk *walk, char *name, size_t size)
     return is_last;
 }
 
-static enum ss_status step(struct walk *walk, enum ss_output_last last, bool *is_done,
-                           struct ss_error *err)
+static enum ss_status resolve_component(struct walk *walk, enum ss_output_last last, bool *is_done,
+                                        struct ss_error *err)
 {
     struct ss_output_place *place = walk->place;
     char name[NAME_MAX + 2];
@@ -153,16 +154,16 @@ static enum ss_status step(struct walk *walk, enum ss_output_last last, bool *is
         place->status = exists ? status : (struct stat){0};
     }
     bool is_link = exists && S_ISLNK(status.st_mode);
-    bool by_kernel = is_link && is_magic(place->folder_fd);
-    if (is_link && !by_kernel && (!*is_done || last == SS_OUTPUT_FOLLOW_LINK)) {
+    bool kernel_follows = is_link && is_procfs(place->folder_fd);
+    if (is_link && !kernel_follows && (!*is_done || last == SS_OUTPUT_FOLLOW_LINK)) {
         if (!may_follow(&place->folder, &status, *is_done)) {
             return refuse_link(walk->path, name, &status, err);
         }
         *is_done = false;
-        return take_link(walk, name, err);
+        return follow_link(walk, name, err);
     }
-    int flags = by_kernel ? O_DIRECTORY : O_DIRECTORY | O_NOFOLLOW;
-    return *is_done ? SS_OK : enter(walk, place->folder_fd, name, flags, err);
+    int flags = kernel_follows ? O_DIRECTORY : O_DIRECTORY | O_NOFOLLOW;
+    return *is_done ? SS_OK : open_folder(walk, place->folder_fd, name, flags, err);
 }
 
 enum ss_status ss_output_place_open(const char *path, enum ss_output_last last,
@@ -175,9 +176,10 @@ enum ss_status ss_output_place_open(const char *path, enum ss_output_last last,
                              "cannot write \"%.200s\"", path);
     }
     memcpy(walk.rest, path, strlen(path) + 1);
-    enum ss_status status = enter(&walk, AT_FDCWD, path[0] == '/' ? "/" : ".", O_DIRECTORY, err);
+    enum ss_status status =
+        open_folder(&walk, AT_FDCWD, path[0] == '/' ? "/" : ".", O_DIRECTORY, err);
     for (bool is_done = false; status == SS_OK && !is_done;) {
-        status = step(&walk, last, &is_done, err);
+        status = resolve_component(&walk, last, &is_done, err);
     }
     if (status == SS_OK && place->exists) {
         status = ss_output_place_check(place, path, &place->status, err);

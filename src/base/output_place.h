@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an output file goes, resolved one component at a time, so that nothing another user leaves
- * in the way decides where we write or into what: a symbolic link of another user is not followed,
- * and a file of another user is not replaced, in a folder that others can write. root is trusted.
- * The folder is held open: what happens to its path later changes nothing. One owner.
+ * Resolves the path of an output file one component at a time, so that no other user can redirect
+ * the output: in a folder that others can write, a symbolic link of another user is not followed
+ * and a file of another user is not replaced. root is trusted.
+ * The folder stays open, so later changes of its path have no effect. One owner.
  */
 #ifndef SS_BASE_OUTPUT_PLACE_H
 #define SS_BASE_OUTPUT_PLACE_H
@@ -19,17 +19,17 @@ struct ss_output_place {
     int folder_fd; /* O_PATH */
     struct stat folder;
     char name[256];     /* within the folder */
-    bool exists;        /* under that name, as the place was opened */
-    struct stat status; /* of what exists; a link itself with SS_OUTPUT_KEEP_LINK */
+    bool exists;        /* under that name, when the folder was opened */
+    struct stat status; /* of the existing file; of the link itself with SS_OUTPUT_KEEP_LINK */
 };
 
-/* `last`: whether a link under the last name is followed. SS_E_PERMISSION: another user's link or
- * file is in the way. */
+/* `last`: whether a link in the last component is followed. SS_E_PERMISSION: the path contains a
+ * link or file of another user. */
 enum ss_status ss_output_place_open(const char *path, enum ss_output_last last,
                                     struct ss_output_place *place, struct ss_error *err);
 void ss_output_place_close(struct ss_output_place *place);
 
-/* Whether a file that was opened there, not created, may be written into. */
+/* SS_OK when an existing file that was opened there may be written. */
 enum ss_status ss_output_place_check(const struct ss_output_place *place, const char *path,
                                      const struct stat *file, struct ss_error *err);
 

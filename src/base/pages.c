@@ -10,12 +10,12 @@ static size_t page_bytes(const struct ss_pages *table)
     return sizeof(struct ss_page) + SS_PAGE_ITEMS * table->item_bytes;
 }
 
-static void make_room(struct ss_pages *table, size_t count)
+static void ensure_page_table(struct ss_pages *table, size_t count)
 {
     if (count > table->page_room) {
-        size_t room = table->page_room * 2 > count ? table->page_room * 2 : count + 8;
-        table->pages = ss_realloc(table->pages, room, sizeof *table->pages);
-        table->page_room = room;
+        size_t capacity = table->page_room * 2 > count ? table->page_room * 2 : count + 8;
+        table->pages = ss_realloc(table->pages, capacity, sizeof *table->pages);
+        table->page_room = capacity;
     }
     for (; table->page_count < count; table->page_count++) {
         table->pages[table->page_count] = NULL;
@@ -25,7 +25,7 @@ static void make_room(struct ss_pages *table, size_t count)
 void *ss_pages_take(struct ss_pages *table, uint32_t number)
 {
     size_t at = number >> SS_PAGE_ITEMS_LOG2;
-    make_room(table, at + 1);
+    ensure_page_table(table, at + 1);
     if (table->pages[at] == NULL) {
         table->pages[at] = ss_alloc_zero(1, page_bytes(table));
         table->pages_there++;

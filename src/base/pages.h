@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table by number for things that come and go while their numbers only grow: pages of 64, which
- * are freed when all that was in them is dropped. Items are zero until they are written, and do not
- * move. Zero-initialised but for `item_bytes` is empty. Owned by whoever owns the struct.
+ * A sparse array for short-lived items with ever-growing numbers: pages of 64 items, each freed
+ * when its last item is dropped. Items start as zeros and do not move. A struct that is zero except
+ * for `item_bytes` is an empty table. Owned by the owner of the struct.
  */
 #ifndef SS_BASE_PAGES_H
 #define SS_BASE_PAGES_H
@@ -13,7 +13,7 @@
 enum { SS_PAGE_ITEMS_LOG2 = 6, SS_PAGE_ITEMS = 1 << SS_PAGE_ITEMS_LOG2 };
 
 struct ss_page {
-    uint64_t taken; /* a bit for each */
+    uint64_t taken; /* a bit per item in use */
     _Alignas(16) char items[];
 };
 
@@ -22,10 +22,10 @@ struct ss_pages {
     struct ss_page **pages;
     size_t page_count, page_room;
     size_t pages_there;
-    uint32_t end; /* all numbers are below it */
+    uint32_t end; /* above all numbers ever used */
 };
 
-/* NULL: not taken, or dropped. */
+/* NULL: never taken, or dropped. */
 static inline void *ss_pages_get(const struct ss_pages *table, uint32_t number)
 {
     size_t at = number >> SS_PAGE_ITEMS_LOG2;
@@ -34,7 +34,7 @@ static inline void *ss_pages_get(const struct ss_pages *table, uint32_t number)
     return page != NULL && (page->taken >> item & 1) != 0 ? page->items + item * table->item_bytes
                                                           : NULL;
 }
-/* Zeroed, when it was not taken before. */
+/* Adds item `number`, zeroed, or returns the existing one. */
 void *ss_pages_take(struct ss_pages *table, uint32_t number);
 void ss_pages_drop(struct ss_pages *table, uint32_t number);
 size_t ss_pages_memory(const struct ss_pages *table);

@@ -7,7 +7,7 @@
 
 #include "base/strview.h"
 
-enum { MOST_NAME_BYTES = 64, LEAST_HEX_DIGITS = 40, LEAST_TOKEN_BYTES = 12 };
+enum { MAX_NAME_BYTES = 64, MIN_HEX_DIGITS = 40, MIN_TOKEN_BYTES = 12 };
 
 static const char mask[] = "***";
 
@@ -17,14 +17,14 @@ static bool ends_with(const char *name, const char *end)
     return length >= end_length && strcmp(name + length - end_length, end) == 0;
 }
 
-/* "--HF-Token" → "hf_token"; false: too long for a name. */
-static bool plain_name(struct ss_strview text, char *name)
+/* "--HF-Token" → "hf_token"; false: empty, or too long for a name. */
+static bool normalize_name(struct ss_strview text, char *name)
 {
     while (text.length > 0 && text.data[0] == '-') {
         text.data++;
         text.length--;
     }
-    if (text.length == 0 || text.length >= MOST_NAME_BYTES) {
+    if (text.length == 0 || text.length >= MAX_NAME_BYTES) {
         return false;
     }
     for (size_t i = 0; i < text.length; i++) {
@@ -35,17 +35,17 @@ static bool plain_name(struct ss_strview text, char *name)
     return true;
 }
 
-static bool names_secret(struct ss_strview text)
+static bool is_secret_name(struct ss_strview text)
 {
     static const char *const ends[] = {"password", "passwd",     "passphrase",  "secret",
                                        "apikey",   "api_key",    "access_key",  "secret_key",
                                        "auth_key", "credential", "credentials", NULL};
-    /* Of language models, not of accounts. */
+    /* Tokens of language models, not of accounts. */
     static const char *const harmless[] = {"pad_token", "eos_token",   "bos_token",
                                            "unk_token", "sep_token",   "mask_token",
                                            "cls_token", "image_token", NULL};
-    char name[MOST_NAME_BYTES];
-    if (!plain_name(text, name)) {
+    char name[MAX_NAME_BYTES];
+    if (!normalize_name(text, name)) {
         return false;
     }
     for (size_t i = 0; ends[i] != NULL; i++) {
@@ -69,8 +69,7 @@ static bool has_secret_form(struct ss_strview word)
                                          "ASIA",        "AIza",   "ya29.", "eyJ",   NULL};
     for (size_t i = 0; starts[i] != NULL; i++) {
         size_t length = strlen(starts[i]);
-        if (word.length >= length + LEAST_TOKEN_BYTES &&
-            memcmp(word.data, starts[i], length) == 0 &&
+        if (word.length >= length + MIN_TOKEN_BYTES && memcmp(word.data, starts[i], length) == 0 &&
             memchr(word.data, '/', word.length) == NULL) {
             return true;
         }
@@ -79,10 +78,10 @@ static bool has_secret_form(struct ss_strview word)
     while (digits < word.length && isxdigit((unsigned char)word.data[digits])) {
         digits++;
     }
-    return digits == word.length && digits >= LEAST_HEX_DIGITS;
+    return digits == word.length && digits >= MIN_HEX_DIGITS;
 }
 
-/* "scheme://user:password@host". */
+/* Masks the password of "scheme://user:password@host"; false: no secret in a URL. */
 static bool append_url(struct ss_strbuf *out, struct ss_strview word)
 {
     const char *host = memmem(word.data, word.length, "://", 3);
@@ -106,10 +105,10 @@ static bool append_url(struct ss_strbuf *out, struct ss_strview word)
     return true;
 }
 
-/* What the words so far say of the next one. */
+/* How to treat the next word. */
 enum next { NEXT_PLAIN, NEXT_SECRET, NEXT_ALL_SECRET /* to the end of the argument */ };
 
-static enum next after(struct ss_strview word)
+static enum next next_after(struct ss_strview word)
 {
     bool is_scheme = (word.length == 6 && strncasecmp(word.data, "bearer", 6) == 0);
     if (is_scheme) {
@@ -119,14 +118,14 @@ static enum next after(struct ss_strview word)
         return NEXT_ALL_SECRET;
     }
     bool is_option = word.length > 1 && word.data[0] == '-';
-    return is_option && names_secret(word) ? NEXT_SECRET : NEXT_PLAIN;
+    return is_option && is_secret_name(word) ? NEXT_SECRET : NEXT_PLAIN;
 }
 
 static void append_word(struct ss_strbuf *out, struct ss_strview word)
 {
     const char *equals = memchr(word.data, '=', word.length);
     size_t name = equals != NULL ? (size_t)(equals - word.data) : 0;
-    if (equals != NULL && names_secret((struct ss_strview){word.data, name})) {
+    if (equals != NULL && is_secret_name((struct ss_strview){word.data, name})) {
         ss_strbuf_append(out, word.data, name + 1);
         ss_strbuf_append_text(out, word.length > name + 1 ? mask : "");
         return;
@@ -143,7 +142,7 @@ static void append_word(struct ss_strbuf *out, struct ss_strview word)
     }
 }
 
-/* An argument may be a script of its own: bash -c "KEY=… python train.py". */
+/* An argument may be a whole script, bash -c "KEY=… python train.py": it is split into words. */
 static enum next append_argument(struct ss_strbuf *out, struct ss_strview argument, enum next next)
 {
     static const char separators[] = " \t\r\n;&|\"'()";
@@ -170,7 +169,7 @@ static enum next append_argument(struct ss_strbuf *out, struct ss_strview argume
             next = NEXT_PLAIN;
         } else if (length > 0) {
             append_word(out, word);
-            next = after(word);
+            next = next_after(word);
         }
         at += length;
         if (at < argument.length) {

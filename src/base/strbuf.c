@@ -28,8 +28,8 @@ void ss_strbuf_clear(struct ss_strbuf *buffer)
     buffer->data[0] = '\0';
 }
 
-/* Makes room for `more` bytes and the NUL; returns how many of them are allowed. */
-static size_t make_room(struct ss_strbuf *buffer, size_t more)
+/* Reserves `more` bytes and the NUL; returns how many of the bytes the maximum allows. */
+static size_t reserve(struct ss_strbuf *buffer, size_t more)
 {
     size_t allowed = buffer->maximum - buffer->length;
     if (more > allowed) {
@@ -50,7 +50,7 @@ static size_t make_room(struct ss_strbuf *buffer, size_t more)
 
 void ss_strbuf_append(struct ss_strbuf *buffer, const void *bytes, size_t length)
 {
-    length = make_room(buffer, length);
+    length = reserve(buffer, length);
     if (length > 0) {
         memcpy(buffer->data + buffer->length, bytes, length);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A borrowed run of bytes; not NUL-terminated; valid as long as its owner says. */
+/* A borrowed byte string; not NUL-terminated; its owner defines the lifetime. */
 #ifndef SS_BASE_STRVIEW_H
 #define SS_BASE_STRVIEW_H
 

@@ -38,7 +38,7 @@ static ssize_t write_clean(void *cookie, const char *bytes, size_t length)
 {
     struct stream *stream = cookie;
     struct ss_strbuf cleaned;
-    /* One byte becomes three at most; stdio writes no more than its buffer, or one large piece. */
+    /* One byte becomes at most three (U+FFFD); input goes through in pieces of PIECE_BYTES. */
     ss_strbuf_init(&cleaned, 3 * PIECE_BYTES + sizeof stream->clean.held);
     bool written = true;
     for (size_t done = 0; done < length && written;) {
@@ -51,7 +51,7 @@ static ssize_t write_clean(void *cookie, const char *bytes, size_t length)
     int error = errno;
     ss_strbuf_fini(&cleaned);
     errno = error;
-    return written ? (ssize_t)length : 0; /* 0 is an error to stdio */
+    return written ? (ssize_t)length : 0; /* 0 reports an error to stdio */
 }
 
 static FILE *open_stream(struct stream *stream, int buffering)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Standard output and standard error, as everything that prints uses them: what is written passes
- * base/clean.h, so that no name that was recorded reaches a terminal as a command. A test of the
- * rules (tests/meta) holds all other code to these streams.
+ * Standard output and standard error for all code that prints: the streams clean their text
+ * (base/clean.h), so that no recorded name reaches a terminal as an escape sequence. A test
+ * (tests/meta) requires all other code to use them.
  * For the thread that prints; the streams live as long as the process.
  */
 #ifndef SS_BASE_TERMINAL_H
@@ -14,11 +14,11 @@
 
 FILE *ss_stdout(void);
 FILE *ss_stderr(void);
-/* Standard output for formats that encode control characters themselves (JSON): as it is, unless
- * it is a terminal. */
+/* Standard output for formats that encode control characters themselves (JSON): cleaned only if it
+ * is a terminal. */
 FILE *ss_stdout_data(void);
 
-/* Looks, for texts that are written to the streams above. */
+/* Text styles for the streams above. */
 enum ss_style {
     SS_STYLE_OFF,
     SS_STYLE_BOLD,
@@ -40,8 +40,9 @@ const char *ss_style(enum ss_style style);
 #define SS_BOLD ss_style(SS_STYLE_BOLD)
 #define SS_DIM ss_style(SS_STYLE_DIM)
 
-/* A stream into `out` for a library that writes escape sequences itself: its ESC become
- * ss_escape(). All names that it is given must be clean. The caller closes it; NULL: no memory. */
+/* A stream into `out` for a library that writes escape sequences itself: each ESC becomes
+ * ss_escape(). All names that the library receives must be clean. The caller closes the stream;
+ * NULL: no memory. */
 FILE *ss_stream_with_own_escapes(FILE *out);
 
 #endif

@@ -35,7 +35,7 @@ size_t ss_utf8_length(const char *text, size_t available)
     return 0;
 }
 
-/* Bytes at the start that are ASCII, in whole words: most texts are nothing else. */
+/* Length of the ASCII prefix in whole 8-byte words: the fast path, since most texts are ASCII. */
 static size_t ascii_words(const char *text, size_t length)
 {
     size_t done = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names from other processes are bytes. Everything that leaves as JSON, SVG or text is made valid
- * UTF-8 here. Pure functions. */
+/* Names from other processes are arbitrary bytes; these functions make them valid UTF-8 for JSON,
+ * SVG and text output. Pure functions. */
 #ifndef SS_BASE_UTF8_H
 #define SS_BASE_UTF8_H
 
@@ -13,7 +13,7 @@
  * surrogates and values above U+10FFFF are not valid). */
 size_t ss_utf8_length(const char *text, size_t available);
 bool ss_utf8_valid(const char *text, size_t length);
-/* Appends `text` with each byte that is not part of a valid character as U+FFFD. */
+/* Appends `text`; each byte that is not part of a valid character becomes U+FFFD. */
 void ss_utf8_append_valid(struct ss_strbuf *out, const char *text, size_t length);
 
 #endif

@@ -3,8 +3,8 @@
  * Typed growable arrays:   struct ss_vec_of(uint32_t) ids = {0};
  *                          ss_vec_push(&ids, 7);   ids.data[0]   ids.count   ss_vec_fini(&ids);
  *
- * Zero-initialised is empty. Owned by whoever owns the struct; no thread rules of its own.
- * ss_vec_of makes an anonymous struct type: name it with typedef or a field when it is passed on.
+ * Zero-initialised is empty. Owned by the owner of the struct; no concurrent use.
+ * ss_vec_of makes an anonymous struct type: name it with a typedef or a field to pass it around.
  */
 #ifndef SS_BASE_VEC_H
 #define SS_BASE_VEC_H
@@ -48,7 +48,7 @@
         memset(&(vec)->data[(vec)->count++], 0, sizeof *(vec)->data);                              \
     } while (0)
 
-/* Sets the count, zeroing what is new. */
+/* Sets the count; new elements are zeroed. */
 #define ss_vec_resize(vec, new_count)                                                              \
     do {                                                                                           \
         size_t ss_vec_new_ = (new_count);                                                          \

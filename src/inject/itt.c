@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where programs that speak ITT meet their collector. */
+/* The entry point by which programs with ITT attach to this collector. */
 #include "inject/itt.h"
 
 #include <stdatomic.h>
@@ -16,24 +16,24 @@ const unsigned char ss_itt_magic[8] = {0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda,
 static const struct {
     const char *name;
     void *function;
-} ours[] = {
+} implemented[] = {
 #define ROW(name) {"__itt_" #name, (void *)ss_itt_##name},
     SS_ITT_FUNCTIONS(ROW)
 #undef ROW
 };
 
-static void *our_function(const char *name)
+static void *find_implementation(const char *name)
 {
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        if (strcmp(ours[i].name, name) == 0) {
-            return ours[i].function;
+    for (size_t i = 0; i < sizeof implemented / sizeof *implemented; i++) {
+        if (strcmp(implemented[i].name, name) == 0) {
+            return implemented[i].function;
         }
     }
     return NULL;
 }
 
-/* The first function is domain_create, which has a part that works without a collector: in both
- * places. Entries of before 2011 had no second place. */
+/* The first entry is domain_create. It has an implementation that works without a collector, which
+ * both `initially` and `otherwise` hold. Entries from before 2011 have no `otherwise`. */
 static bool is_known(const struct ss_itt_global *global)
 {
     return global != NULL && memcmp(global->magic, ss_itt_magic, sizeof ss_itt_magic) == 0 &&
@@ -43,18 +43,18 @@ static bool is_known(const struct ss_itt_global *global)
            global->functions[0].otherwise == global->functions[0].initially;
 }
 
-static _Atomic bool is_met;
+static _Atomic bool is_attached;
 
 bool ss_itt_is_met(void)
 {
-    return atomic_load_explicit(&is_met, memory_order_relaxed);
+    return atomic_load_explicit(&is_attached, memory_order_relaxed);
 }
 
 EXPORTED void __itt_api_init(struct ss_itt_global *global, int groups);
 
-/* Called by each copy of ITT in the process, with its mutex held, before it calls anything else,
- * and again when the program has ended ITT and begins anew. Names are found one by one: a copy that
- * is older or newer than we has others. */
+/* Each copy of ITT in the process calls it, with its mutex held, before any other function, and
+ * again when the program restarts ITT. Functions are matched by name: older and newer copies have
+ * different sets. */
 EXPORTED void __itt_api_init(struct ss_itt_global *global, int groups)
 {
     void (*first_init)(struct ss_itt_global *, int) = NULL;
@@ -66,12 +66,14 @@ EXPORTED void __itt_api_init(struct ss_itt_global *global, int groups)
     if (!is_known(global)) {
         return;
     }
-    atomic_store_explicit(&is_met, true, memory_order_relaxed);
+    atomic_store_explicit(&is_attached, true, memory_order_relaxed);
     for (size_t i = 0; i < SS_ITT_MOST_FUNCTIONS && global->functions[i].name != NULL; i++) {
         struct ss_itt_function *function = &global->functions[i];
-        void *own = (function->group & groups) != 0 ? our_function(function->name) : NULL;
+        void *implementation =
+            (function->group & groups) != 0 ? find_implementation(function->name) : NULL;
         if (function->pointer != NULL) {
-            __atomic_store_n(function->pointer, own != NULL ? own : function->otherwise,
+            __atomic_store_n(function->pointer,
+                             implementation != NULL ? implementation : function->otherwise,
                              __ATOMIC_RELEASE);
         }
     }

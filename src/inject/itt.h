@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data that a program's copy of ITT and its collector share, as far as we touch it. Every
- * program, library or plug-in that speaks ITT has such a copy of its own; each loads the library of
- * $INTEL_LIBITTNOTIFY64 and hands its global structure to __itt_api_init.
+ * The data that a program's copy of ITT shares with its collector, as far as stepscope uses it.
+ * Every program, library or plug-in with ITT has its own copy; each copy loads the library of
+ * $INTEL_LIBITTNOTIFY64 and passes its global structure to __itt_api_init.
  *
- * The layouts are those of ITT's published headers from 2011 on, of 64-bit Linux. Older ones had
- * shorter entries; ss_itt_is_known tells them apart.
+ * The layouts are those of ITT's published headers from 2011 on, for 64-bit Linux. Older ones have
+ * shorter entries; __itt_api_init detects and ignores them.
  */
 #ifndef SS_INJECT_ITT_H
 #define SS_INJECT_ITT_H
@@ -14,13 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Handed over by value. */
+/* Passed by value. */
 struct ss_itt_id {
     unsigned long long d1, d2, d3;
 };
 
-/* Domains and strings are made by the program's copy, never freed, and have room for what their
- * collector wants to remember (`extra1`, `extra2`; zero at first). */
+/* Domains and strings are created by ITT or its collector, and never freed. `extra1` and `extra2`
+ * are reserved for the collector; initially zero. */
 struct ss_itt_domain {
     volatile int flags;
     const char *name;
@@ -38,7 +38,7 @@ struct ss_itt_string {
     struct ss_itt_string *next;
 };
 
-/* A counter that was made before there was a collector. */
+/* A counter that ITT created before a collector attached. */
 struct ss_itt_counter {
     const char *name;
     void *wide_name;
@@ -51,12 +51,12 @@ struct ss_itt_counter {
     struct ss_itt_counter *next;
 };
 
-/* One function that the program may call; `name` NULL: the end of the list. */
+/* One function that the program may call; `name` NULL ends the list. */
 struct ss_itt_function {
     const char *name;
-    void **pointer;  /* what is called */
-    void *initially; /* what was called first; it loads the collector */
-    void *otherwise; /* for functions that the collector leaves alone; NULL: nothing is called */
+    void **pointer;  /* what the program calls */
+    void *initially; /* its initial value, which loads the collector */
+    void *otherwise; /* its value for functions that the collector lacks; NULL: not called */
     int group;
 };
 
@@ -81,10 +81,10 @@ enum { SS_ITT_MOST_FUNCTIONS = 4096 };
 
 extern const unsigned char ss_itt_magic[8];
 
-/* A copy of ITT has us as its collector. */
+/* Whether a copy of ITT has attached to this collector. */
 bool ss_itt_is_met(void);
 
-/* Types of metadata and of counters' values. */
+/* Types of metadata and of counter values. */
 enum ss_itt_type {
     SS_ITT_UNKNOWN,
     SS_ITT_U64,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters. All of them are levels for us: what a program adds is added up here, from the beginning
- * of the recording on, so that one that also sets values stays right.
+ * Counters, all of them recorded as gauges: increments and decrements are added up here, from the
+ * start of the recording on, so that a counter that the program also sets stays correct.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,55 +12,55 @@
 #include "inject/itt_state.h"
 #include "inject/itt_values.h"
 
-enum { ROWS = 8192 };
+enum { COUNTER_SLOTS = 8192 };
 
-/* Of which counter a row is: of a name and a type; of one that was made before we came (its
- * address); of a domain's string. */
+/* What identifies a counter: a name and a type; the address of a counter that ITT created before
+ * the collector attached; a domain and a string. */
 struct key {
     uint64_t kind, a, b;
 };
 
 enum { BY_NAME, BY_ADDRESS, BY_STRING };
 
-/* Immutable once it is in the table, but for the total. */
-struct row {
-    const void *tag; /* &row_tag: no counter of a copy of ITT begins so */
+/* Immutable after insertion, except for `total`. */
+struct counter {
+    const void *tag; /* &counter_tag; never the first word of a counter that ITT created */
     struct key key;
     uint32_t name;
     int type;
-    _Atomic uint64_t total; /* bits of the type's class */
+    _Atomic uint64_t total; /* the bits of a double or of an integer, by type */
 };
 
-static const char row_tag;
+static const char counter_tag;
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static struct row *find_or_add(const struct key *key, struct row *fresh)
+static struct counter *find_or_add(const struct key *key, struct counter *fresh)
 {
-    static _Atomic(struct row *) rows[ROWS];
+    static _Atomic(struct counter *) slots[COUNTER_SLOTS];
     uint64_t hash = (key->a ^ key->b * 31 ^ key->kind << 60) * UINT64_C(0x9e3779b97f4a7c15);
-    for (uint32_t i = 0; i < ROWS; i++) {
-        _Atomic(struct row *) *slot = &rows[((hash >> 40) + i) % ROWS];
-        struct row *row = atomic_load_explicit(slot, memory_order_acquire);
-        if (row == NULL && fresh != NULL &&
-            atomic_compare_exchange_strong_explicit(slot, &row, fresh, memory_order_release,
+    for (uint32_t i = 0; i < COUNTER_SLOTS; i++) {
+        _Atomic(struct counter *) *slot = &slots[((hash >> 40) + i) % COUNTER_SLOTS];
+        struct counter *counter = atomic_load_explicit(slot, memory_order_acquire);
+        if (counter == NULL && fresh != NULL &&
+            atomic_compare_exchange_strong_explicit(slot, &counter, fresh, memory_order_release,
                                                     memory_order_acquire)) {
             return fresh;
         }
-        if (row == NULL || memcmp(&row->key, key, sizeof *key) == 0) {
-            return row;
+        if (counter == NULL || memcmp(&counter->key, key, sizeof *key) == 0) {
+            return counter;
         }
     }
     return NULL; /* full */
 }
 
-static struct row *add(const struct key *key, uint32_t name, int type)
+static struct counter *add(const struct key *key, uint32_t name, int type)
 {
-    struct row *fresh = name != 0 ? ss_itt_allocate(sizeof *fresh) : NULL;
+    struct counter *fresh = name != 0 ? ss_itt_allocate(sizeof *fresh) : NULL;
     if (fresh == NULL) {
         return NULL;
     }
-    fresh->tag = &row_tag;
+    fresh->tag = &counter_tag;
     fresh->key = *key;
     fresh->name = name;
     fresh->type = ss_itt_value_bytes(type) != 0 ? type : SS_ITT_U64;
@@ -82,40 +82,40 @@ static uint32_t name_in(const char *domain, const char *name)
     return ss_define_name(text, length > 0 ? (size_t)length : 0);
 }
 
-/* The handle that the program gave us is a row, or what its copy of ITT made. */
-static struct row *row_of(void *handle)
+/* A handle is a struct counter of this file or a counter that the program's copy of ITT created. */
+static struct counter *counter_of(void *handle)
 {
     const void *tag;
     if (handle == NULL) {
         return NULL;
     }
     memcpy(&tag, handle, sizeof tag);
-    if (tag == &row_tag) {
+    if (tag == &counter_tag) {
         return handle;
     }
     struct key key = {BY_ADDRESS, (uintptr_t)handle, 0};
-    struct row *row = find_or_add(&key, NULL);
-    if (row == NULL) {
+    struct counter *counter = find_or_add(&key, NULL);
+    if (counter == NULL) {
         const struct ss_itt_counter *made = handle;
-        row = add(&key, name_in(made->domain, made->name), made->type);
+        counter = add(&key, name_in(made->domain, made->name), made->type);
     }
-    return row;
+    return counter;
 }
 
-static struct row *row_of_string(ss_itt_in_domain domain, ss_itt_in_string name)
+static struct counter *counter_of_string(ss_itt_in_domain domain, ss_itt_in_string name)
 {
     struct key key = {BY_STRING, (uintptr_t)domain, (uintptr_t)name};
-    struct row *row = name != NULL ? find_or_add(&key, NULL) : NULL;
-    if (row == NULL && name != NULL) {
-        row = add(&key, name_in(domain != NULL ? domain->name : NULL, name->text), SS_ITT_U64);
+    struct counter *counter = name != NULL ? find_or_add(&key, NULL) : NULL;
+    if (counter == NULL && name != NULL) {
+        counter = add(&key, name_in(domain != NULL ? domain->name : NULL, name->text), SS_ITT_U64);
     }
-    return row;
+    return counter;
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
-/* What is returned when there is no room: a counter that counts nothing. */
-static struct row nobody = {.tag = &row_tag};
+/* Returned when no counter can be added: a counter that records nothing. */
+static struct counter no_counter = {.tag = &counter_tag};
 
 void *ss_itt_counter_create_typed(const char *name, const char *domain, int type)
 {
@@ -124,11 +124,11 @@ void *ss_itt_counter_create_typed(const char *name, const char *domain, int type
     }
     uint32_t number = name_in(domain, name);
     struct key key = {BY_NAME, number, (uint64_t)(unsigned)type};
-    struct row *row = find_or_add(&key, NULL);
-    if (row == NULL) {
-        row = add(&key, number, type);
+    struct counter *counter = find_or_add(&key, NULL);
+    if (counter == NULL) {
+        counter = add(&key, number, type);
     }
-    return row != NULL ? row : &nobody;
+    return counter != NULL ? counter : &no_counter;
 }
 
 void *ss_itt_counter_create(const char *name, const char *domain)
@@ -141,10 +141,10 @@ void *ss_itt_counter_create_v3(ss_itt_in_domain domain, const char *name, int ty
     return ss_itt_counter_create_typed(name, domain != NULL ? domain->name : NULL, type);
 }
 
-/* --- counting --------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-/* The trace keeps whole numbers below 2^63. */
-static struct ss_event_value shown(struct ss_event_value value)
+/* The trace stores integers below 2^63; larger ones become doubles. */
+static struct ss_event_value storable(struct ss_event_value value)
 {
     if (value.type == SS_RING_VALUE_UNSIGNED && value.bits > INT64_MAX) {
         return ss_itt_real((double)value.bits);
@@ -152,66 +152,69 @@ static struct ss_event_value shown(struct ss_event_value value)
     return value;
 }
 
-static void tell(const struct row *row, struct ss_event_value value)
+static void emit(const struct counter *counter, struct ss_event_value value)
 {
-    if (row->name != 0 && ss_itt_wants(SS_RING_GATE_COUNTERS)) {
-        ss_event_count(row->name, shown(value));
+    if (counter->name != 0 && ss_itt_wants(SS_RING_GATE_COUNTERS)) {
+        ss_event_count(counter->name, storable(value));
     }
 }
 
-static bool is_real(const struct row *row)
+static bool is_real(const struct counter *counter)
 {
-    return row->type == SS_ITT_FLOAT || row->type == SS_ITT_DOUBLE;
+    return counter->type == SS_ITT_FLOAT || counter->type == SS_ITT_DOUBLE;
 }
 
-static bool is_signed(const struct row *row)
+static bool is_signed(const struct counter *counter)
 {
-    return row->type == SS_ITT_S64 || row->type == SS_ITT_S32 || row->type == SS_ITT_S16;
+    return counter->type == SS_ITT_S64 || counter->type == SS_ITT_S32 ||
+           counter->type == SS_ITT_S16;
 }
 
-static struct ss_event_value add_up_real(struct row *row, double amount)
+static struct ss_event_value add_up_real(struct counter *counter, double amount)
 {
-    uint64_t before = atomic_load_explicit(&row->total, memory_order_relaxed);
+    uint64_t before = atomic_load_explicit(&counter->total, memory_order_relaxed);
     struct ss_event_value after;
     do {
         double total;
         memcpy(&total, &before, sizeof total);
         after = ss_itt_real(total + amount);
-    } while (!atomic_compare_exchange_weak_explicit(&row->total, &before, after.bits,
+    } while (!atomic_compare_exchange_weak_explicit(&counter->total, &before, after.bits,
                                                     memory_order_relaxed, memory_order_relaxed));
     return after;
 }
 
-static void change(struct row *row, bool grows, uint64_t amount)
+static void change(struct counter *counter, bool grows, uint64_t amount)
 {
-    if (row == NULL) {
+    if (counter == NULL) {
         return;
     }
-    if (is_real(row)) {
-        tell(row, add_up_real(row, grows ? (double)amount : -(double)amount));
+    if (is_real(counter)) {
+        emit(counter, add_up_real(counter, grows ? (double)amount : -(double)amount));
         return;
     }
     uint64_t by = grows ? amount : -amount;
-    uint64_t total = atomic_fetch_add_explicit(&row->total, by, memory_order_relaxed) + by;
-    /* One that was decremented before it was incremented is below zero, not near 2^64. */
-    bool below = is_signed(row) || (int64_t)total < 0;
-    tell(row, below ? ss_itt_integer((int64_t)total) : ss_itt_natural(total));
+    uint64_t total = atomic_fetch_add_explicit(&counter->total, by, memory_order_relaxed) + by;
+    /* A counter that is decremented before it is incremented is negative, not near 2^64. */
+    bool below = is_signed(counter) || (int64_t)total < 0;
+    emit(counter, below ? ss_itt_integer((int64_t)total) : ss_itt_natural(total));
 }
 
-static void set(void *counter, const void *at)
+static void set(void *handle, const void *at)
 {
-    struct row *row = at != NULL && ss_event_is_on(SS_RING_GATE_COUNTERS) ? row_of(counter) : NULL;
-    if (row != NULL) {
-        struct ss_event_value value = ss_itt_value(row->type != 0 ? row->type : SS_ITT_U64, at, 0);
-        atomic_store_explicit(&row->total, value.bits, memory_order_relaxed);
-        tell(row, value);
+    struct counter *counter =
+        at != NULL && ss_event_is_on(SS_RING_GATE_COUNTERS) ? counter_of(handle) : NULL;
+    if (counter != NULL) {
+        struct ss_event_value value =
+            ss_itt_value(counter->type != 0 ? counter->type : SS_ITT_U64, at, 0);
+        atomic_store_explicit(&counter->total, value.bits, memory_order_relaxed);
+        emit(counter, value);
     }
 }
 
-static void change_handle(void *counter, bool grows, uint64_t amount)
+static void change_handle(void *handle, bool grows, uint64_t amount)
 {
     if (ss_event_is_on(SS_RING_GATE_COUNTERS)) {
-        change(row_of(counter), grows, amount);
+        change(counter_of(handle), grows, amount);
     }
 }
 
@@ -219,7 +222,7 @@ static void change_string(ss_itt_in_domain domain, ss_itt_in_string name, bool g
                           uint64_t amount)
 {
     if (ss_event_is_on(SS_RING_GATE_COUNTERS)) {
-        change(row_of_string(domain, name), grows, amount);
+        change(counter_of_string(domain, name), grows, amount);
     }
 }
 

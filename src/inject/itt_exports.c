@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For copies of ITT from before there was __itt_api_init: they look up one function after the other
- * by its name, of those that take their names along. What is not here they leave alone.
+ * For copies of ITT from before __itt_api_init: they look up each function of their list by its
+ * name, and keep their own behaviour for those that are missing here.
  */
 #include "inject/itt_functions.h"
 
@@ -33,7 +33,7 @@ EXPORTED(int, thr_name_set, (const char *name, int length), (name, length))
 EXPORTED(void, pause, (void), ())
 EXPORTED(void, resume, (void), ())
 
-/* That it is here tells them that theirs are the newer of the older rules. */
+/* Of the protocols from before __itt_api_init, its presence selects the newer one. */
 __attribute__((visibility("default"))) const char *__itt_api_version(void);
 const char *__itt_api_version(void)
 {

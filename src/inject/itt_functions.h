@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs call: ITT's functions, under our names, with ITT's arguments. All of them may be
- * called from any thread at any time, with NULLs and handles that are not ours. While nobody
- * records, they return at once.
+ * ITT's functions under stepscope's names, with ITT's arguments. The program may call them from any
+ * thread at any time, with NULLs and with handles that stepscope did not create. While nothing is
+ * recorded, they return at once.
  *
- * What a program may call besides stays as its copy of ITT has it without a collector: locks and
- * their waits, suppressions, heaps, the threading model, stitched stacks, histograms, tracks of
- * one's own, modules, clock domains.
+ * All other functions of ITT behave as without a collector: locks and their waits, suppressions,
+ * heaps, the threading model, stitched stacks, histograms, custom tracks, modules, clock domains.
  */
 #ifndef SS_INJECT_ITT_FUNCTIONS_H
 #define SS_INJECT_ITT_FUNCTIONS_H
@@ -85,8 +84,7 @@ typedef struct ss_itt_string *ss_itt_in_string;
 struct ss_itt_domain *ss_itt_domain_create(const char *name);
 struct ss_itt_string *ss_itt_string_handle_create(const char *text);
 
-/* --- itt_ranges.c: tasks nest on their thread; what has an id overlaps -------------------------
- */
+/* --- itt_ranges.c: tasks nest on their thread; ranges with an id may overlap ------------------ */
 
 void ss_itt_task_begin(ss_itt_in_domain domain, struct ss_itt_id id, struct ss_itt_id parent,
                        ss_itt_in_string name);
@@ -100,7 +98,7 @@ void ss_itt_region_begin(ss_itt_in_domain domain, struct ss_itt_id id, struct ss
                          ss_itt_in_string name);
 void ss_itt_region_end(ss_itt_in_domain domain, struct ss_itt_id id);
 
-/* With a clock and a time on it, which is not ours to know: the time of the call is taken. */
+/* With a clock of the program and its time. These are ignored: the time of the call is recorded. */
 void ss_itt_task_begin_ex(ss_itt_in_domain domain, void *clock, unsigned long long time,
                           struct ss_itt_id id, struct ss_itt_id parent, ss_itt_in_string name);
 void ss_itt_task_begin_fn_ex(ss_itt_in_domain domain, void *clock, unsigned long long time,
@@ -112,23 +110,24 @@ void ss_itt_task_begin_overlapped_ex(ss_itt_in_domain domain, void *clock, unsig
 void ss_itt_task_end_overlapped_ex(ss_itt_in_domain domain, void *clock, unsigned long long time,
                                    struct ss_itt_id id);
 
-/* A frame without an id is the one of its domain. Times are those of get_timestamp. */
+/* Frames without an id: one at a time per domain. Times are those of get_timestamp. */
 void ss_itt_frame_begin_v3(ss_itt_in_domain domain, const struct ss_itt_id *id);
 void ss_itt_frame_end_v3(ss_itt_in_domain domain, const struct ss_itt_id *id);
 void ss_itt_frame_submit_v3(ss_itt_in_domain domain, const struct ss_itt_id *id,
                             unsigned long long begin, unsigned long long end);
 unsigned long long ss_itt_get_timestamp(void);
-/* The older kind: the handle is a domain. */
+/* The older API: the handle is a domain. */
 struct ss_itt_domain *ss_itt_frame_create(const char *domain);
 void ss_itt_frame_begin(ss_itt_in_domain frame);
 void ss_itt_frame_end(ss_itt_in_domain frame);
 
-/* An event is the number of its name; it is open once per thread. They return 0. */
+/* An event is the number of its name; each thread has it open at most once. Start and end
+ * return 0. */
 int ss_itt_event_create(const char *name, int length);
 int ss_itt_event_start(int event);
 int ss_itt_event_end(int event);
 
-/* Until resume, tasks that begin are left out, with their ends, and all that is marked. */
+/* Until resume, ranges that begin (with their ends), marks, counters and relations are left out. */
 void ss_itt_pause(void);
 void ss_itt_resume(void);
 void ss_itt_pause_scoped(int scope);
@@ -146,7 +145,7 @@ int ss_itt_mark_global(int mark, const char *parameter);
 void ss_itt_thread_set_name(const char *name);
 int ss_itt_thr_name_set(const char *name, int length);
 
-/* What is told of a task: a mark within it, whose name is the key. */
+/* Metadata of a task: recorded as a mark at the time of the call; its name is the key. */
 void ss_itt_metadata_add(ss_itt_in_domain domain, struct ss_itt_id id, ss_itt_in_string key,
                          int type, size_t count, const void *data);
 void ss_itt_metadata_str_add(ss_itt_in_domain domain, struct ss_itt_id id, ss_itt_in_string key,
@@ -159,7 +158,7 @@ void ss_itt_formatted_metadata_add(ss_itt_in_domain domain, ss_itt_in_string for
 void ss_itt_formatted_metadata_add_overlapped(ss_itt_in_domain domain, struct ss_itt_id id,
                                               ss_itt_in_string format, ...);
 
-/* Arrows from the tasks with these ids to the one in which it is told. */
+/* Flows from the tasks with these ids to the innermost open range of the calling thread. */
 void ss_itt_relation_add_to_current(ss_itt_in_domain domain, int relation, struct ss_itt_id tail);
 void ss_itt_relation_add(ss_itt_in_domain domain, struct ss_itt_id head, int relation,
                          struct ss_itt_id tail);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks, names of threads, what is told of tasks, and what leads to what. */
+/* Marks, thread names, metadata and relations. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -36,8 +36,8 @@ void ss_itt_marker_ex(ss_itt_in_domain domain, void *clock, unsigned long long t
     ss_itt_marker(domain, id, name, scope);
 }
 
-/* Texts without end must not take the place of names: from some number on, they are left out and
- * counted. */
+/* Metadata texts must not fill the table of names: beyond MOST_METADATA_TEXTS, new ones are left
+ * out and counted. */
 static struct ss_event_value value_of_text(const char *text, size_t length)
 {
     static _Atomic uint32_t texts;
@@ -92,7 +92,8 @@ void ss_itt_thread_set_name(const char *name)
 
 /* --- metadata --------------------------------------------------------------------------------- */
 
-static void tell(ss_itt_in_domain domain, ss_itt_in_string key, struct ss_event_value value)
+static void emit_metadata(ss_itt_in_domain domain, ss_itt_in_string key,
+                          struct ss_event_value value)
 {
     static const char anonymous[] = "metadata";
     uint32_t name =
@@ -101,7 +102,7 @@ static void tell(ss_itt_in_domain domain, ss_itt_in_string key, struct ss_event_
 }
 
 /* "1, 2, 3, …" */
-static struct ss_event_value value_of_several(int type, size_t count, const void *data)
+static struct ss_event_value value_of_array(int type, size_t count, const void *data)
 {
     char text[SS_RING_MAX_TEXT_BYTES];
     int used = 0;
@@ -126,7 +127,7 @@ static struct ss_event_value value_of_several(int type, size_t count, const void
     return value_of_text(text, (size_t)used);
 }
 
-static void tell_values(ss_itt_in_domain domain, ss_itt_in_string key, int type, size_t count,
+static void emit_values(ss_itt_in_domain domain, ss_itt_in_string key, int type, size_t count,
                         const void *data)
 {
     if (!ss_itt_wants(SS_RING_GATE_MARKS)) {
@@ -136,13 +137,13 @@ static void tell_values(ss_itt_in_domain domain, ss_itt_in_string key, int type,
     if (data != NULL && ss_itt_value_bytes(type) != 0 && count == 1) {
         value = ss_itt_value(type, data, 0);
     } else if (data != NULL && ss_itt_value_bytes(type) != 0 && count > 1) {
-        value = value_of_several(type, count, data);
+        value = value_of_array(type, count, data);
     }
-    tell(domain, key, value);
+    emit_metadata(domain, key, value);
 }
 
-/* Length 0 or -1: as long as it is. */
-static void tell_text(ss_itt_in_domain domain, ss_itt_in_string key, const char *text,
+/* `length` 0 or SIZE_MAX: the text ends at its NUL. */
+static void emit_text(ss_itt_in_domain domain, ss_itt_in_string key, const char *text,
                       size_t length)
 {
     if (!ss_itt_wants(SS_RING_GATE_MARKS)) {
@@ -150,49 +151,49 @@ static void tell_text(ss_itt_in_domain domain, ss_itt_in_string key, const char 
     }
     struct ss_event_value value = {0};
     if (text != NULL) {
-        bool is_open = length == 0 || length == SIZE_MAX;
-        value = value_of_text(text, is_open ? strlen(text) : strnlen(text, length));
+        bool is_terminated = length == 0 || length == SIZE_MAX;
+        value = value_of_text(text, is_terminated ? strlen(text) : strnlen(text, length));
     }
-    tell(domain, key, value);
+    emit_metadata(domain, key, value);
 }
 
 void ss_itt_metadata_add(ss_itt_in_domain domain, struct ss_itt_id id, ss_itt_in_string key,
                          int type, size_t count, const void *data)
 {
     (void)id;
-    tell_values(domain, key, type, count, data);
+    emit_values(domain, key, type, count, data);
 }
 
 void ss_itt_metadata_add_with_scope(ss_itt_in_domain domain, int scope, ss_itt_in_string key,
                                     int type, size_t count, const void *data)
 {
     (void)scope;
-    tell_values(domain, key, type, count, data);
+    emit_values(domain, key, type, count, data);
 }
 
 void ss_itt_metadata_str_add(ss_itt_in_domain domain, struct ss_itt_id id, ss_itt_in_string key,
                              const char *text, size_t length)
 {
     (void)id;
-    tell_text(domain, key, text, length);
+    emit_text(domain, key, text, length);
 }
 
 void ss_itt_metadata_str_add_with_scope(ss_itt_in_domain domain, int scope, ss_itt_in_string key,
                                         const char *text, size_t length)
 {
     (void)scope;
-    tell_text(domain, key, text, length);
+    emit_text(domain, key, text, length);
 }
 
-static void tell_formatted(ss_itt_in_domain domain, const char *format, va_list arguments)
+static void emit_formatted(ss_itt_in_domain domain, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
-static void tell_formatted(ss_itt_in_domain domain, const char *format, va_list arguments)
+static void emit_formatted(ss_itt_in_domain domain, const char *format, va_list arguments)
 {
     char text[SS_RING_MAX_TEXT_BYTES + 1];
-    if (strcmp(format, "%s") == 0) { /* oneDNN's, twice for each primitive */
+    if (strcmp(format, "%s") == 0) { /* oneDNN's format, twice for each primitive */
         const char *only = va_arg(arguments, const char *);
         only = only != NULL ? only : "";
-        tell(domain, NULL, value_of_text(only, strnlen(only, sizeof text)));
+        emit_metadata(domain, NULL, value_of_text(only, strnlen(only, sizeof text)));
         return;
     }
     int saved = errno;
@@ -200,11 +201,11 @@ static void tell_formatted(ss_itt_in_domain domain, const char *format, va_list 
     errno = saved;
     if (length >= 0) {
         size_t fits = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
-        tell(domain, NULL, value_of_text(text, fits));
+        emit_metadata(domain, NULL, value_of_text(text, fits));
     }
 }
 
-/* The format is the program's, as it is in printf. */
+/* The program supplies the format, as for printf. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 void ss_itt_formatted_metadata_add(ss_itt_in_domain domain, ss_itt_in_string format, ...)
@@ -212,7 +213,7 @@ void ss_itt_formatted_metadata_add(ss_itt_in_domain domain, ss_itt_in_string for
     if (ss_itt_wants(SS_RING_GATE_MARKS) && format != NULL && format->text != NULL) {
         va_list arguments;
         va_start(arguments, format);
-        tell_formatted(domain, format->text, arguments);
+        emit_formatted(domain, format->text, arguments);
         va_end(arguments);
     }
 }
@@ -224,7 +225,7 @@ void ss_itt_formatted_metadata_add_overlapped(ss_itt_in_domain domain, struct ss
     if (ss_itt_wants(SS_RING_GATE_MARKS) && format != NULL && format->text != NULL) {
         va_list arguments;
         va_start(arguments, format);
-        tell_formatted(domain, format->text, arguments);
+        emit_formatted(domain, format->text, arguments);
         va_end(arguments);
     }
 }

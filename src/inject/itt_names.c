@@ -12,7 +12,7 @@
 #include "inject/itt_functions.h"
 #include "ring/layout.h"
 
-enum { CHUNK_BYTES = 256 << 10, MOST_TEXT_BYTES = 4095, FUNCTION_ROWS = 1024 };
+enum { CHUNK_BYTES = 256 << 10, MOST_TEXT_BYTES = 4095, FUNCTION_SLOTS = 1024 };
 
 const char ss_itt_known;
 
@@ -23,8 +23,8 @@ struct chunk {
     alignas(16) char data[CHUNK_BYTES - 16];
 };
 
-/* Taken from the front, by any thread, without a lock: a forked child or a signal handler finds
- * nothing half done. */
+/* A lock-free bump allocator for all threads: a forked child or a signal handler finds no half-done
+ * state. */
 void *ss_itt_allocate(size_t bytes)
 {
     static _Atomic(struct chunk *) current;
@@ -45,7 +45,7 @@ void *ss_itt_allocate(size_t bytes)
         if (more != MAP_FAILED &&
             !atomic_compare_exchange_strong_explicit(&current, &chunk, more, memory_order_release,
                                                      memory_order_relaxed)) {
-            munmap(more, sizeof *chunk); /* somebody was quicker */
+            munmap(more, sizeof *chunk); /* another thread installed its chunk first */
         }
         errno = saved;
         if (more == MAP_FAILED) {
@@ -56,9 +56,10 @@ void *ss_itt_allocate(size_t bytes)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* What could not be had now is asked for again. Several threads may write the same. */
+/* A failed lookup (0) is not cached: the next use retries it. Several threads may store the same
+ * values. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the built-in writes there */
-static uint32_t remember(uint32_t number, int *extra1, void **extra2)
+static uint32_t cache_number(uint32_t number, int *extra1, void **extra2)
 {
     if (number != 0) {
         __atomic_store_n(extra1, (int)number, __ATOMIC_RELAXED);
@@ -72,29 +73,29 @@ uint32_t ss_itt_name_of_text(const char *text)
     return text != NULL ? ss_define_name(text, strlen(text)) : 0;
 }
 
-/* What the domain of a name goes into, where that is another one. */
+/* A domain whose events go into another one, by name. */
 static struct {
     _Atomic(const char *) from;
     const char *to;
-} sent;
+} redirect;
 
 static uint32_t number_of_domain(const char *text)
 {
     /* Pairs with the release in ss_itt_send_domain. */
-    const char *from = atomic_load_explicit(&sent.from, memory_order_acquire);
-    const char *name = text != NULL && from != NULL && strcmp(text, from) == 0 ? sent.to : text;
+    const char *from = atomic_load_explicit(&redirect.from, memory_order_acquire);
+    const char *name = text != NULL && from != NULL && strcmp(text, from) == 0 ? redirect.to : text;
     return name != NULL && name[0] != '\0' ? ss_define_domain(name, strlen(name)) : 0;
 }
 
-/* Those that were made with us. */
-static _Atomic(struct ss_itt_domain *) made_domains[SS_RING_MAX_DOMAINS];
+/* Domains that this collector created, by number. */
+static _Atomic(struct ss_itt_domain *) created_domains[SS_RING_MAX_DOMAINS];
 
 void ss_itt_send_domain(const char *from, const char *to)
 {
     struct ss_itt_domain *domain =
-        atomic_load_explicit(&made_domains[number_of_domain(from)], memory_order_acquire);
-    sent.to = to;
-    atomic_store_explicit(&sent.from, from, memory_order_release);
+        atomic_load_explicit(&created_domains[number_of_domain(from)], memory_order_acquire);
+    redirect.to = to;
+    atomic_store_explicit(&redirect.from, from, memory_order_release);
     if (domain != NULL) {
         __atomic_store_n(&domain->extra1, (int)number_of_domain(from), __ATOMIC_RELAXED);
     }
@@ -103,18 +104,18 @@ void ss_itt_send_domain(const char *from, const char *to)
 uint32_t ss_itt_meet_string(struct ss_itt_string *string)
 {
     return string != NULL && string->text != NULL
-               ? remember(ss_itt_name_of_text(string->text), &string->extra1, &string->extra2)
+               ? cache_number(ss_itt_name_of_text(string->text), &string->extra1, &string->extra2)
                : 0;
 }
 
 uint32_t ss_itt_meet_domain(struct ss_itt_domain *domain)
 {
     return domain != NULL && domain->name != NULL
-               ? remember(number_of_domain(domain->name), &domain->extra1, &domain->extra2)
+               ? cache_number(number_of_domain(domain->name), &domain->extra1, &domain->extra2)
                : 0;
 }
 
-/* --- what programs ask us for ----------------------------------------------------------------- */
+/* --- domains and strings that programs create ------------------------------------------------- */
 
 static const char *copy_text(const char *text)
 {
@@ -126,59 +127,61 @@ static const char *copy_text(const char *text)
     return copy;
 }
 
-/* One for each number: newer copies of ITT leave the making of domains and strings to their
- * collector. They must not be NULL, so that programs go on as they would with another collector. */
+/* One object per number: newer copies of ITT have their collector create domains and strings. A
+ * failure must not return NULL, so that the program continues as with any other collector. */
 struct ss_itt_domain *ss_itt_domain_create(const char *name)
 {
-    static struct ss_itt_domain other = {.flags = 1, .name = "", .extra2 = (void *)&ss_itt_known};
+    static struct ss_itt_domain fallback = {
+        .flags = 1, .name = "", .extra2 = (void *)&ss_itt_known};
     if (name == NULL) {
         return NULL;
     }
     uint32_t number = number_of_domain(name);
     struct ss_itt_domain *domain =
-        atomic_load_explicit(&made_domains[number], memory_order_acquire);
+        atomic_load_explicit(&created_domains[number], memory_order_acquire);
     if (number == 0 || domain != NULL) {
-        return domain != NULL ? domain : &other;
+        return domain != NULL ? domain : &fallback;
     }
-    struct ss_itt_domain *mine = ss_itt_allocate(sizeof *mine);
-    const char *text = mine != NULL ? copy_text(name) : NULL;
+    struct ss_itt_domain *created = ss_itt_allocate(sizeof *created);
+    const char *text = created != NULL ? copy_text(name) : NULL;
     if (text == NULL) {
-        return &other;
+        return &fallback;
     }
-    *mine = (struct ss_itt_domain){
+    *created = (struct ss_itt_domain){
         .flags = 1, .name = text, .extra1 = (int)number, .extra2 = (void *)&ss_itt_known};
     bool is_first = atomic_compare_exchange_strong_explicit(
-        &made_domains[number], &domain, mine, memory_order_release, memory_order_acquire);
-    return is_first ? mine : domain;
+        &created_domains[number], &domain, created, memory_order_release, memory_order_acquire);
+    return is_first ? created : domain;
 }
 
 struct ss_itt_string *ss_itt_string_handle_create(const char *text)
 {
-    static _Atomic(struct ss_itt_string *) made[SS_RING_MAX_NAMES];
-    static struct ss_itt_string other = {.text = "<other>", .extra2 = (void *)&ss_itt_known};
+    static _Atomic(struct ss_itt_string *) created_strings[SS_RING_MAX_NAMES];
+    static struct ss_itt_string fallback = {.text = "<other>", .extra2 = (void *)&ss_itt_known};
     if (text == NULL) {
         return NULL;
     }
     uint32_t number = ss_itt_name_of_text(text);
-    struct ss_itt_string *string = atomic_load_explicit(&made[number], memory_order_acquire);
+    struct ss_itt_string *string =
+        atomic_load_explicit(&created_strings[number], memory_order_acquire);
     if (number == 0 || string != NULL) {
-        return string != NULL ? string : &other;
+        return string != NULL ? string : &fallback;
     }
-    struct ss_itt_string *mine = ss_itt_allocate(sizeof *mine);
-    const char *copy = mine != NULL ? copy_text(text) : NULL;
+    struct ss_itt_string *created = ss_itt_allocate(sizeof *created);
+    const char *copy = created != NULL ? copy_text(text) : NULL;
     if (copy == NULL) {
-        return &other;
+        return &fallback;
     }
-    *mine = (struct ss_itt_string){
+    *created = (struct ss_itt_string){
         .text = copy, .extra1 = (int)number, .extra2 = (void *)&ss_itt_known};
     bool is_first = atomic_compare_exchange_strong_explicit(
-        &made[number], &string, mine, memory_order_release, memory_order_acquire);
-    return is_first ? mine : string;
+        &created_strings[number], &string, created, memory_order_release, memory_order_acquire);
+    return is_first ? created : string;
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-static uint32_t look_up_function(void *function)
+static uint32_t describe_function(void *function)
 {
     Dl_info info = {0};
     char text[512];
@@ -196,17 +199,17 @@ static uint32_t look_up_function(void *function)
 
 uint32_t ss_itt_name_of_function(void *function)
 {
-    /* An address and its name, in one word: user addresses have 47 bits, names 16. */
-    static _Atomic uint64_t rows[FUNCTION_ROWS];
+    /* One word holds an address and its name: user addresses have 47 bits, names 16. */
+    static _Atomic uint64_t slots[FUNCTION_SLOTS];
     uint64_t address = (uint64_t)(uintptr_t)function & ((UINT64_C(1) << 48) - 1);
-    _Atomic uint64_t *row = &rows[(address ^ address >> 10) % FUNCTION_ROWS];
-    uint64_t found = atomic_load_explicit(row, memory_order_relaxed);
-    if (function != NULL && found >> 16 == address && (found & 0xffff) != 0) {
-        return (uint32_t)(found & 0xffff);
+    _Atomic uint64_t *slot = &slots[(address ^ address >> 10) % FUNCTION_SLOTS];
+    uint64_t cached = atomic_load_explicit(slot, memory_order_relaxed);
+    if (function != NULL && cached >> 16 == address && (cached & 0xffff) != 0) {
+        return (uint32_t)(cached & 0xffff);
     }
     int saved = errno;
-    uint32_t name = function != NULL ? look_up_function(function) : 0;
+    uint32_t name = function != NULL ? describe_function(function) : 0;
     errno = saved;
-    atomic_store_explicit(row, address << 16 | name, memory_order_relaxed);
+    atomic_store_explicit(slot, address << 16 | name, memory_order_relaxed);
     return name;
 }

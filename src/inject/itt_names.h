@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our numbers of ITT's domains and strings, kept in the room that both have for it, and the domains
- * and strings that programs ask us for. Those that a copy of ITT made itself, before it met us, are
- * numbered when they are first used.
+ * The numbers of ITT's domains and strings, cached in their `extra` members, and the domains and
+ * strings that programs have the collector create. Those that a copy of ITT created itself, before
+ * it attached, get their number at the first use.
  *
- * Any thread; no locks but the one of annot/define.h; what is made is never freed.
+ * Any thread; no lock but that of annot/define.h; nothing that is created is ever freed.
  */
 #ifndef SS_INJECT_ITT_NAMES_H
 #define SS_INJECT_ITT_NAMES_H
@@ -13,7 +13,7 @@
 
 #include "inject/itt.h"
 
-/* In `extra2` where our number is in `extra1`. */
+/* Its address in `extra2` says that `extra1` holds the number. */
 extern const char ss_itt_known;
 
 uint32_t ss_itt_meet_string(struct ss_itt_string *string);
@@ -40,16 +40,16 @@ static inline uint32_t ss_itt_domain(const struct ss_itt_domain *domain)
     return (uint32_t)__atomic_load_n(&domain->extra1, __ATOMIC_RELAXED);
 }
 
-/* Of any text; NULL: "". */
+/* The name number of any text; NULL: 0. */
 uint32_t ss_itt_name_of_text(const char *text);
-/* Of a function, by its symbol, else by where its file has it. */
+/* The name number of a function: of its symbol, else of its file and offset. */
 uint32_t ss_itt_name_of_function(void *function);
 
-/* What one domain says goes into another, from now on; before it has said anything. Once, with
- * texts that stay. */
+/* From now on, records the events of domain `from` in domain `to`. Call it once, before the first
+ * event of `from`; both texts must stay valid. */
 void ss_itt_send_domain(const char *from, const char *to);
 
-/* NULL: no memory. Zeroed. */
+/* Zeroed memory; NULL: none is left. */
 void *ss_itt_allocate(size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks, regions, frames, events, and the pauses between them. */
+/* Tasks, regions, frames, events and pauses. */
 #include <limits.h>
 #include <string.h>
 
@@ -8,18 +8,21 @@
 #include "inject/itt_names.h"
 #include "inject/itt_state.h"
 
-enum { LEFT_OUT_ROWS = 1024, HOST = 1 /* of a scope: the program itself, not a device of its */ };
+enum {
+    PAUSED_ID_SLOTS = 1024,
+    HOST = 1 /* scope bit: the program itself, not one of its devices */
+};
 
 _Atomic uint32_t ss_itt_pauses;
 
 /* --- pauses ----------------------------------------------------------------------------------- */
 
-/* The thread's tasks, a bit each, the innermost in bit 0: was it left out? */
-static _Thread_local uint64_t left_out;
+/* One bit per open task of this thread, the innermost in bit 0: was it left out? */
+static _Thread_local uint64_t paused_tasks;
 
-/* Of the ranges with ids that began in a pause. An id that found its place taken is forgotten, and
- * its end is one without a beginning. */
-static _Atomic uint64_t left_out_ids[LEFT_OUT_ROWS];
+/* The ids of ranges that began in a pause, by hash. An id that another one overwrites is lost: its
+ * range then has an end without a begin. */
+static _Atomic uint64_t paused_ids[PAUSED_ID_SLOTS];
 
 static inline bool was_paused(void)
 {
@@ -31,19 +34,19 @@ static bool is_paused(void)
     return (atomic_load_explicit(&ss_itt_pauses, memory_order_relaxed) & SS_ITT_PAUSED) != 0;
 }
 
-/* Is the task that begins here to be left out? */
-static __attribute__((noinline, cold)) bool leave_out_task(void)
+/* For a task that begins: whether it is left out. */
+static __attribute__((noinline, cold)) bool begins_paused(void)
 {
     bool paused = is_paused();
-    left_out = left_out << 1 | paused;
+    paused_tasks = paused_tasks << 1 | paused;
     return paused;
 }
 
-/* Was the one that ends here? */
-static __attribute__((noinline, cold)) bool left_out_task(void)
+/* For the innermost task, which ends: whether it was left out. */
+static __attribute__((noinline, cold)) bool ends_paused(void)
 {
-    bool was = left_out & 1;
-    left_out >>= 1;
+    bool was = paused_tasks & 1;
+    paused_tasks >>= 1;
     return was;
 }
 
@@ -87,10 +90,10 @@ void ss_itt_resume_scoped(int scope)
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* An id is given to what others may refer to; a parent is referred to. */
-static __attribute__((noinline, cold)) void begin_with_relatives(uint32_t domain, uint32_t name,
-                                                                 const struct ss_itt_id *id,
-                                                                 const struct ss_itt_id *parent)
+/* An id lets other tasks refer to this one; `parent` is such a reference. */
+static __attribute__((noinline, cold)) void begin_related_task(uint32_t domain, uint32_t name,
+                                                               const struct ss_itt_id *id,
+                                                               const struct ss_itt_id *parent)
 {
     if (ss_itt_id_is_null(id)) {
         ss_event_push(domain, name);
@@ -106,13 +109,13 @@ static __attribute__((noinline, cold)) void begin_with_relatives(uint32_t domain
 static inline void begin_task(uint32_t domain, const struct ss_itt_id *id,
                               const struct ss_itt_id *parent, uint32_t name)
 {
-    if (was_paused() && leave_out_task()) {
+    if (was_paused() && begins_paused()) {
         return;
     }
     if (__builtin_expect(ss_itt_id_is_null(id) && ss_itt_id_is_null(parent), 1)) {
         ss_event_push(domain, name);
     } else {
-        begin_with_relatives(domain, name, id, parent);
+        begin_related_task(domain, name, id, parent);
     }
 }
 
@@ -134,7 +137,7 @@ void ss_itt_task_begin_fn(ss_itt_in_domain domain, struct ss_itt_id id, struct s
 
 void ss_itt_task_end(ss_itt_in_domain domain)
 {
-    if (!ss_event_is_on(SS_RING_GATE_RANGES) || (was_paused() && left_out_task())) {
+    if (!ss_event_is_on(SS_RING_GATE_RANGES) || (was_paused() && ends_paused())) {
         return;
     }
     ss_event_pop(ss_itt_domain(domain));
@@ -163,13 +166,13 @@ void ss_itt_task_end_ex(ss_itt_in_domain domain, void *clock, unsigned long long
     ss_itt_task_end(domain);
 }
 
-/* --- what overlaps ---------------------------------------------------------------------------- */
+/* --- ranges that may overlap ------------------------------------------------------------------ */
 
 static void begin_with_id(uint64_t id, uint32_t domain, uint32_t name)
 {
-    _Atomic uint64_t *row = &left_out_ids[id % LEFT_OUT_ROWS];
+    _Atomic uint64_t *slot = &paused_ids[id % PAUSED_ID_SLOTS];
     if (is_paused()) {
-        atomic_store_explicit(row, id, memory_order_relaxed);
+        atomic_store_explicit(slot, id, memory_order_relaxed);
     } else {
         ss_event_begin_as(id, domain, name);
     }
@@ -179,7 +182,7 @@ static void end_with_id(uint64_t id)
 {
     uint64_t expected = id;
     if (!was_paused() ||
-        !atomic_compare_exchange_strong_explicit(&left_out_ids[id % LEFT_OUT_ROWS], &expected, 0,
+        !atomic_compare_exchange_strong_explicit(&paused_ids[id % PAUSED_ID_SLOTS], &expected, 0,
                                                  memory_order_relaxed, memory_order_relaxed)) {
         ss_event_end(id);
     }
@@ -248,8 +251,8 @@ void ss_itt_region_end(ss_itt_in_domain domain, struct ss_itt_id id)
 
 static const struct ss_itt_id no_id;
 
-/* Without an id a domain has one frame at a time: a second beginning or end says nothing. The value
- * is the gate of the recording in which it began. */
+/* Without an id a domain has one frame at a time: a second begin or end is ignored. The value is
+ * the gate of the recording in which the frame began; 0: no frame is open. */
 static _Atomic uint32_t open_frames[SS_RING_MAX_DOMAINS];
 
 static uint32_t frame_name(void)
@@ -320,10 +323,10 @@ void ss_itt_frame_end(ss_itt_in_domain frame)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* The thread is known by where its variables lie. */
+/* The address of a thread-local variable identifies the thread. */
 static uint64_t event_id(int event)
 {
-    struct ss_itt_id id = {(unsigned)event, (uintptr_t)&left_out, 0};
+    struct ss_itt_id id = {(unsigned)event, (uintptr_t)&paused_tasks, 0};
     return ss_itt_mix(SS_ITT_EVENT, 0, &id);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the program wants to be recorded now, and the ids under which our rings know what ITT
- * knows by three words. Any thread. */
+/* Pauses, and the mapping from ITT's ids of three words to the 64-bit ids of the rings. Any
+ * thread. */
 #ifndef SS_INJECT_ITT_STATE_H
 #define SS_INJECT_ITT_STATE_H
 
@@ -9,7 +9,7 @@
 
 enum {
     SS_ITT_PAUSED = 1,
-    SS_ITT_WAS_PAUSED = 2 /* once, at least: tasks that were left out may be open */
+    SS_ITT_WAS_PAUSED = 2 /* at least once: open tasks may have been left out */
 };
 extern _Atomic uint32_t ss_itt_pauses;
 
@@ -19,7 +19,7 @@ static inline bool ss_itt_wants(uint32_t gate_bits)
            (atomic_load_explicit(&ss_itt_pauses, memory_order_relaxed) & SS_ITT_PAUSED) == 0;
 }
 
-/* What an id is of: equal ids of different kinds are different things. */
+/* What an id identifies: equal ids of different kinds are distinct. */
 enum ss_itt_kind { SS_ITT_TASK, SS_ITT_OVERLAPPED, SS_ITT_REGION, SS_ITT_FRAME, SS_ITT_EVENT };
 
 static inline bool ss_itt_id_is_null(const struct ss_itt_id *id)
@@ -40,13 +40,13 @@ static inline uint64_t ss_itt_mix(enum ss_itt_kind kind, uint32_t domain,
     return hash != 0 ? hash : 1;
 }
 
-/* The flow that passes through the task with this id, whichever domain tells of it. */
+/* The flow of the task with this id, the same in every domain. */
 static inline uint64_t ss_itt_flow(const struct ss_itt_id *id)
 {
     return ss_itt_mix(SS_ITT_TASK, 0, id);
 }
 
-/* The flow of the task with this id passes through the innermost range that is open here. */
+/* Connects the flow of the task with this id to the innermost open range of this thread. */
 static inline void ss_itt_pass_through(const struct ss_itt_id *id)
 {
     uint64_t stamp;

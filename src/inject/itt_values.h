@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as ITT has them, by type and address. Pure. */
+/* ITT's values, read by type and address. Pure. */
 #ifndef SS_INJECT_ITT_VALUES_H
 #define SS_INJECT_ITT_VALUES_H
 
@@ -9,7 +9,7 @@
 #include "annot/events.h"
 #include "inject/itt.h"
 
-/* 0: no type that we know. */
+/* 0: unknown type. */
 static inline size_t ss_itt_value_bytes(int type)
 {
     static const unsigned char bytes[] = {0, 8, 8, 4, 4, 2, 2, 4, 8};
@@ -33,7 +33,7 @@ static inline struct ss_event_value ss_itt_integer(int64_t integer)
     return (struct ss_event_value){(uint64_t)integer, SS_RING_VALUE_SIGNED};
 }
 
-/* The value number `index` at `data`, aligned or not; the type is known. */
+/* Reads value number `index` at `data`, aligned or not. The type must be known. */
 static inline struct ss_event_value ss_itt_value(int type, const void *data, size_t index)
 {
     const char *at = (const char *)data + index * ss_itt_value_bytes(type);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The collector of programs with NVTX 3. Each program and shared object that was compiled with
- * NVTX's headers has slots of its own, finds us by NVTX_INJECTION64_PATH at its first call, and has
- * them filled: several times in one process, and in several threads at once. Nothing here is kept
- * between calls.
+ * NVTX's headers has its own slots. At its first call it loads this library by
+ * NVTX_INJECTION64_PATH and has the slots filled: several times in one process, and on several
+ * threads at once. No state is kept between calls.
  */
 #include <stdbool.h>
 
@@ -12,7 +12,7 @@
 #include "inject/nvtx_extension.h"
 #include "inject/nvtx_tables.h"
 
-static struct ss_thread_quiet holder; /* of the thread that has the lock */
+static struct ss_thread_quiet holder; /* of the thread that holds the lock */
 
 bool ss_nvtx_lock(void)
 {
@@ -30,7 +30,7 @@ void ss_nvtx_unlock(void)
     ss_thread_leave(&quiet);
 }
 
-/* Slots that the program's headers do not have stay out. */
+/* Slots that the program's headers lack are skipped. */
 static void fill(const struct ss_nvtx_callbacks *callbacks, int module,
                  const struct ss_nvtx_table *table)
 {
@@ -41,13 +41,13 @@ static void fill(const struct ss_nvtx_callbacks *callbacks, int module,
     }
     for (uint32_t i = 0; i < table->count && i < size; i++) {
         if (table->functions[i] != NULL && slots[i] != NULL) {
-            /* Other threads look at the slot already: they see what was there, or this. */
+            /* Other threads may already read the slot: they see the old function or the new one. */
             __atomic_store_n(slots[i], table->functions[i], __ATOMIC_RELEASE);
         }
     }
 }
 
-/* NVTX's headers call these. 0: the program's calls do nothing. */
+/* NVTX's headers call these. 0: refused; the program's calls then do nothing. */
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(ss_nvtx_get_export_table *get);
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtxExtension(struct ss_nvtx_extension *extension);
@@ -85,8 +85,7 @@ int InitializeInjectionNvtx2(ss_nvtx_get_export_table *get)
     return 1;
 }
 
-/* Modules that we do not know, and later kinds of those that we know, are refused: their calls do
- * nothing. */
+/* Unknown modules, and other versions of known ones, are refused. */
 int InitializeInjectionNvtxExtension(struct ss_nvtx_extension *extension)
 {
     const struct ss_nvtx_table *table = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs with NVTX 3 and a tool that they load agree on: the layouts and numbers that the
- * NVTX headers publish, as far as we use them. tests/workloads/nvtx/published.c compares them with
- * NVTX's own headers where there are some. Everything here comes from the program: pointers may be
- * NULL, structures shorter or longer than ours, numbers unknown.
+ * The interface between programs with NVTX 3 and the tool that they load: layouts and numbers that
+ * the NVTX headers publish, as far as stepscope uses them. tests/workloads/nvtx/published.c
+ * compares them with NVTX's own headers where these are installed. All of it comes from the
+ * program: pointers may be NULL, structures shorter or longer than these, numbers unknown.
  */
 #ifndef SS_INJECT_NVTX_ABI_H
 #define SS_INJECT_NVTX_ABI_H
@@ -23,7 +23,7 @@ typedef const void *ss_nvtx_get_export_table(uint32_t id);
 
 struct ss_nvtx_callbacks {
     size_t struct_size;
-    /* 1: `*table` are `*size` addresses of slots, the first of them NULL. */
+    /* Returns 1 if `*table` holds `*size` addresses of slots, the first of them NULL. */
     int (*get_module)(int module, ss_nvtx_function ***table, unsigned *size);
 };
 
@@ -81,7 +81,7 @@ enum {
     SS_NVTX_INITIALIZE,
     SS_NVTX_CORE2_COUNT
 };
-/* CUDA, OpenCL and CUDART only name things, each first in bytes and then in wide characters. */
+/* CUDA, OpenCL and CUDART only name objects, first in bytes, then in wide characters. */
 enum { SS_NVTX_CUDA_COUNT = 9, SS_NVTX_OPENCL_COUNT = 15, SS_NVTX_CUDART_COUNT = 7 };
 enum {
     SS_NVTX_SYNC_CREATE = 1,
@@ -95,7 +95,7 @@ enum {
 
 /* --- attributes ------------------------------------------------------------------------------ */
 
-/* What a push returns where depths are not kept. */
+/* What a push returns if the tool does not track levels. */
 enum { SS_NVTX_NOT_TRACKED = -2 };
 
 enum ss_nvtx_message_type { SS_NVTX_NO_MESSAGE, SS_NVTX_ASCII, SS_NVTX_WIDE, SS_NVTX_REGISTERED };
@@ -167,7 +167,7 @@ struct ss_nvtx_extension {
     uint16_t version;
     uint16_t size;
     uint16_t module;
-    uint16_t compatible; /* 0x0104: the fourth of the first kind */
+    uint16_t compatible; /* 0x0104: version 1.4 */
     size_t segment_count;
     struct ss_nvtx_segment *segments;
     intptr_t (*get_export)(uint32_t id);
@@ -200,7 +200,7 @@ enum {
     SS_NVTX_PAYLOAD_COUNT
 };
 
-/* Of the counters' extension. */
+/* Slots of the counter extension. */
 enum {
     SS_NVTX_COUNTER_REGISTER,
     SS_NVTX_COUNTER_INT64,
@@ -211,7 +211,7 @@ enum {
     SS_NVTX_COUNTERS_COUNT
 };
 
-/* Types of entries. */
+/* Types of schema entries. */
 enum {
     SS_NVTX_TYPE_CHAR = 1,
     SS_NVTX_TYPE_UCHAR,
@@ -249,7 +249,7 @@ enum {
     SS_NVTX_TYPE_FLOAT128,
     SS_NVTX_TYPE_BF16 = 50,
     SS_NVTX_TYPE_TF32 = 52,
-    SS_NVTX_TYPE_RANGE_ID = 67, /* of newer headers */
+    SS_NVTX_TYPE_RANGE_ID = 67, /* in newer headers only */
     SS_NVTX_TYPE_CATEGORY,
     SS_NVTX_TYPE_COLOUR,
     SS_NVTX_TYPE_SCOPE,
@@ -266,22 +266,22 @@ enum {
     SS_NVTX_TYPE_REFERENCED = 1022,
     SS_NVTX_TYPE_RAW
 };
-/* What the program numbers itself lies between these; what we number, above. */
+/* Ids that the program assigns lie between these; ids that the tool assigns lie above. */
 #define SS_NVTX_FIRST_STATIC (UINT64_C(1) << 24)
 #define SS_NVTX_FIRST_DYNAMIC (UINT64_C(1) << 32)
 
-/* Flags of an entry. */
+/* Flags of a schema entry. */
 enum {
     SS_NVTX_ENTRY_POINTER = 1 << 1,
     SS_NVTX_ENTRY_FROM_BASE = 1 << 2,
     SS_NVTX_ENTRY_FROM_HERE = 1 << 3,
-    SS_NVTX_ENTRY_ARRAY = 7 << 4, /* one of these kinds */
+    SS_NVTX_ENTRY_ARRAY = 7 << 4, /* mask; one of: */
     SS_NVTX_ENTRY_FIXED = 1 << 4,
     SS_NVTX_ENTRY_TERMINATED = 2 << 4,
     SS_NVTX_ENTRY_LENGTH_INDEX = 3 << 4,
     SS_NVTX_ENTRY_MESSAGE = 1 << 10,
     SS_NVTX_ENTRY_TIMESTAMP = 2 << 10,
-    SS_NVTX_ENTRY_EVENT = 7 << 12, /* one of these: */
+    SS_NVTX_ENTRY_EVENT = 7 << 12, /* mask; one of: */
     SS_NVTX_ENTRY_BEGIN = 1 << 12,
     SS_NVTX_ENTRY_END = 2 << 12,
     SS_NVTX_ENTRY_MARK = 3 << 12,
@@ -312,7 +312,7 @@ struct ss_nvtx_counter_semantics {
     uint64_t least, most;
 };
 enum {
-    SS_NVTX_COUNTER_KIND = 7 << 4, /* one of these: */
+    SS_NVTX_COUNTER_KIND = 7 << 4, /* mask; one of: */
     SS_NVTX_COUNTER_ABSOLUTE = 1 << 4,
     SS_NVTX_COUNTER_DELTA = 2 << 4,
     SS_NVTX_COUNTER_SINCE_START = 3 << 4
@@ -354,7 +354,7 @@ struct ss_nvtx_schema {
     const struct ss_nvtx_entry *entries;
     size_t entry_count;
     size_t size_bytes;
-    size_t alignment; /* of packed structures; 0: the natural one */
+    size_t alignment; /* of packed structures; 0: natural */
     uint64_t id;
     void *extension;
 };
@@ -377,7 +377,7 @@ struct ss_nvtx_enum {
 
 struct ss_nvtx_payload {
     uint64_t schema;
-    size_t size; /* SIZE_MAX: as the schema has it */
+    size_t size; /* SIZE_MAX: the size of the schema */
     const void *data;
 };
 
@@ -447,7 +447,8 @@ struct ss_nvtx_counter_batch {
     const int64_t *timestamps;
     size_t timestamps_size;
 };
-/* The one timestamp is that of the first sample, the second the time between two. */
+/* With one of these flags there are two timestamps: that of the first (last) sample, and the
+ * interval. */
 #define SS_NVTX_BATCH_FROM_BEGIN (UINT64_C(1) << 32)
 #define SS_NVTX_BATCH_TO_END (UINT64_C(2) << 32)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counters' extension. A counter of a domain is "DOMAIN/NAME", those of a group
+ * The counter extension. A counter of a domain is named "DOMAIN/NAME", those of a group
  * "DOMAIN/GROUP/FIELD".
  */
 #include <stdio.h>
@@ -15,15 +15,15 @@
 
 enum { MAX_COUNTERS = 1024 };
 
-/* Filled with the process lock held; then it does not change. */
+/* Filled with the process lock held; immutable afterwards. */
 struct counter {
     uint64_t id, schema, time_domain;
     uint32_t domain;
-    double scale;                       /* 1: the values as they are */
-    uint32_t names[SS_NVTX_MAX_FIELDS]; /* of each field of the group; 0: no number */
+    double scale;                       /* 1: the values are not scaled */
+    uint32_t names[SS_NVTX_MAX_FIELDS]; /* one per field of the group; 0: not a value */
 };
 static struct counter counters[MAX_COUNTERS];
-static _Atomic uint32_t counter_count; /* publishes the rows below it */
+static _Atomic uint32_t counter_count; /* publishes the entries below it */
 
 static const struct counter *find(uint32_t domain, uint64_t id)
 {
@@ -40,9 +40,9 @@ static const struct counter *find(uint32_t domain, uint64_t id)
     return NULL;
 }
 
-/* --- registering ----------------------------------------------------------------------------- */
+/* --- registration ----------------------------------------------------------------------------- */
 
-static uint32_t joined(uint32_t first, uint32_t second)
+static uint32_t join_names(uint32_t first, uint32_t second)
 {
     char text[2 * SS_RING_MAX_TEXT_BYTES + 2];
     size_t lengths[2] = {0, 0};
@@ -65,47 +65,49 @@ static double scale_of(const struct ss_nvtx_semantics *first)
     return is_scaled ? (double)counter->unit_numerator / (double)counter->unit_denominator : 1;
 }
 
-static void describe(struct counter *counter, const struct ss_nvtx_counter *told)
+static void define_counter(struct counter *counter, const struct ss_nvtx_counter *attributes)
 {
-    uint32_t name = joined(ss_nvtx_domain_name(counter->domain), ss_nvtx_name(told->name));
+    uint32_t name =
+        join_names(ss_nvtx_domain_name(counter->domain), ss_nvtx_name(attributes->name));
     uint32_t unit = 0, kind = SS_RING_GAUGE;
-    const struct ss_nvtx_layout *layout = ss_nvtx_find_layout(counter->domain, told->schema);
-    ss_nvtx_counter_semantics(told->semantics, &unit, &kind);
+    const struct ss_nvtx_layout *layout = ss_nvtx_find_layout(counter->domain, attributes->schema);
+    ss_nvtx_counter_semantics(attributes->semantics, &unit, &kind);
     counter->names[0] = name;
     if (layout == NULL) {
         ss_define_counter(name, unit, kind);
     }
     for (uint32_t i = 0; layout != NULL && i < layout->count; i++) {
         const struct ss_nvtx_field *field = &layout->fields[i];
-        counter->names[i] = field->role == SS_NVTX_ROLE_VALUE ? joined(name, field->name) : 0;
+        counter->names[i] = field->role == SS_NVTX_ROLE_VALUE ? join_names(name, field->name) : 0;
         ss_define_counter(counter->names[i], field->unit != 0 ? field->unit : unit,
                           field->counter_kind != 0 ? field->counter_kind : kind);
     }
 }
 
-static uint64_t counter_register(const void *handle, const struct ss_nvtx_counter *told)
+static uint64_t counter_register(const void *handle, const struct ss_nvtx_counter *attributes)
 {
-    if (told == NULL || told->size < offsetof(struct ss_nvtx_counter, id) || told->name == NULL) {
+    if (attributes == NULL || attributes->size < offsetof(struct ss_nvtx_counter, id) ||
+        attributes->name == NULL) {
         return 0;
     }
     struct counter counter = {.domain = ss_nvtx_domain(handle),
-                              .schema = told->schema,
-                              .scale = scale_of(told->semantics),
-                              .time_domain = ss_nvtx_time_domain_of(told->semantics)};
-    if (told->size >= sizeof *told && told->id >= SS_NVTX_FIRST_STATIC &&
-        told->id < SS_NVTX_FIRST_DYNAMIC) {
-        counter.id = told->id;
+                              .schema = attributes->schema,
+                              .scale = scale_of(attributes->semantics),
+                              .time_domain = ss_nvtx_time_domain_of(attributes->semantics)};
+    if (attributes->size >= sizeof *attributes && attributes->id >= SS_NVTX_FIRST_STATIC &&
+        attributes->id < SS_NVTX_FIRST_DYNAMIC) {
+        counter.id = attributes->id;
     }
-    describe(&counter, told);
+    define_counter(&counter, attributes);
     if (!ss_nvtx_lock()) {
         return 0;
     }
-    uint32_t row = atomic_load_explicit(&counter_count, memory_order_relaxed);
+    uint32_t index = atomic_load_explicit(&counter_count, memory_order_relaxed);
     uint64_t id = counter.id != 0 && find(counter.domain, counter.id) != NULL ? counter.id : 0;
-    if (id == 0 && row < MAX_COUNTERS) {
-        id = counter.id = counter.id != 0 ? counter.id : SS_NVTX_FIRST_DYNAMIC + row;
-        counters[row] = counter;
-        atomic_store_explicit(&counter_count, row + 1, memory_order_release);
+    if (id == 0 && index < MAX_COUNTERS) {
+        id = counter.id = counter.id != 0 ? counter.id : SS_NVTX_FIRST_DYNAMIC + index;
+        counters[index] = counter;
+        atomic_store_explicit(&counter_count, index + 1, memory_order_release);
     }
     ss_nvtx_unlock();
     return id;
@@ -124,8 +126,8 @@ static double as_real(struct ss_event_value value)
 }
 
 /* `stamp` 0: now. */
-static void count(const struct counter *counter, uint32_t name, struct ss_event_value value,
-                  uint64_t stamp)
+static void emit(const struct counter *counter, uint32_t name, struct ss_event_value value,
+                 uint64_t stamp)
 {
     if (name == 0 || value.type == SS_RING_VALUE_NAME) {
         return;
@@ -143,16 +145,16 @@ static void count(const struct counter *counter, uint32_t name, struct ss_event_
     }
 }
 
-/* All that a sample holds. Without a stamp of its own it has that of the sample's time, if any. */
-static void take_sample(const struct counter *counter, const void *data, size_t size,
-                        uint64_t stamp)
+/* Records all values of a sample. `stamp` 0: the time in the sample, if it has one, else now. */
+static void record_sample(const struct counter *counter, const void *data, size_t size,
+                          uint64_t stamp)
 {
     const struct ss_nvtx_layout *layout = ss_nvtx_find_layout(counter->domain, counter->schema);
     struct ss_event_value value;
     if (layout == NULL) {
         struct ss_nvtx_field field = {.type = counter->schema};
         if (ss_nvtx_read_field(counter->domain, &field, data, size, &value)) {
-            count(counter, counter->names[0], value, stamp);
+            emit(counter, counter->names[0], value, stamp);
         }
         return;
     }
@@ -168,13 +170,13 @@ static void take_sample(const struct counter *counter, const void *data, size_t 
     for (uint32_t i = 0; i < layout->count; i++) {
         if (layout->fields[i].role == SS_NVTX_ROLE_VALUE &&
             ss_nvtx_read_field(counter->domain, &layout->fields[i], data, size, &value)) {
-            count(counter, counter->names[i], value, stamp);
+            emit(counter, counter->names[i], value, stamp);
         }
     }
 }
 
-/* NULL: not recorded now, or there is none such, which is counted. */
-static const struct counter *wanted(const void *handle, uint64_t id)
+/* NULL: counters are not recorded now, or the counter is unknown (counted as a drop). */
+static const struct counter *find_recorded(const void *handle, uint64_t id)
 {
     if (!ss_event_is_on(SS_RING_GATE_COUNTERS)) {
         return NULL;
@@ -188,33 +190,32 @@ static const struct counter *wanted(const void *handle, uint64_t id)
 
 static void sample_int64(const void *handle, uint64_t id, int64_t value)
 {
-    const struct counter *counter = wanted(handle, id);
+    const struct counter *counter = find_recorded(handle, id);
     if (counter != NULL) {
-        count(counter, counter->names[0],
-              (struct ss_event_value){(uint64_t)value, SS_RING_VALUE_SIGNED}, 0);
+        emit(counter, counter->names[0],
+             (struct ss_event_value){(uint64_t)value, SS_RING_VALUE_SIGNED}, 0);
     }
 }
 
 static void sample_float64(const void *handle, uint64_t id, double real)
 {
-    const struct counter *counter = wanted(handle, id);
+    const struct counter *counter = find_recorded(handle, id);
     struct ss_event_value value = {0, SS_RING_VALUE_DOUBLE};
     memcpy(&value.bits, &real, sizeof real);
     if (counter != NULL) {
-        count(counter, counter->names[0], value, 0);
+        emit(counter, counter->names[0], value, 0);
     }
 }
 
 static void sample(const void *handle, uint64_t id, const void *values, size_t size)
 {
-    const struct counter *counter = wanted(handle, id);
+    const struct counter *counter = find_recorded(handle, id);
     if (counter != NULL && values != NULL) {
-        take_sample(counter, values, size, 0);
+        record_sample(counter, values, size, 0);
     }
 }
 
-/* A level that is unchanged stays as it is drawn; one that is not known is a gap that we have no
- * sign for. */
+/* An unchanged value needs no event. For an unavailable one the ring has no event. */
 static void sample_no_value(const void *handle, uint64_t id, uint8_t reason)
 {
     if (reason == SS_NVTX_SAMPLE_ZERO) {
@@ -222,21 +223,21 @@ static void sample_no_value(const void *handle, uint64_t id, uint8_t reason)
     }
 }
 
-/* When the sample of this number was taken; 0: the batch does not say. */
+/* The time of sample `number`; 0: the batch has no times. false: unusable times. */
 static bool time_of(const struct counter *counter, const struct ss_nvtx_counter_batch *batch,
                     size_t number, size_t samples, uint64_t *stamp)
 {
-    size_t given = batch->timestamps != NULL ? batch->timestamps_size / sizeof(int64_t) : 0;
+    size_t times = batch->timestamps != NULL ? batch->timestamps_size / sizeof(int64_t) : 0;
     bool from_begin = (batch->flags & SS_NVTX_BATCH_FROM_BEGIN) != 0;
     bool to_end = (batch->flags & SS_NVTX_BATCH_TO_END) != 0;
     int64_t time;
     *stamp = 0;
-    if (given == 0) {
+    if (times == 0) {
         return true;
     }
-    if (given >= samples && !from_begin && !to_end) {
+    if (times >= samples && !from_begin && !to_end) {
         time = batch->timestamps[number];
-    } else if (given == 2) { /* the headers' flag for it is 0 to most compilers */
+    } else if (times == 2) { /* the headers' flag for it is 0 with most compilers */
         uint64_t steps = to_end ? -(uint64_t)(samples - 1 - number) : (uint64_t)number;
         time = (int64_t)((uint64_t)batch->timestamps[0] + (uint64_t)batch->timestamps[1] * steps);
     } else {
@@ -247,7 +248,7 @@ static bool time_of(const struct counter *counter, const struct ss_nvtx_counter_
 
 static void batch_submit(const void *handle, const struct ss_nvtx_counter_batch *batch)
 {
-    const struct counter *counter = batch != NULL ? wanted(handle, batch->counter) : NULL;
+    const struct counter *counter = batch != NULL ? find_recorded(handle, batch->counter) : NULL;
     if (counter == NULL || batch->values == NULL) {
         return;
     }
@@ -257,7 +258,7 @@ static void batch_submit(const void *handle, const struct ss_nvtx_counter_batch 
     for (size_t i = 0; i < samples; i++) {
         uint64_t stamp;
         if (time_of(counter, batch, i, samples, &stamp)) {
-            take_sample(counter, (const char *)batch->values + i * size, size, stamp);
+            record_sample(counter, (const char *)batch->values + i * size, size, stamp);
         } else {
             ss_process_count_dropped();
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attributes of an event, as far as the structure that the program passes goes. */
+/* The attributes of an event, up to the size that the program states for its structure. */
 #ifndef SS_INJECT_NVTX_EVENT_H
 #define SS_INJECT_NVTX_EVENT_H
 
@@ -11,10 +11,11 @@ struct ss_nvtx_told {
     struct ss_event_value value; /* type 0: none */
 };
 
-/* `domain` is what category and payload are understood in. NULL is an event without message. */
+/* `domain` is that of the category and of the payload's schema. `event` NULL: an event without
+ * message. */
 struct ss_nvtx_told ss_nvtx_read_event(uint32_t domain, const struct ss_nvtx_event *event);
 
-/* The domain's level, for NVTX: the innermost range's, or that none is kept. */
+/* Converts a level to what NVTX returns: SS_NVTX_NOT_TRACKED if nothing was recorded. */
 static inline int ss_nvtx_level(int level)
 {
     return level == SS_EVENT_OFF ? SS_NVTX_NOT_TRACKED : level;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the NVTX interface share. */
+/* What the NVTX files share: the lock of their tables, and clocks. */
 #ifndef SS_INJECT_NVTX_EXTENSION_H
 #define SS_INJECT_NVTX_EXTENSION_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The process lock, for tables of ours. false: not now (a signal handler that interrupts one of
- * us), or there is nothing to keep anything in. */
+/* The process lock, for the tables of these files. false: this thread is within it already (a
+ * signal handler that interrupted one of these functions), or the process is not set up. */
 bool ss_nvtx_lock(void);
 void ss_nvtx_unlock(void);
 
@@ -17,13 +17,13 @@ void ss_nvtx_unlock(void);
 struct ss_nvtx_time_domain;
 struct ss_nvtx_sync_point;
 
-void ss_nvtx_time_init(void); /* early: the longer ago, the better clocks are told apart */
+void ss_nvtx_time_init(void); /* early: a long interval makes conversions more exact */
 int64_t ss_nvtx_time_get(void);
-/* From a timestamp of a clock or a time domain to one of ss_stamp_now. false: nobody knows how they
- * belong together. */
+/* Converts a timestamp of a clock or a time domain to a stamp (ss_stamp_now). false: the relation
+ * of the two is unknown. */
 bool ss_nvtx_time_stamp(uint32_t domain, uint64_t time_domain, int64_t time, uint64_t *stamp);
 
-uint64_t ss_nvtx_time_register(const void *domain, const struct ss_nvtx_time_domain *told);
+uint64_t ss_nvtx_time_register(const void *domain, const struct ss_nvtx_time_domain *attributes);
 void ss_nvtx_time_source(const void *domain, uint64_t time_domain, uint64_t flags,
                          int64_t (*source)(void));
 void ss_nvtx_time_source_data(const void *domain, uint64_t time_domain, uint64_t flags,

@@ -14,7 +14,7 @@ enum { SEEN_SLOTS = 4096, CATEGORY_SLOTS = 8192, MAX_CATEGORIES = 6144 };
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-/* Which name a message at this address was, last time: most programs pass literals. */
+/* Cache: the last name of the message at an address. Most programs pass literals. */
 static _Atomic uint16_t seen[SEEN_SLOTS];
 _Static_assert(SS_RING_MAX_NAMES <= UINT16_MAX + 1, "a name fits the slot");
 
@@ -34,7 +34,7 @@ static uint64_t number_of(const char *digits)
     return number;
 }
 
-/* Where ", seq = 12" begins, or ", op_id = 34" where there is no other; 0: nowhere. */
+/* The offset of ", seq = 12", or of ", op_id = 34" if there is no seq; 0: neither. */
 static size_t find_number(const char *text, size_t length, struct ss_event_value *value)
 {
     static const char *const before[] = {", seq = ", ", op_id = "};
@@ -104,7 +104,7 @@ static size_t put_utf8(uint32_t character, char *to, size_t room)
     return count;
 }
 
-static uint32_t sound(uint32_t character)
+static uint32_t valid_or_replaced(uint32_t character)
 {
     return character > 0x10ffff || (character >= 0xd800 && character < 0xe000) ? 0xfffd : character;
 }
@@ -113,7 +113,7 @@ size_t ss_nvtx_utf8_from_wide(const wchar_t *text, size_t length, char *to, size
 {
     size_t used = 0, more = 1;
     for (size_t i = 0; i < length && text[i] != L'\0' && more > 0; i++) {
-        more = put_utf8(sound((uint32_t)text[i]), to + used, size - used);
+        more = put_utf8(valid_or_replaced((uint32_t)text[i]), to + used, size - used);
         used += more;
     }
     return used;
@@ -129,7 +129,7 @@ size_t ss_nvtx_utf8_from_utf16(const uint16_t *text, size_t length, char *to, si
         if (is_pair) {
             character = 0x10000 + ((character - 0xd800) << 10) + (text[++i] - 0xdc00U);
         }
-        more = put_utf8(sound(character), to + used, size - used);
+        more = put_utf8(valid_or_replaced(character), to + used, size - used);
         used += more;
     }
     return used;
@@ -173,17 +173,17 @@ uint32_t ss_nvtx_name_message(int32_t type, union ss_nvtx_message message)
 
 /* --- handles --------------------------------------------------------------------------------- */
 
-static const uintptr_t STRING_MARK = (uintptr_t)0x73737472 << 32; /* no address of a program */
+static const uintptr_t STRING_TAG = (uintptr_t)0x73737472 << 32; /* no address of a program */
 
 const void *ss_nvtx_string_handle(uint32_t name)
 {
-    return (const void *)(STRING_MARK | name); /* NOLINT(performance-no-int-to-ptr): no address */
+    return (const void *)(STRING_TAG | name); /* NOLINT(performance-no-int-to-ptr): no address */
 }
 
 uint32_t ss_nvtx_string_name(const void *handle)
 {
     uintptr_t bits = (uintptr_t)handle;
-    return (bits ^ STRING_MARK) < SS_RING_MAX_NAMES ? (uint32_t)(bits ^ STRING_MARK) : 0;
+    return (bits ^ STRING_TAG) < SS_RING_MAX_NAMES ? (uint32_t)(bits ^ STRING_TAG) : 0;
 }
 
 static const char domains[SS_RING_MAX_DOMAINS];
@@ -221,7 +221,7 @@ uint32_t ss_nvtx_domain_name(uint32_t domain)
 
 /* --- categories ------------------------------------------------------------------------------ */
 
-/* Rows are added with the process lock held, and never go. */
+/* Entries are added with the process lock held, and never removed. */
 static struct category {
     _Atomic uint64_t key; /* 1 << 63 | domain << 32 | id; 0: free */
     _Atomic uint32_t name;
@@ -252,12 +252,12 @@ void ss_nvtx_name_category(uint32_t domain, uint32_t id, uint32_t name)
     if (id == 0 || name == 0 || !ss_nvtx_lock()) {
         return;
     }
-    struct category *row = find_category(key);
-    bool is_new = atomic_load_explicit(&row->key, memory_order_relaxed) == 0;
+    struct category *entry = find_category(key);
+    bool is_new = atomic_load_explicit(&entry->key, memory_order_relaxed) == 0;
     if (!is_new || category_count < MAX_CATEGORIES) {
         category_count += is_new;
-        atomic_store_explicit(&row->name, name, memory_order_relaxed);
-        atomic_store_explicit(&row->key, key, memory_order_release);
+        atomic_store_explicit(&entry->name, name, memory_order_relaxed);
+        atomic_store_explicit(&entry->key, key, memory_order_release);
     }
     ss_nvtx_unlock();
 }
@@ -267,9 +267,9 @@ uint32_t ss_nvtx_category(uint32_t domain, uint32_t id)
     if (id == 0) {
         return 0;
     }
-    const struct category *row = find_category(category_key(domain, id));
-    uint32_t name = atomic_load_explicit(&row->name, memory_order_relaxed);
-    if (atomic_load_explicit(&row->key, memory_order_relaxed) != 0) {
+    const struct category *entry = find_category(category_key(domain, id));
+    uint32_t name = atomic_load_explicit(&entry->name, memory_order_relaxed);
+    if (atomic_load_explicit(&entry->key, memory_order_relaxed) != 0) {
         return name;
     }
     char number[16];

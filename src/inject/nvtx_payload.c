@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The payload extension: what bytes say by their schema, and events told later. */
+/* The payload extension: payloads decoded by their schema, and deferred events. */
 #include "inject/nvtx_payload.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ static struct ss_event_value integer_value(uint64_t type, const void *at, uint32
                                    SS_RING_VALUE_SIGNED};
 }
 
-/* A number of a predefined type, all of which is at `at`. */
+/* Reads a number of a predefined type; `at` holds all of its bytes. */
 static bool read_number(uint64_t type, const void *at, struct ss_event_value *value)
 {
     uint32_t size = ss_nvtx_type_size(type);
@@ -118,7 +118,7 @@ static bool read_number(uint64_t type, const void *at, struct ss_event_value *va
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-/* At most `room` bytes at `at`; they may not be aligned. */
+/* Reads at most `room` bytes at `at`, which may be unaligned. */
 static uint32_t read_text(uint64_t type, const char *at, size_t room)
 {
     char bytes[SS_RING_MAX_TEXT_BYTES];
@@ -133,7 +133,7 @@ static uint32_t read_text(uint64_t type, const char *at, size_t room)
         length = strnlen(at, most);
         return length == 0 ? 0 : ss_define_name(at, length);
     }
-    /* One by one: what lies behind the end may not be there. */
+    /* One by one: memory behind the end may be unmapped. */
     for (length = 0; length < most; length++) {
         uint64_t one = load_unsigned(at + length * letter, (uint32_t)letter);
         if (one == 0) {
@@ -161,8 +161,8 @@ static bool name_value(uint32_t name, struct ss_event_value *value)
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-/* The address that stands at `at`; NULL: none. */
-static const char *follow(const char *at, size_t room)
+/* Loads the address at `at`; NULL: none. */
+static const char *load_address(const char *at, size_t room)
 {
     const char *to = NULL;
     if (room >= sizeof to) {
@@ -181,8 +181,8 @@ bool ss_nvtx_read_field(uint32_t domain, const struct ss_nvtx_field *field, cons
     size_t room = size - field->offset;
     bool is_text = is_text_type(field->type);
     if (field->is_pointer || (is_text && field->length == 0)) {
-        at = follow(at, room);
-        room = SIZE_MAX; /* the program's promise: a text ends, a value is whole */
+        at = load_address(at, room);
+        room = SIZE_MAX; /* the program guarantees that a text ends and a value is complete */
         if (at == NULL) {
             return false;
         }
@@ -207,20 +207,20 @@ bool ss_nvtx_read_field(uint32_t domain, const struct ss_nvtx_field *field, cons
         return false;
     }
     if (field->type == SS_NVTX_TYPE_REGISTERED) {
-        return name_value(ss_nvtx_string_name(follow(at, room)), value);
+        return name_value(ss_nvtx_string_name(load_address(at, room)), value);
     }
     return read_number(field->type, at, value);
 }
 
 /* --- whole payloads -------------------------------------------------------------------------- */
 
-/* What an event says that is told later: when. */
+/* The times of a deferred event. */
 struct times {
     bool has_begin, has_end, has_time, is_unknown;
     uint64_t begin, end, time; /* stamps */
 };
 
-static void take_time(uint32_t domain, const struct ss_nvtx_field *field,
+static void read_time(uint32_t domain, const struct ss_nvtx_field *field,
                       const struct ss_event_value *value, struct times *times)
 {
     bool *has = field->role == SS_NVTX_ROLE_BEGIN ? &times->has_begin
@@ -233,19 +233,19 @@ static void take_time(uint32_t domain, const struct ss_nvtx_field *field,
     times->is_unknown |= !*has;
 }
 
-static void take_field(uint32_t domain, const struct ss_nvtx_field *field, const void *data,
+static void read_field(uint32_t domain, const struct ss_nvtx_field *field, const void *data,
                        size_t size, struct ss_nvtx_style *style, struct ss_event_value *value,
                        struct times *times)
 {
     struct ss_event_value found;
     bool is_time = field->role >= SS_NVTX_ROLE_TIME;
-    bool is_more = field->role == SS_NVTX_ROLE_VALUE && value->type != SS_RING_VALUE_NONE;
-    if ((is_time && times == NULL) || is_more ||
+    bool is_further_value = field->role == SS_NVTX_ROLE_VALUE && value->type != SS_RING_VALUE_NONE;
+    if ((is_time && times == NULL) || is_further_value ||
         !ss_nvtx_read_field(domain, field, data, size, &found)) {
         return;
     }
     if (is_time) {
-        take_time(domain, field, &found, times);
+        read_time(domain, field, &found, times);
     } else if (field->role == SS_NVTX_ROLE_VALUE) {
         *value = found;
     } else if (field->role == SS_NVTX_ROLE_COLOUR) {
@@ -271,12 +271,12 @@ static void read_payload(uint32_t domain, const struct ss_nvtx_payload *payload,
         uint32_t own = ss_nvtx_type_size(payload->schema);
         own = own != 0 ? own : ss_nvtx_enum_size(domain, payload->schema);
         size = size != SIZE_MAX || is_text_type(payload->schema) ? size : own;
-        take_field(domain, &field, payload->data, size, style, value, times);
+        read_field(domain, &field, payload->data, size, style, value, times);
         return;
     }
     size = size != SIZE_MAX ? size : layout->size;
     for (uint32_t i = 0; i < layout->count; i++) {
-        take_field(domain, &layout->fields[i], payload->data, size, style, value, times);
+        read_field(domain, &layout->fields[i], payload->data, size, style, value, times);
     }
 }
 
@@ -301,21 +301,21 @@ static uint32_t schema_name(uint32_t domain, const struct ss_nvtx_payload *paylo
     return layout != NULL && layout->name != 0 ? layout->name : ss_nvtx_name_none();
 }
 
-/* An event whose message is in its payloads. A text that is not marked as such will do, and so will
- * the schema's name. */
+/* An event whose message is in its payloads: the message field, else a text value, else the name of
+ * the schema. */
 static struct ss_nvtx_told read_event(uint32_t domain, const struct ss_nvtx_payload *payloads,
                                       size_t count, struct times *times)
 {
     struct ss_nvtx_style style = {0};
-    struct ss_nvtx_told told = {0};
-    read_all(domain, payloads, count, &style, &told.value, times);
-    if (style.message == 0 && told.value.type == SS_RING_VALUE_NAME) {
-        style.message = (uint32_t)told.value.bits;
-        told.value.type = SS_RING_VALUE_NONE;
+    struct ss_nvtx_told attributes = {0};
+    read_all(domain, payloads, count, &style, &attributes.value, times);
+    if (style.message == 0 && attributes.value.type == SS_RING_VALUE_NAME) {
+        style.message = (uint32_t)attributes.value.bits;
+        attributes.value.type = SS_RING_VALUE_NONE;
     }
     uint32_t name = style.message != 0 ? style.message : schema_name(domain, payloads, count);
-    told.name = ss_nvtx_styled(domain, name, &style);
-    return told;
+    attributes.name = ss_nvtx_styled(domain, name, &style);
+    return attributes;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -329,7 +329,7 @@ static int push_payload(const void *handle, const struct ss_nvtx_payload *payloa
     return ss_nvtx_push(domain, read_event(domain, payloads, count, NULL));
 }
 
-/* A range is called what it was called when it began; what its end adds is not kept. */
+/* A range keeps the name of its begin; the payloads of its end are not recorded. */
 static int pop_payload(const void *handle, const struct ss_nvtx_payload *payloads, size_t count)
 {
     (void)payloads;
@@ -344,8 +344,8 @@ static uint64_t start_payload(const void *handle, const struct ss_nvtx_payload *
         return 0;
     }
     uint32_t domain = ss_nvtx_domain(handle);
-    struct ss_nvtx_told told = read_event(domain, payloads, count, NULL);
-    return ss_event_begin(domain, told.name, told.value);
+    struct ss_nvtx_told attributes = read_event(domain, payloads, count, NULL);
+    return ss_event_begin(domain, attributes.name, attributes.value);
 }
 
 static void end_payload(const void *handle, uint64_t id, const struct ss_nvtx_payload *payloads,
@@ -361,24 +361,24 @@ static void mark_payload(const void *handle, const struct ss_nvtx_payload *paylo
 {
     if (ss_event_is_on(SS_RING_GATE_MARKS)) {
         uint32_t domain = ss_nvtx_domain(handle);
-        struct ss_nvtx_told told = read_event(domain, payloads, count, NULL);
-        ss_event_mark(domain, told.name, told.value);
+        struct ss_nvtx_told attributes = read_event(domain, payloads, count, NULL);
+        ss_event_mark(domain, attributes.name, attributes.value);
     }
 }
 
-/* A whole range or a mark of some time ago. What has a time that we cannot place is dropped. */
+/* A complete range or a mark in the past. An event whose times cannot be converted is dropped. */
 static void submit(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count)
 {
     struct times times = {0};
-    struct ss_nvtx_told told = read_event(domain, payloads, count, &times);
+    struct ss_nvtx_told attributes = read_event(domain, payloads, count, &times);
     if (times.is_unknown || times.has_begin != times.has_end) {
         ss_process_count_dropped();
     } else if (times.has_begin) {
-        ss_event_range_at(times.begin, times.end, domain, told.name, told.value);
+        ss_event_range_at(times.begin, times.end, domain, attributes.name, attributes.value);
     } else if (times.has_time) {
-        ss_event_mark_at(times.time, domain, told.name, told.value);
+        ss_event_mark_at(times.time, domain, attributes.name, attributes.value);
     } else {
-        ss_event_mark(domain, told.name, told.value);
+        ss_event_mark(domain, attributes.name, attributes.value);
     }
 }
 
@@ -407,14 +407,14 @@ static void event_batch(const void *handle, const struct ss_nvtx_event_batch *ba
     }
 }
 
-/* Also while nobody records: programs ask once, and we may be asked to record later. */
+/* Also while nothing is recorded: programs ask once, and a recording may start later. */
 static uint8_t domain_is_enabled(const void *handle)
 {
     (void)handle;
     return 1;
 }
 
-/* Where events belong is not kept; the program gets a number for it. */
+/* Scopes are not recorded; the program only gets an id. */
 static uint64_t scope_register(const void *handle, const struct ss_nvtx_scope *scope)
 {
     static _Atomic uint64_t scopes;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Payloads of NVTX: bytes, and the schema that the program registered for them. Of what a schema
- * holds an event keeps its message, colour, category, times, and the first value of the rest: a
- * number, a text, or the name of an enumeration's value.
+ * Payloads of NVTX: bytes with a schema that the program registered. Of a payload an event stores
+ * the message, colour, category, times, and the first of the other values: a number, a text, or the
+ * name of an enumeration's value.
  *
- * Schemas are added with the process lock held and then never change. The bytes are the program's:
- * nothing is read beyond the size that it states.
+ * Schemas are added with the process lock held and are immutable afterwards. The bytes belong to
+ * the program: nothing is read beyond the size that it states.
  */
 #ifndef SS_INJECT_NVTX_PAYLOAD_H
 #define SS_INJECT_NVTX_PAYLOAD_H
@@ -15,17 +15,17 @@
 #include "annot/events.h"
 #include "inject/nvtx_abi.h"
 
-/* What an event is shown with. */
+/* How an event is displayed. */
 struct ss_nvtx_style {
     uint32_t argb;     /* 0: none */
-    uint32_t category; /* the program's number; 0: none */
+    uint32_t category; /* the program's id; 0: none */
     uint32_t message;  /* a name; 0: none */
 };
 
-/* `name` in this style. */
+/* The number of `name` in this style. */
 uint32_t ss_nvtx_styled(uint32_t domain, uint32_t name, const struct ss_nvtx_style *style);
 
-/* Fills what the payloads say and leaves the rest. */
+/* Sets what the payloads contain and leaves the rest unchanged. */
 void ss_nvtx_read_payloads(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count,
                            struct ss_nvtx_style *style, struct ss_event_value *value);
 
@@ -36,17 +36,17 @@ enum ss_nvtx_role {
     SS_NVTX_ROLE_MESSAGE,
     SS_NVTX_ROLE_COLOUR,
     SS_NVTX_ROLE_CATEGORY,
-    SS_NVTX_ROLE_TIME, /* of what the rest says */
+    SS_NVTX_ROLE_TIME, /* of the other values */
     SS_NVTX_ROLE_BEGIN,
     SS_NVTX_ROLE_END
 };
 
 struct ss_nvtx_field {
     uint32_t offset;
-    uint32_t length; /* of a string that stands here, or up to its end; 0: here is its address */
+    uint32_t length; /* of a string within the payload, at most; 0: the field is its address */
     uint64_t type;   /* predefined, or an enumeration */
     uint8_t role;    /* enum ss_nvtx_role */
-    bool is_pointer; /* the value stands where this points */
+    bool is_pointer; /* the field is the address of the value */
     uint32_t name;
     uint64_t time_domain;
     uint32_t unit, counter_kind; /* of a counter */
@@ -58,7 +58,7 @@ struct ss_nvtx_layout {
     uint64_t id;
     uint32_t domain;
     uint32_t name;
-    uint32_t size;  /* 0: it varies */
+    uint32_t size;  /* 0: variable */
     uint32_t count; /* of fields */
     struct ss_nvtx_field fields[SS_NVTX_MAX_FIELDS];
 };
@@ -66,21 +66,20 @@ struct ss_nvtx_layout {
 uint64_t ss_nvtx_schema_register(const void *domain, const struct ss_nvtx_schema *schema);
 uint64_t ss_nvtx_enum_register(const void *domain, const struct ss_nvtx_enum *values);
 
-/* Of an enumeration: its bytes (0: there is none such), and how a value is called (0: as itself).
- */
+/* The size of an enumeration (0: unknown), and the name of one of its values (0: none). */
 uint32_t ss_nvtx_enum_size(uint32_t domain, uint64_t id);
 uint32_t ss_nvtx_enum_name(uint32_t domain, uint64_t id, uint64_t value);
 
 /* NULL: no such schema of this domain. */
 const struct ss_nvtx_layout *ss_nvtx_find_layout(uint32_t domain, uint64_t id);
 
-/* The value of a field of `size` bytes at `data`. false: it is not there, or is none to keep. */
+/* Reads a field of the `size` bytes at `data`. false: absent, or of a type that is not recorded. */
 bool ss_nvtx_read_field(uint32_t domain, const struct ss_nvtx_field *field, const void *data,
                         size_t size, struct ss_event_value *value);
-/* Of a predefined type; 0: none, or it varies. */
+/* The size of a predefined type; 0: unknown or variable. */
 uint32_t ss_nvtx_type_size(uint64_t type);
 
-/* What the semantics of an entry or a counter say. */
+/* Read the semantics of a schema entry or a counter. */
 const void *ss_nvtx_find_semantics(const struct ss_nvtx_semantics *first, uint16_t id, size_t size);
 uint64_t ss_nvtx_time_domain_of(const struct ss_nvtx_semantics *first);
 void ss_nvtx_counter_semantics(const struct ss_nvtx_semantics *first, uint32_t *unit,

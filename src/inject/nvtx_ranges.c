@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges, marks, domains, strings and categories: the modules CORE and CORE2. */
+/* Ranges, marks, domains, registered strings and categories: the modules CORE and CORE2. */
 #include <string.h>
 
 #include "annot/define.h"
@@ -8,7 +8,7 @@
 #include "inject/nvtx_payload.h"
 #include "inject/nvtx_tables.h"
 
-static const struct ss_event_value NOTHING = {0};
+static const struct ss_event_value NO_VALUE = {0};
 
 /* --- attributes ------------------------------------------------------------------------------ */
 
@@ -44,48 +44,48 @@ static struct ss_event_value payload_of(const struct ss_nvtx_event *event)
     return value;
 }
 
-/* What lies beyond the size that the program states is not there. */
-static const struct ss_nvtx_event *whole(const struct ss_nvtx_event *event,
-                                         struct ss_nvtx_event *room)
+/* Members beyond the size that the program states get defaults, in a copy. */
+static const struct ss_nvtx_event *complete(const struct ss_nvtx_event *event,
+                                            struct ss_nvtx_event *copy)
 {
     if (event->size >= sizeof *event) {
         return event;
     }
-    memset(room, 0, sizeof *room);
-    memcpy(room, event, event->size);
+    memset(copy, 0, sizeof *copy);
+    memcpy(copy, event, event->size);
     bool has_payload = event->size >= offsetof(struct ss_nvtx_event, message_type);
     bool has_colour = event->size >= offsetof(struct ss_nvtx_event, payload_type);
-    room->payload_type = has_payload ? room->payload_type : SS_NVTX_NO_PAYLOAD;
-    room->colour_type = has_colour ? room->colour_type : 0;
-    room->category =
-        event->size >= offsetof(struct ss_nvtx_event, colour_type) ? room->category : 0;
-    room->message_type = SS_NVTX_NO_MESSAGE; /* it comes last */
-    return room;
+    copy->payload_type = has_payload ? copy->payload_type : SS_NVTX_NO_PAYLOAD;
+    copy->colour_type = has_colour ? copy->colour_type : 0;
+    copy->category =
+        event->size >= offsetof(struct ss_nvtx_event, colour_type) ? copy->category : 0;
+    copy->message_type = SS_NVTX_NO_MESSAGE; /* the message is the last member */
+    return copy;
 }
 
 struct ss_nvtx_told ss_nvtx_read_event(uint32_t domain, const struct ss_nvtx_event *event)
 {
-    struct ss_nvtx_event room;
-    struct ss_nvtx_told told = {0};
+    struct ss_nvtx_event copy;
+    struct ss_nvtx_told attributes = {0};
     if (event == NULL) {
-        told.name = ss_nvtx_name_none();
-        return told;
+        attributes.name = ss_nvtx_name_none();
+        return attributes;
     }
-    event = whole(event, &room);
+    event = complete(event, &copy);
     struct ss_nvtx_style style = {.argb = event->colour_type == SS_NVTX_ARGB ? event->colour : 0,
                                   .category = event->category};
     if (event->payload_type == SS_NVTX_EXTENDED) {
         ss_nvtx_read_payloads(domain, (const void *)(uintptr_t)event->payload.u64,
                               event->reserved > 0 ? (size_t)event->reserved : 0, &style,
-                              &told.value);
+                              &attributes.value);
     } else {
-        told.value = payload_of(event);
+        attributes.value = payload_of(event);
     }
     uint32_t name = event->message_type == SS_NVTX_NO_MESSAGE && style.message != 0
                         ? style.message
                         : ss_nvtx_name_message(event->message_type, event->message);
-    told.name = ss_nvtx_styled(domain, name, &style);
-    return told;
+    attributes.name = ss_nvtx_styled(domain, name, &style);
+    return attributes;
 }
 
 uint32_t ss_nvtx_styled(uint32_t domain, uint32_t name, const struct ss_nvtx_style *style)
@@ -94,7 +94,7 @@ uint32_t ss_nvtx_styled(uint32_t domain, uint32_t name, const struct ss_nvtx_sty
     if (argb == 0 && style->category == 0) {
         return name;
     }
-    if (argb != 0 && argb >> 24 == 0) { /* NVTX's tools leave the opacity aside */
+    if (argb != 0 && argb >> 24 == 0) { /* other NVTX tools ignore the alpha channel */
         argb |= 0xff000000;
     }
     return ss_define_styled(name, argb, ss_nvtx_category(domain, style->category));
@@ -102,11 +102,11 @@ uint32_t ss_nvtx_styled(uint32_t domain, uint32_t name, const struct ss_nvtx_sty
 
 /* --- ranges and marks ------------------------------------------------------------------------ */
 
-static __attribute__((noinline)) int push_unseen(const char *message)
+static __attribute__((noinline)) int push_uncached(const char *message)
 {
-    struct ss_nvtx_told told = {0};
-    told.name = ss_nvtx_name_numbered(message, &told.value);
-    return ss_nvtx_push(0, told);
+    struct ss_nvtx_told attributes = {0};
+    attributes.name = ss_nvtx_name_numbered(message, &attributes.value);
+    return ss_nvtx_push(0, attributes);
 }
 
 static int push(const char *message)
@@ -115,7 +115,7 @@ static int push(const char *message)
         return SS_NVTX_NOT_TRACKED;
     }
     uint32_t name = ss_nvtx_name_seen(message);
-    return name != 0 ? ss_nvtx_level(ss_event_push(0, name)) : push_unseen(message);
+    return name != 0 ? ss_nvtx_level(ss_event_push(0, name)) : push_uncached(message);
 }
 
 static int push_wide(const wchar_t *message)
@@ -153,14 +153,14 @@ static int pop_in(const void *handle)
 static void mark(const char *message)
 {
     if (ss_event_is_on(SS_RING_GATE_MARKS)) {
-        ss_event_mark(0, ss_nvtx_name(message), NOTHING);
+        ss_event_mark(0, ss_nvtx_name(message), NO_VALUE);
     }
 }
 
 static void mark_wide(const wchar_t *message)
 {
     if (ss_event_is_on(SS_RING_GATE_MARKS)) {
-        ss_event_mark(0, ss_nvtx_name_wide(message), NOTHING);
+        ss_event_mark(0, ss_nvtx_name_wide(message), NO_VALUE);
     }
 }
 
@@ -168,8 +168,8 @@ static void mark_in(const void *handle, const struct ss_nvtx_event *event)
 {
     if (ss_event_is_on(SS_RING_GATE_MARKS)) {
         uint32_t domain = ss_nvtx_domain(handle);
-        struct ss_nvtx_told told = ss_nvtx_read_event(domain, event);
-        ss_event_mark(domain, told.name, told.value);
+        struct ss_nvtx_told attributes = ss_nvtx_read_event(domain, event);
+        ss_event_mark(domain, attributes.name, attributes.value);
     }
 }
 
@@ -191,7 +191,7 @@ static uint64_t start(const char *message)
 static uint64_t start_wide(const wchar_t *message)
 {
     return ss_event_is_on(SS_RING_GATE_RANGES)
-               ? ss_event_begin(0, ss_nvtx_name_wide(message), NOTHING)
+               ? ss_event_begin(0, ss_nvtx_name_wide(message), NO_VALUE)
                : 0;
 }
 
@@ -201,8 +201,8 @@ static uint64_t start_in(const void *handle, const struct ss_nvtx_event *event)
         return 0;
     }
     uint32_t domain = ss_nvtx_domain(handle);
-    struct ss_nvtx_told told = ss_nvtx_read_event(domain, event);
-    return ss_event_begin(domain, told.name, told.value);
+    struct ss_nvtx_told attributes = ss_nvtx_read_event(domain, event);
+    return ss_event_begin(domain, attributes.name, attributes.value);
 }
 
 static uint64_t start_event(const struct ss_nvtx_event *event)
@@ -210,7 +210,7 @@ static uint64_t start_event(const struct ss_nvtx_event *event)
     return start_in(NULL, event);
 }
 
-/* An id that was never begun is counted by the recorder. */
+/* The recorder counts ids that never began. */
 static void end(uint64_t id)
 {
     ss_event_end(id);
@@ -218,7 +218,7 @@ static void end(uint64_t id)
 
 static void end_in(const void *handle, uint64_t id)
 {
-    (void)handle; /* ids are of the whole process */
+    (void)handle; /* ids are valid in all domains */
     ss_event_end(id);
 }
 
@@ -261,7 +261,7 @@ static void name_thread_wide(uint32_t tid, const wchar_t *name)
 /* The same text gives the same handle. */
 static const void *register_string(const void *handle, const char *text)
 {
-    (void)handle; /* texts are of the whole process */
+    (void)handle; /* strings are valid in all domains */
     return ss_nvtx_string_handle(ss_nvtx_name(text));
 }
 
@@ -285,7 +285,7 @@ static const void *create_domain_wide(const wchar_t *name)
     return create_domain(bytes);
 }
 
-/* A domain is known by its name, in every shared object that uses it: it lives on. */
+/* Every shared object that uses a domain of this name shares it: it is never destroyed. */
 static void destroy_domain(const void *handle)
 {
     (void)handle;

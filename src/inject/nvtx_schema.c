@@ -11,13 +11,13 @@ enum { MAX_LAYOUTS = 512, MAX_ENUMS = 256, MAX_ENUM_VALUES = 8192 };
 enum { MAX_CHAIN = 16, MAX_ENTRIES = 1024 };
 
 static struct ss_nvtx_layout layouts[MAX_LAYOUTS];
-static _Atomic uint32_t layout_count; /* publishes the rows below it */
+static _Atomic uint32_t layout_count; /* publishes the entries below it */
 
 static struct enumeration {
     uint64_t id;
     uint32_t domain, size, first, count;
 } enums[MAX_ENUMS];
-static _Atomic uint32_t enum_count; /* publishes rows and their values */
+static _Atomic uint32_t enum_count; /* publishes the entries and their values */
 static struct enum_value {
     uint64_t value;
     uint32_t name;
@@ -128,7 +128,7 @@ uint32_t ss_nvtx_enum_name(uint32_t domain, uint64_t id, uint64_t value)
 const struct ss_nvtx_layout *ss_nvtx_find_layout(uint32_t domain, uint64_t id)
 {
     uint32_t count = atomic_load_explicit(&layout_count, memory_order_acquire);
-    if (id >= SS_NVTX_FIRST_DYNAMIC) { /* our own numbers: the row, behind the enumerations' */
+    if (id >= SS_NVTX_FIRST_DYNAMIC) { /* assigned here, after the enumerations' */
         uint64_t at = id - SS_NVTX_FIRST_DYNAMIC - MAX_ENUMS;
         return at < count && layouts[at].id == id ? &layouts[at] : NULL;
     }
@@ -175,7 +175,7 @@ void ss_nvtx_counter_semantics(const struct ss_nvtx_semantics *first, uint32_t *
                                                                              : SS_RING_GAUGE;
 }
 
-/* --- registering ----------------------------------------------------------------------------- */
+/* --- registration ----------------------------------------------------------------------------- */
 
 static enum ss_nvtx_role role_of(const struct ss_nvtx_entry *entry)
 {
@@ -193,7 +193,7 @@ static enum ss_nvtx_role role_of(const struct ss_nvtx_entry *entry)
                                                   : SS_NVTX_ROLE_VALUE;
 }
 
-/* How much room an entry takes, and where it may begin. false: only the data would tell. */
+/* The size and alignment of an entry. false: they depend on the data. */
 static bool measure(uint32_t domain, const struct ss_nvtx_entry *entry, uint64_t *size,
                     uint64_t *alignment)
 {
@@ -221,7 +221,7 @@ static bool measure(uint32_t domain, const struct ss_nvtx_entry *entry, uint64_t
     return *size > 0 && *size <= UINT32_MAX && (flags & SS_NVTX_ENTRY_ARRAY) <= SS_NVTX_ENTRY_FIXED;
 }
 
-static bool is_kept(const struct ss_nvtx_entry *entry)
+static bool is_recorded(const struct ss_nvtx_entry *entry)
 {
     bool is_array = (entry->flags & SS_NVTX_ENTRY_ARRAY) != 0 && character_size(entry->type) == 0;
     bool is_elsewhere = (entry->flags & (SS_NVTX_ENTRY_FROM_BASE | SS_NVTX_ENTRY_FROM_HERE)) != 0;
@@ -229,7 +229,7 @@ static bool is_kept(const struct ss_nvtx_entry *entry)
            (entry->flags & SS_NVTX_ENTRY_ARRAY) <= SS_NVTX_ENTRY_TERMINATED;
 }
 
-/* The fields of a schema within another. */
+/* Adds the fields of a schema that is nested in another. */
 static void add_nested(struct ss_nvtx_layout *layout, const struct ss_nvtx_layout *nested,
                        uint64_t offset, uint32_t name)
 {
@@ -245,11 +245,11 @@ static void add_field(struct ss_nvtx_layout *layout, const struct ss_nvtx_entry 
                       uint64_t offset)
 {
     const struct ss_nvtx_layout *nested = ss_nvtx_find_layout(layout->domain, entry->type);
-    if (layout->count >= SS_NVTX_MAX_FIELDS || !is_kept(entry)) {
+    if (layout->count >= SS_NVTX_MAX_FIELDS || !is_recorded(entry)) {
         return;
     }
     bool is_text = character_size(entry->type) != 0 && (entry->flags & SS_NVTX_ENTRY_POINTER) == 0;
-    bool is_open = (entry->flags & SS_NVTX_ENTRY_ARRAY) == SS_NVTX_ENTRY_TERMINATED;
+    bool is_terminated = (entry->flags & SS_NVTX_ENTRY_ARRAY) == SS_NVTX_ENTRY_TERMINATED;
     uint32_t length = entry->detail < UINT32_MAX ? (uint32_t)entry->detail : UINT32_MAX;
     uint32_t name = ss_nvtx_name(entry->name);
     if (nested != NULL && (entry->flags & SS_NVTX_ENTRY_POINTER) == 0) {
@@ -258,9 +258,9 @@ static void add_field(struct ss_nvtx_layout *layout, const struct ss_nvtx_entry 
     }
     struct ss_nvtx_field *field = &layout->fields[layout->count++];
     *field = (struct ss_nvtx_field){.offset = (uint32_t)offset,
-                                    .length = !is_text  ? 0
-                                              : is_open ? UINT32_MAX
-                                                        : length,
+                                    .length = !is_text        ? 0
+                                              : is_terminated ? UINT32_MAX
+                                                              : length,
                                     .type = entry->type,
                                     .role = (uint8_t)role_of(entry),
                                     .is_pointer = (entry->flags & SS_NVTX_ENTRY_POINTER) != 0,
@@ -269,7 +269,7 @@ static void add_field(struct ss_nvtx_layout *layout, const struct ss_nvtx_entry 
     ss_nvtx_counter_semantics(entry->semantics, &field->unit, &field->counter_kind);
 }
 
-/* How long an array is says an entry of its own, which is no value then. */
+/* Whether this entry is the length of an array, and therefore not a value. */
 static bool is_length(const struct ss_nvtx_schema *schema, size_t number)
 {
     for (size_t i = 0; i < schema->entry_count && i < MAX_ENTRIES; i++) {
@@ -282,7 +282,7 @@ static bool is_length(const struct ss_nvtx_schema *schema, size_t number)
     return false;
 }
 
-/* Up to the first entry whose place only the data would tell. */
+/* Reads entries up to the first whose size depends on the data. */
 static void read_entries(struct ss_nvtx_layout *layout, const struct ss_nvtx_schema *schema)
 {
     bool is_packed = (schema->fields & SS_NVTX_SCHEMA_HAS_ALIGNMENT) != 0 && schema->alignment > 0;
@@ -326,7 +326,7 @@ uint64_t ss_nvtx_schema_register(const void *handle, const struct ss_nvtx_schema
     bool is_struct = (schema->fields & SS_NVTX_SCHEMA_HAS_TYPE) == 0 ||
                      schema->type == SS_NVTX_SCHEMA_STATIC ||
                      schema->type == SS_NVTX_SCHEMA_DYNAMIC;
-    if (is_struct) { /* of a union nothing is kept */
+    if (is_struct) { /* unions are not recorded */
         read_entries(&layout, schema);
     }
     if ((schema->fields & SS_NVTX_SCHEMA_HAS_SIZE) != 0 && schema->size_bytes > 0) {
@@ -339,55 +339,56 @@ uint64_t ss_nvtx_schema_register(const void *handle, const struct ss_nvtx_schema
     if (!ss_nvtx_lock()) {
         return 0;
     }
-    uint32_t row = atomic_load_explicit(&layout_count, memory_order_relaxed);
+    uint32_t index = atomic_load_explicit(&layout_count, memory_order_relaxed);
     const struct ss_nvtx_layout *known =
         layout.id != 0 ? ss_nvtx_find_layout(layout.domain, layout.id) : NULL;
     uint64_t id = 0;
     if (known != NULL) {
-        id = known->id; /* as another shared object has registered it */
-    } else if (row < MAX_LAYOUTS) {
-        layout.id = layout.id != 0 ? layout.id : SS_NVTX_FIRST_DYNAMIC + MAX_ENUMS + row;
-        layouts[row] = layout;
+        id = known->id; /* another shared object registered it */
+    } else if (index < MAX_LAYOUTS) {
+        layout.id = layout.id != 0 ? layout.id : SS_NVTX_FIRST_DYNAMIC + MAX_ENUMS + index;
+        layouts[index] = layout;
         id = layout.id;
-        atomic_store_explicit(&layout_count, row + 1, memory_order_release);
+        atomic_store_explicit(&layout_count, index + 1, memory_order_release);
     }
     ss_nvtx_unlock();
     return id;
 }
 
-uint64_t ss_nvtx_enum_register(const void *handle, const struct ss_nvtx_enum *told)
+uint64_t ss_nvtx_enum_register(const void *handle, const struct ss_nvtx_enum *attributes)
 {
     static const uint64_t needed = SS_NVTX_ENUM_HAS_ENTRIES | SS_NVTX_ENUM_HAS_COUNT;
-    if (told == NULL || (told->fields & needed) != needed || told->entries == NULL ||
-        told->entry_count > MAX_ENUM_VALUES) {
+    if (attributes == NULL || (attributes->fields & needed) != needed ||
+        attributes->entries == NULL || attributes->entry_count > MAX_ENUM_VALUES) {
         return 0;
     }
-    bool has_size = (told->fields & SS_NVTX_ENUM_HAS_SIZE) != 0;
-    bool has_id = (told->fields & SS_NVTX_ENUM_HAS_ID) != 0 && told->id >= SS_NVTX_FIRST_STATIC &&
-                  told->id < SS_NVTX_FIRST_DYNAMIC;
-    struct enumeration added = {
-        .domain = ss_nvtx_domain(handle),
-        .size = has_size && told->size_bytes <= 8 ? (uint32_t)told->size_bytes : sizeof(int),
-        .count = (uint32_t)told->entry_count};
-    for (size_t i = 0; i < told->entry_count; i++) {
-        ss_nvtx_name(told->entries[i].name); /* with the lock held only known ones are found */
+    bool has_size = (attributes->fields & SS_NVTX_ENUM_HAS_SIZE) != 0;
+    bool has_id = (attributes->fields & SS_NVTX_ENUM_HAS_ID) != 0 &&
+                  attributes->id >= SS_NVTX_FIRST_STATIC && attributes->id < SS_NVTX_FIRST_DYNAMIC;
+    struct enumeration added = {.domain = ss_nvtx_domain(handle),
+                                .size = has_size && attributes->size_bytes <= 8
+                                            ? (uint32_t)attributes->size_bytes
+                                            : sizeof(int),
+                                .count = (uint32_t)attributes->entry_count};
+    for (size_t i = 0; i < attributes->entry_count; i++) {
+        ss_nvtx_name(attributes->entries[i].name); /* under the lock, only known ones are found */
     }
     if (!ss_nvtx_lock()) {
         return 0;
     }
-    uint32_t row = atomic_load_explicit(&enum_count, memory_order_relaxed);
-    if (row >= MAX_ENUMS || enum_value_count + added.count > MAX_ENUM_VALUES) {
+    uint32_t index = atomic_load_explicit(&enum_count, memory_order_relaxed);
+    if (index >= MAX_ENUMS || enum_value_count + added.count > MAX_ENUM_VALUES) {
         ss_nvtx_unlock();
         return 0;
     }
-    added.id = has_id ? told->id : SS_NVTX_FIRST_DYNAMIC + row;
+    added.id = has_id ? attributes->id : SS_NVTX_FIRST_DYNAMIC + index;
     added.first = enum_value_count;
     for (uint32_t i = 0; i < added.count; i++) {
-        enum_values[enum_value_count++] =
-            (struct enum_value){told->entries[i].value, ss_nvtx_name(told->entries[i].name)};
+        enum_values[enum_value_count++] = (struct enum_value){
+            attributes->entries[i].value, ss_nvtx_name(attributes->entries[i].name)};
     }
-    enums[row] = added;
-    atomic_store_explicit(&enum_count, row + 1, memory_order_release);
+    enums[index] = added;
+    atomic_store_explicit(&enum_count, index + 1, memory_order_release);
     ss_nvtx_unlock();
     return added.id;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each part of the NVTX interface puts into the program's slots. */
+/* The functions that the NVTX files put into the program's slots. */
 #ifndef SS_INJECT_NVTX_TABLES_H
 #define SS_INJECT_NVTX_TABLES_H
 
 #include "inject/nvtx_abi.h"
 
-/* By slot; NULL: the program's call does nothing. */
+/* Indexed by slot; NULL: the program's call does nothing. */
 struct ss_nvtx_table {
     const ss_nvtx_function *functions;
     uint32_t count;
@@ -17,7 +17,7 @@ extern const struct ss_nvtx_table ss_nvtx_sync;                                 
 extern const struct ss_nvtx_table ss_nvtx_payload;                              /* nvtx_payload.c */
 extern const struct ss_nvtx_table ss_nvtx_counters; /* nvtx_counters.c */
 
-/* A resource of a domain; its own functions are in nvtx_things.c. */
+/* Resources of a domain (nvtx_things.c). */
 const void *ss_nvtx_resource_create(const void *domain, const struct ss_nvtx_resource *resource);
 void ss_nvtx_resource_destroy(const void *resource);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Things that the program gives names to: devices, contexts, streams and events of CUDA, objects of
- * OpenCL, resources of a domain, objects to synchronise with. A name is kept as a fact of the
- * process ("cuda stream 0x55d0 = copies"). Waiting for an object of the program's own and holding
- * it are ranges, which threads may have overlap as they like.
+ * Objects that the program names: devices, contexts, streams and events of CUDA, objects of OpenCL,
+ * resources of a domain, synchronisation objects. A name is recorded as a fact of the process
+ * ("cuda stream 0x55d0 = copies"). Waiting for a user-defined synchronisation object and holding it
+ * are ranges, which may overlap on a thread.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,18 +15,18 @@
 #include "inject/nvtx_names.h"
 #include "inject/nvtx_tables.h"
 
-enum { MAX_THINGS = 16384, MAX_OBJECTS = 4096 };
+enum { MAX_NAMED = 16384, MAX_OBJECTS = 4096 };
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* Each thing takes a name, of which there are 65,535: some are left for ranges. */
-static _Atomic uint32_t things;
+/* Each named object uses a name, of which there are 65,535: the limit leaves some for ranges. */
+static _Atomic uint32_t named_count;
 
-static void tell(const char *kind, bool is_number, uint64_t identifier, uint32_t name)
+static void record_name(const char *kind, bool is_number, uint64_t identifier, uint32_t name)
 {
     char text[96];
     if (name == 0 || !ss_event_is_on(SS_RING_GATE_ALL) ||
-        atomic_fetch_add_explicit(&things, 1, memory_order_relaxed) >= MAX_THINGS) {
+        atomic_fetch_add_explicit(&named_count, 1, memory_order_relaxed) >= MAX_NAMED) {
         return;
     }
     int length = is_number ? snprintf(text, sizeof text, "%s %" PRIu64, kind, identifier)
@@ -35,39 +35,39 @@ static void tell(const char *kind, bool is_number, uint64_t identifier, uint32_t
     ss_event_fact(key, (struct ss_event_value){name, SS_RING_VALUE_NAME});
 }
 
-/* Devices of CUDA are numbers, all else has an address. */
-#define NAMES_THING(function, kind)                                                                \
-    static void function(const void *thing, const char *name)                                      \
+/* CUDA devices are numbers; all other objects have an address. */
+#define NAMING_FUNCTIONS(function, kind)                                                           \
+    static void function(const void *handle, const char *name)                                     \
     {                                                                                              \
-        tell(kind, false, (uintptr_t)thing, ss_nvtx_name(name));                                   \
+        record_name(kind, false, (uintptr_t)handle, ss_nvtx_name(name));                           \
     }                                                                                              \
-    static void function##_wide(const void *thing, const wchar_t *name)                            \
+    static void function##_wide(const void *handle, const wchar_t *name)                           \
     {                                                                                              \
-        tell(kind, false, (uintptr_t)thing, ss_nvtx_name_wide(name));                              \
+        record_name(kind, false, (uintptr_t)handle, ss_nvtx_name_wide(name));                      \
     }
 
 static void name_device(int device, const char *name)
 {
-    tell("cuda device", true, (uint32_t)device, ss_nvtx_name(name));
+    record_name("cuda device", true, (uint32_t)device, ss_nvtx_name(name));
 }
 
 static void name_device_wide(int device, const wchar_t *name)
 {
-    tell("cuda device", true, (uint32_t)device, ss_nvtx_name_wide(name));
+    record_name("cuda device", true, (uint32_t)device, ss_nvtx_name_wide(name));
 }
 
-NAMES_THING(name_context, "cuda context")
-NAMES_THING(name_stream, "cuda stream")
-NAMES_THING(name_event, "cuda event")
-NAMES_THING(name_cl_device, "opencl device")
-NAMES_THING(name_cl_context, "opencl context")
-NAMES_THING(name_cl_queue, "opencl queue")
-NAMES_THING(name_cl_memory, "opencl memory")
-NAMES_THING(name_cl_sampler, "opencl sampler")
-NAMES_THING(name_cl_program, "opencl program")
-NAMES_THING(name_cl_event, "opencl event")
+NAMING_FUNCTIONS(name_context, "cuda context")
+NAMING_FUNCTIONS(name_stream, "cuda stream")
+NAMING_FUNCTIONS(name_event, "cuda event")
+NAMING_FUNCTIONS(name_cl_device, "opencl device")
+NAMING_FUNCTIONS(name_cl_context, "opencl context")
+NAMING_FUNCTIONS(name_cl_queue, "opencl queue")
+NAMING_FUNCTIONS(name_cl_memory, "opencl memory")
+NAMING_FUNCTIONS(name_cl_sampler, "opencl sampler")
+NAMING_FUNCTIONS(name_cl_program, "opencl program")
+NAMING_FUNCTIONS(name_cl_event, "opencl event")
 
-/* The first slot is never used; then each thing in bytes, and in wide characters. */
+/* Slot 0 is unused; then, per kind, the function for bytes and the one for wide characters. */
 #define BOTH(function) (ss_nvtx_function)(function), (ss_nvtx_function)function##_wide
 
 static const ss_nvtx_function cuda[SS_NVTX_CUDA_COUNT] = {
@@ -145,21 +145,20 @@ const void *ss_nvtx_resource_create(const void *domain, const struct ss_nvtx_res
         return NULL;
     }
     uint32_t name = ss_nvtx_name_message(resource->message_type, resource->message);
-    tell(kind_of(resource->type), is_number(resource->type), resource->identifier, name);
+    record_name(kind_of(resource->type), is_number(resource->type), resource->identifier, name);
     return ss_nvtx_string_handle(name);
 }
 
 void ss_nvtx_resource_destroy(const void *resource)
 {
-    (void)resource; /* its name was a fact while it lived */
+    (void)resource; /* its name stays a fact of the time when it existed */
 }
 
-/* --- objects to synchronise with ---------------------------------------------------------------
- */
+/* --- synchronisation objects ------------------------------------------------------------------ */
 
-/* A row is used for good: the program may still hold the handle of what it has destroyed. */
+/* Entries are never reused: the program may still hold the handle of a destroyed object. */
 static struct object {
-    _Atomic uint32_t wait, hold; /* names; 0: none such */
+    _Atomic uint32_t wait, hold; /* names; 0: none */
     _Atomic uint32_t domain;
 } objects[MAX_OBJECTS];
 static _Atomic uint32_t object_count;
@@ -173,7 +172,7 @@ static struct object *object_of(const void *handle)
     return is_ours ? &objects[at / sizeof *objects] : NULL;
 }
 
-/* One open at a time for each object, thread and reason, so that its id needs no memory. */
+/* At most one range is open per object, thread and kind: its id is computed, not stored. */
 static uint64_t id_of(const struct object *object, enum object_range range)
 {
     uint64_t bits = (uintptr_t)&ss_thread_current ^ (uint64_t)(uintptr_t)object << 20 ^
@@ -188,9 +187,9 @@ static uint32_t prefixed(const char *prefix, uint32_t name)
     char text[SS_RING_MAX_TEXT_BYTES + 16];
     size_t length = 0;
     const char *known = ss_names_text(name, &length);
-    int all =
+    int text_length =
         snprintf(text, sizeof text, "%s %.*s", prefix, (int)length, known != NULL ? known : "");
-    return ss_define_name(text, (size_t)all);
+    return ss_define_name(text, (size_t)text_length);
 }
 
 static const void *sync_create(const void *domain, const struct ss_nvtx_sync *sync)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clocks of events that are told later. What the system's clocks show is converted by readings of
- * two moments; a clock of the program's own by the points that it gave us.
+ * Clocks of deferred events. Times of the system's clocks are converted by readings at two moments;
+ * times of the program's own clocks by the points that it supplies.
  */
 #include <math.h>
 #include <time.h>
@@ -13,7 +13,7 @@
 
 enum { MAX_CLOCKS = 128 };
 
-/* Our stamps beside CLOCK_MONOTONIC, when the library met the program. */
+/* A stamp and CLOCK_MONOTONIC, read when NVTX first called this library. */
 static struct {
     uint64_t stamp, ns;
 } start;
@@ -46,7 +46,7 @@ static bool is_sane(double stamp)
     return stamp > 0 && stamp < 9e18;
 }
 
-/* `ago`: how long before now. */
+/* The stamp `ago_ns` before now. */
 static bool stamp_of_ago(int64_t ago_ns, uint64_t *stamp)
 {
     uint64_t ns = ss_stamp_monotonic_ns(), now = ss_stamp_now();
@@ -65,7 +65,7 @@ static bool stamp_of_ago(int64_t ago_ns, uint64_t *stamp)
     return true;
 }
 
-/* false: none of the system's clocks, or one that does not run with the others. */
+/* false: not a clock of the system, or a time that cannot be converted. */
 static bool stamp_of_clock(uint64_t type, int64_t time, uint64_t *stamp)
 {
     static const struct {
@@ -75,7 +75,7 @@ static bool stamp_of_clock(uint64_t type, int64_t time, uint64_t *stamp)
                   {SS_NVTX_CLOCK_REALTIME_COARSE, CLOCK_REALTIME},
                   {SS_NVTX_CLOCK_TIMESPEC_GET, CLOCK_REALTIME},
                   {SS_NVTX_CLOCK_SYSTEM, CLOCK_REALTIME},
-                  {SS_NVTX_CLOCK_HIGH_RESOLUTION, CLOCK_REALTIME}, /* as libstdc++ has it */
+                  {SS_NVTX_CLOCK_HIGH_RESOLUTION, CLOCK_REALTIME}, /* as in libstdc++ */
                   {SS_NVTX_CLOCK_MONOTONIC, CLOCK_MONOTONIC},
                   {SS_NVTX_CLOCK_MONOTONIC_COARSE, CLOCK_MONOTONIC},
                   {SS_NVTX_CLOCK_STEADY, CLOCK_MONOTONIC},
@@ -104,29 +104,30 @@ struct point {
     uint64_t stamp;
 };
 
-/* The program's function, called without the lock: it may wait for whom we keep waiting. */
+/* The program's clock function. It is called without the lock: it may wait for a thread that waits
+ * for the lock. */
 struct source {
     int64_t (*plain)(void);
     int64_t (*with_data)(void *);
     void *data;
 };
 
-/* With the process lock held, all of it: conversions are rare. */
+/* Guarded by the process lock: conversions are rare. */
 static struct clock {
     uint64_t id;
     uint32_t domain, type;
-    int64_t resolution;     /* ticks a second; 0: not known */
-    struct point points[2]; /* the first, and the newest */
+    int64_t resolution;     /* ticks per second; 0: unknown */
+    struct point points[2]; /* the first and the newest */
     uint32_t point_count;
     bool has_source;
     struct source source;
-} clocks_of_program[MAX_CLOCKS];
+} program_clocks[MAX_CLOCKS];
 static uint32_t clock_count;
 
 static struct clock *find(uint32_t domain, uint64_t id)
 {
     for (uint32_t i = 0; i < clock_count; i++) {
-        struct clock *clock = &clocks_of_program[i];
+        struct clock *clock = &program_clocks[i];
         if (clock->id == id && (clock->domain == domain || id >= SS_NVTX_FIRST_DYNAMIC)) {
             return clock;
         }
@@ -134,12 +135,12 @@ static struct clock *find(uint32_t domain, uint64_t id)
     return NULL;
 }
 
-/* What nobody registered and the system does not have, either: it may get points yet. */
+/* Also adds ids that are neither registered nor a clock of the system: sync points may follow. */
 static struct clock *find_or_add(uint32_t domain, uint64_t id)
 {
     struct clock *clock = find(domain, id);
     if (clock == NULL && clock_count < MAX_CLOCKS) {
-        clock = &clocks_of_program[clock_count++];
+        clock = &program_clocks[clock_count++];
         *clock = (struct clock){.id = id, .domain = domain};
     }
     return clock;
@@ -179,15 +180,15 @@ static bool stamp_of_points(const struct clock *clock, int64_t time, uint64_t *s
     return true;
 }
 
-static struct point ask(const struct source *source)
+static struct point read_source(const struct source *source)
 {
     int64_t time = source->plain != NULL ? source->plain() : source->with_data(source->data);
     return (struct point){time, ss_stamp_now()};
 }
 
-/* A second point, a while after the first. false: the lock, which was held, could not be had again.
- */
-static bool ask_again(uint32_t domain, uint64_t time_domain)
+/* Adds a second point, some time after the first. Releases the lock meanwhile. false: it could not
+ * be acquired again. */
+static bool add_second_point(uint32_t domain, uint64_t time_domain)
 {
     struct clock *clock = find(domain, time_domain);
     if (clock == NULL || !clock->has_source || clock->point_count != 1 ||
@@ -196,7 +197,7 @@ static bool ask_again(uint32_t domain, uint64_t time_domain)
     }
     struct source source = clock->source;
     ss_nvtx_unlock();
-    struct point point = ask(&source);
+    struct point point = read_source(&source);
     if (!ss_nvtx_lock()) {
         return false;
     }
@@ -221,7 +222,7 @@ bool ss_nvtx_time_stamp(uint32_t domain, uint64_t time_domain, int64_t time, uin
     if (time_domain == SS_NVTX_CLOCK_TOOL || !ss_nvtx_lock()) {
         return false;
     }
-    if (!ask_again(domain, time_domain)) {
+    if (!add_second_point(domain, time_domain)) {
         return false;
     }
     bool is_known = convert(domain, time_domain, time, stamp);
@@ -229,17 +230,17 @@ bool ss_nvtx_time_stamp(uint32_t domain, uint64_t time_domain, int64_t time, uin
     return is_known;
 }
 
-uint64_t ss_nvtx_time_register(const void *handle, const struct ss_nvtx_time_domain *told)
+uint64_t ss_nvtx_time_register(const void *handle, const struct ss_nvtx_time_domain *attributes)
 {
-    if (told == NULL || !ss_nvtx_lock()) {
+    if (attributes == NULL || !ss_nvtx_lock()) {
         return 0;
     }
-    bool has_id = told->id >= SS_NVTX_FIRST_STATIC && told->id < SS_NVTX_FIRST_DYNAMIC;
-    uint64_t id = has_id ? told->id : SS_NVTX_FIRST_DYNAMIC + clock_count;
+    bool has_id = attributes->id >= SS_NVTX_FIRST_STATIC && attributes->id < SS_NVTX_FIRST_DYNAMIC;
+    uint64_t id = has_id ? attributes->id : SS_NVTX_FIRST_DYNAMIC + clock_count;
     struct clock *clock = find_or_add(ss_nvtx_domain(handle), id);
     if (clock != NULL) {
-        clock->type = told->type <= UINT32_MAX ? (uint32_t)told->type : 0;
-        clock->resolution = told->resolution;
+        clock->type = attributes->type <= UINT32_MAX ? (uint32_t)attributes->type : 0;
+        clock->resolution = attributes->resolution;
     }
     ss_nvtx_unlock();
     return clock != NULL ? id : 0;
@@ -250,7 +251,7 @@ static void set_source(const void *handle, uint64_t time_domain, struct source s
     if (source.plain == NULL && source.with_data == NULL) {
         return;
     }
-    struct point point = ask(&source);
+    struct point point = read_source(&source);
     if (!ss_nvtx_lock()) {
         return;
     }
@@ -310,12 +311,12 @@ void ss_nvtx_time_sync_table(const void *handle, uint64_t from, uint64_t to,
 void ss_nvtx_time_conversion(const void *handle, uint64_t from, uint64_t to, double slope,
                              int64_t from_time, int64_t to_time)
 {
-    static const double far = 1 << 30;
-    double later = (double)to_time + slope * far;
+    static const double span = 1 << 30;
+    double later = (double)to_time + slope * span;
     if (!(slope > 0) || !(later < 9e18) || from_time > INT64_MAX - (1 << 30)) {
         return;
     }
     struct ss_nvtx_sync_point points[2] = {
-        {from_time, to_time}, {from_time + (1 << 30), to_time + (int64_t)(slope * far)}};
+        {from_time, to_time}, {from_time + (1 << 30), to_time + (int64_t)(slope * span)}};
     ss_nvtx_time_sync_table(handle, from, to, points, 2);
 }

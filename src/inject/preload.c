@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload.so: what LD_PRELOAD brings into every process of a recording. In a Python it listens to
- * imports and loads libstepscope when torch is among them; everywhere else it does nothing. A
- * Python that it is not preloaded into loads it as it starts (src/inject/python/sitecustomize.py).
+ * preload.so: LD_PRELOAD loads it into every process of a recording. In a Python process it listens
+ * to imports and loads libstepscope when torch is imported; in other processes it does nothing. A
+ * Python process without LD_PRELOAD loads it at its start (src/inject/python/sitecustomize.py).
  *
- * It depends on no library, so that it can be in any process: what it calls is the C library that
- * the process has, of any age and make. An audit hook is all that a Python lets in before it
- * starts: no path is changed, and isolated mode (-I) and the absence of site (-S) do not matter.
+ * It depends on no library, so that any process can load it: it calls the C library of the process,
+ * of any version and vendor. An audit hook is the only extension that Python accepts before it
+ * starts: no path changes, and isolated mode (-I) and a missing site module (-S) do not matter.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void *(*tuple_item)(void *tuple, ptrdiff_t index);
 static const char *(*utf8)(void *text);
 static void (*clear_error)(void);
 
-/* libstepscope's, once something of torch is imported. 1: it wants no more. */
+/* libstepscope's callback, set at the first import of torch. 1: it needs no more events. */
 static int (*on_event)(const char *import);
 
 enum stage { QUIET, LISTENING, DONE };
@@ -42,7 +42,7 @@ static int is_same(const char *text, const char *other)
     return *text == *other;
 }
 
-/* --- the entry of our hook in Python's list --------------------------------------------------- */
+/* --- the hook's entry in Python's list -------------------------------------------------------- */
 
 /* PyMemAllocatorEx. */
 struct allocator {
@@ -56,7 +56,7 @@ enum { RAW_DOMAIN = 0 };
 
 static void (*get_allocator)(int domain, struct allocator *allocator);
 static void (*set_allocator)(int domain, struct allocator *allocator);
-static struct allocator early, late; /* as we came in; as Python ends */
+static struct allocator early, late; /* when the hook is added; when Python finalizes */
 static void *entry;
 
 static void *allocate_entry(void *context, size_t size)
@@ -71,19 +71,19 @@ static void release_all_but_entry(void *context, void *block)
     }
 }
 
-/* Python has the entry from the allocator that it has before it starts, and gives it back to the
- * one that it ends with: those of development mode and PYTHONMALLOC=debug die of that (3.8
- * to 3.14). Then it stays. Nothing but a function changes: other threads may be allocating. */
-static void keep_entry(void)
+/* Python allocates the entry with the allocator from before its start and frees it with the one at
+ * its end: those of development mode and PYTHONMALLOC=debug crash on that (3.8 to 3.14). In this
+ * case the entry is not freed. Only one function changes: other threads may be allocating. */
+static void protect_entry(void)
 {
     if (entry == NULL) {
         return;
     }
     get_allocator(RAW_DOMAIN, &late);
     if (late.release != early.release) {
-        struct allocator keeping = late;
-        keeping.release = release_all_but_entry;
-        set_allocator(RAW_DOMAIN, &keeping);
+        struct allocator protecting = late;
+        protecting.release = release_all_but_entry;
+        set_allocator(RAW_DOMAIN, &protecting);
     }
 }
 
@@ -96,16 +96,16 @@ static void add_early(int (*add_audit_hook)(audit_hook, void *), audit_hook hook
         return;
     }
     get_allocator(RAW_DOMAIN, &early);
-    struct allocator knowing = early;
-    knowing.allocate = allocate_entry;
-    set_allocator(RAW_DOMAIN, &knowing);
+    struct allocator recording = early;
+    recording.allocate = allocate_entry;
+    set_allocator(RAW_DOMAIN, &recording);
     add_audit_hook(hook, NULL);
     set_allocator(RAW_DOMAIN, &early);
 }
 
-/* --- what it hears ---------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
-/* What is imported; NULL: not an import. */
+/* The imported module; NULL: another event, or not a text. */
 static const char *import_of(const char *event, void *arguments)
 {
     if (!is_same(event, "import")) {
@@ -129,20 +129,20 @@ static int is_torch(const char *module)
     return i == sizeof torch - 1 && (module[i] == '\0' || module[i] == '.');
 }
 
-static int begins(const char *text, const char *start)
+static int is_in_package(const char *text, const char *package)
 {
-    while (*start != '\0' && *text == *start) {
+    while (*package != '\0' && *text == *package) {
         text++;
-        start++;
+        package++;
     }
-    return *start == '\0' && (*text == '\0' || *text == '.');
+    return *package == '\0' && (*text == '\0' || *text == '.');
 }
 
-/* Packages whose annotations programs leave in: libstepscope stands in for one that is missing. */
-static int wants_stand_in(const char *module)
+/* Packages whose annotations stay in programs: libstepscope replaces a missing one. */
+static int has_stand_in(const char *module)
 {
-    return begins(module, "physicsnemo.utils.profiling") ||
-           begins(module, "modulus.utils.profiling");
+    return is_in_package(module, "physicsnemo.utils.profiling") ||
+           is_in_package(module, "modulus.utils.profiling");
 }
 
 static void *open_library(void)
@@ -166,30 +166,30 @@ static void stand_in(const char *module)
 static void load(void)
 {
     void *library = open_library();
-    void (*tell_route)(const char *) = NULL;
+    void (*set_route)(const char *) = NULL;
     if (library != NULL) {
         *(void **)&on_event = dlsym(library, "stepscope_python_event");
-        *(void **)&tell_route = dlsym(library, "stepscope_python_route");
+        *(void **)&set_route = dlsym(library, "stepscope_python_route");
     }
-    if (tell_route != NULL) {
-        tell_route(route);
+    if (set_route != NULL) {
+        set_route(route);
     }
     atomic_store_explicit(&stage, on_event != NULL ? LISTENING : DONE, memory_order_release);
 }
 
-/* The thread holds the GIL; without a GIL two may load at once, and find the same. */
+/* The thread holds the GIL; without a GIL two threads may load at once, with the same result. */
 static int hook(const char *event, void *arguments, void *data)
 {
     (void)data;
     if (event[0] == 'c' && is_same(event, "cpython._PySys_ClearAuditHooks")) {
-        keep_entry();
+        protect_entry();
     }
     int now = atomic_load_explicit(&stage, memory_order_acquire);
     if (now == DONE && event[0] != 'i') {
         return 0;
     }
     const char *module = import_of(event, arguments);
-    if (module != NULL && wants_stand_in(module)) {
+    if (module != NULL && has_stand_in(module)) {
         stand_in(module);
     }
     if (now == DONE) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of the Python that this process is: from its limited API, found by name, so that
+ * The C API of the Python in this process: functions of its limited API, resolved by name, so that
  * one build serves every version from 3.8 on, with and without a GIL. Objects are opaque.
  *
- * Everything is called with the thread attached to the interpreter.
+ * The calling thread must be attached to the interpreter.
  */
 #ifndef SS_INJECT_PYTHON_API_H
 #define SS_INJECT_PYTHON_API_H
@@ -19,8 +19,8 @@ typedef ss_python_object *(*ss_python_function)(ss_python_object *self,
 typedef ss_python_object *(*ss_python_function_of_one)(ss_python_object *self,
                                                        ss_python_object *argument);
 
-/* PyMethodDef. Python itself sees to it that there is no argument (METH_NOARGS: it is NULL) or one
- * (METH_O); functions of more than that count them. */
+/* PyMethodDef. Python itself checks that there is no argument (METH_NOARGS: it is NULL) or one
+ * (METH_O); functions with more check their count. */
 struct ss_python_method {
     const char *name;
     union {
@@ -81,8 +81,8 @@ struct ss_python_api {
 
 extern struct ss_python_api ss_python;
 
-/* Once, before the others. false: this is no Python that we know how to talk to, and *missing is
- * the function that it lacks. */
+/* Call it once, before any other function. false: this Python is unsupported; *missing is the
+ * symbol that it lacks. */
 bool ss_python_find(const char **missing);
 
 static inline ss_python_object *ss_python_none(void)

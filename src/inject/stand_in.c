@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that annotates itself for a package which is not installed here: runs
- * python/stepscope/_stand_in.py as preload.so meets its import, so that the import finds a module.
- * Of the other names of the package the program hears what it hears without us: it is not there.
+ * A stand-in for a profiling package that the program imports but that is not installed: when
+ * preload.so detects the import, this runs python/stepscope/_stand_in.py, so that the import finds
+ * a module. Imports of other names of the package fail as without stepscope.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 extern const char ss_stand_in[];
 
-/* What preload.so calls before such an import, with the GIL held. */
+/* preload.so calls it before such an import, with the GIL held. */
 __attribute__((visibility("default"))) void stepscope_python_stand_in(const char *wanted);
 
 static bool set(ss_python_object *globals, const char *key, ss_python_object *value)
@@ -32,15 +32,15 @@ static void run(ss_python_object *globals, const char *wanted)
     if (code != NULL) {
         result = ss_python.PyEval_EvalCode(code, globals, globals);
     }
-    ss_python_object *const left[] = {name, code, result};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        if (left[i] != NULL) {
-            ss_python.Py_DecRef(left[i]);
+    ss_python_object *const owned[] = {name, code, result};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+        if (owned[i] != NULL) {
+            ss_python.Py_DecRef(owned[i]);
         }
     }
 }
 
-/* What fails is cleared: then the program's own import fails, as it does without us. */
+/* Exceptions are cleared: the program's own import then fails as without stepscope. */
 void stepscope_python_stand_in(const char *wanted)
 {
     static atomic_flag is_inside = ATOMIC_FLAG_INIT;

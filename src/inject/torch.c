@@ -14,31 +14,31 @@
 #include "annot/process.h"
 #include "base/env.h"
 
-/* What preload.so calls at each audit event of Python; `import`: what is imported, NULL: another
- * event. 1: nothing more is wanted. */
+/* preload.so calls it at each audit event of Python. `import`: the imported module; NULL: another
+ * event. 1: no more events are needed. */
 __attribute__((visibility("default"))) int stepscope_python_event(const char *import);
-/* Before that: how preload.so came in; a text that stays. */
+/* preload.so calls it first: how preload.so was loaded. The text must stay valid. */
 __attribute__((visibility("default"))) void stepscope_python_route(const char *name);
-/* The same where there is no preload.so, from now on: for the Python package. Torch may be there.
- */
+/* The same without preload.so, for the Python package: listens from now on. torch may already be
+ * imported. */
 __attribute__((visibility("default"))) void stepscope_python_listen(void);
 
-/* A program records itself: what of torch, as STEPSCOPE_TORCH says it to others; "off=1": nothing.
- * Each recording of it says so as it begins. With the GIL held. */
+/* For a program that records itself: what to record of torch, in the syntax of STEPSCOPE_TORCH;
+ * "off=1": nothing. Each of its recordings calls it at the begin, with the GIL held. */
 __attribute__((visibility("default"))) void stepscope_torch_follow(const char *settings);
 
-enum { MOST_IMPORTS = 3 }; /* of a torch that fails to load */
+enum { MOST_IMPORTS = 3 }; /* attempts to import a torch that fails to load */
 
 static const char *_Atomic route;
 
-static void tell(const char *key, const char *text)
+static void record_fact(const char *key, const char *text)
 {
     ss_fact_tell(ss_define_name(key, strlen(key)),
                  (struct ss_event_value){ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME});
 }
 
-/* The exception that is set, as text; clears it. */
-static void take_exception(char *text, size_t size)
+/* Copies the current exception as text, and clears it. */
+static void fetch_exception(char *text, size_t size)
 {
     ss_python_object *type = NULL, *value = NULL, *traceback = NULL;
     ss_python.PyErr_Fetch(&type, &value, &traceback);
@@ -46,10 +46,10 @@ static void take_exception(char *text, size_t size)
     const char *bytes = shown != NULL ? ss_python.PyUnicode_AsUTF8(shown) : NULL;
     snprintf(text, size, "%s", bytes != NULL ? bytes : "an exception without a text");
     ss_python.PyErr_Clear();
-    ss_python_object *const left[] = {shown, type, value, traceback};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        if (left[i] != NULL) {
-            ss_python.Py_DecRef(left[i]);
+    ss_python_object *const owned[] = {shown, type, value, traceback};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+        if (owned[i] != NULL) {
+            ss_python.Py_DecRef(owned[i]);
         }
     }
 }
@@ -80,7 +80,7 @@ static bool run_texts(ss_python_object *globals)
            run_text(ss_torch_profiler, "<stepscope torch.profiler>", globals);
 }
 
-/* A dict, kept for ever: the functions that hang in torch are its own. */
+/* The globals of the hooks, never freed: the functions that replace torch's belong to them. */
 static ss_python_object *hooks;
 static char own_settings[256];
 
@@ -92,24 +92,24 @@ const char *ss_torch_settings(void)
 
 static void set_up(void)
 {
-    /* A step may have a hundred thousand operators, which come faster than the recorder wakes. */
+    /* A step may emit a hundred thousand operators before the recorder wakes. */
     enum { SLOTS_LOG2 = 18 };
     char text[512];
     ss_process_widen_rings(SLOTS_LOG2);
     hooks = ss_python.PyDict_New();
     ss_automatic_guess();
-    const char *way = atomic_load_explicit(&route, memory_order_relaxed);
-    if (way != NULL) {
-        tell("torch.route", way);
+    const char *loaded_by = atomic_load_explicit(&route, memory_order_relaxed);
+    if (loaded_by != NULL) {
+        record_fact("torch.route", loaded_by);
     }
     if (hooks == NULL || !run_texts(hooks)) {
-        take_exception(text, sizeof text);
-        tell("torch.hooks", text);
+        fetch_exception(text, sizeof text);
+        record_fact("torch.hooks", text);
     }
 }
 
-/* What hangs in torch already does as this recording wants it. */
-static void set_up_again(void)
+/* Applies the settings of this recording to the hooks, which are installed already. */
+static void reconfigure(void)
 {
     ss_python_object *configure = ss_python.PyDict_GetItemString(hooks, "_configure");
     ss_python_object *result =
@@ -120,7 +120,7 @@ static void set_up_again(void)
     ss_python.PyErr_Clear();
 }
 
-/* 1: it is all there; 0: it is being imported; -1: nobody has begun. */
+/* 1: imported; 0: its import is under way; -1: not imported. */
 static int state_of_torch(void)
 {
     ss_python_object *modules = ss_python.PySys_GetObject("modules");
@@ -149,9 +149,9 @@ static bool is_of_torch(const char *import)
            (import[5] == '\0' || import[5] == '.');
 }
 
-/* Before the import that is announced: it finds torch there when we return. One that was begun by
- * other means (importlib) is over by one of the next events. */
-static bool follow(const char *import)
+/* Imports torch before the import that the event announces, which then finds it. An import that was
+ * started by other means (importlib) is complete by one of the next events. */
+static bool try_set_up(const char *import)
 {
     static int imports;
     int state = state_of_torch();
@@ -159,9 +159,9 @@ static bool follow(const char *import)
         ss_python_object *torch = ss_python.PyImport_ImportModule("torch");
         if (torch == NULL) {
             bool interrupted = ss_python.PyErr_ExceptionMatches(ss_python.interrupt) != 0;
-            ss_python.PyErr_Clear(); /* the program's own import fails as well, and tells */
+            ss_python.PyErr_Clear(); /* the program's own import fails as well, and reports it */
             if (interrupted) {
-                ss_python.PyErr_SetInterrupt(); /* once more, for the program */
+                ss_python.PyErr_SetInterrupt(); /* raised again, for the program */
             }
             return ++imports >= MOST_IMPORTS;
         }
@@ -177,33 +177,33 @@ static bool follow(const char *import)
 int stepscope_python_event(const char *import)
 {
     static atomic_flag is_inside = ATOMIC_FLAG_INIT;
-    static _Atomic int wants_more = -1;
+    static _Atomic int needs_more = -1;
     int (*first)(const char *) = NULL;
     *(void **)&first = ss_first_function("stepscope_python_event");
     if (first != NULL) {
         return first(import);
     }
     if (atomic_flag_test_and_set(&is_inside)) {
-        return 0; /* what we do here raises events too, and other threads do */
+        return 0; /* an event of this function's own work, or of another thread */
     }
     const char *missing = NULL;
-    int more = atomic_load_explicit(&wants_more, memory_order_relaxed);
+    int more = atomic_load_explicit(&needs_more, memory_order_relaxed);
     if (more < 0) {
         more = ss_first_library() == NULL && ss_python_find(&missing);
         if (missing != NULL) {
-            tell("torch.hooks", missing);
+            record_fact("torch.hooks", missing);
         }
     }
     if (more > 0 && ss_python.Py_IsInitialized() == 0) {
-        more = 0; /* it ends, and raises events to its last breath */
+        more = 0; /* Python is finalizing, and still raises events */
     }
     if (more > 0) {
         ss_python_object *type = NULL, *value = NULL, *traceback = NULL;
         ss_python.PyErr_Fetch(&type, &value, &traceback);
-        more = !follow(import);
+        more = !try_set_up(import);
         ss_python.PyErr_Restore(type, value, traceback);
     }
-    atomic_store_explicit(&wants_more, more, memory_order_relaxed);
+    atomic_store_explicit(&needs_more, more, memory_order_relaxed);
     atomic_flag_clear(&is_inside);
     return more == 0;
 }
@@ -221,7 +221,7 @@ void stepscope_python_route(const char *name)
 
 /* --- without preload.so ---------------------------------------------------------------------- */
 
-/* Until torch is imported only imports count. */
+/* Until torch is imported, only imports matter. */
 static int on_audit(const char *event, ss_python_object *arguments, void *data)
 {
     enum { QUIET, BEGUN, DONE };
@@ -254,7 +254,7 @@ void stepscope_torch_follow(const char *settings)
     }
     snprintf(own_settings, sizeof own_settings, "%s", settings);
     if (hooks != NULL) {
-        set_up_again();
+        reconfigure();
     } else if (strcmp(settings, "off=1") != 0) {
         stepscope_python_listen();
     }

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What libstepscope is to PyTorch: it meets torch as a Python imports it (preload.c), hangs itself
- * into torch's calls by a Python text of its own (python/stepscope/_torch_hooks.py), and records
- * every operator with a callback of torch's dispatcher, in plain C.
+ * libstepscope in PyTorch: it detects that a Python process imports torch (preload.c), hooks
+ * torch's calls by a Python text (python/stepscope/_torch_hooks.py), and records every operator
+ * with a callback of torch's dispatcher, in plain C.
  *
- * All of it holds the GIL (is attached), but the operator callback, which any thread may run.
+ * All functions require the GIL (an attached thread), except for the operator callback, which any
+ * thread may run.
  */
 #ifndef SS_INJECT_TORCH_H
 #define SS_INJECT_TORCH_H
 
 #include "inject/python_api.h"
 
-/* The texts that are run when torch is there, one after the other, with the same globals. */
+/* Python texts that run once torch is imported, in this order, with the same globals. */
 extern const char ss_torch_model[], ss_torch_hooks[], ss_torch_deepspeed[], ss_torch_profiler[];
 
-/* What is to be recorded of torch: "depth=2,operators=auto…". */
+/* What to record of torch: "depth=2,operators=auto…". */
 const char *ss_torch_settings(void);
 
-/* Is torch left alone in this recording? */
+/* Whether this recording leaves out torch. */
 bool ss_torch_is_off(void);
 
-/* What the text calls: adds the functions to a dict. false: an exception is set. */
+/* Adds the functions that the texts call to a dict. false: an exception is set. */
 bool ss_torch_add_functions(ss_python_object *globals);
 
 bool ss_torch_add_memory_functions(ss_python_object *globals);
@@ -31,17 +32,17 @@ bool ss_torch_add_methods(ss_python_object *globals, struct ss_python_method *me
 /* false: an exception is set. */
 bool ss_torch_has_arguments(ptrdiff_t count, ptrdiff_t wanted);
 
-/* Operators from now on, of all threads, by a libtorch that was found and checked; `all`: of every
- * step. */
+/* Records operators of all threads from now on; libtorch must be found and checked before. `all`:
+ * in every step. */
 void ss_torch_operators_start(bool all);
 void ss_torch_operators_stop(void);
-/* Calls of modules that this thread is in. */
+/* The number of module calls that are open on this thread. */
 int ss_torch_module_depth(void);
-/* Between two steps, on the thread that trains. Unless all are wanted, the operators of a step are
- * recorded when that keeps the cost of it small. The counter "operators recorded" tells of the step
- * that begins whether they are (1 or 0). */
+/* Called between two steps, on the training thread. Unless all steps are requested, operators are
+ * recorded in a step only when the overhead stays small. The counter "operators recorded" says for
+ * the step that begins whether they are (1 or 0). */
 void ss_torch_operators_step(void);
-/* Before the step's end is told: the counter becomes -1 if records of its operators were lost. */
+/* Called before the end of a step is emitted: the counter becomes -1 if it dropped events. */
 void ss_torch_operators_end_step(void);
 
 #endif

@@ -7,21 +7,21 @@ enum { MOST_VALUES = 8 };
 
 struct ss_torch_layout ss_torch_layout;
 
-/* What is going on; of the thread that checks. */
+/* The state of the check; owned by the thread that checks. */
 static struct {
     uint64_t observer;
     struct ss_torch_search search;
-    const void *first, *second; /* of the product that comes next */
+    const void *first, *second; /* of the next product */
     int64_t values[MOST_VALUES];
     size_t value_count;
     unsigned products, lists, wanted_products, wanted_lists;
     unsigned begun, ended;
-    unsigned devices; /* kinds that were seen */
+    unsigned devices; /* the set of types observed so far */
     const char *wrong;
 } check;
 static _Thread_local bool is_checking;
 
-static void see_product(const struct ss_torch_call *call)
+static void on_product(const struct ss_torch_call *call)
 {
     check.products++;
     ss_torch_search_inputs(&check.search, call, check.first, check.second);
@@ -32,7 +32,7 @@ static void see_product(const struct ss_torch_call *call)
     }
 }
 
-static void see_list(const struct ss_torch_call *call)
+static void on_list(const struct ss_torch_call *call)
 {
     struct ss_torch_layout so_far;
     size_t count;
@@ -65,9 +65,9 @@ static void **on_start(void **context, const struct ss_torch_call *call)
     if (!ss_torch_can_read(name, 1)) {
         check.wrong = "at::RecordFunction has no name";
     } else if (strcmp(name, "aten::mul") == 0) {
-        see_product(call);
+        on_product(call);
     } else if (strcmp(name, "aten::permute") == 0) {
-        see_list(call);
+        on_list(call);
     }
     return context;
 }

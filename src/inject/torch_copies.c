@@ -14,7 +14,7 @@ static struct direction {
     uint32_t domain, name;
 } to_device, to_host;
 
-/* Of this thread: what hears of its operators, and the copy that is recorded. */
+/* Per thread: its observer, and the copy that is being recorded. */
 static _Thread_local uint64_t observer;
 static _Thread_local const struct ss_torch_call *copy;
 static _Thread_local uint32_t copy_domain;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies between the host's memory and a device's, as ranges: "host to device" in domain
- * "torch.data", "device to host" in "torch.copy". It is the host's time in them: of one that the
- * device does by itself (pinned memory, non_blocking) that is the asking.
+ * Copies between host and device memory, as ranges: "host to device" in domain "torch.data",
+ * "device to host" in "torch.copy". They show the host's time: for an asynchronous copy (pinned
+ * memory, non_blocking) that is the time to submit it.
  *
- * Only the arguments tell them from copies within one memory, and to have arguments costs more than
- * the name of an operator. So a thread has them while it is in an operator that may copy, alone.
+ * Only the arguments distinguish them from copies within one memory, and an observer with arguments
+ * costs more than one with names. So a thread has such an observer only while it runs an operator
+ * that may copy.
  *
- * Any thread; each for itself.
+ * Any thread; all state is per thread.
  */
 #ifndef SS_INJECT_TORCH_COPIES_H
 #define SS_INJECT_TORCH_COPIES_H
@@ -17,12 +18,12 @@
 
 struct ss_torch_call;
 
-/* The operator of this thread that is watched; NULL: none. */
+/* The operator of this thread that is observed; NULL: none. */
 extern _Thread_local const struct ss_torch_call *ss_torch_copies_of;
 
-/* Once, with a libtorch that was checked. false: it cannot be told where tensors are. */
+/* Call it once, with a checked libtorch. false: the devices of tensors cannot be determined. */
 bool ss_torch_copies_init(void);
-/* `call` begins, which may copy; it ends. */
+/* `call`, which may copy, begins; it ends. */
 void ss_torch_copies_begin(const struct ss_torch_call *call);
 void ss_torch_copies_end(void);
 

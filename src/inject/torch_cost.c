@@ -3,25 +3,25 @@
 
 #include <string.h>
 
-/* Before anything is known: what it was on the machine of docs/benchmarks.md, give or take. Never
- * is it taken for less than the least or more than the most: then something else is measured. */
+/* The initial estimate: about the cost on the machine of docs/benchmarks.md. Results below LEAST_NS
+ * or above MOST_NS are clamped: they measure something else. */
 static const double FIRST_NS = 165, FIRST_DEVIATION_NS = 50, LEAST_NS = 60, MOST_NS = 1000;
 
-enum { LEAST_STEPS = 16, LOOK_EACH = 8 };
+enum { LEAST_STEPS = 16, UPDATE_EACH = 8 };
 
 static void sort(double *values, unsigned count)
 {
     for (unsigned i = 1; i < count; i++) {
         double value = values[i];
-        unsigned place = i;
-        for (; place > 0 && values[place - 1] > value; place--) {
-            values[place] = values[place - 1];
+        unsigned at = i;
+        for (; at > 0 && values[at - 1] > value; at--) {
+            values[at] = values[at - 1];
         }
-        values[place] = value;
+        values[at] = value;
     }
 }
 
-/* And how far off the median may be, squared, from the distance of the quartiles. */
+/* The variance of the median comes from the distance of the quartiles. */
 static double median(const double *steps, unsigned count, double *variance)
 {
     double sorted[SS_TORCH_COST_STEPS];
@@ -32,8 +32,8 @@ static double median(const double *steps, unsigned count, double *variance)
     return sorted[count / 2];
 }
 
-/* Both that and what was thought before, each by how sure it is. */
-static void look(struct ss_torch_cost *cost)
+/* Combines the measurement with the initial estimate, each weighted by its certainty. */
+static void update(struct ss_torch_cost *cost)
 {
     double medians[2], variances[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -61,9 +61,10 @@ void ss_torch_cost_see(struct ss_torch_cost *cost, bool is_recorded, double step
     if (!is_recorded) {
         return;
     }
-    cost->operators += (operators - cost->operators) / (*count < LOOK_EACH ? *count : LOOK_EACH);
-    if (*count % LOOK_EACH == 0 && *count >= LEAST_STEPS && cost->counts[0] >= LEAST_STEPS &&
+    cost->operators +=
+        (operators - cost->operators) / (*count < UPDATE_EACH ? *count : UPDATE_EACH);
+    if (*count % UPDATE_EACH == 0 && *count >= LEAST_STEPS && cost->counts[0] >= LEAST_STEPS &&
         cost->operators >= 1) {
-        look(cost);
+        update(cost);
     }
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What it costs to record an operator here, in this program: most of it is torch's own, which makes
- * a name for each node and an object for each operator that somebody observes, and cannot be seen
- * from within. Steps whose operators are recorded are held against the others, which chance chose.
+ * Estimates what it costs to record an operator in this program. Most of it is torch's own cost,
+ * which cannot be measured from within: torch makes a name for each autograd node and an object for
+ * each observed operator. So steps with recorded operators are compared with steps without; which
+ * is which is chosen at random.
  *
- * Its caller's; one thread at a time.
+ * Owned by its caller; one thread at a time.
  */
 #ifndef SS_INJECT_TORCH_COST_H
 #define SS_INJECT_TORCH_COST_H
@@ -14,14 +15,14 @@
 enum { SS_TORCH_COST_STEPS = 32 };
 
 struct ss_torch_cost {
-    double ns; /* of one operator, as far as we know */
-    /* The last steps that were not recorded, and those that were. */
+    double ns; /* the estimate for one operator */
+    /* The last steps without and with recorded operators, and the mean number of these per step. */
     double steps_ns[2][SS_TORCH_COST_STEPS], operators;
     unsigned counts[2];
 };
 
 void ss_torch_cost_init(struct ss_torch_cost *cost);
-/* A step is over. `operators`: how many were recorded in it. */
+/* Adds a step that ended. `operators`: how many were recorded in it. */
 void ss_torch_cost_see(struct ss_torch_cost *cost, bool is_recorded, double step_ns,
                        double operators);
 

@@ -12,10 +12,10 @@
 
 static uint32_t domain;
 static uint64_t observer, range;
-static pid_t is_counting; /* which process; 0: none. A forked child has the observer too */
+static pid_t counting_pid; /* 0: none. A forked child inherits the observer */
 
-/* Operators that are counted call others that would be: the outermost stands for all. Of this
- * thread: how many operators are open, and which of them is counted (1: the outermost). */
+/* A counted operator calls others that would count as well: only the outermost counts. Per thread:
+ * the number of open operators, and the depth of the one that is counted (1: the outermost). */
 static _Thread_local uint16_t open_operators, counted;
 
 static void **on_start(void **context, const struct ss_torch_call *call)
@@ -60,10 +60,10 @@ const char *ss_torch_count_why_not(void)
 
 void ss_torch_count_begin(void)
 {
-    if (is_counting != 0 || ss_torch_count_why_not() != NULL) {
+    if (counting_pid != 0 || ss_torch_count_why_not() != NULL) {
         return;
     }
-    is_counting = ss_process_pid();
+    counting_pid = ss_process_pid();
     domain = ss_define_domain("torch.flops", 11);
     range = ss_event_begin(domain, ss_define_name("counted", 7), (struct ss_event_value){0});
     observer = ss_torch_library.add((struct ss_torch_observer){
@@ -72,9 +72,9 @@ void ss_torch_count_begin(void)
 
 void ss_torch_count_end(void)
 {
-    if (is_counting != 0) {
+    if (counting_pid != 0) {
         ss_torch_library.remove(observer);
-        ss_event_end(is_counting == ss_process_pid() ? range : 0); /* the range is its parent's */
-        is_counting = 0;
+        ss_event_end(counting_pid == ss_process_pid() ? range : 0); /* the range is its parent's */
+        counting_pid = 0;
     }
 }

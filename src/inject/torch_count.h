@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Floating-point operations of a few steps: while it counts, a second observer has the arguments of
- * every operator, which costs more than their names, and marks what each computes where it begins
- * (domain "torch.flops"; the payload is the number). Steps are alike, so that a few tell of all.
- * All threads' operators; begin and end by whoever holds the interpreter.
+ * Floating-point operations of a few steps: while it counts, a second observer gets the arguments
+ * of every operator, which costs more than names, and emits a mark at the operator's begin (domain
+ * "torch.flops"; the payload is the number of operations). Steps are alike, so that a few are
+ * representative.
+ *
+ * Operators of all threads; begin and end require the GIL.
  */
 #ifndef SS_INJECT_TORCH_COUNT_H
 #define SS_INJECT_TORCH_COUNT_H
 
-/* NULL, or why there is nothing to count with. */
+/* NULL, or why nothing can be counted. */
 const char *ss_torch_count_why_not(void);
 void ss_torch_count_begin(void);
 void ss_torch_count_end(void);

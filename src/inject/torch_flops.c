@@ -13,11 +13,11 @@ struct call {
 struct rule;
 typedef uint64_t flops_of(const struct rule *rule, const struct call *call);
 
-/* Which argument is what. */
+/* The index of each argument. */
 struct rule {
     const char *name;
     flops_of *flops;
-    uint8_t first; /* of the tensors that are multiplied */
+    uint8_t first; /* of the multiplied tensors */
     uint8_t stride, padding, dilation, transposed, mask;
 };
 enum { NO_ARGUMENT = UINT8_MAX };
@@ -27,7 +27,7 @@ static bool shape_at(const struct call *call, size_t index, struct ss_torch_shap
     return index < call->count && ss_torch_shape_of(call->layout, &call->inputs[index], shape);
 }
 
-/* 0 where a factor makes no sense, or the product is beyond 64 bits. */
+/* 0 if the factor is negative, or the product exceeds 64 bits. */
 static uint64_t times(uint64_t product, int64_t factor)
 {
     uint64_t result;
@@ -47,7 +47,7 @@ static bool flag_at(const struct call *call, size_t index)
     return index < call->count && (call->inputs[index].payload & 0xff) != 0;
 }
 
-/* [m, k] by [k, n], or as many of them as both begin with. */
+/* [m, k] by [k, n], or a batch of such pairs. */
 static uint64_t product_of_matrices(const struct rule *rule, const struct call *call)
 {
     struct ss_torch_shape a, b;
@@ -59,8 +59,8 @@ static uint64_t product_of_matrices(const struct rule *rule, const struct call *
     return times(times_sizes(2, a, 0), b.sizes[b.count - 1]);
 }
 
-/* What is to be reckoned with; sizes that a compiler traces with are no numbers. */
-static bool are_small(const int64_t *sizes, size_t count)
+/* Plausible sizes; the symbolic sizes with which a compiler traces are no numbers. */
+static bool are_plausible(const int64_t *sizes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (sizes[i] < 0 || sizes[i] > INT32_MAX) {
@@ -70,9 +70,10 @@ static bool are_small(const int64_t *sizes, size_t count)
     return true;
 }
 
-/* How many places a filter has along each dimension; false: not known. */
-static bool filter_places(const struct rule *rule, const struct call *call, struct ss_torch_shape x,
-                          struct ss_torch_shape weight, uint64_t *places)
+/* The number of positions of a filter, over all dimensions; false: unknown. */
+static bool filter_positions(const struct rule *rule, const struct call *call,
+                             struct ss_torch_shape x, struct ss_torch_shape weight,
+                             uint64_t *positions)
 {
     int64_t settings[3][MOST_SPATIAL];
     const uint8_t arguments[3] = {rule->stride, rule->padding, rule->dilation};
@@ -89,31 +90,32 @@ static bool filter_places(const struct rule *rule, const struct call *call, stru
             return false;
         }
         for (size_t d = given; d < spatial; d++) {
-            settings[i][d] = settings[i][0]; /* one for all */
+            settings[i][d] = settings[i][0]; /* one for all dimensions */
         }
     }
-    if (!are_small(settings[0], spatial) || !are_small(settings[1], spatial) ||
-        !are_small(settings[2], spatial) || !are_small(x.sizes + 2, spatial) ||
-        !are_small(weight.sizes + 2, spatial)) {
+    if (!are_plausible(settings[0], spatial) || !are_plausible(settings[1], spatial) ||
+        !are_plausible(settings[2], spatial) || !are_plausible(x.sizes + 2, spatial) ||
+        !are_plausible(weight.sizes + 2, spatial)) {
         return false;
     }
-    *places = 1;
+    *positions = 1;
     for (size_t d = 0; d < spatial; d++) {
-        int64_t reach = settings[2][d] * (weight.sizes[d + 2] - 1) + 1;
-        int64_t room = x.sizes[d + 2] + 2 * settings[1][d] - reach;
+        int64_t extent = settings[2][d] * (weight.sizes[d + 2] - 1) + 1;
+        int64_t room = x.sizes[d + 2] + 2 * settings[1][d] - extent;
         if (settings[0][d] <= 0 || room < 0) {
             return false;
         }
-        *places = times(*places, room / settings[0][d] + 1);
+        *positions = times(*positions, room / settings[0][d] + 1);
     }
     return true;
 }
 
-/* Each place of the output (of the input, where transposed) meets each weight of a filter. */
+/* Each position of the output (of the input, if transposed) is multiplied by each weight of a
+ * filter. */
 static uint64_t convolution(const struct rule *rule, const struct call *call)
 {
     struct ss_torch_shape x, weight;
-    uint64_t places;
+    uint64_t positions;
     if (!shape_at(call, rule->first, &x) || !shape_at(call, rule->first + 1u, &weight) ||
         x.count != weight.count || x.count < 3) {
         return 0;
@@ -122,14 +124,14 @@ static uint64_t convolution(const struct rule *rule, const struct call *call)
     if (rule->transposed != NO_ARGUMENT && flag_at(call, rule->transposed)) {
         return times_sizes(filter, x, 0);
     }
-    if (!filter_places(rule, call, x, weight, &places)) {
+    if (!filter_positions(rule, call, x, weight, &positions)) {
         return 0;
     }
-    return times(times(times(filter, (int64_t)places), x.sizes[0]), weight.sizes[0]);
+    return times(times(times(filter, (int64_t)positions), x.sizes[0]), weight.sizes[0]);
 }
 
-/* The gradient of the output, the input and the weight are there: as many as forward, for each of
- * the two gradients that are asked for. */
+/* Arguments: the gradient of the output, the input, the weight. Each of the two gradients that are
+ * requested costs as much as the forward convolution. */
 static uint64_t convolution_backward(const struct rule *rule, const struct call *call)
 {
     struct ss_torch_shape gradient, x, weight;
@@ -145,14 +147,14 @@ static uint64_t convolution_backward(const struct rule *rule, const struct call 
     return times(once, ((mask[0] & 0xff) != 0) + ((mask[1] & 0xff) != 0));
 }
 
-/* Of each pair of a query and a key: `wide` times the length of a query, and `deep` times that of
- * a value. */
+/* Per pair of a query and a key: `wide` times the length of a query vector, and `deep` times that
+ * of a value. */
 static uint64_t attend(const struct rule *rule, const struct call *call, int64_t wide, int64_t deep)
 {
     struct ss_torch_shape query, key, value;
     if (!shape_at(call, rule->first, &query) || !shape_at(call, rule->first + 1u, &key) ||
         !shape_at(call, rule->first + 2u, &value) || query.count != 4 || key.count != 4 ||
-        value.count != 4 || !are_small(query.sizes, 4) || !are_small(value.sizes, 4)) {
+        value.count != 4 || !are_plausible(query.sizes, 4) || !are_plausible(value.sizes, 4)) {
         return 0;
     }
     uint64_t pairs =
@@ -180,7 +182,7 @@ static uint64_t attention_backward(const struct rule *rule, const struct call *c
         "aten::_scaled_dot_product_" stem "_backward", attention_backward, 1, 0, 0, 0, 0, 0        \
     }
 
-/* Of those that call one another, only the outermost is counted (torch_count.c). */
+/* Some of these call each other: only the outermost is counted (torch_count.c). */
 static const struct rule rules[] = {
     MATRICES("aten::mm", 0),
     MATRICES("aten::addmm", 1),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What python/stepscope/_torch_hooks.py calls. Names, domains and counters are numbers there. */
+/* The functions that python/stepscope/_torch_hooks.py calls. It passes names, domains and counters
+ * as numbers. */
 #include "inject/torch.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "annot/thread.h"
 #include "annot/training.h"
 
-/* A recording that leaves torch alone: what hangs in it does nothing. */
+/* The recording leaves out torch: the installed hooks do nothing. */
 static bool is_off;
 
 bool ss_torch_is_off(void)
@@ -35,9 +36,9 @@ static ss_python_object *truth(bool value)
     return ss_python.PyLong_FromLongLong(value);
 }
 
-/* What is no text, or no number that fits, is an exception: functions return NULL then, or Python
- * would raise a SystemError instead. Their callers in _torch_hooks.py guard what comes from the
- * program. */
+/* An argument that is no text, or no number that fits, sets an exception: the function must then
+ * return NULL, or Python raises a SystemError instead. The callers in _torch_hooks.py guard values
+ * that come from the program. */
 static bool number_of(ss_python_object *object, int64_t *number)
 {
     *number = ss_python.PyLong_AsLongLong(object);
@@ -86,7 +87,7 @@ static ss_python_object *define_counter(ss_python_object *self, ss_python_object
     return ss_python.PyLong_FromLongLong(name);
 }
 
-/* domain, name[, payload]. Truth: it is recorded, and wants a pop. */
+/* domain, name[, payload] → truth: it is recorded, and requires a pop */
 static ss_python_object *push(ss_python_object *self, ss_python_object *const *args,
                               ptrdiff_t count)
 {
@@ -218,7 +219,7 @@ static ss_python_object *thread_name(ss_python_object *self, ss_python_object *a
     return ss_python_none();
 }
 
-/* 0: nobody records; else which recording of this process it is. */
+/* → which recording of this process is under way; 0: none */
 static ss_python_object *recording(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
@@ -255,7 +256,7 @@ static ss_python_object *disclaim(ss_python_object *self, ss_python_object *none
 }
 
 /* text */
-static ss_python_object *tell_steps(ss_python_object *self, ss_python_object *argument)
+static ss_python_object *set_step_source(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
     const char *text = ss_python.PyUnicode_AsUTF8(argument);
@@ -316,47 +317,48 @@ static ss_python_object *phase(ss_python_object *self, ss_python_object *none)
     return ss_python.PyLong_FromLongLong(ss_automatic_phase());
 }
 
-static ss_python_object *turn; /* what follows steps; NULL: nothing */
+static ss_python_object *step_follower; /* the callable of follow_steps; NULL: none */
 
-/* A step is about to end, or has. */
-static void on_turn(bool is_over)
+/* A step is about to end (`is_ending`), or a step has ended or an epoch has begun. */
+static void on_step_boundary(bool is_ending)
 {
-    ss_python_object *follower = turn;
+    ss_python_object *follower = step_follower;
     if (follower == NULL || ss_python.PyGILState_Check() == 0) {
         return;
     }
     ss_python_object *type = NULL, *value = NULL, *traceback = NULL;
     ss_python.PyErr_Fetch(&type, &value, &traceback);
     ss_python.Py_IncRef(follower);
-    ss_python_object *told = truth(is_over);
-    ss_python_object *result = ss_python.PyObject_CallFunctionObjArgs(follower, told, NULL);
-    ss_python_object *const left[] = {follower, told, result};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        if (left[i] != NULL) {
-            ss_python.Py_DecRef(left[i]);
+    ss_python_object *is_ending_object = truth(is_ending);
+    ss_python_object *result =
+        ss_python.PyObject_CallFunctionObjArgs(follower, is_ending_object, NULL);
+    ss_python_object *const owned[] = {follower, is_ending_object, result};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+        if (owned[i] != NULL) {
+            ss_python.Py_DecRef(owned[i]);
         }
     }
-    ss_python.PyErr_Restore(type, value, traceback); /* what it raised is nobody's business */
+    ss_python.PyErr_Restore(type, value, traceback); /* an exception of the callable is discarded */
 }
 
-/* A callable that gets True before a step ends and False behind that; None: no more. */
+/* A callable that gets True before a step ends and False after it; None: none. */
 static ss_python_object *follow_steps(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
-    ss_python_object *before = turn;
+    ss_python_object *before = step_follower;
     bool is_one = argument != ss_python.none;
     if (is_one) {
         ss_python.Py_IncRef(argument);
     }
-    turn = is_one ? argument : NULL;
-    ss_training_follow(is_one ? on_turn : NULL);
+    step_follower = is_one ? argument : NULL;
+    ss_training_follow(is_one ? on_step_boundary : NULL);
     if (before != NULL) {
         ss_python.Py_DecRef(before);
     }
     return ss_python_none();
 }
 
-/* The step under way; -1: none. */
+/* → the current step; -1: none */
 static ss_python_object *step_now(ss_python_object *self, ss_python_object *none)
 {
     int64_t number;
@@ -367,7 +369,7 @@ static ss_python_object *step_now(ss_python_object *self, ss_python_object *none
     return ss_python.PyLong_FromLongLong(number);
 }
 
-/* The schedule's action in it, enum ss_schedule_action; -1: there is no schedule. */
+/* → the schedule's action in the current step, enum ss_schedule_action; -1: no schedule */
 static ss_python_object *action_now(ss_python_object *self, ss_python_object *none)
 {
     int64_t number;
@@ -378,7 +380,7 @@ static ss_python_object *action_now(ss_python_object *self, ss_python_object *no
     return ss_python.PyLong_FromLongLong(has_schedule ? (int64_t)action : -1);
 }
 
-/* The schedule's window; 0: none. */
+/* → the schedule's window; 0: none */
 static ss_python_object *window_now(ss_python_object *self, ss_python_object *none)
 {
     int64_t number;
@@ -389,7 +391,7 @@ static ss_python_object *window_now(ss_python_object *self, ss_python_object *no
     return ss_python.PyLong_FromLongLong(window);
 }
 
-/* Where our file of this number, from 0, of what torch.profiler saw is to be; "": nowhere. */
+/* number, from 0 → the path of that file of torch.profiler's data; "": none */
 static ss_python_object *profile_path(ss_python_object *self, ss_python_object *argument)
 {
     char path[SS_RING_PATH_BYTES + 16];
@@ -404,8 +406,8 @@ static ss_python_object *profile_path(ss_python_object *self, ss_python_object *
 
 enum { MODULE_SLOTS = 65536, MOST_MODULES = 49152 };
 
-/* Which name a module has, by its address. Python tells us before it gives the address to another
- * object. Rows are never freed: a module that is gone has name 0. */
+/* The names of modules, by address. The Python text removes a module before Python reuses its
+ * address. Entries are never freed: a removed module has name 0. */
 static struct module {
     _Atomic(ss_python_object *) address;
     _Atomic uint32_t name;
@@ -419,17 +421,17 @@ int ss_torch_module_depth(void)
     return module_depth;
 }
 
-static int deepest_module = -1; /* -1: none are recorded */
+static int deepest_module = -1; /* -1: no modules are recorded */
 static uint32_t module_domain;
 
-/* The row of an address, or the free one where it would be. */
+/* The entry of an address, or the free one for it. */
 static struct module *find_module(const ss_python_object *address)
 {
     uint32_t slot = (uint32_t)(((uintptr_t)address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
     for (;; slot = (slot + 1) % MODULE_SLOTS) {
-        ss_python_object *there =
+        ss_python_object *used_by =
             atomic_load_explicit(&modules[slot].address, memory_order_relaxed);
-        if (there == address || there == NULL) {
+        if (used_by == address || used_by == NULL) {
             return &modules[slot];
         }
     }
@@ -444,20 +446,19 @@ static ss_python_object *set_module_depth(ss_python_object *self, ss_python_obje
     return ss_python_none();
 }
 
-/* module, name; 0: it is gone (then the address is a number). A table that is full keeps no more.
- */
-static void keep_module(ss_python_object *address, uint32_t name)
+/* `name` 0: the module is gone. A full table ignores new modules. */
+static void set_module_name(ss_python_object *address, uint32_t name)
 {
-    struct module *row = find_module(address);
-    bool is_new = atomic_load_explicit(&row->address, memory_order_relaxed) == NULL;
+    struct module *entry = find_module(address);
+    bool is_new = atomic_load_explicit(&entry->address, memory_order_relaxed) == NULL;
     if (is_new && (name == 0 || atomic_fetch_add(&module_count, 1) >= MOST_MODULES)) {
         return;
     }
     ss_python_object *expected = NULL;
-    if (is_new && !atomic_compare_exchange_strong(&row->address, &expected, address)) {
-        return; /* another thread was faster: it will be asked again */
+    if (is_new && !atomic_compare_exchange_strong(&entry->address, &expected, address)) {
+        return; /* another thread won the entry: the module's next call retries */
     }
-    atomic_store_explicit(&row->name, name, memory_order_relaxed);
+    atomic_store_explicit(&entry->name, name, memory_order_relaxed);
 }
 
 static ss_python_object *module_know(ss_python_object *self, ss_python_object *const *args,
@@ -467,7 +468,7 @@ static ss_python_object *module_know(ss_python_object *self, ss_python_object *c
     if (!ss_torch_has_arguments(count, 2)) {
         return NULL;
     }
-    keep_module(args[0], (uint32_t)ss_python.PyLong_AsLongLong(args[1]));
+    set_module_name(args[0], (uint32_t)ss_python.PyLong_AsLongLong(args[1]));
     return ss_python_none();
 }
 
@@ -477,7 +478,7 @@ static ss_python_object *module_forget(ss_python_object *self, ss_python_object 
     (void)self;
     uintptr_t address = (uintptr_t)ss_python.PyLong_AsLongLong(argument);
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): Python's id() of an object is its address */
-    keep_module((ss_python_object *)address, 0);
+    set_module_name((ss_python_object *)address, 0);
     return ss_python_none();
 }
 
@@ -495,8 +496,8 @@ static ss_python_object *push_module(uint32_t name)
     return ss_python.PyLong_FromLongLong(pushed ? MODULE_PUSHED : MODULE_PLAIN);
 }
 
-/* A module is called: a range begins (MODULE_PUSHED), or none; or Python has something to do before
- * module_push. What comes out of either goes into module_leave. */
+/* module → enum module_call. A range begins (MODULE_PUSHED), or none (MODULE_PLAIN); otherwise
+ * Python has work to do before it calls module_push. module_leave gets the result of either. */
 static ss_python_object *module_enter(ss_python_object *self, ss_python_object *argument)
 {
     (void)self;
@@ -541,10 +542,10 @@ static ss_python_object *settings(ss_python_object *self, ss_python_object *none
     return ss_python.PyUnicode_FromString(ss_torch_settings());
 }
 
-/* collector's callback (gc.callbacks): "start" or "stop", a dict with "generation". The youngest
- * generation is collected all the time and takes microseconds. */
-static ss_python_object *collects(ss_python_object *self, ss_python_object *const *args,
-                                  ptrdiff_t count)
+/* An entry of gc.callbacks: "start" or "stop", a dict with "generation". Collections of the
+ * youngest generation are not recorded: they are frequent and take microseconds. */
+static ss_python_object *on_collection(ss_python_object *self, ss_python_object *const *args,
+                                       ptrdiff_t count)
 {
     static _Thread_local bool is_open;
     (void)self;
@@ -585,7 +586,7 @@ static struct ss_python_method methods[] = {
     {"_turn_off", {.one = turn_off}, SS_PYTHON_ONE},
     {"_claim", {.one = claim}, SS_PYTHON_NONE},
     {"_disclaim", {.one = disclaim}, SS_PYTHON_NONE},
-    {"_tell_steps", {.one = tell_steps}, SS_PYTHON_ONE},
+    {"_tell_steps", {.one = set_step_source}, SS_PYTHON_ONE},
     {"_begin", {.one = begin}, SS_PYTHON_NONE},
     {"_train", {.one = train}, SS_PYTHON_NONE},
     {"_step", {.one = step}, SS_PYTHON_NONE},
@@ -605,7 +606,7 @@ static struct ss_python_method methods[] = {
     {"_module_push", {.one = module_push}, SS_PYTHON_ONE},
     {"_module_leave", {.one = module_leave}, SS_PYTHON_ONE},
     {"_settings", {.one = settings}, SS_PYTHON_NONE},
-    {"_collects", {collects}, SS_PYTHON_FASTCALL},
+    {"_collects", {on_collection}, SS_PYTHON_FASTCALL},
 };
 
 bool ss_torch_add_methods(ss_python_object *globals, struct ss_python_method *added, size_t count)

@@ -7,7 +7,7 @@
 
 enum {
     WORD = 8,
-    /* The smallest that the objects are, in any version: what lies behind is not ours to read. */
+    /* The smallest size of the objects in any version: words beyond it are not read. */
     FUNCTION_WORDS = 32,
     TENSOR_WORDS = SS_TORCH_TENSOR_WORDS,
     LIST_WORDS = 7,
@@ -17,7 +17,7 @@ enum {
 
 bool ss_torch_can_read(const void *bytes, size_t length)
 {
-    /* The kernel reads the set before it looks at what is to be done with it. */
+    /* The kernel reads the set before it checks the (invalid) operation: EFAULT if it cannot. */
     int saved = errno;
     bool can = length > 0 && bytes != NULL;
     uintptr_t first = (uintptr_t)bytes & ~(uintptr_t)(WORD - 1);
@@ -33,7 +33,7 @@ bool ss_torch_can_read(const void *bytes, size_t length)
 
 void ss_torch_search_begin(struct ss_torch_search *search)
 {
-    /* The first word is that of the virtual functions. */
+    /* The first word is the pointer to the virtual functions. */
     *search = (struct ss_torch_search){.sequence = ~UINT64_C(1),
                                        .inputs = ~UINT64_C(1),
                                        .sizes = ~UINT64_C(1),
@@ -48,11 +48,11 @@ static const void *pointer(uint64_t word)
 
 void ss_torch_search_sequence(struct ss_torch_search *search, const void *function, int64_t next)
 {
-    uint64_t held = 0;
+    uint64_t matching = 0;
     for (size_t i = 0; i < FUNCTION_WORDS; i++) {
-        held |= (uint64_t)((int64_t)ss_torch_word(function, i * WORD) == next) << i;
+        matching |= (uint64_t)((int64_t)ss_torch_word(function, i * WORD) == next) << i;
     }
-    search->sequence &= held;
+    search->sequence &= matching;
 }
 
 static bool are_tensors(const void *values, const void *first, const void *second)
@@ -69,13 +69,13 @@ static bool are_tensors(const void *values, const void *first, const void *secon
 void ss_torch_search_inputs(struct ss_torch_search *search, const void *function, const void *first,
                             const void *second)
 {
-    uint64_t held = 0;
+    uint64_t matching = 0;
     for (size_t i = 0; i + 1 < FUNCTION_WORDS; i++) {
         bool is_pair = ss_torch_word(function, (i + 1) * WORD) == 2;
         const void *values = pointer(ss_torch_word(function, i * WORD));
-        held |= (uint64_t)(is_pair && are_tensors(values, first, second)) << i;
+        matching |= (uint64_t)(is_pair && are_tensors(values, first, second)) << i;
     }
-    search->inputs &= held;
+    search->inputs &= matching;
 }
 
 static bool are_sizes(const void *sizes, struct ss_torch_shape shape)
@@ -87,15 +87,15 @@ static bool are_sizes(const void *sizes, struct ss_torch_shape shape)
 void ss_torch_search_sizes(struct ss_torch_search *search, const void *tensor,
                            struct ss_torch_shape shape)
 {
-    uint64_t held = 0;
+    uint64_t matching = 0;
     size_t behind = shape.count <= INLINE_SIZES ? shape.count : 1;
     for (size_t i = 0; i + behind < TENSOR_WORDS; i++) {
-        const char *place = (const char *)tensor + (i + 1) * WORD;
-        const void *sizes = shape.count <= INLINE_SIZES ? place : pointer(ss_torch_word(place, 0));
-        bool is_it = ss_torch_word(tensor, i * WORD) == shape.count && are_sizes(sizes, shape);
-        held |= (uint64_t)is_it << i;
+        const char *at = (const char *)tensor + (i + 1) * WORD;
+        const void *sizes = shape.count <= INLINE_SIZES ? at : pointer(ss_torch_word(at, 0));
+        bool is_match = ss_torch_word(tensor, i * WORD) == shape.count && are_sizes(sizes, shape);
+        matching |= (uint64_t)is_match << i;
     }
-    search->sizes &= held;
+    search->sizes &= matching;
 }
 
 void ss_torch_search_device(struct ss_torch_search *search, const void *tensor, uint8_t kind)
@@ -127,7 +127,7 @@ static bool are_values(uint64_t begin, uint64_t end, struct ss_torch_shape wante
 void ss_torch_search_list(struct ss_torch_search *search, const struct ss_torch_value *value,
                           struct ss_torch_shape values)
 {
-    uint64_t held = 0;
+    uint64_t matching = 0;
     const void *list = pointer(value->payload);
     search->list_tag = value->tag;
     if (value->tag <= SS_TORCH_INTEGER || !ss_torch_can_read(list, (size_t)LIST_WORDS * WORD)) {
@@ -135,24 +135,24 @@ void ss_torch_search_list(struct ss_torch_search *search, const struct ss_torch_
         return;
     }
     for (size_t i = 0; i + 1 < LIST_WORDS; i++) {
-        bool is_it =
+        bool is_match =
             are_values(ss_torch_word(list, i * WORD), ss_torch_word(list, (i + 1) * WORD), values);
-        held |= (uint64_t)is_it << i;
+        matching |= (uint64_t)is_match << i;
     }
-    search->list &= held;
+    search->list &= matching;
 }
 
-static uint16_t only_place(uint64_t places)
+static uint16_t only_word(uint64_t candidates)
 {
-    bool is_one = places != 0 && (places & (places - 1)) == 0;
-    return is_one ? (uint16_t)(__builtin_ctzll(places) * WORD) : 0;
+    bool is_one = candidates != 0 && (candidates & (candidates - 1)) == 0;
+    return is_one ? (uint16_t)(__builtin_ctzll(candidates) * WORD) : 0;
 }
 
-static uint16_t only_byte(const uint8_t *places)
+static uint16_t only_byte(const uint8_t *candidates)
 {
     size_t count = 0, found = 0;
     for (size_t i = 0; i < (size_t)TENSOR_WORDS * WORD; i++) {
-        if ((places[i / WORD] & 1U << i % WORD) != 0) {
+        if ((candidates[i / WORD] & 1U << i % WORD) != 0) {
             found = i;
             count++;
         }
@@ -162,9 +162,9 @@ static uint16_t only_byte(const uint8_t *places)
 
 void ss_torch_search_end(const struct ss_torch_search *search, struct ss_torch_layout *layout)
 {
-    *layout = (struct ss_torch_layout){only_place(search->sequence), only_place(search->inputs),
-                                       only_place(search->sizes),    only_place(search->list),
-                                       only_byte(search->device),    search->list_tag};
+    *layout = (struct ss_torch_layout){only_word(search->sequence), only_word(search->inputs),
+                                       only_word(search->sizes),    only_word(search->list),
+                                       only_byte(search->device),   search->list_tag};
 }
 
 bool ss_torch_shape_of(const struct ss_torch_layout *layout, const struct ss_torch_value *value,
@@ -173,10 +173,10 @@ bool ss_torch_shape_of(const struct ss_torch_layout *layout, const struct ss_tor
     if (value->tag != SS_TORCH_TENSOR || value->payload == 0) {
         return false;
     }
-    const char *place = (const char *)pointer(value->payload) + layout->sizes;
-    shape->count = (size_t)ss_torch_word(place, 0);
-    shape->sizes = shape->count <= INLINE_SIZES ? (const int64_t *)(const void *)(place + WORD)
-                                                : pointer(ss_torch_word(place, WORD));
+    const char *at = (const char *)pointer(value->payload) + layout->sizes;
+    shape->count = (size_t)ss_torch_word(at, 0);
+    shape->sizes = shape->count <= INLINE_SIZES ? (const int64_t *)(const void *)(at + WORD)
+                                                : pointer(ss_torch_word(at, WORD));
     return shape->count <= MOST_SIZES;
 }
 

@@ -10,7 +10,8 @@
 
 struct ss_torch_library ss_torch_library;
 
-/* Versions whose record_function.h has the layout of struct ss_torch_observer, all of them read. */
+/* Versions whose record_function.h has the layout of struct ss_torch_observer; each was checked in
+ * its source. */
 static const struct {
     int major, first_minor, last_minor;
 } known[] = {{1, 13, 13}, {2, 0, 15}};
@@ -48,7 +49,7 @@ const char *ss_torch_library_find(const char *version)
     struct ss_torch_library *library = &ss_torch_library;
     void *libtorch = NULL;
 #ifndef __x86_64__
-    /* Elsewhere the room for what is returned is not an argument. */
+    /* Other ABIs do not pass the memory for the result as an argument. */
     return "operators are recorded on x86-64 only";
 #endif
     if (!is_known(version)) {
@@ -67,7 +68,7 @@ const char *ss_torch_library_find(const char *version)
     *(void **)&library->add_here =
         dlsym(libtorch, "_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE");
     const void *const *table = dlsym(libtorch, "_ZTVN2at14RecordFunctionE");
-    library->functions = table != NULL ? table + 2 : NULL; /* behind offset and type */
+    library->functions = table != NULL ? table + 2 : NULL; /* behind the offset and the type */
     if (library->add == NULL || library->remove == NULL || library->name_of == NULL ||
         library->functions == NULL) {
         return "libtorch_cpu.so does not export at::addGlobalCallback and what belongs to it";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of libtorch_cpu.so is called: the observers of its dispatcher (ATen/record_function.h).
- * That is C++, but its argument is a struct of plain members that goes by value, and what its
- * functions take and return has a fixed place in the ABI.
+ * The functions of libtorch_cpu.so that stepscope calls: the observers of torch's dispatcher
+ * (ATen/record_function.h). They are C++, but the argument is a struct of plain members that is
+ * passed by value, and the ABI defines where arguments and results are.
  *
- * Found once, while the interpreter is held; then read by any thread.
+ * Resolved once, with the GIL held; then read by any thread.
  */
 #ifndef SS_INJECT_TORCH_LIBRARY_H
 #define SS_INJECT_TORCH_LIBRARY_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ss_torch_call; /* at::RecordFunction: an operator, a node or a scope that runs */
+struct ss_torch_call; /* at::RecordFunction: a running operator, autograd node or scope */
 
 /* at::RecordScope */
 enum ss_torch_scope {
@@ -22,8 +22,8 @@ enum ss_torch_scope {
     SS_TORCH_SCOPES = 10
 };
 
-/* at::RecordFunctionCallback. `start` returns an owning pointer, which C++ has the caller make room
- * for: a hidden first argument. */
+/* at::RecordFunctionCallback. `start` returns an owning pointer, for which a C++ caller passes
+ * memory as a hidden first argument. */
 struct ss_torch_observer {
     void **(*start)(void **context, const struct ss_torch_call *call);
     void (*end)(const struct ss_torch_call *call, void *context);
@@ -33,17 +33,17 @@ struct ss_torch_observer {
 };
 
 struct ss_torch_library {
-    uint64_t (*add)(struct ss_torch_observer observer); /* of all threads; what `remove` takes */
+    uint64_t (*add)(struct ss_torch_observer observer); /* for all threads; returns an id */
     void (*remove)(uint64_t observer);
     const char *(*name_of)(const struct ss_torch_call *call);
-    /* Below: NULL where this libtorch has none. */
-    int64_t (*next_sequence)(void); /* of this thread's next autograd node */
-    const void *functions;          /* a call's first word, if it is one */
-    uint64_t (*add_here)(struct ss_torch_observer observer); /* of this thread alone */
+    /* Below: NULL if this libtorch exports none. */
+    int64_t (*next_sequence)(void); /* sequence number of this thread's next autograd node */
+    const void *functions;          /* virtual functions: the first word of every call */
+    uint64_t (*add_here)(struct ss_torch_observer observer); /* for this thread only */
 };
 extern struct ss_torch_library ss_torch_library;
 
-/* NULL, or why not. `version`: of torch, "2.13.0+cpu". */
+/* NULL, or why libtorch cannot be used. `version`: torch's, such as "2.13.0+cpu". */
 const char *ss_torch_library_find(const char *version);
 
 #endif

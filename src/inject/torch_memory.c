@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the process holds, read between the phases of a step: counters of the process, each with a
- * value right before a phase or step begins. A step has all its readings or none: those that come
- * faster than the readings are worth have none, so that reading stays below LEAST_TIMES of the
- * time.
+ * Memory counters of the process, read between the phases of a step: each has a value right before
+ * a phase or step begins. A step has all its readings or none: where steps are too short for them,
+ * some have none, so that reading takes less than 1/LEAST_TIMES of the time.
  *
- * Peaks are those of the kernel and of PyTorch's allocator, which the program may reset; we never
- * do. Nothing here runs Python code: between the end of a long call and a handler of its signal
- * nobody may come who drops what the handler raises.
+ * Peaks are those of the kernel and of PyTorch's allocator. The program may reset them; stepscope
+ * never does. Nothing here runs Python code: Python would run the handler of a pending signal in
+ * it, and an exception of that handler would be lost.
  */
 #include "inject/torch.h"
 
@@ -28,8 +27,9 @@ enum { LEAST_TIMES = 800, MOST_READINGS = 10000, HIGH_FILE = 512, MOST_DEVICES =
 
 /* --- the process ----------------------------------------------------------------------------- */
 
-/* /proc/self/statm. It stays open, since opening takes four times as long as reading; out of the
- * way of the program's numbers. The program may close it all the same, and open its own there. */
+/* /proc/self/statm. It stays open, since opening takes four times as long as reading; its
+ * descriptor is above those that the program usually has. The program may still close it and open
+ * its own file there. */
 static struct {
     int file;
     pid_t pid;
@@ -44,8 +44,8 @@ static bool is_statm_open(void)
            now.st_ino == statm.inode;
 }
 
-/* A forked child has its parent's. */
-static void keep_statm(void)
+/* A forked child inherits its parent's file. */
+static void open_statm(void)
 {
     pid_t pid = ss_process_pid();
     bool is_open = is_statm_open();
@@ -56,32 +56,32 @@ static void keep_statm(void)
         close(statm.file);
     }
     statm.file = -1;
-    int low = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    int low_file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     struct stat now;
-    if (low >= 0 && fstat(low, &now) == 0) {
-        statm.file = fcntl(low, F_DUPFD_CLOEXEC, HIGH_FILE);
+    if (low_file >= 0 && fstat(low_file, &now) == 0) {
+        statm.file = fcntl(low_file, F_DUPFD_CLOEXEC, HIGH_FILE);
         statm.pid = pid;
         statm.device = now.st_dev;
         statm.inode = now.st_ino;
     }
-    if (low >= 0) {
-        close(low);
+    if (low_file >= 0) {
+        close(low_file);
     }
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static uint64_t resident_bytes(void)
 {
     char text[128] = "";
-    keep_statm();
+    open_statm();
     ssize_t length = statm.file >= 0 ? pread(statm.file, text, sizeof text - 1, 0) : -1;
     const char *second = length > 0 ? strchr(text, ' ') : NULL;
     uint64_t pages = second != NULL ? strtoull(second, NULL, 10) : 0;
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The most that has been resident since the program was executed; 0: not known. Of all that is
- * asked, that which asks no other thread. */
+/* The peak of resident memory since exec; 0: unknown. RUSAGE_THREAD is the query that involves no
+ * other thread. */
 static uint64_t peak_bytes(void)
 {
     struct rusage usage;
@@ -102,14 +102,14 @@ static uint64_t peak_of_status(void)
     return found != NULL ? strtoull(found + strlen("VmHWM:"), NULL, 10) * 1024 : 0;
 }
 
-/* Who executes another program hands it its own peak, which says nothing until it is passed. */
+/* exec passes on the peak of the process before it, which is meaningless until it is exceeded. */
 static uint64_t own_peak_bytes(void)
 {
     static uint64_t inherited;
-    static pid_t asked;
+    static pid_t checked_pid;
     uint64_t peak = peak_bytes();
-    if (asked != ss_process_pid()) {
-        asked = ss_process_pid();
+    if (checked_pid != ss_process_pid()) {
+        checked_pid = ss_process_pid();
         inherited = peak > peak_of_status() ? peak : 0;
     }
     return peak > inherited ? peak : 0;
@@ -118,7 +118,7 @@ static uint64_t own_peak_bytes(void)
 /* --- devices --------------------------------------------------------------------------------- */
 
 static struct device {
-    ss_python_object *function, *number; /* gives what its allocator holds, as nested dicts */
+    ss_python_object *function, *number; /* returns the allocator's statistics as nested dicts */
     uint32_t allocated, reserved, peak;  /* counters */
 } devices[MOST_DEVICES];
 static size_t device_count;
@@ -128,7 +128,7 @@ static void count_bytes(uint32_t counter, uint64_t bytes)
     ss_event_count(counter, (struct ss_event_value){bytes, SS_RING_VALUE_SIGNED});
 }
 
-/* stats[kind]["all"][which]; false: there is none. */
+/* Emits stats[kind]["all"][which]; false: there is none. */
 static bool count_stat(ss_python_object *stats, const char *kind, const char *which,
                        uint32_t counter)
 {
@@ -142,22 +142,22 @@ static bool count_stat(ss_python_object *stats, const char *kind, const char *wh
     return bytes >= 0;
 }
 
-/* false: it does not tell. */
+/* false: statistics are missing. */
 static bool read_device(const struct device *device)
 {
     ss_python_object *stats =
         ss_python.PyObject_CallFunctionObjArgs(device->function, device->number, NULL);
-    bool is_told = stats != NULL &&
-                   count_stat(stats, "allocated_bytes", "current", device->allocated) &&
-                   count_stat(stats, "reserved_bytes", "current", device->reserved) &&
-                   count_stat(stats, "allocated_bytes", "peak", device->peak);
+    bool is_complete = stats != NULL &&
+                       count_stat(stats, "allocated_bytes", "current", device->allocated) &&
+                       count_stat(stats, "reserved_bytes", "current", device->reserved) &&
+                       count_stat(stats, "allocated_bytes", "peak", device->peak);
     if (stats != NULL) {
         ss_python.Py_DecRef(stats);
     }
-    return is_told;
+    return is_complete;
 }
 
-/* One that does not tell is not asked again. */
+/* A device without statistics is not queried again. */
 static void read_devices(void)
 {
     if (device_count == 0 || ss_python.PyGILState_Check() == 0) {
@@ -176,18 +176,18 @@ static void read_devices(void)
     ss_python.PyErr_Restore(type, value, traceback);
 }
 
-/* --- when ------------------------------------------------------------------------------------ */
+/* --- when to read ----------------------------------------------------------------------------- */
 
 static uint32_t resident_counter, peak_counter;
 static atomic_flag is_reading = ATOMIC_FLAG_INIT;
 
-/* Of the step under way, or the last one that was read; is_reading guards it. Times are stamps.
- * A reading costs what the fastest took: in others the kernel ran somebody else. */
+/* The current step, or the last one with readings; guarded by is_reading. Times are stamps. The
+ * cost of a reading is that of the fastest: during others the kernel ran other threads. */
 static struct {
     bool is_read;
     unsigned readings;
-    uint64_t begin, least;
-} step = {.is_read = true, .least = UINT64_MAX};
+    uint64_t begin, fastest;
+} step = {.is_read = true, .fastest = UINT64_MAX};
 
 static void read_all(void)
 {
@@ -201,20 +201,20 @@ static void read_all(void)
     read_devices();
 }
 
-/* Whether the step that begins now has readings: when the last one that had is long ago enough. */
+/* Whether the step that begins now has readings: if the last such step began long enough ago. */
 static bool begin_step(uint64_t now)
 {
     bool is_read =
-        step.readings == 0 || (now - step.begin) / LEAST_TIMES / step.readings >= step.least;
+        step.readings == 0 || (now - step.begin) / LEAST_TIMES / step.readings >= step.fastest;
     if (is_read) {
         step.begin = now;
         step.readings = 0;
-        step.least = UINT64_MAX;
+        step.fastest = UINT64_MAX;
     }
     return is_read;
 }
 
-static void read_in_time(bool is_step, uint64_t now)
+static void read_within_budget(bool is_step, uint64_t now)
 {
     bool ends = is_step && step.is_read;
     if (is_step) {
@@ -223,7 +223,7 @@ static void read_in_time(bool is_step, uint64_t now)
     if ((ends || step.is_read) && step.readings < MOST_READINGS) {
         read_all();
         uint64_t took = ss_stamp_now() - now;
-        step.least = took < step.least ? took : step.least;
+        step.fastest = took < step.fastest ? took : step.fastest;
         step.readings++;
     }
 }
@@ -233,13 +233,13 @@ static void on_part(bool is_step)
     int saved = errno;
     if (ss_event_is_on(SS_RING_GATE_COUNTERS) && !ss_torch_is_off() &&
         !atomic_flag_test_and_set_explicit(&is_reading, memory_order_acquire)) {
-        read_in_time(is_step, ss_stamp_now());
+        read_within_budget(is_step, ss_stamp_now());
         atomic_flag_clear_explicit(&is_reading, memory_order_release);
     }
     errno = saved;
 }
 
-/* --- what Python calls ----------------------------------------------------------------------- */
+/* --- functions for Python --------------------------------------------------------------------- */
 
 static uint32_t define_counter(const char *text)
 {
@@ -248,7 +248,7 @@ static uint32_t define_counter(const char *text)
     return name;
 }
 
-/* From now on. */
+/* Starts the counters of the process. */
 static ss_python_object *watch_memory(ss_python_object *self, ss_python_object *none)
 {
     (void)self;
@@ -259,7 +259,7 @@ static ss_python_object *watch_memory(ss_python_object *self, ss_python_object *
     return ss_python_none();
 }
 
-/* torch's function, the device's number, counters for what is allocated, reserved and the peak */
+/* torch's function, the device's number, counters: allocated, reserved, peak */
 static ss_python_object *watch_device(ss_python_object *self, ss_python_object *const *args,
                                       ptrdiff_t count)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What python/stepscope/_torch_hooks.py calls to have operators recorded. Reasons are texts, ""
- * where there is none. */
+/* The functions with which python/stepscope/_torch_hooks.py sets up the recording of operators.
+ * Reasons are texts, "" for none. */
 #include "inject/itt.h"
 #include "inject/itt_names.h"
 #include "inject/itt_state.h"
@@ -16,7 +16,7 @@ static ss_python_object *reason(const char *why_not)
     return ss_python.PyUnicode_FromString(why_not != NULL ? why_not : "");
 }
 
-static bool take_numbers(ss_python_object *const *args, ptrdiff_t count, ptrdiff_t least,
+static bool read_numbers(ss_python_object *const *args, ptrdiff_t count, ptrdiff_t least,
                          int64_t *numbers)
 {
     if (count < least || count > MOST_NUMBERS) {
@@ -34,7 +34,7 @@ static const void *object_at(int64_t address)
     return (const void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr): Tensor._cdata
 }
 
-/* version → why libtorch can not be used */
+/* version → why libtorch cannot be used */
 static ss_python_object *library(ss_python_object *self, ss_python_object *const *args,
                                  ptrdiff_t count)
 {
@@ -53,39 +53,39 @@ static ss_python_object *check_begin(ss_python_object *self, ss_python_object *c
     return ss_python_none();
 }
 
-/* The two Tensor._cdata of the product that comes next. */
+/* Tensor._cdata of the two inputs of the next product */
 static ss_python_object *check_product(ss_python_object *self, ss_python_object *const *args,
                                        ptrdiff_t count)
 {
     int64_t tensors[MOST_NUMBERS];
     (void)self;
-    if (!take_numbers(args, count, 2, tensors)) {
+    if (!read_numbers(args, count, 2, tensors)) {
         return NULL;
     }
     ss_torch_check_product(object_at(tensors[0]), object_at(tensors[1]));
     return ss_python_none();
 }
 
-/* The dimensions of the permutation that comes next. */
+/* the dimensions of the next permutation */
 static ss_python_object *check_list(ss_python_object *self, ss_python_object *const *args,
                                     ptrdiff_t count)
 {
     int64_t values[MOST_NUMBERS];
     (void)self;
-    if (!take_numbers(args, count, 1, values)) {
+    if (!read_numbers(args, count, 1, values)) {
         return NULL;
     }
     ss_torch_check_list((struct ss_torch_shape){values, (size_t)count});
     return ss_python_none();
 }
 
-/* A Tensor._cdata and its sizes. */
+/* a Tensor._cdata and its sizes */
 static ss_python_object *check_sizes(ss_python_object *self, ss_python_object *const *args,
                                      ptrdiff_t count)
 {
     int64_t numbers[MOST_NUMBERS];
     (void)self;
-    if (!take_numbers(args, count, 2, numbers)) {
+    if (!read_numbers(args, count, 2, numbers)) {
         return NULL;
     }
     ss_torch_check_sizes(object_at(numbers[0]),
@@ -93,20 +93,20 @@ static ss_python_object *check_sizes(ss_python_object *self, ss_python_object *c
     return ss_python_none();
 }
 
-/* A Tensor._cdata, on the CPU (True) or on the meta device. */
+/* a Tensor._cdata, on the CPU (True) or on the meta device */
 static ss_python_object *check_device(ss_python_object *self, ss_python_object *const *args,
                                       ptrdiff_t count)
 {
     int64_t numbers[MOST_NUMBERS];
     (void)self;
-    if (!take_numbers(args, count, 2, numbers)) {
+    if (!read_numbers(args, count, 2, numbers)) {
         return NULL;
     }
     ss_torch_check_device(object_at(numbers[0]), numbers[1] != 0 ? SS_TORCH_CPU : SS_TORCH_META);
     return ss_python_none();
 }
 
-/* → why operators can not be recorded */
+/* → why operators cannot be recorded */
 static ss_python_object *check_end(ss_python_object *self, ss_python_object *const *args,
                                    ptrdiff_t count)
 {
@@ -116,7 +116,7 @@ static ss_python_object *check_end(ss_python_object *self, ss_python_object *con
     return reason(ss_torch_check_end());
 }
 
-/* all steps */
+/* truth: in all steps */
 static ss_python_object *start(ss_python_object *self, ss_python_object *const *args,
                                ptrdiff_t count)
 {
@@ -135,7 +135,7 @@ static ss_python_object *stop(ss_python_object *self, ss_python_object *const *a
     return ss_python_none();
 }
 
-/* truth → why FLOPs can not be counted */
+/* truth → why FLOPs cannot be counted */
 static ss_python_object *count_flops(ss_python_object *self, ss_python_object *const *args,
                                      ptrdiff_t count)
 {
@@ -148,10 +148,11 @@ static ss_python_object *count_flops(ss_python_object *self, ss_python_object *c
     return reason(ss_torch_count_why_not());
 }
 
-/* torch's own ITT ranges are to be its operators: before (True) and after (False) the text makes
- * one, which is not recorded, for torch looks for a collector then. Truth: it has us. */
-static ss_python_object *take_itt(ss_python_object *self, ss_python_object *const *args,
-                                  ptrdiff_t count)
+/* Records torch's own ITT ranges as its operators. torch attaches to a collector at its first
+ * range: the Python text emits one, which is not recorded, between a call with True and one with
+ * False. → truth: torch has attached to this collector. */
+static ss_python_object *attach_itt(ss_python_object *self, ss_python_object *const *args,
+                                    ptrdiff_t count)
 {
     static uint32_t pauses;
     (void)self;
@@ -175,7 +176,7 @@ static struct ss_python_method methods[] = {
     {"_start_operators", {start}, SS_PYTHON_FASTCALL},
     {"_stop_operators", {stop}, SS_PYTHON_FASTCALL},
     {"_count_flops", {count_flops}, SS_PYTHON_FASTCALL},
-    {"_take_itt", {take_itt}, SS_PYTHON_FASTCALL},
+    {"_take_itt", {attach_itt}, SS_PYTHON_FASTCALL},
 };
 
 bool ss_torch_add_operator_functions(ss_python_object *globals)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators, autograd nodes and record_function's scopes, as ranges of all threads. What a forward
- * operator and its node have in common, the number of the node, is their payload.
+ * Operators, autograd nodes and record_function's scopes of all threads, as ranges. The payload of
+ * a forward operator and of its autograd node is the sequence number, which they share.
  */
 #include "inject/torch.h"
 
@@ -20,20 +20,20 @@
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-enum { KNOWN_SLOTS = 4096 };
+enum { CACHE_SLOTS = 4096 };
 
-/* By kind: which name a text of this hash was, last time. */
+/* Per kind: a cache of the last name by the hash of its text. */
 struct kind {
     const char *category;
     _Atomic uint32_t category_name;
-    _Atomic uint16_t known[KNOWN_SLOTS];
+    _Atomic uint16_t cached_names[CACHE_SLOTS];
 };
 static struct kind kinds[] = {{"operator"}, {"backward"}, {"scope"}};
 enum { OPERATOR, BACKWARD, SCOPE };
 
 static uint32_t domain;
 
-/* Of its length and its end: names that begin alike are many (aten::, autograd::engine::…). */
+/* Hashes the length and the end: many names have the same prefix (aten::, autograd::engine::…). */
 static uint32_t hash_of(const char *text, size_t length)
 {
     uint64_t words[2] = {0};
@@ -47,7 +47,7 @@ static uint32_t hash_of(const char *text, size_t length)
     }
     uint64_t hash = (words[0] ^ length) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ hash >> 29 ^ words[1]) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(hash >> 40) % KNOWN_SLOTS;
+    return (uint32_t)(hash >> 40) % CACHE_SLOTS;
 }
 
 static uint32_t define(struct kind *kind, const char *text, size_t length)
@@ -63,7 +63,7 @@ static uint32_t define(struct kind *kind, const char *text, size_t length)
 static uint32_t name_in(struct kind *kind, const char *text)
 {
     size_t length = strlen(text), known_length;
-    _Atomic uint16_t *slot = &kind->known[hash_of(text, length)];
+    _Atomic uint16_t *slot = &kind->cached_names[hash_of(text, length)];
     uint32_t name = atomic_load_explicit(slot, memory_order_relaxed);
     const char *known = name != 0 ? ss_names_text(name, &known_length) : NULL;
     if (__builtin_expect(
@@ -77,21 +77,21 @@ _Static_assert(SS_RING_MAX_NAMES <= UINT16_MAX + 1, "a name fits its slot");
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* How many there were, about: a thread adds its own now and then, or threads that run at the same
- * time would wait for one another at each. */
-enum { EVENTS_AT_ONCE = 32 };
+/* About the number of events: each thread adds its own in batches, since concurrent threads would
+ * otherwise contend at every event. */
+enum { EVENT_BATCH = 32 };
 static _Atomic uint64_t events;
 static _Thread_local uint32_t uncounted_events;
 
 static inline void count_event(void)
 {
-    if (++uncounted_events == EVENTS_AT_ONCE) {
+    if (++uncounted_events == EVENT_BATCH) {
         uncounted_events = 0;
-        atomic_fetch_add_explicit(&events, EVENTS_AT_ONCE, memory_order_relaxed);
+        atomic_fetch_add_explicit(&events, EVENT_BATCH, memory_order_relaxed);
     }
 }
 
-/* Returns its name; 0: not recorded. */
+/* Begins a range and returns its name; 0: not recorded. */
 static inline uint32_t begin(const struct ss_torch_call *call, struct kind *kind)
 {
     count_event();
@@ -99,26 +99,26 @@ static inline uint32_t begin(const struct ss_torch_call *call, struct kind *kind
         return 0;
     }
     uint32_t name = name_in(kind, ss_torch_library.name_of(call));
-    size_t place = ss_torch_layout.sequence;
-    int64_t node = place != 0 ? (int64_t)ss_torch_word(call, place) : -1;
+    size_t offset = ss_torch_layout.sequence;
+    int64_t node = offset != 0 ? (int64_t)ss_torch_word(call, offset) : -1;
     ss_event_push_minor(domain, name,
                         node >= 0 ? (struct ss_event_value){(uint64_t)node, SS_RING_VALUE_SIGNED}
                                   : (struct ss_event_value){0});
     return name;
 }
 
-/* What a tensor's `to` and `cuda` call for another device or type; 0: it is not to be watched. */
+/* The operator that Tensor.to and Tensor.cuda call for another device or type; 0: not observed. */
 static uint32_t copying_name;
-/* Operators that this thread is in, and nodes. Those that convert a number inside another operator
- * are many: only what `to` itself calls is watched. */
+/* The number of open operators of this thread. Many operators convert numbers
+ * internally: only the operator that `to` itself calls is observed. */
 static _Thread_local uint32_t open_operators;
-enum { WITHIN_TO = 2 };
+enum { DEPTH_IN_TO = 2 };
 
 static void **on_operator(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
     uint32_t name = begin(call, &kinds[OPERATOR]);
-    if (++open_operators == WITHIN_TO && name == copying_name && name != 0 &&
+    if (++open_operators == DEPTH_IN_TO && name == copying_name && name != 0 &&
         ss_torch_module_depth() == 0) {
         ss_torch_copies_begin(call);
     }
@@ -148,15 +148,15 @@ static void on_operator_end(const struct ss_torch_call *call, void *context)
     on_end(call, context);
 }
 
-/* Collectives begin on the thread that asks and end on one of the library's: as ranges that any
- * thread may end, which are found by the object's address. */
-enum { MOST_FAR = 256 };
-static struct far {
+/* Collectives begin on the calling thread and end on a thread of the library: they are cross-thread
+ * ranges, found by the address of the call. */
+enum { MAX_COLLECTIVES = 256 };
+static struct collective {
     _Atomic(const struct ss_torch_call *) call;
     _Atomic uint64_t id;
-} far_ranges[MOST_FAR];
+} collectives[MAX_COLLECTIVES];
 
-static bool is_far(const char *name)
+static bool is_collective(const char *name)
 {
     static const char *const stems[] = {"gloo:", "nccl:", "mpi:", "ucc:", "xccl:", "c10d::"};
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
@@ -167,25 +167,25 @@ static bool is_far(const char *name)
     return false;
 }
 
-static void begin_far(const struct ss_torch_call *call, uint32_t name)
+static void begin_collective(const struct ss_torch_call *call, uint32_t name)
 {
-    for (size_t i = 0; i < MOST_FAR; i++) {
+    for (size_t i = 0; i < MAX_COLLECTIVES; i++) {
         const struct ss_torch_call *expected = NULL;
-        if (atomic_compare_exchange_strong(&far_ranges[i].call, &expected, call)) {
-            atomic_store(&far_ranges[i].id,
+        if (atomic_compare_exchange_strong(&collectives[i].call, &expected, call)) {
+            atomic_store(&collectives[i].id,
                          ss_event_begin(domain, name, (struct ss_event_value){0}));
             return;
         }
     }
 }
 
-/* One that found no place, or began unrecorded, is not there. */
-static void end_far(const struct ss_torch_call *call)
+/* A collective that found no free entry, or began while nothing was recorded, has none. */
+static void end_collective(const struct ss_torch_call *call)
 {
-    for (size_t i = 0; i < MOST_FAR; i++) {
-        if (atomic_load(&far_ranges[i].call) == call) {
-            uint64_t id = atomic_load(&far_ranges[i].id);
-            atomic_store(&far_ranges[i].call, NULL);
+    for (size_t i = 0; i < MAX_COLLECTIVES; i++) {
+        if (atomic_load(&collectives[i].call) == call) {
+            uint64_t id = atomic_load(&collectives[i].id);
+            atomic_store(&collectives[i].call, NULL);
             ss_event_end(id);
             return;
         }
@@ -196,9 +196,9 @@ static void **on_scope(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
     const char *name = ss_torch_library.name_of(call);
-    if (is_far(name)) {
+    if (is_collective(name)) {
         if (ss_event_is_on(SS_RING_GATE_RANGES)) {
-            begin_far(call, name_in(&kinds[SCOPE], name));
+            begin_collective(call, name_in(&kinds[SCOPE], name));
         }
     } else {
         begin(call, &kinds[SCOPE]);
@@ -208,18 +208,18 @@ static void **on_scope(void **context, const struct ss_torch_call *call)
 
 static void on_scope_end(const struct ss_torch_call *call, void *context)
 {
-    if (is_far(ss_torch_library.name_of(call))) {
-        end_far(call);
+    if (is_collective(ss_torch_library.name_of(call))) {
+        end_collective(call);
     } else {
         on_end(call, context);
     }
 }
 
-/* --- how many steps -------------------------------------------------------------------------- */
+/* --- the duty cycle --------------------------------------------------------------------------- */
 
-/* With tiny operators their recording would be a good part of a step. It may cost about this
- * part of the time on the whole: then only some steps are recorded, at random, evenly over the run.
- */
+/* Recording tiny operators would take a good part of a step. It may take about
+ * BUDGET_PER_MILLE of the whole time: beyond that only some steps are recorded, chosen at random,
+ * evenly over the run. */
 enum { LOST_SOME = -1 };
 enum { BUDGET_PER_MILLE = 12, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
 
@@ -227,98 +227,100 @@ static struct {
     uint64_t handles[sizeof kinds / sizeof *kinds];
     bool is_started, is_on, all;
     uint32_t counter;
-    /* Of the steps so far. */
+    /* The number of steps, and values at the begin of the current one. */
     uint64_t steps, began_ns, began_events, began_dropped, random;
     double credit_ns, cost_ns;
-    struct ss_torch_cost of_one;
-    double told_ns;
-} course = {.random = 0x9e3779b9};
+    struct ss_torch_cost operator_cost;
+    double emitted_ns;
+} duty_cycle = {.random = 0x9e3779b9};
 
-static void turn(bool on)
+static void set_enabled(bool on)
 {
     static const struct ss_torch_observer observers[] = {
         {on_operator, on_operator_end, 1, .scopes[SS_TORCH_FUNCTION] = true},
         {on_backward, on_end, 1, .scopes[SS_TORCH_BACKWARD_FUNCTION] = true},
         {on_scope, on_scope_end, 1, .scopes[SS_TORCH_USER_SCOPE] = true}};
-    for (size_t i = 0; i < sizeof observers / sizeof *observers && on != course.is_on; i++) {
+    for (size_t i = 0; i < sizeof observers / sizeof *observers && on != duty_cycle.is_on; i++) {
         if (on) {
-            course.handles[i] = ss_torch_library.add(observers[i]);
+            duty_cycle.handles[i] = ss_torch_library.add(observers[i]);
         } else {
-            ss_torch_library.remove(course.handles[i]);
+            ss_torch_library.remove(duty_cycle.handles[i]);
         }
     }
-    course.is_on = on;
+    duty_cycle.is_on = on;
 }
 
-/* What is to be saved up before a step is recorded: what one costs, give or take a half. */
+/* The credit that recording the next step requires: the cost of one, plus or minus half of it. */
 static double threshold(void)
 {
-    course.random = course.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    double part = (double)(course.random >> 40) / (1 << 24);
-    return course.cost_ns * (0.5 + part);
+    duty_cycle.random =
+        duty_cycle.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    double part = (double)(duty_cycle.random >> 40) / (1 << 24);
+    return duty_cycle.cost_ns * (0.5 + part);
 }
 
-/* What an operator costs, for the report; again when it turns out to be another. */
-static void tell_cost(void)
+/* Emits the cost of an operator, for the report; again when the estimate has changed by 10 %. */
+static void emit_cost(void)
 {
     static const char key[] = "torch.operator_ns";
-    double ns = course.of_one.ns;
-    if (ns < 0.9 * course.told_ns || ns > 1.1 * course.told_ns) {
-        course.told_ns = ns;
+    double ns = duty_cycle.operator_cost.ns;
+    if (ns < 0.9 * duty_cycle.emitted_ns || ns > 1.1 * duty_cycle.emitted_ns) {
+        duty_cycle.emitted_ns = ns;
         ss_fact_tell(ss_define_name(key, sizeof key - 1),
                      (struct ss_event_value){(uint64_t)(ns + 0.5), SS_RING_VALUE_SIGNED});
     }
 }
 
-/* The step that is over, in what is saved up. */
-static void pay(double step_ns, double operators)
+/* Updates the credit for the step that ended. */
+static void settle(double step_ns, double operators)
 {
-    if (course.is_on) {
-        course.cost_ns = operators * course.of_one.ns;
+    if (duty_cycle.is_on) {
+        duty_cycle.cost_ns = operators * duty_cycle.operator_cost.ns;
     }
-    if (course.steps < FIRST_STEPS) {
-        course.credit_ns = CREDIT_STEPS * course.cost_ns;
+    if (duty_cycle.steps < FIRST_STEPS) {
+        duty_cycle.credit_ns = CREDIT_STEPS * duty_cycle.cost_ns;
         return;
     }
-    ss_torch_cost_see(&course.of_one, course.is_on, step_ns, operators);
-    double most = CREDIT_STEPS * course.cost_ns;
-    course.credit_ns += step_ns * BUDGET_PER_MILLE / 1000;
-    course.credit_ns -= course.is_on ? course.cost_ns : 0;
-    course.credit_ns = course.credit_ns < most ? course.credit_ns : most;
+    ss_torch_cost_see(&duty_cycle.operator_cost, duty_cycle.is_on, step_ns, operators);
+    double most = CREDIT_STEPS * duty_cycle.cost_ns;
+    duty_cycle.credit_ns += step_ns * BUDGET_PER_MILLE / 1000;
+    duty_cycle.credit_ns -= duty_cycle.is_on ? duty_cycle.cost_ns : 0;
+    duty_cycle.credit_ns = duty_cycle.credit_ns < most ? duty_cycle.credit_ns : most;
 }
 
-static void tell(int value)
+static void emit_state(int value)
 {
-    struct ss_event_value told = {(uint64_t)(int64_t)value, SS_RING_VALUE_SIGNED};
-    ss_event_count(course.counter, told);
+    struct ss_event_value state = {(uint64_t)(int64_t)value, SS_RING_VALUE_SIGNED};
+    ss_event_count(duty_cycle.counter, state);
 }
 
-/* A ring that is full while the recorder sleeps loses some: then this step is none to count by. */
+/* A ring that fills up while the recorder sleeps drops events: the step is then marked as
+ * incomplete. */
 void ss_torch_operators_end_step(void)
 {
-    uint64_t dropped = course.is_started ? ss_process_dropped() : 0;
-    if (course.is_on && dropped != course.began_dropped) {
-        tell(LOST_SOME);
+    uint64_t dropped = duty_cycle.is_started ? ss_process_dropped() : 0;
+    if (duty_cycle.is_on && dropped != duty_cycle.began_dropped) {
+        emit_state(LOST_SOME);
     }
-    course.began_dropped = dropped;
+    duty_cycle.began_dropped = dropped;
 }
 
 void ss_torch_operators_step(void)
 {
-    if (!course.is_started) {
+    if (!duty_cycle.is_started) {
         return;
     }
     uint64_t now_ns = ss_stamp_monotonic_ns();
     uint64_t now_events = atomic_load_explicit(&events, memory_order_relaxed);
-    pay((double)(now_ns - course.began_ns), (double)(now_events - course.began_events));
-    tell_cost();
-    course.steps++;
-    course.began_ns = now_ns;
-    course.began_events = now_events;
-    if (!course.all) {
-        turn(course.steps < FIRST_STEPS || course.credit_ns >= threshold());
+    settle((double)(now_ns - duty_cycle.began_ns), (double)(now_events - duty_cycle.began_events));
+    emit_cost();
+    duty_cycle.steps++;
+    duty_cycle.began_ns = now_ns;
+    duty_cycle.began_events = now_events;
+    if (!duty_cycle.all) {
+        set_enabled(duty_cycle.steps < FIRST_STEPS || duty_cycle.credit_ns >= threshold());
     }
-    tell(course.is_on);
+    emit_state(duty_cycle.is_on);
 }
 
 /* --- set-up ---------------------------------------------------------------------------------- */
@@ -326,20 +328,20 @@ void ss_torch_operators_step(void)
 void ss_torch_operators_start(bool all)
 {
     static const char counter[] = "operators recorded";
-    course.is_started = true;
-    course.all = all;
-    course.steps = 0;
-    course.counter = ss_define_name(counter, sizeof counter - 1);
-    ss_define_counter(course.counter, 0, SS_RING_GAUGE);
-    ss_torch_cost_init(&course.of_one);
-    course.told_ns = 0; /* another recording has not heard of it */
+    duty_cycle.is_started = true;
+    duty_cycle.all = all;
+    duty_cycle.steps = 0;
+    duty_cycle.counter = ss_define_name(counter, sizeof counter - 1);
+    ss_define_counter(duty_cycle.counter, 0, SS_RING_GAUGE);
+    ss_torch_cost_init(&duty_cycle.operator_cost);
+    duty_cycle.emitted_ns = 0; /* a new recording has no value yet */
     domain = ss_define_domain("torch", 5);
     copying_name = ss_torch_copies_init() ? name_in(&kinds[OPERATOR], "aten::_to_copy") : 0;
-    turn(true);
+    set_enabled(true);
 }
 
 void ss_torch_operators_stop(void)
 {
-    turn(false);
-    course.is_started = false;
+    set_enabled(false);
+    duty_cycle.is_started = false;
 }

@@ -60,18 +60,18 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
         snprintf(digits, sizeof digits, "%" PRId64, attribute->integer);
         text = ss_strview_of(digits);
     }
-    stepscope_attribute kept = {.key = ss_reader_keep(reader, attribute->key),
-                                .text = ss_reader_keep(reader, text),
-                                .is_integer = attribute->is_integer,
-                                .integer = attribute->integer};
-    /* Restart points repeat them; the newest value counts. */
+    stepscope_attribute entry = {.key = ss_reader_keep(reader, attribute->key),
+                                 .text = ss_reader_keep(reader, text),
+                                 .is_integer = attribute->is_integer,
+                                 .integer = attribute->integer};
+    /* Restart points repeat attributes; the latest value is valid. */
     for (size_t i = 0; i < reader->attributes.count; i++) {
-        if (reader->attributes.data[i].key == kept.key) {
-            reader->attributes.data[i] = kept;
+        if (reader->attributes.data[i].key == entry.key) {
+            reader->attributes.data[i] = entry;
             return SS_OK;
         }
     }
-    ss_vec_push(&reader->attributes, kept);
+    ss_vec_push(&reader->attributes, entry);
     return SS_OK;
 }
 
@@ -121,7 +121,7 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
     struct stepscope_reader *reader = context;
     SS_READER_GROW(&reader->frames, frame->ref);
     const char *file = ss_reader_keep(reader, frame->file);
-    /* Beside the interned text, since a NUL inside it would end the C string early. */
+    /* Compared with strlen: a NUL inside the interned text ends the C string early. */
     size_t offset = frame->short_file_offset <= strlen(file) ? frame->short_file_offset : 0;
     reader->frames.data[frame->ref - 1] =
         (stepscope_frame){.ref = frame->ref,
@@ -139,7 +139,7 @@ static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack
 {
     struct stepscope_reader *reader = context;
     SS_READER_GROW(&reader->stacks, stack->ref);
-    /* A parent comes before its children, so that walking up always ends. */
+    /* A parent has a smaller ref than its children, so that a walk to the root terminates. */
     if (stack->parent_ref >= stack->ref) {
         return SS_E_FORMAT;
     }
@@ -151,32 +151,32 @@ static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack
 static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
 {
     struct stepscope_reader *reader = context;
-    stepscope_counts kept = {.process_ref = counts->process_ref,
-                             .due = counts->due,
-                             .done = counts->done,
-                             .skipped = counts->skipped,
-                             .late = counts->late,
-                             .seen = counts->seen,
-                             .ok = counts->ok,
-                             .partial = counts->partial,
-                             .lost = counts->lost,
-                             .unchanged = counts->unchanged,
-                             .dropped = counts->dropped,
-                             .retries = counts->retries,
-                             .read_syscalls = counts->read_syscalls,
-                             .processes_short = counts->processes_short};
+    stepscope_counts entry = {.process_ref = counts->process_ref,
+                              .due = counts->due,
+                              .done = counts->done,
+                              .skipped = counts->skipped,
+                              .late = counts->late,
+                              .seen = counts->seen,
+                              .ok = counts->ok,
+                              .partial = counts->partial,
+                              .lost = counts->lost,
+                              .unchanged = counts->unchanged,
+                              .dropped = counts->dropped,
+                              .retries = counts->retries,
+                              .read_syscalls = counts->read_syscalls,
+                              .processes_short = counts->processes_short};
     bool named = counts->source_ref != 0 && counts->source_ref <= reader->source_names.count &&
                  reader->source_names.data[counts->source_ref - 1] != NULL;
-    kept.source = named ? reader->source_names.data[counts->source_ref - 1] : "";
-    /* They are totals since the start: the newest of a source and process counts. */
+    entry.source = named ? reader->source_names.data[counts->source_ref - 1] : "";
+    /* Counts are totals since the start: the latest of each (source, process) pair is valid. */
     for (size_t i = 0; i < reader->counts.count; i++) {
-        if (reader->counts.data[i].process_ref == kept.process_ref &&
+        if (reader->counts.data[i].process_ref == entry.process_ref &&
             reader->counts_source_ref.data[i] == counts->source_ref) {
-            reader->counts.data[i] = kept;
+            reader->counts.data[i] = entry;
             return SS_OK;
         }
     }
-    ss_vec_push(&reader->counts, kept);
+    ss_vec_push(&reader->counts, entry);
     ss_vec_push(&reader->counts_source_ref, counts->source_ref);
     return SS_OK;
 }
@@ -321,7 +321,7 @@ struct sample_walk {
     bool ended;
 };
 
-/* What the definitions of the first reading do not know, the file has got since. */
+/* False for definitions that were added to the file after stepscope_reader_open. */
 static bool is_known(const struct stepscope_reader *reader, const struct ss_trace_sample *sample)
 {
     return SS_READER_ROW(reader->threads, sample->thread_ref) != NULL &&
@@ -334,15 +334,15 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
     if (!is_known(walk->reader, sample)) {
         return SS_OK;
     }
-    stepscope_sample handed = {.time_ns = sample->time_ns,
-                               .thread_ref = sample->thread_ref,
-                               .stack_ref = sample->stack_ref,
-                               .weight = sample->weight,
-                               .state = (stepscope_thread_state)sample->state,
-                               .gil = (stepscope_gil_state)sample->gil,
-                               .partial = sample->partial,
-                               .step = sample->step};
-    walk->ended = walk->visit(walk->context, &handed) != 0;
+    stepscope_sample public_sample = {.time_ns = sample->time_ns,
+                                      .thread_ref = sample->thread_ref,
+                                      .stack_ref = sample->stack_ref,
+                                      .weight = sample->weight,
+                                      .state = (stepscope_thread_state)sample->state,
+                                      .gil = (stepscope_gil_state)sample->gil,
+                                      .partial = sample->partial,
+                                      .step = sample->step};
+    walk->ended = walk->visit(walk->context, &public_sample) != 0;
     return walk->ended ? SS_E_AGAIN : SS_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the reader library share. Private to lib/. */
+/* Internals of the reader library. Private to lib/. */
 #ifndef SS_LIB_READER_INSIDE_H
 #define SS_LIB_READER_INSIDE_H
 
@@ -9,26 +9,26 @@
 #include "base/vec.h"
 #include "trace/reader.h"
 
-/* The trace reader hands out dense refs; a jump beyond this is damage, not a recording. */
+/* The trace reader assigns dense refs; a larger gap means damage. */
 enum { LARGEST_REF_JUMP = 1 << 16 };
 
 struct stepscope_reader {
     char *path;
     struct ss_intern strings;
     stepscope_summary summary;
-    struct ss_vec_of(stepscope_process) processes; /* by ref - 1; a ref of 0 marks a hole */
+    struct ss_vec_of(stepscope_process) processes; /* by ref - 1; ref 0 marks an unused entry */
     struct ss_vec_of(stepscope_thread) threads;
     struct ss_vec_of(stepscope_frame) frames;
     struct ss_vec_of(stepscope_stack) stacks;
     struct ss_vec_of(stepscope_attribute) attributes;
     struct ss_vec_of(stepscope_counts) counts;
-    struct ss_vec_of(uint32_t) counts_source_ref; /* beside counts */
+    struct ss_vec_of(uint32_t) counts_source_ref; /* parallel to counts */
     struct ss_vec_of(const char *) source_names;  /* by ref - 1 */
     struct ss_vec_of(stepscope_track) tracks;
     struct ss_vec_of(stepscope_event_name) event_names;
 };
 
-/* Makes room for `ref` and zeroes what lies between. */
+/* Grows the vector to `wanted` entries; new entries are zero. */
 #define SS_READER_GROW(vec, wanted)                                                                \
     do {                                                                                           \
         if ((wanted) == 0 || (wanted) > (vec)->count + LARGEST_REF_JUMP) {                         \
@@ -39,7 +39,7 @@ struct stepscope_reader {
         }                                                                                          \
     } while (0)
 
-/* The row of a ref, NULL when there is none or it is a hole. */
+/* The entry of a ref; NULL when there is none. */
 #define SS_READER_ROW(vec, wanted)                                                                 \
     ((wanted) != 0 && (wanted) <= (vec).count && (vec).data[(wanted)-1].ref != 0                   \
          ? &(vec).data[(wanted)-1]                                                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies on tracks: ranges made whole, marks, flows, counters; and notes. */
+/* Tracks: ranges matched from begin and end events, marks, flows, counters; and notes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ enum ss_status ss_reader_on_track(void *context, const struct ss_trace_track *tr
 {
     struct stepscope_reader *reader = context;
     SS_READER_GROW(&reader->tracks, track->ref);
-    /* A parent comes before its children, so that walking up always ends. */
+    /* A parent has a smaller ref than its children, so that a walk to the root terminates. */
     if (track->parent_ref >= track->ref) {
         return SS_E_FORMAT;
     }
@@ -74,12 +74,12 @@ const stepscope_event_name *stepscope_reader_event_name(const stepscope_reader *
 
 /* --- walks ---------------------------------------------------------------------------------- */
 
-/* A begin or end, until it is known what it belongs to. */
+/* A begin or end event, before matching. */
 struct edge {
     uint64_t time_ns;
     uint32_t track_ref, lane, name_ref;
     uint8_t is_begin, flags;
-    uint32_t payload; /* row of payloads; 0: none */
+    uint32_t payload; /* index in payloads; 0: none */
     uint64_t order;
 };
 
@@ -93,13 +93,13 @@ struct walk {
     stepscope_note_visit note;
     void *context;
     bool ended;
-    struct ss_intern texts; /* of what is handed out */
+    struct ss_intern texts; /* texts passed to the callbacks */
     struct payloads payloads;
     struct ss_vec_of(struct edge) edges;
     uint64_t last_ns;
 };
 
-static enum ss_status handed(struct walk *walk, int result)
+static enum ss_status visit_result(struct walk *walk, int result)
 {
     walk->ended = result != 0;
     return walk->ended ? SS_E_AGAIN : SS_OK;
@@ -112,27 +112,27 @@ static const char *text_of(struct walk *walk, struct ss_strview text)
 
 static stepscope_value value_of(struct walk *walk, const struct ss_trace_value *value)
 {
-    stepscope_value kept = {.type = (stepscope_value_type)value->type, .text = ""};
+    stepscope_value copy = {.type = (stepscope_value_type)value->type, .text = ""};
     switch (value->type) {
     case SS_VALUE_INT:
-        kept.signed_value = value->integer;
+        copy.signed_value = value->integer;
         break;
     case SS_VALUE_UINT:
-        kept.unsigned_value = value->natural;
+        copy.unsigned_value = value->natural;
         break;
     case SS_VALUE_REAL:
-        kept.real = value->real;
+        copy.real = value->real;
         break;
     case SS_VALUE_TEXT:
-        kept.text = text_of(walk, value->text);
+        copy.text = text_of(walk, value->text);
         break;
     case SS_VALUE_NONE:
         break;
     }
-    return kept;
+    return copy;
 }
 
-/* What the definitions of the first reading do not know, the file has got since. */
+/* False for definitions that were added to the file after stepscope_reader_open. */
 static bool is_known(const struct stepscope_reader *reader, const struct ss_trace_event *event)
 {
     return SS_READER_ROW(reader->tracks, event->track_ref) != NULL &&
@@ -154,7 +154,7 @@ static enum ss_status on_mark(void *context, const struct ss_trace_event *event)
                            .flow_id = event->flow != SS_FLOW_NONE ? event->flow_id : 0,
                            .flow_ends = event->flow == SS_FLOW_END,
                            .payload = value_of(walk, &event->payload)};
-    return handed(walk, walk->mark(walk->context, &mark));
+    return visit_result(walk, walk->mark(walk->context, &mark));
 }
 
 static enum ss_status on_counter(void *context, const struct ss_trace_counter *counter)
@@ -169,18 +169,18 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
                                      .integer = counter->is_integer ? counter->integer : 0,
                                      .real = counter->is_integer ? (double)counter->integer
                                                                  : counter->real};
-    return handed(walk, walk->counter(walk->context, &value));
+    return visit_result(walk, walk->counter(walk->context, &value));
 }
 
 static enum ss_status on_note(void *context, const struct ss_trace_note *note)
 {
     struct walk *walk = context;
-    stepscope_note told = {.time_ns = note->time_ns,
-                           .process_ref = note->process_ref,
-                           .kind = text_of(walk, note->kind),
-                           .text = text_of(walk, note->text),
-                           .value = note->value};
-    return handed(walk, walk->note(walk->context, &told));
+    stepscope_note public_note = {.time_ns = note->time_ns,
+                                  .process_ref = note->process_ref,
+                                  .kind = text_of(walk, note->kind),
+                                  .text = text_of(walk, note->text),
+                                  .value = note->value};
+    return visit_result(walk, walk->note(walk->context, &public_note));
 }
 
 static enum ss_status on_edge(void *context, const struct ss_trace_event *event)
@@ -222,14 +222,14 @@ static int compare(uint64_t a, uint64_t b)
 static int compare_edges(const void *left, const void *right)
 {
     const struct edge *a = left, *b = right;
-    int by_row = a->track_ref != b->track_ref ? compare(a->track_ref, b->track_ref)
-                                              : compare(a->lane, b->lane);
+    int by_lane = a->track_ref != b->track_ref ? compare(a->track_ref, b->track_ref)
+                                               : compare(a->lane, b->lane);
     int by_time = compare(a->time_ns, b->time_ns);
-    return by_row != 0 ? by_row : by_time != 0 ? by_time : compare(a->order, b->order);
+    return by_lane != 0 ? by_lane : by_time != 0 ? by_time : compare(a->order, b->order);
 }
 
-/* Finds the end of each begin of edges [first, end), which are of one track and lane: ends[i] is
- * the edge behind it + 1; 0: it has none. */
+/* Matches begins and ends of edges [first, end), all of one track and lane: ends[i] is the index of
+ * the end edge + 1; 0: none. */
 static void match(const struct walk *walk, size_t first, size_t end, size_t *ends, uint32_t *depths)
 {
     struct ss_vec_of(size_t) open = {0};
@@ -244,7 +244,7 @@ static void match(const struct walk *walk, size_t first, size_t end, size_t *end
     ss_vec_fini(&open);
 }
 
-static int hand_range(struct walk *walk, size_t at, size_t end, uint32_t depth)
+static int emit_range(struct walk *walk, size_t at, size_t end, uint32_t depth)
 {
     const struct edge *begin = &walk->edges.data[at];
     const struct edge *close = end != 0 ? &walk->edges.data[end - 1] : NULL;
@@ -263,7 +263,7 @@ static int hand_range(struct walk *walk, size_t at, size_t end, uint32_t depth)
     return walk->range(walk->context, &range);
 }
 
-static void hand_ranges(struct walk *walk)
+static void emit_ranges(struct walk *walk)
 {
     size_t count = walk->edges.count;
     size_t *ends = ss_alloc_zero(count + 1, sizeof *ends);
@@ -279,7 +279,7 @@ static void hand_ranges(struct walk *walk)
         }
         match(walk, first, end, ends, depths);
         for (size_t i = first; i < end && !walk->ended; i++) {
-            walk->ended = edges[i].is_begin && hand_range(walk, i, ends[i], depths[i]) != 0;
+            walk->ended = edges[i].is_begin && emit_range(walk, i, ends[i], depths[i]) != 0;
         }
     }
     ss_free(ends);
@@ -288,8 +288,8 @@ static void hand_ranges(struct walk *walk)
 
 /* --- the public walks ------------------------------------------------------------------------- */
 
-static stepscope_status go(struct walk *walk, const struct ss_trace_visitor *visitor,
-                           stepscope_error *error)
+static stepscope_status run_walk(struct walk *walk, const struct ss_trace_visitor *visitor,
+                                 stepscope_error *error)
 {
     struct ss_trace_summary summary;
     struct ss_error err = {0};
@@ -297,7 +297,7 @@ static stepscope_status go(struct walk *walk, const struct ss_trace_visitor *vis
     ss_vec_push(&walk->payloads, (stepscope_value){.text = ""});
     enum ss_status status = ss_trace_read(walk->reader->path, visitor, walk, &summary, &err);
     if (status == SS_OK && walk->range != NULL) {
-        hand_ranges(walk);
+        emit_ranges(walk);
     }
     ss_intern_fini(&walk->texts);
     ss_vec_fini(&walk->payloads);
@@ -311,7 +311,7 @@ stepscope_status stepscope_reader_each_range(const stepscope_reader *reader,
 {
     static const struct ss_trace_visitor visitor = {.event = on_edge, .sample = on_late_sample};
     struct walk walk = {.reader = reader, .range = visit, .context = context};
-    return go(&walk, &visitor, error);
+    return run_walk(&walk, &visitor, error);
 }
 
 stepscope_status stepscope_reader_each_mark(const stepscope_reader *reader,
@@ -320,7 +320,7 @@ stepscope_status stepscope_reader_each_mark(const stepscope_reader *reader,
 {
     static const struct ss_trace_visitor visitor = {.event = on_mark};
     struct walk walk = {.reader = reader, .mark = visit, .context = context};
-    return go(&walk, &visitor, error);
+    return run_walk(&walk, &visitor, error);
 }
 
 stepscope_status stepscope_reader_each_counter_value(const stepscope_reader *reader,
@@ -329,7 +329,7 @@ stepscope_status stepscope_reader_each_counter_value(const stepscope_reader *rea
 {
     static const struct ss_trace_visitor visitor = {.counter = on_counter};
     struct walk walk = {.reader = reader, .counter = visit, .context = context};
-    return go(&walk, &visitor, error);
+    return run_walk(&walk, &visitor, error);
 }
 
 stepscope_status stepscope_reader_each_note(const stepscope_reader *reader,
@@ -338,5 +338,5 @@ stepscope_status stepscope_reader_each_note(const stepscope_reader *reader,
 {
     static const struct ss_trace_visitor visitor = {.note = on_note};
     struct walk walk = {.reader = reader, .note = visit, .context = context};
-    return go(&walk, &visitor, error);
+    return run_walk(&walk, &visitor, error);
 }

@@ -6,10 +6,10 @@
 
 #include "platform/text_scan.h"
 
-/* Version 1 says "no limit" with the largest multiple of the page size in 63 bits. */
+/* Version 1 writes "no limit" as the largest multiple of the page size in 63 bits. */
 static const uint64_t no_limit_bytes = UINT64_C(1) << 60;
 
-/* Is `name` one of the words between commas? */
+/* Is `name` an item of the comma-separated list? */
 static bool list_has(struct ss_strview list, const char *name)
 {
     size_t length = strlen(name);
@@ -25,7 +25,7 @@ static bool list_has(struct ss_strview list, const char *name)
     return false;
 }
 
-/* "4:memory:/docker/1f3…" or "0::/user.slice": the path of the process in that hierarchy. */
+/* Parses "4:memory:/docker/1f3…" or "0::/user.slice": the path of the process in the hierarchy. */
 static bool find_path(struct ss_strview view, const char *controller, struct ss_strview *path)
 {
     struct ss_text_scan text = ss_text_scan_of(view), line;
@@ -52,7 +52,7 @@ struct mount {
     struct ss_strview root, point;
 };
 
-/* "36 35 98:0 /root /point options… - cgroup cgroup rw,memory" */
+/* Parses "36 35 98:0 /root /point options… - cgroup cgroup rw,memory". */
 static bool parse_mount(struct ss_text_scan line, const char *controller, struct mount *mount)
 {
     struct ss_strview word;
@@ -79,7 +79,7 @@ static bool parse_mount(struct ss_text_scan line, const char *controller, struct
                : ss_strview_equal(type, ss_strview_of("cgroup")) && list_has(word, controller);
 }
 
-/* What of `path` lies below the root of the mount: a container sees only its own part. */
+/* The part of `path` below the root of the mount: a container sees only its own subtree. */
 static struct ss_strview below(struct ss_strview path, struct ss_strview root)
 {
     if (root.length == 1) {
@@ -91,7 +91,7 @@ static struct ss_strview below(struct ss_strview path, struct ss_strview root)
                   : (struct ss_strview){path.data, 0};
 }
 
-/* A folder outside the namespace ("/../x"), or a mount point with blanks in it ("\040"). */
+/* false: a folder outside the namespace ("/../x"), or a mount point with blanks ("\040"). */
 static bool is_plain(struct ss_strview path)
 {
     return memmem(path.data, path.length, "/..", 3) == NULL &&
@@ -155,7 +155,7 @@ bool ss_cgroup_parse_cpu_max(struct ss_strview text, double *cores)
 
 bool ss_cgroup_parse_cpu_quota(struct ss_strview quota, struct ss_strview period, double *cores)
 {
-    uint64_t quota_us, period_us; /* a quota of "-1" is no limit, and no number here */
+    uint64_t quota_us, period_us; /* "-1" (no limit) does not parse as a number */
     return ss_cgroup_parse_number(quota, &quota_us) && ss_cgroup_parse_number(period, &period_us) &&
            ratio(quota_us, period_us, cores);
 }

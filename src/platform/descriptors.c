@@ -8,10 +8,10 @@
 
 void ss_descriptors_silence(int fd)
 {
-    int nothing = open("/dev/null", O_RDWR | O_NOCTTY);
-    if (nothing >= 0 && nothing != fd) {
-        dup2(nothing, fd);
-        close(nothing);
+    int null_fd = open("/dev/null", O_RDWR | O_NOCTTY);
+    if (null_fd >= 0 && null_fd != fd) {
+        dup2(null_fd, fd);
+        close(null_fd);
     }
 }
 

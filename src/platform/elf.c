@@ -12,19 +12,19 @@
 
 enum {
     PAGE_BYTES = 4096,
-    /* Linkers make some dozens of them; libelf allocates for each that a file claims to have. */
+    /* Linkers create some dozens of sections; libelf allocates for each that a file claims. */
     MAX_SECTIONS = 4096,
     MAX_SEGMENTS = 4096,
     MAX_SECTION_NAMES_BYTES = 1 << 20,
-    MAX_TABLE_BYTES = 128 << 20, /* of symbols and their names, of all tables of a file */
+    MAX_TABLE_BYTES = 128 << 20, /* symbols and their names, all tables of a file */
     PIECE_BYTES = 64 * 1024,
-    MAX_PLACES = 16, /* of a name among the names: linkers share ends */
+    MAX_NAME_OFFSETS = 16, /* occurrences of a name in a string table: linkers share suffixes */
 };
 
 struct ss_elf {
     Elf *elf;
     int fd;
-    size_t names; /* section with the section names; 0: none that is readable */
+    size_t names; /* index of the section with the section names; 0: not readable */
     uint64_t read_bytes;
 };
 
@@ -33,7 +33,7 @@ static bool read_at(int fd, void *buffer, size_t length, uint64_t offset)
     return offset <= INT64_MAX && pread(fd, buffer, length, (off_t)offset) == (ssize_t)length;
 }
 
-/* What libelf would take the file's word for. */
+/* Checks the counts that libelf trusts. */
 static bool has_sane_counts(int fd)
 {
     Elf64_Ehdr header;
@@ -52,7 +52,7 @@ static bool has_sane_counts(int fd)
     return sections <= MAX_SECTIONS && segments <= MAX_SEGMENTS;
 }
 
-/* libelf reads all names at once, and inflates them first where they are compressed. */
+/* libelf reads all section names at once, and first inflates compressed ones. */
 static bool has_sane_names(Elf *elf, size_t section)
 {
     GElf_Shdr header;
@@ -121,14 +121,14 @@ bool ss_elf_section(struct ss_elf *elf, const char *name, struct ss_elf_place *p
     return true;
 }
 
-/* Where "name\0" lies in a table of names: the offsets that a symbol of that name may have. */
-struct places {
-    uint64_t offsets[MAX_PLACES];
+/* Offsets of "name\0" in a string table: the st_name values that a symbol of that name can have. */
+struct name_offsets {
+    uint64_t offsets[MAX_NAME_OFFSETS];
     size_t count;
 };
 
-/* A table is read in pieces, so that its size costs no memory. Returns the bytes of the next one,
- * 0 at the end, behind the end of the file, and when the file's budget is spent. */
+/* Reads a table in pieces, so that memory use does not depend on its size. Returns the length of
+ * the next piece; 0 at the end of the table or file, and when the file's budget is spent. */
 static size_t next_piece(struct ss_elf *elf, const GElf_Shdr *table, uint64_t done, char *piece)
 {
     uint64_t left = table->sh_size > done ? table->sh_size - done : 0;
@@ -142,35 +142,37 @@ static size_t next_piece(struct ss_elf *elf, const GElf_Shdr *table, uint64_t do
     return got > 0 ? (size_t)got : 0;
 }
 
-static void find_places(struct ss_elf *elf, const GElf_Shdr *names, const char *name, char *piece,
-                        struct places *places)
+static void find_name_offsets(struct ss_elf *elf, const GElf_Shdr *names, const char *name,
+                              char *piece, struct name_offsets *name_offsets)
 {
     size_t length = strlen(name) + 1, got;
     uint64_t done = 0;
-    places->count = 0;
-    while ((got = next_piece(elf, names, done, piece)) >= length && places->count < MAX_PLACES) {
+    name_offsets->count = 0;
+    while ((got = next_piece(elf, names, done, piece)) >= length &&
+           name_offsets->count < MAX_NAME_OFFSETS) {
         const char *at = piece;
-        while (places->count < MAX_PLACES &&
+        while (name_offsets->count < MAX_NAME_OFFSETS &&
                (at = memmem(at, got - (size_t)(at - piece), name, length)) != NULL) {
-            places->offsets[places->count++] = done + (uint64_t)(at - piece);
+            name_offsets->offsets[name_offsets->count++] = done + (uint64_t)(at - piece);
             at++;
         }
-        done += got - (length - 1); /* one that lies across the edge is found in the next */
+        done += got - (length - 1); /* a name that crosses the edge is found in the next piece */
     }
 }
 
-static bool is_among(const struct places *places, uint64_t offset)
+static bool has_offset(const struct name_offsets *name_offsets, uint64_t offset)
 {
-    for (size_t i = 0; i < places->count; i++) {
-        if (places->offsets[i] == offset) {
+    for (size_t i = 0; i < name_offsets->count; i++) {
+        if (name_offsets->offsets[i] == offset) {
             return true;
         }
     }
     return false;
 }
 
-static bool find_symbol(struct ss_elf *elf, const GElf_Shdr *table, const struct places *places,
-                        char *piece, struct ss_elf_place *place)
+static bool find_symbol(struct ss_elf *elf, const GElf_Shdr *table,
+                        const struct name_offsets *name_offsets, char *piece,
+                        struct ss_elf_place *place)
 {
     uint64_t done = 0;
     size_t got;
@@ -179,7 +181,7 @@ static bool find_symbol(struct ss_elf *elf, const GElf_Shdr *table, const struct
         for (size_t i = 0; i < count; i++) {
             Elf64_Sym symbol;
             memcpy(&symbol, piece + i * sizeof symbol, sizeof symbol);
-            if (symbol.st_shndx != SHN_UNDEF && is_among(places, symbol.st_name)) {
+            if (symbol.st_shndx != SHN_UNDEF && has_offset(name_offsets, symbol.st_name)) {
                 *place = (struct ss_elf_place){symbol.st_value, symbol.st_size};
                 return true;
             }
@@ -203,9 +205,9 @@ static bool find_in_table(struct ss_elf *elf, uint32_t type, const char *name,
             names.sh_type != SHT_STRTAB || (names.sh_flags & SHF_COMPRESSED) != 0) {
             continue;
         }
-        struct places places;
-        find_places(elf, &names, name, piece, &places);
-        found = places.count > 0 && find_symbol(elf, &header, &places, piece, place);
+        struct name_offsets name_offsets;
+        find_name_offsets(elf, &names, name, piece, &name_offsets);
+        found = name_offsets.count > 0 && find_symbol(elf, &header, &name_offsets, piece, place);
     }
     ss_free(piece);
     return found;

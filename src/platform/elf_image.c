@@ -16,7 +16,7 @@ enum {
 
 struct image {
     struct ss_memory_reader *reader;
-    uint64_t bias; /* of what is linked to where it lies */
+    uint64_t bias; /* load address - link-time address */
     uint64_t dynamic, dynamic_count;
     uint64_t symbols, symbol_count;
     uint64_t strings, string_bytes;
@@ -47,8 +47,8 @@ static bool read_headers(struct image *image, uint64_t start)
     return has_load && image->dynamic_count > 0;
 }
 
-/* glibc puts the load address onto the addresses in the dynamic section, musl leaves them as they
- * are in the file. */
+/* glibc adds the load bias to the addresses in the dynamic section, musl leaves them as in the
+ * file. */
 static uint64_t relocated(const struct image *image, uint64_t address)
 {
     return address < image->bias ? address + image->bias : address;
@@ -70,7 +70,7 @@ static bool read_dynamic(struct image *image)
             image->string_bytes = entries[i].d_un.d_val;
         }
     }
-    /* Nothing tells the number of symbols, but linkers put the strings right behind them. */
+    /* No entry gives the number of symbols, but linkers place the strings right after them. */
     image->symbol_count =
         image->strings > image->symbols ? (image->strings - image->symbols) / sizeof(Elf64_Sym) : 0;
     return image->symbols != 0 && image->symbol_count > 0 && image->symbol_count <= MAX_SYMBOLS &&

@@ -5,9 +5,9 @@
 
 #include "platform/text_scan.h"
 
-enum { MOST_CORES = 1 << 20 };
+enum { MAX_CORES = 1 << 20 };
 
-/* "cpu" is all cores, "cpu12" one. */
+/* "cpu": all cores, number -1; "cpu12": core 12. */
 static bool parse_name(struct ss_strview word, int32_t *number)
 {
     if (word.length < 3 || memcmp(word.data, "cpu", 3) != 0) {
@@ -17,7 +17,7 @@ static bool parse_name(struct ss_strview word, int32_t *number)
     uint64_t value = 0;
     *number = -1;
     if (word.length > 3) {
-        if (!ss_text_scan_number(&digits, &value) || value >= MOST_CORES) {
+        if (!ss_text_scan_number(&digits, &value) || value >= MAX_CORES) {
             return false;
         }
         *number = (int32_t)value;
@@ -25,30 +25,30 @@ static bool parse_name(struct ss_strview word, int32_t *number)
     return true;
 }
 
-size_t ss_host_cpu_parse(struct ss_strview view, struct ss_cpu_times *rows, size_t capacity)
+size_t ss_host_cpu_parse(struct ss_strview view, struct ss_cpu_times *times, size_t capacity)
 {
     struct ss_text_scan text = ss_text_scan_of(view), line;
     size_t count = 0;
     while (ss_text_scan_line(&text, &line)) {
         struct ss_strview word;
-        struct ss_cpu_times row;
-        /* They come first: what follows can be long and is not looked at. */
-        if (!ss_text_scan_word(&line, &word) || !parse_name(word, &row.number)) {
+        struct ss_cpu_times entry;
+        /* The cpu lines come first; the rest can be long and is not parsed. */
+        if (!ss_text_scan_word(&line, &word) || !parse_name(word, &entry.number)) {
             break;
         }
-        /* Old kernels tell four numbers, later ones more: what is missing is 0. */
-        if (ss_text_scan_numbers(&line, row.ticks, SS_CPU_USES) < 4) {
+        /* Old kernels write four numbers, newer ones more; missing numbers are 0. */
+        if (ss_text_scan_numbers(&line, entry.ticks, SS_CPU_USES) < 4) {
             continue;
         }
         if (count < capacity) {
-            rows[count] = row;
+            times[count] = entry;
         }
         count++;
     }
     return count;
 }
 
-/* "0.20 0.18 0.12 1/80 11206" */
+/* Parses "0.20 0.18 0.12 1/80 11206". */
 bool ss_host_load_parse(struct ss_strview view, struct ss_host_load *load)
 {
     struct ss_text_scan text = ss_text_scan_of(view), line;
@@ -66,7 +66,7 @@ bool ss_host_load_parse(struct ss_strview view, struct ss_host_load *load)
            ss_text_scan_number(&second, &load->tasks);
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345" */
+/* Parses "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345". */
 static bool parse_total(struct ss_text_scan *line, uint64_t *total)
 {
     struct ss_strview word;

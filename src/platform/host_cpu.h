@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cores of a machine spend their time on, who waits for what: /proc/stat, /proc/loadavg
- * and /proc/pressure. Pure functions over their text. */
+/* CPU time by use, load and pressure stall time of a machine: /proc/stat, /proc/loadavg and
+ * /proc/pressure. Pure functions over their text. */
 #ifndef SS_PLATFORM_HOST_CPU_H
 #define SS_PLATFORM_HOST_CPU_H
 
@@ -10,7 +10,7 @@
 
 #include "base/strview.h"
 
-/* In the order of the file. Guest time is contained in user and nice time as well. */
+/* In the order of the file. User and nice time include guest time. */
 enum ss_cpu_use {
     SS_CPU_USER,
     SS_CPU_NICE,
@@ -26,21 +26,21 @@ enum ss_cpu_use {
 };
 
 struct ss_cpu_times {
-    int32_t number; /* of the core; -1: all cores together */
+    int32_t number; /* of the core; -1: sum over all cores */
     uint64_t ticks[SS_CPU_USES];
 };
 
-/* The rows of /proc/stat that tell of cores, in the file's order: only cores that are online have
- * one. Returns how many there are; no more than `capacity` are stored. */
-size_t ss_host_cpu_parse(struct ss_strview text, struct ss_cpu_times *rows, size_t capacity);
+/* The cpu lines of /proc/stat, in the file's order; the file lists only online cores. Returns the
+ * number of lines; stores at most `capacity`. */
+size_t ss_host_cpu_parse(struct ss_strview text, struct ss_cpu_times *times, size_t capacity);
 
 struct ss_host_load {
-    double one, five, fifteen; /* tasks that run or wait, as averages over so many minutes */
+    double one, five, fifteen; /* running and waiting tasks, averages over 1, 5 and 15 minutes */
     uint64_t runnable, tasks;  /* now */
 };
 bool ss_host_load_parse(struct ss_strview text, struct ss_host_load *load);
 
-/* Time since boot in which some, or all, tasks that had work to do waited for the resource. */
+/* Time since boot in which some, or all, non-idle tasks waited for the resource. */
 struct ss_host_pressure {
     bool has_some, has_full;
     uint64_t some_us, full_us;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool take_name(struct ss_strview word, char name[SS_DEVICE_NAME_BYTES])
+static bool copy_name(struct ss_strview word, char name[SS_DEVICE_NAME_BYTES])
 {
     if (word.length == 0 || word.length >= SS_DEVICE_NAME_BYTES ||
         memchr(word.data, '\0', word.length) != NULL) {
@@ -14,8 +14,8 @@ static bool take_name(struct ss_strview word, char name[SS_DEVICE_NAME_BYTES])
     return true;
 }
 
-/* major minor name, then 11 numbers, 15 since Linux 4.18, 17 since 5.5. Kernels before 2.6.25 have
- * rows of 4 numbers for partitions: those are passed over. */
+/* major minor name, then 11 numbers, 15 since Linux 4.18, 17 since 5.5. Kernels before 2.6.25 write
+ * lines of 4 numbers for partitions: these are skipped. */
 bool ss_host_disk_next(struct ss_text_scan *text, struct ss_disk_counters *disk)
 {
     struct ss_text_scan line;
@@ -23,7 +23,7 @@ bool ss_host_disk_next(struct ss_text_scan *text, struct ss_disk_counters *disk)
         uint64_t ids[2], numbers[11];
         struct ss_strview word;
         if (ss_text_scan_numbers(&line, ids, 2) == 2 && ss_text_scan_word(&line, &word) &&
-            take_name(word, disk->name) && ss_text_scan_numbers(&line, numbers, 11) == 11) {
+            copy_name(word, disk->name) && ss_text_scan_numbers(&line, numbers, 11) == 11) {
             disk->reads = numbers[0];
             disk->read_sectors = numbers[2];
             disk->writes = numbers[4];
@@ -35,7 +35,7 @@ bool ss_host_disk_next(struct ss_text_scan *text, struct ss_disk_counters *disk)
     return false;
 }
 
-static bool begins(const char *name, const char *prefix)
+static bool has_numbered_prefix(const char *name, const char *prefix)
 {
     size_t length = strlen(prefix);
     return strncmp(name, prefix, length) == 0 && name[length] >= '0' && name[length] <= '9';
@@ -43,11 +43,12 @@ static bool begins(const char *name, const char *prefix)
 
 bool ss_host_disk_is_disk(const char *name)
 {
-    return !begins(name, "loop") && !begins(name, "ram") && !begins(name, "zram") &&
-           !begins(name, "sr") && !begins(name, "fd");
+    return !has_numbered_prefix(name, "loop") && !has_numbered_prefix(name, "ram") &&
+           !has_numbered_prefix(name, "zram") && !has_numbered_prefix(name, "sr") &&
+           !has_numbered_prefix(name, "fd");
 }
 
-/* Devices whose own name ends in a digit put a "p" before the partition's number. */
+/* Partitions of devices whose name ends in a digit have a "p" before the partition number. */
 bool ss_host_disk_is_part(const char *name)
 {
     size_t length = strlen(name), digits = length;
@@ -65,7 +66,7 @@ bool ss_host_disk_is_part(const char *name)
            strncmp(name, "vd", 2) == 0 || strncmp(name, "xvd", 3) == 0;
 }
 
-/* "  eth0: 1296 …" and, with large numbers on old kernels, "eth0:1296…". 16 numbers. */
+/* Parses "  eth0: 1296 …" and, with large numbers on old kernels, "eth0:1296…". 16 numbers. */
 bool ss_host_network_next(struct ss_text_scan *text, struct ss_network_counters *network)
 {
     struct ss_text_scan line;
@@ -75,7 +76,7 @@ bool ss_host_network_next(struct ss_text_scan *text, struct ss_network_counters 
         struct ss_text_scan behind = {colon != NULL ? colon + 1 : line.end, line.end};
         uint64_t numbers[16];
         struct ss_strview word;
-        if (ss_text_scan_word(&before, &word) && take_name(word, network->name) &&
+        if (ss_text_scan_word(&before, &word) && copy_name(word, network->name) &&
             ss_text_scan_numbers(&behind, numbers, 16) == 16) {
             memcpy(network->values, numbers, 4 * sizeof *numbers);
             memcpy(network->values + SS_NET_TX_BYTES, numbers + 8, 4 * sizeof *numbers);

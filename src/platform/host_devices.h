@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Disks and network interfaces: /proc/diskstats and /proc/net/dev. Pure functions over their text,
- * one row at a time; the counters only grow (platform/counter_step.h). */
+ * one line at a time; the counters are monotonic (platform/counter_step.h). */
 #ifndef SS_PLATFORM_HOST_DEVICES_H
 #define SS_PLATFORM_HOST_DEVICES_H
 
@@ -9,20 +9,20 @@
 
 #include "platform/text_scan.h"
 
-enum { SS_DEVICE_NAME_BYTES = 32, SS_SECTOR_BYTES = 512 /* of diskstats, whatever the disk has */ };
+enum { SS_DEVICE_NAME_BYTES = 32, SS_SECTOR_BYTES = 512 /* of diskstats, for every disk */ };
 
 struct ss_disk_counters {
     char name[SS_DEVICE_NAME_BYTES];
     uint64_t reads, read_sectors;
     uint64_t writes, written_sectors;
-    uint64_t busy_ms; /* with at least one request under way */
+    uint64_t busy_ms; /* with at least one request in flight */
 };
-/* The next row that is one; false: no more. */
+/* Parses the next valid line; false: no more. */
 bool ss_host_disk_next(struct ss_text_scan *text, struct ss_disk_counters *disk);
-/* By its name: neither memory in disguise (ram, loop, zram) nor an optical or floppy drive. */
+/* By its name: neither a RAM or loop device (ram, zram, loop) nor an optical or floppy drive. */
 bool ss_host_disk_is_disk(const char *name);
-/* By its name: a part of another device (sda1, nvme0n1p2, mmcblk0p1). For where the kernel cannot
- * be asked, which names whole devices in /sys/block. */
+/* By its name: a partition (sda1, nvme0n1p2, mmcblk0p1). For machines without a readable
+ * /sys/block, which lists whole devices. */
 bool ss_host_disk_is_part(const char *name);
 
 enum ss_network_counter {

@@ -30,7 +30,7 @@ static bool read_line(const char *path, char *text, size_t size)
     return length > 0;
 }
 
-/* The event that `record` follows new processes with: it counts nothing and takes no stacks. */
+/* The event with which `record` follows new processes: it counts nothing and samples no stacks. */
 static int try_perf_event(void)
 {
     struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
@@ -48,7 +48,7 @@ static int try_perf_event(void)
     return 0;
 }
 
-/* The options of the mount on /proc; the last one mounted there counts. */
+/* Reads the options of the /proc mount; the last mount wins. */
 static bool find_hidepid(void)
 {
     FILE *file = fopen("/proc/self/mounts", "re");
@@ -89,7 +89,7 @@ void ss_host_facts_collect(struct ss_host_facts *facts)
     facts->proc_hidepid = find_hidepid();
 }
 
-/* statfs(2) tells a number; these are the ones that programs train on. */
+/* statfs(2) returns a magic number; these file systems are common for training. */
 static const struct {
     uint32_t magic;
     const char *name;

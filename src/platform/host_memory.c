@@ -13,7 +13,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
     return a <= UINT64_MAX - b ? a + b : UINT64_MAX;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t smaller(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -31,19 +31,19 @@ bool ss_host_memory_parse(struct ss_strview text, struct ss_host_memory *memory)
     if (!rows[TOTAL].found || !rows[FREE].found) {
         return false;
     }
-    /* Nothing can be more than all there is, whatever the text says. */
+    /* Caps every value at the total: the text is not trusted. */
     uint64_t total = memory->total_bytes;
     uint64_t cached = sum(kib(&rows[BUFFERS]), sum(kib(&rows[CACHED]), kib(&rows[RECLAIMABLE])));
-    memory->free_bytes = least(kib(&rows[FREE]), total);
-    memory->cached_bytes = least(cached, total);
+    memory->free_bytes = smaller(kib(&rows[FREE]), total);
+    memory->cached_bytes = smaller(cached, total);
     memory->available_bytes =
-        least(rows[AVAILABLE].found ? kib(&rows[AVAILABLE])
-                                    : sum(memory->free_bytes, memory->cached_bytes),
-              total);
-    memory->dirty_bytes = least(kib(&rows[DIRTY]), total);
-    memory->shared_bytes = least(kib(&rows[SHARED]), total);
+        smaller(rows[AVAILABLE].found ? kib(&rows[AVAILABLE])
+                                      : sum(memory->free_bytes, memory->cached_bytes),
+                total);
+    memory->dirty_bytes = smaller(kib(&rows[DIRTY]), total);
+    memory->shared_bytes = smaller(kib(&rows[SHARED]), total);
     memory->swap_total_bytes = kib(&rows[SWAP]);
-    memory->swap_free_bytes = least(kib(&rows[SWAP_FREE]), memory->swap_total_bytes);
+    memory->swap_free_bytes = smaller(kib(&rows[SWAP_FREE]), memory->swap_total_bytes);
     return true;
 }
 

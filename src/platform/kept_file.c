@@ -27,9 +27,9 @@ void ss_kept_file_close(struct ss_kept_file *file)
     file->fd = -1;
 }
 
-/* Files that list things (interfaces, disks) come as many whole lines at a time as fit into a page,
- * all others at once: what is shorter than half a page is the whole. */
-enum { SURELY_WHOLE_BYTES = 2048 };
+/* The kernel returns files that list items (interfaces, disks) in reads of as many whole lines as
+ * fit into a page, all others in one read: content shorter than half a page is complete. */
+enum { COMPLETE_BELOW_BYTES = 2048 };
 
 bool ss_kept_file_read(const struct ss_kept_file *file, char *buffer, size_t size,
                        struct ss_strview *text)
@@ -41,13 +41,13 @@ bool ss_kept_file_read(const struct ss_kept_file *file, char *buffer, size_t siz
             continue;
         }
         if (got < 0) {
-            used = 0; /* half a file would be taken for counters that went backwards */
+            used = 0; /* a partial file would look like counters that decreased */
         }
         if (got <= 0) {
             break;
         }
         used += (size_t)got;
-        if (used < SURELY_WHOLE_BYTES) {
+        if (used < COMPLETE_BELOW_BYTES) {
             break;
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small file of the kernel's that is read again and again: kept open, since reading it from the
- * start costs a fraction of opening it. Owned by one thread.
+ * A small kernel file that is polled. It stays open, since a read from the start costs a fraction
+ * of an open. Owned by one thread.
  */
 #ifndef SS_PLATFORM_KEPT_FILE_H
 #define SS_PLATFORM_KEPT_FILE_H
@@ -12,10 +12,10 @@
 #include "base/strview.h"
 
 struct ss_kept_file {
-    int fd; /* -1: cannot be read */
+    int fd; /* -1: not readable */
 };
 
-/* What every file is before it is opened. */
+/* The initial value of every file. */
 #define SS_KEPT_FILE_NONE ((struct ss_kept_file){-1})
 
 /* `folder`/`name`, or `name` alone when `folder` is "". Returns 0 or an errno. */
@@ -26,7 +26,7 @@ static inline bool ss_kept_file_is_open(const struct ss_kept_file *file)
     return file->fd >= 0;
 }
 
-/* The content, or its first `size` bytes; false when it cannot be read (any more). */
+/* The content, or its first `size` bytes; false: not readable, or no longer readable. */
 bool ss_kept_file_read(const struct ss_kept_file *file, char *buffer, size_t size,
                        struct ss_strview *text);
 

@@ -41,7 +41,7 @@ static enum ss_status read_text(pid_t pid, struct ss_strbuf *text, struct ss_err
                : SS_OK;
 }
 
-static void cut_deleted(char *path, struct ss_map *map)
+static void strip_deleted_suffix(char *path, struct ss_map *map)
 {
     static const char suffix[] = " (deleted)";
     size_t length = strlen(path), tail = sizeof suffix - 1;
@@ -51,21 +51,21 @@ static void cut_deleted(char *path, struct ss_map *map)
     }
 }
 
-/* One line: start-end rwxp offset major:minor inode path. */
+/* Parses one line: start-end rwxp offset major:minor inode path. */
 static bool parse_line(char *line, struct ss_map *map)
 {
-    char rights[5];
+    char permissions[5];
     int path_at = 0;
     memset(map, 0, sizeof *map);
     if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*x:%*x %" SCNu64 " %n", &map->start,
-               &map->end, rights, &map->offset, &map->inode, &path_at) < 5 ||
-        strlen(rights) != 4 || path_at == 0) {
+               &map->end, permissions, &map->offset, &map->inode, &path_at) < 5 ||
+        strlen(permissions) != 4 || path_at == 0) {
         return false;
     }
-    map->is_readable = rights[0] == 'r';
-    map->is_writable = rights[1] == 'w';
-    map->is_executable = rights[2] == 'x';
-    cut_deleted(line + path_at, map);
+    map->is_readable = permissions[0] == 'r';
+    map->is_writable = permissions[1] == 'w';
+    map->is_executable = permissions[2] == 'x';
+    strip_deleted_suffix(line + path_at, map);
     map->path = line + path_at;
     return true;
 }
@@ -73,7 +73,7 @@ static bool parse_line(char *line, struct ss_map *map)
 enum ss_status ss_maps_read(pid_t pid, struct ss_maps *maps, struct ss_error *err)
 {
     struct ss_strbuf text;
-    struct ss_vec_of(struct ss_map) rows = {0};
+    struct ss_vec_of(struct ss_map) entries = {0};
     memset(maps, 0, sizeof *maps);
     ss_strbuf_init(&text, MAX_TEXT_BYTES);
     enum ss_status status = read_text(pid, &text, err);
@@ -82,16 +82,16 @@ enum ss_status ss_maps_read(pid_t pid, struct ss_maps *maps, struct ss_error *er
         return status;
     }
     maps->text = ss_strbuf_take(&text);
-    ss_strbuf_fini(&text); /* what take left behind */
+    ss_strbuf_fini(&text); /* frees what ss_strbuf_take leaves */
     char *rest = maps->text;
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
         struct ss_map map;
         if (parse_line(line, &map)) {
-            ss_vec_push(&rows, map);
+            ss_vec_push(&entries, map);
         }
     }
-    maps->maps = rows.data;
-    maps->count = rows.count;
+    maps->maps = entries.data;
+    maps->count = entries.count;
     return SS_OK;
 }
 
@@ -109,7 +109,7 @@ static int open_checked(const char *path, uint64_t inode)
     if (fd < 0) {
         return -1;
     }
-    /* The device is not compared: overlay and btrfs show another one in maps than in stat. */
+    /* The device is not compared: overlay and btrfs report different devices in maps and stat. */
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_ino != inode) {
         close(fd);
         return -1;

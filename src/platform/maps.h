@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory mappings of a process, and the files behind them: through the process's own root
- * folder, so that containers work, and also when they were deleted or replaced. */
+/* The memory mappings of a process and the mapped files. Files are opened through the process's own
+ * root folder, so that containers work, and also after they were deleted or replaced. */
 #ifndef SS_PLATFORM_MAPS_H
 #define SS_PLATFORM_MAPS_H
 
@@ -16,12 +16,12 @@ struct ss_map {
     uint64_t offset; /* in the file, bytes */
     uint64_t inode;  /* 0: no file */
     bool is_readable, is_writable, is_executable;
-    bool is_deleted;  /* the name does not lead to the file any more */
-    const char *path; /* as the process sees it, without " (deleted)"; "" when there is none */
+    bool is_deleted;  /* the path no longer names the mapped file */
+    const char *path; /* in the process's mount namespace, without " (deleted)"; "": none */
 };
 
 struct ss_maps {
-    struct ss_map *maps; /* by rising address */
+    struct ss_map *maps; /* in address order */
     size_t count;
     char *text; /* owns the paths */
 };
@@ -29,8 +29,8 @@ struct ss_maps {
 enum ss_status ss_maps_read(pid_t pid, struct ss_maps *maps, struct ss_error *err);
 void ss_maps_fini(struct ss_maps *maps);
 
-/* Opens the file behind a mapping, read-only; -1 when there is no way to it. Tries its name below
- * /proc/PID/root (the inode must be the mapped one), /proc/PID/map_files, /proc/PID/exe. */
+/* Opens the mapped file read-only; -1: not accessible. Tries its path below /proc/PID/root, then
+ * /proc/PID/map_files, then /proc/PID/exe; the inode must be the mapped one. */
 int ss_map_open_file(pid_t pid, const struct ss_map *map);
 
 #endif

@@ -12,19 +12,19 @@
 #include "base/alloc.h"
 #include "platform/ptrace_access.h"
 
-/* Ranges handed to one system call; the kernel takes at most this many. */
+/* Ranges per system call; the kernel accepts at most this many. */
 enum { BATCH = 1024 };
 
 struct process_memory {
-    struct ss_memory_reader base; /* first: a reader is cast back to this */
-    int mem_fd;                   /* /proc/PID/mem, -1 until it is needed */
+    struct ss_memory_reader base; /* first member: a reader is cast to struct process_memory */
+    int mem_fd;                   /* /proc/PID/mem; -1: not open yet */
     bool use_mem_file;            /* process_vm_readv is missing or filtered */
     struct iovec local[BATCH];
     struct iovec remote[BATCH];
 };
 
-/* A range whose end would wrap around, or that is in the kernel's half, can never be mapped. The
- * kernel would refuse the whole call for it. */
+/* A range that wraps around, or lies in the kernel's half of the address space, is never mapped.
+ * One such range makes the kernel refuse the whole call. */
 static bool is_plausible(const struct ss_memory_range *range)
 {
     uint64_t end;
@@ -33,8 +33,8 @@ static bool is_plausible(const struct ss_memory_range *range)
            end <= UINT64_C(0x00ffffffffffffff);
 }
 
-/* Buffers that lie one behind the other become one local piece: the kernel then walks a shorter
- * list. Returns the number of local pieces. */
+/* Joins adjacent buffers into one local vector: the kernel then walks a shorter list. Returns the
+ * number of local vectors. */
 static size_t fill_vectors(struct process_memory *memory, const struct ss_memory_range *ranges,
                            size_t count)
 {
@@ -54,8 +54,8 @@ static size_t fill_vectors(struct process_memory *memory, const struct ss_memory
     return locals;
 }
 
-/* Notes how far a transfer of `total` bytes came and returns the index of the range in which it
- * ended (count when all arrived). */
+/* Sets `got` of each range after a transfer of `total` bytes. Returns the index of the range in
+ * which the transfer ended; `count` when all bytes arrived. */
 static size_t note_progress(struct ss_memory_range *ranges, size_t count, size_t total)
 {
     for (size_t i = 0; i < count; i++) {
@@ -102,7 +102,7 @@ static int read_mem_file(struct process_memory *memory, struct ss_memory_range *
                 continue;
             }
             if (got == 0) {
-                return ESRCH; /* the address space is gone: the process has ended */
+                return ESRCH; /* the address space no longer exists: the process ended */
             }
             if (errno == EINTR) {
                 continue;
@@ -113,7 +113,7 @@ static int read_mem_file(struct process_memory *memory, struct ss_memory_range *
     return 0;
 }
 
-/* One call for up to BATCH plausible ranges; afterwards *done of them are settled. */
+/* One call for up to BATCH plausible ranges. *done: how many of them need no other call. */
 static int read_batch(struct process_memory *memory, struct ss_memory_range *ranges, size_t count,
                       size_t *done)
 {
@@ -149,7 +149,7 @@ static int memory_read(struct ss_memory_reader *reader, struct ss_memory_range *
         size_t done = 0;
         int error = read_batch(memory, ranges + next, batch, &done);
         if (error == ENOSYS || (error == EPERM && open_mem_file(memory) == 0)) {
-            /* Container runtimes filter the call where the file is still allowed. */
+            /* Container runtimes filter the call but allow the file. */
             memory->use_mem_file = true;
             break;
         }
@@ -161,7 +161,7 @@ static int memory_read(struct ss_memory_reader *reader, struct ss_memory_range *
     return next < count ? read_mem_file(memory, ranges + next, count - next) : 0;
 }
 
-/* Something to try the first read on. */
+/* The address of the first mapping, for a trial read. */
 static uint64_t first_mapping(pid_t pid, int *error)
 {
     char path[64];

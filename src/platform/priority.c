@@ -10,7 +10,7 @@
 
 enum { SLICE_NS = 100000, NICE = -10 };
 
-/* struct sched_attr of the kernel's ABI, version 0; the C library of Debian 12 has none. */
+/* struct sched_attr of the kernel's ABI, version 0; the C library of Debian 12 lacks it. */
 struct scheduling {
     uint32_t size;
     uint32_t policy;

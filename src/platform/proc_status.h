@@ -16,13 +16,13 @@ struct ss_proc_status {
     gid_t gid[3];
     uint64_t cap_permitted;
     uint64_t cap_effective;
-    int seccomp; /* 0 none, 1 strict, 2 filter; -1 the kernel does not tell */
-    int filters; /* of seccomp; before Linux 5.9, 1 for one or more */
+    int seccomp; /* 0 none, 1 strict, 2 filter; -1 not reported by the kernel */
+    int filters; /* number of seccomp filters; before Linux 5.9, 1 for one or more */
     bool no_new_privs;
     bool has_memory; /* false for kernel threads and zombies */
 };
 
-/* False when the text lacks the credentials. */
+/* false: the text lacks the credentials. */
 bool ss_proc_status_parse(const char *text, struct ss_proc_status *status);
 /* pid 0: this process. Returns 0 or an errno. */
 int ss_proc_status_read(pid_t pid, struct ss_proc_status *status);

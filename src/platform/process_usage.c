@@ -5,7 +5,7 @@
 
 #include "platform/text_scan.h"
 
-/* Fields as proc(5) numbers them; 3 is the first behind the name. */
+/* Field numbers of proc(5); 3 is the first after the name. */
 enum {
     FIRST = 3,
     MINOR_FAULTS = 10,
@@ -17,7 +17,7 @@ enum {
     RSS = 24
 };
 
-/* The name may hold blanks, newlines and parentheses: it ends at the last ')'. */
+/* The name may contain blanks, newlines and parentheses: it ends at the last ')'. */
 bool ss_process_usage_parse(struct ss_strview text, struct ss_process_usage *usage)
 {
     *usage = (struct ss_process_usage){0};

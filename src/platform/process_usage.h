@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has used so far: /proc/PID/stat, io and status. Pure functions over their text. */
+/* Resource usage of a process: /proc/PID/stat, io and status. Pure functions over their text. */
 #ifndef SS_PLATFORM_PROCESS_USAGE_H
 #define SS_PLATFORM_PROCESS_USAGE_H
 
@@ -24,7 +24,7 @@ struct ss_process_io {
 };
 bool ss_process_io_parse(struct ss_strview text, struct ss_process_io *io);
 
-/* Of one thread: how often it gave the CPU away, and how often it was taken from it. */
+/* Context switches of one thread: it gave up the CPU, or the kernel preempted it. */
 struct ss_thread_switches {
     uint64_t voluntary, involuntary;
 };

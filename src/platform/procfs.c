@@ -44,7 +44,7 @@ ssize_t ss_procfs_read(const char *path, char *buffer, size_t size)
     return (ssize_t)used;
 }
 
-/* comm may hold blanks and parentheses: it ends at the last ')'. */
+/* comm may contain blanks and parentheses: it ends at the last ')'. */
 bool ss_procfs_parse_stat(const char *text, struct ss_procfs_stat *stat)
 {
     const char *open_at = strchr(text, '(');

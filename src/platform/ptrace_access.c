@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ANCESTORS_LOOKED_AT = 256 };
+enum { MAX_ANCESTORS = 256 };
 
 static ssize_t read_file(const char *path, char *text, size_t size)
 {
@@ -61,7 +61,7 @@ static uint64_t user_namespace(pid_t pid)
 static bool find_descent(pid_t pid)
 {
     pid_t own = getpid();
-    for (int i = 0; i < ANCESTORS_LOOKED_AT && pid > 1; i++) {
+    for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
         if (pid == own) {
             return true;
         }
@@ -74,8 +74,9 @@ static bool find_descent(pid_t pid)
     return false;
 }
 
-/* Address 0 is never mapped: the permission check comes first, so a process that may be read
- * answers EFAULT. It cannot tell a filter's EPERM from the kernel's: self_read_refused does. */
+/* Reads address 0, which is never mapped. The kernel checks permissions first, so a readable
+ * process gives EFAULT. EPERM comes from a seccomp filter or from that check: see
+ * self_read_refused. */
 static int try_read(pid_t pid)
 {
     char byte;
@@ -86,7 +87,7 @@ static int try_read(pid_t pid)
     return errno;
 }
 
-/* The kernel gives the files below /proc/PID (not the folder) of an undumpable process to root. */
+/* root owns the files below /proc/PID (not the folder) of an undumpable process. */
 static bool find_undumpable(const struct ss_ptrace_facts *facts)
 {
     char path[64];
@@ -139,7 +140,7 @@ static bool same_owner(const struct ss_proc_status *own, const struct ss_proc_st
 enum ss_ptrace_refusal ss_ptrace_judge(const struct ss_ptrace_facts *facts)
 {
     if (!facts->target_exists || facts->read_errno == ESRCH) {
-        /* ESRCH also comes for a task without memory. */
+        /* process_vm_readv also fails with ESRCH for a task without memory. */
         return facts->target_exists && facts->target_known && !facts->target.has_memory
                    ? SS_PTRACE_NO_MEMORY
                    : SS_PTRACE_GONE;
@@ -176,7 +177,7 @@ enum ss_ptrace_refusal ss_ptrace_judge(const struct ss_ptrace_facts *facts)
     return SS_PTRACE_SECURITY_MODULE;
 }
 
-/* How to get CAP_SYS_PTRACE here. */
+/* The fix that gives stepscope CAP_SYS_PTRACE. */
 static const char *capability_fix(const struct ss_ptrace_facts *facts)
 {
     if (facts->in_container) {
@@ -187,126 +188,127 @@ static const char *capability_fix(const struct ss_ptrace_facts *facts)
     return "run stepscope with sudo";
 }
 
-static void set(struct ss_ptrace_advice *advice, const char *fix, const char *format, ...)
+static void set(struct ss_ptrace_advice *diagnosis, const char *fix, const char *format, ...)
     SS_PRINTF(3, 4);
-static void set(struct ss_ptrace_advice *advice, const char *fix, const char *format, ...)
+static void set(struct ss_ptrace_advice *diagnosis, const char *fix, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(advice->reason, sizeof advice->reason, format, arguments);
+    vsnprintf(diagnosis->reason, sizeof diagnosis->reason, format, arguments);
     va_end(arguments);
-    snprintf(advice->fix, sizeof advice->fix, "%s", fix);
+    snprintf(diagnosis->fix, sizeof diagnosis->fix, "%s", fix);
 }
 
-static void advise_yama(const struct ss_ptrace_facts *facts, const char *process,
-                        struct ss_ptrace_advice *advice)
+static void diagnose_yama(const struct ss_ptrace_facts *facts, const char *process,
+                          struct ss_ptrace_advice *diagnosis)
 {
     if (facts->yama_scope == 3) {
-        set(advice, "set it to 1 in /etc/sysctl.d and reboot",
+        set(diagnosis, "set it to 1 in /etc/sysctl.d and reboot",
             "Yama refuses to read %s (kernel.yama.ptrace_scope is 3: nobody may until the next "
             "boot)",
             process);
     } else if (facts->yama_scope == 2) {
-        set(advice, capability_fix(facts),
+        set(diagnosis, capability_fix(facts),
             "Yama refuses to read %s (kernel.yama.ptrace_scope is 2: only with CAP_SYS_PTRACE)",
             process);
     } else {
-        set(advice, "",
+        set(diagnosis, "",
             "Yama refuses to read %s (kernel.yama.ptrace_scope is 1: only ancestors may)", process);
-        snprintf(advice->fix, sizeof advice->fix,
+        snprintf(diagnosis->fix, sizeof diagnosis->fix,
                  "start the program with \"stepscope record -- …\", or %s, or \"sudo sysctl "
                  "kernel.yama.ptrace_scope=0\"",
                  capability_fix(facts));
     }
 }
 
-static void advise_uid(const struct ss_ptrace_facts *facts, const char *process,
-                       struct ss_ptrace_advice *advice)
+static void diagnose_uid(const struct ss_ptrace_facts *facts, const char *process,
+                         struct ss_ptrace_advice *diagnosis)
 {
     const struct ss_proc_status *target = &facts->target;
     if (target->uid[1] == facts->own.uid[0]) {
-        set(advice, capability_fix(facts),
+        set(diagnosis, capability_fix(facts),
             "%s runs with ids that are not all yours (users %u, %u, %u; groups %u, %u, %u)",
             process, (unsigned)target->uid[0], (unsigned)target->uid[1], (unsigned)target->uid[2],
             (unsigned)target->gid[0], (unsigned)target->gid[1], (unsigned)target->gid[2]);
         return;
     }
-    set(advice, "", "%s belongs to user id %u and you are user id %u without CAP_SYS_PTRACE",
+    set(diagnosis, "", "%s belongs to user id %u and you are user id %u without CAP_SYS_PTRACE",
         process, (unsigned)target->uid[1], (unsigned)facts->own.uid[0]);
-    snprintf(advice->fix, sizeof advice->fix, "run stepscope as that user, or %s",
+    snprintf(diagnosis->fix, sizeof diagnosis->fix, "run stepscope as that user, or %s",
              capability_fix(facts));
 }
 
-static void advise_seccomp(const struct ss_ptrace_facts *facts, struct ss_ptrace_advice *advice)
+static void diagnose_seccomp(const struct ss_ptrace_facts *facts,
+                             struct ss_ptrace_advice *diagnosis)
 {
     if (facts->in_container) {
-        set(advice,
+        set(diagnosis,
             "start the container with --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined",
             "a seccomp filter of this container forbids process_vm_readv");
     } else {
-        set(advice, "run stepscope outside of that sandbox",
+        set(diagnosis, "run stepscope outside of that sandbox",
             "a seccomp filter forbids process_vm_readv here");
     }
 }
 
-static void advise_security_module(const struct ss_ptrace_facts *facts, const char *process,
-                                   struct ss_ptrace_advice *advice)
+static void diagnose_security_module(const struct ss_ptrace_facts *facts, const char *process,
+                                     struct ss_ptrace_advice *diagnosis)
 {
     const char *fix = "allow ptrace in its policy, or run both programs under the same profile";
     if (facts->security_label[0] != '\0') {
-        set(advice, fix, "a security module or sandbox refuses to read %s (its label: %s)", process,
-            facts->security_label);
+        set(diagnosis, fix, "a security module or sandbox refuses to read %s (its label: %s)",
+            process, facts->security_label);
     } else {
-        set(advice, fix, "a security module or sandbox refuses to read %s", process);
+        set(diagnosis, fix, "a security module or sandbox refuses to read %s", process);
     }
 }
 
 void ss_ptrace_advise(const struct ss_ptrace_facts *facts, enum ss_ptrace_refusal refusal,
-                      struct ss_ptrace_advice *advice)
+                      struct ss_ptrace_advice *diagnosis)
 {
     char process[48] = "another process of yours";
     if (facts->pid != 0) {
         snprintf(process, sizeof process, "process %d", (int)facts->pid);
     }
-    *advice = (struct ss_ptrace_advice){{0}, {0}};
+    *diagnosis = (struct ss_ptrace_advice){{0}, {0}};
     switch (refusal) {
     case SS_PTRACE_ALLOWED:
         break;
     case SS_PTRACE_GONE:
-        set(advice, "name one that runs", "there is no %s", process);
+        set(diagnosis, "name one that runs", "there is no %s", process);
         break;
     case SS_PTRACE_HIDDEN:
-        set(advice, "run stepscope as its user or with sudo",
+        set(diagnosis, "run stepscope as its user or with sudo",
             "%s is hidden from you (/proc is mounted with hidepid)", process);
         break;
     case SS_PTRACE_NO_MEMORY:
-        set(advice, "name a running program", "%s has no memory to read (%s)", process,
+        set(diagnosis, "name a running program", "%s has no memory to read (%s)", process,
             facts->target.state == 'Z' ? "it has ended and waits for its parent"
                                        : "a kernel thread");
         break;
     case SS_PTRACE_SECCOMP:
-        advise_seccomp(facts, advice);
+        diagnose_seccomp(facts, diagnosis);
         break;
     case SS_PTRACE_USER_NAMESPACE:
-        set(advice, "run stepscope inside that namespace, or as root outside",
+        set(diagnosis, "run stepscope inside that namespace, or as root outside",
             "%s lives in another user namespace (a rootless container or a sandbox)", process);
         break;
     case SS_PTRACE_UID:
-        advise_uid(facts, process, advice);
+        diagnose_uid(facts, process, diagnosis);
         break;
     case SS_PTRACE_DUMPABLE:
-        set(advice, capability_fix(facts),
+        set(diagnosis, capability_fix(facts),
             "%s is marked undumpable (set-uid program, file capabilities, or prctl)", process);
         break;
     case SS_PTRACE_CAPABILITIES:
-        set(advice, capability_fix(facts), "%s holds capabilities that you lack (0x%llx)", process,
-            (unsigned long long)(facts->target.cap_permitted & ~facts->own.cap_permitted));
+        set(diagnosis, capability_fix(facts), "%s holds capabilities that you lack (0x%llx)",
+            process, (unsigned long long)(facts->target.cap_permitted & ~facts->own.cap_permitted));
         break;
     case SS_PTRACE_YAMA:
-        advise_yama(facts, process, advice);
+        diagnose_yama(facts, process, diagnosis);
         break;
     case SS_PTRACE_SECURITY_MODULE:
-        advise_security_module(facts, process, advice);
+        diagnose_security_module(facts, process, diagnosis);
         break;
     }
 }
@@ -331,9 +333,9 @@ enum ss_status ss_ptrace_describe(const struct ss_ptrace_facts *facts,
     if (refusal == SS_PTRACE_ALLOWED) {
         return SS_OK;
     }
-    struct ss_ptrace_advice advice;
-    ss_ptrace_advise(facts, refusal, &advice);
-    return ss_fail(err, status_of(refusal), "%s: %s", advice.reason, advice.fix);
+    struct ss_ptrace_advice diagnosis;
+    ss_ptrace_advise(facts, refusal, &diagnosis);
+    return ss_fail(err, status_of(refusal), "%s: %s", diagnosis.reason, diagnosis.fix);
 }
 
 enum ss_status ss_ptrace_explain(pid_t pid, struct ss_error *err)
@@ -362,7 +364,7 @@ bool ss_ptrace_probe_child(struct ss_ptrace_facts *facts)
     return true;
 }
 
-/* The stranger is this process itself, looked at by a child of its own. */
+/* A child of this process probes this process, which is no descendant of the child. */
 bool ss_ptrace_probe_stranger(struct ss_ptrace_facts *facts)
 {
     int ends[2];
@@ -371,9 +373,9 @@ bool ss_ptrace_probe_stranger(struct ss_ptrace_facts *facts)
     }
     pid_t pid = fork();
     if (pid == 0) {
-        struct ss_ptrace_facts seen;
-        ss_ptrace_facts_collect(getppid(), &seen);
-        _exit(write(ends[1], &seen, sizeof seen) == sizeof seen ? 0 : 1);
+        struct ss_ptrace_facts child_facts;
+        ss_ptrace_facts_collect(getppid(), &child_facts);
+        _exit(write(ends[1], &child_facts, sizeof child_facts) == sizeof child_facts ? 0 : 1);
     }
     close(ends[1]);
     bool complete = pid > 0 && read(ends[0], facts, sizeof *facts) == sizeof *facts;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_INSTALLED = 64, MOST_RUNNING = 256 };
+enum { MAX_INSTALLED = 64, MAX_RUNNING = 256 };
 
 bool ss_python_version_in_name(const char *name, int *major, int *minor)
 {
@@ -23,13 +23,13 @@ bool ss_python_version_in_name(const char *name, int *major, int *minor)
     if (sscanf(base, "python%1d.%2d%n", major, minor, &used) != 2) {
         return false;
     }
-    /* Build flags of the ABI may follow ("d", "m", "t"), or the ending of a library. */
+    /* ABI flags may follow ("d", "m", "t"), or a library suffix. */
     const char *rest = base + used;
     rest += strspn(rest, "dmtu");
     return *rest == '\0' || strncmp(rest, ".so", 3) == 0 || strcmp(rest, " (deleted)") == 0;
 }
 
-/* Launchers written as scripts (pyenv's shims) are no interpreters. */
+/* Script launchers (pyenv's shims) are not interpreters. */
 static bool is_elf(const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -47,19 +47,19 @@ static void add_installed(const char *path, struct ss_python_installs *found)
 {
     char real[PATH_MAX];
     struct ss_python_install install = {.pid = 0};
-    bool known = realpath(path, real) == NULL || strlen(real) >= sizeof install.path ||
-                 !ss_python_version_in_name(real, &install.major, &install.minor) ||
-                 access(real, X_OK) != 0 || found->count >= MOST_INSTALLED || !is_elf(real);
-    for (size_t i = 0; !known && i < found->count; i++) {
-        known = strcmp(found->data[i].path, real) == 0;
+    bool skip = realpath(path, real) == NULL || strlen(real) >= sizeof install.path ||
+                !ss_python_version_in_name(real, &install.major, &install.minor) ||
+                access(real, X_OK) != 0 || found->count >= MAX_INSTALLED || !is_elf(real);
+    for (size_t i = 0; !skip && i < found->count; i++) {
+        skip = strcmp(found->data[i].path, real) == 0;
     }
-    if (!known) {
+    if (!skip) {
         memcpy(install.path, real, strlen(real) + 1); /* it fits: checked above */
         ss_vec_push(found, install);
     }
 }
 
-static void look_into(const char *folder, struct ss_python_installs *found)
+static void scan_folder(const char *folder, struct ss_python_installs *found)
 {
     DIR *entries = opendir(folder);
     if (entries == NULL) {
@@ -93,7 +93,7 @@ void ss_python_installs_find(const char *path_variable, const char *home,
         char folder[512];
         if (length > 0 && length < sizeof folder) {
             snprintf(folder, sizeof folder, "%.*s", (int)length, at);
-            look_into(folder, found);
+            scan_folder(folder, found);
         }
         at += length + (at[length] == ':');
     }
@@ -106,7 +106,7 @@ void ss_python_installs_find(const char *path_variable, const char *home,
             char folder[1024];
             if (entry->d_name[0] != '.') {
                 snprintf(folder, sizeof folder, "%s/%s/bin", versions, entry->d_name);
-                look_into(folder, found);
+                scan_folder(folder, found);
             }
         }
         if (entries != NULL) {
@@ -118,7 +118,7 @@ void ss_python_installs_find(const char *path_variable, const char *home,
     }
 }
 
-/* The executable's name tells, else a mapped libpython. */
+/* Reads the version from the executable's name, else from the name of a mapped libpython. */
 static bool version_of_process(pid_t pid, struct ss_python_install *install)
 {
     char link[64];
@@ -160,7 +160,7 @@ void ss_python_processes_find(struct ss_python_installs *found)
         char path[300];
         snprintf(path, sizeof path, "/proc/%s", entry->d_name);
         struct stat status;
-        if (!isdigit((unsigned char)entry->d_name[0]) || found->count - before >= MOST_RUNNING ||
+        if (!isdigit((unsigned char)entry->d_name[0]) || found->count - before >= MAX_RUNNING ||
             stat(path, &status) != 0 || status.st_uid != geteuid()) {
             continue;
         }

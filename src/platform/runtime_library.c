@@ -8,23 +8,23 @@
 
 #include "base/version.h"
 
-/* "/usr/bin" + "../lib" → "/usr/lib/NAME", without the dots. */
-static bool look_in(const char *folder, const char *place, const char *file, char *path,
-                    size_t size)
+/* "/usr/bin" + "../lib" → "/usr/lib/FILE", without the dots. */
+static bool find_in_folder(const char *folder, const char *candidate, const char *file, char *path,
+                           size_t size)
 {
     char name[4096], resolved[4096];
-    bool is_absolute = place[0] == '/';
-    int length = snprintf(name, sizeof name, "%s/%s", is_absolute ? "" : folder, place);
+    bool is_absolute = candidate[0] == '/';
+    int length = snprintf(name, sizeof name, "%s/%s", is_absolute ? "" : folder, candidate);
     if (length < 0 || (size_t)length >= sizeof name || realpath(name, resolved) == NULL) {
         return false;
     }
-    /* The folder is resolved, the name is not: a process that has it by this name has the same. */
+    /* Only the folder is resolved: a process that has loaded this name has the same library. */
     length = snprintf(path, size, "%s/%s", resolved, file);
     return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
 }
 
-/* Of our executable; "" where it is not known. */
-static bool find_folder(char *folder, size_t size)
+/* The folder of our executable; "": unknown. */
+static bool find_own_folder(char *folder, size_t size)
 {
     ssize_t length = readlink("/proc/self/exe", folder, size - 1);
     folder[length > 0 ? length : 0] = '\0';
@@ -37,12 +37,13 @@ static bool find_folder(char *folder, size_t size)
     return slash != NULL;
 }
 
-static bool find(const char *const *places, size_t count, const char *file, char *path, size_t size)
+static bool find(const char *const *candidates, size_t count, const char *file, char *path,
+                 size_t size)
 {
     char folder[4096];
-    if (find_folder(folder, sizeof folder)) {
+    if (find_own_folder(folder, sizeof folder)) {
         for (size_t i = 0; i < count; i++) {
-            if (look_in(folder, places[i], file, path, size)) {
+            if (find_in_folder(folder, candidates[i], file, path, size)) {
                 return true;
             }
         }
@@ -54,22 +55,24 @@ static bool find(const char *const *places, size_t count, const char *file, char
 bool ss_runtime_library_find(char *path, size_t size)
 {
     static const bool is_absolute = SS_LIBRARY_FOLDER[0] == '/';
-    static const char *const places[] = {SS_LIBRARY_FOLDER, ".", "../" SS_LIBRARY_FOLDER, "../lib"};
+    static const char *const candidates[] = {SS_LIBRARY_FOLDER, ".", "../" SS_LIBRARY_FOLDER,
+                                             "../lib"};
     size_t skipped = is_absolute ? 0 : 1;
-    return find(places + skipped, sizeof places / sizeof *places - skipped, SS_RUNTIME_LIBRARY,
-                path, size);
+    return find(candidates + skipped, sizeof candidates / sizeof *candidates - skipped,
+                SS_RUNTIME_LIBRARY, path, size);
 }
 
 bool ss_preload_find(char *path, size_t size)
 {
-    static const char *const places[] = {"libexec", "../libexec/stepscope"};
-    return find(places, sizeof places / sizeof *places, SS_PRELOAD, path, size);
+    static const char *const candidates[] = {"libexec", "../libexec/stepscope"};
+    return find(candidates, sizeof candidates / sizeof *candidates, SS_PRELOAD, path, size);
 }
 
 bool ss_python_folder_find(char *path, size_t size)
 {
-    static const char *const places[] = {"libexec/python", "../libexec/stepscope/python"};
-    bool found = find(places, sizeof places / sizeof *places, "sitecustomize.py", path, size);
+    static const char *const candidates[] = {"libexec/python", "../libexec/stepscope/python"};
+    bool found =
+        find(candidates, sizeof candidates / sizeof *candidates, "sitecustomize.py", path, size);
     if (found) {
         *strrchr(path, '/') = '\0';
     }

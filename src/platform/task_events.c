@@ -23,7 +23,7 @@ struct cpu_ring {
     struct perf_event_mmap_page *control;
 };
 
-/* A child can be forked on one CPU and end on another: the rings are put in order by time. */
+/* A child can be forked on one CPU and end on another: events of all rings are sorted by time. */
 struct timed_event {
     uint64_t time;
     struct ss_task_event event;
@@ -119,7 +119,7 @@ struct task_record {
 struct comm_record {
     struct perf_event_header header;
     uint32_t pid, tid;
-    char comm[16]; /* as long as needed, padded to 8; what follows is the sample id */
+    char comm[16]; /* as long as needed, padded to 8; the sample id follows */
 };
 
 static bool decode(const unsigned char *bytes, struct ss_task_event *event)
@@ -159,7 +159,7 @@ static bool decode(const unsigned char *bytes, struct ss_task_event *event)
     return true;
 }
 
-/* With sample_id_all every record ends in the sample id, of which we asked for the time only. */
+/* With sample_id_all every record ends with the sample id; ours contains only the time. */
 static uint64_t time_of(const unsigned char *record, size_t size)
 {
     uint64_t time = 0;
@@ -171,7 +171,7 @@ static void drain_ring(struct ss_task_events *events, struct cpu_ring *ring)
 {
     const unsigned char *data = (const unsigned char *)ring->control + sysconf(_SC_PAGESIZE);
     uint64_t tail = ring->control->data_tail;
-    /* Acquire: pairs with the kernel's store of data_head after it wrote the records. */
+    /* Acquire: pairs with the kernel's store of data_head after it writes the records. */
     uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
     while (tail < head) {
         unsigned char record[MAX_RECORD_BYTES];
@@ -193,7 +193,7 @@ static void drain_ring(struct ss_task_events *events, struct cpu_ring *ring)
         }
         tail += header.size;
     }
-    /* Release: the records have been read before the kernel may overwrite them. */
+    /* Release: all reads of the records happen before the kernel may overwrite them. */
     __atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);
 }
 
@@ -207,8 +207,8 @@ void ss_task_events_drain(struct ss_task_events *events,
                           void (*on_event)(void *context, const struct ss_task_event *event),
                           void *context)
 {
-    /* What happens while the rings are read waits for the next time: of it, we may have seen the
-     * end in a later ring and missed the beginning in an earlier one. */
+    /* Events newer than the cutoff wait for the next drain: this drain may have read an exit from a
+     * later ring and missed the fork in an earlier ring. */
     uint64_t cutoff = ss_clock_monotonic_ns();
     for (int i = 0; i < events->count; i++) {
         drain_ring(events, &events->rings[i]);

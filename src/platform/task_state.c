@@ -14,12 +14,12 @@
 #include "platform/procfs.h"
 
 enum {
-    SURE_AFTER_LOOKS = 4, /* a thread that moved so often in a row will have moved again… */
-    TRUST_LOOKS = 7       /* …which is believed so often */
+    TRUST_AFTER_POLLS = 4, /* after so many consecutive polls in which the thread ran… */
+    TRUSTED_POLLS = 7      /* …so many polls assume that it ran again */
 };
 
-/* Files kept open at most, over all threads: half the limit, the rest is for everything else. */
-static int kept_open_limit(void)
+/* Maximum of cached descriptors over all threads: half the limit, the rest is for other files. */
+static int cached_fd_limit(void)
 {
     static int limit = -1;
     if (limit < 0) {
@@ -32,25 +32,25 @@ static int kept_open_limit(void)
     return limit;
 }
 
-static int kept_open;
+static int cached_fds;
 
-static int open_kept(pid_t pid, pid_t tid, const char *name)
+static int open_cached(pid_t pid, pid_t tid, const char *name)
 {
     char path[96];
-    if (kept_open >= kept_open_limit()) {
+    if (cached_fds >= cached_fd_limit()) {
         return -1;
     }
     snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    kept_open += fd >= 0;
+    cached_fds += fd >= 0;
     return fd;
 }
 
-static void close_kept(int *fd)
+static void close_cached(int *fd)
 {
     if (*fd >= 0) {
         close(*fd);
-        kept_open--;
+        cached_fds--;
         *fd = -1;
     }
 }
@@ -58,15 +58,15 @@ static void close_kept(int *fd)
 void ss_task_state_open(struct ss_task_state *task, pid_t pid, pid_t tid)
 {
     *task = (struct ss_task_state){.pid = pid, .tid = tid, .syscall_number = -1};
-    task->schedstat_fd = open_kept(pid, tid, "schedstat");
+    task->schedstat_fd = open_cached(pid, tid, "schedstat");
     task->syscall_fd = task->stat_fd = -1;
 }
 
 void ss_task_state_close(struct ss_task_state *task)
 {
-    close_kept(&task->schedstat_fd);
-    close_kept(&task->syscall_fd);
-    close_kept(&task->stat_fd);
+    close_cached(&task->schedstat_fd);
+    close_cached(&task->syscall_fd);
+    close_cached(&task->stat_fd);
 }
 
 static ssize_t read_task_file(struct ss_task_state *task, int fd, const char *name, char *text,
@@ -108,7 +108,7 @@ static char read_state(struct ss_task_state *task)
 {
     char text[1024];
     if (task->stat_fd < 0) {
-        task->stat_fd = open_kept(task->pid, task->tid, "stat");
+        task->stat_fd = open_cached(task->pid, task->tid, "stat");
     }
     if (read_task_file(task, task->stat_fd, "stat", text, sizeof text) <= 0) {
         return '?';
@@ -119,7 +119,7 @@ static char read_state(struct ss_task_state *task)
     return state;
 }
 
-/* Calls that sleep interruptibly: no need to ask for the kind of sleep. */
+/* Calls that sleep interruptibly: the stat file need not be read. */
 static bool is_plain_wait(int64_t number)
 {
     switch (number) {
@@ -148,8 +148,8 @@ static bool is_plain_wait(int64_t number)
     }
 }
 
-/* /proc/…/syscall says "running", or the call the thread sleeps in with its arguments: cheaper
- * than stat and more telling. Returns 'R', 'S', or '?' when only stat can tell. */
+/* /proc/…/syscall contains "running", or the call in which the thread sleeps with its arguments:
+ * cheaper and more specific than stat. Returns 'R', 'S', or '?' when stat must be read. */
 static char read_syscall(struct ss_task_state *task)
 {
     char text[256];
@@ -158,7 +158,7 @@ static char read_syscall(struct ss_task_state *task)
         return '?';
     }
     if (task->syscall_fd < 0) {
-        task->syscall_fd = open_kept(task->pid, task->tid, "syscall");
+        task->syscall_fd = open_cached(task->pid, task->tid, "syscall");
     }
     ssize_t length = read_task_file(task, task->syscall_fd, "syscall", text, sizeof text);
     if (length <= 0) {
@@ -209,12 +209,12 @@ uint64_t ss_task_state_peek_run_ns(struct ss_task_state *task, uint64_t now_ns)
     return task->peeked[0];
 }
 
-/* Asks for the call that a busy thread sleeps in, before its counters, and for nothing else when it
- * does. Returns the state, or 0 when it is to be found out the long way. */
-static char look_ahead(struct ss_task_state *task, uint64_t now_ns)
+/* For a thread that ran in recent polls, reads the syscall file first and skips the counters when
+ * it sleeps. Returns the state, or 0: not polled. */
+static char poll_syscall_first(struct ss_task_state *task, uint64_t now_ns)
 {
     bool is_peeked = task->peeked_ns == now_ns && now_ns != 0;
-    if (is_peeked || task->moved_looks < SURE_AFTER_LOOKS || task->trusted >= TRUST_LOOKS) {
+    if (is_peeked || task->moved_looks < TRUST_AFTER_POLLS || task->trusted >= TRUSTED_POLLS) {
         return 0;
     }
     char state = read_syscall(task);
@@ -231,7 +231,7 @@ bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
     uint64_t values[3] = {0, 0, 0};
     bool known = true;
     bool slept = task->activity >= SS_TASK_SLEEPING;
-    char state = look_ahead(task, now_ns);
+    char state = poll_syscall_first(task, now_ns);
     if (state == 'S') {
         return true;
     }
@@ -253,20 +253,21 @@ bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
         state = read_state(task);
     }
     if (state == 'R') {
-        /* The kernel says R for both; what it did most of since the last look decides. The
-         * counters move at scheduler ticks only: without news a thread that ran still runs. */
-        bool news = ran_ns + waited_ns > 0;
-        bool runs = news ? ran_ns >= waited_ns : task->activity != SS_TASK_RUNNABLE;
+        /* State R covers running and runnable; the larger increment since the last poll decides.
+         * The counters advance only at scheduler ticks: without an increment a thread runs unless
+         * it was runnable. */
+        bool has_advanced = ran_ns + waited_ns > 0;
+        bool runs = has_advanced ? ran_ns >= waited_ns : task->activity != SS_TASK_RUNNABLE;
         task->activity = runs ? SS_TASK_ON_CPU : SS_TASK_RUNNABLE;
     } else {
         task->activity = sleeping_kind(state);
     }
-    /* Without schedstat (kernels built without it) every look counts as movement. */
+    /* Without schedstat (kernels built without it) every poll counts as a new timeslice. */
     task->run_ns = values[0];
     task->wait_ns = values[1];
     task->timeslices = known ? values[2] : task->timeslices + 1;
     task->checked_ns = now_ns;
-    task->moved_looks += task->moved_looks < SURE_AFTER_LOOKS;
+    task->moved_looks += task->moved_looks < TRUST_AFTER_POLLS;
     return true;
 }
 

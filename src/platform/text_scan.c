@@ -43,15 +43,15 @@ bool ss_text_scan_word(struct ss_text_scan *line, struct ss_strview *word)
     return word->length > 0;
 }
 
-enum { SURELY_FITTING_DIGITS = 19 };
+enum { SAFE_DIGITS = 19 };
 
-/* Leaves `at` behind the digits. */
-static uint64_t take_digits(struct ss_text_scan *line)
+/* Advances `at` past the digits. Saturates at UINT64_MAX. */
+static uint64_t parse_digits(struct ss_text_scan *line)
 {
     uint64_t value = 0;
     const char *at = line->at, *end = line->end;
-    const char *fits = end - at > SURELY_FITTING_DIGITS ? at + SURELY_FITTING_DIGITS : end;
-    while (at < fits && is_digit(*at)) {
+    const char *safe_end = end - at > SAFE_DIGITS ? at + SAFE_DIGITS : end;
+    while (at < safe_end && is_digit(*at)) {
         value = value * 10 + (uint64_t)(*at++ - '0');
     }
     while (at < end && is_digit(*at)) {
@@ -62,7 +62,7 @@ static uint64_t take_digits(struct ss_text_scan *line)
     return value;
 }
 
-static void pass_word(struct ss_text_scan *line)
+static void skip_word(struct ss_text_scan *line)
 {
     while (line->at < line->end && !is_blank(*line->at)) {
         line->at++;
@@ -75,8 +75,8 @@ bool ss_text_scan_number(struct ss_text_scan *line, uint64_t *value)
     if (line->at >= line->end || !is_digit(*line->at)) {
         return false;
     }
-    *value = take_digits(line);
-    pass_word(line);
+    *value = parse_digits(line);
+    skip_word(line);
     return true;
 }
 
@@ -98,7 +98,7 @@ bool ss_text_scan_fraction(struct ss_text_scan *line, double *value)
     if (line->at >= line->end || !is_digit(*line->at)) {
         return false;
     }
-    *value = (double)take_digits(line);
+    *value = (double)parse_digits(line);
     if (line->at < line->end && *line->at == '.') {
         line->at++;
         double scale = 0.1;
@@ -107,7 +107,7 @@ bool ss_text_scan_fraction(struct ss_text_scan *line, double *value)
             scale /= 10;
         }
     }
-    pass_word(line);
+    skip_word(line);
     return true;
 }
 

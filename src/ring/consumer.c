@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ring/consumer.h"
 
-enum { TRIES = 4 };
+enum { MAX_TRIES = 4 };
 
 enum ss_status ss_ring_consumer_open(const struct ss_ring_memory *memory,
                                      struct ss_ring_consumer *consumer, struct ss_error *err)
@@ -39,7 +39,7 @@ void ss_ring_consumer_close(struct ss_ring_consumer *consumer)
 
 /* --- the gate -------------------------------------------------------------------------------- */
 
-void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_ring_wish *wish)
+void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_ring_wish *request)
 {
     struct ss_ring_header *header = consumer->header;
     ss_ring_consumer_look(consumer);
@@ -57,16 +57,16 @@ void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_r
         lane->base_unmatched = atomic_load_explicit(&thread->unmatched, memory_order_relaxed);
         atomic_store_explicit(&thread->tail, head, memory_order_release);
     }
-    consumer->is_overwriting = wish->mode == SS_RING_OVERWRITE;
-    atomic_store_explicit(&header->mode, wish->mode, memory_order_relaxed);
-    atomic_store_explicit(&header->slots_log2, wish->slots_log2, memory_order_relaxed);
-    atomic_store_explicit(&header->recorder_pid, wish->recorder_pid, memory_order_relaxed);
-    atomic_store_explicit(&header->room_bytes, wish->room_bytes, memory_order_relaxed);
-    atomic_store_explicit(&header->heartbeat_ns, wish->now_ns, memory_order_relaxed);
+    consumer->is_overwriting = request->mode == SS_RING_OVERWRITE;
+    atomic_store_explicit(&header->mode, request->mode, memory_order_relaxed);
+    atomic_store_explicit(&header->slots_log2, request->slots_log2, memory_order_relaxed);
+    atomic_store_explicit(&header->recorder_pid, request->recorder_pid, memory_order_relaxed);
+    atomic_store_explicit(&header->room_bytes, request->room_bytes, memory_order_relaxed);
+    atomic_store_explicit(&header->heartbeat_ns, request->now_ns, memory_order_relaxed);
     uint32_t gate = atomic_load_explicit(&header->gate, memory_order_relaxed);
     gate = (gate & ~(uint32_t)SS_RING_GATE_ALL) + SS_RING_GATE_RECORDING;
-    /* Publishes the wishes above to the program's slow path. */
-    atomic_store_explicit(&header->gate, gate | wish->gate, memory_order_release);
+    /* Publishes the request above to the program's slow path. */
+    atomic_store_explicit(&header->gate, gate | request->gate, memory_order_release);
 }
 
 void ss_ring_consumer_heartbeat(struct ss_ring_consumer *consumer, uint64_t now_ns)
@@ -118,7 +118,7 @@ void ss_ring_consumer_look(struct ss_ring_consumer *consumer)
         struct ss_ring_lane lane;
         uint64_t entry =
             atomic_load_explicit(&consumer->directory[consumer->lanes.count], memory_order_relaxed);
-        open_lane(consumer, entry, &lane); /* a refused one keeps its place, without a thread */
+        open_lane(consumer, entry, &lane); /* an invalid entry keeps its index, thread NULL */
         ss_vec_push(&consumer->lanes, lane);
     }
     for (size_t i = 0; i < consumer->lanes.count; i++) {
@@ -127,7 +127,7 @@ void ss_ring_consumer_look(struct ss_ring_consumer *consumer)
             continue;
         }
         lane->state = atomic_load_explicit(&lane->thread->state, memory_order_acquire);
-        /* Somebody may be taking a free one: half of the line would be his. */
+        /* A thread may be claiming a FREE ring: tid and owner could be inconsistent. */
         if (lane->state != SS_RING_FREE) {
             lane->tid = atomic_load_explicit(&lane->thread->tid, memory_order_relaxed);
             lane->owner = atomic_load_explicit(&lane->thread->owner, memory_order_relaxed);
@@ -139,7 +139,7 @@ void ss_ring_consumer_release(struct ss_ring_consumer *consumer, uint32_t lane)
 {
     struct ss_ring_thread *thread = consumer->lanes.data[lane].thread;
     uint32_t closed = SS_RING_CLOSED;
-    /* Pairs with the acquire in the program's search for a free ring. */
+    /* Pairs with the acquire in reuse_ring (annot/process.c). */
     if (thread != NULL) {
         atomic_compare_exchange_strong_explicit(&thread->state, &closed, SS_RING_FREE,
                                                 memory_order_release, memory_order_relaxed);
@@ -148,7 +148,7 @@ void ss_ring_consumer_release(struct ss_ring_consumer *consumer, uint32_t lane)
 
 /* --- records --------------------------------------------------------------------------------- */
 
-enum verdict { IS_RECORD, IS_UNWRITTEN, IS_DAMAGED };
+enum slot_status { IS_RECORD, IS_UNWRITTEN, IS_DAMAGED };
 
 struct slot_copy {
     uint64_t word0, word1;
@@ -157,7 +157,7 @@ struct slot_copy {
 static inline struct slot_copy load_slot(const struct ss_ring_slot *slot)
 {
     struct slot_copy copy;
-    /* Pairs with the release store of the producer. */
+    /* Pairs with the release store in ss_ring_put. */
     copy.word1 = atomic_load_explicit(&slot->word1, memory_order_acquire);
     copy.word0 = atomic_load_explicit(&slot->word0, memory_order_relaxed);
     return copy;
@@ -169,13 +169,13 @@ static bool copy_slot(const struct ss_ring_lane *lane, uint64_t at, struct slot_
     return (copy->word1 & 0xff00) == ss_ring_lap_bits(at, lane->slots_log2);
 }
 
-static enum verdict copy_more(const struct ss_ring_lane *lane, uint64_t at,
-                              struct ss_ring_record *record)
+static enum slot_status copy_continuations(const struct ss_ring_lane *lane, uint64_t at,
+                                           struct ss_ring_record *record)
 {
     for (uint32_t i = 0; i < record->more; i++) {
         struct slot_copy copy;
         if (!copy_slot(lane, at + 1 + i, &copy)) {
-            return IS_DAMAGED; /* continuations are written before their head */
+            return IS_DAMAGED; /* continuations are written before their head slot */
         }
         if ((copy.word1 & 0xff) != SS_RING_CONTINUATION) {
             return IS_DAMAGED;
@@ -186,12 +186,12 @@ static enum verdict copy_more(const struct ss_ring_lane *lane, uint64_t at,
     return IS_RECORD;
 }
 
-/* The low byte of a head slot's word1 (type and continuations): is there such a record? */
+/* By the low byte of a head slot's word1 (type and continuations): valid combinations. */
 #define WITH_0(type) [type] = true
 #define WITH_1(type) [(type) | 1 << 6] = true
 #define WITH_2(type) [(type) | 2 << 6] = true
 #define WITH_3(type) [(type) | 3 << 6] = true
-static const bool is_sound[256] = {
+static const bool is_valid_head[256] = {
     WITH_0(SS_RING_PUSH),        WITH_1(SS_RING_PUSH),  WITH_0(SS_RING_POP),
     WITH_0(SS_RING_MARK),        WITH_1(SS_RING_MARK),  WITH_2(SS_RING_MARK),
     WITH_1(SS_RING_BEGIN),       WITH_2(SS_RING_BEGIN), WITH_3(SS_RING_BEGIN),
@@ -201,7 +201,7 @@ static const bool is_sound[256] = {
     WITH_2(SS_RING_WINDOW),      WITH_1(SS_RING_FACT),  WITH_0(SS_RING_THREAD_NAME),
     WITH_1(SS_RING_THREAD_NAME), WITH_2(SS_RING_LINE)};
 
-static inline void fill_in(struct ss_ring_record *record, const struct slot_copy *head)
+static inline void decode_head(struct ss_ring_record *record, const struct slot_copy *head)
 {
     record->stamp = head->word0;
     record->type = head->word1 & 0x3f;
@@ -211,26 +211,25 @@ static inline void fill_in(struct ss_ring_record *record, const struct slot_copy
     record->name = (uint32_t)(head->word1 >> 40);
 }
 
-static enum verdict copy_record(const struct ss_ring_lane *lane, uint64_t at, uint64_t head,
-                                struct ss_ring_record *record)
+static enum slot_status copy_record(const struct ss_ring_lane *lane, uint64_t at, uint64_t head,
+                                    struct ss_ring_record *record)
 {
     struct slot_copy copy;
     if (!copy_slot(lane, at, &copy)) {
         return IS_UNWRITTEN;
     }
-    fill_in(record, &copy);
-    if (!is_sound[copy.word1 & 0xff] || record->more >= head - at) {
+    decode_head(record, &copy);
+    if (!is_valid_head[copy.word1 & 0xff] || record->more >= head - at) {
         return IS_DAMAGED;
     }
-    return record->more > 0 ? copy_more(lane, at, record) : IS_RECORD;
+    return record->more > 0 ? copy_continuations(lane, at, record) : IS_RECORD;
 }
 
-/* Most records are whole, of one lap, and have at most one continuation: takes those that lie in a
- * row, and stops at the first that is not of this kind, for copy_record to judge. Where the next
- * record lies follows from a branch, which the processor foresees: a number that had to be read
- * first would make each record wait for the one before. */
-static size_t copy_usual(const struct ss_ring_lane *lane, uint64_t at, uint64_t head,
-                         struct ss_ring_record *records, size_t capacity, uint64_t *used)
+/* Fast path: copies consecutive complete records of one lap with at most one continuation; stops at
+ * the first other record, which copy_record handles. The position of the next record follows from a
+ * predicted branch: a length loaded from memory would make each record wait for the last one. */
+static size_t copy_fast(const struct ss_ring_lane *lane, uint64_t at, uint64_t head,
+                        struct ss_ring_record *records, size_t capacity, uint64_t *used)
 {
     uint64_t mask = (UINT64_C(1) << lane->slots_log2) - 1;
     uint64_t lap_end = (at | mask) + 1;
@@ -240,10 +239,10 @@ static size_t copy_usual(const struct ss_ring_lane *lane, uint64_t at, uint64_t 
     struct ss_ring_record *record = records, *last = records + capacity;
     while (slot < end && record < last) {
         struct slot_copy copy = load_slot(slot);
-        if ((copy.word1 & 0xff00) != lap || !is_sound[copy.word1 & 0xff]) {
+        if ((copy.word1 & 0xff00) != lap || !is_valid_head[copy.word1 & 0xff]) {
             break;
         }
-        fill_in(record, &copy);
+        decode_head(record, &copy);
         if ((copy.word1 & 0xc0) == 0) {
             slot++;
             record++;
@@ -265,23 +264,23 @@ static size_t copy_usual(const struct ss_ring_lane *lane, uint64_t at, uint64_t 
     return (size_t)(record - records);
 }
 
-/* Overwrite mode: this many of the oldest slots may be under the producer's hands. */
+/* Overwrite mode: the producer may be overwriting this many of the oldest slots. */
 static uint64_t unsafe_slots(const struct ss_ring_lane *lane)
 {
     return (UINT64_C(1) << lane->slots_log2) / 4;
 }
 
-/* The first slot that can still be read. */
+/* The oldest slot that is safe to read. */
 static uint64_t oldest_slot(const struct ss_ring_lane *lane, uint64_t head)
 {
     uint64_t readable = (UINT64_C(1) << lane->slots_log2) - unsafe_slots(lane);
     return head > readable ? head - readable : 0;
 }
 
-static void step_to(struct ss_ring_lane *lane, uint64_t at)
+static void advance_tail(struct ss_ring_lane *lane, uint64_t at)
 {
     lane->tail = at;
-    /* Pairs with the acquire in ss_ring_reserve_again: what lies before is read. */
+    /* Pairs with the acquire in make_room (producer.c): all slots before `at` are consumed. */
     atomic_store_explicit(&lane->thread->tail, at, memory_order_release);
 }
 
@@ -290,22 +289,21 @@ static uint64_t pending_head(struct ss_ring_consumer *consumer, struct ss_ring_l
     uint64_t head = atomic_load_explicit(&lane->thread->head, memory_order_acquire);
     uint64_t size = UINT64_C(1) << lane->slots_log2;
     if (head <= lane->tail || head >> 62 != 0) {
-        return lane->tail; /* nothing new; a head that runs backwards is none of ours */
+        return lane->tail; /* nothing new, or a head that is invalid or moved backwards */
     }
     if (consumer->is_overwriting) {
         uint64_t oldest = oldest_slot(lane, head);
         if (oldest > lane->tail) {
             lane->tail = oldest;
         }
-    } else if (head - lane->tail > size) { /* no honest producer does this */
+    } else if (head - lane->tail > size) { /* no correct producer does this */
         lane->counts.damaged += head - lane->tail;
-        step_to(lane, head);
+        advance_tail(lane, head);
     }
     return head;
 }
 
-/* Overwrite mode: what was copied from before this slot may have been under the producer's hands.
- */
+/* Overwrite mode: the producer may have overwritten slots before this one during the copy. */
 static uint64_t first_safe_slot(const struct ss_ring_lane *lane)
 {
     uint64_t size = UINT64_C(1) << lane->slots_log2;
@@ -314,17 +312,17 @@ static uint64_t first_safe_slot(const struct ss_ring_lane *lane)
     return end > size ? end - size : 0;
 }
 
-/* What was copied before the producer came round again is good; the rest is forgotten. */
-static size_t keep_unspoilt(const struct ss_ring_lane *lane, struct ss_ring_record *records,
-                            const uint32_t *slots_before, size_t count, uint64_t first)
+/* Drops records that the producer may have overwritten during the copy; returns the count left. */
+static size_t drop_overwritten(const struct ss_ring_lane *lane, struct ss_ring_record *records,
+                               const uint32_t *slots_before, size_t count, uint64_t first)
 {
     uint64_t safe = first_safe_slot(lane);
-    size_t spoilt = 0;
-    while (spoilt < count && first + slots_before[spoilt] < safe) {
-        spoilt++;
+    size_t overwritten_count = 0;
+    while (overwritten_count < count && first + slots_before[overwritten_count] < safe) {
+        overwritten_count++;
     }
-    memmove(records, records + spoilt, (count - spoilt) * sizeof *records);
-    return count - spoilt;
+    memmove(records, records + overwritten_count, (count - overwritten_count) * sizeof *records);
+    return count - overwritten_count;
 }
 
 enum { MAX_BATCH = 512 };
@@ -340,34 +338,34 @@ size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
     uint64_t at = lane->tail, first = at;
     uint32_t slots_before[MAX_BATCH];
     size_t count = 0;
-    bool orphans = consumer->is_overwriting; /* continuations whose head is gone */
+    bool orphans = consumer->is_overwriting; /* at continuations whose head slot is gone */
     capacity = capacity < MAX_BATCH ? capacity : MAX_BATCH;
     while (at < head && count < capacity) {
         if (!consumer->is_overwriting) {
             uint64_t used;
-            size_t got = copy_usual(lane, at, head, records + count, capacity - count, &used);
+            size_t got = copy_fast(lane, at, head, records + count, capacity - count, &used);
             count += got;
             at += used;
             orphans &= got == 0;
             if (at >= head || count >= capacity) {
-                break; /* most often */
+                break; /* the common case */
             }
         }
         struct ss_ring_record *record = &records[count];
-        enum verdict verdict = copy_record(lane, at, head, record);
-        if (verdict != IS_RECORD && consumer->is_overwriting && at < first_safe_slot(lane)) {
-            break; /* the producer came round while it was copied: go on behind it */
+        enum slot_status status = copy_record(lane, at, head, record);
+        if (status != IS_RECORD && consumer->is_overwriting && at < first_safe_slot(lane)) {
+            break; /* the producer overwrote it during the copy: resume after it */
         }
-        if (verdict == IS_RECORD) {
+        if (status == IS_RECORD) {
             if (consumer->is_overwriting) {
                 slots_before[count] = (uint32_t)(at - first);
             }
             count++;
             at += 1 + record->more;
             orphans = false;
-        } else if (verdict == IS_UNWRITTEN) {
+        } else if (status == IS_UNWRITTEN) {
             if (!is_final) {
-                break; /* a signal handler's records lie behind one that it interrupted */
+                break; /* a signal handler's records follow the one that it interrupted */
             }
             lane->torn += !orphans;
             orphans = true;
@@ -378,11 +376,11 @@ size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
         }
     }
     if (consumer->is_overwriting) {
-        count = keep_unspoilt(lane, records, slots_before, count, first);
+        count = drop_overwritten(lane, records, slots_before, count, first);
     }
     lane->counts.consumed += count;
     if (at != first) {
-        step_to(lane, at);
+        advance_tail(lane, at);
     }
     return count;
 }
@@ -402,7 +400,7 @@ void ss_ring_consumer_step_over(struct ss_ring_consumer *consumer, uint32_t numb
     }
     if (at != lane->tail) {
         lane->torn++;
-        step_to(lane, at);
+        advance_tail(lane, at);
     }
 }
 
@@ -422,7 +420,7 @@ const struct ss_ring_counts *ss_ring_consumer_count(struct ss_ring_consumer *con
     uint64_t known = counts->consumed + lane->torn;
     counts->dropped = dropped - lane->base_dropped;
     counts->unmatched = unmatched - lane->base_unmatched;
-    if (head == lane->tail) { /* all is read that can be: the rest is gone */
+    if (head == lane->tail) { /* all readable records are consumed: the others are lost */
         uint64_t gone = written > known && written <= head ? written - known : 0;
         counts->overwritten = consumer->is_overwriting ? gone : 0;
         counts->torn = lane->torn + (consumer->is_overwriting ? 0 : gone);
@@ -433,7 +431,7 @@ const struct ss_ring_counts *ss_ring_consumer_count(struct ss_ring_consumer *con
 
 /* --- definitions ----------------------------------------------------------------------------- */
 
-static bool take_definition(struct ss_ring_consumer *consumer, struct ss_ring_defined *defined)
+static bool accept_definition(struct ss_ring_consumer *consumer, struct ss_ring_defined *defined)
 {
     switch (defined->kind) {
     case SS_RING_DEFINE_NAME:
@@ -471,7 +469,7 @@ void ss_ring_consumer_define(struct ss_ring_consumer *consumer, ss_ring_define_v
         consumer->definitions_broken = true;
         return;
     }
-    /* Only what is published exists: the file behind it is sparse. */
+    /* Map only what is published: the file is sparse after it. */
     consumer->definitions =
         consumer->memory.map(consumer->memory.context, SS_RING_DEFINITIONS_AT, end);
     while (consumer->definitions != NULL && consumer->definition_at < end) {
@@ -494,7 +492,7 @@ void ss_ring_consumer_define(struct ss_ring_consumer *consumer, ss_ring_define_v
                                           .b = head.b,
                                           .c = head.c,
                                           .text = {text, head.length}};
-        if (!take_definition(consumer, &defined)) {
+        if (!accept_definition(consumer, &defined)) {
             consumer->definitions_broken = true;
             return;
         }
@@ -511,19 +509,19 @@ static uint32_t copy_live(const struct ss_ring_thread *thread, uint64_t word, ui
     uint32_t depth = word & 0xffff;
     depth = depth < SS_RING_LIVE_DEPTH ? depth : SS_RING_LIVE_DEPTH;
     for (uint32_t i = from; i < depth; i++) {
-        /* Acquire: the second look at `live` comes after them. */
-        uint64_t both = atomic_load_explicit(&thread->stack[i].name_domain, memory_order_acquire);
+        /* Acquire: the second load of `live` comes after these loads. */
+        uint64_t entry = atomic_load_explicit(&thread->stack[i].name_domain, memory_order_acquire);
         copy->range[i].stamp = atomic_load_explicit(&thread->stack[i].stamp, memory_order_acquire);
-        copy->range[i].name = (uint32_t)(both >> 8);
-        copy->range[i].domain = both & 0xff;
+        copy->range[i].name = (uint32_t)(entry >> 8);
+        copy->range[i].domain = entry & 0xff;
     }
     return depth;
 }
 
-/* Depth, entries, depth again: pairs with ss_ring_publish_live. */
+/* Reads `live`, the entries, and `live` again. Pairs with ss_ring_publish_live. */
 bool ss_ring_read_live(const struct ss_ring_thread *thread, struct ss_ring_live_copy *copy)
 {
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < MAX_TRIES; i++) {
         uint64_t before = atomic_load_explicit(&thread->live, memory_order_acquire);
         copy->depth = copy_live(thread, before, 0, copy);
         copy->phase = atomic_load_explicit(&thread->phase, memory_order_acquire);
@@ -536,18 +534,18 @@ bool ss_ring_read_live(const struct ss_ring_thread *thread, struct ss_ring_live_
 
 bool ss_ring_read_innermost(const struct ss_ring_thread *thread, uint32_t *name, uint32_t *domain)
 {
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < MAX_TRIES; i++) {
         uint64_t before = atomic_load_explicit(&thread->live, memory_order_acquire);
         uint32_t depth = before & 0xffff;
         depth = depth < SS_RING_LIVE_DEPTH ? depth : SS_RING_LIVE_DEPTH;
-        uint64_t both = 0;
+        uint64_t entry = 0;
         if (depth > 0) {
-            both =
+            entry =
                 atomic_load_explicit(&thread->stack[depth - 1].name_domain, memory_order_acquire);
         }
         if (atomic_load_explicit(&thread->live, memory_order_relaxed) == before) {
-            *name = (uint32_t)(both >> 8);
-            *domain = both & 0xff;
+            *name = (uint32_t)(entry >> 8);
+            *domain = entry & 0xff;
             return true;
         }
     }

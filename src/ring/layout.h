@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory that a program and its recorder share: one file per process, written by the program's
- * runtime (annot/), read by the recorder (source/). Both sides are of one machine; the version is
- * checked before anything else is believed.
+ * Layout of the memory that a program and its recorder share: one file per process, written by the
+ * program's runtime (annot/), read by the recorder (source/). Both run on one machine; the recorder
+ * checks the version before it reads anything else.
  *
- *     0           header: one page; the gate that the program tests, and what the recorder asks for
- *     4096        directory: where the rings of the threads are
- *     64 KiB      definitions: names, domains, styles, counters; only ever appended to
+ *     0           header: one page; the gate that the program tests, and the recorder's request
+ *     4096        directory: offsets of the threads' rings
+ *     64 KiB      definitions: names, domains, styles, counters; append-only
  *     8 MiB …     segments: one per thread, a page of control and live stack, then the slots
  *
- * The file is sparse. Whatever the program touches was allocated before, so that a full tmpfs costs
- * a counted drop and never a SIGBUS. The recorder believes nothing: each offset, size, index and
- * length is checked at each use, on a copy.
+ * The file is sparse. The program allocates pages before it touches them, so that a full tmpfs
+ * causes a counted drop and never a SIGBUS. The recorder trusts nothing: it checks each offset,
+ * size, index and length at each use, on a copy.
  *
- * Every field has one writer. Words that the other side reads are atomic; a release store in the
- * comment's "publishes" pairs with the reader's acquire load of the same word.
+ * Every field has one writer. Words that the other side reads are atomic. A word that "publishes"
+ * data is written by a release store, which pairs with the reader's acquire load of that word.
  */
 #ifndef SS_RING_LAYOUT_H
 #define SS_RING_LAYOUT_H
@@ -33,7 +33,7 @@ enum {
     SS_RING_LINE_BYTES = 64,
 
     SS_RING_DIRECTORY_AT = 4096,
-    SS_RING_MAX_THREADS = 2048, /* rings; those of ended threads are used again */
+    SS_RING_MAX_THREADS = 2048, /* rings; those of ended threads are reused */
     SS_RING_DEFINITIONS_AT = 65536,
     SS_RING_DEFINITIONS_BYTES = 4 << 20,
     SS_RING_DEFINITIONS_CHUNK_BYTES = 65536, /* allocated at a time */
@@ -41,11 +41,11 @@ enum {
 
     SS_RING_MIN_SLOTS_LOG2 = 6,
     SS_RING_MAX_SLOTS_LOG2 = 24,
-    SS_RING_DEFAULT_SLOTS_LOG2 = 16, /* 1 MiB: 65 ms of a million records a second */
+    SS_RING_DEFAULT_SLOTS_LOG2 = 16, /* 1 MiB: 65 ms at a million records per second */
 
     SS_RING_DEFAULT_PATIENCE_MS = 10000,
 
-    SS_RING_LIVE_DEPTH = 64, /* deeper ranges are recorded, but a sample does not see them */
+    SS_RING_LIVE_DEPTH = 64, /* deeper ranges are recorded, but samples do not contain them */
     SS_RING_MAX_NAMES = 1 << 16,
     SS_RING_MAX_DOMAINS = 256,
     SS_RING_MAX_TEXT_BYTES = 1023,
@@ -58,11 +58,11 @@ enum ss_ring_clock {
 };
 
 /* --- names of files --------------------------------------------------------------------------
- * FOLDER/PID.STARTTIME.N.ring, N from 0: one more for each exec. A recording's own folder also
- * holds "recorder": one page, a header of which only the recorder's line is filled; a program that
- * starts takes over what it says. Beside the ring file lies, as PID.STARTTIME.N.sealed, what the
- * recorder tells the program (ring/sealed.h), and as PID.STARTTIME.N.NUMBER.torch what the program
- * leaves for it of torch.profiler (source/torch_profile.h). */
+ * FOLDER/PID.STARTTIME.N.ring; N starts at 0 and increases with each exec. The folder of a
+ * recording also contains "recorder": one page, a header in which only the recorder's line is
+ * filled; a starting program copies that line. Beside the ring file: PID.STARTTIME.N.sealed, the
+ * recorder's notices to the program (ring/sealed.h), and PID.STARTTIME.N.NUMBER.torch, results of
+ * torch.profiler from the program to the recorder (source/torch_profile.h). */
 
 #define SS_RING_RECORDER_FILE "recorder"
 #define SS_RING_FILE_SUFFIX ".ring"
@@ -71,8 +71,8 @@ enum ss_ring_clock {
 
 /* --- header ---------------------------------------------------------------------------------- */
 
-/* Bits of the gate. The bits above them count the recordings that took this process: a thread that
- * sees another number than before forgets its open ranges. */
+/* Bits of the gate. The bits above them count the recordings of this process: a thread that reads a
+ * new count discards its open ranges. */
 enum {
     SS_RING_GATE_RANGES = 1,
     SS_RING_GATE_COUNTERS = 2,
@@ -82,64 +82,64 @@ enum {
 };
 
 enum ss_ring_mode {
-    SS_RING_DROP_NEWEST, /* a full ring refuses, and counts */
-    SS_RING_OVERWRITE    /* a full ring forgets the oldest (flight recorder) */
+    SS_RING_DROP_NEWEST, /* a full ring drops the new record and counts it */
+    SS_RING_OVERWRITE    /* a full ring overwrites the oldest record (flight recorder) */
 };
 
-/* What the program told of itself last, for who begins to record it later. `key` is written once
- * and publishes the rest; `type`, which says NONE meanwhile, publishes another value. */
+/* The current value of a fact about the program, for a recorder that attaches later. `key` is
+ * written once and publishes the rest; `type`, which is NONE during an update, publishes a new
+ * value. */
 struct ss_ring_fact {
     _Atomic uint64_t value;
-    _Atomic uint32_t key;  /* a name; 0: none, nor behind it */
+    _Atomic uint32_t key;  /* a name; 0: free, like all entries after it */
     _Atomic uint32_t type; /* enum ss_ring_value */
 };
 
 struct ss_ring_header {
-    /* The program, once. `magic` publishes the rest of the line. */
+    /* Written by the program, once. `magic` publishes the rest of the line. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint64_t magic;
     uint32_t version;
     uint32_t byte_order;
     uint32_t clock; /* enum ss_ring_clock */
     int32_t pid;    /* in the program's own pid namespace */
     int32_t parent_pid;
-    uint32_t generation; /* 0: the program; 1: forked from it; 2: from that… */
+    uint32_t generation; /* 0: the program; 1: a child forked from it; 2: a child of that… */
     uint64_t start_time_ticks;
     uint64_t created_ns; /* CLOCK_MONOTONIC */
 
-    /* The recorder. The program clears `gate` when the heartbeat has stopped. */
+    /* Written by the recorder. The program clears `gate` when the heartbeat stops. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint32_t gate;
-    _Atomic uint32_t mode;       /* enum ss_ring_mode, before the gate opens */
-    _Atomic uint32_t slots_log2; /* of rings to come; 0: the default */
+    _Atomic uint32_t mode;       /* enum ss_ring_mode; set before the gate opens */
+    _Atomic uint32_t slots_log2; /* of new rings; 0: the default */
     _Atomic int32_t recorder_pid;
-    _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, once a second at least */
-    _Atomic uint32_t patience_ms;  /* without a heartbeat; 0: the default */
-    _Atomic uint32_t flush_done;   /* the flush_wanted up to which everything is written */
-    _Atomic uint64_t room_bytes;   /* free where the file lies, about; 0: unknown */
-    _Atomic uint32_t
-        confined; /* the program has set a filter of system calls: see annot/process.c */
+    _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, updated at least once a second */
+    _Atomic uint32_t patience_ms;  /* heartbeat timeout; 0: the default */
+    _Atomic uint32_t flush_done;   /* flush requests for which all data is written */
+    _Atomic uint64_t room_bytes;   /* free on its file system, about; 0: unknown */
+    _Atomic uint32_t confined;     /* the program has set a seccomp filter: see annot/process.c */
 
-    /* The program, rarely. */
+    /* Written by the program, rarely. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint32_t thread_count; /* publishes directory entries */
     _Atomic uint32_t definition_bytes;                         /* publishes definitions */
-    _Atomic uint64_t dropped;    /* by threads that have no ring: no room, or ending */
-    _Atomic uint64_t lost_names; /* definitions that found no room */
-    _Atomic uint32_t orphaned;   /* times that the program closed the gate itself */
-    /* In the recorder's page alone: processes that could make no file, and record nothing. */
+    _Atomic uint64_t dropped;    /* by threads without a ring: no space, or exiting */
+    _Atomic uint64_t lost_names; /* definitions for which there was no space */
+    _Atomic uint32_t orphaned;   /* how often the program closed the gate itself */
+    /* Only in the recorder's page: processes without a ring file, which record nothing. */
     _Atomic uint32_t homeless;
 
-    /* The program: what the whole process is doing. Read by the sampler. */
+    /* Written by the program: state of the whole process. Read by the sampler. */
     alignas(SS_RING_LINE_BYTES) _Atomic int64_t step; /* -1: none */
     _Atomic int64_t epoch;                            /* -1: none */
     _Atomic uint32_t phase;                           /* name; 0: none */
     _Atomic uint32_t window;                          /* of the schedule; 0: none */
     _Atomic uint32_t action;                          /* of the schedule, now */
-    _Atomic uint32_t steps;                           /* whole ones that the schedule has seen */
-    _Atomic uint32_t most_steps;                      /* of one epoch, or of the run */
-    _Atomic uint32_t scheduled;    /* schedules that the program brought itself; 0: none */
+    _Atomic uint32_t steps;                           /* complete steps, counted by the schedule */
+    _Atomic uint32_t most_steps;                      /* of the longest epoch or run */
+    _Atomic uint32_t scheduled;    /* schedules that the program set itself; 0: none */
     _Atomic int64_t batch;         /* of the epoch, from 0 */
-    _Atomic uint32_t flush_wanted; /* counts what was asked for; see flush_done */
+    _Atomic uint32_t flush_wanted; /* flush requests so far; see flush_done */
 
-    /* The program, rarely. */
+    /* Written by the program, rarely. */
     alignas(SS_RING_LINE_BYTES) struct ss_ring_fact facts[SS_RING_MAX_FACTS];
 };
 
@@ -154,36 +154,36 @@ typedef _Atomic uint64_t ss_ring_directory_entry;
 /* --- segment --------------------------------------------------------------------------------- */
 
 enum ss_ring_thread_state {
-    SS_RING_FREE,  /* by the recorder, when a closed ring is drained */
-    SS_RING_OPEN,  /* by the program */
-    SS_RING_CLOSED /* by the program: the thread has ended */
+    SS_RING_FREE,  /* set by the recorder when a closed ring is drained */
+    SS_RING_OPEN,  /* set by the program */
+    SS_RING_CLOSED /* set by the program: the thread has ended */
 };
 
-/* An open range as the sampler sees it. */
+/* An open range, for the sampler. */
 struct ss_ring_live {
     _Atomic uint64_t stamp;
     _Atomic uint64_t name_domain; /* name << 8 | domain */
 };
 
 struct ss_ring_thread {
-    /* The program's thread. `head` counts slots since the ring was made and publishes them; records
-     * produced = head - continuation_slots. */
+    /* Written by the owning thread. `head` counts slots since the ring was created and publishes
+     * them; records produced = head - continuation_slots. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint64_t head;
     _Atomic uint64_t continuation_slots;
     _Atomic uint64_t dropped;   /* records that found the ring full */
     _Atomic uint64_t unmatched; /* pops without a push */
-    /* changes << 16 | depth; publishes stack[0 … depth): read, copy the stack, read again, and
-     * equal words mean that the copy is one state. */
+    /* changes << 16 | depth; publishes stack[0 … depth). A reader loads it, copies the stack and
+     * loads it again: equal words mean a consistent copy. */
     _Atomic uint64_t live;
-    _Atomic uint32_t phase; /* name; 0: that of the process */
+    _Atomic uint32_t phase; /* name; 0: the phase of the process */
 
-    /* The recorder: slots that it is done with. */
+    /* Written by the recorder: slots consumed. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint64_t tail;
 
     /* `state` publishes the line. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint32_t state; /* enum ss_ring_thread_state */
     _Atomic int32_t tid;
-    _Atomic uint32_t owner; /* counts the threads that had this ring */
+    _Atomic uint32_t owner; /* number of threads that have owned this ring */
 
     alignas(SS_RING_LINE_BYTES) struct ss_ring_live stack[SS_RING_LIVE_DEPTH];
 };
@@ -195,8 +195,8 @@ _Static_assert(sizeof(struct ss_ring_header) <= SS_RING_PAGE_BYTES, "the header 
  *                      word1 = name 24 | detail 16 | domain 8 | lap 8 | continuations 2 | type 6
  *   continuation slot  word0 = value
  *                      word1 = extra 48 | lap 8 | continuations 2 (0) | type 6 (CONTINUATION)
- * lap = (slot number >> slots_log2) + 1, its low 8 bits: a slot that is not written yet says so by
- * the lap of its former content. word1 is written last. */
+ * lap = low 8 bits of (slot number >> slots_log2) + 1: an unwritten slot still has the lap of its
+ * previous content. word1 is written last. */
 struct ss_ring_slot {
     _Atomic uint64_t word0;
     _Atomic uint64_t word1;
@@ -216,32 +216,32 @@ enum ss_ring_type {
     SS_RING_PHASE,   /* name: the phase that begins now; 0: none */
     SS_RING_WINDOW, /* detail: action that begins now (SS_RING_WINDOW_…); value step, extra window.
                        A second continuation: value batch of the epoch */
-    SS_RING_THREAD_NAME, /* name: of this thread, or of the one whose id is the value */
+    SS_RING_THREAD_NAME, /* name: of this thread, or of the thread whose id is the value */
     SS_RING_FACT,        /* name: key; value, extra its type (a fact of the process) */
-    SS_RING_LINE, /* name: of a function; value: ticks spent on one of its lines since the record
-                     before, extra the line; a second continuation: value hits */
+    SS_RING_LINE, /* name: of a function; value: ticks spent on one of its lines since the previous
+                     record, extra the line; a second continuation: value hits */
     SS_RING_TYPE_COUNT,
     SS_RING_CONTINUATION = 63
 };
 
 enum {
-    SS_RING_STEP_OVERRULES = 1 /* the first of the program's own, behind some that were found */
+    SS_RING_STEP_OVERRULES = 1 /* the program's first explicit step, after automatic steps */
 };
 
-/* In the detail of MARK, BEGIN, END and COUNT: what is told happened before; one more continuation,
- * the last, has its stamp. */
+/* In the detail of MARK, BEGIN, END and COUNT: the event happened before it was written; one more
+ * continuation, the last, contains its stamp. */
 enum { SS_RING_OWN_TIME = 0x8000 };
 
-enum { SS_RING_WINDOW_ACTION = 0xff, SS_RING_WINDOW_CUT = 0x100 /* the one that ends was cut */ };
+enum { SS_RING_WINDOW_ACTION = 0xff, SS_RING_WINDOW_CUT = 0x100 /* the ending window was cut */ };
 
-/* Types of payloads and values: in `extra` of their continuation. */
+/* Types of payloads and values, in `extra` of their continuation. */
 enum ss_ring_value {
     SS_RING_VALUE_NONE,
     SS_RING_VALUE_UNSIGNED,
     SS_RING_VALUE_SIGNED,
     SS_RING_VALUE_DOUBLE, /* the bits of a double */
     SS_RING_VALUE_NAME,   /* a name */
-    SS_RING_VALUE_FLOW,   /* of PUSH: no payload, but the id of a flow that starts in the range */
+    SS_RING_VALUE_FLOW,   /* of PUSH: the id of a flow that starts in the range, not a payload */
     SS_RING_VALUE_COUNT
 };
 
@@ -262,12 +262,12 @@ static inline uint64_t ss_ring_lap_bits(uint64_t slot_number, uint32_t slots_log
 /* --- definitions ----------------------------------------------------------------------------- */
 
 enum ss_ring_definition_kind {
-    SS_RING_DEFINE_NAME = 1, /* a: its id, one more than the last; text */
-    SS_RING_DEFINE_DOMAIN,   /* a: its id, one more than the last; text */
+    SS_RING_DEFINE_NAME = 1, /* a: its id, the previous id + 1; text */
+    SS_RING_DEFINE_DOMAIN,   /* a: its id, the previous id + 1; text */
     SS_RING_DEFINE_STYLE,    /* a: name; b: 0xAARRGGBB, 0 none; c: category, a name, 0 none */
     SS_RING_DEFINE_COUNTER,  /* a: name; b: unit, a name; c: enum ss_ring_counter */
-    SS_RING_DEFINE_FUNCTION, /* a name, as NAME, of the function that begins in line c of the file
-                                whose name is b */
+    SS_RING_DEFINE_FUNCTION, /* as NAME, of the function that begins at line c of the file
+                                named b */
     SS_RING_DEFINE_KIND_COUNT
 };
 

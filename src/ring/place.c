@@ -45,15 +45,15 @@ void ss_ring_roots_read(struct ss_ring_roots *roots)
     add_root(roots, ss_env_get(SS_ENV_TMPDIR));
 }
 
-/* Is there one, or can it be made? */
-static bool find_folder(const char *root, struct ss_ring_place *place)
+/* Finds or creates the folder. */
+static bool find_or_create_folder(const char *root, struct ss_ring_place *place)
 {
-    /* Containers may share these folders but not their process ids. */
-    struct stat space = {0}, there;
-    stat("/proc/self/ns/pid", &space);
+    /* Containers may share the root but not the pid namespace. */
+    struct stat pid_namespace = {0}, existing;
+    stat("/proc/self/ns/pid", &pid_namespace);
     *place = (struct ss_ring_place){.root = root, .state = SS_RING_PLACE_REFUSED};
     snprintf(place->path, sizeof place->path, "%s/stepscope-%u-%llu", root, (unsigned)geteuid(),
-             (unsigned long long)space.st_ino);
+             (unsigned long long)pid_namespace.st_ino);
     if (ss_ring_place_is_safe(place->path)) {
         return true;
     }
@@ -61,7 +61,7 @@ static bool find_folder(const char *root, struct ss_ring_place *place)
     if (ss_ring_place_is_safe(place->path)) {
         return true;
     }
-    if (lstat(place->path, &there) == 0) {
+    if (lstat(place->path, &existing) == 0) {
         place->state = SS_RING_PLACE_FOREIGN;
         place->error = EEXIST;
     }
@@ -70,16 +70,16 @@ static bool find_folder(const char *root, struct ss_ring_place *place)
 
 void ss_ring_place_try(const char *root, struct ss_ring_place *place)
 {
-    struct statvfs room;
-    if (!find_folder(root, place)) {
+    struct statvfs filesystem;
+    if (!find_or_create_folder(root, place)) {
         return;
     }
-    if (statvfs(place->path, &room) != 0 || access(place->path, W_OK | X_OK) != 0) {
+    if (statvfs(place->path, &filesystem) != 0 || access(place->path, W_OK | X_OK) != 0) {
         place->error = errno;
         return;
     }
-    place->free_bytes = (uint64_t)room.f_bavail * room.f_frsize;
-    if ((room.f_flag & ST_RDONLY) != 0) {
+    place->free_bytes = (uint64_t)filesystem.f_bavail * filesystem.f_frsize;
+    if ((filesystem.f_flag & ST_RDONLY) != 0) {
         place->error = EROFS;
     } else if (place->free_bytes == 0) {
         place->error = ENOSPC;
@@ -90,13 +90,13 @@ void ss_ring_place_try(const char *root, struct ss_ring_place *place)
     }
 }
 
-bool ss_ring_place_choose(const struct ss_ring_roots *roots, bool measures,
+bool ss_ring_place_choose(const struct ss_ring_roots *roots, bool check_space,
                           char path[SS_RING_PATH_BYTES])
 {
     struct ss_ring_place place, tight = {0};
     for (size_t i = 0; i < roots->count; i++) {
-        bool is_there = !measures && find_folder(roots->paths[i], &place);
-        if (measures) {
+        bool is_there = !check_space && find_or_create_folder(roots->paths[i], &place);
+        if (check_space) {
             ss_ring_place_try(roots->paths[i], &place);
         }
         if (is_there || place.state == SS_RING_PLACE_ROOMY) {

@@ -18,15 +18,15 @@ void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thr
     ss_ring_producer_begin(producer, mode);
 }
 
-/* Another look at the tail. false: there is no room for `slots`. */
+/* Reloads the tail. false: there is no room for `slots`. */
 static bool make_room(struct ss_ring_producer *producer, uint64_t slots)
 {
     if (producer->thread == NULL) {
         return false;
     }
     if (!producer->overwrite) {
-        /* Pairs with the release store of the recorder: it has read what we are about to write
-         * over. A tail that cannot be is not believed. */
+        /* Pairs with the release store in advance_tail (consumer.c): the recorder has read the
+         * slots to be overwritten. An impossible tail is ignored. */
         uint64_t tail = atomic_load_explicit(&producer->thread->tail, memory_order_acquire);
         uint64_t head = producer->head, size = producer->mask + 1;
         if (tail <= head && head - tail <= size) {
@@ -39,8 +39,9 @@ static bool make_room(struct ss_ring_producer *producer, uint64_t slots)
 uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, uint32_t slots)
 {
     for (int tries = 0; tries < 2; tries++) {
-        /* A handler may have found room behind our slots: then there is room for ours as well, and
-         * giving them back would have the next record written over the handler's. */
+        /* The exchange fails when a signal handler has reserved slots after these: then there is
+         * room for these as well, and returning them would let the next record overwrite the
+         * handler's. */
         if (!ss_ring_exchange(&producer->head, at + slots, at)) {
             return at;
         }
@@ -72,7 +73,7 @@ void ss_ring_drop(struct ss_ring_producer *producer)
 void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode)
 {
     producer->overwrite = mode == SS_RING_OVERWRITE;
-    producer->limit = producer->overwrite ? UINT64_MAX >> 1 : 0; /* 0: look at the tail first */
+    producer->limit = producer->overwrite ? UINT64_MAX >> 1 : 0; /* 0: load the tail first */
     producer->depth = 0;
     ss_ring_publish_live(producer, 0);
 }
@@ -94,7 +95,7 @@ static uint32_t find_domain(const struct ss_ring_producer *producer, uint32_t do
 uint32_t ss_ring_live_pop_domain(struct ss_ring_producer *producer, uint32_t domain)
 {
     uint32_t depth = producer->depth;
-    if (depth > SS_RING_LIVE_DEPTH) { /* below the live stack nobody knows the domains */
+    if (depth > SS_RING_LIVE_DEPTH) { /* domains beyond the live stack are unknown */
         producer->depth = depth - 1;
         return depth;
     }
@@ -104,8 +105,8 @@ uint32_t ss_ring_live_pop_domain(struct ss_ring_producer *producer, uint32_t dom
         ss_ring_show(&producer->thread->unmatched, &producer->unmatched);
         return 0;
     }
-    /* Ranges of other domains lie above it: they move down. While they do, the stack is shown as
-     * ending below them. */
+    /* Ranges of other domains above it move down by one. Meanwhile the published stack ends below
+     * them. */
     ss_ring_publish_live(producer, found - 1);
     for (uint32_t i = found; i < depth; i++) {
         struct ss_ring_live *from = &producer->thread->stack[i];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes records into one thread's ring: some ten instructions, no lock, no call, no allocation.
+ * The producer: writes records into one thread's ring in about ten instructions, without lock, call
+ * or allocation.
  *
  * Owned by one thread and the signal handlers that run on it. A handler may interrupt a write at
- * any instruction: slots are taken by one instruction (fetch and add, which no signal splits), and
- * what is taken but not written yet is recognised by its lap (layout.h). A producer of zeros is one
- * that has no room: this is what memory that is wiped on fork becomes.
+ * any instruction: one instruction reserves slots (fetch and add, which no signal splits), and the
+ * lap identifies slots that are reserved but not written yet (layout.h). A producer of zeros has no
+ * room: memory that is wiped on fork is in this state.
  */
 #ifndef SS_RING_PRODUCER_H
 #define SS_RING_PRODUCER_H
@@ -15,21 +16,21 @@
 #include "ring/layout.h"
 
 struct ss_ring_producer {
-    uint64_t head;  /* slots taken */
-    uint64_t limit; /* head may go so far without another look at the tail */
+    uint64_t head;  /* slots reserved */
+    uint64_t limit; /* head may advance to here before the tail is reloaded */
     uint64_t mask;
     struct ss_ring_slot *slots;
     struct ss_ring_thread *thread;
     uint64_t continuation_slots, dropped;
     uint32_t slots_log2;
-    uint32_t depth; /* of open ranges, also those beyond the live stack */
+    uint32_t depth; /* open ranges, including those beyond the live stack */
     uint64_t live_changes;
     uint64_t unmatched;
     bool overwrite;
 };
 
-/* *counter += amount, and what it was: in one instruction, so that signal handlers of the thread
- * come before it or after it. Not atomic between threads: none but this one writes here. */
+/* Adds `amount` and returns the old value in one instruction, so that a signal handler of the
+ * thread runs before or after it. Not atomic between threads: only this thread writes it. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the instruction writes there */
 static inline uint64_t ss_ring_take(uint64_t *counter, uint64_t amount)
 {
@@ -41,21 +42,21 @@ static inline uint64_t ss_ring_take(uint64_t *counter, uint64_t amount)
 #endif
 }
 
-/* The ring of `thread`, whose slots lie behind its page. Goes on where the last owner ended. */
+/* The slots follow the page of `thread`. Continues where the previous owner of the ring ended. */
 void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thread *thread,
                            uint32_t slots_log2, enum ss_ring_mode mode);
-/* `slots` slots were taken from `at` on, and there is no room for them: gives them back, looks at
- * the tail again, and takes anew. UINT64_MAX: the record is dropped, and counted. */
+/* Slow path of ss_ring_reserve: `slots` slots at `at` exceed the limit. Returns them, reloads the
+ * tail and reserves again. UINT64_MAX: the record is dropped and counted. */
 uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, uint32_t slots);
-/* The tail is looked at again. false: it is as full as before. */
+/* Reloads the tail. false: less than the reserved eighth is free. */
 bool ss_ring_look_for_spare(struct ss_ring_producer *producer);
 /* Counts a record as dropped. */
 void ss_ring_drop(struct ss_ring_producer *producer);
-/* Another recording begins: no range is open. */
+/* A new recording begins: no range is open. */
 void ss_ring_producer_begin(struct ss_ring_producer *producer, enum ss_ring_mode mode);
 
-/* *counter becomes what another writer of this thread, a signal handler, has not changed meanwhile:
- * `from` to `to`, in one instruction. false: it is another by now. */
+/* Compare and exchange in one instruction: `from` becomes `to`. false: a signal handler of this
+ * thread has changed the counter. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the instruction writes there */
 static inline bool ss_ring_exchange(uint64_t *counter, uint64_t from, uint64_t to)
 {
@@ -72,8 +73,9 @@ static inline bool ss_ring_exchange(uint64_t *counter, uint64_t from, uint64_t t
 #endif
 }
 
-/* Shows `own` to the recorder. A handler between the two lines has shown more than we read: then
- * once more, or what it wrote last would stay unseen until this thread writes again. */
+/* Publishes `own` to the recorder. A signal handler between load and store publishes a newer value,
+ * which the store overwrites: the loop repeats, or the handler's last records would stay invisible
+ * until this thread writes again. */
 static inline void ss_ring_show(_Atomic uint64_t *shown, const uint64_t *own)
 {
     uint64_t value;
@@ -84,7 +86,7 @@ static inline void ss_ring_show(_Atomic uint64_t *shown, const uint64_t *own)
     } while (__builtin_expect(*(const volatile uint64_t *)own != value, 0));
 }
 
-/* Takes `slots` slots. Returns the first, or UINT64_MAX when the record is dropped. */
+/* Reserves `slots` slots. Returns the first, or UINT64_MAX when the record is dropped. */
 static inline uint64_t ss_ring_reserve(struct ss_ring_producer *producer, uint32_t slots)
 {
     uint64_t at = ss_ring_take(&producer->head, slots);
@@ -94,14 +96,14 @@ static inline uint64_t ss_ring_reserve(struct ss_ring_producer *producer, uint32
     return ss_ring_reserve_again(producer, at, slots);
 }
 
-/* An eighth of the ring is left to what tells of the whole program: steps, phases, a user's own
- * ranges. What comes by the thousand asks first. */
+/* An eighth of the ring is reserved for records about the whole program: steps, phases, the user's
+ * own ranges. Writers of frequent records check it first. */
 static inline uint64_t ss_ring_spare(const struct ss_ring_producer *producer)
 {
     return (producer->mask + 1) >> 3;
 }
 
-/* Asks, and counts the record as dropped when the answer is no. */
+/* Checks the reserve; false: the record is dropped and counted. */
 static inline bool ss_ring_leaves_spare(struct ss_ring_producer *producer)
 {
     uint64_t head = *(const volatile uint64_t *)&producer->head;
@@ -118,7 +120,7 @@ static inline void ss_ring_put(struct ss_ring_producer *producer, uint64_t at, u
 {
     struct ss_ring_slot *slot = &producer->slots[at & producer->mask];
     atomic_store_explicit(&slot->word0, word0, memory_order_relaxed);
-    /* Pairs with the acquire load in consumer.c: who sees this lap sees the whole slot. */
+    /* Pairs with the acquire in load_slot (consumer.c): with this lap the slot is complete. */
     atomic_store_explicit(&slot->word1, word1 | ss_ring_lap_bits(at, producer->slots_log2),
                           memory_order_release);
 }
@@ -144,7 +146,7 @@ struct ss_ring_extra {
     uint64_t extra; /* 48 bits */
 };
 
-/* `word` says how many continuations it has: as many as `count`. */
+/* `word` contains the number of continuations, which is `count`. */
 static inline bool ss_ring_write_more(struct ss_ring_producer *producer, uint64_t stamp,
                                       uint64_t word, const struct ss_ring_extra *more,
                                       uint32_t count)
@@ -174,7 +176,7 @@ static inline void ss_ring_publish_live(struct ss_ring_producer *producer, uint3
     atomic_store_explicit(&producer->thread->live, changes << 16 | shown, memory_order_release);
 }
 
-/* Returns the depth before. */
+/* Returns the depth before the push. */
 static inline uint32_t ss_ring_live_push(struct ss_ring_producer *producer, uint64_t stamp,
                                          uint32_t domain, uint32_t name)
 {
@@ -182,7 +184,8 @@ static inline uint32_t ss_ring_live_push(struct ss_ring_producer *producer, uint
     producer->depth = depth + 1;
     if (__builtin_expect(depth < SS_RING_LIVE_DEPTH, 1)) {
         struct ss_ring_live *entry = &producer->thread->stack[depth];
-        /* Release: who sees them sees that the depth of the range before is over as well. */
+        /* Release: a reader of the new entry also sees that `live` has changed since the previous
+         * range at this depth. */
         atomic_store_explicit(&entry->stamp, stamp, memory_order_release);
         atomic_store_explicit(&entry->name_domain, (uint64_t)name << 8 | (domain & 0xff),
                               memory_order_release);
@@ -191,7 +194,7 @@ static inline uint32_t ss_ring_live_push(struct ss_ring_producer *producer, uint
     return depth;
 }
 
-/* Takes the innermost range of `domain` away. Returns its depth from 1 up, 0 when there is none. */
+/* Removes the innermost range of `domain`. Returns its depth from 1 up; 0: there is none. */
 uint32_t ss_ring_live_pop_domain(struct ss_ring_producer *producer, uint32_t domain);
 
 static inline uint32_t ss_ring_live_pop(struct ss_ring_producer *producer, uint32_t domain)

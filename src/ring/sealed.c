@@ -17,9 +17,9 @@ size_t ss_ring_sealed_put(const struct ss_ring_sealed *sealed, char *text, size_
     return length > 0 && (size_t)length < size ? (size_t)length : 0;
 }
 
-/* A decimal number and the blank behind it. */
-static bool take_number(const char **at, const char *end, bool may_be_negative, uint64_t most,
-                        int64_t *number)
+/* Parses a decimal number and the blank after it. */
+static bool parse_number(const char **at, const char *end, bool may_be_negative, uint64_t most,
+                         int64_t *number)
 {
     bool negative = may_be_negative && *at < end && **at == '-';
     const char *digit = *at + negative;
@@ -44,10 +44,10 @@ bool ss_ring_sealed_get(const char *line, size_t length, struct ss_ring_sealed *
 {
     const char *at = line, *end = line + length;
     int64_t window, flags;
-    if (!take_number(&at, end, false, INT64_MAX, &window) ||
-        !take_number(&at, end, true, INT64_MAX, &sealed->first_step) ||
-        !take_number(&at, end, true, INT64_MAX, &sealed->last_step) ||
-        !take_number(&at, end, false, UINT32_MAX, &flags)) {
+    if (!parse_number(&at, end, false, INT64_MAX, &window) ||
+        !parse_number(&at, end, true, INT64_MAX, &sealed->first_step) ||
+        !parse_number(&at, end, true, INT64_MAX, &sealed->last_step) ||
+        !parse_number(&at, end, false, UINT32_MAX, &flags)) {
         return false;
     }
     sealed->window = (uint64_t)window;

@@ -6,13 +6,13 @@
 
 enum {
     BATCH = 256,
-    MAX_OPEN = 65535, /* ranges of one thread: as deep as a record can say */
-    MAX_LAPS = 2,     /* of a ring per drain: a flood does not keep us from the others */
+    MAX_OPEN = 65535, /* open ranges of a thread: the depth limit of a record */
+    MAX_LAPS = 2,     /* per ring and drain: a flooded ring must not starve the others */
     MAX_NAMES = SS_RING_MAX_NAMES
 };
 
-/* With a record that a signal handler interrupted. */
-static const uint64_t patience_ns = 1000000000;
+/* How long to wait for a record that a signal handler interrupted. */
+static const uint64_t unfinished_timeout_ns = 1000000000;
 
 struct open_range {
     uint32_t depth;
@@ -20,13 +20,13 @@ struct open_range {
     uint8_t domain;
 };
 
-/* One ring, with the thread that has it now. */
+/* One ring and its current thread. */
 struct lane {
     struct ss_vec_of(struct open_range) open;
     uint64_t last_ns;
-    uint64_t stuck_at,
-        stuck_ns;   /* slots behind an unfinished one: which, and since when; 0: none */
-    uint32_t owner; /* as the ring counts them */
+    uint64_t blocked_at;       /* position of an unfinished record at the tail */
+    uint64_t blocked_since_ns; /* 0: not blocked */
+    uint32_t owner;            /* owner number in the ring */
     uint32_t thread;
     int32_t tid;
 };
@@ -42,24 +42,24 @@ struct ss_annot {
     const struct ss_stamp_clock *clock;
     struct ss_annot_sink sink;
     uint64_t since_ns, now_ns;
-    uint64_t newest_ns; /* what is read now was written before */
+    uint64_t newest_ns; /* upper bound for the stamps of the current batch */
     struct ss_vec_of(struct lane) lanes;
     struct ss_vec_of(struct style) names;
     struct ss_vec_of(char) texts;
     uint64_t begins_lost, ends_lost, bad_names;
     uint32_t threads;
-    uint64_t until_ns;   /* of this drain */
-    uint32_t first_lane; /* of the next drain: where the last one had to stop */
-    bool is_behind;      /* the last drain had to stop */
-    uint32_t old_facts;  /* told before the recording, and not yet to it */
-    uint32_t label_lane; /* of the last label: most samples are of few threads */
+    uint64_t until_ns;   /* deadline of this drain */
+    uint32_t first_lane; /* the next drain starts here: after the ring where the last one stopped */
+    bool is_behind;      /* the last drain stopped at its deadline */
+    uint32_t old_facts;  /* facts set before the recording, not emitted yet */
+    uint32_t label_lane; /* lane of the last label: most samples belong to few threads */
     void (*window_hook)(void *context);
     void *hook_context;
 };
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static void tell_name(struct ss_annot *annot, uint32_t id)
+static void emit_name(struct ss_annot *annot, uint32_t id)
 {
     const struct style *style = &annot->names.data[id];
     struct ss_annot_name name = {
@@ -78,7 +78,7 @@ static void on_define(void *context, const struct ss_ring_defined *defined)
     struct ss_annot *annot = context;
     size_t at = annot->texts.count;
     switch (defined->kind) {
-    case SS_RING_DEFINE_NAME: /* its id is the count: the consumer saw to it */
+    case SS_RING_DEFINE_NAME: /* its id equals the count: checked by the consumer */
     case SS_RING_DEFINE_FUNCTION:
         if (defined->text.length > 0) {
             ss_vec_resize(&annot->texts, at + defined->text.length);
@@ -89,7 +89,7 @@ static void on_define(void *context, const struct ss_ring_defined *defined)
             annot->names.data[defined->a].file = defined->b;
             annot->names.data[defined->a].line = defined->c;
         }
-        tell_name(annot, defined->a);
+        emit_name(annot, defined->a);
         break;
     case SS_RING_DEFINE_DOMAIN:
         annot->sink.domain(annot->sink.context, defined->a, defined->text);
@@ -97,7 +97,7 @@ static void on_define(void *context, const struct ss_ring_defined *defined)
     case SS_RING_DEFINE_STYLE:
         annot->names.data[defined->a].argb = defined->b;
         annot->names.data[defined->a].category = defined->c;
-        tell_name(annot, defined->a);
+        emit_name(annot, defined->a);
         break;
     case SS_RING_DEFINE_COUNTER:
         annot->sink.counter(annot->sink.context, defined->a, defined->b,
@@ -108,7 +108,7 @@ static void on_define(void *context, const struct ss_ring_defined *defined)
     }
 }
 
-/* Names that were never defined (no room for them, or an invention) are name 0. */
+/* Undefined names (the table was full, or the id is invalid) become name 0. */
 static uint32_t known_name(struct ss_annot *annot, uint32_t name)
 {
     if (name < annot->names.count) {
@@ -120,7 +120,7 @@ static uint32_t known_name(struct ss_annot *annot, uint32_t name)
 
 /* --- ranges ---------------------------------------------------------------------------------- */
 
-static void tell(struct ss_annot *annot, const struct ss_annot_event *event)
+static void emit(struct ss_annot *annot, const struct ss_annot_event *event)
 {
     annot->sink.event(annot->sink.context, event);
 }
@@ -140,7 +140,7 @@ static void end_range(struct ss_annot *annot, uint32_t number, size_t at, uint64
     struct ss_annot_event event = event_of(annot, number, SS_ANNOT_RANGE_END, time_ns);
     event.domain = lane->open.data[at].domain;
     event.unseen_end = unseen;
-    tell(annot, &event);
+    emit(annot, &event);
     memmove(&lane->open.data[at], &lane->open.data[at + 1],
             (lane->open.count - at - 1) * sizeof *lane->open.data);
     lane->open.count--;
@@ -169,11 +169,11 @@ static void on_push(struct ss_annot *annot, uint32_t number, const struct ss_rin
     }
     ss_vec_push(&lane->open, (struct open_range){depth, event->name, record->domain});
     event->kind = SS_ANNOT_RANGE_BEGIN;
-    tell(annot, event);
+    emit(annot, event);
 }
 
-/* Ranges of the same domain above it have lost their pops. Those of other domains are open still,
- * one level further out. */
+/* Deeper ranges of the same domain have lost their pops. Ranges of other domains stay open, one
+ * level further out. */
 static void on_pop(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *record,
                    uint64_t time_ns)
 {
@@ -202,8 +202,8 @@ static void on_pop(struct ss_annot *annot, uint32_t number, const struct ss_ring
 
 /* --- records --------------------------------------------------------------------------------- */
 
-static void take_value(struct ss_annot *annot, const struct ss_ring_record *record, int index,
-                       struct ss_annot_event *event)
+static void set_value(struct ss_annot *annot, const struct ss_ring_record *record, int index,
+                      struct ss_annot_event *event)
 {
     if (index < record->more) {
         uint64_t type = record->extra[index];
@@ -224,10 +224,10 @@ static uint64_t time_of(const struct ss_annot *annot, uint64_t stamp)
     return annot->ring.clock == SS_RING_CLOCK_TSC ? ss_stamp_clock_ns(annot->clock, stamp) : stamp;
 }
 
-/* As long as the clock took to go so far up to now. What is longer than the clock has run is no
- * time. */
-static void take_line(const struct ss_annot *annot, const struct ss_ring_record *record,
-                      struct ss_annot_event *event)
+/* Converts the ticks of a line over the interval that ends at the stamp. Ticks beyond the stamp
+ * itself are invalid and become 0. */
+static void set_line_time(const struct ss_annot *annot, const struct ss_ring_record *record,
+                          struct ss_annot_event *event)
 {
     uint64_t ticks = record->value[0] < record->stamp ? record->value[0] : 0;
     uint64_t from_ns = time_of(annot, record->stamp - ticks), to_ns = time_of(annot, record->stamp);
@@ -237,14 +237,14 @@ static void take_line(const struct ss_annot *annot, const struct ss_ring_record 
     event->id = record->value[1];
 }
 
-/* Not later than now. */
+/* Clamped to the time of the read. */
 static uint64_t past_time_of(const struct ss_annot *annot, uint64_t stamp)
 {
     uint64_t time_ns = time_of(annot, stamp);
     return time_ns < annot->newest_ns ? time_ns : annot->newest_ns;
 }
 
-/* What happened before it was told has its stamp in the last continuation. */
+/* The record of an earlier event has the stamp of that event in its last continuation. */
 static bool has_own_time(const struct ss_ring_record *record)
 {
     static const bool may[SS_RING_TYPE_COUNT] = {[SS_RING_MARK] = true,
@@ -256,7 +256,7 @@ static bool has_own_time(const struct ss_ring_record *record)
            record->more > (needs_one ? 1 : 0);
 }
 
-static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *told)
+static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *raw)
 {
     static const enum ss_annot_kind kinds[SS_RING_TYPE_COUNT] = {
         [SS_RING_MARK] = SS_ANNOT_MARK,     [SS_RING_COUNT] = SS_ANNOT_COUNT,
@@ -267,13 +267,13 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
         [SS_RING_END] = SS_ANNOT_ASYNC_END, [SS_RING_LINE] = SS_ANNOT_LINE};
     struct lane *lane = &annot->lanes.data[number];
     struct ss_ring_record own;
-    const struct ss_ring_record *record = told;
-    uint64_t time_ns = past_time_of(annot, told->stamp);
-    /* A handler's records may lie behind one that was stamped earlier. */
+    const struct ss_ring_record *record = raw;
+    uint64_t time_ns = past_time_of(annot, raw->stamp);
+    /* Records of a signal handler and the record that it interrupted may be out of order. */
     time_ns = time_ns > lane->last_ns ? time_ns : lane->last_ns;
     lane->last_ns = time_ns;
-    if (has_own_time(told)) {
-        own = *told;
+    if (has_own_time(raw)) {
+        own = *raw;
         own.more--;
         uint64_t own_ns = past_time_of(annot, own.value[own.more]);
         own_ns = own_ns < time_ns ? own_ns : time_ns;
@@ -290,13 +290,13 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
     event.detail = record->detail;
     switch (record->type) {
     case SS_RING_PUSH:
-        take_value(annot, record, 0, &event);
+        set_value(annot, record, 0, &event);
         on_push(annot, number, record, &event);
         return;
     case SS_RING_BEGIN:
     case SS_RING_END:
         event.id = record->value[0];
-        take_value(annot, record, 1, &event);
+        set_value(annot, record, 1, &event);
         break;
     case SS_RING_FLOW:
         event.id = record->value[0];
@@ -318,18 +318,18 @@ static void on_record(struct ss_annot *annot, uint32_t number, const struct ss_r
             record->more > 1 && record->value[1] < UINT32_MAX ? (uint32_t)record->value[1] : 0;
         break;
     case SS_RING_LINE:
-        take_line(annot, record, &event);
+        set_line_time(annot, record, &event);
         break;
     default:
-        take_value(annot, record, 0, &event);
+        set_value(annot, record, 0, &event);
         break;
     }
-    tell(annot, &event);
+    emit(annot, &event);
 }
 
-/* --- facts that were told before the recording ------------------------------------------------ */
+/* --- facts set before the recording ---------------------------------------------------------- */
 
-/* Of a slot that is being written there will be a record. */
+/* False for a slot that is being written: its record follows in a ring. */
 static bool read_fact(struct ss_annot *annot, const struct ss_ring_fact *fact,
                       struct ss_annot_event *event)
 {
@@ -345,8 +345,8 @@ static bool read_fact(struct ss_annot *annot, const struct ss_ring_fact *fact,
            (type != SS_RING_VALUE_NAME || value < annot->names.count);
 }
 
-/* Once the names are known, which come with the first ring. */
-static void tell_old_facts(struct ss_annot *annot)
+/* Waits for the first ring, because the names come with it. */
+static void emit_old_facts(struct ss_annot *annot)
 {
     const struct ss_ring_fact *facts = annot->ring.header->facts;
     if (annot->old_facts == 0 || annot->lanes.count == 0) {
@@ -356,7 +356,7 @@ static void tell_old_facts(struct ss_annot *annot)
     for (uint32_t i = 0; i < annot->old_facts; i++) {
         struct ss_annot_event event = {.kind = SS_ANNOT_FACT, .time_ns = annot->since_ns};
         if (read_fact(annot, &facts[i], &event)) {
-            tell(annot, &event);
+            emit(annot, &event);
         }
     }
     annot->old_facts = 0;
@@ -376,7 +376,7 @@ static uint32_t count_facts(const struct ss_annot *annot)
 
 /* --- lanes ----------------------------------------------------------------------------------- */
 
-static void meet_lanes(struct ss_annot *annot)
+static void update_lanes(struct ss_annot *annot)
 {
     ss_ring_consumer_look(&annot->ring);
     while (annot->lanes.count < annot->ring.lanes.count) {
@@ -403,7 +403,7 @@ static uint32_t fill_percent(const struct ss_ring_lane *lane)
                : 0;
 }
 
-/* false: the time was over before all was read. At least one batch is. */
+/* Reads at least one batch. False: the deadline passed before the ring was empty. */
 static bool drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
 {
     static struct ss_ring_record records[BATCH]; /* one owner: the recorder's thread */
@@ -412,7 +412,7 @@ static bool drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
     while (left > 0 &&
            (got = ss_ring_consumer_read(&annot->ring, number, records, BATCH, is_final)) > 0) {
         ss_ring_consumer_define(&annot->ring, on_define, annot);
-        /* The program goes on writing while it is read, which may take long. */
+        /* The program writes during the read, which may take long. */
         uint64_t read_ns = ss_clock_monotonic_ns();
         annot->newest_ns = read_ns > annot->now_ns ? read_ns : annot->now_ns;
         for (size_t i = 0; i < got; i++) {
@@ -426,44 +426,44 @@ static bool drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
     return true;
 }
 
-/* What a signal handler interrupted is finished when the handler returns. It may never: longjmp. */
-static void get_unstuck(struct ss_annot *annot, uint32_t number)
+/* An interrupted record is finished when the signal handler returns, but never after a longjmp. */
+static void skip_unfinished(struct ss_annot *annot, uint32_t number)
 {
     struct lane *lane = &annot->lanes.data[number];
     const struct ss_ring_lane *ring = &annot->ring.lanes.data[number];
     uint64_t head = atomic_load_explicit(&ring->thread->head, memory_order_relaxed);
-    if (head <= ring->tail || ring->tail != lane->stuck_at || lane->stuck_ns == 0) {
-        lane->stuck_at = ring->tail;
-        lane->stuck_ns = head > ring->tail ? annot->now_ns : 0;
-    } else if (annot->now_ns > lane->stuck_ns + patience_ns) {
+    if (head <= ring->tail || ring->tail != lane->blocked_at || lane->blocked_since_ns == 0) {
+        lane->blocked_at = ring->tail;
+        lane->blocked_since_ns = head > ring->tail ? annot->now_ns : 0;
+    } else if (annot->now_ns > lane->blocked_since_ns + unfinished_timeout_ns) {
         ss_ring_consumer_step_over(&annot->ring, number);
-        lane->stuck_ns = 0;
+        lane->blocked_since_ns = 0;
     }
 }
 
 static uint32_t drain(struct ss_annot *annot, bool is_final, uint64_t until_ns)
 {
     uint32_t fullest = 0, first = annot->first_lane;
-    meet_lanes(annot);
-    tell_old_facts(annot);
+    update_lanes(annot);
+    emit_old_facts(annot);
     annot->until_ns = until_ns;
     annot->is_behind = false;
     for (uint32_t n = 0; n < annot->lanes.count; n++) {
         uint32_t i = (first + n) % (uint32_t)annot->lanes.count;
         struct ss_ring_lane *ring = &annot->ring.lanes.data[i];
-        /* A free one is drained; what comes now is of a thread that we have not met. */
+        /* A free ring is drained; newer records belong to a thread that is not attached yet. */
         if (ring->thread == NULL || (ring->state == SS_RING_FREE && !is_final)) {
             continue;
         }
         uint32_t filled = fill_percent(ring);
         fullest = filled > fullest ? filled : fullest;
-        bool is_closed = ring->state == SS_RING_CLOSED; /* nothing comes any more */
+        bool is_closed = ring->state == SS_RING_CLOSED; /* no more records */
         bool is_drained = drain_lane(annot, i, is_final || is_closed);
         if (!is_drained && !annot->is_behind) {
             annot->is_behind = true;
             annot->first_lane = i + 1;
         }
-        get_unstuck(annot, i);
+        skip_unfinished(annot, i);
         if (is_closed && is_drained) {
             end_all(annot, i, annot->lanes.data[i].last_ns);
             ss_ring_consumer_release(&annot->ring, i);
@@ -472,7 +472,7 @@ static uint32_t drain(struct ss_annot *annot, bool is_final, uint64_t until_ns)
     return fullest;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- lifetime -------------------------------------------------------------------------------- */
 
 enum ss_status ss_annot_open(const struct ss_ring_memory *memory,
                              const struct ss_stamp_clock *clock, uint64_t since_ns,
@@ -572,7 +572,7 @@ void ss_annot_end(struct ss_annot *annot, uint64_t now_ns, uint64_t last_ns, boo
         end_all(annot, i, end_ns);
     }
     struct ss_annot_event event = {.kind = SS_ANNOT_PROCESS_END, .time_ns = end_ns};
-    tell(annot, &event);
+    emit(annot, &event);
 }
 
 void ss_annot_free(struct ss_annot *annot)
@@ -636,7 +636,7 @@ void ss_annot_label(struct ss_annot *annot, int32_t tid, struct ss_annot_label *
     const struct ss_ring_header *header = annot->ring.header;
     if (atomic_load_explicit(&header->thread_count, memory_order_relaxed) >
         annot->ring.lanes.count) {
-        meet_lanes(annot); /* rings since the last drain */
+        update_lanes(annot); /* rings added since the last drain */
     }
     const struct ss_ring_lane *lane = lane_of(annot, tid);
     uint32_t phase = 0, range = 0, domain;

@@ -11,17 +11,19 @@
 #include "platform/procfs.h"
 #include "platform/task_events.h"
 
-static const uint64_t poll_ns = UINT64_C(20000000);   /* the newest pid, without events */
-static const uint64_t scan_ns = UINT64_C(1000000000); /* everything, without events */
-static const uint64_t ended_ns = UINT64_C(200000000); /* who has ended, without events */
-static const uint64_t doubt_ns = UINT64_C(10000000);  /* has it ended? asked again */
+static const uint64_t poll_ns = UINT64_C(20000000);   /* check of the newest pid, without events */
+static const uint64_t scan_ns = UINT64_C(1000000000); /* full scan of /proc, without events */
+static const uint64_t ended_ns =
+    UINT64_C(200000000); /* check for ended processes, without events */
+static const uint64_t recheck_ns =
+    UINT64_C(10000000); /* re-check of a process whose main thread has ended */
 enum { MAX_NEW_PIDS = 2048 };
 
 struct child {
     pid_t pid;
-    uint64_t start_time_ticks; /* 0: not looked at yet */
+    uint64_t start_time_ticks; /* 0: not polled yet */
     char name[16];
-    bool leader_ended; /* its first thread; others may run on */
+    bool main_thread_ended; /* other threads may still run */
     UT_hash_handle hh;
 };
 
@@ -35,7 +37,7 @@ struct ss_children {
     pid_t last_pid;
     uint64_t polled_ns, scanned_ns, ended_ns;
     bool missed;
-    bool in_doubt; /* some child's first thread has ended, the process may not have */
+    bool needs_recheck; /* the main thread of a child has ended, the process may still run */
 };
 
 static struct child *find_child(struct ss_children *children, pid_t pid)
@@ -90,8 +92,8 @@ bool ss_children_uses_events(const struct ss_children *children)
 
 /* --- kernel events --------------------------------------------------------------------------- */
 
-/* The end of a process's first thread is not always the end of the process: another thread may
- * have called exec, which ends the first one and takes its id, or the others may run on. */
+/* The end of the main thread is not always the end of the process: another thread may have called
+ * exec, which ends the main thread and inherits its id, or the other threads may still run. */
 static bool is_over(const struct ss_procfs_stat *stat)
 {
     return (stat->state == 'Z' || stat->state == 'X') && stat->thread_count <= 1;
@@ -105,27 +107,27 @@ static bool has_ended(pid_t pid)
 
 static void on_exited(struct ss_children *children, struct child *child, pid_t tid)
 {
-    bool is_leader = tid == child->pid;
-    child->leader_ended = child->leader_ended || is_leader;
-    if (child->leader_ended && has_ended(child->pid)) {
+    bool is_main_thread = tid == child->pid;
+    child->main_thread_ended = child->main_thread_ended || is_main_thread;
+    if (child->main_thread_ended && has_ended(child->pid)) {
         remove_child(children, child);
     } else {
-        children->in_doubt = children->in_doubt || is_leader;
+        children->needs_recheck = children->needs_recheck || is_main_thread;
         children->sink.threads_changed(children->sink.context, child->pid);
     }
 }
 
-/* The kernel tells of an end a moment before it can be seen. */
-static void ask_doubtful(struct ss_children *children)
+/* The kernel reports an exit shortly before /proc shows it. */
+static void recheck_ended(struct ss_children *children)
 {
     struct child *child, *next;
-    children->in_doubt = false;
+    children->needs_recheck = false;
     HASH_ITER(hh, children->by_pid, child, next)
     {
-        if (child->leader_ended && has_ended(child->pid)) {
+        if (child->main_thread_ended && has_ended(child->pid)) {
             remove_child(children, child);
         } else {
-            children->in_doubt = children->in_doubt || child->leader_ended;
+            children->needs_recheck = children->needs_recheck || child->main_thread_ended;
         }
     }
 }
@@ -152,7 +154,7 @@ static void on_event(void *context, const struct ss_task_event *event)
     case SS_TASK_EXECED:
         if (child != NULL) {
             memcpy(child->name, event->name, sizeof child->name);
-            child->leader_ended = false;
+            child->main_thread_ended = false;
             children->sink.execed(children->sink.context, event->pid, event->name);
         }
         break;
@@ -169,7 +171,7 @@ static void on_event(void *context, const struct ss_task_event *event)
 
 /* --- polling --------------------------------------------------------------------------------- */
 
-static void look_at_pid(void *context, pid_t pid)
+static void check_pid(void *context, pid_t pid)
 {
     struct ss_children *children = context;
     pid_t tgid, parent;
@@ -190,7 +192,7 @@ static void look_at_pid(void *context, pid_t pid)
     }
 }
 
-static void look_at_new_pids(struct ss_children *children)
+static void check_new_pids(struct ss_children *children)
 {
     pid_t last = ss_procfs_last_pid(children->loadavg_fd);
     if (last == children->last_pid && last != 0) {
@@ -198,23 +200,23 @@ static void look_at_new_pids(struct ss_children *children)
     }
     bool wrapped = last < children->last_pid || children->last_pid == 0 || last == 0;
     if (wrapped || last - children->last_pid > MAX_NEW_PIDS) {
-        ss_procfs_each_id("/proc", look_at_pid, children);
+        ss_procfs_each_id("/proc", check_pid, children);
     } else {
         for (pid_t pid = children->last_pid + 1; pid <= last; pid++) {
-            look_at_pid(children, pid);
+            check_pid(children, pid);
         }
     }
     children->last_pid = last;
 }
 
-static void look_for_ended(struct ss_children *children)
+static void check_ended(struct ss_children *children)
 {
     struct child *child, *next;
     HASH_ITER(hh, children->by_pid, child, next)
     {
         struct ss_procfs_stat stat;
-        bool there = ss_procfs_stat(child->pid, 0, &stat) && !is_over(&stat);
-        if (!there ||
+        bool is_alive = ss_procfs_stat(child->pid, 0, &stat) && !is_over(&stat);
+        if (!is_alive ||
             (child->start_time_ticks != 0 && stat.start_time_ticks != child->start_time_ticks)) {
             remove_child(children, child);
             continue;
@@ -230,26 +232,26 @@ void ss_children_poll(struct ss_children *children, uint64_t now_ns)
         ss_task_events_drain(children->events, on_event, children);
         if (children->missed) {
             children->missed = false;
-            ss_procfs_each_id("/proc", look_at_pid, children);
-            look_for_ended(children);
+            ss_procfs_each_id("/proc", check_pid, children);
+            check_ended(children);
         }
-        if (children->in_doubt && now_ns - children->ended_ns >= doubt_ns) {
+        if (children->needs_recheck && now_ns - children->ended_ns >= recheck_ns) {
             children->ended_ns = now_ns;
-            ask_doubtful(children);
+            recheck_ended(children);
         }
         return;
     }
     if (now_ns - children->polled_ns >= poll_ns) {
         children->polled_ns = now_ns;
-        look_at_new_pids(children);
+        check_new_pids(children);
     }
     if (now_ns - children->scanned_ns >= scan_ns) {
         children->scanned_ns = now_ns;
-        ss_procfs_each_id("/proc", look_at_pid, children);
+        ss_procfs_each_id("/proc", check_pid, children);
     }
     if (now_ns - children->ended_ns >= ended_ns) {
         children->ended_ns = now_ns;
-        look_for_ended(children);
+        check_ended(children);
     }
 }
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "source/host_parts.h"
 
-/* /proc/stat of 4,096 cores, /proc/net/dev of 2,000 interfaces: either fits. */
+/* Fits /proc/stat of 4,096 cores or /proc/net/dev of 2,000 interfaces. */
 enum { BUFFER_BYTES = 512 * 1024 };
 
 struct host {
@@ -33,7 +33,7 @@ bool ss_host_read(const struct ss_host_tick *tick, const struct ss_kept_file *fi
     return ss_kept_file_read(file, tick->buffer, tick->buffer_bytes, text);
 }
 
-/* The files that the figures come from: the source runs with any of them. */
+/* The input files: the source runs if at least one is readable. */
 static const struct {
     const char *file, *what;
 } wanted[] = {{"stat", "CPU"},        {"loadavg", "load"},  {"pressure/cpu", "pressure"},
@@ -94,7 +94,7 @@ static uint64_t tick(void *source, uint64_t now_ns)
     ss_host_container_tick(host->container, &host->tick);
     ss_host_processes_tick(host->processes, &host->tick);
     host->ticked_ns = now_ns;
-    /* The beat is kept: a tick that comes late does not move those behind it. */
+    /* Fixed schedule: a late tick does not shift later ticks. */
     uint64_t interval_ns = host->setup.interval_ns;
     uint64_t missed = (now_ns - host->next_ns) / interval_ns;
     host->next_ns += (missed + 1) * interval_ns;
@@ -130,8 +130,8 @@ static void process_ending(void *source, pid_t pid, uint64_t now_ns)
     ss_host_processes_ending(host->processes, &host->tick, pid);
 }
 
-/* The last interval is cut short by the end of the recording: it is told when it is long enough
- * for its rates to mean something. */
+/* The end of the recording truncates the last interval: emit it if it is long enough for meaningful
+ * rates. */
 static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
 {
     struct host *host = source;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Figures of the machine and of the recorded processes, read from /proc a few times a second:
- * docs/host-metrics.md lists them. Rates, not totals; one series per device.
+ * Metrics of the machine and of the recorded processes, read from /proc a few times a second and
+ * listed in docs/host-metrics.md. Rates, not totals; one series per device.
  */
 #ifndef SS_SOURCE_HOST_H
 #define SS_SOURCE_HOST_H

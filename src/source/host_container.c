@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the control group allows and uses: in a container, or under a batch system, the machine's
- * figures tell only half. A limit may stand on any folder up to the mount point; the tightest one
- * holds, and its own usage is what comes near it.
+ * Limits and usage of the control group: in a container or under a batch system the machine-wide
+ * metrics are not sufficient. Any folder up to the mount point may have a limit; the tightest limit
+ * is binding and is compared with the usage of its own folder.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "platform/cgroup.h"
 #include "source/host_parts.h"
 
-enum { DEEPEST = 16, LIMITS_EVERY = 10 /* ticks: they change seldom, if ever */ };
+enum { MAX_FOLDERS = 16, LIMITS_EVERY = 10 /* ticks: limits rarely change */ };
 
 enum container_metric {
     CPU_LIMIT,
@@ -32,9 +32,9 @@ static const struct ss_metric_row rows[CONTAINER_METRICS] = {
 struct controller {
     size_t count;
     bool version_1;
-    struct ss_kept_file limit[DEEPEST], period[DEEPEST];
-    struct ss_kept_file usage[DEEPEST], stat[DEEPEST];
-    size_t binding; /* the folder whose limit is tightest; `count`: there is none */
+    struct ss_kept_file limit[MAX_FOLDERS], period[MAX_FOLDERS];
+    struct ss_kept_file usage[MAX_FOLDERS], stat[MAX_FOLDERS];
+    size_t binding; /* index of the folder with the tightest limit; `count`: none */
     double limit_value;
 };
 
@@ -43,7 +43,7 @@ struct ss_host_container {
     struct controller cpu, memory;
     struct ss_metric metrics[CONTAINER_METRICS];
     struct ss_metric_counter used_ns, throttled_ns;
-    size_t counted; /* the folder that the counters are of */
+    size_t counted; /* index of the folder of the counters */
     uint64_t ticks;
 };
 
@@ -66,8 +66,8 @@ static void open_named(struct ss_kept_file *file, const char *folder, const char
     }
 }
 
-/* The folder at the mount point of a whole machine has no limit file in version 2, and one that
- * says "none" in version 1: both are no limit. */
+/* The root folder of a machine has no limit file in cgroup version 2, and a file with "none" in
+ * version 1: both mean no limit. */
 static bool open_controller(struct controller *controller, const struct names *names,
                             struct ss_strview cgroup, struct ss_strview mounts)
 {
@@ -84,7 +84,7 @@ static bool open_controller(struct controller *controller, const struct names *n
         open_named(&controller->usage[i], folder.path, names->usage);
         open_named(&controller->stat[i], folder.path, names->stat);
         any = any || ss_kept_file_is_open(&controller->limit[i]);
-    } while (controller->count < DEEPEST && ss_cgroup_up(&folder));
+    } while (controller->count < MAX_FOLDERS && ss_cgroup_up(&folder));
     return any;
 }
 
@@ -99,7 +99,7 @@ static void close_controller(struct controller *controller)
     controller->count = 0;
 }
 
-/* On a hybrid machine version 2 is mounted but rules over nothing: then it is version 1. */
+/* On a hybrid machine version 2 is mounted without controllers: then use version 1. */
 static void open_either(struct controller *controller, const struct names names[2],
                         struct ss_strview cgroup, struct ss_strview mounts)
 {
@@ -193,7 +193,7 @@ static void put(struct ss_host_container *part, enum container_metric metric, ui
     ss_metric_put(&part->group, &rows[metric], &part->metrics[metric], time_ns, value);
 }
 
-/* ns a second, as per cent of a core. */
+/* ns per second as per cent of a core. */
 static void put_ns(struct ss_host_container *part, enum container_metric metric,
                    struct ss_metric_counter *counter, uint64_t total_ns, uint64_t time_ns)
 {
@@ -213,16 +213,16 @@ static void tick_cpu(struct ss_host_container *part, const struct ss_host_tick *
         part->counted = i;
     }
     struct ss_strview text;
-    struct ss_cgroup_cpu told;
+    struct ss_cgroup_cpu cpu_stat;
     uint64_t time_ns, used_ns;
     put(part, CPU_LIMIT, tick->now_ns, 100 * cpu->limit_value);
     if (ss_host_read(tick, &cpu->stat[i], &text, &time_ns) &&
-        ss_cgroup_parse_cpu_stat(text, &told)) {
-        if (told.has_usage) {
-            put_ns(part, CPU_USED, &part->used_ns, told.usage_ns, time_ns);
+        ss_cgroup_parse_cpu_stat(text, &cpu_stat)) {
+        if (cpu_stat.has_usage) {
+            put_ns(part, CPU_USED, &part->used_ns, cpu_stat.usage_ns, time_ns);
         }
-        if (told.has_throttled) {
-            put_ns(part, CPU_THROTTLED, &part->throttled_ns, told.throttled_ns, time_ns);
+        if (cpu_stat.has_throttled) {
+            put_ns(part, CPU_THROTTLED, &part->throttled_ns, cpu_stat.throttled_ns, time_ns);
         }
     }
     if (ss_host_read(tick, &cpu->usage[i], &text, &time_ns) &&

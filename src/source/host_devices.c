@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disks and network interfaces: one group of series for each that has ever done anything. */
+/* Disks and network interfaces: one group of series for each device that was ever active. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include "platform/host_devices.h"
 #include "source/host_parts.h"
 
-/* A machine of containers has thousands of interfaces: so many are remembered, so many shown. */
-enum { MOST_DEVICES = 4096, MOST_SHOWN = 256, MOST_COUNTERS = 8 };
+/* A container host has thousands of interfaces: limits on tracked and on shown devices. */
+enum { MAX_DEVICES = 4096, MAX_SHOWN = 256, MAX_COUNTERS = 8 };
 
 enum disk_metric { READ, WRITTEN, READS, WRITES, UTILISATION, DISK_METRICS };
 static const struct ss_metric_row disk_rows[DISK_METRICS] = {
@@ -30,21 +30,20 @@ static const struct ss_metric_row network_rows[SS_NET_COUNTERS] = {
     [SS_NET_RX_DROPS] = {"receive drops", "/s", 2, false},
     [SS_NET_TX_DROPS] = {"send drops", "/s", 2, false}};
 
-_Static_assert((int)DISK_METRICS <= (int)MOST_COUNTERS &&
-                   (int)SS_NET_COUNTERS <= (int)MOST_COUNTERS,
+_Static_assert((int)DISK_METRICS <= (int)MAX_COUNTERS && (int)SS_NET_COUNTERS <= (int)MAX_COUNTERS,
                "a device has room for its counters");
 
-/* What is only kept of a device that does something. */
+/* The series of an active device. */
 struct shown {
-    struct ss_metric metrics[MOST_COUNTERS];
+    struct ss_metric metrics[MAX_COUNTERS];
     struct ss_metric_group group;
 };
 
 struct device {
     char name[SS_DEVICE_NAME_BYTES];
     bool present, ignored;
-    struct ss_metric_counter counters[MOST_COUNTERS];
-    struct shown *shown; /* NULL: it has done nothing yet */
+    struct ss_metric_counter counters[MAX_COUNTERS];
+    struct shown *shown; /* NULL: inactive so far */
 };
 
 /* The devices of one kind. */
@@ -60,7 +59,7 @@ struct class
 
 struct ss_host_devices {
     struct ss_kept_file diskstats, network;
-    bool block_folder; /* the kernel tells which devices are whole */
+    bool block_folder; /* sysfs lists the whole disks */
     char sys_root[256];
     struct class disks, networks;
 };
@@ -102,7 +101,7 @@ uint64_t ss_host_devices_left_out(const struct ss_host_devices *part)
     return part->disks.left_out + part->networks.left_out;
 }
 
-/* A partition's traffic is its disk's already. */
+/* The traffic of a partition is included in its disk. */
 static bool is_whole_disk(const struct ss_host_devices *part, const char *name)
 {
     if (!ss_host_disk_is_disk(name)) {
@@ -120,8 +119,8 @@ static bool is_whole_disk(const struct ss_host_devices *part, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* They come in the same order every time: the search goes on where the last one ended. NULL: it is
- * new, and there are too many already. */
+/* The device order is constant: the search starts where the last one ended. NULL: a new device
+ * above the limit. */
 static struct device *find(struct class *class, const char *name, bool *is_new)
 {
     *is_new = false;
@@ -132,7 +131,7 @@ static struct device *find(struct class *class, const char *name, bool *is_new)
             return &class->devices.data[k];
         }
     }
-    if (class->devices.count >= MOST_DEVICES) {
+    if (class->devices.count >= MAX_DEVICES) {
         class->left_out_now++;
         return NULL;
     }
@@ -154,13 +153,13 @@ static bool has_moved(const struct device *device, const uint64_t *values, size_
     return false;
 }
 
-/* `factors` make the series' unit out of the counter's. */
+/* `factors` convert counter units into series units. */
 static void put(struct class *class, struct device *device, const struct ss_host_tick *tick,
                 const uint64_t *values, const double *factors, uint64_t time_ns)
 {
     bool show = device->shown != NULL;
     if (!show && has_moved(device, values, class->row_count)) {
-        show = class->shown < MOST_SHOWN;
+        show = class->shown < MAX_SHOWN;
         class->left_out_now += !show;
     }
     if (show && device->shown == NULL) {
@@ -180,10 +179,10 @@ static void put(struct class *class, struct device *device, const struct ss_host
     }
 }
 
-/* Devices that are gone: one with series is remembered, it may come back. */
+/* Ends the series of removed devices. A device with series stays in the list: it may return. */
 static void end_absent(struct class *class)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < class->devices.count; i++) {
         struct device *device = &class->devices.data[i];
         if (!device->present && device->shown != NULL && device->counters[0].known) {
@@ -193,10 +192,10 @@ static void end_absent(struct class *class)
         }
         if (device->present || device->shown != NULL) {
             device->present = false;
-            class->devices.data[kept++] = *device;
+            class->devices.data[remaining++] = *device;
         }
     }
-    class->devices.count = kept;
+    class->devices.count = remaining;
     class->at = 0;
     class->left_out = class->left_out_now > class->left_out ? class->left_out_now : class->left_out;
     class->left_out_now = 0;
@@ -209,7 +208,7 @@ static void tick_disks(struct ss_host_devices *part, const struct ss_host_tick *
                                                  [READS] = 1,
                                                  [WRITES] = 1,
                                                  [UTILISATION] =
-                                                     0.1 /* ms a second, as per cent */};
+                                                     0.1 /* ms per second as per cent */};
     struct ss_strview text;
     uint64_t time_ns;
     if (!ss_host_read(tick, &part->diskstats, &text, &time_ns)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of the host source: system (CPU, load, pressure, memory), devices (disks, networks),
- * container (limits of the control group) and processes. Each opens its files once, keeps what it
- * read last, and puts its figures at each tick. Owned by the recorder's thread.
+ * container (limits of the control group) and processes. Each part opens its files once, stores the
+ * last readings, and emits its metrics at each tick. Owned by the recorder's thread.
  */
 #ifndef SS_SOURCE_HOST_PARTS_H
 #define SS_SOURCE_HOST_PARTS_H
@@ -14,11 +14,11 @@
 struct ss_host_tick {
     const struct ss_source_setup *setup;
     uint64_t now_ns;
-    char *buffer; /* for the file that is being read */
+    char *buffer; /* content of the current file */
     size_t buffer_bytes;
 };
 
-/* Reads into the tick's buffer; `*time_ns` is when. */
+/* Reads into the buffer of the tick; `*time_ns` is the time of the read. */
 bool ss_host_read(const struct ss_host_tick *tick, const struct ss_kept_file *file,
                   struct ss_strview *text, uint64_t *time_ns);
 
@@ -30,7 +30,7 @@ void ss_host_system_close(struct ss_host_system *part);
 struct ss_host_devices;
 struct ss_host_devices *ss_host_devices_open(const struct ss_source_setup *setup);
 void ss_host_devices_tick(struct ss_host_devices *part, const struct ss_host_tick *tick);
-/* Devices that had to be left out because there were too many. */
+/* Devices omitted because of the device limits. */
 uint64_t ss_host_devices_left_out(const struct ss_host_devices *part);
 void ss_host_devices_close(struct ss_host_devices *part);
 
@@ -42,7 +42,7 @@ void ss_host_container_close(struct ss_host_container *part);
 struct ss_host_processes;
 struct ss_host_processes *ss_host_processes_open(const struct ss_source_setup *setup);
 void ss_host_processes_tick(struct ss_host_processes *part, const struct ss_host_tick *tick);
-/* The last look at a process that has ended and was not reaped yet. */
+/* The last reading of a zombie. */
 void ss_host_processes_ending(struct ss_host_processes *part, const struct ss_host_tick *tick,
                               pid_t pid);
 void ss_host_processes_close(struct ss_host_processes *part);

@@ -10,7 +10,7 @@
 #include "platform/host_memory.h"
 #include "source/host_parts.h"
 
-enum { MOST_CORES = 8192 };
+enum { MAX_CORES = 8192 };
 
 enum cpu_metric { BUSY, USER, NICE, SYSTEM, IRQ, IOWAIT, STEAL, GUEST, CPU_METRICS };
 static const struct ss_metric_row cpu_rows[CPU_METRICS] = {
@@ -18,7 +18,7 @@ static const struct ss_metric_row cpu_rows[CPU_METRICS] = {
     [NICE] = {"nice", "%", 1, false},      [SYSTEM] = {"system", "%", 1, true},
     [IRQ] = {"interrupts", "%", 1, false}, [IOWAIT] = {"iowait", "%", 1, true},
     [STEAL] = {"steal", "%", 1, false},    [GUEST] = {"guest", "%", 1, false}};
-/* The kernel counts in steps of 10 ms: more digits would be noise. */
+/* The kernel counts in steps of 10 ms: further digits would be noise. */
 static const struct ss_metric_row core_rows[CPU_METRICS] = {
     [BUSY] = {"busy", "%", 0, true},       [USER] = {"user", "%", 0, false},
     [NICE] = {"nice", "%", 0, false},      [SYSTEM] = {"system", "%", 0, false},
@@ -82,7 +82,7 @@ struct core {
 struct ss_host_system {
     struct ss_kept_file stat, loadavg, meminfo, vmstat, pressure[PRESSURES];
     struct ss_metric_group cpu_group, cores_group, load_group, pressure_group, memory_group;
-    struct core all; /* all cores together */
+    struct core all; /* sum of all cores */
     struct ss_vec_of(struct core *) cores;
     struct ss_cpu_times *rows;
     struct ss_metric load[LOAD_METRICS], pressures[PRESSURE_METRICS], memory[MEMORY_METRICS];
@@ -106,7 +106,7 @@ struct ss_host_system *ss_host_system_open(const struct ss_source_setup *setup)
     part->load_group = (struct ss_metric_group){.sink = sink, .name = "load"};
     part->pressure_group = (struct ss_metric_group){.sink = sink, .name = "pressure"};
     part->memory_group = (struct ss_metric_group){.sink = sink, .name = "memory"};
-    part->rows = ss_alloc_zero(MOST_CORES + 1, sizeof *part->rows);
+    part->rows = ss_alloc_zero(MAX_CORES + 1, sizeof *part->rows);
     part->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     return part;
 }
@@ -130,28 +130,29 @@ void ss_host_system_close(struct ss_host_system *part)
 
 /* --- CPU -------------------------------------------------------------------------------------- */
 
-/* The kernel's idle and iowait times may go backwards by a little: that is no time at all. */
-static uint64_t grown(const struct core *core, const struct ss_cpu_times *row, enum ss_cpu_use use)
+/* Idle and iowait times of the kernel may decrease slightly: a decrease counts as 0. */
+static uint64_t increase(const struct core *core, const struct ss_cpu_times *row,
+                         enum ss_cpu_use use)
 {
     uint64_t before = core->ticks[use], now = row->ticks[use];
     return now > before ? now - before : 0;
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t subtract(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
 
-/* Shares of the time that this core itself counted, times `scale`: they add up whatever the clocks
- * say. Guest time is part of user and nice time, and shown once. */
+/* Shares of the time that this core itself counted, times `scale`: their sum is exact, independent
+ * of other clocks. User and nice time include guest time, which is shown only once. */
 static void put_cpu(struct core *core, struct ss_metric_group *group,
                     const struct ss_metric_row *rows, const struct ss_cpu_times *row, double scale,
                     uint64_t time_ns)
 {
-    uint64_t grew[SS_CPU_USES], sum = 0;
+    uint64_t increases[SS_CPU_USES], sum = 0;
     for (int use = 0; use < SS_CPU_USES; use++) {
-        grew[use] = grown(core, row, (enum ss_cpu_use)use);
-        sum += use < SS_CPU_GUEST ? grew[use] : 0;
+        increases[use] = increase(core, row, (enum ss_cpu_use)use);
+        sum += use < SS_CPU_GUEST ? increases[use] : 0;
     }
     bool known = core->known;
     uint64_t since_ns = core->time_ns;
@@ -161,22 +162,24 @@ static void put_cpu(struct core *core, struct ss_metric_group *group,
     if (!known || sum == 0) {
         return;
     }
-    uint64_t busy = sum - grew[SS_CPU_IDLE] - grew[SS_CPU_IOWAIT] - grew[SS_CPU_STEAL];
-    const uint64_t shares[CPU_METRICS] = {[BUSY] = busy,
-                                          [USER] = less(grew[SS_CPU_USER], grew[SS_CPU_GUEST]),
-                                          [NICE] = less(grew[SS_CPU_NICE], grew[SS_CPU_GUEST_NICE]),
-                                          [SYSTEM] = grew[SS_CPU_SYSTEM],
-                                          [IRQ] = grew[SS_CPU_IRQ] + grew[SS_CPU_SOFTIRQ],
-                                          [IOWAIT] = grew[SS_CPU_IOWAIT],
-                                          [STEAL] = grew[SS_CPU_STEAL],
-                                          [GUEST] = grew[SS_CPU_GUEST] + grew[SS_CPU_GUEST_NICE]};
+    uint64_t busy =
+        sum - increases[SS_CPU_IDLE] - increases[SS_CPU_IOWAIT] - increases[SS_CPU_STEAL];
+    const uint64_t shares[CPU_METRICS] = {
+        [BUSY] = busy,
+        [USER] = subtract(increases[SS_CPU_USER], increases[SS_CPU_GUEST]),
+        [NICE] = subtract(increases[SS_CPU_NICE], increases[SS_CPU_GUEST_NICE]),
+        [SYSTEM] = increases[SS_CPU_SYSTEM],
+        [IRQ] = increases[SS_CPU_IRQ] + increases[SS_CPU_SOFTIRQ],
+        [IOWAIT] = increases[SS_CPU_IOWAIT],
+        [STEAL] = increases[SS_CPU_STEAL],
+        [GUEST] = increases[SS_CPU_GUEST] + increases[SS_CPU_GUEST_NICE]};
     for (int i = 0; i < CPU_METRICS; i++) {
         ss_metric_put(group, &rows[i], &core->metrics[i], since_ns,
                       100 * scale * (double)shares[i] / (double)sum);
     }
 }
 
-/* Cores come in the same order every time; `at` is where the one before was found. */
+/* The core order is constant; `at` is the index after the previous core. */
 static struct core *find_core(struct ss_host_system *part, const struct ss_source_setup *setup,
                               int32_t number, size_t *at)
 {
@@ -197,7 +200,7 @@ static struct core *find_core(struct ss_host_system *part, const struct ss_sourc
     return core;
 }
 
-/* A core that was taken away has no row; when it comes back its time does not count as passed. */
+/* An offline core has no line in /proc/stat; its offline time is excluded when it returns. */
 static void end_absent_cores(struct ss_host_system *part)
 {
     for (size_t i = 0; i < part->cores.count; i++) {
@@ -217,8 +220,8 @@ static void tick_cpu(struct ss_host_system *part, const struct ss_host_tick *tic
     if (!ss_host_read(tick, &part->stat, &text, &time_ns)) {
         return;
     }
-    size_t count = ss_host_cpu_parse(text, part->rows, MOST_CORES + 1);
-    count = count <= MOST_CORES + 1 ? count : MOST_CORES + 1;
+    size_t count = ss_host_cpu_parse(text, part->rows, MAX_CORES + 1);
+    count = count <= MAX_CORES + 1 ? count : MAX_CORES + 1;
     size_t online = 0, at = 0;
     for (size_t i = 0; i < count; i++) {
         const struct ss_cpu_times *row = &part->rows[i];
@@ -258,7 +261,7 @@ static void tick_load(struct ss_host_system *part, const struct ss_host_tick *ti
     }
 }
 
-/* µs of waiting a second, as per cent of the time. */
+/* µs of stall per second as per cent. */
 static void put_stall(struct ss_host_system *part, int metric, uint64_t total_us, uint64_t time_ns)
 {
     ss_metric_put_rate(&part->pressure_group, &pressure_rows[metric], &part->pressures[metric],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Figures of NVIDIA GPUs by NVML. The calls run on a thread of the source's own, at the beat of
- * the host's figures; the recorder takes what that thread read last. A driver that hangs costs the
- * figures, not the recording.
+ * Metrics of NVIDIA GPUs by NVML. A separate thread makes the calls, at the interval of the host
+ * metrics; the recorder emits the latest readings. A hanging driver costs the metrics, not the
+ * recording.
  */
 #ifndef SS_SOURCE_NVML_H
 #define SS_SOURCE_NVML_H

@@ -16,32 +16,32 @@
 #include "platform/memory.h"
 
 enum {
-    KNOWN_FILES = 2048,
+    CACHED_FILES = 2048,
     MAX_RODATA_BYTES = 64 << 20,
-    /* Of one search: a process maps as many files, of any size, as it likes, and the recorder has
-     * others to read meanwhile. What is left is searched the next time. */
+    /* Per search: a process may map any number of files of any size, and the recorder must also
+     * serve other processes. The next search continues with the rest. */
     MAX_SEARCH_BYTES = 128 << 20,
     MAX_SEARCH_FILES = 4096,
     OLDEST_MINOR = 8,
-    HIGHEST_MINOR = 30, /* a version string above is some other library's (sqlite 3.4x) */
+    HIGHEST_MINOR = 30, /* a higher version belongs to another library (sqlite 3.4x) */
 };
 
-/* What an executable or library says about Python; kept by identity of the file. */
+/* The Python data of an executable or library, cached by file identity. */
 struct file_facts {
     dev_t device;
     ino_t inode;
     struct timespec modified;
     bool has_runtime;
-    bool holds_version; /* in its own data: it is the interpreter, not a small program before it */
+    bool holds_version; /* in its own data: the interpreter itself, not a small launcher */
     bool is_debug, is_free_threaded;
-    uint64_t runtime;       /* as linked */
+    uint64_t runtime;       /* link-time address */
     uint32_t version_hex;   /* micro may be missing */
-    uint64_t segment_count; /* segments to find the load bias with */
+    uint64_t segment_count; /* segments for the load bias */
     struct ss_elf_segment segments[8];
 };
 
 static pthread_mutex_t facts_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct file_facts *facts_known; /* a ring: the oldest is overwritten */
+static struct file_facts *facts_cache; /* circular: the oldest entry is overwritten */
 static size_t facts_count;
 
 /* --- versions --- */
@@ -51,7 +51,7 @@ static uint32_t make_version(unsigned major, unsigned minor, unsigned micro)
     return major << 24 | minor << 16 | micro << 8;
 }
 
-/* "3.11.7", "3.13.0rc2", "3.9.18+" and nothing behind. */
+/* "3.11.7", "3.13.0rc2", "3.9.18+", without trailing text. */
 static bool parse_version(const char *text, size_t length, uint32_t *version)
 {
     unsigned minor, micro;
@@ -70,8 +70,8 @@ static bool parse_version(const char *text, size_t length, uint32_t *version)
     return rest == length && minor >= 6;
 }
 
-/* PY_VERSION lies in the read-only data. The linker lets it share the end of a longer string
- * ("/opt/versions/3.9.18"), so that what stands before it tells nothing but that it is no digit. */
+/* PY_VERSION is in the read-only data. The linker may merge it with the end of a longer string
+ * ("/opt/versions/3.9.18"): with a known minor version, any byte but a digit or dot may precede. */
 static uint32_t version_in_rodata(struct ss_elf *elf, uint32_t wanted_minor)
 {
     size_t length = 0;
@@ -99,7 +99,7 @@ static uint32_t version_in_rodata(struct ss_elf *elf, uint32_t wanted_minor)
     return found;
 }
 
-/* libpython3.11.so.1.0, python3.9, libpython3.13t.so, python2.7; 0 when the name tells nothing. */
+/* libpython3.11.so.1.0, python3.9, libpython3.13t.so, python2.7; 0: no version in the name. */
 static uint32_t version_in_name(const char *path, char flags[4])
 {
     const char *name = strrchr(path, '/');
@@ -135,7 +135,7 @@ static uint32_t find_version(struct ss_elf *elf, const char *path, struct file_f
 
 /* --- one file --- */
 
-/* Returns the bytes that were read for it. */
+/* Returns the number of bytes read. */
 static uint64_t read_facts(int fd, const char *path, struct file_facts *facts)
 {
     struct ss_elf *elf = NULL;
@@ -143,7 +143,7 @@ static uint64_t read_facts(int fd, const char *path, struct file_facts *facts)
     if (ss_elf_open(fd, &elf, NULL) != SS_OK) {
         return 0;
     }
-    /* Python 2 and up to 3.6 have no _PyRuntime: interp_head tells that it is one of them. */
+    /* Python 2 and 3.0 to 3.6 have no _PyRuntime: the version identifies them. */
     if (ss_elf_section(elf, ".PyRuntime", &place) || ss_elf_symbol(elf, "_PyRuntime", &place)) {
         facts->has_runtime = true;
         facts->runtime = place.address;
@@ -168,14 +168,14 @@ static bool same_file(const struct file_facts *facts, const struct stat *info)
            facts->modified.tv_nsec == info->st_mtim.tv_nsec;
 }
 
-static bool get_known(const struct stat *info, struct file_facts *facts)
+static bool find_cached(const struct stat *info, struct file_facts *facts)
 {
     bool found = false;
     pthread_mutex_lock(&facts_lock);
-    size_t count = facts_count < KNOWN_FILES ? facts_count : KNOWN_FILES;
+    size_t count = facts_count < CACHED_FILES ? facts_count : CACHED_FILES;
     for (size_t i = 0; i < count && !found; i++) {
-        if (same_file(&facts_known[i], info)) {
-            *facts = facts_known[i];
+        if (same_file(&facts_cache[i], info)) {
+            *facts = facts_cache[i];
             found = true;
         }
     }
@@ -183,13 +183,13 @@ static bool get_known(const struct stat *info, struct file_facts *facts)
     return found;
 }
 
-static void put_known(const struct file_facts *facts)
+static void add_cached(const struct file_facts *facts)
 {
     pthread_mutex_lock(&facts_lock);
-    if (facts_known == NULL) {
-        facts_known = ss_alloc_zero(KNOWN_FILES, sizeof *facts_known);
+    if (facts_cache == NULL) {
+        facts_cache = ss_alloc_zero(CACHED_FILES, sizeof *facts_cache);
     }
-    facts_known[facts_count++ % KNOWN_FILES] = *facts;
+    facts_cache[facts_count++ % CACHED_FILES] = *facts;
     pthread_mutex_unlock(&facts_lock);
 }
 
@@ -197,12 +197,12 @@ struct search {
     pid_t pid;
     const struct ss_maps *maps;
     struct ss_python_location *location;
-    uint32_t unsupported; /* version of a Python that was met but cannot be read */
-    uint32_t stripped;    /* version of one that does not tell where its state is */
+    uint32_t unsupported; /* version of a detected Python that cannot be read */
+    uint32_t stripped;    /* version of a Python without the symbol _PyRuntime */
     bool is_unreadable;   /* a likely file could not be opened */
     uint64_t read_bytes;
     size_t files;
-    bool is_cut_short; /* there was more to read than one search reads */
+    bool is_cut_short; /* the search reached a limit */
 };
 
 enum get_result { NO_FACTS, GOT_FACTS, POSTPONED };
@@ -219,7 +219,7 @@ static enum get_result get_facts(struct search *search, const struct ss_map *map
     if (fd < 0) {
         return NO_FACTS;
     }
-    if (fstat(fd, &info) == 0 && get_known(&info, facts)) {
+    if (fstat(fd, &info) == 0 && find_cached(&info, facts)) {
         close(fd);
         return GOT_FACTS;
     }
@@ -233,7 +233,7 @@ static enum get_result get_facts(struct search *search, const struct ss_map *map
     facts->inode = info.st_ino;
     facts->modified = info.st_mtim;
     search->read_bytes += read_facts(fd, map->path, facts);
-    put_known(facts);
+    add_cached(facts);
     return GOT_FACTS;
 }
 
@@ -245,7 +245,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The mapping and the segment with the same file offset give the load bias. */
+/* Computes the load bias from a mapping and a segment with the same file offset. */
 static bool load_bias(const struct ss_maps *maps, const struct ss_map *file,
                       const struct file_facts *facts, uint64_t *bias)
 {
@@ -285,7 +285,7 @@ static enum candidate classify(const struct ss_maps *maps, size_t index, uint64_
         return EXECUTABLE;
     }
     const char *name = base_name(map->path);
-    /* A replaced file may have been renamed before it was deleted. */
+    /* A replaced file may be renamed before it is deleted. */
     return strstr(name, ".so") != NULL || map->is_deleted ? OTHER_FILE : NOT_A_CANDIDATE;
 }
 
@@ -309,7 +309,7 @@ static enum ss_status check_pypy(const struct ss_maps *maps, pid_t pid, struct s
     return SS_OK;
 }
 
-/* The file cannot be opened: its exported symbols are in the process, too. */
+/* For a file that cannot be opened: reads its exported symbols from process memory. */
 static bool try_image(struct search *search, const struct ss_map *map)
 {
     struct ss_memory_reader *reader = NULL;

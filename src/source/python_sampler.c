@@ -11,15 +11,15 @@
 #include "source/sampler_inside.h"
 
 static const uint64_t force_list_ns = UINT64_C(500000000); /* walk all thread states at 2 Hz */
-static const uint64_t new_threads_ns = UINT64_C(900000);   /* above 1 kHz not at every tick */
+static const uint64_t new_threads_ns = UINT64_C(900000);   /* above 1 kHz: not at every tick */
 static const uint64_t task_list_ns = UINT64_C(500000000);  /* list /proc/PID/task */
 static const uint64_t task_list_min_ns = UINT64_C(20000000);
-static const uint64_t name_look_ns = UINT64_C(200000000);
-/* Memory of code objects is reused above all while modules are imported: until the cache is checked
- * again, what runs there is shown under the old name. */
-static const uint64_t cache_check_least_ns = UINT64_C(20000000);
-static const uint64_t cache_check_most_ns = UINT64_C(500000000);
-/* From so many active threads on, to know at each tick who has the GIL saves more than it costs. */
+static const uint64_t name_poll_ns = UINT64_C(200000000);
+/* Memory of code objects is reused mainly while modules are imported: until the next cache check,
+ * new code at an old address has the old name. */
+static const uint64_t cache_check_min_ns = UINT64_C(20000000);
+static const uint64_t cache_check_max_ns = UINT64_C(500000000);
+/* From this number of active threads, reading the GIL holder at each tick pays off. */
 enum { GIL_FROM_THREADS = 3 };
 
 bool ss_sampler_chore_is_due(const struct ss_sampler_chore *chore, uint64_t now_ns)
@@ -34,7 +34,7 @@ void ss_sampler_chore_begin(struct ss_sampler_chore *chore)
 
 void ss_sampler_chore_end(struct ss_sampler_chore *chore, uint64_t interval_ns)
 {
-    /* By the CPU time it took: on a busy machine more time passes, but that is not spent here. */
+    /* Measured in CPU time: on a busy machine wall time includes time that is not spent here. */
     uint64_t rest_ns = (ss_clock_thread_cpu_ns() - chore->started_cpu_ns) * 20;
     chore->next_ns = ss_clock_monotonic_ns() + (rest_ns > interval_ns ? rest_ns : interval_ns);
 }
@@ -121,7 +121,7 @@ static struct ss_sampler_entry *find_by_inner_tid(struct ss_python_sampler *samp
 
 /* --- the list of tasks ----------------------------------------------------------------------- */
 
-static void see_task(void *context, pid_t tid)
+static void on_task(void *context, pid_t tid)
 {
     struct ss_python_sampler *sampler = context;
     struct ss_sampler_entry *entry = NULL;
@@ -141,21 +141,21 @@ static void list_tasks(struct ss_python_sampler *sampler)
     for (size_t i = 0; i < sampler->entries.count; i++) {
         sampler->entries.data[i]->listed = false;
     }
-    if (!ss_procfs_each_id(path, see_task, sampler)) {
+    if (!ss_procfs_each_id(path, on_task, sampler)) {
         return;
     }
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < sampler->entries.count; i++) {
         struct ss_sampler_entry *entry = sampler->entries.data[i];
-        /* A thread state whose kernel thread is unknown stays as long as Python lists it. */
+        /* A thread state without known kernel thread stays as long as Python lists it. */
         bool stays = entry->listed || (entry->public.tid == 0 && entry->python != NULL);
         if (stays) {
-            sampler->entries.data[kept++] = entry;
+            sampler->entries.data[remaining++] = entry;
         } else {
             free_entry(sampler, entry);
         }
     }
-    sampler->entries.count = kept;
+    sampler->entries.count = remaining;
 }
 
 /* --- Python threads -------------------------------------------------------------------------- */
@@ -173,32 +173,32 @@ static void forget_python_thread(void *context, struct ss_python_thread *thread)
     }
 }
 
-/* A thread state is made before its thread runs, with its creator's ids or none: it is not a thread
- * of its own yet. Where no kernel ids can be had at all, thread states stand for themselves. */
-static bool is_unborn(const struct ss_python_sampler *sampler,
-                      const struct ss_python_thread *thread,
-                      const struct ss_sampler_entry *of_its_tid)
+/* A thread state is created before its thread runs, with the ids of its creator or none: it does
+ * not represent a thread yet. If no kernel ids are available at all, each thread state counts. */
+static bool is_not_started(const struct ss_python_sampler *sampler,
+                           const struct ss_python_thread *thread,
+                           const struct ss_sampler_entry *same_tid)
 {
     if (thread->tid == 0) {
         return sampler->tids_known;
     }
-    return of_its_tid != NULL && of_its_tid->python != NULL &&
-           of_its_tid->python->interpreter_id == thread->interpreter_id;
+    return same_tid != NULL && same_tid->python != NULL &&
+           same_tid->python->interpreter_id == thread->interpreter_id;
 }
 
 static struct ss_sampler_entry *add_python_entry(struct ss_python_sampler *sampler,
                                                  const struct ss_python_thread *thread,
-                                                 struct ss_sampler_entry *of_its_tid)
+                                                 struct ss_sampler_entry *same_tid)
 {
-    if (of_its_tid != NULL && of_its_tid->python == NULL) {
-        return of_its_tid;
+    if (same_tid != NULL && same_tid->python == NULL) {
+        return same_tid;
     }
-    /* Several interpreters on one kernel thread: each its own row, of the same state. */
-    bool shares_tid = of_its_tid != NULL;
+    /* Several interpreters on one kernel thread: one entry each, with the same task state. */
+    bool shares_tid = same_tid != NULL;
     pid_t tid = shares_tid || sampler->other_namespace ? 0 : thread->tid;
     struct ss_sampler_entry *entry = add_entry(sampler, tid, thread->tid);
     if (shares_tid) {
-        ss_task_state_open(&entry->state, sampler->pid, of_its_tid->public.tid);
+        ss_task_state_open(&entry->state, sampler->pid, same_tid->public.tid);
     }
     return entry;
 }
@@ -212,10 +212,10 @@ struct ss_sampler_entry *ss_sampler_entry_of(struct ss_python_sampler *sampler,
     }
     entry = thread->tid > 0 ? find_by_inner_tid(sampler, thread->tid) : NULL;
     if (entry == NULL && thread->tid > 0 && sampler->other_namespace) {
-        list_tasks(sampler); /* a thread younger than the last list */
+        list_tasks(sampler); /* the thread is newer than the last listing */
         entry = find_by_inner_tid(sampler, thread->tid);
     }
-    if (is_unborn(sampler, thread, entry)) {
+    if (is_not_started(sampler, thread, entry)) {
         return NULL;
     }
     entry = add_python_entry(sampler, thread, entry);
@@ -234,9 +234,9 @@ static void check_cache(struct ss_python_sampler *sampler)
 {
     ss_sampler_chore_begin(&sampler->cache);
     bool found = ss_python_check_cache(sampler->python);
-    uint64_t interval_ns = found ? cache_check_least_ns : sampler->cache_ns * 2;
-    interval_ns = interval_ns > cache_check_least_ns ? interval_ns : cache_check_least_ns;
-    sampler->cache_ns = interval_ns < cache_check_most_ns ? interval_ns : cache_check_most_ns;
+    uint64_t interval_ns = found ? cache_check_min_ns : sampler->cache_ns * 2;
+    interval_ns = interval_ns > cache_check_min_ns ? interval_ns : cache_check_min_ns;
+    sampler->cache_ns = interval_ns < cache_check_max_ns ? interval_ns : cache_check_max_ns;
     ss_sampler_chore_end(&sampler->cache, sampler->cache_ns);
 }
 
@@ -250,10 +250,10 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
     }
     bool wants_gil = sampler->active.count >= GIL_FROM_THREADS;
     bool is_due = !wants_gil && now_ns - sampler->threads_ns >= new_threads_ns;
-    bool needs_look = is_due && !ss_python_take_heads(sampler->python);
+    bool needs_update = is_due && !ss_python_take_heads(sampler->python);
     sampler->threads_ns = is_due ? now_ns : sampler->threads_ns;
     sampler->has_gil = false;
-    if (force || wants_gil || needs_look) {
+    if (force || wants_gil || needs_update) {
         SS_TRY(
             ss_python_update_threads(sampler->python, force, forget_python_thread, sampler, err));
         sampler->has_gil = ss_python_get_gil(sampler->python, &sampler->gil);
@@ -273,7 +273,7 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
     if (sampler->names_wanted && ss_sampler_chore_is_due(&sampler->names, now_ns)) {
         ss_sampler_chore_begin(&sampler->names);
         ss_sampler_look_at_names(sampler);
-        ss_sampler_chore_end(&sampler->names, name_look_ns);
+        ss_sampler_chore_end(&sampler->names, name_poll_ns);
     }
     if (ss_sampler_chore_is_due(&sampler->cache, now_ns)) {
         check_cache(sampler);
@@ -283,7 +283,7 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
 
 void ss_python_sampler_threads_changed(struct ss_python_sampler *sampler)
 {
-    /* Soon, but not at once for each of a hundred threads that start together. */
+    /* Soon, but not once per thread when a hundred threads start together. */
     uint64_t soon_ns = sampler->tick_ns + task_list_min_ns;
     if (!sampler->threads_changed && sampler->task_list.next_ns > soon_ns &&
         sampler->task_list.next_ns < sampler->tick_ns + task_list_ns + task_list_min_ns) {

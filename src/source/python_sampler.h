@@ -2,9 +2,9 @@
 /*
  * Samples one Python process: every tick, each thread's state, GIL state and Python stack.
  *
- * A sleeping thread that has not had a timeslice since its last sample is not read again: its
- * weight grows and is handed out when it moves, or on ss_python_sampler_flush. Threads without
- * Python frames are looked at ten times a second, for their state only.
+ * A sleeping thread without a timeslice since its last sample is not read again: its weight grows
+ * and is emitted when the thread moves, or on ss_python_sampler_flush. Threads without Python
+ * frames are polled ten times a second, for their state only.
  *
  * Owned by the recorder's thread. The sink is called synchronously.
  */
@@ -39,11 +39,11 @@ struct ss_sampler_sample {
     uint64_t time_ns;
     uint32_t weight; /* ticks */
     enum ss_task_activity activity;
-    enum ss_task_wait wait; /* of one that sleeps */
+    enum ss_task_wait wait; /* of a sleeping thread */
     enum ss_sampler_gil gil;
     bool partial;
-    bool same_stack;        /* as the thread's sample before: frames is NULL */
-    bool counted_before;    /* the weight grew while the thread stood still, and is told only now */
+    bool same_stack;        /* as in the previous sample of the thread: frames is NULL */
+    bool counted_before;    /* accumulated weight of earlier ticks without movement */
     const uint32_t *frames; /* ids of ss_python_frame_get, outermost first */
     uint32_t depth;
 };
@@ -60,17 +60,17 @@ struct ss_sampler_counts {
 
 struct ss_python_sampler;
 
-/* Errors as ss_python_locate and ss_python_open give them: SS_E_NOTFOUND and SS_E_AGAIN mean
- * "not a Python process, or not yet". */
+/* Errors of ss_python_locate and ss_python_open: SS_E_NOTFOUND and SS_E_AGAIN mean "not a Python
+ * process, or not yet". */
 enum ss_status ss_python_sampler_open(pid_t pid, const struct ss_sampler_sink *sink,
                                       struct ss_python_sampler **sampler, struct ss_error *err);
-/* One tick. SS_E_GONE: the process has ended. SS_E_AGAIN: the interpreter is not what it was (the
- * process called exec): close and open again. */
+/* One tick. SS_E_GONE: the process has ended. SS_E_AGAIN: the interpreter has changed (exec): close
+ * and reopen. */
 enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_t now_ns,
                                       struct ss_error *err);
-/* A thread was created or ended: look at the task list at the next tick. */
+/* A thread was created or has ended: list the tasks again soon. */
 void ss_python_sampler_threads_changed(struct ss_python_sampler *sampler);
-void ss_python_sampler_flush(struct ss_python_sampler *sampler); /* hands out growing weights */
+void ss_python_sampler_flush(struct ss_python_sampler *sampler); /* emits accumulated weights */
 void ss_python_sampler_close(struct ss_python_sampler *sampler); /* flushes first */
 
 const struct ss_python *ss_python_sampler_python(const struct ss_python_sampler *sampler);

@@ -26,9 +26,9 @@ struct ss_ring_file {
     char path[SS_RING_PATH_BYTES + 64];
 };
 
-/* --- pages that vanish ----------------------------------------------------------------------- */
+/* --- truncated pages ----------------------------------------------------------------------- */
 
-/* Read by the signal handler: it runs on this thread, and only while ring memory is touched. */
+/* Read by the signal handler, which runs on this thread, only during accesses to ring memory. */
 static struct ss_vec_of(struct range) guarded;
 static struct sigaction before;
 
@@ -46,10 +46,10 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
             }
         }
     }
-    sigaction(number, &before, NULL); /* none of ours: it happens again, and what was set decides */
+    sigaction(number, &before, NULL); /* not ours: the fault repeats under the previous action */
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): kept, and mapped anew when it is gone */
+/* NOLINTNEXTLINE(readability-non-const-parameter): stored; the handler remaps it */
 static void guard(char *start, size_t bytes)
 {
     struct sigaction now;
@@ -60,7 +60,7 @@ static void guard(char *start, size_t bytes)
         sigaction(SIGBUS, &action, &before);
         sigemptyset(&set);
         sigaddset(&set, SIGBUS);
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* blocked, it would kill at once */
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* a blocked SIGBUS kills at once */
     }
     ss_vec_push(&guarded, (struct range){start, bytes});
 }
@@ -75,7 +75,7 @@ static void unguard(const char *start)
     }
 }
 
-/* --- the file -------------------------------------------------------------------------------- */
+/* --- the file ------------------------------------------------------------------------------ */
 
 enum ss_status ss_ring_file_open(const char *path, struct ss_ring_file **file, struct ss_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program's ring file, mapped here. A program may cut its file short under our hands: a page that
- * is gone then becomes one of zeros, where touching it would have killed the recorder (a SIGBUS
- * handler does it, for these mappings only).
+ * The mapped ring file of a program. The program may truncate the file at any time: a SIGBUS
+ * handler, for these mappings only, then replaces a missing page by a zero page; otherwise the
+ * access would kill the recorder.
  *
  * Owned by the recorder's thread.
  */
@@ -16,15 +16,15 @@
 
 struct ss_ring_file;
 
-/* SS_E_PERMISSION: a link, of somebody else, or open to others. */
+/* SS_E_PERMISSION: a link, owned by another user, or accessible to others. */
 enum ss_status ss_ring_file_open(const char *path, struct ss_ring_file **file,
                                  struct ss_error *err);
-void ss_ring_file_close(struct ss_ring_file *file); /* the consumer first */
+void ss_ring_file_close(struct ss_ring_file *file); /* close the consumer first */
 struct ss_ring_memory ss_ring_file_memory(struct ss_ring_file *file);
 const char *ss_ring_file_path(const struct ss_ring_file *file);
 size_t ss_ring_file_mapped_bytes(const struct ss_ring_file *file);
 
-/* Parts of a file's name; false: it is not one of a ring file. */
+/* Parses a file name; false: not the name of a ring file. */
 bool ss_ring_file_parse_name(const char *name, pid_t *pid, uint64_t *start_time_ticks);
 
 #endif

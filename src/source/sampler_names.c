@@ -5,9 +5,9 @@
 
 #include "source/sampler_inside.h"
 
-enum { MOST_NAME_LOOKS = 10 }; /* not every thread has a name */
+enum { MAX_NAME_POLLS = 10 }; /* not every thread has a name */
 
-static int by_pthread(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     const struct ss_sampler_entry *left = *(struct ss_sampler_entry *const *)a,
                                   *right = *(struct ss_sampler_entry *const *)b;
@@ -22,7 +22,7 @@ static int compare_pthread(const void *key, const void *element)
     return (l > r) - (l < r);
 }
 
-static void take_name(void *context, uint64_t pthread, struct ss_strview text)
+static void on_name(void *context, uint64_t pthread, struct ss_strview text)
 {
     struct ss_python_sampler *sampler = context;
     struct ss_sampler_entry **first = bsearch(&pthread, sampler->named.data, sampler->named.count,
@@ -57,13 +57,13 @@ void ss_sampler_look_at_names(struct ss_python_sampler *sampler)
         }
     }
     if (sampler->named.count > 0) {
-        qsort(sampler->named.data, sampler->named.count, sizeof *sampler->named.data, by_pthread);
-        ss_python_thread_names(sampler->python, take_name, sampler);
+        qsort(sampler->named.data, sampler->named.count, sizeof *sampler->named.data,
+              compare_entries);
+        ss_python_thread_names(sampler->python, on_name, sampler);
     }
-    /* A thread runs before it is known by its name, and the table of names may have been changing.
-     */
+    /* Retry: a thread runs before it has a name, and the name table may change during the read. */
     for (size_t i = 0; i < sampler->named.count; i++) {
         struct ss_sampler_entry *entry = sampler->named.data[i];
-        sampler->names_wanted |= !entry->named && ++entry->name_looks < MOST_NAME_LOOKS;
+        sampler->names_wanted |= !entry->named && ++entry->name_looks < MAX_NAME_POLLS;
     }
 }

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each thread does, found out with as few system calls as will do. In the order of their cost:
+ * Determines the state of each thread with few system calls. By increasing cost:
  *
- *   parked    asleep for a while: one clock read tells that none of them has run;
- *   waiting   for the GIL, and who had it since is known: nobody gets out of that wait without it;
- *   waiting   for the GIL, as all others do, by the number of its waiters;
- *   the rest  are asked one by one, and the stacks of all that moved are read together.
+ *   parked    asleep for a while: one clock read shows that none of them has run;
+ *   waiting   for the GIL, while its holders since the last poll are known: the wait ends only when
+ *             the thread gets the GIL;
+ *   waiting   for the GIL, like all others, by the waiter count of the GIL;
+ *   others    are polled one by one, and the stacks of all threads that moved are read in batches.
  */
 #include <string.h>
 
 #include "source/sampler_inside.h"
 
-static const uint64_t bare_look_ns = UINT64_C(100000000); /* threads without Python frames */
-/* How long "on a CPU" is believed: the kernel's counters move at scheduler ticks only. */
+static const uint64_t bare_poll_ns = UINT64_C(100000000); /* threads without Python frames */
+/* Validity of "on a CPU": the kernel updates its counters at scheduler ticks only. */
 static const uint64_t state_fresh_ns = UINT64_C(2000000);
 enum {
-    PARK_AFTER_LOOKS = 5,
-    REFINE_AFTER_LOOKS = 3, /* a longer sleep is worth asking for its kind */
-    WATCH_FROM_PARKED = 4,  /* fewer are looked at one by one */
-    BATCH = 16,             /* stacks are read when so many states are known */
-    INFER_MOST = 64,        /* then a look makes sure */
-    TRUST_FROM = 3,         /* see count_waiters */
-    TRUST_MOST = 8,
+    PARK_AFTER_POLLS = 5,
+    REFINE_AFTER_POLLS = 3, /* a longer sleep justifies reading its kind */
+    WATCH_FROM_PARKED = 4,  /* fewer parked threads are polled one by one */
+    BATCH = 16,             /* threads per read of stacks */
+    MAX_INFERRED = 64,      /* consecutive inferred waits before a poll */
+    MIN_TRUST = 3,          /* see verify_waiter_count */
+    MAX_TRUST = 8,
     VERIFY_TICKS = 32
 };
 
-/* --- handing out ----------------------------------------------------------------------------- */
+/* --- samples --------------------------------------------------------------------------------- */
 
-/* Brings a parked entry's own count up to the still ticks, which are counted for all together. */
-static void settle(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
+/* Adds the shared still ticks of parked threads to the weight of one entry. */
+static void add_still_ticks(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
 {
     if (entry->parked && sampler->still_ticks > entry->still_from) {
         entry->pending_weight += (uint32_t)(sampler->still_ticks - entry->still_from);
@@ -39,7 +40,7 @@ static void settle(struct ss_python_sampler *sampler, struct ss_sampler_entry *e
 
 void ss_sampler_flush_entry(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
 {
-    settle(sampler, entry);
+    add_still_ticks(sampler, entry);
     if (entry->pending_weight == 0) {
         return;
     }
@@ -63,8 +64,8 @@ void ss_python_sampler_flush(struct ss_python_sampler *sampler)
     }
 }
 
-static void hand_out(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry,
-                     const uint32_t *frames, uint32_t depth, uint32_t weight)
+static void emit_sample(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry,
+                        const uint32_t *frames, uint32_t depth, uint32_t weight)
 {
     bool same = entry->has_sample && entry->frames.count == depth &&
                 (depth == 0 || memcmp(entry->frames.data, frames, depth * sizeof *frames) == 0);
@@ -88,21 +89,22 @@ static void hand_out(struct ss_python_sampler *sampler, struct ss_sampler_entry 
     sampler->sink.sample(sampler->sink.context, &sample);
 }
 
-/* It stands where it stood at the last tick. */
-static void grow(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry, uint32_t weight)
+/* The thread has not moved since the last tick. */
+static void grow_weight(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry,
+                        uint32_t weight)
 {
-    settle(sampler, entry);
+    add_still_ticks(sampler, entry);
     entry->pending_weight += weight;
     entry->pending_ns = sampler->tick_ns;
     sampler->counts.unchanged += weight;
 }
 
 /* --- parked threads --------------------------------------------------------------------------
- * A big training has a hundred threads that sleep all the time. Asking the kernel about each of
- * them at every tick would be most of the recorder's cost. But the run times of all threads of a
- * process add up to the process's CPU clock, to the ns: process − Σ active = parked + ended, and
- * when that sum has not grown, no parked thread has run. The active threads are read first and can
- * only grow, so that the difference is never too small: a thread that ran cannot be missed. */
+ * A large training program has a hundred threads that always sleep. Polling each of them at every
+ * tick would be most of the cost of the recorder. But the run times of all threads of a process add
+ * up to its CPU clock, to the ns: process − Σ active = parked + ended. While this difference is
+ * constant, no parked thread has run. The active threads are read first and only grow, so that the
+ * difference is never too small: a thread that ran is never missed. */
 
 static uint64_t run_ns_of(struct ss_python_sampler *sampler, const ss_sampler_entries *entries)
 {
@@ -121,8 +123,8 @@ static uint64_t active_run_ns(struct ss_python_sampler *sampler)
     return run_ns_of(sampler, &sampler->active) + run_ns_of(sampler, &sampler->bare);
 }
 
-/* Decides whether this tick may pass over the parked threads; if not, measures the sum anew, ahead
- * of the looks at each of them: what runs after the measurement is found by the look. */
+/* Decides whether this tick may skip the parked threads; if not, measures the sum again before the
+ * polls of the single threads: a thread that runs after the measurement is found by its poll. */
 static void watch_parked(struct ss_python_sampler *sampler)
 {
     sampler->parked_still = false;
@@ -146,7 +148,7 @@ static void watch_parked(struct ss_python_sampler *sampler)
 
 static void park(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
 {
-    /* Only threads that the sum covers, each once. */
+    /* Only threads that the sum includes, each once. */
     if (!entry->parked && entry->public.tid > 0) {
         entry->parked = true;
         entry->still_from = sampler->still_ticks;
@@ -158,18 +160,18 @@ static void park(struct ss_python_sampler *sampler, struct ss_sampler_entry *ent
 void ss_sampler_unpark(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
 {
     if (entry->parked) {
-        settle(sampler, entry);
+        add_still_ticks(sampler, entry);
         entry->parked = false;
         sampler->parked_known = false;
         sampler->lists_stale = true;
     }
 }
 
-/* --- one look -------------------------------------------------------------------------------- */
+/* --- one poll -------------------------------------------------------------------------------- */
 
-/* Returns false when the thread has not moved: its weight has grown. */
-static bool look_at_state(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry,
-                          uint32_t weight)
+/* False: the thread has not moved, and its weight has grown. */
+static bool poll_state(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry,
+                       uint32_t weight)
 {
     if (entry->state.tid == 0) {
         entry->activity = SS_TASK_UNKNOWN;
@@ -183,12 +185,12 @@ static bool look_at_state(struct ss_python_sampler *sampler, struct ss_sampler_e
         ss_sampler_unpark(sampler, entry);
         return true;
     }
-    grow(sampler, entry, weight);
+    grow_weight(sampler, entry, weight);
     entry->still_looks++;
-    if (entry->still_looks == REFINE_AFTER_LOOKS) {
+    if (entry->still_looks == REFINE_AFTER_POLLS) {
         ss_task_state_refine_sleep(&entry->state);
         entry->activity = entry->state.activity;
-    } else if (entry->still_looks == PARK_AFTER_LOOKS) {
+    } else if (entry->still_looks == PARK_AFTER_POLLS) {
         park(sampler, entry);
     }
     return false;
@@ -206,8 +208,8 @@ static bool waits_for_gil(const struct ss_python_sampler *sampler,
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-static void take_stack(void *context, struct ss_python_thread *thread, enum ss_python_result result,
-                       const struct ss_python_stack *stack)
+static void on_stack(void *context, struct ss_python_thread *thread, enum ss_python_result result,
+                     const struct ss_python_stack *stack)
 {
     struct ss_python_sampler *sampler = context;
     struct ss_sampler_entry *entry = thread->user;
@@ -226,18 +228,18 @@ static void take_stack(void *context, struct ss_python_thread *thread, enum ss_p
                                                  : SS_SAMPLER_GIL_NONE;
     entry->wait = entry->gil == SS_SAMPLER_GIL_WAITED ? SS_TASK_WAIT_UNKNOWN
                                                       : ss_task_state_wait(&entry->state);
-    hand_out(sampler, entry, stack->frames, result == SS_PYTHON_EMPTY ? 0 : stack->depth, 1);
+    emit_sample(sampler, entry, stack->frames, result == SS_PYTHON_EMPTY ? 0 : stack->depth, 1);
 }
 
-/* Reads the stacks of those that moved; false: the process is gone. */
+/* Reads the stacks of threads that moved. False: the process has ended. */
 static bool read_stacks(struct ss_python_sampler *sampler)
 {
-    struct ss_python_takes takes = {sampler, take_stack};
-    bool is_there =
+    struct ss_python_takes takes = {sampler, on_stack};
+    bool is_alive =
         sampler->moved.count == 0 ||
         ss_python_walk_threads(sampler->python, sampler->moved.data, sampler->moved.count, &takes);
     ss_vec_clear(&sampler->moved);
-    return is_there;
+    return is_alive;
 }
 
 static bool add_moved(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
@@ -248,45 +250,45 @@ static bool add_moved(struct ss_python_sampler *sampler, struct ss_sampler_entry
 
 /* --- Python threads -------------------------------------------------------------------------- */
 
-/* False: the process is gone. */
+/* False: the process has ended. */
 static bool sample_python_thread(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
 {
-    if (!look_at_state(sampler, entry, 1)) {
+    if (!poll_state(sampler, entry, 1)) {
         sampler->counts.seen++;
         return true;
     }
-    ss_sampler_flush_entry(sampler, entry); /* with the state it had */
+    ss_sampler_flush_entry(sampler, entry); /* with its previous state */
     if (entry->state.gone) {
-        /* The thread has ended; its thread state goes, or is freed memory already. */
+        /* The thread has ended; its thread state will be freed or already is. */
         ss_python_sampler_threads_changed(sampler);
-        return true; /* there was no thread to see */
+        return true; /* not counted as seen */
     }
     entry->inferred = 0;
     entry->activity = entry->state.activity;
     return add_moved(sampler, entry);
 }
 
-/* A thread that waits for the GIL goes on waiting until it gets it, and who got it since the last
- * look is known when it changed hands no more than once. */
+/* A thread waits for the GIL until it becomes the holder, and all holders since the last poll are
+ * known if the holder changed at most once. */
 static bool still_waits(const struct ss_python_sampler *sampler,
                         const struct ss_sampler_entry *entry)
 {
     uint64_t self = entry->python->tstate_address;
     uint64_t changes = sampler->gil.switches - entry->gil_switches;
     return sampler->has_gil && entry->has_sample && entry->gil == SS_SAMPLER_GIL_WAITED &&
-           entry->gil_holder != 0 && entry->inferred < INFER_MOST && changes <= 1 &&
+           entry->gil_holder != 0 && entry->inferred < MAX_INFERRED && changes <= 1 &&
            self != entry->gil_holder && self != sampler->gil.holder;
 }
 
-/* The number of waiters lies in a structure of the C library, which may be another one: it counts
- * for something once it was what the kernel said, again and again. */
+/* The waiter count is part of a structure of the C library, whose layout may differ: it is trusted
+ * after it has agreed with the kernel several times. */
 static bool is_waiter_count_trusted(const struct ss_python_sampler *sampler)
 {
-    return sampler->has_gil && sampler->gil.is_held && sampler->waiters_trust >= TRUST_FROM &&
+    return sampler->has_gil && sampler->gil.is_held && sampler->waiters_trust >= MIN_TRUST &&
            sampler->ticks % VERIFY_TICKS != 0;
 }
 
-/* Do all active threads but the one that holds the GIL wait for it? */
+/* True when all active threads but the GIL holder wait for the GIL. */
 static bool do_all_wait(const struct ss_python_sampler *sampler)
 {
     if (!is_waiter_count_trusted(sampler) || sampler->gil.waiters + 1 != sampler->active.count) {
@@ -300,8 +302,8 @@ static bool do_all_wait(const struct ss_python_sampler *sampler)
     return false;
 }
 
-/* Compares the number of waiters with what was found out one by one. */
-static void count_waiters(struct ss_python_sampler *sampler)
+/* Compares the waiter count with the polled states. */
+static void verify_waiter_count(struct ss_python_sampler *sampler)
 {
     uint32_t waiting = 0;
     for (size_t i = 0; i < sampler->active.count; i++) {
@@ -309,13 +311,13 @@ static void count_waiters(struct ss_python_sampler *sampler)
     }
     if (waiting != sampler->gil.waiters) {
         sampler->waiters_trust /= 2;
-    } else if (waiting >= 2 && sampler->waiters_trust < TRUST_MOST) {
+    } else if (waiting >= 2 && sampler->waiters_trust < MAX_TRUST) {
         sampler->waiters_trust++;
     }
 }
 
-/* False: the process is gone. */
-static bool take_for_waiting(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
+/* False: the process has ended. */
+static bool sample_as_waiting(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
 {
     uint64_t address;
     size_t length;
@@ -331,23 +333,23 @@ static bool take_for_waiting(struct ss_python_sampler *sampler, struct ss_sample
 
 static bool sample_active(struct ss_python_sampler *sampler, bool others_wait)
 {
-    bool is_there = true;
-    for (size_t i = 0; i < sampler->active.count && is_there; i++) {
+    bool is_alive = true;
+    for (size_t i = 0; i < sampler->active.count && is_alive; i++) {
         struct ss_sampler_entry *entry = sampler->active.data[i];
         if (still_waits(sampler, entry)) {
             entry->inferred++;
             sampler->counts.seen++;
-            grow(sampler, entry, 1);
+            grow_weight(sampler, entry, 1);
         } else if (others_wait && entry->state.tid != 0 &&
                    entry->python->tstate_address != sampler->gil.holder) {
-            is_there = take_for_waiting(sampler, entry);
+            is_alive = sample_as_waiting(sampler, entry);
         } else {
-            is_there = sample_python_thread(sampler, entry);
+            is_alive = sample_python_thread(sampler, entry);
         }
         entry->gil_holder = sampler->has_gil ? sampler->gil.holder : 0;
         entry->gil_switches = sampler->gil.switches;
     }
-    return is_there;
+    return is_alive;
 }
 
 /* --- threads without Python frames ----------------------------------------------------------- */
@@ -362,22 +364,22 @@ static void sample_bare_thread(struct ss_python_sampler *sampler, struct ss_samp
     if (weight == 0) {
         return;
     }
-    if (!look_at_state(sampler, entry, weight)) {
+    if (!poll_state(sampler, entry, weight)) {
         sampler->counts.seen += weight;
         return;
     }
     ss_sampler_flush_entry(sampler, entry);
     if (entry->state.gone) {
         ss_python_sampler_threads_changed(sampler);
-        return; /* there was no thread to see */
+        return; /* not counted as seen */
     }
     sampler->counts.seen += weight;
     sampler->counts.ok += weight;
     entry->activity = entry->state.activity;
     entry->gil = SS_SAMPLER_GIL_NONE;
-    entry->wait = SS_TASK_WAIT_UNKNOWN; /* asking would cost more than it tells */
+    entry->wait = SS_TASK_WAIT_UNKNOWN; /* not worth a system call */
     entry->partial = false;
-    hand_out(sampler, entry, NULL, 0, weight);
+    emit_sample(sampler, entry, NULL, 0, weight);
 }
 
 /* --- the tick -------------------------------------------------------------------------------- */
@@ -407,11 +409,11 @@ static void sort_entries(struct ss_python_sampler *sampler)
     sampler->lists_stale = false;
 }
 
-/* Those that did not run are counted together; else each is looked at. `*moved`: one with Python
- * frames has run. False: the process is gone. */
+/* Counts parked threads together if none has run, else polls each. `*moved`: a thread with Python
+ * frames has run. False: the process has ended. */
 static bool sample_parked(struct ss_python_sampler *sampler, bool bare_due, bool *moved)
 {
-    bool is_there = true;
+    bool is_alive = true;
     *moved = false;
     if (sampler->parked_still) {
         sampler->still_ticks++;
@@ -420,16 +422,16 @@ static bool sample_parked(struct ss_python_sampler *sampler, bool bare_due, bool
         sampler->counts.unchanged += sampler->parked.count;
         return true;
     }
-    for (size_t i = 0; i < sampler->parked.count && is_there; i++) {
+    for (size_t i = 0; i < sampler->parked.count && is_alive; i++) {
         struct ss_sampler_entry *entry = sampler->parked.data[i];
         if (entry->python != NULL) {
-            is_there = sample_python_thread(sampler, entry);
+            is_alive = sample_python_thread(sampler, entry);
             *moved |= !entry->parked;
         } else if (bare_due) {
             sample_bare_thread(sampler, entry);
         }
     }
-    return is_there;
+    return is_alive;
 }
 
 bool ss_sampler_sample_threads(struct ss_python_sampler *sampler)
@@ -441,7 +443,7 @@ bool ss_sampler_sample_threads(struct ss_python_sampler *sampler)
     }
     watch_parked(sampler);
     ss_vec_clear(&sampler->moved);
-    bool bare_due = sampler->tick_ns - sampler->bare_ns >= bare_look_ns;
+    bool bare_due = sampler->tick_ns - sampler->bare_ns >= bare_poll_ns;
     bool parked_moved;
     if (!sample_parked(sampler, bare_due, &parked_moved)) {
         return false;
@@ -451,7 +453,7 @@ bool ss_sampler_sample_threads(struct ss_python_sampler *sampler)
         return false;
     }
     if (sampler->has_gil && sampler->gil.is_held && !others_wait) {
-        count_waiters(sampler);
+        verify_waiter_count(sampler);
     }
     for (size_t i = 0; i < sampler->bare.count && bare_due; i++) {
         sample_bare_thread(sampler, sampler->bare.data[i]);

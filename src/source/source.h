@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every source of a recording is: a row of functions. The recorder's loop starts those that
- * can run, ticks them when they want to be, and stops them; doctor asks each whether it could. A
- * source that needs a thread of its own keeps that to itself: all of these are called on the
- * recorder's thread, and none may block.
+ * The interface of a source: a table of functions. The loop of the recorder starts the available
+ * sources, ticks each at the time it requests, and stops them; doctor probes each. All functions
+ * are called on the recorder's thread and must not block; a source may have a private thread.
  */
 #ifndef SS_SOURCE_SOURCE_H
 #define SS_SOURCE_SOURCE_H
@@ -16,14 +15,14 @@
 
 enum { SS_SOURCE_REASON_BYTES = 256 };
 
-/* What a source is started with; everything is borrowed until it is stopped. */
+/* The parameters of a source; borrowed until it is stopped. */
 struct ss_source_setup {
-    const char *proc_root, *sys_root; /* "/proc" and "/sys", but for tests */
-    uint64_t interval_ns;             /* between ticks of the host's figures; 0: none are wanted */
-    uint64_t since_ns; /* the recording began then: before any process of its own was made */
+    const char *proc_root, *sys_root; /* "/proc" and "/sys", except in tests */
+    uint64_t interval_ns;             /* between ticks of host metrics; 0: disabled */
+    uint64_t since_ns;                /* begin of the recording, before it creates any process */
     struct ss_metric_sink metrics;
     void *context;
-    /* Calls `visit` for each process of the recording that is alive, with its ref. */
+    /* Calls `visit` with pid and ref of each live process of the recording. */
     void (*each_process)(void *context, void (*visit)(void *visitor, pid_t pid, uint32_t ref),
                          void *visitor);
 };
@@ -31,22 +30,22 @@ struct ss_source_setup {
 enum ss_source_state {
     SS_SOURCE_RUNS,
     SS_SOURCE_NOT_WANTED,
-    SS_SOURCE_NOT_HERE, /* this machine lacks what it needs */
-    SS_SOURCE_BROKE     /* it ran, and failed */
+    SS_SOURCE_NOT_HERE, /* unavailable on this machine */
+    SS_SOURCE_BROKE     /* failed while running */
 };
 
 struct ss_source_ops {
     const char *name, *summary;
-    /* Could it run here? `reason` says what it would use, or why not. */
+    /* Checks availability. `reason`: what the source would use, or why it is unavailable. */
     enum ss_source_state (*probe)(const struct ss_source_setup *setup, char *reason);
-    /* NULL when it does not run; `reason` as above. A row without start is driven by the recorder
-     * through an interface of its own. */
+    /* NULL: unavailable, with `reason` as above. The recorder drives a source without `start`
+     * through a separate interface. */
     void *(*start)(const struct ss_source_setup *setup, char *reason);
-    /* Does what is due at `now_ns`, and returns when it wants to be called again. */
+    /* Does the work due at `now_ns` and returns the time of the next call. */
     uint64_t (*tick)(void *source, uint64_t now_ns);
-    void (*process_ending)(void *source, pid_t pid,
-                           uint64_t now_ns); /* a zombie; NULL: no matter */
-    /* Ends and frees it. `reason` says what it used, or why it broke. */
+    /* The process is a zombie. May be NULL. */
+    void (*process_ending)(void *source, pid_t pid, uint64_t now_ns);
+    /* Stops and frees the source. `reason`: what it used, or why it failed. */
     enum ss_source_state (*stop)(void *source, uint64_t now_ns, char *reason);
 };
 

@@ -9,8 +9,8 @@
 
 enum { TRIES = 3 };
 
-/* Readings closer than this make lines that are too steep or too flat. */
-static const uint64_t least_apart_ns = UINT64_C(500000);
+/* Readings closer than this give an inaccurate slope. */
+static const uint64_t min_interval_ns = UINT64_C(500000);
 
 static const struct ss_stamp_reading *reading_at(const struct ss_stamp_clock *clock,
                                                  uint64_t number)
@@ -45,13 +45,13 @@ void ss_stamp_clock_read(struct ss_stamp_clock *clock)
     uint64_t ns = ss_clock_monotonic_ns();
     struct ss_stamp_reading best = {ns, ns};
 #endif
-    if (clock->count == 0 || best.ns >= reading_at(clock, clock->count - 1)->ns + least_apart_ns) {
+    if (clock->count == 0 || best.ns >= reading_at(clock, clock->count - 1)->ns + min_interval_ns) {
         ss_stamp_clock_put(clock, best);
     }
 }
 
-static uint64_t on_line(const struct ss_stamp_reading *a, const struct ss_stamp_reading *b,
-                        uint64_t stamp)
+static uint64_t interpolate(const struct ss_stamp_reading *a, const struct ss_stamp_reading *b,
+                            uint64_t stamp)
 {
     if (b->stamp <= a->stamp || b->ns <= a->ns) {
         return a->ns;
@@ -74,8 +74,8 @@ uint64_t ss_stamp_clock_ns(const struct ss_stamp_clock *clock, uint64_t stamp)
     for (uint64_t i = count - 1; i > oldest; i--) {
         const struct ss_stamp_reading *a = reading_at(clock, i - 1);
         if (stamp >= a->stamp) {
-            return on_line(a, reading_at(clock, i), stamp);
+            return interpolate(a, reading_at(clock, i), stamp);
         }
     }
-    return on_line(&clock->first, reading_at(clock, count - 1), stamp);
+    return interpolate(&clock->first, reading_at(clock, count - 1), stamp);
 }

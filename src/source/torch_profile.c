@@ -12,7 +12,7 @@ static const char magic[8] = {'S', 'S', 'T', 'O', 'R', 'C', 'H', '1'};
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* How many bytes lie behind the head; 0: more than can be. */
+/* The number of bytes after the header; 0: above the limit. */
 static uint64_t size_of_rest(const struct ss_torch_profile_head *head, uint64_t text_bytes)
 {
     const uint64_t most = SS_TORCH_PROFILE_MAX_BYTES;
@@ -25,7 +25,7 @@ static uint64_t size_of_rest(const struct ss_torch_profile_head *head, uint64_t 
            (uint64_t)head->events * sizeof(struct ss_torch_event) + sizeof magic;
 }
 
-/* Where each text ends; false: a length cannot be. */
+/* Computes the end of each text; false: invalid length. */
 static bool find_texts(const uint8_t *lengths, struct ss_torch_profile *profile)
 {
     uint64_t end = 0;
@@ -99,7 +99,7 @@ struct ss_strview ss_torch_profile_text(const struct ss_torch_profile *profile, 
     return (struct ss_strview){profile->texts + begin, (size_t)(end - begin)};
 }
 
-/* How far CLOCK_REALTIME was ahead changes as it is slewed: as much at each moment in between. */
+/* CLOCK_REALTIME may be slewed: its offset is interpolated linearly between the two readings. */
 uint64_t ss_torch_profile_monotonic(const struct ss_torch_profile *profile, int64_t real_ns)
 {
     const struct ss_torch_profile_head *head = &profile->head;
@@ -213,7 +213,7 @@ static void close_before(struct nesting *nesting, const struct ss_torch_range *n
     }
 }
 
-/* What reaches beyond the range that it began in ends with it: ranges of a lane nest. */
+/* Ranges of a lane nest: the end of a range is clamped to the end of its parent. */
 static void add_range(struct nesting *nesting, const struct ss_torch_range *range)
 {
     struct ss_torch_ranges *out = nesting->out;

@@ -4,7 +4,7 @@
 #include "trace/profile.h"
 #include "wire/perfetto.h"
 
-/* Refs come from our own recorder; a wild one would still allocate, so it is refused. */
+/* The recorder assigns refs; a corrupt ref would allocate up to its value, so it is rejected. */
 enum { MAX_REF = 1 << 28 };
 
 void ss_definitions_init(struct ss_definitions *definitions)
@@ -134,7 +134,7 @@ static uint32_t use_string(struct ss_definitions *definitions, enum ss_string_ro
     return entry->iid;
 }
 
-/* Importers before v58 drop a frame without mapping, so there is one for each kind. */
+/* Perfetto importers before v58 drop frames without a mapping: one mapping per frame kind. */
 static uint32_t use_mapping(struct ss_definitions *definitions, uint8_t kind)
 {
     static const char *const names[] = {"unknown", "native", "kernel", "python", "jit", "gc"};
@@ -155,8 +155,8 @@ static uint32_t use_mapping(struct ss_definitions *definitions, uint8_t kind)
     return iid;
 }
 
-/* What Perfetto's Frame has no field for. The plain name is nearly always the end of the
- * qualified one ("Layer.forward"), so its length says it all. */
+/* Data that Perfetto's Frame has no field for. The plain name is nearly always a suffix of the
+ * qualified name ("Layer.forward"); its length is then sufficient. */
 static void put_frame_payload(struct ss_definitions *definitions,
                               const struct ss_frame_definition *frame)
 {

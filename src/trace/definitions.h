@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a writer remembers of frames and stacks, and which of it the current restart period has
- * already defined. Interning ids (iids) are dense from 1 in order of first use within a period.
- * One owner.
+ * A writer's frames and stacks, and which of them the current restart period has already defined.
+ * Interning ids (iids) are dense from 1 in order of first use within a period. One owner.
  */
 #ifndef SS_TRACE_DEFINITIONS_H
 #define SS_TRACE_DEFINITIONS_H
@@ -13,7 +12,7 @@
 #include "trace/records.h"
 #include "wire/proto.h"
 
-/* An iid that holds in `period` only. */
+/* An iid, valid in `period` only. */
 struct ss_period_iid {
     uint32_t iid;
     uint32_t period;
@@ -31,7 +30,7 @@ struct ss_frame_definition {
 struct ss_stack_definition {
     uint32_t parent;
     uint32_t frame;
-    uint32_t depth; /* 0: not known */
+    uint32_t depth; /* 0: unknown */
     struct ss_period_iid iid;
 };
 
@@ -46,11 +45,11 @@ struct ss_definitions {
     uint32_t period;
     uint32_t next_string[SS_ROLE_COUNT], next_frame, next_stack;
     uint32_t mappings_defined; /* bit per frame kind */
-    /* What the current unit defines: the content of InternedData, and our frame payloads. */
+    /* Definitions of the current unit: the content of InternedData, and our frame payloads. */
     struct ss_wire_buffer interned;
     struct ss_wire_buffer extras;
-    /* Called between frames when the two hold more than `flush_at`: a stack of many long names
-     * must not make one huge unit. Writes and empties them. */
+    /* Writes and empties both buffers. Called between frames when they hold more than `flush_at`
+     * bytes: a stack of many long names must not produce an oversized unit. */
     void (*flush)(void *context);
     void *flush_context;
     size_t flush_at;
@@ -58,10 +57,10 @@ struct ss_definitions {
 
 void ss_definitions_init(struct ss_definitions *definitions);
 void ss_definitions_fini(struct ss_definitions *definitions);
-/* Forgets all iids: everything is defined again when used again. */
+/* Invalidates all iids: each definition is written again on its next use. */
 void ss_definitions_restart(struct ss_definitions *definitions);
 size_t ss_definitions_memory(const struct ss_definitions *definitions);
-/* True when the period has handed out so many iids that a restart must come first. */
+/* True when the period has assigned so many iids that a restart point is required. */
 bool ss_definitions_exhausted(const struct ss_definitions *definitions);
 
 enum ss_status ss_definitions_put_frame(struct ss_definitions *definitions,
@@ -69,8 +68,8 @@ enum ss_status ss_definitions_put_frame(struct ss_definitions *definitions,
 enum ss_status ss_definitions_put_stack(struct ss_definitions *definitions,
                                         const struct ss_trace_stack *stack, struct ss_error *err);
 
-/* The callstack iid of a stack, defining what the period lacks. `*cut` is set when the stack is
- * deeper than the format allows and only its root side is kept. 0: no such stack. */
+/* The callstack iid of a stack; defines what the period lacks. Sets `*cut` when the stack exceeds
+ * the depth limit of the format and only its root side is written. 0: no such stack. */
 uint32_t ss_definitions_use_stack(struct ss_definitions *definitions, uint32_t ref, bool *cut);
 
 #endif

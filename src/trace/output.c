@@ -14,8 +14,8 @@
 #include "base/alloc.h"
 #include "base/output_place.h"
 
-/* An open-file-description lock: it goes with this open file alone, so closing an unrelated
- * descriptor of the same file (a reader in this process) does not drop it, and it dies with us. */
+/* An open-file-description lock belongs to this open file: closing another descriptor of the file
+ * (a reader in this process) does not release it, and the end of the process does. */
 static enum ss_status lock_file(const struct ss_output *output, struct ss_error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -26,7 +26,7 @@ static enum ss_status lock_file(const struct ss_output *output, struct ss_error 
         return ss_fail(err, SS_E_BUSY,
                        "%s is being written by another recording; choose another -o", output->path);
     }
-    return SS_OK; /* file systems without locks (some network ones): go without */
+    return SS_OK; /* some network file systems have no locks: continue without */
 }
 
 static enum ss_status open_folder(struct ss_output *output, struct ss_output_place *place,
@@ -39,10 +39,10 @@ static enum ss_status open_folder(struct ss_output *output, struct ss_output_pla
     return SS_OK;
 }
 
-/* O_NONBLOCK: a FIFO without reader is an error, not a hang. It means nothing for files. */
+/* O_NONBLOCK: opening a FIFO without reader fails instead of blocking. No effect on files. */
 static const int open_flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
-/* Opens the file that is there, or makes one; without a name yet, where the file system can. */
+/* Opens the existing file or creates one, unnamed if the file system supports O_TMPFILE. */
 static int open_or_create(struct ss_output *output, bool *is_new)
 {
     int fd = openat(output->folder_fd, output->name, open_flags);
@@ -80,7 +80,7 @@ static enum ss_status open_file(struct ss_output *output, const struct ss_output
         return ss_fail(err, SS_E_UNSUPPORTED, "%s is not a regular file; choose another name",
                        output->path);
     }
-    /* A file server may say that even our own new file is nobody's. */
+    /* Skipped for a new file: a file server may report a foreign owner even for it. */
     if (!is_new) {
         SS_TRY(ss_output_place_check(place, output->path, &status, err));
     }
@@ -90,7 +90,7 @@ static enum ss_status open_file(struct ss_output *output, const struct ss_output
     return SS_OK;
 }
 
-static bool still_there(const struct ss_output *output)
+static bool is_still_linked(const struct ss_output *output)
 {
     struct stat status;
     return fstatat(output->folder_fd, output->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -100,15 +100,15 @@ static bool still_there(const struct ss_output *output)
 static enum ss_status open_locked(struct ss_output *output, const struct ss_output_place *place,
                                   struct ss_error *err)
 {
-    /* Between open and lock another process may have replaced the file: then lock the new one. */
+    /* Another process may replace the file between open and lock: then lock the new file. */
     for (int try = 0; try < 3; try++) {
         SS_TRY(open_file(output, place, err));
         if (!output->regular) {
             return SS_OK;
         }
         SS_TRY(lock_file(output, err));
-        if (output->unnamed || still_there(output)) {
-            /* Its former content goes when there is new: see ss_output_append. */
+        if (output->unnamed || is_still_linked(output)) {
+            /* The first append truncates the old content: see ss_output_append. */
             return fchmod(output->fd, 0600) == 0
                        ? SS_OK
                        : ss_fail_errno(err, errno, "cannot replace %s", output->path);
@@ -133,26 +133,26 @@ enum ss_status ss_output_open(const char *path, struct ss_output *output, struct
     return status;
 }
 
-/* Writing beyond a limit on file sizes also sends SIGXFSZ, whose default ends the process. It is
- * blocked around the write and taken back, rather than ignored for all: a program that is started
- * later would inherit that. */
-struct size_signal {
+/* A write beyond RLIMIT_FSIZE raises SIGXFSZ, which by default ends the process. The signal is
+ * blocked and discarded around the write instead of ignored: programs started later would inherit
+ * SIG_IGN. */
+struct sigxfsz_mask {
     sigset_t blocked, before;
 };
 
-static void hold_size_signal(struct size_signal *held)
+static void block_sigxfsz(struct sigxfsz_mask *mask)
 {
-    sigemptyset(&held->blocked);
-    sigaddset(&held->blocked, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &held->blocked, &held->before);
+    sigemptyset(&mask->blocked);
+    sigaddset(&mask->blocked, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &mask->blocked, &mask->before);
 }
 
-static void release_size_signal(const struct size_signal *held, bool may_be_pending)
+static void restore_sigxfsz(const struct sigxfsz_mask *mask, bool may_be_pending)
 {
-    if (may_be_pending && sigismember(&held->before, SIGXFSZ) == 0) {
-        sigtimedwait(&held->blocked, NULL, &(struct timespec){0});
+    if (may_be_pending && sigismember(&mask->before, SIGXFSZ) == 0) {
+        sigtimedwait(&mask->blocked, NULL, &(struct timespec){0});
     }
-    pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+    pthread_sigmask(SIG_SETMASK, &mask->before, NULL);
 }
 
 static enum ss_status write_all(struct ss_output *output, const uint8_t *bytes, size_t length,
@@ -174,7 +174,8 @@ static enum ss_status write_all(struct ss_output *output, const uint8_t *bytes, 
     return SS_OK;
 }
 
-/* /proc is how a file without a name gets one, but for root. Without it, it is written anew. */
+/* Only root can link an unnamed file without /proc. If the link fails, creates a named file and
+ * writes the bytes again. */
 static enum ss_status give_name(struct ss_output *output, const void *bytes, size_t length,
                                 struct ss_error *err)
 {
@@ -207,8 +208,8 @@ static enum ss_status give_name(struct ss_output *output, const void *bytes, siz
     return write_all(output, bytes, length, err);
 }
 
-/* The first bytes: what lay there before is cut off behind them, so that the file begins with a
- * readable trace at any moment. */
+/* Truncates the old content only after the first bytes are written, so that the file always begins
+ * with a readable trace. */
 static enum ss_status begin_file(struct ss_output *output, const void *bytes, size_t length,
                                  struct ss_error *err)
 {
@@ -223,22 +224,22 @@ static enum ss_status begin_file(struct ss_output *output, const void *bytes, si
 enum ss_status ss_output_append(struct ss_output *output, const void *bytes, size_t length,
                                 struct ss_error *err)
 {
-    if (output->regular && !output->unnamed && !still_there(output)) {
+    if (output->regular && !output->unnamed && !is_still_linked(output)) {
         return ss_fail(err, SS_E_NOTFOUND,
                        "%s was removed or replaced while it was being written; the recording ends",
                        output->path);
     }
-    struct size_signal held;
-    hold_size_signal(&held);
+    struct sigxfsz_mask mask;
+    block_sigxfsz(&mask);
     enum ss_status status = write_all(output, bytes, length, err);
     if (status == SS_OK && output->length == 0) {
         status = begin_file(output, bytes, length, err);
     }
-    release_size_signal(&held, status != SS_OK);
+    restore_sigxfsz(&mask, status != SS_OK);
     if (status == SS_OK) {
         output->length += length;
     } else if (output->regular && ftruncate(output->fd, (off_t)output->length) != 0) {
-        return status; /* the reader copes with half a unit at the end */
+        return status; /* the reader tolerates a partial unit at the end */
     }
     return status;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file behind a writer: created under its final name with mode 0600, locked against a second
- * live writer, appended to one unit at a time, and cut back to whole units when a write fails.
- * One owner.
+ * The output file of a writer: mode 0600, locked against a second live writer, appended one unit at
+ * a time, truncated to whole units when a write fails. One owner.
  */
 #ifndef SS_TRACE_OUTPUT_H
 #define SS_TRACE_OUTPUT_H
@@ -17,8 +16,8 @@
 struct ss_output {
     int fd;
     int folder_fd;
-    bool regular; /* a file that can be locked, cut and found again under its name */
-    bool unnamed; /* a new one gets its name with the first bytes: there is never an empty file */
+    bool regular; /* regular file: can be locked, truncated and compared with its name */
+    bool unnamed; /* a new file gets its name with the first bytes: never an empty file */
     dev_t device;
     ino_t inode;
     uint64_t length; /* whole units */

@@ -8,14 +8,14 @@
 #include "trace/profile.h"
 #include "trace/scan.h"
 
-/* What the next unit's number is to be behind damage, which hides how many there were. */
+/* Expected unit number after damage: an unknown number of units is missing. */
 static const uint32_t any_number = UINT32_MAX;
 
-/* Definitions of the longest sane recording are far below; a hostile file stops here. */
+/* Far above the definitions of the longest realistic recording; bounds hostile files. */
 static const size_t max_memory_bytes = (size_t)768 * 1024 * 1024;
 
-/* What any file may expand to, in samples, events and values of counters; large files to more. */
-static const uint64_t free_records = UINT64_C(3) << 20;
+/* Limit on samples, events and counter values of any file; grows with the file size. */
+static const uint64_t base_record_limit = UINT64_C(3) << 20;
 
 bool ss_trace_is_trace(const void *bytes, size_t length)
 {
@@ -30,9 +30,9 @@ bool ss_trace_is_trace(const void *bytes, size_t length)
            payload[4] == (SS_FORMAT_MAGIC | 0x80);
 }
 
-static enum ss_status note_damage(const struct ss_trace_visitor *visitor, void *context,
-                                  const struct ss_scan_damage *damage,
-                                  struct ss_trace_summary *summary)
+static enum ss_status report_damage(const struct ss_trace_visitor *visitor, void *context,
+                                    const struct ss_scan_damage *damage,
+                                    struct ss_trace_summary *summary)
 {
     if (summary->damaged_units == 0 && summary->lost_bytes == 0) {
         summary->first_damage_offset = damage->offset;
@@ -51,15 +51,15 @@ static enum ss_status note_damage(const struct ss_trace_visitor *visitor, void *
                                                               .is_cut = damage->is_cut});
 }
 
-/* Compressed units may become a thousand times as large, and each record a row in memory. The
- * densest recording there is, a loop around one range a million times a second, takes about one
- * byte for each of its begins and ends as written, for their times differ. */
+/* A compressed unit may expand a thousandfold, and each record becomes a row in memory. The densest
+ * recording, a loop around one range a million times a second, stores about one byte per begin or
+ * end, because their times differ. */
 static enum ss_status check_expansion(const struct ss_trace_summary *summary,
                                       const struct ss_scan_unit *unit, struct ss_error *err)
 {
-    /* Samples and values share their times, and most become no row. */
+    /* Samples and counter values share their times, and most do not become a row. */
     uint64_t records = summary->events + (summary->samples + summary->counter_values) / 8;
-    uint64_t most = free_records + 4 * summary->file_bytes;
+    uint64_t most = base_record_limit + 4 * summary->file_bytes;
     if (records <= most) {
         return SS_OK;
     }
@@ -70,7 +70,7 @@ static enum ss_status check_expansion(const struct ss_trace_summary *summary,
                    (unsigned long long)summary->file_bytes);
 }
 
-static enum ss_status take_unit(struct ss_decoder *decoder, const struct ss_scan_unit *unit,
+static enum ss_status read_unit(struct ss_decoder *decoder, const struct ss_scan_unit *unit,
                                 uint32_t *expected_number, struct ss_error *err)
 {
     struct ss_trace_summary *summary = decoder->summary;
@@ -83,22 +83,22 @@ static enum ss_status take_unit(struct ss_decoder *decoder, const struct ss_scan
     summary->format_version = unit->version;
     if (unit->number != *expected_number && *expected_number != any_number &&
         !(unit->number == 0 && unit->restart)) {
-        SS_TRY(note_damage(decoder->visitor, decoder->context,
-                           &(struct ss_scan_damage){.offset = unit->offset,
-                                                    .reason = "units are missing before this one",
-                                                    .is_unit = true},
-                           summary));
+        SS_TRY(report_damage(decoder->visitor, decoder->context,
+                             &(struct ss_scan_damage){.offset = unit->offset,
+                                                      .reason = "units are missing before this one",
+                                                      .is_unit = true},
+                             summary));
     }
     *expected_number = unit->number + 1;
     const char *malformed;
     SS_TRY(ss_decoder_unit(decoder, unit, &malformed, err));
     if (malformed != NULL) {
-        return note_damage(decoder->visitor, decoder->context,
-                           &(struct ss_scan_damage){.offset = unit->offset,
-                                                    .length = unit->length,
-                                                    .reason = malformed,
-                                                    .is_unit = true},
-                           summary);
+        return report_damage(decoder->visitor, decoder->context,
+                             &(struct ss_scan_damage){.offset = unit->offset,
+                                                      .length = unit->length,
+                                                      .reason = malformed,
+                                                      .is_unit = true},
+                             summary);
     }
     summary->units++;
     if (summary->damage[0] == '\0') {
@@ -134,10 +134,10 @@ static enum ss_status read_all(struct ss_scan *scan, struct ss_decoder *decoder,
     for (;;) {
         switch (ss_scan_next(scan, &unit, &damage, &status, err)) {
         case SS_SCAN_UNIT:
-            SS_TRY(take_unit(decoder, &unit, &expected_number, err));
+            SS_TRY(read_unit(decoder, &unit, &expected_number, err));
             break;
         case SS_SCAN_DAMAGE:
-            SS_TRY(note_damage(decoder->visitor, decoder->context, &damage, decoder->summary));
+            SS_TRY(report_damage(decoder->visitor, decoder->context, &damage, decoder->summary));
             expected_number = any_number;
             decoder->summary->sealed = false;
             break;

@@ -12,10 +12,10 @@
 
 enum {
     READ_BYTES = 1024 * 1024,
-    /* Packet tag and the shortest length in front of the marker. */
+    /* Packet tag and a one-byte length precede the marker. */
     BEFORE_MARKER = 2,
     PACKET_TAG = SS_PF_TRACE_PACKET << 3 | SS_WIRE_BYTES,
-    KEEP = BEFORE_MARKER + SS_MARKER_BYTES - 1 /* what may begin a start packet */
+    OVERLAP_BYTES = BEFORE_MARKER + SS_MARKER_BYTES - 1 /* an incomplete start packet */
 };
 
 enum ss_status ss_scan_open(const char *path, struct ss_scan *scan, uint64_t *file_bytes,
@@ -48,7 +48,7 @@ void ss_scan_close(struct ss_scan *scan)
     *scan = (struct ss_scan){.fd = -1};
 }
 
-/* Makes `wanted` bytes behind the consumed ones available, or all there are. */
+/* Makes `wanted` bytes after the consumed ones available, or all that remain. */
 static enum ss_status fill(struct ss_scan *scan, size_t wanted, struct ss_error *err)
 {
     if (scan->at_end || scan->length - scan->consumed >= wanted) {
@@ -87,12 +87,12 @@ static enum ss_status fill(struct ss_scan *scan, size_t wanted, struct ss_error 
 
 static bool starts_unit(const uint8_t *at, size_t length)
 {
-    /* One length byte: the start packet is far below 128 bytes. */
+    /* One length byte: a start packet is far below 128 bytes. */
     return length >= BEFORE_MARKER + SS_MARKER_BYTES && at[0] == PACKET_TAG && at[1] < 0x80 &&
            memcmp(at + BEFORE_MARKER, ss_marker, SS_MARKER_BYTES) == 0;
 }
 
-/* The first unit start at `from` or behind, or `length` when there is none in these bytes. */
+/* The first unit start at or after `from`; `length` when there is none in these bytes. */
 static size_t find_unit(const uint8_t *data, size_t from, size_t length)
 {
     size_t search = from + BEFORE_MARKER;
@@ -110,7 +110,7 @@ static size_t find_unit(const uint8_t *data, size_t from, size_t length)
     return length;
 }
 
-/* Opens our payload; false when it is another's or of a format that is not ours. */
+/* Opens the extension payload; false when its format word is not ours. */
 static bool open_payload(struct ss_wire_cursor *body, uint32_t *version)
 {
     struct ss_wire_field field;
@@ -123,7 +123,7 @@ static bool open_payload(struct ss_wire_cursor *body, uint32_t *version)
     return true;
 }
 
-/* The first field `number` of our payload in a packet. */
+/* The first field `number` in the extension payload of a packet. */
 static bool find_payload(struct ss_wire_cursor packet, uint32_t number, uint32_t *version,
                          struct ss_wire_cursor *body)
 {
@@ -169,12 +169,12 @@ static bool read_start(struct ss_wire_cursor packet, struct ss_scan_unit *unit)
     return true;
 }
 
-/* True when the packet is the trailer; `*good` when also its checksum, the last four bytes of the
- * unit, is right. */
+/* True when the packet is the trailer; `*good` when its checksum, the last four bytes of the unit,
+ * is valid. */
 static bool read_trailer(const uint8_t *unit_bytes, struct ss_wire_cursor packet,
                          struct ss_scan_unit *unit, bool *good)
 {
-    /* Cheap first: every trailer starts with our extension's tag. */
+    /* A cheap check first: every trailer starts with the tag of the extension. */
     static const uint8_t tag[2] = {0xb2, 0x7c};
     struct ss_wire_cursor body;
     uint32_t version;
@@ -204,7 +204,7 @@ static bool read_trailer(const uint8_t *unit_bytes, struct ss_wire_cursor packet
 
 enum unit_result { UNIT_GOOD, UNIT_BAD, UNIT_CUT, UNIT_NEEDS_MORE };
 
-/* Reads the unit at `bytes`. Sets what a bad one lacks. */
+/* Reads the unit at `bytes`. Sets `*reason` when the unit is invalid. */
 static enum unit_result read_unit(const uint8_t *bytes, size_t length, bool at_end,
                                   struct ss_scan_unit *unit, const char **reason)
 {
@@ -263,8 +263,8 @@ static bool has_our_payload(struct ss_wire_cursor packet)
     return false;
 }
 
-/* True when the bytes are whole packets and none is ours: a trace of another program. A unit of
- * ours whose marker alone is damaged is not. */
+/* True when the bytes are complete packets without our payload: a trace of another program. False
+ * for a unit of ours in which only the marker is damaged. */
 static bool are_foreign_packets(const uint8_t *bytes, size_t length)
 {
     struct ss_wire_cursor cursor = ss_wire_cursor_of(bytes, length);
@@ -279,7 +279,7 @@ static bool are_foreign_packets(const uint8_t *bytes, size_t length)
     return next == SS_WIRE_END;
 }
 
-/* Whether a stretch is whole packets, followed across windows. */
+/* Tracks across windows whether skipped bytes are complete packets. */
 struct framing {
     uint64_t next; /* offset of the next packet */
     bool broken;
@@ -299,15 +299,15 @@ static void follow_framing(struct framing *framing, const struct ss_scan *scan, 
             framing->next += (uint64_t)(cursor.at - packet_at) + size;
             continue;
         }
-        /* Unless the length just goes on in the next window. */
+        /* Not broken if the length field continues in the next window. */
         framing->broken = !tagged || scan->at_end || cursor.end - packet_at > SS_WIRE_MAX_VARINT;
         return;
     }
 }
 
-/* Goes to the end of a hole in the file, if the next bytes are in one: a crashed machine leaves
- * such, and a hostile file of any size costs nothing to make. */
-static void leave_hole(struct ss_scan *scan)
+/* Skips a hole in the file if the next bytes are in one: a machine crash can leave holes, and a
+ * hostile sparse file of any size is free to create. */
+static void skip_hole(struct ss_scan *scan)
 {
     off_t at = (off_t)(scan->offset + scan->length);
     off_t data = lseek(scan->fd, at, SEEK_DATA);
@@ -320,7 +320,7 @@ static void leave_hole(struct ss_scan *scan)
     }
 }
 
-/* Skips to the next unit start behind the consumed bytes (at least one byte on). */
+/* Skips to the next unit start after the consumed bytes, by at least one byte. */
 static enum ss_scan_result skip(struct ss_scan *scan, struct ss_scan_damage *damage,
                                 enum ss_status *status, struct ss_error *err)
 {
@@ -333,14 +333,17 @@ static enum ss_scan_result skip(struct ss_scan *scan, struct ss_scan_damage *dam
         size_t length = scan->length - scan->consumed;
         size_t next = find_unit(at, from, length);
         bool found = next < length || scan->at_end;
-        /* A start packet may begin in the last bytes: they wait for the next window. */
-        follow_framing(&framing, scan, found ? next : length > KEEP ? length - KEEP : 0);
+        /* A start packet may begin in the last bytes: they stay for the next window. */
+        follow_framing(&framing, scan,
+                       found                    ? next
+                       : length > OVERLAP_BYTES ? length - OVERLAP_BYTES
+                                                : 0);
         if (found) {
             bool foreign =
                 small ? !damage->is_unit && are_foreign_packets(at, next)
                       : !framing.broken && framing.next == scan->offset + scan->consumed + next;
             scan->consumed += next;
-            if (damage->is_cut && next < length) { /* units follow: no cut, a wrong length */
+            if (damage->is_cut && next < length) { /* units follow: the length is wrong */
                 damage->is_cut = false;
                 damage->reason = "a length is wrong";
             }
@@ -348,12 +351,12 @@ static enum ss_scan_result skip(struct ss_scan *scan, struct ss_scan_damage *dam
             return foreign ? SS_SCAN_FOREIGN : SS_SCAN_DAMAGE;
         }
         small = small && length < SS_MAX_UNIT_BYTES;
-        if (!small && length > KEEP) {
-            scan->consumed += length - KEEP;
+        if (!small && length > OVERLAP_BYTES) {
+            scan->consumed += length - OVERLAP_BYTES;
             from = 0;
-            leave_hole(scan);
+            skip_hole(scan);
         }
-        *status = fill(scan, (small ? length : KEEP) + READ_BYTES, err);
+        *status = fill(scan, (small ? length : OVERLAP_BYTES) + READ_BYTES, err);
         if (*status != SS_OK) {
             return SS_SCAN_END;
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the flush units in a file or in memory: their boundaries, checksums and frames, not what
- * they mean. Goes on behind damage at the next synchronization marker. Holds at most one unit and
- * some read-ahead. One owner.
+ * Finds the flush units of a trace: boundaries, checksums and framing, without their content.
+ * Continues after damage at the next synchronization marker. Buffers at most one unit and some
+ * read-ahead. One owner.
  */
 #ifndef SS_TRACE_SCAN_H
 #define SS_TRACE_SCAN_H
@@ -15,15 +15,15 @@
 
 struct ss_scan {
     int fd;              /* -1: memory */
-    const uint8_t *data; /* the bytes from `offset` of the file on that are here */
+    const uint8_t *data; /* buffered bytes, from `offset` of the file */
     size_t length;
     uint64_t offset;
-    bool at_end;                  /* nothing behind `data` */
+    bool at_end;                  /* `data` reaches the end of the file */
     struct ss_wire_buffer window; /* owns `data` when reading a file */
     size_t consumed;              /* of `data` */
 };
 
-/* A whole unit whose checksum is right. Valid until the next call. */
+/* A complete unit with a valid checksum. Valid until the next call. */
 struct ss_scan_unit {
     uint64_t offset;
     uint64_t length;
@@ -37,18 +37,18 @@ struct ss_scan_unit {
 
 enum ss_scan_result {
     SS_SCAN_UNIT,
-    SS_SCAN_DAMAGE,  /* bytes that are no unit */
-    SS_SCAN_FOREIGN, /* whole packets of another program */
+    SS_SCAN_DAMAGE,  /* bytes that are not a valid unit */
+    SS_SCAN_FOREIGN, /* complete packets of another program */
     SS_SCAN_END
 };
 
-/* A stretch that is not a unit. */
+/* Bytes that are not a valid unit. */
 struct ss_scan_damage {
     uint64_t offset;
     uint64_t length;
     const char *reason;
-    bool is_unit; /* it began as one */
-    bool is_cut;  /* and the file ends in it */
+    bool is_unit; /* begins like a unit */
+    bool is_cut;  /* the file ends within that unit */
 };
 
 enum ss_status ss_scan_open(const char *path, struct ss_scan *scan, uint64_t *file_bytes,
@@ -56,7 +56,7 @@ enum ss_status ss_scan_open(const char *path, struct ss_scan *scan, uint64_t *fi
 void ss_scan_memory(const void *bytes, size_t length, struct ss_scan *scan);
 void ss_scan_close(struct ss_scan *scan);
 
-/* `*status` is not SS_OK when reading the file failed (then the result is SS_SCAN_END). */
+/* `*status` is not SS_OK when a read fails; the result is then SS_SCAN_END. */
 enum ss_scan_result ss_scan_next(struct ss_scan *scan, struct ss_scan_unit *unit,
                                  struct ss_scan_damage *damage, enum ss_status *status,
                                  struct ss_error *err);

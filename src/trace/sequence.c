@@ -9,7 +9,7 @@
 #include "wire/perfetto.h"
 
 enum {
-    KEPT_EVENTS = 1024, /* of capacity when few were used: there may be a thousand sequences */
+    RETAINED_EVENTS = 1024, /* a larger, mostly unused buffer is freed: up to 999 sequences */
     HEAD_BYTES = 2 + 6 + 2 + 2,
     EVENT_BYTES = 2 + 2 + 6 + 6, /* type, name, category at their longest */
     STAMP_BYTES = 3 + 1 + SS_WIRE_MAX_VARINT
@@ -26,7 +26,7 @@ void ss_sequence_fini(struct ss_sequence *sequence)
 
 void ss_sequence_clear_unit(struct ss_sequence *sequence)
 {
-    if (sequence->events.capacity > KEPT_EVENTS &&
+    if (sequence->events.capacity > RETAINED_EVENTS &&
         sequence->events.count < sequence->events.capacity / 4) {
         ss_vec_fini(&sequence->events);
     }
@@ -71,7 +71,7 @@ static void sort_events(struct ss_sequence *sequence)
     }
 }
 
-/* As the head of the main sequence: sets the clock in each unit, clears the state in each period.
+/* Like the head of the main sequence: sets the clock in each unit, clears the state in each period.
  */
 static void put_head(const struct ss_sequence *sequence, uint64_t base_ns,
                      struct ss_wire_buffer *out)
@@ -120,7 +120,7 @@ static inline uint8_t *put_field(uint8_t *at, uint32_t number, uint64_t value)
     return ss_wire_encode_varint(at, value);
 }
 
-/* The stamp stands last: what is before it is alike from event to event, which deflate likes. */
+/* The timestamp is last: the equal bytes before it give deflate long matches. */
 static uint8_t *put_stamp(uint8_t *at, uint64_t time_ns, uint64_t base_ns, uint64_t *previous_ns)
 {
     if (time_ns < base_ns) {
@@ -136,7 +136,7 @@ static const uint8_t pf_type[SS_EVENT_KIND_COUNT] = {[SS_EVENT_BEGIN] = SS_PF_EV
                                                      [SS_EVENT_END] = SS_PF_EVENT_SLICE_END,
                                                      [SS_EVENT_INSTANT] = SS_PF_EVENT_INSTANT};
 
-/* The packet tag and the head up to the TrackEvent's length are made once a sequence. */
+/* The packet fields up to the length of the TrackEvent, encoded once per sequence and unit. */
 struct head {
     uint8_t bytes[HEAD_BYTES];
     size_t length;
@@ -152,7 +152,7 @@ static struct head make_head(const struct ss_sequence *sequence)
     return head;
 }
 
-/* Small events, nearly all, are written in one go: both lengths are below 128. */
+/* Nearly all events are small: both length fields are one byte. */
 static void put_small(const struct head *head, const struct ss_sequence_event *event,
                       uint64_t base_ns, uint64_t *previous_ns, struct ss_wire_buffer *out)
 {

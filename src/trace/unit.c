@@ -9,12 +9,12 @@
 #include "wire/perfetto.h"
 
 enum {
-    SAMPLE_BYTES = 34,            /* usual size of a sample's packet */
-    FAST_ABOVE_BYTES = 96 * 1024, /* a busy recording compresses with less effort */
-    COUNTS_ABOVE_BYTES = 8 * 1024,
+    SAMPLE_BYTES = 34,            /* typical size of a sample packet */
+    FAST_ABOVE_BYTES = 96 * 1024, /* larger units, of busy recordings, use a faster level */
+    COUNTERS_ABOVE_BYTES = 8 * 1024,
     LEVEL_FAST = 1,
-    LEVEL_COUNTS = 2, /* values of counters: the higher ones take thrice as long for a tenth less */
-    LEVEL_RANGES = 4, /* packets of 15 bytes: the first level that looks behind the first match */
+    LEVEL_COUNTERS = 2, /* counter values: higher levels take three times as long for 10 % less */
+    LEVEL_RANGES = 4,   /* 15-byte packets: the lowest level that searches beyond the first match */
     LEVEL_SMALL = 6
 };
 
@@ -92,13 +92,13 @@ static void sort_events(struct ss_unit *unit)
 
 static void put_blob(struct ss_unit *unit, const struct ss_unit_event *event)
 {
-    if (event->blob_length > 0) { /* there may be no buffer yet */
+    if (event->blob_length > 0) { /* the buffer may be NULL */
         ss_wire_put_raw(&unit->plain, unit->blobs.data + event->blob_at, event->blob_length);
     }
 }
 
-/* What varies from sample to sample stands together at the end, and the stamp behind it: that
- * leaves deflate one long match for the rest. */
+/* The fields that vary between samples are last, followed by the timestamp: deflate then finds one
+ * long match for the rest. */
 static void encode_sample(struct ss_unit *unit, const struct ss_unit_event *event)
 {
     struct ss_wire_buffer *out = &unit->plain;
@@ -191,9 +191,10 @@ static int choose_level(const struct ss_unit *unit)
     if (unit->plain.length > FAST_ABOVE_BYTES) {
         return LEVEL_FAST;
     }
-    size_t counts = unit->events.count - unit->samples;
-    return counts > unit->samples && unit->plain.length > COUNTS_ABOVE_BYTES ? LEVEL_COUNTS
-                                                                             : LEVEL_SMALL;
+    size_t other_events = unit->events.count - unit->samples;
+    return other_events > unit->samples && unit->plain.length > COUNTERS_ABOVE_BYTES
+               ? LEVEL_COUNTERS
+               : LEVEL_SMALL;
 }
 
 static void put_body(struct ss_unit *unit, struct ss_deflater *deflater)
@@ -231,7 +232,7 @@ static void put_trailer(struct ss_unit *unit, const struct ss_unit_seal *seal)
     ss_wire_put_uint(out, SS_TRAILER_SAMPLES, unit->samples);
     ss_wire_put_uint(out, SS_TRAILER_PLAIN_BYTES, unit->plain.length);
     ss_wire_put_nonzero(out, SS_TRAILER_SEALED, seal->sealed);
-    /* The checksum covers the trailer too, lengths included, so they must be final: reserve the
+    /* The checksum also covers the trailer and its lengths, which must be final: reserve the
      * checksum first, fill it last. */
     ss_wire_put_fixed32(out, SS_TRAILER_CRC, 0);
     ss_wire_end(out, trailer);

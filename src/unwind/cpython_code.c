@@ -89,7 +89,7 @@ static void put_address(struct ss_code_cache *cache, uint32_t index)
     cache->by_address[slot] = index + 1;
 }
 
-/* Rebuilds the address table: bigger when it is half full, and without the dead. */
+/* Rebuilds the address table: larger when it is half full, without dropped entries. */
 static void rebuild_addresses(struct ss_code_cache *cache)
 {
     while (cache->codes.count * 2 > cache->by_address_slots) {
@@ -163,7 +163,7 @@ static uint64_t pointer_at(const uint8_t *bytes, int32_t offset)
     return value;
 }
 
-/* PyCode_Type is not exported by name everywhere; the first code object tells where it is. */
+/* PyCode_Type is not always an exported symbol; the first code object gives its address. */
 static bool is_code_type(struct ss_code_cache *cache, uint64_t type)
 {
     if (cache->code_type != 0) {
@@ -181,8 +181,8 @@ static bool is_code_type(struct ss_code_cache *cache, uint64_t type)
     return true;
 }
 
-static void take_fingerprint(const struct ss_cpython_layout *layout, const uint8_t *bytes,
-                             struct ss_code_fingerprint *print)
+static void decode_fingerprint(const struct ss_cpython_layout *layout, const uint8_t *bytes,
+                               struct ss_code_fingerprint *print)
 {
     memset(print, 0, sizeof *print);
     print->name = pointer_at(bytes, layout->code_name);
@@ -223,7 +223,7 @@ static bool read_lines(struct ss_code_cache *cache, struct ss_code *code)
     bool ok = ss_cpython_bytes(cache->reader, cache->layout, code->fingerprint.linetable,
                                MAX_LINETABLE_BYTES, &buffer);
     if (ok) {
-        size_t capacity = buffer.length + 1; /* no format makes more entries than bytes */
+        size_t capacity = buffer.length + 1; /* no format has more entries than bytes */
         capacity = capacity < MAX_LINE_ENTRIES ? capacity : MAX_LINE_ENTRIES;
         struct ss_line_entry *lines = ss_alloc_zero(capacity, sizeof *lines);
         code->line_count =
@@ -236,7 +236,7 @@ static bool read_lines(struct ss_code_cache *cache, struct ss_code *code)
     return ok;
 }
 
-/* Where the instructions are, or up to 3.10 how many bytes they are. */
+/* Sets the address and size of the bytecode; up to 3.10 only the size. */
 static bool read_bounds(struct ss_code_cache *cache, struct ss_code *code)
 {
     const struct ss_cpython_layout *layout = cache->layout;
@@ -259,8 +259,8 @@ static bool read_bounds(struct ss_code_cache *cache, struct ss_code *code)
     return true;
 }
 
-/* Code that the interpreter runs on its own behalf: "<shim>", and the one behind a specialised call
- * of __init__ (3.12 on), whose file name is its name. */
+/* Code internal to the interpreter: "<shim>", and the code of a specialised call of __init__ (3.12
+ * on), whose file name is its name. */
 static bool is_internal(const struct ss_code_cache *cache, const struct ss_code *code)
 {
     return ss_strview_equal(ss_intern_get(&cache->texts, code->file), ss_strview_of("<shim>")) ||
@@ -276,7 +276,7 @@ static struct ss_code *load_code(struct ss_code_cache *cache, uint64_t address)
         !is_code_type(cache, pointer_at(bytes, cache->layout->object_type))) {
         return NULL;
     }
-    take_fingerprint(cache->layout, bytes, &code.fingerprint);
+    decode_fingerprint(cache->layout, bytes, &code.fingerprint);
     code.first_line = (int32_t)code.fingerprint.first_line;
     if (!read_text(cache, code.fingerprint.name, MAX_NAME_CHARS, &code.name) ||
         !read_text(cache, code.fingerprint.filename, MAX_FILE_CHARS, &code.file) ||
@@ -303,8 +303,8 @@ static struct ss_code *load_code(struct ss_code_cache *cache, uint64_t address)
 
 /* --- instructions --- */
 
-/* Free-threaded 3.14 runs each thread on a copy of the bytecode. Finds the copy that holds the
- * instruction; they come and go with threads, so that they are not kept. */
+/* Free-threaded 3.14 runs each thread on a copy of the bytecode. Finds the copy that contains the
+ * instruction. Copies come and go with threads, so they are not cached. */
 static bool find_in_copies(struct ss_code_cache *cache, const struct ss_code *code,
                            uint64_t instruction, int64_t *offset)
 {
@@ -335,7 +335,7 @@ static bool find_in_copies(struct ss_code_cache *cache, const struct ss_code *co
     return false;
 }
 
-/* The byte offset of the instruction in the bytecode; false when it is not in there. */
+/* The byte offset of the instruction in the bytecode; false: outside the bytecode. */
 static bool instruction_offset(struct ss_code_cache *cache, const struct ss_code *code,
                                uint64_t instruction, int64_t *offset)
 {
@@ -346,7 +346,7 @@ static bool instruction_offset(struct ss_code_cache *cache, const struct ss_code
         return lasti >= -1 && *offset < (int64_t)code->bytecode_bytes;
     }
     *offset = (int64_t)(instruction - code->bytecode);
-    /* 3.11 and 3.12 keep the unit before the next instruction: -1 unit in a fresh frame. */
+    /* 3.11 and 3.12 store the unit before the next instruction: -1 unit in a new frame. */
     int64_t lowest = version < 0x030d ? -UNIT_BYTES : 0;
     if (*offset >= lowest && *offset < (int64_t)code->bytecode_bytes) {
         return (*offset & 1) == 0;
@@ -364,11 +364,11 @@ static bool still_same(const struct ss_code_cache *cache, const struct ss_code *
         pointer_at(bytes, cache->layout->object_type) != cache->code_type) {
         return false;
     }
-    take_fingerprint(cache->layout, bytes, &print);
+    decode_fingerprint(cache->layout, bytes, &print);
     return memcmp(&print, &code->fingerprint, sizeof print) == 0;
 }
 
-static void kill_code(struct ss_code_cache *cache, struct ss_code *code)
+static void drop_code(struct ss_code_cache *cache, struct ss_code *code)
 {
     code->is_dead = true;
     cache->line_bytes -= code->line_count * sizeof *code->lines;
@@ -377,15 +377,15 @@ static void kill_code(struct ss_code_cache *cache, struct ss_code *code)
     code->line_count = 0;
 }
 
-static void forget_the_dead(struct ss_code_cache *cache)
+static void remove_dropped(struct ss_code_cache *cache)
 {
     rebuild_addresses(cache);
     memset(cache->lookups, 0, cache->lookup_slots * sizeof *cache->lookups);
     cache->lookup_count = 0;
 }
 
-/* An instruction outside the bytecode: a torn read, or the address was reused. Torn reads can be
- * many, so that it is asked ever less often. */
+/* For an instruction outside the bytecode: a torn read, or the address was reused. Torn reads can
+ * be frequent, so the check runs only when the count is one less than a power of two. */
 static bool was_reused(struct ss_code_cache *cache, struct ss_code *code)
 {
     uint32_t doubts = code->doubts++;
@@ -398,8 +398,8 @@ static bool was_reused(struct ss_code_cache *cache, struct ss_code *code)
         still_same(cache, code, bytes, range.got)) {
         return false;
     }
-    kill_code(cache, code);
-    forget_the_dead(cache);
+    drop_code(cache, code);
+    remove_dropped(cache);
     return true;
 }
 
@@ -428,14 +428,14 @@ uint32_t ss_code_cache_check(struct ss_code_cache *cache, uint32_t maximum)
         for (uint32_t i = 0; i < count; i++) {
             struct ss_code *code = &cache->codes.data[indices[i]];
             if (!still_same(cache, code, bytes[i], ranges[i].got)) {
-                kill_code(cache, code);
+                drop_code(cache, code);
                 dropped++;
             }
         }
     }
     cache->check_next = total > 0 ? cache->check_next % total : 0;
     if (dropped > 0) {
-        forget_the_dead(cache);
+        remove_dropped(cache);
     }
     return dropped;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known about code objects of the target, by address, and the frames made from them.
+ * A cache of the target's code objects, by address, and of the frames derived from them.
  *
  * A code object is read once; afterwards (code address, instruction) → frame id is one probe of a
- * hash table. Addresses get reused: each entry keeps a fingerprint of pointers that are re-checked
- * in batches, and an entry that changed is dropped (its frame ids stay valid, they are never
- * reused). Owned by one ss_python.
+ * hash table. Addresses are reused: each entry has a fingerprint of pointers that is re-checked in
+ * batches, and a changed entry is dropped (its frame ids stay valid and are never reused). Owned by
+ * one ss_python.
  */
 #ifndef SS_UNWIND_CPYTHON_CODE_H
 #define SS_UNWIND_CPYTHON_CODE_H
@@ -21,8 +21,8 @@
 #include "unwind/python.h"
 
 enum {
-    SS_FRAME_NONE = 0,          /* not a frame: the code object or the instruction is not valid */
-    SS_FRAME_SHIM = UINT32_MAX, /* an entry from C that no program wrote */
+    SS_FRAME_NONE = 0,          /* no frame: the code object or the instruction is invalid */
+    SS_FRAME_SHIM = UINT32_MAX, /* an internal entry frame of the interpreter */
 };
 
 struct ss_code_fingerprint {
@@ -35,13 +35,13 @@ struct ss_code {
     uint64_t address;
     struct ss_code_fingerprint fingerprint;
     uint64_t bytecode;             /* address of the first instruction; 0 up to 3.10 */
-    uint32_t bytecode_bytes;       /* UINT32_MAX: not known */
+    uint32_t bytecode_bytes;       /* UINT32_MAX: unknown */
     uint32_t function, name, file; /* interned */
     int32_t first_line;
     bool is_shim;
     bool is_dead;         /* the address was reused */
-    uint32_t doubts;      /* instructions that were not in it */
-    uint32_t frame_bytes; /* of its frames on the data stack; 0 not known */
+    uint32_t doubts;      /* number of instructions outside the bytecode */
+    uint32_t frame_bytes; /* of its frames on the data stack; 0 unknown */
     struct ss_line_entry *lines;
     uint32_t line_count;
 };
@@ -51,7 +51,7 @@ struct ss_code_frame {
     int32_t line;
 };
 
-/* Does the instruction end its frame? */
+/* Whether an instruction ends its frame. */
 enum ss_code_end { SS_CODE_END_UNKNOWN, SS_CODE_ENDS, SS_CODE_GOES_ON };
 
 struct ss_code_lookup {
@@ -72,8 +72,8 @@ struct ss_code_cache {
     uint32_t by_address_slots;
     uint32_t *by_line; /* (code, line) → frame id; 0 = free */
     uint32_t by_line_slots;
-    uint64_t code_type;  /* address of PyCode_Type, once learnt */
-    uint32_t check_next; /* where the next ss_code_cache_check goes on */
+    uint64_t code_type;  /* address of PyCode_Type; 0 until known */
+    uint32_t check_next; /* where the next ss_code_cache_check continues */
     bool no_lines;
     size_t line_bytes;
 };
@@ -83,7 +83,7 @@ void ss_code_cache_init(struct ss_code_cache *cache, struct ss_memory_reader *re
 void ss_code_cache_fini(struct ss_code_cache *cache);
 
 /* The id of the frame that executes `instruction` (an address from 3.11, f_lasti before) of the
- * code object at `code`: SS_FRAME_NONE when there is no such thing, SS_FRAME_SHIM, or an id. */
+ * code object at `code`. SS_FRAME_NONE: either is invalid. SS_FRAME_SHIM: internal code. */
 uint32_t ss_code_frame_slow(struct ss_code_cache *cache, uint64_t code, uint64_t instruction);
 
 static inline uint32_t ss_code_lookup_hash(uint64_t code, uint64_t instruction)
@@ -108,15 +108,15 @@ static inline uint32_t ss_code_frame(struct ss_code_cache *cache, uint64_t code,
     }
 }
 
-/* Is the instruction, which ss_code_frame has accepted, one that returns? */
+/* true: the instruction, which ss_code_frame has accepted, is a return. */
 bool ss_code_is_return(struct ss_code_cache *cache, uint64_t code, uint64_t instruction);
 
-/* How far behind a frame of this code on the data stack that of a callee begins; 0: not known. */
+/* Distance on the data stack from a frame of this code to its callee's frame; 0: unknown. */
 uint32_t ss_code_frame_bytes(const struct ss_code_cache *cache, uint64_t code);
 void ss_code_note_frame_bytes(struct ss_code_cache *cache, uint64_t code, uint64_t bytes);
 
-/* Re-reads the fingerprints of up to `maximum` code objects and drops those that changed;
- * how many. */
+/* Re-reads the fingerprints of up to `maximum` code objects and drops changed ones. Returns the
+ * number dropped. */
 uint32_t ss_code_cache_check(struct ss_code_cache *cache, uint32_t maximum);
 
 size_t ss_code_cache_bytes(const struct ss_code_cache *cache);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `_Py_DebugOffsets`: the offsets that CPython publishes from 3.13 at the start of `_PyRuntime`.
- * The struct is a row of 64-bit words behind an 8-byte cookie, but words are inserted from minor
- * version to minor version, so that its own shape is a table per minor.
+ * The struct is a sequence of 64-bit words after an 8-byte cookie. Minor versions insert words, so
+ * each minor has a table of word indices.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { VERSION_WORD = 1, FREE_THREADED_WORD = 2, MAX_OFFSET = 4 << 20, MAX_SIZE = 16 << 20 };
 
-/* Which word of the struct holds which field of the layout. */
+/* Maps a word of the struct to a field of the layout. */
 struct word {
     uint16_t index;
     uint16_t field; /* offset in struct ss_cpython_layout */
@@ -105,7 +105,7 @@ static const struct word words_3_14[] = {
     WORD(80, unicode_ascii_data),
 };
 
-/* A minor that is newer than the last row is tried with the last row. */
+/* A minor newer than the last row is tried with the last row. */
 static const struct shape {
     uint16_t version;
     uint16_t count;
@@ -127,8 +127,8 @@ bool ss_debug_offsets_present(const void *bytes, size_t length)
     return length >= 3 * sizeof(uint64_t) && memcmp(bytes, "xdebugpy", 8) == 0;
 }
 
-/* What the interpreter does not publish but follows from what it does: fields that have kept their
- * distance in every version so far. */
+/* Derives unpublished fields from published ones: their distance is the same in every version so
+ * far. */
 static void derive(struct ss_cpython_layout *layout)
 {
     layout->runtime_interpreters_main = layout->runtime_interpreters_head + 8;
@@ -143,7 +143,7 @@ static void derive(struct ss_cpython_layout *layout)
     }
 }
 
-/* The readers copy these structures into buffers of fixed size: what they index must lie inside. */
+/* The readers copy these structures into fixed-size buffers: all offsets must lie inside. */
 static bool is_sane(const struct ss_cpython_layout *layout)
 {
     const int32_t in_tstate[] = {layout->tstate_next,          layout->tstate_interp,

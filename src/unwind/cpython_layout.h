@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where CPython keeps what a walk needs, as data: one table per minor version and build flavour.
- * Up to 3.12 the tables are all there is; from 3.13 the offsets that the interpreter publishes
- * itself (`_Py_DebugOffsets` at the start of `_PyRuntime`) are laid over the newest table that is
- * not newer than it. Immutable.
+ * The layouts of CPython structures as data: one table per minor version and build flavour. Up to
+ * 3.12 only the tables are used. From 3.13 the offsets that the interpreter publishes
+ * (`_Py_DebugOffsets` at the start of `_PyRuntime`) override those of the newest table that is not
+ * newer than the interpreter. Immutable.
  */
 #ifndef SS_UNWIND_CPYTHON_LAYOUT_H
 #define SS_UNWIND_CPYTHON_LAYOUT_H
@@ -16,7 +16,7 @@
 
 enum { SS_ABSENT = INT32_MIN };
 
-/* No layout, whether from a table or from the target, is accepted beyond these. */
+/* Upper limits of every layout, whether from a table or from the target. */
 enum { SS_TSTATE_MAX_BYTES = 4096, SS_CODE_MAX_BYTES = 512, SS_FRAME_MAX_BYTES = 128 };
 
 struct ss_cpython_layout {
@@ -29,8 +29,8 @@ struct ss_cpython_layout {
 #undef SS_FIELD
 };
 
-/* Tables in the order in which they should be tried when nothing is known but the version; NULL
- * behind the last. version 0: all. */
+/* Iterates the tables in the order to try when only the version is known; NULL after the last.
+ * version 0: all. */
 const struct ss_cpython_layout *ss_cpython_layout_next(const struct ss_cpython_layout *previous,
                                                        uint16_t version);
 /* The exact table, else NULL. */
@@ -40,8 +40,8 @@ const struct ss_cpython_layout *ss_cpython_layout_get(uint16_t version, bool is_
 /* `_Py_DebugOffsets`, as published from 3.13. */
 enum { SS_DEBUG_OFFSETS_BYTES = 1024 };
 bool ss_debug_offsets_present(const void *bytes, size_t length);
-/* Makes a layout from the published bytes. SS_E_UNSUPPORTED when their shape is not known or the
- * values are not sane. *version_hex is PY_VERSION_HEX. */
+/* Builds a layout from the published bytes. SS_E_UNSUPPORTED: their shape is unknown or the values
+ * are not sane. *version_hex is PY_VERSION_HEX. */
 enum ss_status ss_debug_offsets_parse(const void *bytes, size_t length,
                                       struct ss_cpython_layout *layout, uint32_t *version_hex,
                                       struct ss_error *err);

@@ -5,7 +5,7 @@
 
 enum {
     NO_LINE_DELTA = -128, /* 3.10: a range without a line */
-    FORM_NONE = 15,       /* 3.11: the kinds of entries */
+    FORM_NONE = 15,       /* 3.11: kinds of entries */
     FORM_LONG = 14,
     FORM_NO_COLUMNS = 13,
     FORM_ONE_LINE_0 = 10,
@@ -21,16 +21,16 @@ struct table_writer {
 /* Later entries for the same byte win; a repeated line needs no entry. */
 static void put(struct table_writer *out, uint32_t start, int64_t line)
 {
-    int32_t kept = line > 0 && line <= INT32_MAX ? (int32_t)line : 0;
+    int32_t valid_line = line > 0 && line <= INT32_MAX ? (int32_t)line : 0;
     struct ss_line_entry *last = out->count > 0 ? &out->entries[out->count - 1] : NULL;
     if (last != NULL && last->start == start) {
-        last->line = kept;
-    } else if ((last == NULL || last->line != kept) && out->count < out->capacity) {
-        out->entries[out->count++] = (struct ss_line_entry){start, kept};
+        last->line = valid_line;
+    } else if ((last == NULL || last->line != valid_line) && out->count < out->capacity) {
+        out->entries[out->count++] = (struct ss_line_entry){start, valid_line};
     }
 }
 
-/* Pairs of (bytes to go on, lines to go on), both applied before the next pair. */
+/* Pairs of (byte increment, line increment), both applied before the next pair. */
 static void parse_notab(const uint8_t *table, size_t length, int64_t line, struct table_writer *out)
 {
     uint32_t start = 0;
@@ -78,7 +78,7 @@ static int64_t zigzag(uint64_t value)
     return (value & 1) != 0 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* Entries of one head byte (bit 7 set) and data bytes (bit 7 clear). */
+/* Entries: one head byte (bit 7 set), then data bytes (bit 7 clear). */
 static void parse_locations(const uint8_t *table, size_t length, int64_t line,
                             struct table_writer *out)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPython's three line-table formats as one sorted table. Pure functions over hostile bytes. */
+/* Converts CPython's three line-table formats to one sorted table. Pure functions over hostile
+ * bytes. */
 #ifndef SS_UNWIND_CPYTHON_LINES_H
 #define SS_UNWIND_CPYTHON_LINES_H
 
@@ -12,18 +13,18 @@ enum ss_line_format {
     SS_LINES_LOCATIONS /* co_linetable from 3.11 (PEP 657) */
 };
 
-/* From byte `start` of the bytecode on, the line is `line`. */
+/* The line of the bytecode from byte `start` to the next entry. */
 struct ss_line_entry {
     uint32_t start;
     int32_t line;
 };
 
-/* Writes at most `capacity` entries with rising `start` and returns how many there are (entries
- * that do not fit are left out). Bytecode without a line of its own counts to the line before. */
+/* Writes at most `capacity` entries in order of `start`, drops the rest, and returns the number
+ * written. Bytecode without a line of its own gets the previous line. */
 size_t ss_lines_parse(enum ss_line_format format, const uint8_t *table, size_t length,
                       int32_t first_line, struct ss_line_entry *entries, size_t capacity);
 
-/* The line of the byte at `offset`; a negative offset is the first line. */
+/* The line of the byte at `offset`; for a negative offset the first line. */
 int32_t ss_lines_find(const struct ss_line_entry *entries, size_t count, int32_t first_line,
                       int64_t offset);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    FIRST_READ = 512, /* most names, and their header, arrive with one read */
+    FIRST_READ = 512, /* one read fetches the header and most names */
     CHUNK = 4096,
     KIND_MASK = 7,
 };
@@ -36,7 +36,7 @@ static void append_character(struct ss_strbuf *out, uint32_t character)
     ss_strbuf_append(out, bytes, length);
 }
 
-/* `kind` bytes a character, as in memory (little endian on every platform we read). */
+/* `kind` bytes per character, as in memory (little endian on every supported platform). */
 static void append_characters(struct ss_strbuf *out, const uint8_t *data, size_t bytes,
                               unsigned kind)
 {
@@ -53,7 +53,7 @@ static void append_characters(struct ss_strbuf *out, const uint8_t *data, size_t
     }
 }
 
-/* The object's head and what came with it; `data` is where its characters start. */
+/* The first bytes of an object: its header and the start of its content. */
 struct head {
     uint8_t bytes[FIRST_READ];
     size_t got;
@@ -91,17 +91,17 @@ bool ss_cpython_text(struct ss_memory_reader *reader, const struct ss_cpython_la
     size_t characters = (uint64_t)length < maximum_chars ? (size_t)length : maximum_chars;
     size_t offset = (size_t)(is_ascii ? layout->unicode_ascii_data : layout->unicode_compact_data);
     size_t wanted = characters * kind;
-    size_t here = head.got > offset ? head.got - offset : 0;
-    here = here < wanted ? here - here % kind : wanted;
-    append_characters(out, head.bytes + offset, here, kind);
-    while (here < wanted) {
+    size_t done = head.got > offset ? head.got - offset : 0;
+    done = done < wanted ? done - done % kind : wanted;
+    append_characters(out, head.bytes + offset, done, kind);
+    while (done < wanted) {
         uint8_t chunk[CHUNK];
-        size_t piece = wanted - here < CHUNK ? wanted - here : CHUNK;
-        if (!ss_memory_read(reader, address + offset + here, chunk, piece)) {
+        size_t piece = wanted - done < CHUNK ? wanted - done : CHUNK;
+        if (!ss_memory_read(reader, address + offset + done, chunk, piece)) {
             return false;
         }
         append_characters(out, chunk, piece, kind);
-        here += piece;
+        done += piece;
     }
     return true;
 }
@@ -120,16 +120,16 @@ bool ss_cpython_bytes(struct ss_memory_reader *reader, const struct ss_cpython_l
         return false;
     }
     size_t wanted = (size_t)length;
-    size_t here = head.got - offset < wanted ? head.got - offset : wanted;
-    ss_strbuf_append(out, head.bytes + offset, here);
-    while (here < wanted) {
+    size_t done = head.got - offset < wanted ? head.got - offset : wanted;
+    ss_strbuf_append(out, head.bytes + offset, done);
+    while (done < wanted) {
         uint8_t chunk[CHUNK];
-        size_t piece = wanted - here < CHUNK ? wanted - here : CHUNK;
-        if (!ss_memory_read(reader, address + offset + here, chunk, piece)) {
+        size_t piece = wanted - done < CHUNK ? wanted - done : CHUNK;
+        if (!ss_memory_read(reader, address + offset + done, chunk, piece)) {
             return false;
         }
         ss_strbuf_append(out, chunk, piece);
-        here += piece;
+        done += piece;
     }
     return true;
 }

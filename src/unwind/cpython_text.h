@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* str and bytes objects of the target. Sizes are capped; the result is always valid UTF-8. */
+/* Reads str and bytes objects of the target. Sizes are capped; text is always valid UTF-8. */
 #ifndef SS_UNWIND_CPYTHON_TEXT_H
 #define SS_UNWIND_CPYTHON_TEXT_H
 
@@ -10,12 +10,12 @@
 #include "base/strbuf.h"
 #include "unwind/cpython_layout.h"
 
-/* Appends the text of the str object at `address`; text behind `maximum_chars` characters is cut.
- * false when there is no readable str object. */
+/* Appends the text of the str object at `address`, truncated to `maximum_chars` characters. false:
+ * no readable str object. */
 bool ss_cpython_text(struct ss_memory_reader *reader, const struct ss_cpython_layout *layout,
                      uint64_t address, size_t maximum_chars, struct ss_strbuf *out);
 
-/* Appends the content of the bytes object; false when unreadable or longer than `maximum`. */
+/* Appends the content of the bytes object; false: unreadable or longer than `maximum`. */
 bool ss_cpython_bytes(struct ss_memory_reader *reader, const struct ss_cpython_layout *layout,
                       uint64_t address, size_t maximum, struct ss_strbuf *out);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One walk over the Python frames of a thread that keeps running.
+ * One walk over the Python frames of a running thread.
  *
- * The ranges that the walk will need are predicted from the last one and fetched with one call
- * (walk_plan.h). Right before and right behind the pointer to the innermost frame stands the same
- * part of the stack, its top. A frame that is the same in both copies was in place when the pointer
- * was read, and so was everything that called it: callers cannot move before it returns. Functions
- * that last less than the read are taken as they stood behind the pointer, as long as each is a
- * valid frame and their chain leads to one that was in place. What lies below the top is read
- * earlier, and before that the outermost frame of the top, the anchor: when that one is the same
- * still in the top, the two parts belong together in the same way.
+ * The walk predicts the ranges that it needs from the previous walk and fetches them in one call
+ * (walk_plan.h). It copies the top of the stack right before and right after it reads the pointer
+ * to the innermost frame. A frame that is equal in both copies was valid when the pointer was read,
+ * and so were its callers: a caller cannot change before its callee returns. Functions shorter than
+ * the read are decoded from the copy after the pointer, if each is a valid frame and their chain
+ * leads to a frame that is equal in both copies. The memory below the top is read earlier, and
+ * before it the anchor, the outermost frame of the top: if the anchor is unchanged in the top, the
+ * two parts are consistent for the same reason.
  *
- * When a chain leads nowhere, or a frame was not where it was predicted, the walk is planned anew
- * at once, a few times; in the end the part on the root's side that held still is the result.
+ * When a chain breaks, or a frame is not where it was predicted, the walk is planned and read again
+ * at once, a few times; the fallback is the stable part of the stack on the root's side.
  */
 #include <string.h>
 
@@ -25,9 +25,9 @@ enum {
     MAX_FRAME_BYTES = 512,
 };
 
-/* --- what arrived --- */
+/* --- fetched bytes --- */
 
-/* A cursor over the pieces: chains go through them nearly in order. */
+/* A cursor over the pieces: chains visit them nearly in order. */
 struct finder {
     const struct ss_walk_piece *pieces;
     size_t count;
@@ -35,7 +35,7 @@ struct finder {
     size_t frame_bytes;
 };
 
-static bool holds(const struct finder *finder, size_t index, uint64_t address)
+static bool contains_frame(const struct finder *finder, size_t index, uint64_t address)
 {
     const struct ss_walk_piece *piece = &finder->pieces[index];
     return address >= piece->start && address < piece->end &&
@@ -47,7 +47,7 @@ static const struct ss_walk_piece *find_piece(struct finder *finder, uint64_t ad
     for (size_t i = 0; i < finder->count; i++) {
         size_t index =
             finder->hint + i < finder->count ? finder->hint + i : finder->hint + i - finder->count;
-        if (holds(finder, index, address)) {
+        if (contains_frame(finder, index, address)) {
             finder->hint = index;
             return &finder->pieces[index];
         }
@@ -55,7 +55,7 @@ static const struct ss_walk_piece *find_piece(struct finder *finder, uint64_t ad
     return NULL;
 }
 
-/* Is the frame the same in another copy? One that is busy may have run on. */
+/* Compares a frame with another copy of it. The instruction of a busy frame may differ. */
 static bool is_same(const struct ss_python *python, const struct ss_walk_frame *frame,
                     const uint8_t *copy, bool is_busy)
 {
@@ -67,20 +67,20 @@ static bool is_same(const struct ss_python *python, const struct ss_walk_frame *
 
 /* --- one chain --- */
 
-/* What one attempt saw. */
+/* The result of one attempt. */
 struct attempt {
-    uint32_t count;    /* frames in the ring, all told */
-    uint32_t unstable; /* the innermost so many are not to be trusted */
-    bool is_hurried;   /* the innermost frames need not hold still: see is_bad_in_top */
-    bool is_settled;   /* a frame was met that held still */
+    uint32_t count;        /* frames written to the ring, in total */
+    uint32_t unstable;     /* number of innermost frames that are not verified */
+    bool is_tolerant;      /* innermost frames may change: see is_bad_in_top */
+    bool has_stable_frame; /* the chain reached a frame that is equal in both copies */
     bool reached_base;
-    bool is_torn;    /* something moved */
-    bool was_missed; /* something was not where it was predicted */
+    bool is_torn;          /* a frame changed during the read */
+    bool was_mispredicted; /* a frame was not where it was predicted */
     struct ss_walk_lesson lesson;
 };
 
-/* Reads a frame that no range covered, so that the next plan can. */
-static bool discover(struct ss_python *python, struct ss_walk_frame *frame)
+/* Reads a frame that no range covers, so that the next plan includes it. */
+static bool read_unpredicted(struct ss_python *python, struct ss_walk_frame *frame)
 {
     uint8_t bytes[MAX_FRAME_BYTES];
     struct ss_walk_scratch *scratch = python->scratch;
@@ -93,7 +93,7 @@ static bool discover(struct ss_python *python, struct ss_walk_frame *frame)
     return true;
 }
 
-/* One frame into the ring; false when it is no valid frame. */
+/* Puts a frame into the ring; false: not a valid frame. */
 static bool put_frame(struct ss_python *python, const struct ss_walk_frame *frame,
                       struct attempt *attempt)
 {
@@ -110,21 +110,20 @@ static bool put_frame(struct ss_python *python, const struct ss_walk_frame *fram
     return true;
 }
 
-/* Did a frame of the top move while the pointer was read? In a hurry, the innermost ones may have:
- * they are taken as they stood behind the pointer, down to the first that was there before. */
+/* true: a frame of the top changed while the pointer was read. A tolerant attempt accepts changed
+ * innermost frames, as read after the pointer, down to the first that is equal in both copies. */
 static bool is_bad_in_top(const struct ss_python *python, const struct ss_walk_piece *piece,
                           const struct ss_walk_frame *frame, uint32_t step, struct attempt *attempt)
 {
     const uint8_t *ahead = piece->ahead + (frame->address - piece->start);
-    bool is_busy = step == 0 || (attempt->is_hurried && !attempt->is_settled);
-    bool held = is_same(python, frame, ahead, is_busy);
-    bool is_bad = !held && (!attempt->is_hurried || attempt->is_settled);
-    attempt->is_settled |= held;
+    bool is_busy = step == 0 || (attempt->is_tolerant && !attempt->has_stable_frame);
+    bool is_equal = is_same(python, frame, ahead, is_busy);
+    bool is_bad = !is_equal && (!attempt->is_tolerant || attempt->has_stable_frame);
+    attempt->has_stable_frame |= is_equal;
     return is_bad;
 }
 
-/* A frame that is being made has no caller yet, like the first one of a thread, but does not run.
- */
+/* A frame under construction has no caller yet, like a thread's first frame, but does not run. */
 static bool is_half_pushed(const struct ss_python *python, const struct ss_walk_frame *frame,
                            uint32_t step)
 {
@@ -132,8 +131,8 @@ static bool is_half_pushed(const struct ss_python *python, const struct ss_walk_
            !frame->is_running && !ss_walk_is_shim(python, frame);
 }
 
-/* Where the next frame begins tells how large this one is; those that lead to one that runs are all
- * there. */
+/* The start of the callee's frame gives the size of this frame. Valid in a chain whose leaf runs:
+ * its frames are complete. */
 static void note_size(struct ss_python *python, const struct ss_python_walk *walk,
                       const struct ss_walk_frame *frame, const struct ss_walk_frame *inner)
 {
@@ -143,20 +142,20 @@ static void note_size(struct ss_python *python, const struct ss_python_walk *wal
     }
 }
 
-/* The frames from `leaf` on. Fills the ring, scratch->chain and scratch->missed. */
+/* Follows the frames from `leaf` on. Fills the ring, scratch->chain and scratch->missed. */
 static void follow_chain(struct ss_python *python, const struct ss_python_walk *walk,
                          struct finder *finder, uint64_t leaf, struct attempt *attempt)
 {
     struct ss_walk_scratch *scratch = python->scratch;
     const struct ss_memory_range *anchor =
         scratch->plan.anchor != SIZE_MAX ? &scratch->ranges.data[scratch->plan.anchor] : NULL;
-    /* Up to 3.10 the frames lie all over the heap, and reading them takes longer than a short
-     * function lasts. But each tells by itself whether it runs, and who called it. */
-    bool is_loose = attempt->is_hurried && !ss_walk_has_datastack(python);
-    bool is_tied = scratch->plan.is_quiet;
+    /* Up to 3.10 the frames are scattered over the heap, and reading them takes longer than a short
+     * function runs. But each frame records whether it executes, and its caller. */
+    bool trusts_frame_state = attempt->is_tolerant && !ss_walk_has_datastack(python);
+    bool is_anchored = scratch->plan.is_quiet;
     size_t steps_left = scratch->plan.total_bytes / finder->frame_bytes + SS_PYTHON_MAX_DEPTH;
-    uint64_t circle_mark = 0; /* an address met before, renewed ever less often */
-    bool is_direct = false;   /* the caller called it without C in between */
+    uint64_t cycle_mark = 0; /* an earlier address, updated at powers of two */
+    bool is_direct = false;  /* `inner` was called without C in between */
     bool leaf_runs = false;
     struct ss_walk_frame frame = {.address = leaf}, inner = {0};
     for (uint32_t step = 0; frame.address != 0; step++, frame.address = frame.previous) {
@@ -164,38 +163,40 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
         if (piece != NULL) {
             ss_walk_decode(&python->layout, piece->bytes + (frame.address - piece->start), &frame);
         }
-        bool is_circle = frame.address == circle_mark;
-        circle_mark = (step & (step - 1)) == 0 ? frame.address : circle_mark;
-        /* Behind a frame that moved the chain may lead anywhere. */
-        if (is_circle || steps_left-- == 0 ||
-            (piece == NULL && (attempt->is_torn || !discover(python, &frame)))) {
-            attempt->was_missed = true;
+        bool is_cycle = frame.address == cycle_mark;
+        cycle_mark = (step & (step - 1)) == 0 ? frame.address : cycle_mark;
+        /* After a frame that changed, the chain may lead anywhere. */
+        if (is_cycle || steps_left-- == 0 ||
+            (piece == NULL && (attempt->is_torn || !read_unpredicted(python, &frame)))) {
+            attempt->was_mispredicted = true;
             return;
         }
         bool is_snapshot = piece != NULL && piece->is_snapshot;
         bool in_top = is_snapshot || (piece != NULL && piece->ahead != NULL);
-        if (in_top && is_loose && frame.is_stale) { /* it may have ended right behind the pointer */
+        /* A stale frame may have ended right after the pointer was read. */
+        if (in_top && trusts_frame_state && frame.is_stale) {
             ss_walk_decode(&python->layout, piece->ahead + (frame.address - piece->start), &frame);
         }
         bool is_bad = frame.is_stale || is_half_pushed(python, &frame, step) ||
                       !put_frame(python, &frame, attempt);
         attempt->lesson.is_torn |= is_bad;
         if (is_snapshot) {
-            /* While it waits for what it called itself it does not run. */
+            /* A frame that waits for its own Python callee does not run. */
             is_bad |= frame.is_running && is_direct;
-            attempt->is_settled = true;
-        } else if (in_top && !is_loose) {
+            attempt->has_stable_frame = true;
+        } else if (in_top && !trusts_frame_state) {
             is_bad |= is_bad_in_top(python, piece, &frame, step, attempt);
         }
         if (frame.address == walk->anchor && anchor != NULL && anchor->got == anchor->length) {
-            is_tied = is_same(python, &frame, anchor->buffer, false);
+            is_anchored = is_same(python, &frame, anchor->buffer, false);
         }
-        attempt->was_missed |= (piece == NULL || (!in_top && !is_tied)) && !is_loose;
+        attempt->was_mispredicted |=
+            (piece == NULL || (!in_top && !is_anchored)) && !trusts_frame_state;
         if (!ss_walk_in_current_chunk(walk, frame.address)) {
             ss_vec_push(&scratch->chain, (struct ss_walk_external){frame.address, 0});
         }
         ss_walk_note_frame(walk, frame.address, &attempt->lesson);
-        /* In one chunk a caller lies below what it called. */
+        /* Within a chunk a caller is below its callee. */
         is_bad |= frame.previous >= frame.address && in_top &&
                   ss_walk_in_current_chunk(walk, frame.address) &&
                   ss_walk_in_current_chunk(walk, frame.previous);
@@ -216,7 +217,7 @@ static void follow_chain(struct ss_python *python, const struct ss_python_walk *
 
 /* --- one plan --- */
 
-/* Which of the candidate pointers counts; false: none, the walk must be planned again. */
+/* Selects the current one of the candidate pointers; false: none, plan the walk again. */
 static bool choose_pointer(const struct ss_python *python, struct ss_python_walk *walk,
                            const uint8_t *window, size_t *which)
 {
@@ -236,8 +237,8 @@ static bool choose_pointer(const struct ss_python *python, struct ss_python_walk
     return *which < known;
 }
 
-/* 3.11 and 3.12 put a new _PyCFrame into the thread state before they fill it: no frame is true
- * only of the first one, which is part of the thread state. */
+/* 3.11 and 3.12 link a new _PyCFrame into the thread state before they fill it: "no frame" is valid
+ * only in the first _PyCFrame, which is part of the thread state. */
 static bool is_half_made(const struct ss_python *python, const struct ss_python_thread *thread,
                          uint64_t leaf)
 {
@@ -248,15 +249,15 @@ static bool is_half_made(const struct ss_python *python, const struct ss_python_
 
 static bool is_verified(const struct attempt *attempt)
 {
-    return attempt->reached_base && !attempt->is_torn && !attempt->was_missed;
+    return attempt->reached_base && !attempt->is_torn && !attempt->was_mispredicted;
 }
 
-/* One chain of what was collected. */
+/* Follows one chain through the collected pieces. */
 static void try_leaf(struct ss_python *python, const struct ss_python_thread *thread, uint64_t leaf,
-                     bool is_hurried, struct attempt *attempt)
+                     bool is_tolerant, struct attempt *attempt)
 {
     struct ss_walk_scratch *scratch = python->scratch;
-    *attempt = (struct attempt){.is_hurried = is_hurried};
+    *attempt = (struct attempt){.is_tolerant = is_tolerant};
     ss_vec_clear(&scratch->chain);
     ss_vec_clear(&scratch->missed);
     struct finder finder = {scratch->pieces.data, scratch->pieces.count, 0,
@@ -264,7 +265,7 @@ static void try_leaf(struct ss_python *python, const struct ss_python_thread *th
     follow_chain(python, thread->walk, &finder, leaf, attempt);
 }
 
-/* Looks at the one copy of the data stack. */
+/* Decodes the single copy of the data stack. */
 static void decode_snapshot(struct ss_python *python, const struct ss_python_thread *thread,
                             size_t which, struct attempt *attempt)
 {
@@ -289,9 +290,9 @@ static void decode_snapshot(struct ss_python *python, const struct ss_python_thr
     }
 }
 
-/* Looks at what arrived from each pointer between two copies of the top, until one is right. */
+/* Decodes the chain of each pointer between two copies of the top, until one verifies. */
 static void decode(struct ss_python *python, const struct ss_python_thread *thread, size_t which,
-                   bool is_hurried, struct attempt *attempt)
+                   bool is_tolerant, struct attempt *attempt)
 {
     struct ss_walk_scratch *scratch = python->scratch;
     const struct ss_walk_plan *plan = &scratch->plan;
@@ -306,14 +307,14 @@ static void decode(struct ss_python *python, const struct ss_python_thread *thre
             continue;
         }
         ss_walk_collect(scratch, i);
-        try_leaf(python, thread, leaf, is_hurried, attempt);
+        try_leaf(python, thread, leaf, is_tolerant, attempt);
         if (is_verified(attempt)) {
             return;
         }
     }
 }
 
-/* false: the thread state is not that of this thread any more, or unreadable. */
+/* false: the thread state belongs to another thread by now, or is unreadable. */
 static bool is_same_thread(const struct ss_python *python, const struct ss_python_thread *thread,
                            const struct ss_memory_range *window)
 {
@@ -342,14 +343,14 @@ static bool holds_gil(const struct ss_python *python, const struct ss_python_thr
            ss_word(range->buffer, layout->gil_last_holder) == thread->tstate_address;
 }
 
-/* Decodes what a plan fetched. false: the thread is gone. */
+/* Decodes the fetched ranges of a plan. false: the thread is gone. */
 static bool use_fetched(struct ss_python *python, struct ss_python_thread *thread,
                         struct attempt *attempt, struct ss_python_stack *stack)
 {
     struct ss_walk_scratch *scratch = python->scratch;
     struct ss_python_walk *walk = thread->walk;
     const struct ss_memory_range *window = &scratch->ranges.data[scratch->plan.window];
-    *attempt = (struct attempt){.was_missed = true};
+    *attempt = (struct attempt){.was_mispredicted = true};
     if (!is_same_thread(python, thread, window)) {
         python->threads_stale = true;
         return false;
@@ -364,11 +365,11 @@ static bool use_fetched(struct ss_python *python, struct ss_python_thread *threa
     } else if (is_known && ss_walk_has_snapshot(python)) {
         decode_snapshot(python, thread, which, attempt);
     } else if (is_known) {
-        /* To wait until the innermost frame holds still would favour functions that last. Where
-         * frames lie apart, the first try is worth it: they tell less when taken as they are. */
-        bool is_hurried = ss_walk_has_datastack(python);
-        decode(python, thread, which, is_hurried, attempt);
-        if (!is_verified(attempt) && !is_hurried && stack->retries > 0) {
+        /* Retrying until the innermost frame is stable would bias samples towards long functions.
+         * Scattered frames get one strict attempt first: tolerant decoding verifies less there. */
+        bool is_tolerant = ss_walk_has_datastack(python);
+        decode(python, thread, which, is_tolerant, attempt);
+        if (!is_verified(attempt) && !is_tolerant && stack->retries > 0) {
             decode(python, thread, which, true, attempt);
         }
     }
@@ -386,18 +387,19 @@ static bool try_once(struct ss_python *python, struct ss_python_thread *thread,
     return ss_walk_fetch(python) && use_fetched(python, thread, attempt, stack);
 }
 
-/* Turns the ring round: frames outermost first, without the unstable innermost ones. */
+/* Reverses the ring: frames outermost first, without the unverified innermost ones. */
 static void put_result(struct ss_python *python, const struct attempt *attempt,
                        struct ss_python_stack *stack)
 {
-    uint32_t kept = attempt->count < SS_PYTHON_MAX_DEPTH ? attempt->count : SS_PYTHON_MAX_DEPTH;
+    uint32_t frame_count =
+        attempt->count < SS_PYTHON_MAX_DEPTH ? attempt->count : SS_PYTHON_MAX_DEPTH;
     uint32_t stable = attempt->count - attempt->unstable;
-    kept = kept < stable ? kept : stable;
-    for (uint32_t i = 0; i < kept; i++) {
+    frame_count = frame_count < stable ? frame_count : stable;
+    for (uint32_t i = 0; i < frame_count; i++) {
         python->frames[i] =
             python->scratch->reversed[(attempt->count - 1 - i) % SS_PYTHON_MAX_DEPTH];
     }
-    stack->depth = kept;
+    stack->depth = frame_count;
 }
 
 enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_python_thread *thread,
@@ -428,8 +430,8 @@ enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_pytho
                    : attempt.count > SS_PYTHON_MAX_DEPTH ? SS_PYTHON_PARTIAL
                                                          : SS_PYTHON_OK;
         }
-        /* The longest verified part of all attempts, in case that none succeeds. */
-        if (attempt.reached_base && !attempt.was_missed &&
+        /* Stores the longest verified part, in case no attempt succeeds. */
+        if (attempt.reached_base && !attempt.was_mispredicted &&
             attempt.count - attempt.unstable > stack->depth) {
             put_result(python, &attempt, stack);
         }

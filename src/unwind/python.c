@@ -65,8 +65,8 @@ static void reset_threads(struct ss_python *python)
     python->tid_position = 0;
 }
 
-/* Does a layout fit this process? Every list must be consistent and at least one thread must have a
- * stack that verifies. SS_E_AGAIN: nothing speaks against it, but no thread has frames yet. */
+/* Checks that the layout fits the process: every list is consistent and the stack of at least one
+ * thread verifies. SS_E_AGAIN: no contradiction, but no thread has frames yet. */
 static enum ss_status self_check(struct ss_python *python)
 {
     reset_threads(python);
@@ -79,7 +79,7 @@ static enum ss_status self_check(struct ss_python *python)
     if (python->threads.count == 0) {
         return python->threads_stale ? SS_E_UNSUPPORTED : SS_E_AGAIN;
     }
-    /* A program that calls a lot may not hold still at the first try. */
+    /* The stacks of a call-heavy program may not verify at the first attempt. */
     enum { ROUNDS = 32, THREADS = 64 };
     bool is_empty = true;
     for (int round = 0; round < ROUNDS; round++) {
@@ -96,7 +96,7 @@ static enum ss_status self_check(struct ss_python *python)
     return is_empty ? SS_E_AGAIN : SS_E_UNSUPPORTED;
 }
 
-/* From 3.13: the interpreter says itself how it is laid out. */
+/* From 3.13: the interpreter publishes its layout. */
 static enum ss_status open_published(struct ss_python *python, const uint8_t *bytes, size_t got,
                                      const struct ss_python_location *location,
                                      struct ss_error *err)
@@ -120,7 +120,7 @@ static enum ss_status open_published(struct ss_python *python, const uint8_t *by
     return SS_OK;
 }
 
-/* Up to 3.12: the tables, those of the known version first; every one has to prove itself. */
+/* Up to 3.12: tries the version's tables, matching is_debug first; each must pass self_check. */
 static enum ss_status open_from_tables(struct ss_python *python,
                                        const struct ss_python_location *location,
                                        struct ss_error *err)
@@ -159,7 +159,7 @@ static enum ss_status open_from_tables(struct ss_python *python,
                    (int)python->reader->pid, NEWEST_KNOWN_MINOR);
 }
 
-static void take_options(struct ss_python *python, const struct ss_python_options *options)
+static void copy_options(struct ss_python *python, const struct ss_python_options *options)
 {
     if (options != NULL) {
         size_t known = options->size < sizeof *options ? options->size : sizeof *options;
@@ -183,7 +183,7 @@ enum ss_status ss_python_open(struct ss_memory_reader *reader,
                        (int)reader->pid);
     }
     struct ss_python *python = ss_alloc_zero(1, sizeof *python);
-    take_options(python, options);
+    copy_options(python, options);
     python->reader = reader;
     python->runtime = location->runtime_address;
     python->scratch = ss_walk_scratch_new(NULL);

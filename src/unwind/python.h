@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python stacks of a running CPython, read from outside over a memory reader.
+ * Reads the Python stacks of a running CPython from outside, over a memory reader.
  *
  * Layouts are data (cpython_*.inc, `_Py_DebugOffsets` from 3.13). A walk plans address ranges from
- * what it saw last, fetches them in one call, decodes the bytes, and re-validates; it retries,
- * then repairs (the root-side part that was verified, flagged partial). Code objects, names and
- * line tables are cached by address and dropped when the address is reused.
+ * the previous walk, fetches them in one call, decodes and validates the bytes. On failure it
+ * retries, then returns the verified root-side part, flagged partial. Code objects, names and line
+ * tables are cached by address and dropped when the address is reused.
  *
- * One ss_python per interpreter process, owned by one thread. Target memory is hostile: every
- * size and pointer is checked, loops are bounded, strings are capped.
+ * One ss_python per interpreter process, owned by one thread. Target memory is hostile: every size
+ * and pointer is checked, loops are bounded, strings are capped.
  */
 #ifndef SS_UNWIND_PYTHON_H
 #define SS_UNWIND_PYTHON_H
@@ -23,10 +23,10 @@
 
 enum { SS_PYTHON_MAX_DEPTH = 8192 };
 
-/* Where the runtime is: found by platform/ (ELF symbols, sections, maps). */
+/* The location of the runtime, which the caller finds (ELF symbols, sections, maps). */
 struct ss_python_location {
     uint64_t runtime_address; /* of _PyRuntime */
-    uint32_t version_hex;     /* PY_VERSION_HEX (0x030b07f0); 0: unknown, then tables are tried */
+    uint32_t version_hex;     /* PY_VERSION_HEX (0x030b07f0); 0: unknown, every table is tried */
     bool is_debug;            /* Py_DEBUG build, as far as known */
     bool is_free_threaded;    /* Py_GIL_DISABLED build, as far as known */
 };
@@ -34,19 +34,20 @@ struct ss_python_location {
 struct ss_python_options {
     size_t size;
     /* Maps a pthread_t of the target to its kernel tid (3.8–3.10 have no tid in the thread
-     * state); 0 when unknown. May be NULL. */
+     * state); 0: unknown. May be NULL. */
     int32_t (*tid_of_pthread)(void *context, uint64_t pthread);
     void *context;
-    bool no_lines; /* line tables are not needed */
-    /* The pid that the target has in its own pid namespace; 0: the same as ours. Tells where
-     * 3.8–3.10 keep kernel tids. */
+    bool no_lines; /* do not read line tables */
+    /* The pid of the target in its own pid namespace; 0: the same as in ours. Serves to locate the
+     * kernel tids of 3.8–3.10. */
     int32_t pid_in_namespace;
 };
 
 struct ss_python;
 
-/* SS_E_AGAIN: the interpreter is not initialised yet, try later. SS_E_UNSUPPORTED: this version
- * cannot be read (message says why). SS_E_GONE, SS_E_PERMISSION as they say. */
+/* SS_E_AGAIN: the interpreter is not initialised yet, retry later. SS_E_UNSUPPORTED: this version
+ * is not readable (the message says why). SS_E_GONE: the process ended. SS_E_PERMISSION: it may not
+ * be read. */
 enum ss_status ss_python_open(struct ss_memory_reader *reader,
                               const struct ss_python_location *location,
                               const struct ss_python_options *options, struct ss_python **python,
@@ -60,46 +61,46 @@ struct ss_python_thread {
     int32_t tid;                 /* kernel tid in the target's innermost pid namespace; 0 unknown */
     uint64_t pthread;            /* thread_id of the thread state */
     bool is_main;                /* the main thread of the main interpreter */
-    void *user;                  /* for the caller; NULL for a thread that is new */
+    void *user;                  /* for the caller; NULL for a new thread */
     struct ss_python_walk *walk; /* private: predictions of the last walk */
     uint32_t seen;               /* private */
 };
 
-/* Brings the list of thread states (all interpreters) up to date; cheap (one small read) when
- * nothing changed. `force` walks the whole list. `*removed` is called for threads that went,
- * before their memory is freed. SS_E_GONE when the process went. */
+/* Refreshes the list of thread states (all interpreters); cheap (one small read) when nothing
+ * changed. `force` walks the whole list. Calls `removed` for each ended thread, before freeing it.
+ * SS_E_GONE: the process ended. */
 enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
                                         void (*removed)(void *context,
                                                         struct ss_python_thread *thread),
                                         void *context, struct ss_error *err);
-/* Has ss_python_walk_threads, since it was asked for this, seen that nothing changed? Then the list
- * needs no look. Asks it to see again, along with the next stacks. */
+/* true: since the last call, ss_python_walk_threads found the list unchanged; no refresh is needed.
+ * Requests the next such check, which is read along with the next stacks. */
 bool ss_python_take_heads(struct ss_python *python);
 size_t ss_python_thread_count(const struct ss_python *python);
-/* Changes whenever the list was walked: threads may have come. */
+/* Changes with every walk of the list: there may be new threads. */
 uint32_t ss_python_thread_round(const struct ss_python *python);
 struct ss_python_thread *ss_python_thread_at(struct ss_python *python, size_t index);
 
-/* The GIL of the thread's interpreter, to tell waiting from sleeping: a futex in
+/* The GIL of the thread's interpreter, to distinguish waiting for it from sleeping: a futex in
  * [address, address + length) is the GIL's. false in free-threaded builds. */
 bool ss_python_gil_range(const struct ss_python *python, const struct ss_python_thread *thread,
                          uint64_t *address, size_t *length);
 
-/* The GIL of a process that has just one, as the last ss_python_update_threads found it. */
+/* The GIL of a process with exactly one, as read by the last ss_python_update_threads. */
 struct ss_python_gil {
-    uint64_t holder;   /* the thread state that holds it, or held it last */
+    uint64_t holder;   /* the thread state that holds it or held it last */
     uint64_t switches; /* counts the changes of `holder` */
-    uint32_t waiters;  /* threads that wait for it, where the C library is glibc: to be verified */
+    uint32_t waiters;  /* waiting threads if the C library is glibc: callers verify it */
     bool is_held;
 };
-/* false: not known, or there are several, or none. */
+/* false: unknown, several, or none. */
 bool ss_python_get_gil(const struct ss_python *python, struct ss_python_gil *gil);
 
 enum ss_python_result {
-    SS_PYTHON_OK,      /* verified, whole */
-    SS_PYTHON_PARTIAL, /* the root-side part is verified; the rest kept moving or is unreadable */
+    SS_PYTHON_OK,      /* verified and complete */
+    SS_PYTHON_PARTIAL, /* the root-side part is verified; the rest kept changing or is unreadable */
     SS_PYTHON_EMPTY,   /* no Python frames (a thread between calls) */
-    SS_PYTHON_LOST     /* nothing could be verified, or the thread state went */
+    SS_PYTHON_LOST     /* nothing could be verified, or the thread state is gone */
 };
 
 struct ss_python_stack {
@@ -113,9 +114,9 @@ enum ss_python_result ss_python_walk_thread(struct ss_python *python,
                                             struct ss_python_thread *thread,
                                             struct ss_python_stack *stack);
 
-/* Walks many threads with few system calls; `take` is called for each in order. Threads that cannot
- * run Python meanwhile, because another one holds the GIL all the time, need no second look. False:
- * the target is gone or refuses, nothing was walked from there on. */
+/* Walks many threads with few system calls and calls `take` for each in order. A thread that cannot
+ * run Python during the read, because another one holds the GIL throughout, is copied only once.
+ * false: the target is gone or refuses; the remaining threads are not walked. */
 struct ss_python_takes {
     void *context;
     void (*take)(void *context, struct ss_python_thread *thread, enum ss_python_result result,
@@ -136,12 +137,12 @@ uint32_t ss_python_frame_count(const struct ss_python *python); /* ids are 1 …
 void ss_python_frame_get(const struct ss_python *python, uint32_t id,
                          struct ss_python_frame *frame);
 
-/* Re-checks cached code objects against the target (reused addresses), a bounded number a call:
- * call often while it finds any (true), else about twice a second. */
+/* Re-checks cached code objects against the target (reused addresses), a bounded number per call.
+ * true: some changed, call again soon; else call about twice a second. */
 bool ss_python_check_cache(struct ss_python *python);
 
-/* threading.Thread names by pthread id (`threading._active`), bounded and best effort: calls
- * `name` for each it finds. For new threads only: it costs several reads per thread. */
+/* threading.Thread names by pthread id (`threading._active`), bounded and best effort: calls `name`
+ * for each name found. Call it only for new threads: it costs several reads per thread. */
 void ss_python_thread_names(struct ss_python *python,
                             void (*name)(void *context, uint64_t pthread, struct ss_strview text),
                             void *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of threads: sys.modules["threading"]._active maps thread identifiers to Thread objects,
- * whose attribute _name is the name. Every step is a read that may fail; then there is no name.
+ * Thread names: sys.modules["threading"]._active maps thread identifiers to Thread objects, whose
+ * attribute _name is the name. Every step is a read that can fail; the thread then has no name.
  */
 #include <string.h>
 
@@ -91,7 +91,7 @@ static bool is_text(struct ss_python *python, uint64_t object, const char *wante
     return same;
 }
 
-/* Looks a str key up by going through all entries. `values`: of a split table, else 0. */
+/* Finds a str key by a linear scan. `values`: the value array of a split table, else 0. */
 static bool find_in_keys(struct ss_python *python, uint64_t keys, uint64_t values,
                          const char *wanted, uint64_t *value)
 {
@@ -126,7 +126,7 @@ static bool find_in_dict(struct ss_python *python, uint64_t dict, const char *wa
            find_in_keys(python, keys, values, wanted, value);
 }
 
-/* The attributes of an instance whose values lie in an array beside the keys of its class. */
+/* Finds an attribute of an instance with a value array; the keys are in its class. */
 static bool find_in_values(struct ss_python *python, uint64_t type, uint64_t values,
                            const char *wanted, uint64_t *value)
 {
@@ -144,7 +144,7 @@ static bool get_managed(struct ss_python *python, uint64_t object, uint64_t type
     if (!read_word(python, object + (uint64_t)(int64_t)layout->managed_dict, &dict)) {
         return false;
     }
-    if (layout->managed_is_tagged == 1) { /* 3.12: a dict, or one less than where values are */
+    if (layout->managed_is_tagged == 1) { /* 3.12: a dict, or the address of the values - 1 */
         return (dict & 1) != 0 ? find_in_values(python, type, dict + 1, wanted, value)
                                : find_in_dict(python, dict, wanted, value);
     }
@@ -156,7 +156,7 @@ static bool get_managed(struct ss_python *python, uint64_t object, uint64_t type
         return read_word(python, object + (uint64_t)(int64_t)layout->managed_values, &values) &&
                find_in_values(python, type, values, wanted, value);
     }
-    if ((flags & INLINE_VALUES) != 0) { /* 3.13: behind the object */
+    if ((flags & INLINE_VALUES) != 0) { /* 3.13: after the object */
         uint64_t size;
         return read_word(python, type + (uint64_t)layout->type_basicsize, &size) && size < 4096 &&
                find_in_values(python, type, object + size, wanted, value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of struct ss_python, shared by the files of this folder that implement python.h. */
+/* The definition of struct ss_python, shared by the files that implement python.h. */
 #ifndef SS_UNWIND_PYTHON_STATE_H
 #define SS_UNWIND_PYTHON_STATE_H
 
@@ -27,9 +27,9 @@ struct ss_python {
     struct ss_code_cache codes;
     struct ss_vec_of(struct ss_python_interpreter) interpreters;
     struct ss_vec_of(struct ss_python_thread *) threads;
-    bool threads_stale; /* a walk met a thread state that changed: walk the list again */
+    bool threads_stale; /* a walk found a changed thread state: refresh the list */
     uint32_t thread_round;
-    int32_t tid_position; /* of the kernel tid in struct pthread; 0: not known */
+    int32_t tid_position; /* of the kernel tid in struct pthread; 0: unknown */
 
     int32_t window_start; /* the part of a thread state that every walk reads */
     uint32_t window_bytes;
@@ -38,12 +38,12 @@ struct ss_python {
     struct ss_walk_batch *batch;     /* walk_batch.c; NULL until it is needed */
     struct ss_python_gil gil;        /* as last read; see has_gil */
     bool has_gil;
-    bool heads_wanted; /* by the next ss_python_walk_threads… */
-    bool heads_fresh;  /* …which found that they had not changed */
+    bool heads_wanted; /* the next ss_python_walk_threads reads the list heads… */
+    bool heads_fresh;  /* …and found them unchanged */
     uint32_t *frames;  /* the last result, outermost first */
 };
 
-/* An unsigned word out of bytes that were fetched; 0 for an absent field. */
+/* A 64-bit word of fetched bytes; 0 for an absent field. */
 static inline uint64_t ss_word(const uint8_t *bytes, int32_t offset)
 {
     uint64_t value = 0;
@@ -55,24 +55,24 @@ static inline uint64_t ss_word(const uint8_t *bytes, int32_t offset)
 
 struct ss_python_walk *ss_python_walk_new(void);
 void ss_python_walk_free(struct ss_python_walk *walk);
-/* `reversed`: of another scratch, to be shared; NULL: its own. */
+/* `reversed`: the ring of another scratch, shared; NULL: allocates one. */
 struct ss_walk_scratch *ss_walk_scratch_new(uint32_t *reversed);
 void ss_walk_scratch_free(struct ss_walk_scratch *scratch);
 size_t ss_walk_scratch_bytes(const struct ss_walk_scratch *scratch);
 void ss_walk_batch_free(struct ss_walk_batch *batch);
 size_t ss_walk_batch_bytes(const struct ss_walk_batch *batch);
 
-/* The one GIL of the process, by which is known who can run Python; false: there is none, or there
- * are several. */
+/* The range of the only GIL of the process, which shows which thread can run Python; false: no GIL,
+ * or several. */
 bool ss_python_only_gil(const struct ss_python *python, struct ss_memory_range *range,
                         uint8_t *buffer);
-/* What the bytes of such a range say; false when they did not all arrive. */
+/* Decodes the bytes of that range; false: incomplete. */
 bool ss_python_decode_gil(const struct ss_python *python, const struct ss_memory_range *range,
                           struct ss_python_gil *gil);
 enum { SS_GIL_BYTES = 96 };
 
 enum {
-    SS_INTERPRETER_BYTES = 512, /* next, id and thread list lie within so much of each other */
+    SS_INTERPRETER_BYTES = 512, /* maximum span of next, id and thread list head */
     SS_FEW_INTERPRETERS = 16,
     SS_HEAD_RANGES = 1 + SS_FEW_INTERPRETERS
 };
@@ -84,7 +84,7 @@ struct ss_python_heads {
     uint8_t bytes[SS_FEW_INTERPRETERS][SS_INTERPRETER_BYTES];
 };
 
-/* The ranges to read them with, at most SS_HEAD_RANGES; how many, 0 when they are too many. */
+/* Writes the ranges of the heads and returns their number; 0: none, or more than SS_HEAD_RANGES. */
 size_t ss_python_put_heads(const struct ss_python *python, struct ss_python_heads *heads,
                            struct ss_memory_range *ranges);
 bool ss_python_are_heads_same(const struct ss_python *python, const struct ss_python_heads *heads,

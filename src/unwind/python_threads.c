@@ -7,19 +7,19 @@
 #include "unwind/python_state.h"
 
 enum {
-    PTHREAD_BYTES = 2304, /* how far into struct pthread the kernel tid is looked for */
+    PTHREAD_BYTES = 2304, /* searched part of struct pthread, for the kernel tid */
     MAX_TID = 1 << 22,    /* PID_MAX_LIMIT of the kernel */
-    FETCH_AT_ONCE = 512,  /* thread states in one call */
+    FETCH_AT_ONCE = 512,  /* thread states per call */
 };
 
-/* Follows a list of the target that may be a circle: false when `address` was met before, seen at
+/* Detects a cycle in a list of the target: guard_passes returns false for a repeated address, at
  * the latest one round later. */
-struct circle_guard {
+struct cycle_guard {
     uint64_t mark;
     size_t steps, limit;
 };
 
-static bool guard_passes(struct circle_guard *guard, uint64_t address)
+static bool guard_passes(struct cycle_guard *guard, uint64_t address)
 {
     if (guard->steps > 0 && address == guard->mark) {
         return false;
@@ -43,7 +43,7 @@ static int32_t most(int32_t a, int32_t b)
     return a > b ? a : b;
 }
 
-/* The fields of an interpreter that change: in one range from 3.8 to 3.14. */
+/* The mutable fields of an interpreter: one range from 3.8 to 3.14. */
 static struct ss_memory_range interpreter_range(const struct ss_cpython_layout *layout,
                                                 uint64_t address, uint8_t *buffer, int32_t *start)
 {
@@ -93,7 +93,7 @@ static bool read_interpreters(struct ss_python *python)
     }
     python->interpreters_head = head;
     ss_vec_clear(&python->interpreters);
-    struct circle_guard guard = {0};
+    struct cycle_guard guard = {0};
     for (uint64_t address = head;
          address != 0 && python->interpreters.count < SS_MAX_INTERPRETERS;) {
         struct ss_python_interpreter interpreter;
@@ -110,8 +110,8 @@ static bool read_interpreters(struct ss_python *python)
 /* --- the GIL --- */
 
 enum {
-    /* pthread_cond_t of glibc from 2.25 counts its waiters in this word, from bit 3 on. Whoever
-     * uses the number compares it with what the kernel says, since the C library may be another. */
+    /* pthread_cond_t of glibc from 2.25 counts its waiters in this word, from bit 3 on. Callers
+     * compare the number with kernel data, since the C library may not be glibc. */
     CONDITION_WAITERS = 36,
     CONDITION_WAITERS_SHIFT = 3
 };
@@ -188,7 +188,7 @@ bool ss_python_are_heads_same(const struct ss_python *python, const struct ss_py
     return same;
 }
 
-/* One small read: are the heads of all lists where they were? And who holds the GIL? */
+/* Reads the heads of all lists and the GIL in one small read. true: the heads are unchanged. */
 static bool is_unchanged(struct ss_python *python, bool *is_gone)
 {
     struct ss_python_heads heads;
@@ -218,9 +218,9 @@ bool ss_python_take_heads(struct ss_python *python)
 
 /* --- kernel thread ids --- */
 
-/* Up to 3.10 a thread state has only the pthread_t, which is the address of the C library's struct
- * pthread. The kernel's id is a word in there; where, the main thread tells, whose id is that of
- * the process. */
+/* Up to 3.10 a thread state has only the pthread_t, the address of the C library's struct pthread.
+ * The kernel tid is a word in that struct; its offset is where the main thread's struct has the
+ * pid. */
 static void learn_tid_position(struct ss_python *python, uint64_t main_pthread)
 {
     int32_t words[PTHREAD_BYTES / 4];
@@ -287,8 +287,7 @@ static int by_address(const void *a, const void *b)
            (left->tstate_address < right->tstate_address);
 }
 
-/* The known threads in the order of their addresses: with thousands of them every look-up counts.
- */
+/* The known threads in address order, for binary search: there can be thousands. */
 static void index_threads(const struct ss_python *python, thread_list *index)
 {
     for (size_t i = 0; i < python->threads.count; i++) {
@@ -310,14 +309,14 @@ static struct ss_python_thread *find_thread(const thread_list *index, const stru
     return found != NULL && (*found)->pthread == tstate->pthread ? *found : NULL;
 }
 
-/* Thread states stay where they are: those known from the last time are fetched many in a call, and
- * the walk along the list then finds nearly all of them here. */
+/* Thread states do not move: the known ones are fetched in batches, and the walk of the list then
+ * finds nearly all of them here. */
 struct fetched {
     uint8_t *bytes; /* count × size */
     size_t size;
     struct ss_memory_range *ranges;
     size_t count;
-    size_t next; /* the list is walked in about the same order as the last time */
+    size_t next; /* the list has about the same order as in the previous walk */
 };
 
 static void fetch_known(struct ss_python *python, uint64_t interpreter_id, struct fetched *fetched)
@@ -329,7 +328,7 @@ static void fetch_known(struct ss_python *python, uint64_t interpreter_id, struc
     }
     fetched->bytes = ss_alloc(known * fetched->size);
     fetched->ranges = ss_alloc_zero(known, sizeof *fetched->ranges);
-    for (size_t i = known; i-- > 0;) { /* newest first, as the list has them */
+    for (size_t i = known; i-- > 0;) { /* newest first, as in the list */
         const struct ss_python_thread *thread = python->threads.data[i];
         if (thread->interpreter_id == interpreter_id) {
             size_t at = fetched->count++;
@@ -354,8 +353,8 @@ static void fetched_fini(struct fetched *fetched)
 
 static const uint8_t *find_fetched(struct fetched *fetched, uint64_t address)
 {
-    enum { LOOK_AHEAD = 64 };
-    for (size_t i = 0; i < LOOK_AHEAD && fetched->next + i < fetched->count; i++) {
+    enum { SEARCH_WINDOW = 64 };
+    for (size_t i = 0; i < SEARCH_WINDOW && fetched->next + i < fetched->count; i++) {
         const struct ss_memory_range *range = &fetched->ranges[fetched->next + i];
         if (range->address == address && range->got == range->length) {
             fetched->next += i + 1;
@@ -388,14 +387,14 @@ static bool list_tstates(struct ss_python *python, const struct ss_python_interp
     struct fetched fetched;
     bool whole = true;
     ss_vec_clear(list);
-    struct circle_guard guard = {0};
+    struct cycle_guard guard = {0};
     fetch_known(python, (uint64_t)interpreter->id, &fetched);
     for (uint64_t address = interpreter->threads_head;
          address != 0 && list->count < SS_MAX_THREADS;) {
         struct tstate tstate;
         if (!guard_passes(&guard, address) || !read_tstate(python, address, &fetched, &tstate) ||
             tstate.interp != interpreter->address) {
-            whole = false; /* the list changed under us: the next call sees the rest */
+            whole = false; /* the list changed during the walk: the next call reads the rest */
             break;
         }
         ss_vec_push(list, tstate);
@@ -419,8 +418,8 @@ static int by_pthread(const void *a, const void *b)
     return (left->index > right->index) - (left->index < right->index);
 }
 
-/* A thread state is made by its parent, with the parent's ids, and gets its own when the thread
- * starts: until then an older one of the same interpreter has the same. */
+/* A parent creates the thread state of a new thread, with the parent's ids; the new thread sets its
+ * own when it starts. Until then an older state of the interpreter has the same pthread id. */
 static void mark_not_started(tstate_list *list)
 {
     struct ss_vec_of(struct pthread_key) keys = {0};
@@ -438,10 +437,9 @@ static void mark_not_started(tstate_list *list)
     ss_vec_fini(&keys);
 }
 
-static void keep_thread(struct ss_python *python, const thread_list *index,
-                        const struct tstate *tstate,
-                        const struct ss_python_interpreter *interpreter, bool is_oldest,
-                        uint32_t round)
+static void put_thread(struct ss_python *python, const thread_list *index,
+                       const struct tstate *tstate, const struct ss_python_interpreter *interpreter,
+                       bool is_oldest, uint32_t round)
 {
     struct ss_python_thread *thread = find_thread(index, tstate);
     bool is_new = thread == NULL;
@@ -469,11 +467,11 @@ static void remove_unseen(struct ss_python *python, uint32_t round,
                           void (*removed)(void *context, struct ss_python_thread *thread),
                           void *context)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < python->threads.count; i++) {
         struct ss_python_thread *thread = python->threads.data[i];
         if (thread->seen == round) {
-            python->threads.data[kept++] = thread;
+            python->threads.data[remaining++] = thread;
             continue;
         }
         if (removed != NULL) {
@@ -482,7 +480,7 @@ static void remove_unseen(struct ss_python *python, uint32_t round,
         ss_python_walk_free(thread->walk);
         ss_free(thread);
     }
-    python->threads.count = kept;
+    python->threads.count = remaining;
 }
 
 enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
@@ -510,13 +508,13 @@ enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
             python->threads_stale = true;
         }
         mark_not_started(&list);
-        /* Oldest first: the main thread before those it starts. */
+        /* Oldest first: the main thread before the threads that it starts. */
         for (size_t k = list.count; k-- > 0;) {
             if (list.data[k].not_started) {
                 python->threads_stale = true;
                 continue;
             }
-            keep_thread(python, &index, &list.data[k], interpreter, k + 1 == list.count, round);
+            put_thread(python, &index, &list.data[k], interpreter, k + 1 == list.count, round);
         }
     }
     ss_vec_fini(&list);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many threads with one read.
+ * Walks many threads with one read.
  *
- * The ranges of each thread stay side by side, so that its own window is no longer than alone. The
- * GIL is read ahead of the first thread and behind the last: when it did not change hands in
- * between, a thread that neither holds it nor held it last cannot have run Python. Nothing of its
- * stack can have moved, one copy of it is enough, and it is right for certain.
+ * The ranges of each thread are adjacent: its time window is as short as in a read of its own.
+ * The GIL is read before the first thread and after the last: when its holder did not change in
+ * between, a thread that neither holds it nor held it last cannot have run Python. Its stack cannot
+ * have changed, and one copy of it is enough and exact.
  */
 #include <string.h>
 
@@ -14,9 +14,9 @@
 
 enum {
     MAX_THREADS = 16,
-    MAX_RANGES = 768,      /* a call takes 1024 */
-    MAX_BYTES = 256 << 10, /* of one batch; more is read thread by thread */
-    LONGEST_PAUSE = 256
+    MAX_RANGES = 768,      /* a call accepts 1024 */
+    MAX_BYTES = 256 << 10, /* of one batch; a thread that needs more is a batch of its own */
+    MAX_PAUSE = 256
 };
 
 struct ss_walk_batch {
@@ -27,7 +27,7 @@ struct ss_walk_batch {
     size_t bytes;
     uint8_t gil_ahead[SS_GIL_BYTES], gil_behind[SS_GIL_BYTES];
     struct ss_python_heads heads;
-    /* Where the GIL changes hands all the time the proof fails: it is not tried for a while. */
+    /* When the GIL often changes holders the proof fails: it is skipped for so many batches. */
     uint32_t pause, next_pause;
 };
 
@@ -52,16 +52,16 @@ size_t ss_walk_batch_bytes(const struct ss_walk_batch *batch)
     return bytes;
 }
 
-/* Plans one more thread; false: it does not fit into this batch any more. */
+/* Plans one more thread; false: it does not fit into this batch. */
 static bool add_thread(struct ss_python *python, struct ss_python_thread *thread, bool is_quiet)
 {
     struct ss_walk_batch *batch = python->batch;
     struct ss_walk_scratch *own = python->scratch;
-    size_t place = batch->count;
-    if (batch->slots[place] == NULL) {
-        batch->slots[place] = ss_walk_scratch_new(own->reversed);
+    size_t slot_index = batch->count;
+    if (batch->slots[slot_index] == NULL) {
+        batch->slots[slot_index] = ss_walk_scratch_new(own->reversed);
     }
-    struct ss_walk_scratch *slot = batch->slots[place];
+    struct ss_walk_scratch *slot = batch->slots[slot_index];
     python->scratch = slot;
     if (is_quiet) {
         ss_walk_make_quiet_plan(python, thread);
@@ -83,8 +83,8 @@ static bool add_thread(struct ss_python *python, struct ss_python_thread *thread
     return true;
 }
 
-/* What arrived goes back to the plans. */
-static void hand_back(struct ss_walk_batch *batch, size_t first)
+/* Copies the number of bytes that arrived to the ranges of the plans. */
+static void distribute_results(struct ss_walk_batch *batch, size_t first)
 {
     for (size_t i = 0; i < batch->count; i++) {
         struct ss_walk_scratch *slot = batch->slots[i];
@@ -100,8 +100,7 @@ static void note_proof(struct ss_walk_batch *batch, bool is_proven)
         batch->next_pause = 0;
         return;
     }
-    batch->next_pause =
-        batch->next_pause < LONGEST_PAUSE / 2 ? batch->next_pause * 2 + 1 : LONGEST_PAUSE;
+    batch->next_pause = batch->next_pause < MAX_PAUSE / 2 ? batch->next_pause * 2 + 1 : MAX_PAUSE;
     batch->pause = batch->next_pause;
 }
 
@@ -119,11 +118,11 @@ static void add_threads(struct ss_python *python, struct ss_python_thread *const
     }
 }
 
-/* What is read along with the threads: who has the GIL, or whether there are new threads. */
+/* Read along with the threads: the GIL, and the list heads, which show new threads. */
 struct extras {
     bool tries_proof;
     struct ss_memory_range gil;
-    size_t head_count, first; /* the first range of the threads */
+    size_t head_count, first; /* index of the first range of the threads */
 };
 
 static void add_extras(struct ss_python *python, struct extras *extras)
@@ -147,7 +146,7 @@ static void add_extras(struct ss_python *python, struct extras *extras)
 }
 
 /* false: the target is gone. */
-static bool judge_heads(struct ss_python *python, const struct extras *extras)
+static bool check_heads(struct ss_python *python, const struct extras *extras)
 {
     const struct ss_memory_range *ranges = python->batch->ranges.data;
     if (extras->head_count == 0) {
@@ -158,8 +157,8 @@ static bool judge_heads(struct ss_python *python, const struct extras *extras)
     return ranges[0].got == ranges[0].length;
 }
 
-/* Plans as many threads as fit, reads them; false: the target is gone. `*steady`: who holds the
- * GIL (or held it last), and nobody else did meanwhile; has_gil false: not known. */
+/* Plans as many threads as fit and reads them; false: the target is gone. *has_gil: the GIL had the
+ * same (last) holder during the whole read, and *steady is its state; false: unknown. */
 static bool fetch_batch(struct ss_python *python, struct ss_python_thread *const *threads,
                         size_t count, struct ss_python_gil *steady, bool *has_gil)
 {
@@ -174,10 +173,10 @@ static bool fetch_batch(struct ss_python *python, struct ss_python_thread *const
         ss_vec_push(&batch->ranges, extras.gil);
     }
     if (python->reader->read(python->reader, batch->ranges.data, batch->ranges.count) != 0 ||
-        !judge_heads(python, &extras)) {
+        !check_heads(python, &extras)) {
         return false;
     }
-    hand_back(batch, extras.first);
+    distribute_results(batch, extras.first);
     *has_gil = false;
     if (extras.tries_proof) {
         const struct ss_memory_range *behind = &batch->ranges.data[batch->ranges.count - 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A frame as bytes of the target tell it. Used by the files that walk. */
+/* A frame decoded from bytes of the target. Used by the files that walk. */
 #ifndef SS_UNWIND_WALK_FRAME_H
 #define SS_UNWIND_WALK_FRAME_H
 
@@ -9,14 +9,14 @@
 
 enum {
     SS_WALK_OWNED_BY_C = 3,    /* this owner and above: an entry from C, 3.12 on */
-    SS_WALK_CODE_TAG_BITS = 7, /* low bits of a _PyStackRef that are not address, 3.14 on */
+    SS_WALK_CODE_TAG_BITS = 7, /* low bits of a _PyStackRef that are no address bits, 3.14 on */
 };
 
 struct ss_walk_frame {
     uint64_t address, code, previous, instruction;
     uint8_t owner;
-    bool is_stale;   /* up to 3.10: it does not run (any more) */
-    bool is_running; /* 3.11 to 3.13: it runs itself, or something in C for it */
+    bool is_stale;   /* up to 3.10: it does not execute, or no longer */
+    bool is_running; /* 3.11 to 3.13: it executes, or C code that it called does */
     bool is_entry;   /* 3.11: called from C */
 };
 

@@ -6,11 +6,11 @@
 #include "unwind/walk_frame.h"
 
 enum {
-    MAX_CLIMB = 1024, /* frames of one copy */
-    MAX_LOOKALIKES = 64,
+    MAX_CLIMB = 1024, /* frames in one copy */
+    MAX_CANDIDATES = 64,
 };
 
-/* The copy. */
+/* The copy that is searched. */
 struct search {
     struct ss_python *python;
     const struct ss_python_walk *walk;
@@ -24,7 +24,7 @@ static bool is_covered(const struct search *search, uint64_t address)
            search->end - address >= (uint64_t)search->python->layout.frame_size;
 }
 
-/* The frame at an address of the copy; false when there is none. */
+/* Decodes the frame at an address of the copy; false: no valid frame. */
 static bool get_frame(const struct search *search, uint64_t address, struct ss_walk_frame *frame)
 {
     if (!is_covered(search, address)) {
@@ -43,7 +43,7 @@ static bool has_ended(const struct search *search, const struct ss_walk_frame *f
            ss_code_is_return(&search->python->codes, frame->code, frame->instruction);
 }
 
-/* Frames that ended have been marked as not running, so that none is met that is not there. */
+/* Finds the highest running frame. Ended frames are marked as not running. */
 static bool find_running(const struct search *search, struct ss_walk_frame *frame)
 {
     const struct ss_cpython_layout *layout = &search->python->layout;
@@ -51,15 +51,15 @@ static bool find_running(const struct search *search, struct ss_walk_frame *fram
     if (search->end - search->start < size) {
         return false;
     }
-    int lookalikes = 0;
+    int candidates = 0;
     for (uint64_t address = (search->end - size) & ~UINT64_C(7);
-         address >= search->start && lookalikes < MAX_LOOKALIKES; address -= 8) {
+         address >= search->start && candidates < MAX_CANDIDATES; address -= 8) {
         int32_t stacktop;
         memcpy(&stacktop,
                search->bytes + (address - search->start) + (uint64_t)layout->frame_stacktop,
                sizeof stacktop);
         if (stacktop == -1) {
-            lookalikes++;
+            candidates++;
             if (get_frame(search, address, frame)) {
                 return true;
             }
@@ -68,15 +68,15 @@ static bool find_running(const struct search *search, struct ss_walk_frame *fram
     return false;
 }
 
-/* Does the frame that ends still count as the innermost? In 3.11 until its locals are gone, unless
- * C called it; later versions take the pointer from it first. */
+/* true: a frame that is ending is still the innermost. 3.11: until its locals are cleared, unless C
+ * called it. Later versions first move the pointer to its caller. */
 static bool counts_while_it_ends(const struct search *search, const struct ss_walk_frame *frame)
 {
     return search->python->layout.version == 0x030b && !frame->is_entry;
 }
 
-/* The innermost frame from `address` outwards that has not ended, or is just ending. */
-static uint64_t pass_ended(const struct search *search, uint64_t address)
+/* Returns the first frame from `address` outwards that has not ended, or is just ending. */
+static uint64_t skip_ended(const struct search *search, uint64_t address)
 {
     struct ss_walk_frame frame, ended = {0};
     while (get_frame(search, address, &frame) && has_ended(search, &frame)) {
@@ -86,8 +86,8 @@ static uint64_t pass_ended(const struct search *search, uint64_t address)
     return ended.address != 0 && counts_while_it_ends(search, &ended) ? ended.address : address;
 }
 
-/* No frame runs: one has just ended and its caller does not run yet. A caller that waits has what
- * it called right above it. 0: that could not be followed. */
+/* For a copy without a running frame: a frame has just ended and its caller does not run yet. The
+ * callee of a waiting caller is right above it. 0: the chain could not be followed. */
 static uint64_t climb(const struct search *search)
 {
     struct ss_walk_frame caller, callee;
@@ -112,8 +112,8 @@ static uint64_t climb(const struct search *search)
     return 0;
 }
 
-/* A frame ran, perhaps in C, which may have called others: has `pointer` met one of them that is
- * still there? */
+/* The running frame may be in C code that calls other frames. If `pointer` leads to such frames,
+ * returns the innermost that has not ended (or is just ending), else the running frame. */
 static uint64_t climb_from_c(const struct search *search, const struct ss_walk_frame *running,
                              uint64_t pointer)
 {
@@ -127,7 +127,7 @@ static uint64_t climb_from_c(const struct search *search, const struct ss_walk_f
         }
     }
     bool is_direct = frame.previous == running->address && !frame.is_entry;
-    return is_direct ? running->address : pass_ended(search, pointer);
+    return is_direct ? running->address : skip_ended(search, pointer);
 }
 
 static bool is_running_external(const struct search *search, uint64_t address)
@@ -142,7 +142,7 @@ static bool is_running_external(const struct search *search, uint64_t address)
             return ahead.is_running || behind.is_running;
         }
     }
-    return true; /* not known: it will be looked at */
+    return true; /* unknown: the caller tries it */
 }
 
 static size_t put(uint64_t leaves[SS_WALK_MAX_LEAVES], size_t count, uint64_t leaf)
@@ -176,7 +176,7 @@ size_t ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk
     if (pointer == UINT64_MAX || (pointer == 0 && pointers[1] == 0)) {
         return pointer == 0 ? put(leaves, 0, 0) : 0;
     }
-    if (is_above || copy == NULL) { /* more is in use than was foreseen */
+    if (is_above || copy == NULL) { /* the stack is higher than predicted */
         return put(leaves, 0, pointer);
     }
     bool is_external = pointer != 0 && !ss_walk_in_current_chunk(walk, pointer);
@@ -189,7 +189,7 @@ size_t ss_walk_find_leaves(struct ss_python *python, const struct ss_python_walk
     } else {
         uint64_t leaf = climb(&search);
         count = leaf != 0 ? put(leaves, count, leaf) : count;
-        count = put(leaves, count, pass_ended(&search, pointer));
+        count = put(leaves, count, skip_ended(&search, pointer));
     }
-    return pointers[1] != UINT64_MAX ? put(leaves, count, pass_ended(&search, pointers[1])) : count;
+    return pointers[1] != UINT64_MAX ? put(leaves, count, skip_ended(&search, pointers[1])) : count;
 }

@@ -8,17 +8,17 @@
 
 enum {
     TOP_BYTES = 2048,      /* of the data stack: about 15 frames */
-    SNAPSHOT_BYTES = 8192, /* the same where it is read only once: more costs little */
-    HEADROOM_BYTES = 512,  /* above the highest frame seen lately */
-    MAX_TOP_BYTES = 65536, /* while nothing is known */
+    SNAPSHOT_BYTES = 8192, /* the same where it is read only once: a larger range costs little */
+    HEADROOM_BYTES = 512,  /* above the highest recent frame */
+    MAX_TOP_BYTES = 65536, /* cap, for walks without history */
     MAX_CHUNK_BYTES = 16 << 20,
     MAX_CHUNKS = 512,
     MAX_READ_BYTES = 16 << 20, /* one walk, all ranges */
-    TOP_EXTERNALS = 6,         /* externals that are read several times */
-    SPARE_EXTERNALS = 16,      /* remembered although the last walk did not meet them */
+    TOP_EXTERNALS = 6,         /* maximum of externals that are read several times */
+    SPARE_EXTERNALS = 16,      /* cached although the last chain did not contain them */
     PAGE_BYTES = 4096,
-    JOIN_GAP_BYTES = 512, /* read for nothing rather than as a range of its own */
-    MEMORY_WALKS = 128,   /* how long a high stack or a spare external is remembered */
+    JOIN_GAP_BYTES = 512, /* smaller gaps are read rather than split into two ranges */
+    MEMORY_WALKS = 128,   /* walks for which a high-water mark or spare external is cached */
 };
 
 struct ss_python_walk *ss_python_walk_new(void)
@@ -82,8 +82,8 @@ static size_t add_window(const struct ss_python *python, const struct ss_python_
                      python->window_bytes);
 }
 
-/* The pointer to the innermost frame: in the thread state, or in a _PyCFrame on the C stack (3.11,
- * 3.12) of which there may be several candidates. */
+/* Adds the pointer to the innermost frame: in the thread state, or in a _PyCFrame on the C stack
+ * (3.11, 3.12), for which there may be several candidates. */
 static size_t add_pointers(const struct ss_python *python, const struct ss_python_thread *thread)
 {
     const struct ss_cpython_layout *layout = &python->layout;
@@ -133,11 +133,11 @@ static int by_start(const void *a, const void *b)
     return (left->start > right->start) - (left->start < right->start);
 }
 
-/* Allocators put things that are made one after the other side by side: neighbours are read as one
- * range, as long as no page is touched that holds none of them (it might not be mapped). */
+/* Allocators put consecutive allocations side by side: neighbours are joined into one range, but
+ * never across a page that contains none of them (it might not be mapped). */
 static void join_externals(const struct ss_python *python, struct ss_python_walk *walk)
 {
-    size_t kept = 0;
+    size_t span_count = 0;
     ss_vec_clear(&walk->spans);
     for (size_t i = walk->top_externals; i < walk->externals.count; i++) {
         uint64_t start = walk->externals.data[i].address;
@@ -149,21 +149,20 @@ static void join_externals(const struct ss_python *python, struct ss_python_walk
     }
     for (size_t i = 0; i < walk->spans.count; i++) {
         struct ss_walk_span next = walk->spans.data[i];
-        struct ss_walk_span *last = kept > 0 ? &walk->spans.data[kept - 1] : NULL;
+        struct ss_walk_span *last = span_count > 0 ? &walk->spans.data[span_count - 1] : NULL;
         bool is_neighbour = last != NULL && next.start < last->end + JOIN_GAP_BYTES &&
                             next.start / PAGE_BYTES <= (last->end - 1) / PAGE_BYTES + 1;
         if (is_neighbour) {
             last->end = next.end > last->end ? next.end : last->end;
         } else {
-            walk->spans.data[kept++] = next;
+            walk->spans.data[span_count++] = next;
         }
     }
-    walk->spans.count = kept;
+    walk->spans.count = span_count;
     walk->spans_known = true;
 }
 
-/* The rest of the current chunk, the chunks before it, and the externals that are not in the top.
- */
+/* Adds the rest of the current chunk, the chunks before it, and the externals outside the top. */
 static void add_below(const struct ss_python *python, const struct ss_python_walk *walk,
                       struct ss_walk_span top)
 {
@@ -185,8 +184,8 @@ static void add_below(const struct ss_python *python, const struct ss_python_wal
     plan->below_count = scratch->ranges.count - plan->below;
 }
 
-/* One copy of the top. Frames that lie apart are read outermost first ahead of the pointer and
- * innermost first behind it, so that the innermost ones are the closest to it on both sides. */
+/* Adds one copy of the top. Externals are read outermost first before the pointer and innermost
+ * first after it: on both sides the innermost ones are read closest to the pointer. */
 static void add_top(const struct ss_python *python, const struct ss_python_walk *walk,
                     struct ss_walk_span top)
 {
@@ -203,9 +202,9 @@ static void add_top(const struct ss_python *python, const struct ss_python_walk 
     plan->top_count = scratch->ranges.count - plan->top[plan->copies - 1];
 }
 
-/* The copy of the data stack comes first: what the target writes to after we have read it costs it
- * a while, and would be found at that point too often. So the pointer, which each call and return
- * writes, is only read behind it. */
+/* Reading a word delays the target's next write to it, so that samples would hit that write too
+ * often. Every call and return writes the pointer: it is read only after the copy of the data
+ * stack. */
 static void add_snapshot(const struct ss_python *python, const struct ss_python_thread *thread,
                          struct ss_walk_span top, size_t copies)
 {
@@ -217,7 +216,7 @@ static void add_snapshot(const struct ss_python *python, const struct ss_python_
     }
     plan->pointer[0] = plan->pointer[1] = add_pointers(python, thread);
     add_top(python, thread->walk, nothing);
-    if (copies > 2) { /* the first try failed: any hint is welcome */
+    if (copies > 2) { /* the first attempt failed: a second pointer is another hint */
         plan->pointer[1] = add_pointers(python, thread);
     }
     add_top(python, thread->walk, nothing);
@@ -260,7 +259,7 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
     }
     add_below(python, walk, top);
     if (plan->below_count == 0 && plan->anchor != SIZE_MAX) {
-        scratch->ranges.count--; /* nothing to tie to the top */
+        scratch->ranges.count--; /* nothing to link to the top */
         plan->anchor = SIZE_MAX;
     }
     if (ss_walk_has_snapshot(python)) {
@@ -296,13 +295,13 @@ void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_pyt
     }
     plan->pointer[0] = add_pointers(python, thread);
     if (python->layout.tstate_cframe != SS_ABSENT && plan->pointer_count > 1) {
-        /* It did not move: the latest is the right one, nearly always. */
+        /* The thread did not run: the latest candidate is nearly always the right one. */
         scratch->ranges.count -= plan->pointer_count - 1;
         plan->total_bytes -= (plan->pointer_count - 1) * 8;
         plan->pointer_count = 1;
     }
     plan->copies = 2;
-    /* All that an ordinary plan has in the top is part of what lies below an empty one. */
+    /* The top of an ordinary plan becomes part of the memory below an empty top. */
     struct ss_walk_span top = top_span(python, walk);
     uint64_t start = walk->chunks.count > 0
                          ? walk->chunks.data[0].address + (uint64_t)python->layout.chunk_data
@@ -340,12 +339,12 @@ bool ss_walk_fetch(struct ss_python *python)
     return python->reader->read(python->reader, scratch->ranges.data, scratch->ranges.count) == 0;
 }
 
-/* Range of the i-th part of the top in a copy; externals are turned round in every other one. */
+/* Range of the i-th part of the top in a copy; every other copy has its externals reversed. */
 static const struct ss_memory_range *top_range(const struct ss_walk_scratch *scratch, size_t copy,
                                                size_t i, size_t externals)
 {
-    size_t place = i < externals && copy % 2 == 0 ? externals - 1 - i : i;
-    return &scratch->ranges.data[scratch->plan.top[copy] + place];
+    size_t position = i < externals && copy % 2 == 0 ? externals - 1 - i : i;
+    return &scratch->ranges.data[scratch->plan.top[copy] + position];
 }
 
 void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window)
@@ -360,7 +359,7 @@ void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window)
                                            range->buffer, NULL, true});
     }
     for (size_t k = 0; k < plan->top_count; k++) {
-        /* The data stack, which is last in the ranges, is asked first. */
+        /* The data stack, last in the ranges, is searched first. */
         size_t i = plan->top_count > externals ? (k + externals) % plan->top_count : k;
         const struct ss_memory_range *ahead = top_range(scratch, window, i, externals);
         const struct ss_memory_range *behind = top_range(scratch, window + 1, i, externals);
@@ -387,18 +386,18 @@ const struct ss_walk_piece *ss_walk_snapshot(const struct ss_walk_scratch *scrat
 
 void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe)
 {
-    uint32_t place = 0;
-    while (place < walk->cframe_count && walk->cframes[place] != cframe) {
-        place++;
+    uint32_t position = 0;
+    while (position < walk->cframe_count && walk->cframes[position] != cframe) {
+        position++;
     }
-    if (place == walk->cframe_count) {
+    if (position == walk->cframe_count) {
         if (walk->cframe_count < SS_WALK_MAX_CFRAMES) {
             walk->cframe_count++;
         } else {
-            place--;
+            position--;
         }
     }
-    memmove(walk->cframes + 1, walk->cframes, place * sizeof walk->cframes[0]);
+    memmove(walk->cframes + 1, walk->cframes, position * sizeof walk->cframes[0]);
     walk->cframes[0] = cframe;
 }
 
@@ -439,7 +438,7 @@ static bool is_in_chunks(const struct ss_python_walk *walk, uint64_t address)
     return false;
 }
 
-/* Walks the list of chunks: their addresses and how much of each is in use. */
+/* Walks the list of chunks: their addresses and used sizes. */
 static void update_chunks(struct ss_python *python, struct ss_python_walk *walk, uint64_t newest)
 {
     const struct ss_cpython_layout *layout = &python->layout;
@@ -454,7 +453,7 @@ static void update_chunks(struct ss_python *python, struct ss_python_walk *walk,
         if (size < (uint64_t)layout->chunk_data || size > MAX_CHUNK_BYTES) {
             break;
         }
-        /* `top` is written when a newer chunk is begun, so that the newest has none yet. */
+        /* CPython writes `top` when it starts a newer chunk: the newest chunk has none yet. */
         uint64_t used = size;
         if (walk->chunks.count > 0 && top < size / 8) {
             used = (uint64_t)layout->chunk_data + top * 8;
@@ -515,11 +514,11 @@ static bool is_same_chain(const struct ss_walk_scratch *scratch, const struct ss
     return true;
 }
 
-/* The chain's externals first, in its order; then some that were met lately. */
+/* Stores the chain's externals, in its order, then some recent other ones. */
 static void learn_externals(struct ss_python *python, struct ss_python_walk *walk)
 {
     struct ss_walk_scratch *scratch = python->scratch;
-    size_t met = 0;
+    size_t chain_count = 0;
     if (is_same_chain(scratch, walk)) {
         for (size_t i = 0; i < scratch->chain.count; i++) {
             walk->externals.data[i].last_walk = walk->number;
@@ -527,18 +526,18 @@ static void learn_externals(struct ss_python *python, struct ss_python_walk *wal
         return;
     }
     for (size_t i = 0; i < scratch->chain.count; i++) {
-        /* What was discovered may turn out to lie in a chunk. */
+        /* A frame outside all ranges may turn out to be in a chunk. */
         if (scratch->missed.count == 0 || !is_in_chunks(walk, scratch->chain.data[i].address)) {
-            scratch->chain.data[met] = scratch->chain.data[i];
-            scratch->chain.data[met++].last_walk = walk->number;
+            scratch->chain.data[chain_count] = scratch->chain.data[i];
+            scratch->chain.data[chain_count++].last_walk = walk->number;
         }
     }
-    scratch->chain.count = met;
+    scratch->chain.count = chain_count;
     size_t spare = 0;
     for (size_t i = 0; i < walk->externals.count && spare < SPARE_EXTERNALS; i++) {
         const struct ss_walk_external *old = &walk->externals.data[i];
         bool is_useless = walk->number - old->last_walk > MEMORY_WALKS;
-        for (size_t k = 0; k < met && !is_useless; k++) {
+        for (size_t k = 0; k < chain_count && !is_useless; k++) {
             is_useless = scratch->chain.data[k].address == old->address;
         }
         if (!is_useless) {
@@ -554,8 +553,8 @@ static void learn_externals(struct ss_python *python, struct ss_python_walk *wal
     }
 }
 
-/* The anchor stays where it is as long as it fits: it ties the rest to the top, and a frame far out
- * changes seldom. */
+/* The anchor stays as long as it fits: it links the rest to the top, and outer frames rarely
+ * change. */
 static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_lesson *lesson)
 {
     size_t before = walk->top_externals;

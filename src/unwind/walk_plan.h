@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a walk fetches: predictions from the walks before, the ranges made from them, and what
- * arrived. Plan, fetch and decode are steps of their own: walk_batch.c fetches many plans with one
- * call, each thread's ranges side by side.
+ * What a walk fetches: predictions from previous walks, the ranges derived from them, and the bytes
+ * that arrived. Plan, fetch and decode are separate steps: walk_batch.c fetches many plans with one
+ * call, each thread's ranges adjacent.
  *
- * Order of the ranges: the thread state; the anchor (the outermost frame of the top); what lies
- * below the top; then the top, a pointer to the innermost frame, the top again, and possibly
- * pointer and top once or twice more. The "top" is where frames come and go: the upper part of the
- * data stack and frames elsewhere that were called from there; up to 3.10 the innermost frames.
+ * Order of the ranges: the anchor (the outermost frame of the top); the memory below the top; then
+ * the top, a pointer to the innermost frame, the top again, and possibly pointer and top once or
+ * twice more. 3.11 to 3.13 copy the data stack's part of the top only once, before the pointer. The
+ * "top" is the part that changes often: the upper part of the data stack and frames elsewhere that
+ * were called from there; up to 3.10 the innermost frames.
  */
 #ifndef SS_UNWIND_WALK_PLAN_H
 #define SS_UNWIND_WALK_PLAN_H
@@ -41,22 +42,22 @@ struct ss_python_walk {
     uint32_t cframe_count;
     struct ss_vec_of(struct ss_walk_chunk) chunks;       /* the current one first */
     struct ss_vec_of(struct ss_walk_external) externals; /* in the order of the last chain */
-    size_t top_externals;                                /* so many of them belong to the top */
-    struct ss_vec_of(struct ss_walk_span) spans;         /* where the others lie; see spans_known */
+    size_t top_externals;                                /* how many of them belong to the top */
+    struct ss_vec_of(struct ss_walk_span) spans;         /* of the others; valid if spans_known */
     bool spans_known;
-    uint64_t top_bytes;                   /* how large the top may be */
+    uint64_t top_bytes;                   /* maximum size of the top */
     uint64_t top_start;                   /* of the data stack's part of the top; 0 unknown */
     uint64_t anchor;                      /* the outermost frame of the top; 0 unknown */
     uint64_t high_water, next_high_water; /* end of the highest frame in the current chunk */
     uint32_t number;
 };
 
-/* Bytes of the target that arrived. Of the top, `bytes` come from behind the pointer and `ahead`
- * from ahead of it; of the rest, `ahead` is NULL. */
+/* Fetched bytes of the target. In the top, `ahead` was read before the pointer and `bytes` after
+ * it; elsewhere `ahead` is NULL. */
 struct ss_walk_piece {
     uint64_t start, end;
     const uint8_t *bytes, *ahead;
-    bool is_snapshot; /* of the data stack, all at one time */
+    bool is_snapshot; /* the single copy of the data stack */
 };
 
 /* Indices into scratch->ranges; SIZE_MAX: none. */
@@ -64,39 +65,39 @@ struct ss_walk_plan {
     size_t window, anchor, gil;
     size_t below, below_count; /* data stack, then externals */
     size_t top[SS_WALK_MAX_COPIES], top_count, top_externals;
-    size_t stack; /* the one copy of the data stack's top, where one is enough */
+    size_t stack; /* the single copy of the data stack's top, where one is enough */
     size_t pointer[SS_WALK_MAX_COPIES - 1], pointer_count;
-    size_t pointer_at; /* where in its range the pointer is */
-    uint64_t cframe;   /* 3.11, 3.12: the one that holds the pointer, once read */
-    size_t copies;     /* of the top; pointer[i] stands between copies i and i + 1 */
+    size_t pointer_at; /* byte offset of the pointer in its range */
+    uint64_t cframe;   /* 3.11, 3.12: the _PyCFrame with the pointer, once read */
+    size_t copies;     /* of the top; pointer[i] is between copies i and i + 1 */
     size_t total_bytes;
-    bool is_quiet; /* of a thread that cannot run Python meanwhile: nothing is read twice */
+    bool is_quiet; /* the thread cannot run Python during the read: nothing is read twice */
 };
 
 struct ss_walk_scratch {
     struct ss_walk_plan plan;
     struct ss_vec_of(struct ss_memory_range) ranges;
-    struct ss_vec_of(struct ss_walk_piece) pieces;   /* the top's first */
-    struct ss_vec_of(struct ss_walk_external) chain; /* externals met, innermost first */
-    struct ss_vec_of(uint64_t) missed;               /* frames that no range covered */
+    struct ss_vec_of(struct ss_walk_piece) pieces;   /* those of the top first */
+    struct ss_vec_of(struct ss_walk_external) chain; /* externals of the chain, innermost first */
+    struct ss_vec_of(uint64_t) missed;               /* frames outside all ranges */
     uint8_t *buffer;
     size_t buffer_bytes;
-    uint32_t wanted_sizes; /* so many walks note the sizes of frames */
+    uint32_t wanted_sizes; /* number of walks left that record frame sizes */
     uint32_t *reversed;    /* ids, innermost first: a ring of SS_PYTHON_MAX_DEPTH */
     bool shares_reversed;
 };
 
-/* What a chain taught, for the next plan. */
+/* Observations of a chain, for the next plan. */
 struct ss_walk_lesson {
-    uint64_t highest;        /* innermost frame met in the current chunk; 0 none */
-    uint64_t lowest;         /* outermost one that is near enough to it for the top */
-    uint64_t anchor;         /* the outermost frame that the top can reach to */
-    size_t externals;        /* met so far */
-    size_t top_externals;    /* met up to that anchor */
-    size_t anchor_externals; /* met up to the present anchor */
+    uint64_t highest;        /* innermost frame in the current chunk; 0 none */
+    uint64_t lowest;         /* outermost frame in the chunk that fits into the top */
+    uint64_t anchor;         /* outermost frame that fits into the top */
+    size_t externals;        /* in the chain so far */
+    size_t top_externals;    /* up to that anchor */
+    size_t anchor_externals; /* up to the current anchor */
     bool is_beyond_top;
-    bool is_anchor_met; /* the present one */
-    bool is_torn;       /* the chain may have led anywhere */
+    bool is_anchor_met; /* the current anchor is in the chain */
+    bool is_torn;       /* the chain may be invalid */
 };
 
 static inline bool ss_walk_has_datastack(const struct ss_python *python)
@@ -104,7 +105,7 @@ static inline bool ss_walk_has_datastack(const struct ss_python *python)
     return python->layout.tstate_datastack_chunk != SS_ABSENT;
 }
 
-/* From 3.11 to 3.13 one copy of the data stack tells what was innermost in it; see walk_leaf.h. */
+/* 3.11 to 3.13: one copy of the data stack determines its innermost frame; see walk_leaf.h. */
 static inline bool ss_walk_has_snapshot(const struct ss_python *python)
 {
     return python->layout.frame_stacktop != SS_ABSENT;
@@ -112,25 +113,25 @@ static inline bool ss_walk_has_snapshot(const struct ss_python *python)
 
 void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_thread *thread,
                        size_t copies);
-/* A plan for a thread of which the caller proves that it did not run Python during the read. */
+/* A plan for a thread that does not run Python during the read; the caller proves this. */
 void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_python_thread *thread);
-/* Gives each range its place in the buffer. */
+/* Assigns each range its part of the buffer. */
 void ss_walk_place_ranges(struct ss_walk_scratch *scratch);
-/* One call for everything; false when the target is gone or refuses. */
+/* Fetches all ranges in one call; false: the target is gone or refuses. */
 bool ss_walk_fetch(struct ss_python *python);
-/* Walks a thread, beginning with what was fetched for it already (NULL: nothing). */
+/* Walks a thread; the first attempt uses the ranges in `fetched` (NULL: none). */
 enum ss_python_result ss_walk_complete(struct ss_python *python, struct ss_python_thread *thread,
                                        struct ss_walk_scratch *fetched,
                                        struct ss_python_stack *stack);
-/* The pieces as seen from pointer `window`. */
+/* Collects the pieces around pointer[`window`]. */
 void ss_walk_collect(struct ss_walk_scratch *scratch, size_t window);
 
-/* The copy of the data stack's top among the pieces; NULL: none. */
+/* The piece with the single copy of the data stack's top; NULL: none. */
 const struct ss_walk_piece *ss_walk_snapshot(const struct ss_walk_scratch *scratch);
 
 void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe);
 bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t address);
-/* Notes one frame of a chain, innermost first. */
+/* Records one frame of a chain, innermost first. */
 void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
                         struct ss_walk_lesson *lesson);
 void ss_walk_learn(struct ss_python *python, struct ss_python_walk *walk, const uint8_t *window,

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `crc` is 0 to begin, or the result for the bytes before. Uses the processor's instruction where
- * there is one. */
+/* `crc`: 0 at the start, else the result for the preceding bytes. Uses the processor's instruction
+ * where available. */
 uint32_t ss_crc32c(uint32_t crc, const void *bytes, size_t length);
 /* The table version, for processors without the instruction and for the test. */
 uint32_t ss_crc32c_portable(uint32_t crc, const void *bytes, size_t length);

@@ -21,7 +21,7 @@ struct ss_deflater *ss_deflater_new(void)
     struct ss_deflater *deflater = ss_alloc_zero(1, sizeof *deflater);
     deflater->level = Z_BEST_SPEED;
     deflater->strategy = Z_DEFAULT_STRATEGY;
-    /* The largest hash and blocks: units of many small packets get some percent smaller. */
+    /* The largest hash and blocks make units of many small packets a few percent smaller. */
     if (deflateInit2(&deflater->stream, deflater->level, Z_DEFLATED, MAX_WBITS, MAX_MEM_LEVEL,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
         ss_bug("zlib cannot start a stream");

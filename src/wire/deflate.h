@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zlib streams, whole buffers at a time. The stream objects are kept between calls so that a flush
- * allocates nothing. One owner each.
+ * zlib streams, whole buffers at a time. The stream objects are reused across calls, so that a
+ * flush allocates nothing. One owner each.
  */
 #ifndef SS_WIRE_DEFLATE_H
 #define SS_WIRE_DEFLATE_H
@@ -17,7 +17,7 @@ struct ss_inflater;
 
 struct ss_deflater *ss_deflater_new(void);
 void ss_deflater_free(struct ss_deflater *deflater); /* NULL is fine */
-/* Appends the compressed bytes to `out`. False only when zlib itself fails. Level 1 to 9. */
+/* Appends the compressed bytes to `out`. false: zlib failed. Level 1 to 9. */
 bool ss_deflate(struct ss_deflater *deflater, int level, bool short_matches, const void *bytes,
                 size_t length, struct ss_wire_buffer *out);
 

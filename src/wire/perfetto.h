@@ -47,7 +47,7 @@ enum ss_pf_clock_id {
     SS_PF_MONOTONIC = 3,
     SS_PF_MONOTONIC_RAW = 5,
     SS_PF_BOOTTIME = 6,
-    SS_PF_SEQUENCE_CLOCK = 64 /* the first of the clocks that a sequence may define */
+    SS_PF_SEQUENCE_CLOCK = 64 /* the first id that a sequence may define itself */
 };
 
 enum ss_pf_interned {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol-buffer wire encoding: bytes in, fields out, and back. Knows no message types.
+ * Protocol-buffer wire encoding and decoding of fields, without knowledge of message types.
  *
- * Writing appends to a growable buffer whose owner bounds what goes in. Reading works on borrowed
- * bytes, never passes their end, and reports what is malformed instead of guessing. No shared
- * state: one buffer or cursor per owner.
+ * Writing appends to a growable buffer; its owner bounds the content. Reading uses borrowed bytes,
+ * never reads past their end and reports malformed input instead of guessing. No shared state: one
+ * buffer or cursor per owner.
  */
 #ifndef SS_WIRE_PROTO_H
 #define SS_WIRE_PROTO_H
@@ -71,7 +71,7 @@ static inline void ss_wire_put_uint(struct ss_wire_buffer *buffer, uint32_t numb
     ss_wire_put_varint(buffer, value);
 }
 
-/* Leaves the field out when it has its default. */
+/* Omits the field when it has its default value. */
 static inline void ss_wire_put_nonzero(struct ss_wire_buffer *buffer, uint32_t number,
                                        uint64_t value)
 {
@@ -84,13 +84,13 @@ void ss_wire_put_raw(struct ss_wire_buffer *buffer, const void *bytes, size_t le
 void ss_wire_put_bytes(struct ss_wire_buffer *buffer, uint32_t number, const void *bytes,
                        size_t length);
 void ss_wire_put_text(struct ss_wire_buffer *buffer, uint32_t number, const char *text);
-/* Left out when empty. */
+/* Omits the field when the view is empty. */
 void ss_wire_put_view(struct ss_wire_buffer *buffer, uint32_t number, struct ss_strview view);
 void ss_wire_put_fixed64(struct ss_wire_buffer *buffer, uint32_t number, uint64_t value);
 void ss_wire_put_fixed32(struct ss_wire_buffer *buffer, uint32_t number, uint32_t value);
 
-/* A nested message: what is written between begin and end is its content. One length byte is
- * assumed and the content moved when it needs more, so small messages cost no copy. */
+/* A nested message: fields written between begin and end are its content. One length byte is
+ * reserved; end moves the content when it needs more, so small messages cost no copy. */
 static inline size_t ss_wire_begin(struct ss_wire_buffer *buffer, uint32_t number)
 {
     ss_wire_put_tag(buffer, number, SS_WIRE_BYTES);
@@ -128,8 +128,8 @@ struct ss_wire_cursor {
 struct ss_wire_field {
     uint32_t number;
     enum ss_wire_type type;
-    uint64_t value;             /* of the numeric types; the length of bytes */
-    struct ss_wire_cursor body; /* of bytes */
+    uint64_t value;             /* of numeric types; for bytes, the length */
+    struct ss_wire_cursor body; /* for bytes, the content */
 };
 
 enum ss_wire_next { SS_WIRE_END, SS_WIRE_FIELD, SS_WIRE_MALFORMED };
@@ -144,7 +144,7 @@ static inline struct ss_strview ss_wire_view(struct ss_wire_cursor body)
     return (struct ss_strview){(const char *)body.at, (size_t)(body.end - body.at)};
 }
 
-/* False when the bytes end within the number or it has more than 64 bits. */
+/* false: the bytes end within the number, or it has more than 64 bits. */
 bool ss_wire_get_varint_slow(struct ss_wire_cursor *cursor, uint64_t *value);
 
 static inline bool ss_wire_get_varint(struct ss_wire_cursor *cursor, uint64_t *value)
@@ -163,7 +163,7 @@ static inline bool ss_wire_get_varint(struct ss_wire_cursor *cursor, uint64_t *v
     return ss_wire_get_varint_slow(cursor, value);
 }
 
-/* The next field, or why there is none. Groups (deprecated) count as malformed. */
+/* Reads the next field. Groups (deprecated) count as malformed. */
 static inline enum ss_wire_next ss_wire_next(struct ss_wire_cursor *cursor,
                                              struct ss_wire_field *field)
 {
@@ -195,7 +195,7 @@ static inline enum ss_wire_next ss_wire_next(struct ss_wire_cursor *cursor,
         if (cursor->end - cursor->at < 8) {
             return SS_WIRE_MALFORMED;
         }
-        memcpy(&field->value, cursor->at, 8); /* little-endian hosts only, as everywhere here */
+        memcpy(&field->value, cursor->at, 8); /* this module supports little-endian hosts only */
         cursor->at += 8;
         return SS_WIRE_FIELD;
     case SS_WIRE_FIXED32: {

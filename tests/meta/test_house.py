@@ -78,6 +78,9 @@ class House(unittest.TestCase):
             {path: text for path, text in TEXTS.items()
              if path not in ("tests/meta/rules.py", ".gitignore")}))
 
+    def test_comments_use_the_terms_of_the_glossary(self):
+        self.none(rules.check_retired_words(SOURCES))
+
     def test_links_lead_somewhere(self):
         self.assertIn("README.md", PAGES)
         folders = {str(parent) for path in TRACKED for parent in pathlib.PurePath(path).parents}

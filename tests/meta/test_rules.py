@@ -55,6 +55,14 @@ class Rules(unittest.TestCase):
         for bad in ("/ro" "ot/x", "see issu" "e 12", "fixes #" "7.", "TO" "DO", "pypi" ".org/simple"):
             self.assertTrue(self.complaints(rules.check_forbidden_words, {"a.md": bad}), bad)
 
+    def test_retired_words(self):
+        good = {"src/ring/a.c": '/* The recorder polls each ring. */\nputs("tell"); /* ss_ring_wish */',
+                "src/new/a.c": "/* whoever tells */"}
+        self.assertEqual([], self.complaints(rules.check_retired_words, good))
+        bad = {"src/ring/a.c": "int a; /* b\n * whoever tells */\n// his"}
+        self.assertEqual([2, 2, 3], sorted(int(one.split(":")[1])
+                                           for one in self.complaints(rules.check_retired_words, bad)))
+
     def test_links(self):
         files = {"docs/a.md": "# One `two`\n[x](b.md#deep-end) [y](#one-two) [z](https://x.y)\n"
                               "```\n[no](link.md)\n```\n", "docs/b.md": "## Deep end\n"}
