@@ -9,7 +9,7 @@
 #include "analysis/training_facts.h"
 
 /* Nothing that costs less of a step is worth a line. */
-enum { SS_RULE_LEAST_PERCENT = 2, SS_ADVICE_MAX_EVIDENCE = 8 };
+enum { SS_RULE_LEAST_PERCENT = 2, SS_FINDING_MAX_EVIDENCE = 8 };
 
 enum ss_evidence_unit {
     SS_EVIDENCE_COUNT,
@@ -36,12 +36,12 @@ struct ss_rule {
     const char *fix;
 };
 
-struct ss_advice {
+struct ss_finding {
     const struct ss_rule *rule;
     const char *headline;    /* the rule's, or what says it better */
     uint64_t cost_ns;        /* per step: what is spent on it */
     uint64_t recoverable_ns; /* per step: an upper bound, of it and what goes with it; 0: none by
-                                the program. In a verdict the sampling error is in it, and what an
+                                the program. In a diagnosis the sampling error is in it, and what an
                                 interruption costs behind it. */
     uint64_t expected_ns;    /* the same without those two */
     uint64_t error_ns;       /* of the cost, where it is a share of samples: at 95 % */
@@ -58,23 +58,23 @@ struct ss_advice {
     bool is_of_line;                      /* a line and nothing more: rule "hot-line" */
     const struct ss_hot_line *hot_line;   /* what it was made of; NULL unless is_of_line */
     enum ss_activity activity;            /* of that line */
-    bool dropped;                         /* private to the making of a verdict */
+    bool dropped;                         /* private to the making of a diagnosis */
     const struct ss_step_phase *grows_in; /* the phase that keeps memory; NULL: not one alone */
     const struct ss_gil_holder *holder;   /* of the GIL that is waited for; NULL: of no such */
-    struct ss_evidence evidence[SS_ADVICE_MAX_EVIDENCE];
+    struct ss_evidence evidence[SS_FINDING_MAX_EVIDENCE];
     size_t evidence_count;
 };
 
-struct ss_verdict {
-    struct ss_vec_of(struct ss_advice) advice; /* the largest recoverable first */
-    bool judged;                               /* there are usual steps to judge by */
-    bool is_uncertain;                         /* there are few */
+struct ss_diagnosis {
+    struct ss_vec_of(struct ss_finding) findings; /* the largest recoverable first */
+    bool judged;                                  /* there are usual steps to judge by */
+    bool is_uncertain;                            /* there are few */
     bool host_time; /* kernels ran whose times were not recorded: phases are what the host did */
 };
 
 /* Borrows the facts. */
-void ss_verdict_init(struct ss_verdict *verdict, const struct ss_training_facts *facts);
-void ss_verdict_fini(struct ss_verdict *verdict);
+void ss_diagnosis_init(struct ss_diagnosis *diagnosis, const struct ss_training_facts *facts);
+void ss_diagnosis_fini(struct ss_diagnosis *diagnosis);
 
 /* All rules; the last has no id. */
 extern const struct ss_rule ss_rules[];

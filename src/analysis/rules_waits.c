@@ -1,84 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/rules_waits.h"
+#include "analysis/rule_parts.h"
 
 #include <math.h>
 
 #include "analysis/uncertainty.h"
 
-static void add(struct ss_advice *advice, const char *what, enum ss_evidence_unit unit,
-                double value)
-{
-    if (advice->evidence_count < SS_ADVICE_MAX_EVIDENCE) {
-        advice->evidence[advice->evidence_count++] = (struct ss_evidence){what, unit, value};
-    }
-}
-
 /* The samples are of slow steps, too. */
 static bool waits_for(const struct ss_training_facts *facts, enum ss_wait_group group,
-                      const char *line_of, struct ss_advice *advice)
+                      const char *line_of, struct ss_finding *finding)
 {
     const struct ss_wait *wait = &facts->waits.groups[group];
     if (wait->line.all < SS_MIN_CLAIM_SAMPLES) {
         return false;
     }
     double share = (double)wait->line.all / (double)facts->waits.samples;
-    advice->cost_ns = advice->recoverable_ns =
+    finding->cost_ns = finding->recoverable_ns =
         (uint64_t)(fmin(share, 1) * (double)facts->spread_ns);
-    advice->of_ns = facts->spread_ns;
-    advice->interrupts = true;
-    advice->error_ns = ss_share_error_ns(wait->line.all, facts->waits.samples, facts->waits.samples,
-                                         facts->spread_ns);
-    advice->is_part = true;                         /* it knows more than the line does */
-    advice->ends_with_line = group != SS_WAITS_GIL; /* whose holder is the fault */
+    finding->of_ns = facts->spread_ns;
+    finding->interrupts = true;
+    finding->error_ns = ss_share_error_ns(wait->line.all, facts->waits.samples,
+                                          facts->waits.samples, facts->spread_ns);
+    finding->is_part = true;                         /* it knows more than the line does */
+    finding->ends_with_line = group != SS_WAITS_GIL; /* whose holder is the fault */
     if (wait->line.frame != 0) {
-        advice->line = &wait->line;
-        advice->line_of = line_of;
+        finding->line = &wait->line;
+        finding->line_of = line_of;
     }
-    add(advice, "samples", SS_EVIDENCE_COUNT, (double)wait->line.all);
+    ss_finding_add(finding, "samples", SS_EVIDENCE_COUNT, (double)wait->line.all);
     return true;
 }
 
-bool ss_rule_gil_wait(const struct ss_training_facts *facts, struct ss_advice *advice)
+bool ss_rule_gil_wait(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_gil_holder *holder = &facts->waits.holder;
-    if (!waits_for(facts, SS_WAITS_GIL, "the waiting", advice)) {
+    if (!waits_for(facts, SS_WAITS_GIL, "the waiting", finding)) {
         return false;
     }
     if (holder->thread != 0 && holder->samples >= SS_MIN_CLAIM_SAMPLES) {
-        advice->holder = holder;
-        add(advice, "of the waiting that thread has it", SS_EVIDENCE_PERCENT,
-            fmin(100, 100 * (double)holder->samples /
-                          (double)facts->waits.groups[SS_WAITS_GIL].line.all));
+        finding->holder = holder;
+        ss_finding_add(finding, "of the waiting that thread has it", SS_EVIDENCE_PERCENT,
+                       fmin(100, 100 * (double)holder->samples /
+                                     (double)facts->waits.groups[SS_WAITS_GIL].line.all));
     }
     return true;
 }
 
-bool ss_rule_lock_wait(const struct ss_training_facts *facts, struct ss_advice *advice)
+bool ss_rule_lock_wait(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    return waits_for(facts, SS_WAITS_LOCK, "the waiting", advice);
+    return waits_for(facts, SS_WAITS_LOCK, "the waiting", finding);
 }
 
-bool ss_rule_thread_wait(const struct ss_training_facts *facts, struct ss_advice *advice)
+bool ss_rule_thread_wait(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    return waits_for(facts, SS_WAITS_THREAD, "the waiting", advice);
+    return waits_for(facts, SS_WAITS_THREAD, "the waiting", finding);
 }
 
-bool ss_rule_process_wait(const struct ss_training_facts *facts, struct ss_advice *advice)
+bool ss_rule_process_wait(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    return waits_for(facts, SS_WAITS_PROCESS, "the waiting", advice);
+    return waits_for(facts, SS_WAITS_PROCESS, "the waiting", finding);
 }
 
-bool ss_rule_disk_wait(const struct ss_training_facts *facts, struct ss_advice *advice)
+bool ss_rule_disk_wait(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    return waits_for(facts, SS_WAITS_DISK, "the waiting", advice);
+    return waits_for(facts, SS_WAITS_DISK, "the waiting", finding);
 }
 
-bool ss_rule_network_wait(const struct ss_training_facts *facts, struct ss_advice *advice)
+bool ss_rule_network_wait(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    return waits_for(facts, SS_WAITS_NETWORK, "the waiting", advice);
+    return waits_for(facts, SS_WAITS_NETWORK, "the waiting", finding);
 }
 
-bool ss_rule_sleep(const struct ss_training_facts *facts, struct ss_advice *advice)
+bool ss_rule_sleep(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    return waits_for(facts, SS_WAITS_SLEEP, "the sleep", advice);
+    return waits_for(facts, SS_WAITS_SLEEP, "the sleep", finding);
 }

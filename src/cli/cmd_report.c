@@ -488,14 +488,14 @@ struct making {
     struct ss_trust trust;
     struct ss_step_summary training;
     struct ss_training_facts facts;
-    struct ss_verdict verdict;
+    struct ss_diagnosis diagnosis;
     struct ss_model_calls calls;
     struct ss_report_next next;
     struct ss_source_text *source;
     struct ss_table tables[SS_TABLES_MOST];
 };
 
-/* What a first look says before its tables: the verdict on a training, else the model's calls. */
+/* What a first look says before its tables: the diagnosis on a training, else the model's calls. */
 static void judge(struct making *making, const struct ss_selection *selection,
                   const struct ss_source_lines *source, struct ss_report *report)
 {
@@ -504,9 +504,9 @@ static void judge(struct making *making, const struct ss_selection *selection,
         return;
     }
     ss_training_facts_init(&making->facts, selection, &making->training, source);
-    ss_verdict_init(&making->verdict, &making->facts);
+    ss_diagnosis_init(&making->diagnosis, &making->facts);
     report->facts = &making->facts;
-    report->verdict = &making->verdict;
+    report->diagnosis = &making->diagnosis;
 }
 
 static void make(struct request *request, const struct ss_arguments *arguments,
@@ -545,7 +545,7 @@ static void making_fini(struct making *making, size_t tables)
     for (size_t i = 0; i < tables; i++) {
         ss_table_fini(&making->tables[i]);
     }
-    ss_verdict_fini(&making->verdict);
+    ss_diagnosis_fini(&making->diagnosis);
     ss_training_facts_fini(&making->facts);
     ss_step_summary_fini(&making->training);
     ss_source_text_free(making->source);

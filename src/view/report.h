@@ -24,7 +24,7 @@ struct ss_report {
     const struct ss_step_summary *training; /* NULL: none */
     /* What else there is to say of it; NULL: only its steps are shown. */
     const struct ss_training_facts *facts;
-    const struct ss_verdict *verdict;
+    const struct ss_diagnosis *diagnosis;
     const struct ss_model_calls *calls; /* of a program without steps; NULL: not looked for */
     const struct ss_table *tables;
     size_t table_count;

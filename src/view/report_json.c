@@ -248,12 +248,12 @@ static json_t *holder_of(const struct ss_gil_holder *holder, const struct ss_mod
 }
 
 /* Of a hot line: the line of the loop that leads there. */
-static json_t *caller_of(const struct ss_advice *advice, const struct ss_model *model)
+static json_t *caller_of(const struct ss_finding *finding, const struct ss_model *model)
 {
-    if (advice->hot_line == NULL || advice->hot_line->caller == 0) {
+    if (finding->hot_line == NULL || finding->hot_line->caller == 0) {
         return json_null();
     }
-    const struct ss_model_frame *frame = &model->frames.data[advice->hot_line->caller];
+    const struct ss_model_frame *frame = &model->frames.data[finding->hot_line->caller];
     json_t *object = json_object();
     json_object_set_new(object, "path", text_of(ss_intern_get(&model->strings, frame->short_file)));
     json_object_set_new(object, "line", frame->line >= 0 ? json_integer(frame->line) : json_null());
@@ -262,7 +262,7 @@ static json_t *caller_of(const struct ss_advice *advice, const struct ss_model *
     return object;
 }
 
-static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *model)
+static json_t *advice_of(const struct ss_finding *finding, const struct ss_model *model)
 {
     static const char *const units[] = {[SS_EVIDENCE_COUNT] = "count",
                                         [SS_EVIDENCE_NUMBER] = "number",
@@ -270,38 +270,38 @@ static json_t *advice_of(const struct ss_advice *advice, const struct ss_model *
                                         [SS_EVIDENCE_BYTES] = "bytes",
                                         [SS_EVIDENCE_PERCENT] = "percent"};
     json_t *object = json_object(), *evidence = json_array();
-    put_text(object, "rule", advice->rule->id);
-    put_text(object, "headline", advice->headline);
-    json_object_set_new(object, "percent", json_real(advice->percent));
-    put_count(object, "of_ns", advice->of_ns);
-    put_count(object, "cost_ns", advice->cost_ns);
-    put_count(object, "expected_ns", advice->expected_ns);
-    put_count(object, "recoverable_ns", advice->recoverable_ns);
-    put_text(object, "estimate", advice->rule->estimate);
+    put_text(object, "rule", finding->rule->id);
+    put_text(object, "headline", finding->headline);
+    json_object_set_new(object, "percent", json_real(finding->percent));
+    put_count(object, "of_ns", finding->of_ns);
+    put_count(object, "cost_ns", finding->cost_ns);
+    put_count(object, "expected_ns", finding->expected_ns);
+    put_count(object, "recoverable_ns", finding->recoverable_ns);
+    put_text(object, "estimate", finding->rule->estimate);
     json_object_set_new(object, "fix",
-                        advice->fix != NULL ? text_of(ss_strview_of(advice->fix)) : json_null());
+                        finding->fix != NULL ? text_of(ss_strview_of(finding->fix)) : json_null());
     json_object_set_new(object, "phase",
-                        advice->phase != NULL ? text_of(ss_step_phase_text(model, advice->phase))
-                                              : json_null());
+                        finding->phase != NULL ? text_of(ss_step_phase_text(model, finding->phase))
+                                               : json_null());
     json_object_set_new(object, "activity",
-                        advice->activity != SS_ACTIVITY_NOTHING
-                            ? text_of(ss_strview_of(ss_activity_text(advice->activity)))
+                        finding->activity != SS_ACTIVITY_NOTHING
+                            ? text_of(ss_strview_of(ss_activity_text(finding->activity)))
                             : json_null());
-    for (size_t i = 0; i < advice->evidence_count; i++) {
+    for (size_t i = 0; i < finding->evidence_count; i++) {
         json_t *row = json_object();
-        put_text(row, "what", advice->evidence[i].what);
-        json_object_set_new(row, "value", json_real(advice->evidence[i].value));
-        put_text(row, "unit", units[advice->evidence[i].unit]);
+        put_text(row, "what", finding->evidence[i].what);
+        json_object_set_new(row, "value", json_real(finding->evidence[i].value));
+        put_text(row, "unit", units[finding->evidence[i].unit]);
         json_array_append_new(evidence, row);
     }
     json_object_set_new(object, "evidence", evidence);
     json_object_set_new(object, "growing_phase",
-                        advice->grows_in != NULL
-                            ? text_of(ss_step_phase_text(model, advice->grows_in))
+                        finding->grows_in != NULL
+                            ? text_of(ss_step_phase_text(model, finding->grows_in))
                             : json_null());
-    json_object_set_new(object, "line", line_of(advice->line, advice->line_of, model));
-    json_object_set_new(object, "called_from", caller_of(advice, model));
-    json_object_set_new(object, "gil_holder", holder_of(advice->holder, model));
+    json_object_set_new(object, "line", line_of(finding->line, finding->line_of, model));
+    json_object_set_new(object, "called_from", caller_of(finding, model));
+    json_object_set_new(object, "gil_holder", holder_of(finding->holder, model));
     return object;
 }
 
@@ -391,21 +391,21 @@ static json_t *memory_of(const struct ss_training_facts *facts)
 }
 
 /* Only of a first look, which judges. */
-static void put_verdict(json_t *training, const struct ss_report *report)
+static void put_diagnosis(json_t *training, const struct ss_report *report)
 {
-    if (report->verdict == NULL) {
+    if (report->diagnosis == NULL) {
         return;
     }
-    const struct ss_verdict *verdict = report->verdict;
-    json_t *advice = json_array();
-    for (size_t i = 0; i < verdict->advice.count; i++) {
-        json_array_append_new(advice,
-                              advice_of(&verdict->advice.data[i], report->trust->selection->model));
+    const struct ss_diagnosis *diagnosis = report->diagnosis;
+    json_t *finding = json_array();
+    for (size_t i = 0; i < diagnosis->findings.count; i++) {
+        json_array_append_new(
+            finding, advice_of(&diagnosis->findings.data[i], report->trust->selection->model));
     }
-    json_object_set_new(training, "judged", json_boolean(verdict->judged));
-    json_object_set_new(training, "uncertain", json_boolean(verdict->is_uncertain));
-    json_object_set_new(training, "host_time", json_boolean(verdict->host_time));
-    json_object_set_new(training, "advice", advice);
+    json_object_set_new(training, "judged", json_boolean(diagnosis->judged));
+    json_object_set_new(training, "uncertain", json_boolean(diagnosis->is_uncertain));
+    json_object_set_new(training, "host_time", json_boolean(diagnosis->host_time));
+    json_object_set_new(training, "advice", finding);
     json_object_set_new(training, "memory", memory_of(report->facts));
     json_object_set_new(training, "flops", flops_of(&report->facts->flops));
     const struct ss_throughput *throughput = &report->facts->throughput;
@@ -464,7 +464,7 @@ static json_t *training_of(const struct ss_report *report)
         json_array_append_new(phases, row);
     }
     json_object_set_new(object, "phases", phases);
-    put_verdict(object, report);
+    put_diagnosis(object, report);
     return object;
 }
 

@@ -17,7 +17,7 @@ void ss_report_append_throughput(const struct ss_throughput *throughput, struct 
 void ss_report_put_bar(struct ss_text_table *table, size_t column, double percent,
                        const char *colour);
 
-/* The steps and phases of a training: the sentence, the bar, the advice and the series. */
+/* The steps and phases of a training: the sentence, the bar, the finding and the series. */
 void ss_report_text_training(const struct ss_report *report, const struct ss_report_style *style,
                              FILE *out);
 /* A line for people in as many as the width needs, all of them behind `lead`; in the colour, if
@@ -25,8 +25,8 @@ void ss_report_text_training(const struct ss_report *report, const struct ss_rep
 void ss_report_print_wrapped(const char *text, const char *colour, const char *lead,
                              const struct ss_report_style *style, FILE *out);
 /* What to do about it. */
-void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_model *model,
-                           const struct ss_report_style *style, FILE *out);
+void ss_report_text_findings(const struct ss_diagnosis *diagnosis, const struct ss_model *model,
+                             const struct ss_report_style *style, FILE *out);
 /* The memory of the first process that trains. */
 enum ss_status ss_report_text_memory(const struct ss_report *report,
                                      const struct ss_report_style *style, FILE *out,

@@ -222,7 +222,7 @@ enum ss_status ss_report_text(const struct ss_report *report, const struct ss_re
                               FILE *out, struct ss_error *err)
 {
     bool trains = report->training != NULL && report->training->steps.count > 0;
-    bool first_look = trains && report->verdict != NULL; /* the answer first, its source last */
+    bool first_look = trains && report->diagnosis != NULL; /* the answer first, its source last */
     ss_report_text_title(report->trust, style, out);
     if (!trains) {
         print_no_steps(report, style, out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The advice on a training, for people. */
+/* The finding on a training, for people. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -38,52 +38,53 @@ static void append_evidence(const struct ss_evidence *evidence, struct ss_strbuf
 }
 
 /* "goes into copying objects: 27 ms of other are at train.py:310 main → deepcopy" */
-static void append_line_headline(const struct ss_advice *advice, const struct ss_model *model,
+static void append_line_headline(const struct ss_finding *finding, const struct ss_model *model,
                                  struct ss_strbuf *out)
 {
-    const char *activity = ss_activity_text(advice->activity);
+    const char *activity = ss_activity_text(finding->activity);
     if (activity[0] != '\0') {
         ss_strbuf_append_format(out, "goes into %s: ", activity);
     } else {
         ss_strbuf_append_text(out, "passes at one place: ");
     }
-    ss_text_append_duration(out, advice->cost_ns);
+    ss_text_append_duration(out, finding->cost_ns);
     ss_strbuf_append_text(out, " of ");
-    ss_text_append_clean(out, ss_step_phase_text(model, advice->phase));
-    if (advice->hot_line->caller != 0) {
+    ss_text_append_clean(out, ss_step_phase_text(model, finding->phase));
+    if (finding->hot_line->caller != 0) {
         ss_strbuf_append_text(out, " are at ");
-        ss_report_append_place(&(struct ss_phase_line){.frame = advice->hot_line->caller}, model,
+        ss_report_append_place(&(struct ss_phase_line){.frame = finding->hot_line->caller}, model,
                                out);
-        ss_strbuf_append_text(out, advice->hot_line->is_function ? ", mostly in " : ", mostly at ");
+        ss_strbuf_append_text(out,
+                              finding->hot_line->is_function ? ", mostly in " : ", mostly at ");
     } else {
         ss_strbuf_append_text(out, " are at ");
     }
-    ss_report_append_place(advice->line, model, out);
+    ss_report_append_place(finding->line, model, out);
 }
 
 /* "37 % of each step waits for data: DataLoader with 0 workers; recovers ≤ 31 ms of 65 ms a step"
  */
-static void append_headline(const struct ss_advice *advice, const struct ss_model *model,
+static void append_headline(const struct ss_finding *finding, const struct ss_model *model,
                             struct ss_strbuf *out)
 {
-    if (advice->cost_ns == 0) {
-        ss_strbuf_append_text(out, advice->headline);
+    if (finding->cost_ns == 0) {
+        ss_strbuf_append_text(out, finding->headline);
         return;
     }
-    ss_strbuf_append_format(out, "%.*f %% of %s ", advice->percent < 10, advice->percent,
-                            advice->is_spread ? "the training's time" : "each step");
-    if (advice->is_of_line) {
-        append_line_headline(advice, model, out);
+    ss_strbuf_append_format(out, "%.*f %% of %s ", finding->percent < 10, finding->percent,
+                            finding->is_spread ? "the training's time" : "each step");
+    if (finding->is_of_line) {
+        append_line_headline(finding, model, out);
     } else {
-        ss_strbuf_append_text(out, advice->headline);
+        ss_strbuf_append_text(out, finding->headline);
     }
-    if (advice->recoverable_ns == 0) {
+    if (finding->recoverable_ns == 0) {
         return;
     }
     ss_strbuf_append_text(out, "; recovers ≤ ");
-    ss_text_append_duration(out, advice->recoverable_ns);
+    ss_text_append_duration(out, finding->recoverable_ns);
     ss_strbuf_append_text(out, " of ");
-    ss_text_append_duration(out, advice->of_ns);
+    ss_text_append_duration(out, finding->of_ns);
     ss_strbuf_append_text(out, " a step");
 }
 
@@ -107,58 +108,58 @@ static void append_holder(const struct ss_gil_holder *holder, const struct ss_mo
     ss_report_append_line(&holder->line, "that", model, out);
 }
 
-static void print_advice(const struct ss_advice *advice, const struct ss_model *model,
+static void print_advice(const struct ss_finding *finding, const struct ss_model *model,
                          const struct ss_report_style *style, bool is_first, FILE *out)
 {
     struct ss_strbuf text;
     ss_strbuf_init(&text, MOST_TEXT_BYTES);
-    append_headline(advice, model, &text);
+    append_headline(finding, model, &text);
     ss_report_print_wrapped(text.data, is_first ? SS_BOLD : "", "", style, out);
-    if (advice->line != NULL && !advice->is_of_line) {
+    if (finding->line != NULL && !finding->is_of_line) {
         ss_strbuf_clear(&text);
-        ss_report_append_line(advice->line, advice->line_of, model, &text);
+        ss_report_append_line(finding->line, finding->line_of, model, &text);
         ss_report_print_wrapped(text.data, "", "  ", style, out);
     }
-    if (advice->holder != NULL) {
+    if (finding->holder != NULL) {
         ss_strbuf_clear(&text);
-        append_holder(advice->holder, model, &text);
+        append_holder(finding->holder, model, &text);
         ss_report_print_wrapped(text.data, "", "  ", style, out);
     }
     ss_strbuf_clear(&text);
-    for (size_t i = 0; i < advice->evidence_count; i++) {
+    for (size_t i = 0; i < finding->evidence_count; i++) {
         ss_strbuf_append_text(&text, i > 0 ? " · " : "");
-        append_evidence(&advice->evidence[i], &text);
+        append_evidence(&finding->evidence[i], &text);
     }
-    if (advice->grows_in != NULL) {
+    if (finding->grows_in != NULL) {
         ss_strbuf_append_text(&text, " · kept from ");
-        ss_text_append_clean(&text, ss_step_phase_text(model, advice->grows_in));
+        ss_text_append_clean(&text, ss_step_phase_text(model, finding->grows_in));
     }
     ss_report_print_wrapped(text.data, SS_DIM, "  ", style, out);
-    if (advice->fix != NULL) {
-        ss_report_print_wrapped(advice->fix, "", "  → ", style, out);
+    if (finding->fix != NULL) {
+        ss_report_print_wrapped(finding->fix, "", "  → ", style, out);
     }
     ss_strbuf_fini(&text);
 }
 
-void ss_report_text_advice(const struct ss_verdict *verdict, const struct ss_model *model,
-                           const struct ss_report_style *style, FILE *out)
+void ss_report_text_findings(const struct ss_diagnosis *diagnosis, const struct ss_model *model,
+                             const struct ss_report_style *style, FILE *out)
 {
     fputc('\n', out);
-    if (!verdict->judged) {
+    if (!diagnosis->judged) {
         fprintf(out, "no step to judge by was seen from begin to end\n\n");
         return;
     }
-    if (verdict->is_uncertain) {
+    if (diagnosis->is_uncertain) {
         fprintf(out, "few steps: what follows may be different in a longer recording\n");
     }
-    for (size_t i = 0; i < verdict->advice.count && i <= MOST_FURTHER; i++) {
-        print_advice(&verdict->advice.data[i], model, style, i == 0, out);
+    for (size_t i = 0; i < diagnosis->findings.count && i <= MOST_FURTHER; i++) {
+        print_advice(&diagnosis->findings.data[i], model, style, i == 0, out);
     }
-    if (verdict->advice.count == 0) {
+    if (diagnosis->findings.count == 0) {
         fprintf(out, "no rule found a fault that is worth mending\n");
-    } else if (verdict->advice.count > MOST_FURTHER + 1) {
+    } else if (diagnosis->findings.count > MOST_FURTHER + 1) {
         fprintf(out, "%zu more, smaller: --format json\n",
-                verdict->advice.count - MOST_FURTHER - 1);
+                diagnosis->findings.count - MOST_FURTHER - 1);
     }
     fputc('\n', out);
 }

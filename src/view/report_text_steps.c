@@ -415,7 +415,7 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
 {
     const struct ss_step_summary *training = report->training;
     const struct ss_model *model = report->trust->selection->model;
-    bool host_time = report->verdict != NULL && report->verdict->host_time;
+    bool host_time = report->diagnosis != NULL && report->diagnosis->host_time;
     append_sentence(training, model, host_time, text);
     ss_report_print_wrapped(text->data, SS_BOLD, "", style, out);
     if (training->usual > 0 && training->phases.count > 1) {
@@ -424,7 +424,7 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
         fprintf(out, "  %s\n", text->data);
     }
     const struct ss_step_phase *heaviest = heaviest_phase(training, model);
-    bool advised = report->verdict != NULL && report->verdict->advice.count > 0;
+    bool advised = report->diagnosis != NULL && report->diagnosis->findings.count > 0;
     if (training->usual > 0 && heaviest != NULL && !advised) {
         ss_strbuf_clear(text);
         append_phase_line(heaviest, model, text);
@@ -460,8 +460,8 @@ void ss_report_text_training(const struct ss_report *report, const struct ss_rep
     struct ss_strbuf text;
     ss_strbuf_init(&text, MOST_TEXT_BYTES);
     print_sentence(report, style, &text, out);
-    if (report->verdict != NULL) {
-        ss_report_text_advice(report->verdict, report->trust->selection->model, style, out);
+    if (report->diagnosis != NULL) {
+        ss_report_text_findings(report->diagnosis, report->trust->selection->model, style, out);
     }
     print_series(report, style, &text, out);
     fprintf(out, "\n");

@@ -9,6 +9,8 @@ import pathlib
 
 import pytest
 
+from conftest import record_ranks
+
 ATTENTION = pathlib.Path(__file__).resolve().parents[2] / "examples" / "attention" / "train.py"
 
 
@@ -62,7 +64,7 @@ def test_torchrun_ranks_are_recorded(stepscope, torch_python, tmp_path):
     if not torchrun.exists():
         pytest.skip("torchrun is not beside the Python that has torch")
     out = tmp_path / "t.pftrace"
-    stepscope("record", "-o", out, "--", torchrun, "--nproc-per-node", "2", ATTENTION, "--steps",
-              "4", timeout=300, env={"PATH": f"{torchrun.parent}:{os.environ['PATH']}"})
+    record_ranks(stepscope, out, [torchrun, "--nproc-per-node", "2", ATTENTION, "--steps", "4"],
+                 timeout=300, env={"PATH": f"{torchrun.parent}:{os.environ['PATH']}"})
     labels = sorted(p["label"] for p in trained(info(stepscope, out)))
     assert labels == ["", "rank 0", "rank 1"]

@@ -10,6 +10,8 @@ import types
 
 import pytest
 
+from conftest import record_ranks
+
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_loops.py"
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -133,17 +135,6 @@ def test_samples_bear_the_phase_that_their_stack_tells(stepscope, tmp_path):
     assert int(samples) > 50 and float(right) >= 99, done.stdout + done.stderr
 
 
-def record_ranks(stepscope, trace, program, before=lambda: None, **options):
-    """PyTorch's ranks abort now and then as they end, without a recorder too: 1 of 40 runs."""
-    for _ in range(3):
-        before()
-        done = stepscope("record", "-q", "-o", trace, "--", sys.executable, *program, status=None, **options)
-        if "terminate called without an active exception" not in done.stderr:
-            break
-    assert done.returncode == 0, done.stderr
-    return done
-
-
 @pytest.mark.parametrize("is_late", [False, True])
 def test_a_rank_that_comes_late(stepscope, tmp_path, is_late):
     """DistributedDataParallel alone calls no collective of Python's: its waits are communication."""
@@ -151,7 +142,7 @@ def test_a_rank_that_comes_late(stepscope, tmp_path, is_late):
         pytest.skip("this PyTorch has no Gloo")
     trace, workload = tmp_path / "t.pftrace", WORKLOAD.with_name("torch_late_rank.py")
     for _ in range(3):  # others use the machine too: a rank is late that is late three times
-        record_ranks(stepscope, trace, [workload, *(["--late"] if is_late else [])])
+        record_ranks(stepscope, trace, [sys.executable, workload, *(["--late"] if is_late else [])])
         training = json.loads(stepscope("report", "-f", "json", trace).stdout)["training"]
         phases = {row["phase"]: row["percent"] for row in rows(stepscope, trace, "phase")}
         rules = [one["rule"] for one in training["advice"]]
@@ -173,7 +164,7 @@ def test_a_rank_that_comes_late(stepscope, tmp_path, is_late):
 def test_ranks_with_collectives(stepscope, tmp_path):
     """Those that end on a thread of gloo's are whole."""
     trace, meeting = tmp_path / "t.pftrace", tmp_path / "meeting"
-    done = record_ranks(stepscope, trace, [WORKLOAD.with_name("torch_ranks.py"), meeting],
+    done = record_ranks(stepscope, trace, [sys.executable, WORKLOAD.with_name("torch_ranks.py"), meeting],
                         before=lambda: meeting.unlink(missing_ok=True),
                         env={"GLOO_SOCKET_IFNAME": "lo"}, timeout=120)
     pids = [json.loads(line)["pid"] for line in done.stdout.splitlines()]

@@ -180,19 +180,19 @@ static void build_model(struct ss_model *model, const uint8_t *data, size_t size
     }
 }
 
-static void check_verdict(const struct ss_verdict *verdict)
+static void check_diagnosis(const struct ss_diagnosis *diagnosis)
 {
     uint64_t last_ns = UINT64_MAX;
-    for (size_t i = 0; i < verdict->advice.count; i++) {
-        const struct ss_advice *advice = &verdict->advice.data[i];
-        check(advice->recoverable_ns <= advice->of_ns, "no more is recoverable than there is");
-        check(advice->expected_ns <= advice->recoverable_ns, "a bound is a bound");
-        check(advice->expected_ns <= last_ns, "the largest is first");
-        check(isfinite(advice->percent), "shares are numbers");
-        for (size_t e = 0; e < advice->evidence_count; e++) {
-            check(isfinite(advice->evidence[e].value), "evidence is a number");
+    for (size_t i = 0; i < diagnosis->findings.count; i++) {
+        const struct ss_finding *finding = &diagnosis->findings.data[i];
+        check(finding->recoverable_ns <= finding->of_ns, "no more is recoverable than there is");
+        check(finding->expected_ns <= finding->recoverable_ns, "a bound is a bound");
+        check(finding->expected_ns <= last_ns, "the largest is first");
+        check(isfinite(finding->percent), "shares are numbers");
+        for (size_t e = 0; e < finding->evidence_count; e++) {
+            check(isfinite(finding->evidence[e].value), "evidence is a number");
         }
-        last_ns = advice->expected_ns;
+        last_ns = finding->expected_ns;
     }
 }
 
@@ -227,20 +227,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ss_steps_options every = {0};
     struct ss_step_summary summary;
     struct ss_training_facts training;
-    struct ss_verdict verdict;
+    struct ss_diagnosis diagnosis;
     struct ss_trust trust;
     ss_model_init(&model);
     build_model(&model, data, size);
     check(ss_selection_init(&selection, &model, &options, NULL) == SS_OK, "all is selected");
     ss_step_summary_init(&summary, &selection, &every);
     ss_training_facts_init(&training, &selection, &summary, NULL);
-    ss_verdict_init(&verdict, &training);
+    ss_diagnosis_init(&diagnosis, &training);
     ss_trust_init(&trust, &selection);
-    check_verdict(&verdict);
+    check_diagnosis(&diagnosis);
     check_views(&(struct ss_report){
-        .trust = &trust, .training = &summary, .facts = &training, .verdict = &verdict});
+        .trust = &trust, .training = &summary, .facts = &training, .diagnosis = &diagnosis});
     ss_trust_fini(&trust);
-    ss_verdict_fini(&verdict);
+    ss_diagnosis_fini(&diagnosis);
     ss_training_facts_fini(&training);
     ss_step_summary_fini(&summary);
     ss_selection_fini(&selection);

@@ -93,7 +93,7 @@ struct made {
     struct ss_selection selection;
     struct ss_step_summary summary;
     struct ss_training_facts facts;
-    struct ss_verdict verdict;
+    struct ss_diagnosis diagnosis;
 };
 
 static uint32_t text_id(struct made *made, const char *text)
@@ -544,7 +544,7 @@ static void make_for(struct made *made, const struct shape *shape, const char *p
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &all, NULL), SS_OK);
     ss_step_summary_init(&made->summary, &made->selection, &every);
     ss_training_facts_init(&made->facts, &made->selection, &made->summary, &source);
-    ss_verdict_init(&made->verdict, &made->facts);
+    ss_diagnosis_init(&made->diagnosis, &made->facts);
 }
 
 static void make(struct made *made, const struct shape *shape)
@@ -554,7 +554,7 @@ static void make(struct made *made, const struct shape *shape)
 
 static void end(struct made *made)
 {
-    ss_verdict_fini(&made->verdict);
+    ss_diagnosis_fini(&made->diagnosis);
     ss_training_facts_fini(&made->facts);
     ss_step_summary_fini(&made->summary);
     ss_selection_fini(&made->selection);
@@ -567,8 +567,8 @@ static void speaks(const struct shape *shape, const char *wanted)
     struct made made;
     char text[256] = "";
     make(&made, shape);
-    for (size_t i = 0; i < made.verdict.advice.count; i++) {
-        const char *id = made.verdict.advice.data[i].rule->id;
+    for (size_t i = 0; i < made.diagnosis.findings.count; i++) {
+        const char *id = made.diagnosis.findings.data[i].rule->id;
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "", id);
     }
@@ -576,18 +576,18 @@ static void speaks(const struct shape *shape, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
-static struct ss_advice only_advice(struct made *made, const struct shape *shape)
+static struct ss_finding only_advice(struct made *made, const struct shape *shape)
 {
     make(made, shape);
-    assert_int_equal(made->verdict.advice.count, 1);
-    return made->verdict.advice.data[0];
+    assert_int_equal(made->diagnosis.findings.count, 1);
+    return made->diagnosis.findings.data[0];
 }
 
-static double evidence(const struct ss_advice *advice, const char *what)
+static double evidence(const struct ss_finding *finding, const char *what)
 {
-    for (size_t i = 0; i < advice->evidence_count; i++) {
-        if (strcmp(advice->evidence[i].what, what) == 0) {
-            return advice->evidence[i].value;
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        if (strcmp(finding->evidence[i].what, what) == 0) {
+            return finding->evidence[i].value;
         }
     }
     fail_msg("no evidence called %s", what);
@@ -612,13 +612,13 @@ static void test_no_workers(void **state)
     struct shape shape = clean;
     shape.workers = 0;
     shape.data_us = shape.fetch_us = 60000;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "no-workers");
-    assert_int_equal(advice.cost_ns, 60000 * US);
-    assert_int_equal(advice.expected_ns, 59500 * US); /* less half a millisecond for the batch */
-    assert_true(advice.percent > 37 && advice.percent < 38); /* 60 of 159 ms */
-    assert_true(evidence(&advice, "fetching in the step") >= 6e7);
-    assert_ptr_equal(advice.line, &ss_training_phase(&made.facts, "data")->line);
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "no-workers");
+    assert_int_equal(finding.cost_ns, 60000 * US);
+    assert_int_equal(finding.expected_ns, 59500 * US); /* less half a millisecond for the batch */
+    assert_true(finding.percent > 37 && finding.percent < 38); /* 60 of 159 ms */
+    assert_true(evidence(&finding, "fetching in the step") >= 6e7);
+    assert_ptr_equal(finding.line, &ss_training_phase(&made.facts, "data")->line);
     end(&made);
     shape.data_us = shape.fetch_us = 4000; /* 4 % */
     speaks(&shape, "");
@@ -632,8 +632,8 @@ static void test_no_workers(void **state)
     speaks(&shape, "");
     shape.batches = 0;
     shape.batch_bytes = 40000000; /* takes 20 ms longer than a small one */
-    advice = only_advice(&made, &shape);
-    assert_int_equal(advice.expected_ns, 39500 * US);
+    finding = only_advice(&made, &shape);
+    assert_int_equal(finding.expected_ns, 39500 * US);
     end(&made);
     shape.batch_bytes = 120000000;
     speaks(&shape, "");
@@ -659,17 +659,17 @@ static void test_workers(void **state)
     shape.data_us = 100000; /* 199 ms a step, in which both workers fetch */
     shape.worker_fetch_us = 398000;
     shape.ready = 0;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "few-workers");
-    assert_int_equal(advice.expected_ns, 100000 * US);
-    assert_true(evidence(&advice, "workers that would keep up") >= 5);
-    assert_true(evidence(&advice, "no batch ready") > 99);
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "few-workers");
+    assert_int_equal(finding.expected_ns, 100000 * US);
+    assert_true(evidence(&finding, "workers that would keep up") >= 5);
+    assert_true(evidence(&finding, "no batch ready") > 99);
     end(&made);
     make_for(&made, &shape, "42"); /* its workers are of the trainer that is asked for */
-    assert_string_equal(made.verdict.advice.data[0].rule->id, "few-workers");
+    assert_string_equal(made.diagnosis.findings.data[0].rule->id, "few-workers");
     end(&made);
     make_for(&made, &shape, "43");
-    assert_int_equal(made.verdict.advice.count, 0);
+    assert_int_equal(made.diagnosis.findings.count, 0);
     end(&made);
     shape.cpu_busy = 790;
     speaks(&shape, "slow-workers");
@@ -712,13 +712,13 @@ static void test_epochs(void **state)
     struct shape shape = clean; /* 100 ms a step, two workers */
     shape.epoch_each = 8;
     shape.first_wait_us = 80000;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "epoch-starts");
-    assert_true(advice.is_spread);
-    assert_in_range(advice.expected_ns, 8100 * US, 8300 * US); /* 4 times in 39 steps */
-    assert_true(evidence(&advice, "epochs begun") > 3 && evidence(&advice, "epochs begun") < 5);
-    assert_true(evidence(&advice, "steps to an epoch") > 7 &&
-                evidence(&advice, "steps to an epoch") < 9);
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "epoch-starts");
+    assert_true(finding.is_spread);
+    assert_in_range(finding.expected_ns, 8100 * US, 8300 * US); /* 4 times in 39 steps */
+    assert_true(evidence(&finding, "epochs begun") > 3 && evidence(&finding, "epochs begun") < 5);
+    assert_true(evidence(&finding, "steps to an epoch") > 7 &&
+                evidence(&finding, "steps to an epoch") < 9);
     assert_in_range(made.facts.epochs.each_wait_ns, 79000 * US, 80500 * US);
     end(&made);
     shape.restarts = true; /* 35 ms until they fetch, 20 of them within the first wait */
@@ -726,21 +726,21 @@ static void test_epochs(void **state)
     shape.stop_us = 5000;
     shape.first_wait_us = 40000;
     make(&made, &shape);
-    assert_int_equal(made.verdict.advice.count, 1);
-    advice = made.verdict.advice.data[0];
-    assert_string_equal(advice.rule->id, "worker-restarts");
+    assert_int_equal(made.diagnosis.findings.count, 1);
+    finding = made.diagnosis.findings.data[0];
+    assert_string_equal(finding.rule->id, "worker-restarts");
     assert_in_range(made.facts.epochs.each_restart_ns, 34500 * US, 35500 * US);
     assert_in_range(made.facts.epochs.each_wait_ns, 19000 * US, 20500 * US);
     assert_in_range(made.facts.epochs.each_behind_ns, 0, 100 * US);
-    uint64_t without_ns = advice.expected_ns;
+    uint64_t without_ns = finding.expected_ns;
     end(&made);
     shape.slow_forward_us = 20000; /* behind the fork, 4 times in 39 steps */
     make(&made, &shape);
-    advice = made.verdict.advice.data[0];
-    assert_string_equal(advice.rule->id, "worker-restarts");
+    finding = made.diagnosis.findings.data[0];
+    assert_string_equal(finding.rule->id, "worker-restarts");
     assert_in_range(made.facts.epochs.each_restart_ns, 34500 * US, 35500 * US);
     assert_in_range(made.facts.epochs.each_behind_ns, 17500 * US, 18500 * US); /* than the mean */
-    assert_in_range(advice.expected_ns - without_ns, 1790 * US, 1900 * US);
+    assert_in_range(finding.expected_ns - without_ns, 1790 * US, 1900 * US);
     end(&made);
     shape.slow_forward_us = 0;
     shape.restarts = false; /* those that stay */
@@ -777,19 +777,19 @@ static void test_periodic_stalls(void **state)
     shape.stall_each = 10;
     shape.stall_us = 200000;
     shape.stall_phase = "evaluation";
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "evaluation");
-    assert_in_range(advice.cost_ns, 19900 * US, 20100 * US);
-    assert_in_range(advice.expected_ns, 9900 * US, 10100 * US); /* in each 20th step, not 10th */
-    assert_true(advice.percent > 16 && advice.percent < 17);    /* 200 of 1,200 ms */
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "evaluation");
+    assert_in_range(finding.cost_ns, 19900 * US, 20100 * US);
+    assert_in_range(finding.expected_ns, 9900 * US, 10100 * US); /* in each 20th step, not 10th */
+    assert_true(finding.percent > 16 && finding.percent < 17);   /* 200 of 1,200 ms */
     end(&made);
     shape.stall_each = 20; /* seldom */
     speaks(&shape, "");
     shape.stall_each = 10;
     shape.stall_phase = NULL;
-    advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "periodic-stalls");
-    assert_true(evidence(&advice, "a slow step every") > 9);
+    finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "periodic-stalls");
+    assert_true(evidence(&finding, "a slow step every") > 9);
     end(&made);
     shape.stall_each = 13; /* thrice: it may be chance */
     speaks(&shape, "");
@@ -812,8 +812,8 @@ static void test_slow_collate(void **state)
     shape.collates = 70;
     struct made made;
     make(&made, &shape);
-    assert_int_equal(made.verdict.advice.count, 1); /* its time is that of no-workers */
-    struct ss_advice first = made.verdict.advice.data[0];
+    assert_int_equal(made.diagnosis.findings.count, 1); /* its time is that of no-workers */
+    struct ss_finding first = made.diagnosis.findings.data[0];
     assert_string_equal(first.rule->id, "slow-collate");
     assert_int_equal(made.model.frames.data[first.line->frame].line, 40);
     end(&made);
@@ -824,9 +824,9 @@ static void test_slow_collate(void **state)
     shape = clean;
     shape.data_us = 20000; /* workers have it ready, if late: a share of the wait */
     shape.collate_us = shape.worker_fetch_us / 2;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "slow-collate");
-    assert_in_range(advice.expected_ns, 9900 * US, 10100 * US);
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "slow-collate");
+    assert_in_range(finding.expected_ns, 9900 * US, 10100 * US);
     end(&made);
 }
 
@@ -839,17 +839,17 @@ static void test_host_sync(void **state)
     shape.read_us = 6;
     shape.between_us = 4;
     shape.operators = 85;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "host-sync");
-    assert_true(evidence(&advice, "reads a step") > 499);
-    assert_in_range(advice.expected_ns, 2900 * US, 3100 * US); /* nothing of what lies between */
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "host-sync");
+    assert_true(evidence(&finding, "reads a step") > 499);
+    assert_in_range(finding.expected_ns, 2900 * US, 3100 * US); /* nothing of what lies between */
     end(&made);
     shape.reading = 60; /* all of the line goes with its reads */
-    advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "hot-line");
-    assert_true(evidence(&advice, "reads a step") > 499);
-    assert_true(advice.expected_ns > 3100 * US);
-    assert_int_equal(made.model.frames.data[advice.line->frame].line, 31);
+    finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "hot-line");
+    assert_true(evidence(&finding, "reads a step") > 499);
+    assert_true(finding.expected_ns > 3100 * US);
+    assert_int_equal(made.model.frames.data[finding.line->frame].line, 31);
     end(&made);
     shape.reading = 20; /* too few for a claim */
     speaks(&shape, "host-sync");
@@ -858,14 +858,14 @@ static void test_host_sync(void **state)
     speaks(&shape, "host-sync");
     shape.operators_each = 0;
     shape.lossy_each = 3; /* the others tell */
-    advice = only_advice(&made, &shape);
-    assert_true(evidence(&advice, "reads a step") > 499);
+    finding = only_advice(&made, &shape);
+    assert_true(evidence(&finding, "reads a step") > 499);
     end(&made);
     shape.read_us = 10;
     shape.between_us = 0;
     shape.lossy_each = 1; /* of all steps some were lost */
-    advice = only_advice(&made, &shape);
-    assert_true(evidence(&advice, "reads a step, at least") < 251);
+    finding = only_advice(&made, &shape);
+    assert_true(evidence(&finding, "reads a step, at least") < 251);
     end(&made);
     shape.lossy_each = 0;
     shape.reads_phase = "optimizer"; /* they are not the program's */
@@ -897,16 +897,16 @@ static void test_hot_line(void **state)
     shape.prepare_us = 40000;
     shape.prepares = 120;
     shape.torch_other = 28; /* too few to speak of */
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "hot-line");
-    assert_in_range(advice.cost_ns, 34000 * US, 35000 * US); /* 120 of 148, of 43 ms */
-    assert_in_range(advice.error_ns, 2900 * US, 3200 * US);  /* 7 points, by Wilson */
-    assert_int_equal(advice.expected_ns, advice.cost_ns);
-    assert_in_range(advice.recoverable_ns - advice.error_ns, advice.cost_ns * 114 / 100,
-                    advice.cost_ns * 116 / 100);
-    assert_int_equal(made.model.frames.data[advice.line->frame].line, 20);
-    assert_int_equal(advice.activity, SS_ACTIVITY_NUMPY);
-    assert_string_equal(advice.fix, ss_activity_cure(SS_ACTIVITY_NUMPY));
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "hot-line");
+    assert_in_range(finding.cost_ns, 34000 * US, 35000 * US); /* 120 of 148, of 43 ms */
+    assert_in_range(finding.error_ns, 2900 * US, 3200 * US);  /* 7 points, by Wilson */
+    assert_int_equal(finding.expected_ns, finding.cost_ns);
+    assert_in_range(finding.recoverable_ns - finding.error_ns, finding.cost_ns * 114 / 100,
+                    finding.cost_ns * 116 / 100);
+    assert_int_equal(made.model.frames.data[finding.line->frame].line, 20);
+    assert_int_equal(finding.activity, SS_ACTIVITY_NUMPY);
+    assert_string_equal(finding.fix, ss_activity_cure(SS_ACTIVITY_NUMPY));
     end(&made);
     shape.prepares = 20; /* too few samples */
     shape.torch_other = 0;
@@ -922,10 +922,10 @@ static void test_hot_line(void **state)
     speaks(&shape, "hot-line");
     shape.metrics = 0;
     shape.plain = 120; /* nothing is known of the line: it has to be heavier */
-    advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "hot-line");
-    assert_int_equal(advice.activity, SS_ACTIVITY_NOTHING);
-    assert_null(advice.fix);
+    finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "hot-line");
+    assert_int_equal(finding.activity, SS_ACTIVITY_NOTHING);
+    assert_null(finding.fix);
     end(&made);
     shape.prepare_us = 2500; /* 5.5 of 101.5 ms */
     speaks(&shape, "");
@@ -933,9 +933,10 @@ static void test_hot_line(void **state)
     speaks(&shape, "hot-line");
     shape.plain = 0;
     shape.prepares = 120;
-    advice = only_advice(&made, &shape);
-    assert_in_range(advice.cost_ns, 6900 * US, 7100 * US);
-    assert_in_range(advice.recoverable_ns, 8000 * US, 8500 * US); /* nearly all samples: no error */
+    finding = only_advice(&made, &shape);
+    assert_in_range(finding.cost_ns, 6900 * US, 7100 * US);
+    assert_in_range(finding.recoverable_ns, 8000 * US,
+                    8500 * US); /* nearly all samples: no error */
     end(&made);
 }
 
@@ -951,13 +952,13 @@ static void test_one_finding_for_one_time(void **state)
     shape.between_us = 4;
     shape.operators = 85;
     shape.reading = 100;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "hot-line");
-    assert_int_equal(advice.activity, SS_ACTIVITY_TENSOR_READ);
-    assert_in_range(advice.cost_ns, 40900 * US, 41100 * US);
-    assert_int_equal(advice.expected_ns, advice.cost_ns);
-    assert_in_range(advice.recoverable_ns - advice.error_ns, advice.cost_ns * 114 / 100,
-                    advice.cost_ns * 116 / 100);
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "hot-line");
+    assert_int_equal(finding.activity, SS_ACTIVITY_TENSOR_READ);
+    assert_in_range(finding.cost_ns, 40900 * US, 41100 * US);
+    assert_int_equal(finding.expected_ns, finding.cost_ns);
+    assert_in_range(finding.recoverable_ns - finding.error_ns, finding.cost_ns * 114 / 100,
+                    finding.cost_ns * 116 / 100);
     end(&made);
 }
 
@@ -971,13 +972,13 @@ static void test_anomaly_detection(void **state)
     shape.operators = 70;
     speaks(&shape, "");
     shape.anomaly = 1;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "anomaly-detection");
-    assert_in_range(advice.cost_ns, 9100 * US, 9200 * US); /* 40 of 490 samples, and 1 ms */
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "anomaly-detection");
+    assert_in_range(finding.cost_ns, 9100 * US, 9200 * US); /* 40 of 490 samples, and 1 ms */
     end(&made);
     shape.nan_checks_in_node = true;
-    advice = only_advice(&made, &shape);
-    assert_in_range(advice.cost_ns, 9100 * US, 9200 * US);
+    finding = only_advice(&made, &shape);
+    assert_in_range(finding.cost_ns, 9100 * US, 9200 * US);
     end(&made);
     shape.nan_checks_in_node = false;
     shape.tracebacks = 0;
@@ -990,9 +991,9 @@ static void test_float64(void **state)
     struct made made;
     struct shape shape = clean;
     shape.dtype = "model.dtype = float64";
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "float64");
-    assert_in_range(advice.expected_ns, 53000 * US, 55000 * US); /* of 90 operators of 1 ms */
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "float64");
+    assert_in_range(finding.expected_ns, 53000 * US, 55000 * US); /* of 90 operators of 1 ms */
     end(&made);
     shape.cuda = 1;
     speaks(&shape, "");
@@ -1007,10 +1008,10 @@ static void test_time_loop(void **state)
     struct made made;
     struct shape shape = clean;
     shape.cells = 15; /* half of the forward, and as much of the backward */
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "time-loop");
-    assert_in_range(advice.cost_ns, 39900 * US, 40100 * US);
-    assert_in_range(advice.expected_ns, 29900 * US, 30100 * US);
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "time-loop");
+    assert_in_range(finding.cost_ns, 39900 * US, 40100 * US);
+    assert_in_range(finding.expected_ns, 29900 * US, 30100 * US);
     end(&made);
     shape.cells = 7;
     speaks(&shape, "");
@@ -1046,9 +1047,9 @@ static void test_interruptions(void **state)
     shape.save_us = 8000; /* of 20 ms that a framework saves for */
     shape.checkpoint_us = 20000;
     struct made saving;
-    struct ss_advice advice = only_advice(&saving, &shape);
-    assert_string_equal(advice.rule->id, "checkpoint-stalls");
-    assert_in_range(advice.expected_ns, 4000 * US, 4200 * US); /* 8 times in 39 steps */
+    struct ss_finding finding = only_advice(&saving, &shape);
+    assert_string_equal(finding.rule->id, "checkpoint-stalls");
+    assert_in_range(finding.expected_ns, 4000 * US, 4200 * US); /* 8 times in 39 steps */
     end(&saving);
     shape.checkpoint_us = 0;
     shape.save_each = 40; /* once, at the end */
@@ -1084,9 +1085,9 @@ static void test_oversubscription(void **state)
     shape.losses = 50; /* within operators */
     shape.runnable = 400;
     struct made made;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_in_range(advice.percent, 79, 81);                            /* 400 of 500 samples */
-    assert_in_range(advice.expected_ns * 100 / advice.cost_ns, 74, 76); /* less 2 × 50 */
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_in_range(finding.percent, 79, 81);                             /* 400 of 500 samples */
+    assert_in_range(finding.expected_ns * 100 / finding.cost_ns, 74, 76); /* less 2 × 50 */
     end(&made);
 }
 
@@ -1097,10 +1098,10 @@ static void test_logging(void **state)
     struct shape shape = clean;
     shape.logs = 60;
     shape.prints = 40;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "logging");
-    assert_int_equal(advice.line->all, 100);
-    assert_int_equal(made.model.frames.data[advice.line->frame].line, 22);
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "logging");
+    assert_int_equal(finding.line->all, 100);
+    assert_int_equal(made.model.frames.data[finding.line->frame].line, 22);
     end(&made);
     shape.logs = 10;
     shape.prints = 0;
@@ -1114,10 +1115,10 @@ static void test_memory_growth(void **state)
     struct made made;
     struct shape shape = clean;
     shape.grow_bytes = 1 << 20;
-    struct ss_advice advice = only_advice(&made, &shape);
-    assert_string_equal(advice.rule->id, "memory-growth");
-    assert_int_equal(advice.recoverable_ns, 0);
-    double grows = evidence(&advice, "more with each step");
+    struct ss_finding finding = only_advice(&made, &shape);
+    assert_string_equal(finding.rule->id, "memory-growth");
+    assert_int_equal(finding.recoverable_ns, 0);
+    double grows = evidence(&finding, "more with each step");
     assert_true(grows > 1e6 && grows < 1.1e6);
     end(&made);
     shape.jumps = true; /* a buffer that is made once */
@@ -1155,11 +1156,11 @@ static void test_hidden_kernels(void **state)
     struct made made;
     struct shape shape = clean;
     make(&made, &shape);
-    assert_false(made.verdict.host_time);
+    assert_false(made.diagnosis.host_time);
     end(&made);
     shape.cuda = 1;
     make(&made, &shape);
-    assert_true(made.verdict.host_time);
+    assert_true(made.diagnosis.host_time);
     end(&made);
 }
 

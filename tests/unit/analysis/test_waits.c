@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/rules_waits.h"
+#include "analysis/rule_parts.h"
 
 #define MS UINT64_C(1000000)
 #define STEP_NS (100 * MS)
@@ -281,15 +281,15 @@ static void a_rule_claims_the_share_of_its_samples(void **state)
     put(made, total_of(made, stack, SS_STATE_ON_CPU, SS_WAIT_UNKNOWN, 91));
     find(made, false);
     struct ss_training_facts facts = {.waits = made->waits, .spread_ns = STEP_NS};
-    struct ss_advice advice = {0};
-    assert_true(ss_rule_sleep(&facts, &advice));
-    assert_int_equal(advice.cost_ns, STEP_NS / 4);
-    assert_int_equal(advice.recoverable_ns, STEP_NS / 4);
-    assert_int_equal(advice.of_ns, STEP_NS);
-    assert_int_equal(made->model.frames.data[advice.line->frame].line, 1);
-    assert_null(advice.holder);
-    assert_false(ss_rule_network_wait(&facts, &advice)); /* too few to claim anything */
-    assert_false(ss_rule_lock_wait(&facts, &advice));
+    struct ss_finding finding = {0};
+    assert_true(ss_rule_sleep(&facts, &finding));
+    assert_int_equal(finding.cost_ns, STEP_NS / 4);
+    assert_int_equal(finding.recoverable_ns, STEP_NS / 4);
+    assert_int_equal(finding.of_ns, STEP_NS);
+    assert_int_equal(made->model.frames.data[finding.line->frame].line, 1);
+    assert_null(finding.holder);
+    assert_false(ss_rule_network_wait(&facts, &finding)); /* too few to claim anything */
+    assert_false(ss_rule_lock_wait(&facts, &finding));
 }
 
 static void the_rule_on_the_gil_names_the_holder(void **state)
@@ -303,12 +303,12 @@ static void the_rule_on_the_gil_names_the_holder(void **state)
     put_span(made, made->worker, stack_of(made, 9, NULL, NULL), true, 0, 39);
     find(made, false);
     struct ss_training_facts facts = {.waits = made->waits, .spread_ns = STEP_NS};
-    struct ss_advice advice = {0};
-    assert_true(ss_rule_gil_wait(&facts, &advice));
-    assert_int_equal(advice.cost_ns, STEP_NS);
-    assert_int_equal(advice.holder->thread, made->worker);
-    assert_int_equal(advice.evidence_count, 2);
-    assert_true(advice.evidence[1].value > 79 && advice.evidence[1].value < 81);
+    struct ss_finding finding = {0};
+    assert_true(ss_rule_gil_wait(&facts, &finding));
+    assert_int_equal(finding.cost_ns, STEP_NS);
+    assert_int_equal(finding.holder->thread, made->worker);
+    assert_int_equal(finding.evidence_count, 2);
+    assert_true(finding.evidence[1].value > 79 && finding.evidence[1].value < 81);
 }
 
 int main(void)

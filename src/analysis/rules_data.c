@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of the data phase: too few workers, slow ones, their start, collating. */
+#include "analysis/rule_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/uncertainty.h"
+
+enum { FEWEST_EPOCHS = 2, WORKER_BATCH_NS = 500000 };
+
+/* Bytes of a step's batches. */
+static double batch_bytes(const struct ss_training_facts *facts)
+{
+    return fmax((double)facts->batch_bytes, 0) * fmax(facts->batches, 1);
+}
+
+/* What a batch from a worker costs the trainer: it is unpickled; its memory is mapped, and each
+ * page of it met and given back. See tests/bench/bench_handover.py. */
+static uint64_t handover_ns(const struct ss_training_facts *facts)
+{
+    static const double of_byte_ns = 0.5;
+    return (uint64_t)((double)WORKER_BATCH_NS * fmax(facts->batches, 1) +
+                      of_byte_ns * batch_bytes(facts));
+}
+
+/* What it costs its worker: it is copied into memory that both share. */
+static double sharing_ns(const struct ss_training_facts *facts)
+{
+    static const double of_byte_ns = 0.6;
+    return of_byte_ns * batch_bytes(facts);
+}
+
+/* All work of a step spread over the cores; that of other programs too where it is not told apart.
+ */
+static double spread_work_ns(const struct ss_training_facts *facts, uint64_t data_ns)
+{
+    double cores = (double)facts->cores, step_ns = (double)facts->step_ns;
+    if (facts->cores == 0) {
+        return 0;
+    }
+    if (facts->cpu_busy >= 0) {
+        return facts->cpu_busy * (facts->cpu_own >= 0 ? facts->cpu_own : 1) * step_ns;
+    }
+    double threads = fmax((double)facts->threads, 1) * (double)facts->steps->processes;
+    double rest_ns = step_ns - fmin((double)data_ns, step_ns);
+    return (rest_ns * fmin(threads, cores) + (double)data_ns) / cores;
+}
+
+/* The step that two workers or more would leave: its other work with the batches' hand-over, or all
+ * work spread over the cores; a first batch of each epoch is still waited for. */
+static uint64_t step_with_workers_ns(const struct ss_training_facts *facts, uint64_t data_ns)
+{
+    uint64_t rest_ns = facts->step_ns > data_ns ? facts->step_ns - data_ns : 0;
+    double steps = fmax((double)facts->steps->steps.count, 1);
+    double more_ns =
+        ((double)handover_ns(facts) + sharing_ns(facts)) / fmax((double)facts->cores, 1);
+    double step_ns =
+        fmax((double)(rest_ns + handover_ns(facts)), spread_work_ns(facts, data_ns) + more_ns);
+    double first_ns = (double)data_ns * (double)facts->iterators / steps;
+    return (uint64_t)(step_ns + first_ns);
+}
+
+/* Of two workers, which start once, spread over the steps. Not part of the bound: a training has
+ * more steps than its recording. */
+static uint64_t start_of_workers_ns(const struct ss_training_facts *facts)
+{
+    static const uint64_t start_ns = UINT64_C(100000000); /* forked */
+    size_t steps = facts->steps->steps.count;
+    return start_ns / (steps > 0 ? steps : 1);
+}
+
+bool ss_rule_no_workers(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    if (facts->workers != 0 || facts->fetch_ns == 0) {
+        return false;
+    }
+    uint64_t with_ns = step_with_workers_ns(facts, data_ns);
+    uint64_t gain_ns = with_ns < facts->step_ns ? facts->step_ns - with_ns : 0;
+    ss_finding_set_cost(finding, data_ns, gain_ns);
+    finding->phase = ss_training_phase(facts, "data");
+    ss_finding_set_phase_line(finding, facts, "data", "that wait");
+    ss_finding_add(finding, "fetching in the step", SS_EVIDENCE_NS, (double)facts->fetch_ns);
+    if (facts->batches > 1.5) {
+        ss_finding_add(finding, "batches in a step", SS_EVIDENCE_COUNT, facts->batches);
+    }
+    if (facts->batch_size > 0) {
+        ss_finding_add(finding, "samples in a batch", SS_EVIDENCE_COUNT, (double)facts->batch_size);
+    }
+    if (facts->fetch_collate_ns * 2 >= facts->fetch_ns) {
+        ss_finding_add(finding, "collate of the fetch", SS_EVIDENCE_PERCENT,
+                       100 * (double)facts->fetch_collate_ns / (double)facts->fetch_ns);
+    }
+    if (facts->cores > 0) {
+        ss_finding_add(finding, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
+    }
+    uint64_t start_ns = start_of_workers_ns(facts);
+    return gain_ns > start_ns &&
+           ss_is_percent_of(gain_ns - start_ns, facts->step_ns, SS_RULE_LEAST_GAIN_PERCENT);
+}
+
+/* How many workers would have a batch ready each time; 0: unknown. */
+static uint64_t workers_needed(const struct ss_training_facts *facts)
+{
+    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t rest_ns = facts->step_ns > data_ns ? facts->step_ns - data_ns : 1;
+    return facts->worker_batch_ns / rest_ns + 1;
+}
+
+/* Workers that started together have their batches ready together: of each round the first is
+ * waited for, and counts. */
+static bool workers_are_late(const struct ss_training_facts *facts)
+{
+    uint64_t waited = (uint64_t)(facts->workers > 0 ? facts->workers : 1) * facts->empty_nexts;
+    bool empty = facts->nexts == 0 || 2 * waited >= facts->nexts;
+    /* A worker that holds its GIL all the time hands its batches over late: then they are ready,
+     * and waited for. */
+    double least_busy = empty ? 0.5 : 0.85;
+    return facts->workers > 0 && facts->worker_batches > 0 && facts->worker_busy >= least_busy;
+}
+
+/* A disk, a network or a lock, while they fetch: then more of them need no core. */
+static bool workers_wait(const struct ss_training_facts *facts)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    return samples->of_workers >= SS_MIN_CLAIM_SAMPLES &&
+           (double)samples->computing_workers <
+               0.5 * fmin(facts->worker_busy, 1) * (double)samples->of_workers;
+}
+
+/* Room for one more at least; where the cores' use is not recorded, each process is taken to have
+ * one. */
+static bool has_room(const struct ss_training_facts *facts)
+{
+    uint64_t running = (uint64_t)(facts->workers + 1) * facts->steps->processes;
+    if (facts->cores == 0 || workers_wait(facts)) {
+        return true;
+    }
+    if (facts->cpu_busy < 0) {
+        return running < facts->cores;
+    }
+    return facts->cpu_busy < 0.9 && (1 - facts->cpu_busy) * (double)facts->cores >= 0.5;
+}
+
+static void add_workers(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    ss_finding_add(finding, "workers", SS_EVIDENCE_COUNT, (double)facts->workers);
+    ss_finding_add(finding, "workers that would keep up", SS_EVIDENCE_COUNT,
+                   (double)workers_needed(facts));
+    ss_finding_add(finding, "a batch in a worker", SS_EVIDENCE_NS, (double)facts->worker_batch_ns);
+    ss_finding_add(finding, "workers fetching", SS_EVIDENCE_PERCENT,
+                   100 * fmin(facts->worker_busy, 1));
+    if (facts->nexts > 0) {
+        ss_finding_add(finding, "no batch ready", SS_EVIDENCE_PERCENT,
+                       100 * (double)facts->empty_nexts / (double)facts->nexts);
+    }
+    if (facts->cpu_busy >= 0) {
+        ss_finding_add(finding, "of all cores busy", SS_EVIDENCE_PERCENT, 100 * facts->cpu_busy);
+    }
+    ss_finding_set_line(finding, &facts->samples.workers, "the workers' time");
+}
+
+/* Without what the beginnings of epochs cost: more workers do not mend that. */
+static uint64_t late_data_ns(const struct ss_training_facts *facts)
+{
+    uint64_t data_ns = ss_training_phase_ns(facts, "data"), begins = facts->epochs.usual_wait_ns;
+    return facts->epochs.starts < FEWEST_EPOCHS ? data_ns : data_ns > begins ? data_ns - begins : 0;
+}
+
+bool ss_rule_few_workers(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    uint64_t data_ns = late_data_ns(facts);
+    ss_finding_set_cost(finding, data_ns, data_ns);
+    finding->phase = ss_training_phase(facts, "data");
+    add_workers(facts, finding);
+    return workers_are_late(facts) && has_room(facts);
+}
+
+bool ss_rule_slow_workers(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    uint64_t data_ns = late_data_ns(facts);
+    ss_finding_set_cost(finding, data_ns, data_ns);
+    finding->phase = ss_training_phase(facts, "data");
+    add_workers(facts, finding);
+    return workers_are_late(facts) && !has_room(facts);
+}
+
+bool ss_rule_worker_restarts(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_epochs *epochs = &facts->epochs;
+    ss_finding_set_spread_cost(facts, finding, epochs->restart_ns + epochs->behind_ns);
+    finding->interrupts = true;
+    ss_finding_add(finding, "restarts", SS_EVIDENCE_COUNT, (double)epochs->restarts);
+    ss_finding_add(finding, "each", SS_EVIDENCE_NS, (double)epochs->each_restart_ns);
+    ss_finding_add(finding, "slower computing behind each", SS_EVIDENCE_NS,
+                   (double)epochs->each_behind_ns);
+    ss_finding_add(finding, "steps to an epoch", SS_EVIDENCE_COUNT, (double)epochs->steps);
+    if (facts->workers > 0) {
+        ss_finding_add(finding, "workers", SS_EVIDENCE_COUNT, (double)facts->workers);
+    }
+    return epochs->restarts >= FEWEST_EPOCHS;
+}
+
+bool ss_rule_epoch_starts(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_epochs *epochs = &facts->epochs;
+    ss_finding_set_spread_cost(facts, finding, epochs->wait_ns);
+    ss_finding_add(finding, "epochs begun", SS_EVIDENCE_COUNT, (double)epochs->starts);
+    ss_finding_add(finding, "waited at each", SS_EVIDENCE_NS, (double)epochs->each_wait_ns);
+    ss_finding_add(finding, "steps to an epoch", SS_EVIDENCE_COUNT, (double)epochs->steps);
+    ss_finding_add(finding, "a batch in a worker", SS_EVIDENCE_NS, (double)facts->worker_batch_ns);
+    if (facts->workers > 0) {
+        ss_finding_add(finding, "workers", SS_EVIDENCE_COUNT, (double)facts->workers);
+    }
+    if (facts->cores > 0) {
+        ss_finding_add(finding, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
+    }
+    return epochs->starts >= FEWEST_EPOCHS;
+}
+
+bool ss_rule_slow_collate(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    bool in_workers = facts->workers > 0;
+    uint64_t fetch_ns = in_workers ? facts->worker_batch_ns : facts->fetch_ns;
+    uint64_t collate_ns = in_workers ? facts->worker_collate_ns : facts->fetch_collate_ns;
+    double share = fetch_ns > 0 ? (double)collate_ns / (double)fetch_ns : 0;
+    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t cost_ns = in_workers ? ss_share_of_ns(data_ns, share) : collate_ns;
+    ss_finding_set_cost(finding, cost_ns, cost_ns);
+    finding->phase = ss_training_phase(facts, "data");
+    finding->is_part = true;
+    ss_finding_add(finding, "collate of the fetch", SS_EVIDENCE_PERCENT, 100 * share);
+    ss_finding_add(finding, "collating a batch", SS_EVIDENCE_NS, (double)collate_ns);
+    ss_finding_set_line(finding, &facts->samples.collates, "it");
+    return share >= 0.5;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of what interrupts a step: collections, checkpoints, logs, stalls, other ranks, evaluation.
+ */
+#include "analysis/rule_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/uncertainty.h"
+
+enum { SELDOM_STEPS = 20 }; /* once in so many steps is not often */
+
+bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    ss_finding_set_spread_cost(facts, finding, facts->collections_ns);
+    finding->interrupts = true;
+    ss_finding_add(finding, "collections", SS_EVIDENCE_COUNT, (double)facts->collections);
+    if (facts->samples.collects.samples >= SS_MIN_CLAIM_SAMPLES) {
+        finding->headline = "goes into calls of gc.collect()";
+        finding->fix = "call it when much was freed, not in each step; Python collects by itself";
+        ss_finding_set_line(finding, &facts->samples.collects, "those calls");
+    }
+    return facts->collections > 1;
+}
+
+bool ss_rule_checkpoint_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_seldom *checkpoints = &facts->checkpoints;
+    bool has_more = checkpoints->mean_ns > facts->saves_ns; /* a framework's, around torch.save */
+    ss_finding_set_spread_cost(facts, finding, has_more ? checkpoints->mean_ns : facts->saves_ns);
+    finding->phase = ss_training_phase(facts, "checkpoint");
+    ss_finding_set_phase_line(finding, facts, "checkpoint", "that time");
+    finding->ends_with_line = true;
+    finding->interrupts = true;
+    uint64_t count = checkpoints->steps > 0 ? checkpoints->steps : facts->saves;
+    ss_finding_add(finding, checkpoints->steps > 0 ? "steps with a checkpoint" : "checkpoints",
+                   SS_EVIDENCE_COUNT, (double)count);
+    if (facts->saves > count) {
+        ss_finding_add(finding, "calls of torch.save", SS_EVIDENCE_COUNT, (double)facts->saves);
+    }
+    return count > 1;
+}
+
+/* Samples are of slow steps too. */
+static uint64_t logs_time_ns(const struct ss_training_facts *facts)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    double all = samples->all > 0 ? (double)samples->all : 1;
+    return ss_share_of_ns(facts->spread_ns, (double)samples->logs.all / all);
+}
+
+/* Other rules know more of what makes at least half of it. */
+bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_period *period = &facts->period;
+    uint64_t known_ns = facts->reads_ns + facts->collections_ns + logs_time_ns(facts);
+    if (period->phase == NULL || 2 * known_ns >= period->more_ns) {
+        return false;
+    }
+    struct ss_strview phase = ss_step_phase_text(facts->model, period->phase);
+    if (ss_strview_equal(phase, ss_strview_of("evaluation"))) {
+        return false; /* it has a rule of its own */
+    }
+    if (ss_strview_equal(phase, ss_strview_of("data"))) {
+        finding->headline = "waits for data that comes late again and again";
+    }
+    ss_finding_set_spread_cost(facts, finding, period->more_ns);
+    finding->interrupts = true;
+    ss_finding_set_line(finding, &period->phase->line, "that phase");
+    ss_finding_add(finding, "a slow step every", SS_EVIDENCE_COUNT, (double)period->every);
+    ss_finding_add(finding, "slow steps", SS_EVIDENCE_COUNT, (double)period->slow);
+    ss_finding_add(finding, "each longer by", SS_EVIDENCE_NS, (double)period->each_ns);
+    return true;
+}
+
+/* What a late rank explains is told as that. */
+static uint64_t late_rank_ns(const struct ss_training_facts *facts)
+{
+    const struct ss_late_rank *late = &facts->late_rank;
+    bool is_much = late->process != 0 &&
+                   ss_is_percent_of(late->waits_ns, late->of_ns, SS_RULE_LEAST_GAIN_PERCENT);
+    return is_much ? late->waits_ns : 0;
+}
+
+bool ss_rule_communication(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    uint64_t all_ns = ss_training_phase_ns(facts, "communication"), ns = all_ns;
+    if (facts->joint_communication >= 0) {
+        uint64_t joint_ns = ss_share_of_ns(facts->step_ns, facts->joint_communication);
+        ns = joint_ns < all_ns ? joint_ns : all_ns;
+        ss_finding_add(finding, "besides, for ranks to come", SS_EVIDENCE_NS,
+                       (double)(all_ns - ns));
+    }
+    ss_finding_set_cost(finding, ns, ns);
+    finding->phase = ss_training_phase(facts, "communication");
+    ss_finding_add(finding, "trainers in this recording", SS_EVIDENCE_COUNT,
+                   (double)facts->steps->processes);
+    return finding->phase != NULL && late_rank_ns(facts) == 0;
+}
+
+bool ss_rule_late_rank(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_late_rank *late = &facts->late_rank;
+    ss_finding_set_cost(finding, late->waits_ns, late->waits_ns);
+    finding->interrupts = true;
+    finding->of_ns = late->of_ns;
+    finding->phase = ss_training_phase(facts, "communication");
+    finding->is_part = true; /* why the others wait: more than what that rank does meanwhile */
+    if (late->process != 0) {
+        if (late->rank >= 0) {
+            ss_finding_add(finding, "late: rank", SS_EVIDENCE_NUMBER, (double)late->rank);
+        }
+        ss_finding_add(finding, late->rank >= 0 ? "process ID" : "late: process ID",
+                       SS_EVIDENCE_NUMBER, (double)facts->model->processes.data[late->process].pid);
+        ss_finding_add(finding, "the others wait longer by", SS_EVIDENCE_NS,
+                       (double)late->waits_ns);
+        ss_finding_add(finding, "it takes longer itself by", SS_EVIDENCE_NS, (double)late->more_ns);
+        ss_finding_set_line(finding, &late->line, "its samples in the phase that takes it longer");
+    }
+    return late_rank_ns(facts) > 0;
+}
+
+/* Evaluating more seldom is what recovers: once in SELDOM_STEPS steps. */
+bool ss_rule_evaluation(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_seldom *evaluations = &facts->evaluations;
+    double every =
+        evaluations->steps > 0 ? (double)evaluations->all_steps / (double)evaluations->steps : 0;
+    if (evaluations->steps < 2 || every >= SELDOM_STEPS) {
+        return false;
+    }
+    ss_finding_set_spread_cost(facts, finding, evaluations->mean_ns);
+    finding->interrupts = true;
+    finding->recoverable_ns = ss_share_of_ns(evaluations->mean_ns, 1 - every / SELDOM_STEPS);
+    finding->phase = ss_training_phase(facts, "evaluation");
+    ss_finding_set_phase_line(finding, facts, "evaluation", "that time");
+    ss_finding_add(finding, "steps with an evaluation", SS_EVIDENCE_COUNT,
+                   (double)evaluations->steps);
+    ss_finding_add(finding, "one in so many steps", SS_EVIDENCE_COUNT, every);
+    ss_finding_add(finding, "each", SS_EVIDENCE_NS, (double)evaluations->each_ns);
+    return true;
+}
+
+bool ss_rule_logging(const struct ss_training_facts *facts, struct ss_finding *finding)
+{
+    const struct ss_training_samples *samples = &facts->samples;
+    if (samples->logs.all < SS_MIN_CLAIM_SAMPLES) {
+        return false;
+    }
+    ss_finding_set_spread_cost(facts, finding, logs_time_ns(facts));
+    finding->interrupts = true;
+    finding->is_spread = false;
+    ss_finding_set_error(finding, samples->logs.all, samples->all, facts->spread_ns);
+    ss_finding_set_line(finding, &samples->logs, "that time");
+    ss_finding_add(finding, "samples", SS_EVIDENCE_COUNT, (double)samples->logs.all);
+    return true;
+}
