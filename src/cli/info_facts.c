@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/info_facts.h"
 
-static struct ss_strview keep(struct ss_info_facts *facts, struct ss_strview text)
+static struct ss_strview copy_text(struct ss_info_facts *facts, struct ss_strview text)
 {
     return (struct ss_strview){ss_arena_strndup(&facts->arena, text.data, text.length),
                                text.length};
@@ -11,8 +11,8 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
 {
     struct ss_info_facts *facts = context;
     struct ss_trace_attribute copy = *attribute;
-    copy.key = keep(facts, attribute->key);
-    copy.text = keep(facts, attribute->text);
+    copy.key = copy_text(facts, attribute->key);
+    copy.text = copy_text(facts, attribute->text);
     for (size_t i = 0; i < facts->attributes.count; i++) {
         if (ss_strview_equal(facts->attributes.data[i].key, copy.key)) {
             facts->attributes.data[i] = copy;
@@ -27,8 +27,8 @@ static enum ss_status on_source(void *context, const struct ss_trace_source *sou
 {
     struct ss_info_facts *facts = context;
     struct ss_trace_source copy = *source;
-    copy.name = keep(facts, source->name);
-    copy.reason = keep(facts, source->reason);
+    copy.name = copy_text(facts, source->name);
+    copy.reason = copy_text(facts, source->reason);
     for (size_t i = 0; i < facts->sources.count; i++) {
         if (facts->sources.data[i].ref == source->ref) {
             facts->sources.data[i] = copy;
@@ -39,15 +39,32 @@ static enum ss_status on_source(void *context, const struct ss_trace_source *sou
     return SS_OK;
 }
 
+static enum ss_status on_device(void *context, const struct ss_trace_device *device)
+{
+    struct ss_info_facts *facts = context;
+    struct ss_trace_device copy = *device;
+    copy.model = copy_text(facts, device->model);
+    copy.uuid = copy_text(facts, device->uuid);
+    copy.pci_address = copy_text(facts, device->pci_address);
+    for (size_t i = 0; i < facts->devices.count; i++) {
+        if (facts->devices.data[i].ref == device->ref) {
+            facts->devices.data[i] = copy;
+            return SS_OK;
+        }
+    }
+    ss_vec_push(&facts->devices, copy);
+    return SS_OK;
+}
+
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
 {
     struct ss_info_facts *facts = context;
     struct ss_trace_process copy = *process;
-    copy.cmdline = keep(facts, process->cmdline);
-    copy.name = keep(facts, process->name);
-    copy.runtime = keep(facts, process->runtime);
-    copy.executable = keep(facts, process->executable);
-    copy.label = keep(facts, process->label);
+    copy.cmdline = copy_text(facts, process->cmdline);
+    copy.name = copy_text(facts, process->name);
+    copy.runtime = copy_text(facts, process->runtime);
+    copy.executable = copy_text(facts, process->executable);
+    copy.label = copy_text(facts, process->label);
     if (process->ref > facts->processes.count) {
         ss_vec_resize(&facts->processes, process->ref);
     }
@@ -63,7 +80,7 @@ static enum ss_status on_thread(void *context, const struct ss_trace_thread *thr
     }
     struct ss_trace_thread *record = &facts->threads.data[thread->ref - 1].record;
     *record = *thread;
-    record->name = keep(facts, thread->name);
+    record->name = copy_text(facts, thread->name);
     return SS_OK;
 }
 
@@ -118,8 +135,8 @@ static enum ss_status on_note(void *context, const struct ss_trace_note *note)
     }
     if (facts->notes.count < SS_INFO_MAX_NOTES) {
         struct ss_trace_note copy = *note;
-        copy.kind = keep(facts, note->kind);
-        copy.text = keep(facts, note->text);
+        copy.kind = copy_text(facts, note->kind);
+        copy.text = copy_text(facts, note->text);
         ss_vec_push(&facts->notes, copy);
     }
     return SS_OK;
@@ -194,6 +211,7 @@ enum ss_status ss_info_collect(const char *path, struct ss_info_facts *facts, st
 {
     static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                     .source = on_source,
+                                                    .device = on_device,
                                                     .process = on_process,
                                                     .thread = on_thread,
                                                     .frame = on_frame,
@@ -216,6 +234,7 @@ void ss_info_fini(struct ss_info_facts *facts)
     ss_arena_fini(&facts->arena);
     ss_vec_fini(&facts->attributes);
     ss_vec_fini(&facts->sources);
+    ss_vec_fini(&facts->devices);
     ss_vec_fini(&facts->processes);
     ss_vec_fini(&facts->threads);
     ss_vec_fini(&facts->counts);

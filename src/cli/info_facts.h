@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `stepscope info` tells of one trace, gathered in one pass without keeping samples. One
- * owner; texts live as long as the facts. */
+/* The facts that `stepscope info` prints about one trace, collected in one pass without storing
+ * samples. One owner; texts live as long as the facts. */
 #ifndef SS_CLI_INFO_FACTS_H
 #define SS_CLI_INFO_FACTS_H
 
@@ -13,7 +13,7 @@ struct ss_info_process {
     uint64_t samples; /* ticks */
     uint32_t threads; /* with samples */
     bool has_exit;
-    int64_t exit_status; /* as waitpid gives it */
+    int64_t exit_status; /* as waitpid returns it */
 };
 
 struct ss_info_thread {
@@ -29,7 +29,7 @@ struct ss_info_damage {
 
 struct ss_info_track {
     uint8_t kind; /* enum ss_track_kind */
-    bool used;    /* there is something on it */
+    bool used;    /* has an event or a value */
 };
 
 struct ss_info_facts {
@@ -38,6 +38,7 @@ struct ss_info_facts {
     struct ss_arena arena;
     struct ss_vec_of(struct ss_trace_attribute) attributes;
     struct ss_vec_of(struct ss_trace_source) sources;
+    struct ss_vec_of(struct ss_trace_device) devices;
     struct ss_vec_of(struct ss_info_process) processes; /* by ref - 1 */
     struct ss_vec_of(struct ss_info_thread) threads;    /* by ref - 1 */
     struct ss_vec_of(struct ss_trace_counts) counts;    /* newest of each source and process */
@@ -45,7 +46,7 @@ struct ss_info_facts {
     struct ss_vec_of(struct ss_info_damage) damages;    /* the first MAX_DAMAGES */
     uint64_t note_count, frame_count, stack_count;
     uint64_t ticks;
-    uint64_t tracks[SS_TRACK_KIND_COUNT]; /* that there is something on */
+    uint64_t tracks[SS_TRACK_KIND_COUNT]; /* with an event or a value, by kind */
     uint64_t begins[SS_TRACK_KIND_COUNT]; /* ranges, by the kind of their track */
     uint64_t ends, marks, flow_points, name_count;
     struct ss_vec_of(struct ss_info_track) by_track; /* by ref */
@@ -59,14 +60,14 @@ enum { SS_INFO_MAX_NOTES = 1000, SS_INFO_MAX_DAMAGES = 100 };
 enum ss_status ss_info_collect(const char *path, struct ss_info_facts *facts, struct ss_error *err);
 void ss_info_fini(struct ss_info_facts *facts);
 
-/* NULL when there is none of that key. */
+/* NULL: there is none with that key. */
 const struct ss_trace_attribute *ss_info_attribute(const struct ss_info_facts *facts,
                                                    const char *key);
-/* From the first to the last thing with a time; 0 when there are less than two. */
+/* From the first to the last record with a time; 0 when there are fewer than two. */
 uint64_t ss_info_duration_ns(const struct ss_info_facts *facts);
 /* "complete", "cut short" or "damaged". */
 const char *ss_info_state(const struct ss_info_facts *facts);
-/* The row of the source itself, completed with the sums of its processes where it lacks them. */
+/* The counts of the source itself, completed by the sums of its processes where it lacks them. */
 struct ss_trace_counts ss_info_totals(const struct ss_info_facts *facts, uint32_t source_ref);
 const struct ss_trace_source *ss_info_source(const struct ss_info_facts *facts, uint32_t ref);
 /* Nanoseconds that REALTIME moved against MONOTONIC during the recording: clock steps and drift. */

@@ -52,6 +52,32 @@ static json_t *sources_to_json(const struct ss_info_facts *facts)
     return list;
 }
 
+/* null: unknown. */
+static json_t *known_text(struct ss_strview value)
+{
+    return value.length > 0 ? text(value) : json_null();
+}
+
+static json_t *devices_to_json(const struct ss_info_facts *facts)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < facts->devices.count; i++) {
+        const struct ss_trace_device *device = &facts->devices.data[i];
+        json_t *object = json_object();
+        json_object_set_new(object, "kind",
+                            json_string(device->kind == SS_DEVICE_GPU ? "gpu" : "other"));
+        json_object_set_new(object, "number",
+                            device->number > 0 ? integer(device->number - 1) : json_null());
+        json_object_set_new(object, "model", known_text(device->model));
+        json_object_set_new(object, "uuid", known_text(device->uuid));
+        json_object_set_new(object, "pci_address", known_text(device->pci_address));
+        json_object_set_new(object, "memory_bytes",
+                            device->memory_bytes > 0 ? integer(device->memory_bytes) : json_null());
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static json_t *threads_to_json(const struct ss_info_facts *facts, uint32_t process_ref)
 {
     json_t *list = json_array();
@@ -188,6 +214,7 @@ json_t *ss_info_to_json(const struct ss_info_facts *facts)
     json_object_set_new(object, "tracks", tracks_to_json(facts));
     json_object_set_new(object, "attributes", attributes_to_json(facts));
     json_object_set_new(object, "sources", sources_to_json(facts));
+    json_object_set_new(object, "devices", devices_to_json(facts));
     json_object_set_new(object, "counts", counts_to_json(facts));
     json_object_set_new(object, "processes", processes_to_json(facts));
     json_object_set_new(object, "note_count", integer(facts->note_count));

@@ -26,14 +26,14 @@ static struct style style_of(bool colour)
                   : (struct style){"", "", "", "", ""};
 }
 
-/* Printable; free with ss_free. */
+/* A printable copy; free with ss_free. */
 static char *clean(struct ss_strview view)
 {
     struct ss_strbuf out;
     ss_strbuf_init(&out, view.length * 3 + 1);
     ss_text_append_clean(&out, view);
     char *text = ss_strbuf_take(&out);
-    ss_strbuf_fini(&out); /* taking leaves an empty buffer */
+    ss_strbuf_fini(&out); /* ss_strbuf_take leaves an empty buffer */
     return text;
 }
 
@@ -164,7 +164,7 @@ static void print_state(const struct ss_info_facts *facts, const struct style *s
     }
 }
 
-enum { FEWEST_SAMPLES = 30 }; /* fewer say more of the definitions than of samples */
+enum { MIN_SAMPLES = 30 }; /* with fewer, the size is mostly that of definitions */
 
 static void print_size(const struct ss_info_facts *facts, const struct style *style)
 {
@@ -178,8 +178,9 @@ static void print_size(const struct ss_info_facts *facts, const struct style *st
     print_key(style, "samples");
     fprintf(ss_stdout(), "%s in %s records", grouped(facts->ticks, a),
             grouped(summary->samples, b));
-    if (summary->samples >= FEWEST_SAMPLES && summary->plain_bytes > summary->track_bytes) {
-        /* Events and values of counters are compressed in one with them: shared out by size. */
+    if (summary->samples >= MIN_SAMPLES && summary->plain_bytes > summary->track_bytes) {
+        /* Samples are compressed together with events and counter values: the bytes are divided by
+         * plain size. */
         double plain = (double)(summary->plain_bytes - summary->track_bytes);
         double part = plain / (double)summary->plain_bytes;
         fprintf(ss_stdout(), ", %s%.1f bytes each as written, %.1f plain",
@@ -199,7 +200,7 @@ static void print_amount(const char *separator, uint64_t count, const char *what
     }
 }
 
-/* What lies on tracks, where there is any. */
+/* The content of tracks, if there is any. */
 static void print_tracks(const struct ss_info_facts *facts, const struct style *style)
 {
     const uint64_t *begins = facts->begins;
@@ -230,17 +231,17 @@ static void print_tracks(const struct ss_info_facts *facts, const struct style *
 
 static void print_rate(const struct ss_info_facts *facts, const struct style *style)
 {
-    const struct ss_trace_attribute *asked = ss_info_attribute(facts, "rate_hz");
+    const struct ss_trace_attribute *requested = ss_info_attribute(facts, "rate_hz");
     uint64_t duration_ns = ss_info_duration_ns(facts);
-    if (asked == NULL) {
+    if (requested == NULL) {
         return;
     }
     print_key(style, "rate");
-    char *text = asked->is_integer ? NULL : clean(asked->text);
+    char *text = requested->is_integer ? NULL : clean(requested->text);
     if (text != NULL) {
         fprintf(ss_stdout(), "%s Hz asked", text);
     } else {
-        fprintf(ss_stdout(), "%" PRId64 " Hz asked", asked->integer);
+        fprintf(ss_stdout(), "%" PRId64 " Hz asked", requested->integer);
     }
     ss_free(text);
     uint64_t done = 0;
@@ -322,6 +323,41 @@ static void print_sources(const struct ss_info_facts *facts,
     print_table(&table, options, style, "Sources");
 }
 
+static void print_devices(const struct ss_info_facts *facts,
+                          const struct ss_info_text_options *options, const struct style *style)
+{
+    static const struct ss_text_column columns[] = {{.title = "DEVICE"},
+                                                    {.title = "MODEL", .least = 16},
+                                                    {.title = "MEMORY", .right = true},
+                                                    {.title = "PCI"},
+                                                    {.title = "UUID", .least = 12}};
+    NEW_TABLE(table, columns);
+    for (size_t i = 0; i < facts->devices.count; i++) {
+        const struct ss_trace_device *device = &facts->devices.data[i];
+        char *model = clean(device->model), *pci = clean(device->pci_address);
+        char *uuid = clean(device->uuid), number[32] = "";
+        struct ss_strbuf memory;
+        ss_strbuf_init(&memory, 64);
+        if (device->memory_bytes > 0) {
+            ss_text_append_bytes(&memory, (double)device->memory_bytes);
+        }
+        if (device->number > 0) {
+            snprintf(number, sizeof number, "%s %" PRIu32,
+                     device->kind == SS_DEVICE_GPU ? "GPU" : "device", device->number - 1);
+        }
+        ADD_ROW(&table, number, model, memory.data, pci, uuid);
+        ss_strbuf_fini(&memory);
+        ss_free(model);
+        ss_free(pci);
+        ss_free(uuid);
+    }
+    if (facts->devices.count > 0) {
+        print_table(&table, options, style, "Devices");
+    } else {
+        ss_text_table_fini(&table);
+    }
+}
+
 static void print_counts(const struct ss_info_facts *facts,
                          const struct ss_info_text_options *options, const struct style *style)
 {
@@ -399,8 +435,8 @@ static void print_processes(const struct ss_info_facts *facts,
     size_t shown = 0;
     for (size_t i = 0; i < facts->processes.count; i++) {
         const struct ss_info_process *process = &facts->processes.data[i];
-        bool telling = process->samples > 0 || process->has_exit;
-        if (!options->all_threads && (!telling || shown >= SHOWN_PROCESSES)) {
+        bool is_relevant = process->samples > 0 || process->has_exit;
+        if (!options->all_threads && (!is_relevant || shown >= SHOWN_PROCESSES)) {
             continue;
         }
         shown++;
@@ -508,16 +544,17 @@ static void print_notes(const struct ss_info_facts *facts,
 
 static void print_more_attributes(const struct ss_info_facts *facts, const struct style *style)
 {
-    /* Those that other lines show already. */
-    static const char *const told[] = {"command",           "hostname", "rate_hz",
-                                       "start_realtime_ns", "boot_id",  "stepscope_version"};
+    /* Attributes that other lines show. */
+    static const char *const shown_elsewhere[] = {
+        "command", "hostname", "rate_hz", "start_realtime_ns", "boot_id", "stepscope_version"};
     for (size_t i = 0; i < facts->attributes.count; i++) {
         const struct ss_trace_attribute *attribute = &facts->attributes.data[i];
-        bool known = false;
-        for (size_t k = 0; k < sizeof told / sizeof *told; k++) {
-            known = known || ss_strview_equal(attribute->key, ss_strview_of(told[k]));
+        bool is_shown = false;
+        for (size_t k = 0; k < sizeof shown_elsewhere / sizeof *shown_elsewhere; k++) {
+            is_shown =
+                is_shown || ss_strview_equal(attribute->key, ss_strview_of(shown_elsewhere[k]));
         }
-        if (known) {
+        if (is_shown) {
             continue;
         }
         char *key = clean(attribute->key), *text = clean(attribute->text);
@@ -548,6 +585,7 @@ void ss_info_print_text(const struct ss_info_facts *facts,
     print_attribute(facts, &style, "written by", "stepscope_version");
     print_more_attributes(facts, &style);
     print_sources(facts, options, &style);
+    print_devices(facts, options, &style);
     print_counts(facts, options, &style);
     print_processes(facts, options, &style);
     print_threads(facts, options, &style);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the facts of a trace look: for people, and as JSON. Print to stdout; no state. */
+/* Renders the facts of a trace as text, on stdout, and as JSON. Stateless. */
 #ifndef SS_CLI_INFO_VIEWS_H
 #define SS_CLI_INFO_VIEWS_H
 
@@ -10,8 +10,8 @@
 
 struct ss_info_text_options {
     bool colour;
-    int width;        /* of the terminal; 0: as wide as need be */
-    bool all_threads; /* else the busiest ones */
+    int width;        /* of the terminal; 0: no limit */
+    bool all_threads; /* else those with the most samples */
 };
 
 void ss_info_print_text(const struct ss_info_facts *facts,

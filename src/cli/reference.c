@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/formats.h"
+#include "trace/schema.h"
 
 enum { LAST_EXIT_CODE = 5 };
 
@@ -102,7 +103,7 @@ static void markdown_command(struct ss_strbuf *out, const struct ss_command *com
 {
     ss_strbuf_append_format(out, "\n## stepscope %s\n\n    stepscope %s ", command->name,
                             command->name);
-    for (const char *at = command->synopsis; *at != '\0'; at++) { /* of code, each line indented */
+    for (const char *at = command->synopsis; *at != '\0'; at++) { /* indents code */
         ss_strbuf_append_char(out, *at);
         ss_strbuf_append_text(out, *at == '\n' ? "    " : "");
     }
@@ -154,6 +155,33 @@ static void markdown_formats(struct ss_strbuf *out)
     }
 }
 
+/* Records of the trace that are plain fields. */
+static void markdown_schema(struct ss_strbuf *out)
+{
+    static const char *const types[] = {[SS_FIELD_U32] = "varint",
+                                        [SS_FIELD_U64] = "varint",
+                                        [SS_FIELD_I64] = "varint, zigzag",
+                                        [SS_FIELD_ENUM] = "varint",
+                                        [SS_FIELD_TEXT] = "bytes"};
+    ss_strbuf_append_text(out, "\n## Trace records\n\nMessages of stepscope's payload in a trace "
+                               "([the trace format](trace-format.md)) that hold plain fields. A "
+                               "field that is 0 or empty is absent.\n");
+    for (int i = 0; i < SS_SCHEMA_COUNT; i++) {
+        const struct ss_schema_record *record = &ss_schema[i];
+        ss_strbuf_append_format(out,
+                                "\nField %u, `%s`: %s.\n\n| field | name | type | unit | meaning "
+                                "|\n|---|---|---|---|---|\n",
+                                record->number, record->name, record->meaning);
+        for (size_t k = 0; k < record->field_count; k++) {
+            const struct ss_schema_field *field = &record->fields[k];
+            ss_strbuf_append_format(out, "| %u | `%s` | %s | %s | ", field->number, field->name,
+                                    types[field->type], field->unit);
+            append_cell(out, field->meaning);
+            ss_strbuf_append_text(out, " |\n");
+        }
+    }
+}
+
 static void markdown_rules(struct ss_strbuf *out)
 {
     ss_strbuf_append_format(
@@ -192,7 +220,7 @@ static void markdown_environment(struct ss_strbuf *out)
     }
 }
 
-/* What `record` hands to the program, from the recorder's own table. */
+/* The variables that `record` sets for the program, from the recorder's own table. */
 static void markdown_child_environment(struct ss_strbuf *out)
 {
     static const struct {
@@ -263,12 +291,13 @@ void ss_reference_markdown(struct ss_strbuf *out)
     }
     markdown_formats(out);
     markdown_rules(out);
+    markdown_schema(out);
     markdown_environment(out);
     markdown_child_environment(out);
     markdown_exit_codes(out);
 }
 
-/* Hyphens stay hyphens, backslashes stay, and no line of ours becomes a request. */
+/* Escapes hyphens, backslashes, and lines that roff would read as requests. */
 static void append_roff(struct ss_strbuf *out, const char *text)
 {
     bool line_start = true;
@@ -394,7 +423,7 @@ void ss_reference_man(struct ss_strbuf *out)
     man_tables(out);
 }
 
-/* True for "text|csv|json": an argument whose values are known. */
+/* True for "text|csv|json": an argument that lists its values. */
 static bool lists_choices(const char *argument)
 {
     return argument != NULL && strchr(argument, '|') != NULL &&

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A loop that evaluates waits for its own batches and sums up its own figures: that is evaluation
- * too, no data phase of a training step. */
+/* An evaluation loop waits for its own batches and aggregates its own metrics: that time is
+ * evaluation too, not a data phase of a training step. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "model/load_tracks.h"
 
-enum kind { EVALUATES, LOADS, TRAINS };
+enum kind { EVALUATION, DATA_LOAD, TRAINING };
 
-struct part {
+struct phase {
     uint32_t track;
     uint64_t begin_ns;
     size_t range;
     enum kind kind;
 };
 
-struct parts ss_vec_of(struct part);
+struct phases ss_vec_of(struct phase);
 
 static int compare(const void *left, const void *right)
 {
-    const struct part *a = left, *b = right;
+    const struct phase *a = left, *b = right;
     if (a->track != b->track) {
         return a->track < b->track ? -1 : 1;
     }
@@ -31,83 +31,87 @@ static enum kind kind_of(const struct ss_model *model, const struct ss_model_ran
 {
     uint32_t name = model->paths.data[range->path].name;
     const char *text = ss_model_text(model, model->names.data[name].text);
-    return strcmp(text, "evaluation") == 0 ? EVALUATES : strcmp(text, "data") == 0 ? LOADS : TRAINS;
+    return strcmp(text, "evaluation") == 0 ? EVALUATION
+           : strcmp(text, "data") == 0     ? DATA_LOAD
+                                           : TRAINING;
 }
 
-static void collect(const struct ss_model *model, size_t first_range, struct parts *parts,
+static void collect(const struct ss_model *model, size_t first_range, struct phases *phases,
                     bool *has_evaluation)
 {
     for (size_t i = first_range; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (model->tracks.data[range->track].kind == SS_TRACK_PHASES) {
-            struct part part = {range->track, range->begin_ns, i, kind_of(model, range)};
-            *has_evaluation = *has_evaluation || part.kind == EVALUATES;
-            ss_vec_push(parts, part);
+            struct phase phase = {range->track, range->begin_ns, i, kind_of(model, range)};
+            *has_evaluation = *has_evaluation || phase.kind == EVALUATION;
+            ss_vec_push(phases, phase);
         }
     }
-    if (parts->count > 0) {
-        qsort(parts->data, parts->count, sizeof *parts->data, compare);
+    if (phases->count > 0) {
+        qsort(phases->data, phases->count, sizeof *phases->data, compare);
     }
 }
 
-/* Makes the parts from `first` to `last`, both evaluations or the wait for the first batch, one
- * evaluation without gaps. */
-static void join(struct ss_model *model, const struct parts *parts, size_t first, size_t last)
+/* Turns the phases from `first` to `last`, evaluations and waits for their batches, into
+ * evaluations and closes the gaps between them. */
+static void merge_phases(struct ss_model *model, const struct phases *phases, size_t first,
+                         size_t last)
 {
-    uint32_t path = model->ranges.data[parts->data[last].range].path;
+    uint32_t path = model->ranges.data[phases->data[last].range].path;
     for (size_t i = first; i < last; i++) {
-        struct ss_model_range *range = &model->ranges.data[parts->data[i].range];
+        struct ss_model_range *range = &model->ranges.data[phases->data[i].range];
         range->path = path;
-        range->end_ns = parts->data[i + 1].begin_ns;
+        range->end_ns = phases->data[i + 1].begin_ns;
     }
 }
 
-/* The last evaluation that follows without training between; `first` is one. */
-static size_t last_of(const struct parts *parts, size_t first)
+/* The last evaluation that follows `first`, an evaluation, without training in between. */
+static size_t last_evaluation(const struct phases *phases, size_t first)
 {
     size_t last = first;
-    for (size_t i = first + 1; i < parts->count && parts->data[i].kind != TRAINS &&
-                               parts->data[i].track == parts->data[first].track;
+    for (size_t i = first + 1; i < phases->count && phases->data[i].kind != TRAINING &&
+                               phases->data[i].track == phases->data[first].track;
          i++) {
-        last = parts->data[i].kind == EVALUATES ? i : last;
+        last = phases->data[i].kind == EVALUATION ? i : last;
     }
     return last;
 }
 
-/* The waits for its first batches, of which there are several where its loader is made. */
-static size_t first_of(const struct parts *parts, size_t first)
+/* The first of the data phases right before `first`: the waits for its first batches. There are
+ * several where its loader is created. */
+static size_t first_wait(const struct phases *phases, size_t first)
 {
-    while (first > 0 && parts->data[first - 1].kind == LOADS &&
-           parts->data[first - 1].track == parts->data[first].track) {
+    while (first > 0 && phases->data[first - 1].kind == DATA_LOAD &&
+           phases->data[first - 1].track == phases->data[first].track) {
         first--;
     }
     return first;
 }
 
-/* By track. A program that only infers evaluates nothing. */
-static bool *tracks_that_train(const struct ss_model *model, const struct parts *parts)
+/* True for tracks with training phases. A program that only runs inference has no evaluation. */
+static bool *find_training_tracks(const struct ss_model *model, const struct phases *phases)
 {
     bool *trains = ss_alloc_zero(model->tracks.count + 1, sizeof *trains);
-    for (size_t i = 0; i < parts->count; i++) {
-        trains[parts->data[i].track] =
-            trains[parts->data[i].track] || parts->data[i].kind == TRAINS;
+    for (size_t i = 0; i < phases->count; i++) {
+        trains[phases->data[i].track] =
+            trains[phases->data[i].track] || phases->data[i].kind == TRAINING;
     }
     return trains;
 }
 
 void ss_load_join_evaluations(struct ss_model *model, size_t first_range)
 {
-    struct parts parts = {0};
+    struct phases phases = {0};
     bool has_evaluation = false;
-    collect(model, first_range, &parts, &has_evaluation);
-    bool *trains = tracks_that_train(model, &parts);
-    for (size_t i = 0; i < parts.count && has_evaluation; i++) {
-        if (parts.data[i].kind == EVALUATES && trains[parts.data[i].track]) {
-            size_t last = last_of(&parts, i);
-            join(model, &parts, first_of(&parts, i), last);
+    collect(model, first_range, &phases, &has_evaluation);
+    bool *trains = find_training_tracks(model, &phases);
+    for (size_t i = 0; i < phases.count && has_evaluation; i++) {
+        if (phases.data[i].kind == EVALUATION && trains[phases.data[i].track]) {
+            size_t last = last_evaluation(&phases, i);
+            merge_phases(model, &phases, first_wait(&phases, i), last);
             i = last;
         }
     }
     ss_free(trains);
-    ss_vec_fini(&parts);
+    ss_vec_fini(&phases);
 }

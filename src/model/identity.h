@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows that several inputs define: a process, its threads and tracks in the files of two windows
- * are one. Maps what identifies a row to its id. An input that defines two rows of one identity (a
- * thread id that was used again) has two rows. Private to model/. One owner; zero is empty.
+ * Shared rows of several inputs: the files of two windows define the same process, with its threads
+ * and tracks. Maps the identity of a row to its id. An input that defines one identity twice (a
+ * reused thread id) has two rows. Private to model/. One owner; zero is empty.
  */
 #ifndef SS_MODEL_IDENTITY_H
 #define SS_MODEL_IDENTITY_H
@@ -16,7 +16,7 @@ struct ss_identity {
 struct ss_identity_row {
     struct ss_identity identity;
     uint32_t id;
-    uint32_t input; /* the last one that defined it */
+    uint32_t input; /* the last input that defined it */
 };
 
 struct ss_identities {
@@ -24,7 +24,7 @@ struct ss_identities {
     struct ss_vec_of(struct ss_identity_row) rows;
 };
 
-/* The id that an earlier input gave the row, which is now of `input` too; 0: none. */
+/* The id that an earlier input gave the row; the row now belongs to `input` too. 0: none. */
 uint32_t ss_identities_find(struct ss_identities *identities, const struct ss_identity *identity,
                             uint32_t input);
 void ss_identities_add(struct ss_identities *identities, const struct ss_identity *identity,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The look-up tables of a model while it is built. Private to model/. */
+/* Lookup tables for building a model. Private to model/. */
 #ifndef SS_MODEL_INDEX_H
 #define SS_MODEL_INDEX_H
 
@@ -8,14 +8,14 @@
 
 struct ss_model_index {
     struct ss_slots frames, stacks, totals, paths;
-    /* By thread: index + 1 of the total it was last added to, often the next one too. */
+    /* By thread: index + 1 of the last total that it was added to, often also the next. */
     struct ss_vec_of(uint32_t) last_totals;
-    uint64_t total_samples; /* of all totals; stays below 2^63 */
+    uint64_t total_samples; /* sum of all totals; below 2^63 */
     struct ss_identities processes, threads, tracks, names;
-    struct ss_vec_of(uint32_t) step_names; /* by track: what its steps are called; 0: not yet */
+    struct ss_vec_of(uint32_t) step_names; /* by track: name of its steps; 0: not created yet */
     struct ss_intern line_keys;            /* process, name and line of each row of line_times */
-    struct ss_vec_of(int64_t) first_steps; /* by process: number + 1 of the first seen */
-    bool shares_tracks;                    /* rows on them are not yet in order */
+    struct ss_vec_of(int64_t) first_steps; /* by process: number + 1 of its first step */
+    bool shares_tracks;                    /* between inputs; their rows are not sorted yet */
 };
 
 #endif

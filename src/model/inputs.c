@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs are files or folders of them: lists the files, has them loaded on one time axis, and puts
- * into order what several of them have of one track. */
+/* Inputs are files or folders: lists the files, loads them on one time axis, and sorts the rows of
+ * tracks that several files share. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { MAX_FOLDER_FILES = 1 << 20 };
 
-/* --- which files ----------------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 struct file {
     char *path;
@@ -24,7 +24,7 @@ struct file {
 
 struct files ss_vec_of(struct file);
 
-/* Files of windows are called after steps: ba7 comes before ba13. */
+/* Window files are named after steps: ba7 sorts before ba13. */
 static int compare_files(const void *a, const void *b)
 {
     return strverscmp(((const struct file *)a)->path, ((const struct file *)b)->path);
@@ -38,8 +38,8 @@ static void free_files(struct files *files)
     ss_vec_fini(files);
 }
 
-/* "ba7.json", where "ba7.pftrace" is read: what was made of it. */
-static bool is_made_of_a_trace(const char *path)
+/* "ba7.json" beside "ba7.pftrace": a conversion of that trace. */
+static bool is_converted_trace(const char *path)
 {
     static const char json[] = ".json", native[] = ".pftrace";
     size_t length = strlen(path), ending = sizeof json - 1;
@@ -56,7 +56,7 @@ static bool is_made_of_a_trace(const char *path)
     return is_there;
 }
 
-/* The regular files of a folder, hidden ones left out, sorted. */
+/* The regular files of a folder, sorted, without hidden files. */
 static enum ss_status list_folder(const char *path, struct files *files, struct ss_error *err)
 {
     DIR *folder = opendir(path);
@@ -75,7 +75,7 @@ static enum ss_status list_folder(const char *path, struct files *files, struct 
         ss_strbuf_append_format(&full, "%s%s%s", path, slash ? "" : "/", entry->d_name);
         struct stat status;
         bool is_known = !full.overflow && stat(full.data, &status) == 0;
-        if ((is_known && !S_ISREG(status.st_mode)) || is_made_of_a_trace(full.data)) {
+        if ((is_known && !S_ISREG(status.st_mode)) || is_converted_trace(full.data)) {
             continue;
         }
         ss_vec_push(files, (struct file){ss_strdup(full.data), true});
@@ -103,9 +103,10 @@ static enum ss_status list_input(const char *path, struct files *files, struct s
 
 /* --- loading --------------------------------------------------------------------------------- */
 
-/* An odd file costs only itself: a training's output folder holds logs and checkpoints too. */
-static enum ss_status add_one(struct ss_model *model, const struct file *file,
-                              const struct ss_model_load *load, struct ss_error *err)
+/* In a folder, an unreadable file is skipped: the output folder of a training also holds logs and
+ * checkpoints. */
+static enum ss_status load_one(struct ss_model *model, const struct file *file,
+                               const struct ss_model_load *load, struct ss_error *err)
 {
     struct ss_error local;
     size_t inputs = model->inputs.count;
@@ -124,23 +125,23 @@ static enum ss_status add_one(struct ss_model *model, const struct file *file,
     return SS_OK;
 }
 
-/* The files of one input, which must bring something. */
-static enum ss_status add_files(struct ss_model *model, const char *input, const struct file *files,
-                                size_t count, const struct ss_model_load *load,
-                                struct ss_error *err)
+/* Loads the files of one input, of which at least one must be readable. */
+static enum ss_status load_files(struct ss_model *model, const char *input,
+                                 const struct file *files, size_t count,
+                                 const struct ss_model_load *load, struct ss_error *err)
 {
     size_t inputs = model->inputs.count;
     for (size_t i = 0; i < count; i++) {
-        SS_TRY(add_one(model, &files[i], load, err));
+        SS_TRY(load_one(model, &files[i], load, err));
     }
     return model->inputs.count > inputs
                ? SS_OK
                : ss_fail(err, SS_E_EMPTY, "folder %s holds no trace and no raw file", input);
 }
 
-/* Which time is wanted, where several files have to agree on it. */
-static enum ss_status find_span(const struct files *files, struct ss_model_load *load,
-                                struct ss_error *err)
+/* Converts the requested steps or times to a span that is common to several files. */
+static enum ss_status resolve_span(const struct files *files, struct ss_model_load *load,
+                                   struct ss_error *err)
 {
     if (files->count < 2 || load->on_axis || !(load->has_time_range || load->has_steps)) {
         return SS_OK;
@@ -166,7 +167,7 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
                                    const struct ss_model_load *load, struct ss_error *err)
 {
     static const struct ss_model_load everything = {0};
-    struct ss_model_load asked = load != NULL ? *load : everything;
+    struct ss_model_load request = load != NULL ? *load : everything;
     struct files all = {0};
     size_t *ends = ss_alloc_zero(count + 1, sizeof *ends);
     enum ss_status status = SS_OK;
@@ -174,10 +175,10 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
         status = list_input(paths[i], &all, err);
         ends[i] = all.count;
     }
-    status = status == SS_OK ? find_span(&all, &asked, err) : status;
+    status = status == SS_OK ? resolve_span(&all, &request, err) : status;
     for (size_t i = 0; i < count && status == SS_OK; i++) {
         size_t first = i > 0 ? ends[i - 1] : 0;
-        status = add_files(model, paths[i], all.data + first, ends[i] - first, &asked, err);
+        status = load_files(model, paths[i], all.data + first, ends[i] - first, &request, err);
     }
     ss_load_order_tracks(model);
     free_files(&all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds out what a file is and hands it to its loader. */
+/* Detects the format of a file and calls its loader. */
 #include "model/load.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool starts_with(const char *head, size_t length, const char *text, size_
     return length >= text_length && memcmp(head, text, text_length) == 0;
 }
 
-/* Formats that people take for an input; NULL when it may be a raw file. */
+/* Formats that users mistake for an input; NULL: it may be a raw file. */
 static const char *foreign_format(const char *head, size_t length)
 {
     if (starts_with(head, length, "\x1f\x8b", 2)) {
@@ -57,7 +57,7 @@ static const char *foreign_format(const char *head, size_t length)
         head++;
         length--;
     }
-    /* A function may be called "[" or "<svg": a folded first line decides. */
+    /* A function may be named "[" or "<svg": a folded first line decides. */
     const char *newline = memchr(head, '\n', length);
     struct ss_strview line = {head, newline != NULL ? (size_t)(newline - head) : length}, stack;
     uint64_t count;
@@ -74,8 +74,8 @@ static const char *foreign_format(const char *head, size_t length)
     return NULL;
 }
 
-/* A folder may hold anything: a file of it is taken for raw when at least half of its first lines
- * are folded stacks. */
+/* A folder may hold any file: a file counts as raw when at least half of its first lines are folded
+ * stacks. */
 static bool is_probably_raw(const char *head, size_t length)
 {
     size_t good = 0, bad = 0;
@@ -83,7 +83,7 @@ static bool is_probably_raw(const char *head, size_t length)
     for (const char *at = head; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         if (newline == NULL && length == SNIFF_BYTES && good + bad > 0) {
-            break; /* cut by the end of the head */
+            break; /* truncated by the end of the head */
         }
         newline = newline != NULL ? newline : end;
         struct ss_strview stack;
@@ -97,10 +97,10 @@ static bool is_probably_raw(const char *head, size_t length)
     return good >= bad && good > 0;
 }
 
-/* `in_folder`: nobody named the file, so one that is something else is passed over. */
-static enum ss_status add_open_file(struct ss_model *model, const char *path, int fd, char *head,
-                                    bool in_folder, const struct ss_model_load *load,
-                                    struct ss_error *err)
+/* `in_folder`: the user named only the folder, so a file of another format is skipped. */
+static enum ss_status load_open_file(struct ss_model *model, const char *path, int fd, char *head,
+                                     bool in_folder, const struct ss_model_load *load,
+                                     struct ss_error *err)
 {
     size_t length;
     SS_TRY(read_head(fd, path, head, &length, err));
@@ -130,7 +130,7 @@ enum ss_status ss_load_file(struct ss_model *model, const char *path, bool in_fo
     }
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     char *head = ss_alloc(SNIFF_BYTES);
-    enum ss_status status = add_open_file(model, path, fd, head, in_folder, load, err);
+    enum ss_status status = load_open_file(model, path, fd, head, in_folder, load, err);
     ss_free(head);
     close(fd);
     return status;

@@ -5,8 +5,8 @@
 
 #include "model/model.h"
 
-/* Bytes for a raw reader: `fd`, behind `head` bytes that were already taken from it; or only the
- * head (fd -1). */
+/* Input of the raw reader: `head`, already read from `fd`, then the rest of `fd`; fd -1: the head
+ * only. */
 struct ss_raw_bytes {
     const char *head;
     size_t head_length;
@@ -18,11 +18,11 @@ enum ss_status ss_load_raw(struct ss_model *model, const char *name, struct ss_r
 enum ss_status ss_load_trace(struct ss_model *model, const char *path,
                              const struct ss_model_load *load, struct ss_error *err);
 
-/* `in_folder`: nobody named the file, so one that is something else is SS_E_FORMAT. */
+/* `in_folder`: the user named only the folder, so a file of another format is SS_E_FORMAT. */
 enum ss_status ss_load_file(struct ss_model *model, const char *path, bool in_folder,
                             const struct ss_model_load *load, struct ss_error *err);
 
-/* Adds rows; ids of `processes` and `threads`. */
+/* Add a row; return its id in `processes` or `threads`. */
 uint32_t ss_load_add_process(struct ss_model *model, uint32_t input, int32_t pid, uint32_t parent);
 uint32_t ss_load_add_thread(struct ss_model *model, uint32_t process, int64_t tid);
 

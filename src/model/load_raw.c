@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded files, streamed: memory grows with the distinct frames and stacks, not with the file. */
+/* Folded files, streamed: memory grows with the distinct frames and stacks, not with the file
+ * size. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,11 +19,11 @@ enum {
     MAX_LINE_BYTES = 16 * 1024 * 1024,
     MAX_STACK_NODES = 0x3ffff000,
     MAX_THREADS = 1 << 20, /* of one file */
-    MAX_LABELS = 64,       /* of one line: the rest name nobody */
-    NAMED_LINES = 5
+    MAX_LABELS = 64,       /* of one line; the rest names no process or thread */
+    MAX_LISTED_LINES = 5
 };
 
-/* Rows that a text of labels stands for; 0: not made yet. */
+/* Rows of a label text; 0: not created yet. */
 struct label_rows {
     uint32_t process, thread;
 };
@@ -31,10 +32,10 @@ struct boundary {
     uint32_t end, node;
 };
 
-/* The stack of the line before: most lines share their outer calls with it. */
+/* The stack of the previous line: most lines share its outer calls. */
 struct previous {
     struct ss_vec_of(char) text;
-    struct ss_vec_of(struct boundary) frames; /* where each frame piece ended, and its node */
+    struct ss_vec_of(struct boundary) frames; /* end of each frame piece, and its node */
     uint32_t thread;
 };
 
@@ -54,7 +55,7 @@ struct loader {
     const char *name;
     uint32_t input;
     struct ss_piece_table pieces;
-    /* Of the line at hand: */
+    /* Of the current line: */
     struct ss_vec_of(struct label) leading;
     struct ss_vec_of(struct piece) split; /* frames */
     struct previous previous;
@@ -62,7 +63,7 @@ struct loader {
     struct ss_vec_of(struct label_rows) of_labels;
     uint64_t line_number;
     uint64_t lines, readable, skipped;
-    uint64_t skipped_at[NAMED_LINES];
+    uint64_t skipped_at[MAX_LISTED_LINES];
     enum ss_raw_result first_reason;
     struct ss_error *err;
 };
@@ -121,7 +122,7 @@ static uint32_t add_thread(struct loader *loader, uint32_t process, int64_t tid,
     model->inputs.data[loader->input].threads++;
     struct ss_model_thread *thread = &model->threads.data[id];
     thread->name = ss_intern_put(&model->strings, name.data, name.length);
-    /* Without labels all threads of the process are one row: it counts as the main one. */
+    /* Without labels, all threads of the process share one row, which counts as the main thread. */
     thread->is_main = tid < 0 || tid == model->processes.data[process].pid ||
                       strcmp(ss_model_text(model, thread->name), "MainThread") == 0;
     return id;
@@ -202,8 +203,8 @@ static size_t common_length(const char *a, const char *b, size_t length)
     return common;
 }
 
-/* Drops what this stack does not share with the one before; returns where to go on. */
-static size_t share(struct previous *previous, struct ss_strview stack)
+/* Truncates `previous` to what it shares with this stack; returns where to continue. */
+static size_t truncate_to_shared(struct previous *previous, struct ss_strview stack)
 {
     size_t shorter = stack.length < previous->text.count ? stack.length : previous->text.count;
     size_t common = shorter > 0 ? common_length(stack.data, previous->text.data, shorter) : 0;
@@ -220,9 +221,9 @@ static size_t share(struct previous *previous, struct ss_strview stack)
     return frames > 0 ? previous->frames.data[frames - 1].end : 0;
 }
 
-static void remember(struct previous *previous, struct ss_strview stack, bool guessed)
+static void store_previous(struct previous *previous, struct ss_strview stack, bool guessed)
 {
-    if (guessed) { /* the next line might read the shared text otherwise */
+    if (guessed) { /* the next line might split the shared text differently */
         ss_vec_clear(&previous->text);
         ss_vec_clear(&previous->frames);
         return;
@@ -233,7 +234,8 @@ static void remember(struct previous *previous, struct ss_strview stack, bool gu
     previous->text.count = stack.length;
 }
 
-/* Splits what the line before had not, from `start`; returns where its leading labels end. */
+/* Splits the part from `start`, which differs from the previous line; returns the end of the
+ * leading labels. */
 static const char *split_stack(struct loader *loader, struct ss_strview stack, size_t start,
                                bool *guessed)
 {
@@ -248,7 +250,7 @@ static const char *split_stack(struct loader *loader, struct ss_strview stack, s
             piece.hash = ss_piece_table_begin(&loader->pieces, piece.text);
             ss_vec_push(&loader->split, piece);
         } else if (loader->split.count == 0) {
-            /* Each costs its whole prefix as a key; real ones nest a few deep. */
+            /* Each label costs a key of its whole prefix; real labels nest a few levels deep. */
             if (loader->leading.count < MAX_LABELS) {
                 ss_vec_push(&loader->leading, (struct label){piece.text, kind});
             }
@@ -259,11 +261,11 @@ static const char *split_stack(struct loader *loader, struct ss_strview stack, s
     return labels_end;
 }
 
-/* The node and thread of a stack. Only the part that the line before had not is looked up. */
+/* The node and thread of a stack. Searches only the part that differs from the previous line. */
 static uint32_t read_stack(struct loader *loader, struct ss_strview stack, uint32_t *thread)
 {
     struct previous *previous = &loader->previous;
-    size_t start = share(previous, stack);
+    size_t start = truncate_to_shared(previous, stack);
     bool shares = previous->frames.count > 0, guessed;
     uint32_t node = shares ? previous->frames.data[previous->frames.count - 1].node : 0;
     const char *labels_end = split_stack(loader, stack, start, &guessed);
@@ -279,11 +281,11 @@ static uint32_t read_stack(struct loader *loader, struct ss_strview stack, uint3
         previous->thread = thread_of(loader, stack.data, labels_end);
     }
     *thread = previous->thread;
-    remember(previous, stack, guessed);
+    store_previous(previous, stack, guessed);
     return node;
 }
 
-static void take_stack(struct loader *loader, struct ss_strview stack, uint64_t count)
+static void add_stack(struct loader *loader, struct ss_strview stack, uint64_t count)
 {
     struct ss_model *model = loader->model;
     uint32_t thread;
@@ -309,7 +311,7 @@ static enum ss_status skip_line(struct loader *loader, enum ss_raw_result reason
     if (loader->skipped == 0) {
         loader->first_reason = reason;
     }
-    if (loader->skipped < NAMED_LINES) {
+    if (loader->skipped < MAX_LISTED_LINES) {
         loader->skipped_at[loader->skipped] = loader->line_number;
     }
     loader->skipped++;
@@ -317,7 +319,7 @@ static enum ss_status skip_line(struct loader *loader, enum ss_raw_result reason
     return SS_OK;
 }
 
-static enum ss_status take_line(struct loader *loader, struct ss_strview line)
+static enum ss_status read_line(struct loader *loader, struct ss_strview line)
 {
     loader->line_number++;
     struct ss_strview stack = {"", 0};
@@ -341,18 +343,18 @@ static enum ss_status take_line(struct loader *loader, struct ss_strview line)
     }
     loader->lines++;
     loader->readable++;
-    take_stack(loader, stack, count);
+    add_stack(loader, stack, count);
     return SS_OK;
 }
 
-/* Bytes of a line whose newline has not come yet. One that grows too long is dropped as it comes,
- * so that a line without end costs no memory. */
+/* Bytes of a line whose newline is not read yet. A line that grows too long is dropped while it is
+ * read, so that an endless line costs no memory. */
 struct pending {
     struct ss_vec_of(char) bytes;
     bool dropping;
 };
 
-static void keep_pending(struct pending *pending, const char *at, size_t length)
+static void append_pending(struct pending *pending, const char *at, size_t length)
 {
     if (pending->dropping || pending->bytes.count + length > MAX_LINE_BYTES) {
         pending->dropping = true;
@@ -360,7 +362,7 @@ static void keep_pending(struct pending *pending, const char *at, size_t length)
         return;
     }
     if (length == 0) {
-        return; /* memcpy must not be given NULL, not even for nothing */
+        return; /* memcpy must not get NULL, not even for 0 bytes */
     }
     ss_vec_reserve(&pending->bytes, pending->bytes.count + length);
     memcpy(pending->bytes.data + pending->bytes.count, at, length);
@@ -374,44 +376,44 @@ static enum ss_status end_pending(struct loader *loader, struct pending *pending
         loader->line_number++;
         status = skip_line(loader, SS_RAW_LONG);
     } else {
-        status = take_line(loader, (struct ss_strview){pending->bytes.data, pending->bytes.count});
+        status = read_line(loader, (struct ss_strview){pending->bytes.data, pending->bytes.count});
     }
     pending->dropping = false;
     ss_vec_clear(&pending->bytes);
     return status;
 }
 
-static enum ss_status take_block(struct loader *loader, struct pending *pending, const char *at,
+static enum ss_status read_block(struct loader *loader, struct pending *pending, const char *at,
                                  size_t length)
 {
     const char *end = at + length;
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         if (newline == NULL) {
-            keep_pending(pending, at, (size_t)(end - at));
+            append_pending(pending, at, (size_t)(end - at));
             break;
         }
         if (pending->bytes.count > 0 || pending->dropping) {
-            keep_pending(pending, at, (size_t)(newline - at));
+            append_pending(pending, at, (size_t)(newline - at));
             SS_TRY(end_pending(loader, pending));
         } else {
-            SS_TRY(take_line(loader, (struct ss_strview){at, (size_t)(newline - at)}));
+            SS_TRY(read_line(loader, (struct ss_strview){at, (size_t)(newline - at)}));
         }
         at = newline + 1;
     }
     return SS_OK;
 }
 
-/* A hole in a file is a line without end, whatever its size, and costs nothing to make: where the
- * line is dropped anyway, its bytes need not be read. */
-static void leave_hole(int fd)
+/* A hole in a file is one endless line of any size, and costs nothing to create: where the line is
+ * dropped anyway, its bytes need not be read. */
+static void skip_hole(int fd)
 {
     off_t at = lseek(fd, 0, SEEK_CUR);
     off_t data = at >= 0 ? lseek(fd, at, SEEK_DATA) : -1;
     if (at >= 0 && data < 0 && errno == ENXIO) {
         lseek(fd, 0, SEEK_END);
     } else if (at >= 0 && data < 0) {
-        lseek(fd, at, SEEK_SET); /* a file system that knows no holes */
+        lseek(fd, at, SEEK_SET); /* the file system does not support holes */
     }
 }
 
@@ -419,10 +421,10 @@ static enum ss_status read_all(struct loader *loader, struct ss_raw_bytes bytes)
 {
     struct pending pending = {0};
     char *buffer = ss_alloc(READ_BYTES);
-    enum ss_status status = take_block(loader, &pending, bytes.head, bytes.head_length);
+    enum ss_status status = read_block(loader, &pending, bytes.head, bytes.head_length);
     while (status == SS_OK && bytes.fd >= 0) {
         if (pending.dropping) {
-            leave_hole(bytes.fd);
+            skip_hole(bytes.fd);
         }
         ssize_t got = read(bytes.fd, buffer, READ_BYTES);
         if (got < 0 && errno == EINTR) {
@@ -434,7 +436,7 @@ static enum ss_status read_all(struct loader *loader, struct ss_raw_bytes bytes)
         if (got <= 0) {
             break;
         }
-        status = take_block(loader, &pending, buffer, (size_t)got);
+        status = read_block(loader, &pending, buffer, (size_t)got);
     }
     if (status == SS_OK && (pending.bytes.count > 0 || pending.dropping)) {
         status = end_pending(loader, &pending);
@@ -444,11 +446,11 @@ static enum ss_status read_all(struct loader *loader, struct ss_raw_bytes bytes)
     return status;
 }
 
-static void tell_skipped(const struct loader *loader)
+static void warn_skipped(const struct loader *loader)
 {
     char list[160];
     size_t used = 0;
-    for (uint64_t i = 0; i < loader->skipped && i < NAMED_LINES; i++) {
+    for (uint64_t i = 0; i < loader->skipped && i < MAX_LISTED_LINES; i++) {
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64, i > 0 ? ", " : "",
                                  loader->skipped_at[i]);
     }
@@ -456,7 +458,8 @@ static void tell_skipped(const struct loader *loader)
            "%s: %" PRIu64 " of %" PRIu64 " lines skipped (line%s %s%s): the first "
            "has %s",
            loader->name, loader->skipped, loader->lines, loader->skipped > 1 ? "s" : "", list,
-           loader->skipped > NAMED_LINES ? ", …" : "", ss_raw_result_text(loader->first_reason));
+           loader->skipped > MAX_LISTED_LINES ? ", …" : "",
+           ss_raw_result_text(loader->first_reason));
 }
 
 static enum ss_status finish(struct loader *loader)
@@ -471,7 +474,7 @@ static enum ss_status finish(struct loader *loader)
                        loader->name, loader->lines, ss_raw_result_text(loader->first_reason));
     }
     if (loader->skipped > 0 && !loader->load->quiet) {
-        tell_skipped(loader);
+        warn_skipped(loader);
     }
     return SS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Native traces: the reader's records become rows, its refs become ids. */
+/* Native traces: maps the reader's records to rows, its refs to ids. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@ struct id_map ss_vec_of(uint32_t);
 
 struct pending_samples ss_vec_of(struct ss_pending_sample);
 
-/* Samples of other threads than the main one in the last step of a process so far: whether that
- * step ends is not known yet. */
+/* Samples of non-main threads in the newest step of a process: whether that step ends is not known
+ * yet. */
 struct step_samples {
     int64_t number;
     struct pending_samples pending;
@@ -30,18 +30,18 @@ struct loader {
     const struct ss_model_load *load;
     uint32_t input;
     /* ref → id; 0: not defined */
-    struct id_map processes, threads, frames, stacks, sources, tracks, names;
-    struct ss_vec_of(bool) wanted_tracks; /* by track of the model; only_tracks */
+    struct id_map processes, threads, frames, stacks, sources, devices, tracks, names;
+    struct ss_vec_of(bool) wanted_tracks; /* by track of the model; for only_tracks */
     struct ss_load_tracks on_tracks;
-    struct pending_samples pending; /* sample_ranges; sample_phases of main threads */
-    struct ss_vec_of(struct step_samples) last_steps; /* by process; sample_phases */
+    struct pending_samples pending; /* with sample_ranges; with sample_phases: of main threads */
+    struct ss_vec_of(struct step_samples) last_steps; /* by process; with sample_phases */
     struct ss_vec_of(struct ss_trace_line) pending_lines;
     bool is_placed;   /* on the time axis */
-    int64_t shift_ns; /* what that adds to its times */
+    int64_t shift_ns; /* added to its times */
     bool has_base;
-    uint64_t base_ns;     /* the first tick of the first sample: where a time range counts from */
+    uint64_t base_ns;     /* the first tick of the first sample: origin of a time range */
     uint64_t period_ns;   /* 0: unknown */
-    struct ss_error *err; /* why this loader stopped the reading: the reader cannot know */
+    struct ss_error *err; /* why this loader stopped the reader, which cannot know */
 };
 
 static enum ss_status set_id(struct loader *loader, struct id_map *map, uint32_t ref, uint32_t id)
@@ -77,7 +77,7 @@ static enum ss_status on_clock(void *context, const struct ss_trace_clock *clock
     return SS_OK;
 }
 
-/* Clock and boot stand before all that has a time. */
+/* Clock and boot precede every record with a time. */
 static uint64_t on_axis(struct loader *loader, uint64_t time_ns)
 {
     if (!loader->is_placed) {
@@ -132,7 +132,45 @@ static enum ss_status on_source(void *context, const struct ss_trace_source *sou
     return SS_OK;
 }
 
-/* Is `ancestor` the process itself or above it? Then it must not become its child. */
+/* The row of a device that another file of the same boot has, too; 0: there is none. */
+static uint32_t find_device(const struct loader *loader, uint32_t uuid)
+{
+    const struct ss_model *model = loader->model;
+    uint32_t boot = model->inputs.data[loader->input].boot;
+    for (uint32_t i = 1; i < model->devices.count && ss_model_text(model, uuid)[0] != '\0'; i++) {
+        const struct ss_model_device *device = &model->devices.data[i];
+        if (device->uuid == uuid && model->inputs.data[device->input].boot == boot) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static enum ss_status on_device(void *context, const struct ss_trace_device *device)
+{
+    struct loader *loader = context;
+    struct ss_model *model = loader->model;
+    uint32_t id = id_of(&loader->devices, device->ref);
+    if (id == 0) {
+        id = find_device(loader, intern(loader, device->uuid));
+        if (id == 0) {
+            id = (uint32_t)model->devices.count;
+            ss_vec_push_zero(&model->devices);
+        }
+        SS_TRY(set_id(loader, &loader->devices, device->ref, id));
+    }
+    model->devices.data[id] =
+        (struct ss_model_device){.input = loader->input,
+                                 .kind = device->kind,
+                                 .number = (int32_t)device->number - 1,
+                                 .model = intern(loader, device->model),
+                                 .uuid = intern(loader, device->uuid),
+                                 .pci_address = intern(loader, device->pci_address),
+                                 .memory_bytes = device->memory_bytes};
+    return SS_OK;
+}
+
+/* Whether `ancestor` is the process itself or above it: then it must not become its child. */
 static bool descends_from(const struct ss_model *model, uint32_t process, uint32_t ancestor)
 {
     for (; process != 0; process = model->processes.data[process].parent) {
@@ -143,29 +181,30 @@ static bool descends_from(const struct ss_model *model, uint32_t process, uint32
     return false;
 }
 
-/* Its row, which may be one of an earlier input. */
+/* The row, which may belong to an earlier input too; adds a new one. */
 static uint32_t process_row(struct loader *loader, const struct ss_trace_process *process)
 {
     struct ss_model *model = loader->model;
     struct ss_model_input *input = &model->inputs.data[loader->input];
-    struct ss_identity who = {
+    struct ss_identity identity = {
         {input->boot, process->pid_namespace, (uint64_t)process->pid, process->start_time_ticks}};
     bool is_known = input->boot != 0 && process->start_time_ticks != 0;
-    uint32_t id = is_known ? ss_identities_find(&model->index->processes, &who, loader->input) : 0;
+    uint32_t id =
+        is_known ? ss_identities_find(&model->index->processes, &identity, loader->input) : 0;
     input->processes += id != 0;
     if (id == 0) {
         id = ss_load_add_process(model, loader->input, process->pid, 0);
         if (is_known) {
-            ss_identities_add(&model->index->processes, &who, loader->input, id);
+            ss_identities_add(&model->index->processes, &identity, loader->input, id);
         }
     }
     return id;
 }
 
-/* What one file does not know another may. */
-static void keep_known(uint32_t *known, uint32_t now)
+/* A value that this file lacks may be known from another file. */
+static void set_if_known(uint32_t *known, uint32_t value)
 {
-    *known = now != 0 ? now : *known;
+    *known = value != 0 ? value : *known;
 }
 
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
@@ -181,32 +220,32 @@ static enum ss_status on_process(void *context, const struct ss_trace_process *p
     struct ss_model_process *row = &model->processes.data[id];
     uint32_t parent = id_of(&loader->processes, process->parent_ref);
     row->pid = process->pid;
-    keep_known(&row->parent, descends_from(model, parent, id) ? 0 : parent);
+    set_if_known(&row->parent, descends_from(model, parent, id) ? 0 : parent);
     row->parent_pid = process->parent_pid;
     row->start_time_ticks = process->start_time_ticks;
     uint64_t seen_ns = on_axis(loader, process->first_seen_ns);
     bool is_earlier = row->first_seen_ns == 0 || seen_ns < row->first_seen_ns;
     row->first_seen_ns = is_earlier ? seen_ns : row->first_seen_ns;
-    keep_known(&row->name, intern(loader, process->name));
-    keep_known(&row->cmdline, intern(loader, process->cmdline));
-    keep_known(&row->runtime, intern(loader, process->runtime));
-    keep_known(&row->executable, intern(loader, process->executable));
-    keep_known(&row->label, intern(loader, process->label));
+    set_if_known(&row->name, intern(loader, process->name));
+    set_if_known(&row->cmdline, intern(loader, process->cmdline));
+    set_if_known(&row->runtime, intern(loader, process->runtime));
+    set_if_known(&row->executable, intern(loader, process->executable));
+    set_if_known(&row->label, intern(loader, process->label));
     input->runtime = input->runtime == 0 ? row->runtime : input->runtime;
     return SS_OK;
 }
 
-/* Its row, which may be one of an earlier input. */
+/* The row, which may belong to an earlier input too; adds a new one. */
 static uint32_t thread_row(struct loader *loader, uint32_t process, int32_t tid)
 {
     struct ss_model *model = loader->model;
-    struct ss_identity who = {{process, (uint64_t)tid}};
+    struct ss_identity identity = {{process, (uint64_t)tid}};
     uint32_t id =
-        process != 0 ? ss_identities_find(&model->index->threads, &who, loader->input) : 0;
+        process != 0 ? ss_identities_find(&model->index->threads, &identity, loader->input) : 0;
     model->inputs.data[loader->input].threads++;
     if (id == 0) {
         id = ss_load_add_thread(model, 0, tid);
-        ss_identities_add(&model->index->threads, &who, loader->input, id);
+        ss_identities_add(&model->index->threads, &identity, loader->input, id);
     }
     return id;
 }
@@ -247,9 +286,9 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
     return set_id(loader, &loader->frames, frame->ref, ss_model_frame_id(loader->model, &row));
 }
 
-/* What a recording puts around the calls of a framework (src/inject/torch.c) is no frame of the
- * program: what it does counts where it was called. */
-static bool is_of_stepscope(const struct ss_model *model, uint32_t frame)
+/* Frames that stepscope injects around calls of a framework (src/inject/torch.c) are not the
+ * program's: their samples count for the caller. */
+static bool is_injected(const struct ss_model *model, uint32_t frame)
 {
     return strncmp(ss_model_text(model, model->frames.data[frame].file), "<stepscope ", 11) == 0;
 }
@@ -259,12 +298,12 @@ static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack
     struct loader *loader = context;
     uint32_t parent = id_of(&loader->stacks, stack->parent_ref);
     uint32_t frame = id_of(&loader->frames, stack->frame_ref);
-    bool is_ours = frame != 0 && is_of_stepscope(loader->model, frame);
+    bool skips_frame = frame != 0 && is_injected(loader->model, frame);
     return set_id(loader, &loader->stacks, stack->ref,
-                  is_ours ? parent : ss_model_stack_id(loader->model, parent, frame));
+                  skips_frame ? parent : ss_model_stack_id(loader->model, parent, frame));
 }
 
-/* The first step of the process that any sample fell into is its first one. */
+/* The first step of the process that contains a sample counts as its first step. */
 static enum ss_sample_step step_of(struct loader *loader, uint32_t process, int64_t number)
 {
     struct ss_model_index *index = loader->model->index;
@@ -281,8 +320,9 @@ static enum ss_sample_step step_of(struct loader *loader, uint32_t process, int6
     return *first == number + 1 ? SS_SAMPLE_FIRST_STEP : SS_SAMPLE_LATER_STEP;
 }
 
-/* How many of a sample's ticks lie in the wanted range. A heavy sample stands for ticks one period
- * apart, the last of which was at its time; `*last_ns` is that of the last one that counts. */
+/* The number of the sample's ticks in the requested range. A sample with a weight stands for ticks
+ * one period apart, the last of them at its time; `*last_ns` is the time of the last tick that
+ * counts. */
 static uint64_t ticks_in_range(const struct loader *loader, const struct ss_trace_sample *sample,
                                uint64_t *last_ns)
 {
@@ -316,14 +356,15 @@ static void set_base(struct loader *loader, const struct ss_trace_sample *sample
     loader->has_base = true;
 }
 
-static enum ss_status keep_sample(struct loader *loader, const struct ss_model_sample *sample)
+static enum ss_status store_sample(struct loader *loader, const struct ss_model_sample *sample)
 {
-    uint64_t most = loader->load->max_samples > 0 ? loader->load->max_samples : default_max_samples;
-    if (loader->model->samples.count >= most) {
+    uint64_t limit =
+        loader->load->max_samples > 0 ? loader->load->max_samples : default_max_samples;
+    if (loader->model->samples.count >= limit) {
         return ss_fail(loader->err, SS_E_LIMIT,
                        "more than %" PRIu64 " samples, and each has a place of its own in a "
                        "timeline; take a part of the time (--from, --until)",
-                       most);
+                       limit);
     }
     ss_vec_push(&loader->model->samples, *sample);
     return SS_OK;
@@ -337,7 +378,7 @@ static void add_step_sample(struct loader *loader, int64_t number,
         ss_vec_resize(&loader->last_steps, (size_t)process + 1);
     }
     struct step_samples *last = &loader->last_steps.data[process];
-    if (number > last->number) { /* the step before has ended */
+    if (number > last->number) { /* the previous step has ended */
         for (size_t i = 0; i < last->pending.count; i++) {
             ss_model_add_total(loader->model, &last->pending.data[i].total);
         }
@@ -351,7 +392,7 @@ static void add_step_sample(struct loader *loader, int64_t number,
     }
 }
 
-/* A sample whose ranges or step are known at the end only waits until then. */
+/* Defers a sample whose ranges or step are known only at the end of the trace. */
 static void add_total(struct loader *loader, const struct ss_trace_sample *sample,
                       const struct ss_model_total *total, uint64_t time_ns)
 {
@@ -368,12 +409,12 @@ static void add_total(struct loader *loader, const struct ss_trace_sample *sampl
     }
 }
 
-static void keep_gil_span(struct loader *loader, const struct ss_model_total *total,
-                          uint64_t last_ns)
+static void add_gil_span(struct loader *loader, const struct ss_model_total *total,
+                         uint64_t last_ns)
 {
-    enum { MOST_SPANS = 1 << 20 };
+    enum { MAX_SPANS = 1 << 20 };
     struct ss_model *model = loader->model;
-    if (model->gil_spans.count >= MOST_SPANS) {
+    if (model->gil_spans.count >= MAX_SPANS) {
         return;
     }
     uint64_t half_ns = loader->period_ns / 2;
@@ -414,7 +455,7 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *as_
         total.step =
             (uint8_t)step_of(loader, model->threads.data[total.thread].process, sample->step);
         if (total.gil == SS_GIL_HELD && !model->threads.data[total.thread].is_main) {
-            keep_gil_span(loader, &total, last_ns);
+            add_gil_span(loader, &total, last_ns);
         }
     }
     if (ticks > INT64_MAX - model->index->total_samples) {
@@ -431,12 +472,12 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *as_
                                       .state = total.state,
                                       .gil = total.gil,
                                       .partial = total.partial};
-        return keep_sample(loader, &row);
+        return store_sample(loader, &row);
     }
     return SS_OK;
 }
 
-/* Cumulative: the newest of a (source, process) pair replaces the one before. */
+/* Counts are cumulative: the newest of a (source, process) pair replaces the previous. */
 static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
 {
     struct loader *loader = context;
@@ -478,12 +519,12 @@ static enum ss_status on_note(void *context, const struct ss_trace_note *note)
     return SS_OK;
 }
 
-static bool is_of_steps(const struct ss_model_track *track)
+static bool is_step_or_phase(const struct ss_model_track *track)
 {
     return track->kind == SS_TRACK_STEPS || track->kind == SS_TRACK_PHASES;
 }
 
-static bool is_named_wanted(const struct loader *loader, const struct ss_model_track *track)
+static bool matches_only_tracks(const struct loader *loader, const struct ss_model_track *track)
 {
     const char *name = ss_model_text(loader->model, track->name);
     for (const char *const *wanted = loader->load->only_tracks; *wanted != NULL; wanted++) {
@@ -493,7 +534,7 @@ static bool is_named_wanted(const struct loader *loader, const struct ss_model_t
             return true;
         }
     }
-    return is_of_steps(track);
+    return is_step_or_phase(track);
 }
 
 static bool is_wanted_track(const struct loader *loader, uint32_t track)
@@ -502,17 +543,18 @@ static bool is_wanted_track(const struct loader *loader, uint32_t track)
            (track < loader->wanted_tracks.count && loader->wanted_tracks.data[track]);
 }
 
-/* The id of a new track. One of a process may be one of an earlier input; those of hosts are what
- * each recorder read by itself. */
+/* The id of a new track. A track of a process may be shared with an earlier input; host tracks are
+ * not, because each recorder reads the host by itself. */
 static uint32_t track_row(struct loader *loader, const struct ss_model_track *track)
 {
     struct ss_model *model = loader->model;
-    struct ss_identity which = {{(uint64_t)track->process << 32 | track->thread,
-                                 (uint64_t)track->parent << 32 | track->name,
-                                 (uint64_t)track->kind << 32 | (uint64_t)track->counter,
-                                 track->unit}};
+    struct ss_identity identity = {{(uint64_t)track->process << 32 | track->thread,
+                                    (uint64_t)track->parent << 32 | track->name,
+                                    (uint64_t)track->kind << 32 | (uint64_t)track->counter,
+                                    track->unit}};
     bool is_shared = track->process != 0 && model->inputs.count > 1;
-    uint32_t id = is_shared ? ss_identities_find(&model->index->tracks, &which, loader->input) : 0;
+    uint32_t id =
+        is_shared ? ss_identities_find(&model->index->tracks, &identity, loader->input) : 0;
     if (id != 0) {
         model->index->shares_tracks = true;
         return id;
@@ -520,7 +562,7 @@ static uint32_t track_row(struct loader *loader, const struct ss_model_track *tr
     ss_vec_push(&model->tracks, *track);
     id = (uint32_t)model->tracks.count - 1;
     if (track->process != 0) {
-        ss_identities_add(&model->index->tracks, &which, loader->input, id);
+        ss_identities_add(&model->index->tracks, &identity, loader->input, id);
     }
     return id;
 }
@@ -533,6 +575,7 @@ static enum ss_status on_track(void *context, const struct ss_trace_track *track
                                  .kind = track->kind,
                                  .process = id_of(&loader->processes, track->process_ref),
                                  .thread = id_of(&loader->threads, track->thread_ref),
+                                 .device = id_of(&loader->devices, track->device_ref),
                                  .parent = id_of(&loader->tracks, track->parent_ref),
                                  .name = intern(loader, track->name),
                                  .unit = intern(loader, track->unit),
@@ -549,7 +592,7 @@ static enum ss_status on_track(void *context, const struct ss_trace_track *track
         if (id >= loader->wanted_tracks.count) {
             ss_vec_resize(&loader->wanted_tracks, (size_t)id + 1);
         }
-        loader->wanted_tracks.data[id] = is_named_wanted(loader, &model->tracks.data[id]);
+        loader->wanted_tracks.data[id] = matches_only_tracks(loader, &model->tracks.data[id]);
     }
     return SS_OK;
 }
@@ -563,13 +606,13 @@ static enum ss_status on_name(void *context, const struct ss_trace_name *name)
                                 .colour = name->colour,
                                 .file = intern(loader, name->file),
                                 .line = name->line};
-    struct ss_identity which = {
+    struct ss_identity identity = {
         {(uint64_t)row.text << 32 | row.category, (uint64_t)row.file << 32 | row.line, row.colour}};
-    uint32_t id = ss_identities_find(&model->index->names, &which, loader->input);
+    uint32_t id = ss_identities_find(&model->index->names, &identity, loader->input);
     if (id == 0) {
         id = (uint32_t)model->names.count;
         ss_vec_push(&model->names, row);
-        ss_identities_add(&model->index->names, &which, loader->input, id);
+        ss_identities_add(&model->index->names, &identity, loader->input, id);
     }
     return set_id(loader, &loader->names, name->ref, id);
 }
@@ -600,7 +643,7 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
     struct loader *loader = context;
     struct ss_trace_line moved = *line;
     moved.time_ns = on_axis(loader, line->time_ns);
-    if (loader->load->has_time_range) { /* what it counts from may not be known yet */
+    if (loader->load->has_time_range) { /* the origin of the range may not be known yet */
         ss_vec_push(&loader->pending_lines, moved);
     } else {
         add_line(loader, &moved);
@@ -608,7 +651,7 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
     return SS_OK;
 }
 
-/* Steps are named by their track. */
+/* Steps have the name of their track. */
 static uint32_t step_name(struct loader *loader, uint32_t track)
 {
     struct ss_model *model = loader->model;
@@ -671,6 +714,7 @@ static void on_progress(void *context, uint64_t done_bytes, uint64_t all_bytes)
 static const struct ss_trace_visitor visitor = {.clock = on_clock,
                                                 .attribute = on_attribute,
                                                 .source = on_source,
+                                                .device = on_device,
                                                 .process = on_process,
                                                 .thread = on_thread,
                                                 .frame = on_frame,
@@ -685,7 +729,7 @@ static const struct ss_trace_visitor visitor = {.clock = on_clock,
                                                 .line = on_line,
                                                 .progress = on_progress};
 
-/* The absolute times behind what was asked for. */
+/* The requested range in absolute times. */
 static struct ss_load_times times_of(const struct loader *loader,
                                      const struct ss_trace_summary *summary)
 {
@@ -710,7 +754,7 @@ static void add_pending(struct loader *loader, struct pending_samples *pending)
         ss_model_add_total(loader->model, total);
         if (total->gil == SS_GIL_WAITED && total->step == SS_SAMPLE_LATER_STEP &&
             loader->model->threads.data[total->thread].is_main) {
-            keep_gil_span(loader, total, pending->data[i].time_ns);
+            add_gil_span(loader, total, pending->data[i].time_ns);
         }
     }
 }
@@ -721,8 +765,8 @@ static void finish(struct loader *loader, const struct ss_trace_summary *summary
     struct ss_load_times times = times_of(loader, summary);
     ss_load_tracks_end(&loader->on_tracks, model, &times);
     if (loader->load->sample_phases) {
-        /* A wait at the end of DistributedDataParallel's backward is one, though no phase says so.
-         */
+        /* A wait at the end of DistributedDataParallel's backward is communication, although no
+         * phase marks it. */
         ss_vec_push(&model->names, (struct ss_model_name){.text = ss_intern_put_text(
                                                               &model->strings, "communication")});
         ss_load_derive_steps(model, loader->on_tracks.first_range);
@@ -744,17 +788,17 @@ static void finish(struct loader *loader, const struct ss_trace_summary *summary
     }
 }
 
-static void move(struct loader *loader, uint64_t *time_ns)
+static void shift_time(struct loader *loader, uint64_t *time_ns)
 {
     *time_ns = *time_ns != 0 ? on_axis(loader, *time_ns) : 0;
 }
 
-static void move_summary(struct loader *loader, struct ss_trace_summary *summary)
+static void shift_summary(struct loader *loader, struct ss_trace_summary *summary)
 {
-    move(loader, &summary->first_ns);
-    move(loader, &summary->last_ns);
-    move(loader, &summary->first_event_ns);
-    move(loader, &summary->last_event_ns);
+    shift_time(loader, &summary->first_ns);
+    shift_time(loader, &summary->last_ns);
+    shift_time(loader, &summary->first_event_ns);
+    shift_time(loader, &summary->last_event_ns);
 }
 
 enum ss_status ss_load_trace(struct ss_model *model, const char *path,
@@ -764,16 +808,16 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
                                    .path = ss_intern_put_text(&model->strings, path)};
     ss_vec_push(&model->inputs, input);
     struct ss_error own = {0};
-    struct ss_model_load asked = *load;
+    struct ss_model_load request = *load;
     struct ss_step_span span = {0};
     if (load->has_steps) {
         SS_TRY(ss_step_span_find(path, load->first_step, load->last_step, &span, err));
-        asked.has_time_range = true;
-        asked.from_ns = 0;
-        asked.to_ns = span.end_ns - span.begin_ns;
+        request.has_time_range = true;
+        request.from_ns = 0;
+        request.to_ns = span.end_ns - span.begin_ns;
     }
     struct loader loader = {.model = model,
-                            .load = &asked,
+                            .load = &request,
                             .has_base = load->has_steps || load->on_axis,
                             .base_ns = span.begin_ns,
                             .input = (uint32_t)model->inputs.count - 1,
@@ -789,12 +833,12 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     }
     ss_load_tracks_begin(&loader.on_tracks, model);
     loader.on_tracks.most_operators = 2 * load->max_operators;
-    if (loader.has_base) { /* then it is known from the start which time is wanted */
-        loader.on_tracks.from_ns = loader.base_ns + asked.from_ns;
-        loader.on_tracks.to_ns = loader.base_ns + asked.to_ns;
+    if (loader.has_base) { /* then the requested range is known from the start */
+        loader.on_tracks.from_ns = loader.base_ns + request.from_ns;
+        loader.on_tracks.to_ns = loader.base_ns + request.to_ns;
     }
     enum ss_status status = ss_trace_read(path, &wanted, &loader, &summary, err);
-    move_summary(&loader, &summary);
+    shift_summary(&loader, &summary);
     on_axis(&loader, 0);
     if (status == SS_OK) {
         finish(&loader, &summary);
@@ -816,6 +860,7 @@ enum ss_status ss_load_trace(struct ss_model *model, const char *path,
     ss_vec_fini(&loader.frames);
     ss_vec_fini(&loader.stacks);
     ss_vec_fini(&loader.sources);
+    ss_vec_fini(&loader.devices);
     return status != SS_OK && own.message[0] != '\0'
                ? ss_fail(err, status, "%s: %s", path, own.message)
                : status;

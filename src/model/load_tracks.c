@@ -54,7 +54,7 @@ void ss_sort_by_time(void *rows, size_t count, size_t size)
     ss_free(copy);
 }
 
-/* --- gathering ------------------------------------------------------------------------------ */
+/* --- events --------------------------------------------------------------------------------- */
 
 void ss_load_tracks_begin(struct ss_load_tracks *tracks, const struct ss_model *model)
 {
@@ -149,7 +149,7 @@ void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model,
 
 /* --- ranges --------------------------------------------------------------------------------- */
 
-/* The ranges that are open while the events of a nest are gone through. */
+/* The ranges that are open during the scan of a nest's events. */
 struct open_ranges ss_vec_of(size_t); /* rows of model.ranges */
 
 static uint32_t path_above(const struct ss_model *model, const struct open_ranges *open)
@@ -198,15 +198,15 @@ static void make_ranges(struct ss_model *model, const struct ss_nest *nest,
     uint64_t last_ns = times->last_ns;
     while (open->count > 0) {
         struct ss_model_range *range = &model->ranges.data[open->data[--open->count]];
-        last_ns = range->begin_ns > last_ns ? range->begin_ns : last_ns; /* the innermost's */
+        last_ns = range->begin_ns > last_ns ? range->begin_ns : last_ns; /* the innermost is last */
         range->end_ns = last_ns;
         range->flags |= SS_RANGE_END_UNSEEN;
     }
 }
 
-/* --- the rest ------------------------------------------------------------------------------- */
+/* --- values, marks and flows ---------------------------------------------------------------- */
 
-/* By track, then by time; what is equal keeps its order. */
+/* Sorts by track, then by time; stable. */
 static void order_values(struct ss_model_value *values, size_t count, size_t track_count)
 {
     ss_sort_by_time(values, count, sizeof *values);
@@ -226,16 +226,16 @@ static void order_values(struct ss_model_value *values, size_t count, size_t tra
     ss_free(next);
 }
 
-static bool is_wanted(const struct ss_load_times *times, uint64_t time_ns)
+static bool is_in_range(const struct ss_load_times *times, uint64_t time_ns)
 {
     return !times->has_range || (time_ns >= times->from_ns && time_ns < times->to_ns);
 }
 
-#define KEEP_WANTED(rows, first, times)                                                            \
+#define KEEP_IN_RANGE(rows, first, times)                                                          \
     do {                                                                                           \
         size_t kept_ = (first);                                                                    \
         for (size_t i_ = (first); i_ < (rows)->count; i_++) {                                      \
-            if (is_wanted((times), (rows)->data[i_].time_ns)) {                                    \
+            if (is_in_range((times), (rows)->data[i_].time_ns)) {                                  \
                 (rows)->data[kept_++] = (rows)->data[i_];                                          \
             }                                                                                      \
         }                                                                                          \
@@ -246,9 +246,9 @@ void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
                         const struct ss_load_times *times)
 {
     ss_load_thin_end(tracks, model);
-    KEEP_WANTED(&model->values, tracks->first_value, times);
-    KEEP_WANTED(&model->marks, tracks->first_mark, times);
-    KEEP_WANTED(&model->flows, tracks->first_flow, times);
+    KEEP_IN_RANGE(&model->values, tracks->first_value, times);
+    KEEP_IN_RANGE(&model->marks, tracks->first_mark, times);
+    KEEP_IN_RANGE(&model->flows, tracks->first_flow, times);
     if (model->values.count > tracks->first_value) {
         order_values(model->values.data + tracks->first_value,
                      model->values.count - tracks->first_value, model->tracks.count);

@@ -21,6 +21,7 @@ void ss_model_init(struct ss_model *model)
     model->frames.data[0].line = -1;
     model->frames.data[0].first_line = -1;
     ss_vec_push_zero(&model->stacks);
+    ss_vec_push_zero(&model->devices);
     ss_vec_push_zero(&model->tracks);
     ss_vec_push_zero(&model->names);
     ss_vec_push_zero(&model->paths);
@@ -43,6 +44,7 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->gil_spans);
     ss_vec_fini(&model->attributes);
     ss_vec_fini(&model->sources);
+    ss_vec_fini(&model->devices);
     ss_vec_fini(&model->counts);
     ss_vec_fini(&model->notes);
     ss_vec_fini(&model->tracks);

@@ -17,10 +17,10 @@
 #include "trace/reader.h"
 #include "trace/records.h"
 
-/* A process in the traces of two windows is one: its threads and tracks too. Who it is, is said by
- * boot id, pid namespace, pid and start time. */
+/* A process in the traces of two windows is one row, and so are its threads and tracks. Its
+ * identity is boot id, pid namespace, pid and start time. */
 struct ss_model_process {
-    uint32_t input; /* index into inputs: the first that names it */
+    uint32_t input; /* index into inputs: the first that defines it */
     uint32_t parent;
     int32_t pid; /* -1: unknown (a raw file without process labels) */
     int32_t parent_pid;
@@ -28,7 +28,7 @@ struct ss_model_process {
     uint64_t first_seen_ns;
     uint32_t name, cmdline, runtime, executable, label; /* strings */
     bool has_exit_status;
-    int32_t exit_status; /* as waitpid gives it */
+    int32_t exit_status; /* as waitpid returns it */
 };
 
 struct ss_model_thread {
@@ -40,7 +40,7 @@ struct ss_model_thread {
 
 enum ss_code_origin {
     SS_ORIGIN_UNKNOWN,
-    SS_ORIGIN_USER,    /* neither of the below: "your own code" */
+    SS_ORIGIN_USER,    /* none of the below: "your own code" */
     SS_ORIGIN_STDLIB,  /* frozen and built-in modules too */
     SS_ORIGIN_PACKAGE, /* site-packages, dist-packages */
     SS_ORIGIN_NATIVE
@@ -64,14 +64,14 @@ struct ss_model_stack {
     uint32_t depth; /* 1 for an outermost frame */
 };
 
-/* Which step of its process a sample fell into. The first step is apart: it does what no later one
- * does. A step that the recording did not see end is no step: what follows the last update of a
+/* The step of its process that a sample fell into. The first step is separate: it does work that no
+ * later step does. A step without a recorded end is no step: what follows the last update of a
  * training (a final test, the interpreter's exit) is not training. */
 enum ss_sample_step { SS_SAMPLE_NO_STEP, SS_SAMPLE_FIRST_STEP, SS_SAMPLE_LATER_STEP };
 
 /* Whether the thread was inside an operator of PyTorch, or in Python's garbage collector. Unknown
- * where the sample's step has no recorded operators on that thread. What is known better is later.
- */
+ * where the sample's step has no recorded operators on that thread. A later value overrides an
+ * earlier one. */
 enum ss_sample_operator {
     SS_OPERATOR_UNKNOWN,
     SS_OPERATOR_OUTSIDE,
@@ -84,29 +84,29 @@ enum ss_sample_operator {
 struct ss_model_total {
     uint32_t thread;
     uint32_t stack;
-    uint32_t range;      /* path of the ranges around it; 0 unless asked for (sample_ranges) */
-    uint32_t phase;      /* string: of the step, as the sampler saw it; 0: none, or not asked for */
-    uint8_t step;        /* enum ss_sample_step; of models loaded with sample_phases */
-    uint8_t in_operator; /* enum ss_sample_operator; of main threads, of models loaded with
-                          * sample_phases */
-    bool in_pass; /* in no phase, between forward, backward and optimizer: where losses are computed
-                   * and gradients clipped; as in_operator */
+    uint32_t range;      /* path of the enclosing ranges; 0 without sample_ranges */
+    uint32_t phase;      /* string: of the step, as sampled; 0: none, or no sample_phases */
+    uint8_t step;        /* enum ss_sample_step; with sample_phases */
+    uint8_t in_operator; /* enum ss_sample_operator; of main threads, with sample_phases */
+    /* In no phase, between forward, backward and optimizer: where losses are computed and gradients
+     * clipped; set as in_operator. */
+    bool in_pass;
     uint8_t state; /* enum ss_thread_state */
     uint8_t gil;   /* enum ss_gil_state */
-    uint8_t wait;  /* enum ss_wait_kind; of models loaded with sample_phases */
+    uint8_t wait;  /* enum ss_wait_kind; with sample_phases */
     bool partial;
     uint64_t samples; /* ticks: the sum of weights */
-    uint64_t records; /* stored samples: the ticks at which the stack was really read */
+    uint64_t records; /* stored samples: ticks at which the stack was read */
 };
 
-/* One line of a raw file, in file order; kept only on request (one row per line in reports). */
+/* One line of a raw file, in file order; only on request (one row per line in reports). */
 struct ss_model_line {
     uint32_t thread;
     uint32_t stack;
     uint64_t samples;
 };
 
-/* One stored sample, in file order; kept only on request (exports). */
+/* One stored sample, in file order; only on request (exports). */
 struct ss_model_sample {
     uint64_t time_ns;
     uint32_t thread;
@@ -117,8 +117,8 @@ struct ss_model_sample {
     bool partial;
 };
 
-/* Ticks at which a main thread waited for the GIL in a later step, or another thread held it. Time
- * is [begin, end), half a period more on each side than between the first tick and the last. */
+/* Ticks at which a main thread waited for the GIL in a step after the first, or another thread held
+ * it. [begin, end) extends half a period beyond the first and the last tick. */
 struct ss_model_gil_span {
     uint64_t begin_ns, end_ns;
     uint32_t thread, stack;
@@ -127,11 +127,11 @@ struct ss_model_gil_span {
 
 enum ss_input_kind { SS_INPUT_TRACE, SS_INPUT_RAW };
 
-/* How the times of an input lie to those of the others. */
+/* How the times of an input relate to the common time axis. */
 enum ss_axis {
-    SS_AXIS_OWN,  /* not at all: a raw file, or a trace that does not say its boot and clock */
-    SS_AXIS_BOOT, /* on the axis of all, exactly: the first, and those of the same boot */
-    SS_AXIS_WALL  /* on it, moved by what the machines' wall clocks say */
+    SS_AXIS_OWN,  /* not at all: a raw file, or a trace without its boot or clock */
+    SS_AXIS_BOOT, /* exactly: the first trace, and those of the same boot */
+    SS_AXIS_WALL  /* shifted by the difference of the machines' wall clocks */
 };
 
 struct ss_model_input {
@@ -139,16 +139,16 @@ struct ss_model_input {
     uint32_t path;
     struct ss_trace_summary summary; /* traces */
     uint64_t lines, skipped_lines;   /* raw; blank lines are not counted */
-    uint64_t samples;                /* ticks taken into the model, filters applied */
-    double rate_hz;                  /* asked; 0 unknown */
-    uint8_t halvings; /* those operators were loaded that ran in 1 of 2^halvings steps */
+    uint64_t samples;                /* ticks loaded, after filters */
+    double rate_hz;                  /* requested; 0 unknown */
+    uint8_t halvings;                /* operators of 1 in 2^halvings steps were loaded */
     enum ss_axis axis;
     uint32_t boot; /* string; 0 unknown */
     bool has_clock;
     int64_t wall_offset_ns;      /* CLOCK_REALTIME minus CLOCK_MONOTONIC, as first read together */
-    int64_t shift_ns;            /* was added to its times */
-    uint32_t processes, threads; /* that it names; earlier inputs may have named them too */
-    uint32_t runtime;            /* string: of the first process with one */
+    int64_t shift_ns;            /* added to its times */
+    uint32_t processes, threads; /* that it defines; earlier inputs may define them too */
+    uint32_t runtime;            /* string: of the first process with a runtime */
 };
 
 struct ss_model_attribute {
@@ -160,6 +160,15 @@ struct ss_model_attribute {
 struct ss_model_source {
     uint32_t input, name, reason;
     enum ss_source_status status;
+};
+
+/* An accelerator of a host, as its driver describes it; row 0 is "none". */
+struct ss_model_device {
+    uint32_t input;
+    enum ss_device_kind kind;
+    int32_t number;                    /* as the driver lists it; -1: unknown */
+    uint32_t model, uuid, pci_address; /* strings */
+    uint64_t memory_bytes;             /* 0: unknown */
 };
 
 struct ss_model_counts {
@@ -179,20 +188,21 @@ struct ss_model_track {
     uint32_t input;
     enum ss_track_kind kind;
     uint32_t process, thread; /* 0: none */
+    uint32_t device;          /* that it is about; 0: none */
     uint32_t parent;          /* a GROUP track */
     uint32_t name, unit;      /* strings */
     enum ss_counter_kind counter;
     int32_t rank;
 };
 
-/* What ranges and instants are called; row 0 is "none". */
+/* Names of ranges and marks; row 0 is "none". */
 struct ss_model_name {
     uint32_t text, category; /* strings */
     uint32_t colour;         /* 0xAARRGGBB; 0: none */
-    uint32_t file, line;     /* of functions: string and first line; 0: it is none */
+    uint32_t file, line;     /* of functions: string and first line; 0: not a function */
 };
 
-/* A name within those around it; path 0 is the root. parent < own id. */
+/* A name and the names of its enclosing ranges; path 0 is the root. parent < own id. */
 struct ss_model_path {
     uint32_t parent;
     uint32_t name;
@@ -203,10 +213,10 @@ enum ss_model_range_flag {
     /* As in struct ss_trace_event; a begin without an end ends with the recording. */
     SS_RANGE_END_UNSEEN = SS_EVENT_END_UNSEEN,
     SS_RANGE_BEGIN_UNSEEN = SS_EVENT_BEGIN_UNSEEN,
-    SS_RANGE_OUTSIDE = 128 /* began outside the time range that was asked for */
+    SS_RANGE_OUTSIDE = 128 /* began outside the requested time range */
 };
 
-/* Ranges of one track and lane lie together, in order of their begins, outer before inner. */
+/* Ranges of one track and lane are contiguous, sorted by begin, outer before inner. */
 struct ss_model_range {
     uint64_t begin_ns, end_ns; /* begin ≤ end */
     uint32_t track;
@@ -221,7 +231,7 @@ struct ss_model_mark {
     uint32_t track, name, payload;
 };
 
-/* Where an arrow leaves or arrives. Those of one id, by time, are the arrow's way. */
+/* A point where an arrow leaves or arrives. The points of one id, by time, are its path. */
 struct ss_model_flow {
     uint64_t id, time_ns;
     uint32_t track;
@@ -239,7 +249,7 @@ struct ss_model_payload {
     };
 };
 
-/* By track, then by time. */
+/* Sorted by track, then by time. */
 struct ss_model_value {
     uint64_t time_ns;
     uint32_t track;
@@ -274,13 +284,14 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_total) totals; /* in order of first appearance */
     struct ss_vec_of(struct ss_model_line) lines;
     struct ss_vec_of(struct ss_model_sample) samples;
-    /* Of models loaded with sample_phases; in file order, the first 2^20. */
+    /* With sample_phases; in file order, the first 2^20. */
     struct ss_vec_of(struct ss_model_gil_span) gil_spans;
     struct ss_vec_of(struct ss_model_attribute) attributes;
     struct ss_vec_of(struct ss_model_source) sources;
+    struct ss_vec_of(struct ss_model_device) devices; /* row 0 is "none" */
     struct ss_vec_of(struct ss_model_counts) counts;
     struct ss_vec_of(struct ss_model_note) notes;
-    struct ss_vec_of(struct ss_model_track) tracks; /* row 0 is "none", as of the next two */
+    struct ss_vec_of(struct ss_model_track) tracks; /* row 0 is "none", also in the next two */
     struct ss_vec_of(struct ss_model_name) names;
     struct ss_vec_of(struct ss_model_path) paths;
     struct ss_vec_of(struct ss_model_range) ranges;
@@ -289,37 +300,39 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_payload) payloads;
     struct ss_vec_of(struct ss_model_value) values;
     struct ss_vec_of(struct ss_model_line_time) line_times;
-    uint64_t unmatched_ends; /* ends without a range that was open: left out */
+    uint64_t unmatched_ends; /* ends without an open range: dropped */
     uint64_t open_ranges;    /* begins without an end */
-    /* What the load filter left out, in ticks (see struct ss_model_load). */
+    /* Ticks that the load filter excluded (see struct ss_model_load). */
     uint64_t filtered_samples;
     uint32_t skipped_files;       /* of folders: neither a trace nor a raw file */
-    struct ss_model_index *index; /* look-up tables while building; private to model/ */
+    struct ss_model_index *index; /* lookup tables while building; private to model/ */
 };
 
-/* What to load. Zero is everything. Times are ns since the first sample of the inputs. */
+/* Selects what to load. Zero loads everything. Times are ns since the first sample of the
+ * inputs. */
 struct ss_model_load {
     size_t size;
     bool keep_samples; /* fill model.samples */
     bool keep_lines;   /* fill model.lines */
-    bool no_tracks;    /* leave out what lies on tracks: tables of samples do not need it */
-    /* Of what lies on tracks, steps and phases, and the ranges and values of tracks with these
-     * names ("cuda*": that begin so); ends with NULL. NULL: all of it. */
+    bool no_tracks;    /* load no tracks: tables of samples do not need them */
+    /* Of the tracks, load only steps and phases, and the ranges and values of tracks with these
+     * names ("cuda*": a prefix); ends with NULL. NULL: all. */
     const char *const *only_tracks;
-    bool sample_phases; /* the phase of each sample, and which step it fell into, in totals */
-    bool sample_ranges; /* the ranges around each sample, in totals */
-    bool strict;        /* an unreadable raw line is an error, and so is an odd file in a folder */
-    /* Only while steps of these numbers ran, in any process of the trace; then no time range. */
+    bool sample_phases; /* the phase and step of each sample, in totals */
+    bool sample_ranges; /* the enclosing ranges of each sample, in totals */
+    bool strict;        /* an unreadable raw line, or file in a folder, is an error */
+    /* Load only the time of steps with these numbers, in any process of the trace; excludes a time
+     * range. */
     bool has_steps;
     int64_t first_step, last_step;
     bool has_time_range;
-    bool on_axis; /* from_ns and to_ns are times of the axis, not since the first sample */
+    bool on_axis; /* from_ns and to_ns are times on the axis, not since the first sample */
     uint64_t from_ns, to_ns;
     bool quiet; /* no messages about skipped lines */
-    /* With keep_samples: more are SS_E_LIMIT. 0: 2^26, which take about 2 GB. */
+    /* With keep_samples: more are SS_E_LIMIT. 0: 2^26, which need about 2 GB. */
     uint64_t max_samples;
-    /* Of more operators of PyTorch, those of some steps are loaded, drawn by chance; of the others
-     * the counter "operators recorded" says no. 0: all. */
+    /* Above this number of PyTorch operators, loads those of randomly chosen steps; the counter
+     * "operators recorded" is 0 for the others. 0: loads all. */
     uint64_t max_operators;
     /* Called while a trace is read; may be NULL. */
     void (*progress)(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes);
@@ -328,24 +341,24 @@ struct ss_model_load {
 
 void ss_model_init(struct ss_model *model);
 void ss_model_fini(struct ss_model *model);
-/* `path` is a trace, a raw file, or a folder of either (not searched deeper; hidden files left
- * out; sorted by name, numbers in it by value); which, the content says. May be called several
- * times; inputs keep their processes apart. What cannot be read of a raw file is told on stderr and
- * counted; a file of which nothing can be read is SS_E_FORMAT. Raw files have no times: a time
- * range fails. */
+/* `path` is a trace, a raw file, or a folder of either (not recursive; no hidden files; sorted by
+ * name, numbers by value); the content decides. May be called several times; inputs share a process
+ * only by its identity. Unreadable lines of a raw file are reported on stderr and counted; a file
+ * without readable content is SS_E_FORMAT. Raw files have no times: a time range fails. */
 enum ss_status ss_model_add_input(struct ss_model *model, const char *path,
                                   const struct ss_model_load *load, struct ss_error *err);
-/* Several of them, whose traces are put on one time axis (enum ss_axis): from_ns and to_ns count
- * from the first sample of all, and steps are wanted from the first file that has them to the
- * last. */
+/* Loads several inputs, their traces on one time axis (enum ss_axis): from_ns and to_ns count from
+ * the first sample of all, and the requested steps span from their first begin to their last end in
+ * any file. */
 enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *paths, size_t count,
                                    const struct ss_model_load *load, struct ss_error *err);
-/* What a file is by its first bytes. RAW: at least half of its first lines are folded stacks. */
+/* The kind of a file, by its first bytes. RAW: at least half of its first lines are folded
+ * stacks. */
 enum ss_file_kind { SS_FILE_OTHER, SS_FILE_TRACE, SS_FILE_RAW };
 enum ss_file_kind ss_model_file_kind(const char *path);
 
-/* As ss_model_add_input, for a raw file in memory (tests, fuzzing); `name` is what messages call
- * it. */
+/* As ss_model_add_input, for a raw file in memory (tests, fuzzing); `name` is its name in
+ * messages. */
 enum ss_status ss_model_add_raw_memory(struct ss_model *model, const char *name, const void *bytes,
                                        size_t length, const struct ss_model_load *load,
                                        struct ss_error *err);

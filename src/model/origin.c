@@ -61,18 +61,18 @@ bool ss_path_is_native(struct ss_strview path)
                                                                  : starts_with(name, "[");
 }
 
-/* Code without a file of its own. Dataclasses and the like use "<string>", but so does the
- * user's exec(): only names that cannot be the user's are given away. */
-static enum ss_code_origin origin_of_made_up(struct ss_strview path)
+/* Code without a file. Generated code, as of dataclasses, uses "<string>", but so does the user's
+ * exec(): only names that cannot be the user's are attributed to others. */
+static enum ss_code_origin origin_of_pseudo_file(struct ss_strview path)
 {
-    static const char *const of_packages[] = {
+    static const char *const package_prefixes[] = {
         "<decorator-gen", "<__array_function__", "<attrs generated", "<eval_with_key>",
         "<makefun-gen",   "<boltons.",           "<stepscope "};
     if (starts_with(path, "<frozen ")) {
         return SS_ORIGIN_STDLIB;
     }
-    for (size_t i = 0; i < sizeof of_packages / sizeof *of_packages; i++) {
-        if (starts_with(path, of_packages[i])) {
+    for (size_t i = 0; i < sizeof package_prefixes / sizeof *package_prefixes; i++) {
+        if (starts_with(path, package_prefixes[i])) {
             return SS_ORIGIN_PACKAGE;
         }
     }
@@ -83,11 +83,11 @@ static bool has_package_folder(struct ss_strview path)
 {
     return contains(path, "/site-packages/") || contains(path, "/dist-packages/") ||
            starts_with(path, "site-packages/") || starts_with(path, "dist-packages/") ||
-           contains(path, "/stepscope/integrations/"); /* wherever it lies, it is not the user's */
+           contains(path, "/stepscope/integrations/"); /* never the user's */
 }
 
-/* Is the path, seen from a library folder, a module of the standard library? "asyncio/tasks.py"
- * asks for the package "asyncio/", "queue.py" for the module "queue". */
+/* Whether the path, relative to a library folder, is a module of the standard library:
+ * "asyncio/tasks.py" is searched as the package "asyncio/", "queue.py" as the module "queue". */
 static bool is_stdlib_module(struct ss_strview path)
 {
     const char *slash = memchr(path.data, '/', path.length);
@@ -102,8 +102,8 @@ static bool is_stdlib_module(struct ss_strview path)
     return IN_TABLE(stdlib_modules, module);
 }
 
-/* What follows "/lib/python3.11/", "/lib64/python3.8/", "/python311.zip/" or, in a build tree,
- * "/Lib/". */
+/* Sets *rest to what follows "/lib/python3.11/", "/lib64/python3.8/", "/python311.zip/" or, in a
+ * build tree, "/Lib/". */
 static bool after_library_folder(struct ss_strview path, struct ss_strview *rest)
 {
     const char *end = path.data + path.length;
@@ -134,12 +134,13 @@ enum ss_code_origin ss_origin_of_path(struct ss_strview path)
         return SS_ORIGIN_UNKNOWN;
     }
     if (path.data[0] == '<') {
-        return origin_of_made_up(path);
+        return origin_of_pseudo_file(path);
     }
     if (has_package_folder(path)) {
         return SS_ORIGIN_PACKAGE;
     }
-    /* Only an absolute path can be the library's: a script run as "python queue.py" is relative. */
+    /* Only an absolute path can be of the library: a script run as "python queue.py" is
+     * relative. */
     return path.data[0] == '/' && after_library_folder(path, &rest) ? SS_ORIGIN_STDLIB
                                                                     : SS_ORIGIN_USER;
 }

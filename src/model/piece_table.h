@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the text of a stack piece to its frame id: the inner loop of the raw reader. What decides
- * lies in the slot itself, one cache line a look-up. Owned by one loader.
+ * Maps the text of a stack piece to its frame id: the inner loop of the raw reader. The slot itself
+ * holds hash and length: one cache line per lookup. Owned by one loader.
  */
 #ifndef SS_MODEL_PIECE_TABLE_H
 #define SS_MODEL_PIECE_TABLE_H
@@ -24,10 +24,10 @@ struct ss_piece_table {
 
 void ss_piece_table_init(struct ss_piece_table *table);
 void ss_piece_table_fini(struct ss_piece_table *table);
-/* Starts the look-up of a piece: its hash, and the memory that ss_piece_table_put will want. The
- * pieces of a line are independent of each other, so their cache misses overlap. */
+/* Starts the lookup of a piece: computes its hash and prefetches the slot for ss_piece_table_put.
+ * The pieces of a line are independent of each other, so their cache misses overlap. */
 uint32_t ss_piece_table_begin(const struct ss_piece_table *table, struct ss_strview piece);
-/* The slot of the piece; a new one has frame 0, to be set by the caller at once. */
+/* The slot of the piece; a new slot has frame 0, which the caller sets at once. */
 struct ss_piece_slot *ss_piece_table_put(struct ss_piece_table *table, struct ss_strview piece,
                                          uint32_t hash);
 

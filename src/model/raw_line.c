@@ -77,7 +77,7 @@ static bool starts_with(const char *at, const char *end, const char *text, size_
     return (size_t)(end - at) >= length && memcmp(at, text, length) == 0;
 }
 
-/* `process 123:"`; returns the first byte behind the quote, NULL when it is no label. */
+/* `process 123:"`; returns the first byte after the quote; NULL: not a label. */
 static const char *process_text(const char *at, const char *end)
 {
     if (!starts_with(at, end, "process ", 8)) {
@@ -91,8 +91,8 @@ static const char *process_text(const char *at, const char *end)
     return at > digits && starts_with(at, end, ":\"", 2) ? at + 2 : NULL;
 }
 
-/* `thread (123)` or `thread (0x7F…)`, then nothing or `: NAME`; returns the byte behind the
- * parenthesis. A function that is called "thread" has a path with a line there instead. */
+/* `thread (123)` or `thread (0x7F…)`, then nothing or `: NAME`; returns the byte after the
+ * parenthesis. A function named "thread" has a path with a line there instead. */
 static const char *thread_text(const char *at, const char *end)
 {
     if (!starts_with(at, end, "thread (", 8)) {
@@ -114,8 +114,8 @@ static const char *thread_text(const char *at, const char *end)
     return at == end || *at == ';' || starts_with(at, end, ": ", 2) ? at : NULL;
 }
 
-/* A command line ends with a quote at the end of a piece. One that was cut short by another tool
- * has none: then the first piece is all of it. */
+/* A command line ends with a quote at the end of a piece. A command line that another tool
+ * truncated has no quote: then it is the first piece alone. */
 static const char *process_end(const char *text, struct ss_raw_cursor *cursor)
 {
     const char *first = piece_end(text, cursor->end);
@@ -139,8 +139,8 @@ static bool has_location(const char *at, const char *end)
     return end > at && end[-1] == ')' && memmem(at, (size_t)(end - at), " (", 2) != NULL;
 }
 
-/* Thread names may hold a `;` as well. py-spy's frames always carry a file, so pieces without one
- * belong to the name as long as a frame with one follows. */
+/* A thread name may contain `;` as well. py-spy's frames always have a file, so pieces without a
+ * file belong to the name as long as a frame with a file follows. */
 static const char *thread_end(const char *text, struct ss_raw_cursor *cursor)
 {
     const char *first = piece_end(text, cursor->end);
@@ -184,16 +184,16 @@ bool ss_raw_next(struct ss_raw_cursor *cursor, struct ss_strview *piece, enum ss
     return true;
 }
 
-/* Reads `:LINE` off the end of a location. */
+/* Splits `:LINE` off the end of a location. */
 static void split_location(const char *at, const char *end, struct ss_raw_frame *frame)
 {
     const char *digits = end;
     int64_t line = 0;
-    int64_t place = 1;
+    int64_t scale = 1;
     while (digits > at && is_digit(digits[-1]) && end - digits < 10) {
         digits--;
-        line += place * (*digits - '0');
-        place *= 10;
+        line += scale * (*digits - '0');
+        scale *= 10;
     }
     bool has_line = digits < end && digits > at && digits[-1] == ':' && line <= INT32_MAX;
     frame->line = has_line ? (int32_t)line : -1;
@@ -201,8 +201,8 @@ static void split_location(const char *at, const char *end, struct ss_raw_frame 
     frame->path = (struct ss_strview){at, (size_t)(end - at)};
 }
 
-/* The form that nearly every frame has, and the only one that itwinai reads: no blank in the name,
- * no parenthesis or colon in the path; what follows is passed over. */
+/* The form of nearly every frame, and the only form that itwinai reads: no blank in the name, no
+ * parenthesis or colon in the path; the rest is ignored. */
 static bool parse_plain(const char *at, const char *end, struct ss_raw_frame *frame)
 {
     const char *blank = memchr(at, ' ', (size_t)(end - at));
@@ -230,7 +230,8 @@ static bool parse_plain(const char *at, const char *end, struct ss_raw_frame *fr
     return true;
 }
 
-/* The parenthesis that the last one closes, when a blank stands before it; else the first " (". */
+/* The parenthesis that matches the last one, if a blank precedes it; else the first one after a
+ * blank. */
 static const char *find_open(const char *at, const char *end)
 {
     int depth = 0;

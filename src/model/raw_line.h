@@ -15,11 +15,11 @@
 enum ss_raw_result {
     SS_RAW_OK,
     SS_RAW_BLANK,
-    SS_RAW_NO_COUNT,    /* no whole number behind the last blank */
+    SS_RAW_NO_COUNT,    /* no whole number after the last blank */
     SS_RAW_COUNT_LARGE, /* 2^63 or more */
     SS_RAW_NUL,         /* not text */
     SS_RAW_LONG,        /* over the line limit */
-    SS_RAW_TOTAL_LARGE, /* the sum of all counts would pass 2^63 */
+    SS_RAW_TOTAL_LARGE, /* the sum of all counts would be 2^63 or more */
     SS_RAW_RESULT_COUNT
 };
 
@@ -33,13 +33,13 @@ enum ss_raw_piece { SS_RAW_FRAME, SS_RAW_PROCESS, SS_RAW_THREAD };
 /* Walks the pieces of a stack. Start with {stack.data, stack.data + stack.length}. */
 struct ss_raw_cursor {
     const char *at, *end;
-    bool guessed; /* where a label ends hung on all that follows it */
-    /* Private: what was looked for to the end in vain need not be looked for again. */
+    bool guessed; /* the end of a label depended on all that follows it */
+    /* Private: searches that failed up to the end need not be repeated. */
     bool no_quote, no_location;
 };
 
-/* False at the end. Empty pieces are passed over; a label takes the pieces that its own text was
- * cut into by a `;` in it. */
+/* False at the end. Skips empty pieces; a label includes the pieces that a `;` in its text
+ * creates. */
 bool ss_raw_next(struct ss_raw_cursor *cursor, struct ss_strview *piece, enum ss_raw_piece *kind);
 
 struct ss_raw_frame {
@@ -51,7 +51,7 @@ void ss_raw_parse_frame(struct ss_strview piece, struct ss_raw_frame *frame);
 
 /* PID (-1 when it does not fit) and command line of a process label. */
 void ss_raw_parse_process(struct ss_strview piece, int32_t *pid, struct ss_strview *cmdline);
-/* TID (hexadecimal when py-spy only knew the pthread id) and name ("" when there is none). */
+/* TID (hexadecimal when py-spy knew only the pthread id) and name ("" when there is none). */
 void ss_raw_parse_thread(struct ss_strview piece, int64_t *tid, struct ss_strview *name);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ranges a sample fell into: the ranges of all tracks of its thread, outermost first. */
+/* The enclosing ranges of a sample: the ranges of all tracks of its thread, outermost first. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "model/load_tracks.h"
 
-/* A range begins or ends. */
+/* The begin or end of a range. */
 struct edge {
     uint64_t time_ns;
     uint32_t thread;
@@ -15,7 +15,7 @@ struct edge {
 
 struct edges ss_vec_of(struct edge);
 
-/* At one time: ends before begins, inner ends before outer ones, outer begins before inner. */
+/* At equal times: ends before begins, inner ends before outer ends, outer begins before inner. */
 static int compare_edges(const void *left, const void *right)
 {
     const struct edge *a = left, *b = right;
@@ -37,7 +37,7 @@ static void collect_edges(const struct ss_model *model, size_t first_range, stru
     for (size_t i = first_range; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
-        /* Nothing falls into a range without length. */
+        /* No sample falls into a range without length. */
         if (track->kind == SS_TRACK_RANGES && track->thread != 0 &&
             range->begin_ns < range->end_ns) {
             ss_vec_push(edges, (struct edge){range->begin_ns, track->thread, true, i});
@@ -51,7 +51,7 @@ static void collect_edges(const struct ss_model *model, size_t first_range, stru
 
 struct open_range {
     size_t range;
-    uint32_t path; /* of all that is open on the thread up to here */
+    uint32_t path; /* of all open ranges of the thread up to this one */
 };
 
 struct open_ranges ss_vec_of(struct open_range);
@@ -66,9 +66,9 @@ static uint32_t name_of(const struct ss_model *model, size_t range)
     return model->paths.data[model->ranges.data[range].path].name;
 }
 
-/* Ranges of two domains may end in another order than that of a stack: then those that began later
- * move out by one. */
-static void pass(struct ss_model *model, struct open_ranges *open, const struct edge *edge)
+/* Ranges of two domains may end out of stack order: then the ranges that began later move out by
+ * one level. */
+static void apply_edge(struct ss_model *model, struct open_ranges *open, const struct edge *edge)
 {
     if (edge->is_begin) {
         uint32_t path =
@@ -119,17 +119,17 @@ static struct sample_order *order_samples(const struct ss_pending_sample *sample
     return order;
 }
 
-/* The sampler reads the name a moment before or after the time that it notes. So a name whose range
- * begins or ends close to that time says nothing new: by its time the sample is outside. */
+/* The sampler reads the name slightly before or after the time that it stores. A name whose range
+ * begins or ends near that time is therefore no evidence: by its time the sample is outside. */
 static bool begins_or_ends_near(const struct ss_model *model, const struct edges *edges,
                                 size_t next, const struct sample_order *at, uint32_t label)
 {
-    enum { MOST_LOOKS = 256 };
+    enum { MAX_SCANNED = 256 };
     static const uint64_t near_ns = UINT64_C(100000000);
     uint32_t text = model->names.data[label].text;
     for (int side = 0; side < 2; side++) {
         size_t i = next;
-        for (int looks = 0; looks < MOST_LOOKS; looks++, i += side == 1) {
+        for (int scanned = 0; scanned < MAX_SCANNED; scanned++, i += side == 1) {
             if (side == 0 ? i-- == 0 : i >= edges->count) {
                 break;
             }
@@ -165,7 +165,7 @@ void ss_find_sample_ranges(struct ss_model *model, size_t first_range,
         }
         while (edge < edges.count && edges.data[edge].thread == at->thread &&
                edges.data[edge].time_ns <= at->time_ns) {
-            pass(model, &open, &edges.data[edge++]);
+            apply_edge(model, &open, &edges.data[edge++]);
         }
         struct ss_pending_sample *sample = &samples[at->index];
         sample->total.range = path_at(&open, open.count);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which step a sample fell into, whether into an operator, and where between phases. */
+/* The step of a sample, whether the sample is in an operator, and whether it is between the phases
+ * of a pass. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* A step that the trace saw end. */
+/* A step with a recorded end. */
 struct span {
     uint32_t process;
     uint64_t begin_ns, end_ns;
@@ -16,8 +17,7 @@ struct span {
 
 struct spans ss_vec_of(struct span);
 
-/* The ranges of one lane of a thread's operators, or of the garbage collector on it; they are in
- * order. */
+/* The ranges of one lane of a thread's operators or garbage collections, in order of time. */
 struct lane {
     uint32_t thread;
     bool is_collector;
@@ -41,7 +41,7 @@ static bool is_step(const struct ss_model *model, const struct ss_model_track *t
            strcmp(ss_model_text(model, track->name), "step") == 0;
 }
 
-/* `has_steps`, by process: also those of which no step ended. */
+/* `has_steps`, by process: true also where no step has an end. */
 static void collect_spans(const struct ss_model *model, size_t first_range, struct spans *spans,
                           bool *has_steps)
 {
@@ -63,7 +63,7 @@ static void collect_spans(const struct ss_model *model, size_t first_range, stru
     }
 }
 
-/* The step of the process that was under way then; NULL: none. */
+/* The step of the process at that time; NULL: none. */
 static const struct span *span_at(const struct spans *spans, uint32_t process, uint64_t time_ns)
 {
     size_t low = 0, high = spans->count;
@@ -86,20 +86,20 @@ static bool is_first(const struct spans *spans, const struct span *span)
 
 /* --- phases ---------------------------------------------------------------------------------- */
 
-enum phase_kind { FORWARD, BACKWARD, OPTIMIZER, EVALUATION, INFERENCE, ANOTHER };
+enum phase_kind { FORWARD, BACKWARD, OPTIMIZER, EVALUATION, INFERENCE, OTHER };
 
-struct part {
+struct phase {
     uint32_t process;
     enum phase_kind kind;
     uint32_t name; /* string */
     uint64_t begin_ns, end_ns;
 };
 
-struct parts ss_vec_of(struct part);
+struct phases ss_vec_of(struct phase);
 
-static int compare_parts(const void *left, const void *right)
+static int compare_phases(const void *left, const void *right)
 {
-    const struct part *a = left, *b = right;
+    const struct phase *a = left, *b = right;
     if (a->process != b->process) {
         return a->process < b->process ? -1 : 1;
     }
@@ -108,74 +108,73 @@ static int compare_parts(const void *left, const void *right)
 
 static enum phase_kind kind_of(const struct ss_model *model, const struct ss_model_range *range)
 {
-    static const char *const names[ANOTHER] = {"forward", "backward", "optimizer", "evaluation",
-                                               "inference"};
+    static const char *const names[OTHER] = {"forward", "backward", "optimizer", "evaluation",
+                                             "inference"};
     uint32_t name = model->paths.data[range->path].name;
     const char *text = ss_model_text(model, model->names.data[name].text);
     size_t kind = 0;
-    while (kind < ANOTHER && strcmp(text, names[kind]) != 0) {
+    while (kind < OTHER && strcmp(text, names[kind]) != 0) {
         kind++;
     }
     return (enum phase_kind)kind;
 }
 
-static void collect_parts(const struct ss_model *model, size_t first_range, struct parts *parts)
+static void collect_phases(const struct ss_model *model, size_t first_range, struct phases *phases)
 {
     for (size_t i = first_range; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
         if (track->kind == SS_TRACK_PHASES && track->process != 0) {
             uint32_t name = model->paths.data[range->path].name;
-            ss_vec_push(parts, (struct part){.process = track->process,
-                                             .kind = kind_of(model, range),
-                                             .name = model->names.data[name].text,
-                                             .begin_ns = range->begin_ns,
-                                             .end_ns = range->end_ns});
+            ss_vec_push(phases, (struct phase){.process = track->process,
+                                               .kind = kind_of(model, range),
+                                               .name = model->names.data[name].text,
+                                               .begin_ns = range->begin_ns,
+                                               .end_ns = range->end_ns});
         }
     }
-    if (parts->count > 0) {
-        qsort(parts->data, parts->count, sizeof *parts->data, compare_parts);
+    if (phases->count > 0) {
+        qsort(phases->data, phases->count, sizeof *phases->data, compare_phases);
     }
 }
 
-/* The first part of the process that begins later, or where it would be. */
-static size_t part_after(const struct parts *parts, uint32_t process, uint64_t time_ns)
+/* The first phase of the process that begins later, or where it would be. */
+static size_t phase_after(const struct phases *phases, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = parts->count;
+    size_t low = 0, high = phases->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct part *part = &parts->data[middle];
+        const struct phase *phase = &phases->data[middle];
         bool is_before =
-            part->process != process ? part->process < process : part->begin_ns <= time_ns;
+            phase->process != process ? phase->process < process : phase->begin_ns <= time_ns;
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }
     return low;
 }
 
-/* Whether the time lies behind a forward or a backward, and what goes on next is the backward or
- * the update. */
-static bool is_in_pass(const struct parts *parts, uint32_t process, uint64_t time_ns)
+/* Whether the time is after a forward or backward, and the next phase is a backward or the
+ * update. */
+static bool is_in_pass(const struct phases *phases, uint32_t process, uint64_t time_ns)
 {
-    size_t next = part_after(parts, process, time_ns);
-    if (next == 0 || next == parts->count) {
+    size_t next = phase_after(phases, process, time_ns);
+    if (next == 0 || next == phases->count) {
         return false;
     }
-    const struct part *before = &parts->data[next - 1], *after = &parts->data[next];
+    const struct phase *before = &phases->data[next - 1], *after = &phases->data[next];
     return before->process == process && after->process == process && time_ns >= before->end_ns &&
            (before->kind == FORWARD || before->kind == BACKWARD) &&
            (after->kind == BACKWARD || after->kind == OPTIMIZER);
 }
 
-/* The evaluation or inference that was under way then, which may be called so since the recording;
- * NULL: none. */
-static const struct part *evaluation_at(const struct parts *parts, uint32_t process,
-                                        uint64_t time_ns)
+/* The evaluation or inference at that time, which the loader may have relabelled; NULL: none. */
+static const struct phase *evaluation_at(const struct phases *phases, uint32_t process,
+                                         uint64_t time_ns)
 {
-    size_t next = part_after(parts, process, time_ns);
-    const struct part *part = next > 0 ? &parts->data[next - 1] : NULL;
-    bool is_there = part != NULL && part->process == process && time_ns < part->end_ns;
-    return is_there && (part->kind == EVALUATION || part->kind == INFERENCE) ? part : NULL;
+    size_t next = phase_after(phases, process, time_ns);
+    const struct phase *phase = next > 0 ? &phases->data[next - 1] : NULL;
+    bool is_there = phase != NULL && phase->process == process && time_ns < phase->end_ns;
+    return is_there && (phase->kind == EVALUATION || phase->kind == INFERENCE) ? phase : NULL;
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
@@ -211,7 +210,7 @@ static void collect_lanes(const struct ss_model *model, size_t first_range, stru
     }
 }
 
-/* Samples by thread, then by time. */
+/* Sorts by thread, then by time. */
 static int compare_samples(const void *left, const void *right)
 {
     const struct ss_pending_sample *a = *(const struct ss_pending_sample *const *)left;
@@ -228,13 +227,13 @@ static bool is_operator(const struct ss_model *model, const struct ss_model_rang
     return strcmp(ss_model_text(model, model->names.data[name].category), "operator") == 0;
 }
 
-/* The outermost operators of a lane, or the collections, passed in order. */
+/* A scan of the outermost operators of a lane, or of the collections, in order of time. */
 struct walk {
     const struct ss_model *model;
-    bool takes_all;            /* not operators only */
+    bool includes_all;         /* not operators only */
     size_t next, end;          /* ranges */
-    uint64_t begin_ns, end_ns; /* of the last operator that began; both 0: none did */
-    uint64_t next_begin_ns;    /* of the one after it; UINT64_MAX: none */
+    uint64_t begin_ns, end_ns; /* of the last operator that began; both 0: none */
+    uint64_t next_begin_ns;    /* of the next operator; UINT64_MAX: none */
 };
 
 static void find_next(struct walk *walk)
@@ -242,7 +241,7 @@ static void find_next(struct walk *walk)
     for (; walk->next < walk->end; walk->next++) {
         const struct ss_model_range *range = &walk->model->ranges.data[walk->next];
         if (range->begin_ns >= walk->end_ns &&
-            (walk->takes_all || is_operator(walk->model, range))) {
+            (walk->includes_all || is_operator(walk->model, range))) {
             walk->next_begin_ns = range->begin_ns;
             return;
         }
@@ -260,21 +259,21 @@ static void walk_to(struct walk *walk, uint64_t time_ns)
     }
 }
 
-static enum ss_sample_operator place_in(const struct walk *walk, const struct span *span,
-                                        uint64_t time_ns)
+static enum ss_sample_operator operator_state(const struct walk *walk, const struct span *span,
+                                              uint64_t time_ns)
 {
     if (time_ns < walk->end_ns) {
         return SS_OPERATOR_INSIDE;
     }
-    bool one_before = walk->end_ns > span->begin_ns, one_after = walk->next_begin_ns < span->end_ns;
-    return one_before || one_after ? SS_OPERATOR_OUTSIDE : SS_OPERATOR_UNKNOWN;
+    bool has_before = walk->end_ns > span->begin_ns, has_after = walk->next_begin_ns < span->end_ns;
+    return has_before || has_after ? SS_OPERATOR_OUTSIDE : SS_OPERATOR_UNKNOWN;
 }
 
 static void walk_lane(const struct ss_model *model, const struct lane *lane,
                       const struct spans *spans, struct ss_pending_sample **samples, size_t count)
 {
     struct walk walk = {
-        .model = model, .takes_all = lane->is_collector, .next = lane->first, .end = lane->end};
+        .model = model, .includes_all = lane->is_collector, .next = lane->first, .end = lane->end};
     find_next(&walk);
     for (size_t i = 0; i < count; i++) {
         struct ss_pending_sample *sample = samples[i];
@@ -284,7 +283,7 @@ static void walk_lane(const struct ss_model *model, const struct lane *lane,
                                       : NULL;
         walk_to(&walk, sample->time_ns);
         enum ss_sample_operator found =
-            span != NULL ? place_in(&walk, span, sample->time_ns) : SS_OPERATOR_UNKNOWN;
+            span != NULL ? operator_state(&walk, span, sample->time_ns) : SS_OPERATOR_UNKNOWN;
         if (lane->is_collector) {
             found = found == SS_OPERATOR_INSIDE ? SS_OPERATOR_COLLECTOR : SS_OPERATOR_UNKNOWN;
         }
@@ -324,11 +323,11 @@ void ss_find_sample_steps(const struct ss_model *model, size_t first_range,
 {
     struct spans spans = {0};
     struct lanes lanes = {0};
-    struct parts parts = {0};
+    struct phases phases = {0};
     bool *has_steps = ss_alloc_zero(model->processes.count + 1, sizeof *has_steps);
     collect_spans(model, first_range, &spans, has_steps);
     collect_lanes(model, first_range, &lanes);
-    collect_parts(model, first_range, &parts);
+    collect_phases(model, first_range, &phases);
     for (size_t i = 0; i < count; i++) {
         struct ss_model_total *total = &samples[i].total;
         uint32_t process = model->threads.data[total->thread].process;
@@ -336,12 +335,12 @@ void ss_find_sample_steps(const struct ss_model *model, size_t first_range,
         if (has_steps[process] && span == NULL) {
             total->step = SS_SAMPLE_NO_STEP;
         } else if (total->step == SS_SAMPLE_FIRST_STEP && span != NULL && !is_first(&spans, span)) {
-            total->step = SS_SAMPLE_LATER_STEP; /* the sampler did not know where it ended */
+            total->step = SS_SAMPLE_LATER_STEP; /* the sampler did not know the end */
         }
-        const struct part *evaluation = evaluation_at(&parts, process, samples[i].time_ns);
+        const struct phase *evaluation = evaluation_at(&phases, process, samples[i].time_ns);
         total->phase = evaluation != NULL ? evaluation->name : total->phase;
         total->in_pass = total->step != SS_SAMPLE_NO_STEP && total->phase == 0 &&
-                         is_in_pass(&parts, process, samples[i].time_ns);
+                         is_in_pass(&phases, process, samples[i].time_ns);
     }
     if (lanes.count > 0) {
         find_operators(model, &lanes, &spans, samples, count);
@@ -349,5 +348,5 @@ void ss_find_sample_steps(const struct ss_model *model, size_t first_range,
     ss_free(has_steps);
     ss_vec_fini(&spans);
     ss_vec_fini(&lanes);
-    ss_vec_fini(&parts);
+    ss_vec_fini(&phases);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open-addressing tables from a hash to rows that live elsewhere: a slot holds id + 1, the caller
+ * Open-addressing hash tables for rows that are stored elsewhere: a slot holds id + 1, the caller
  * compares. Private to model/. Zero-initialised is empty; one owner.
  */
 #ifndef SS_MODEL_SLOTS_H
@@ -18,7 +18,8 @@ struct ss_slots {
     uint32_t used;
 };
 
-/* Room for one more. True when the table was emptied to grow: re-insert every row. */
+/* Makes room for one more row. True: the table was emptied to grow, and the caller re-inserts every
+ * row. */
 static inline bool ss_slots_grow(struct ss_slots *slots)
 {
     if (slots->used < slots->count / 2) {

@@ -9,18 +9,18 @@
 
 struct step_track {
     bool has_steps;
-    bool is_in; /* a step that was asked for is under way */
+    bool is_in_span; /* a requested step is open */
 };
 
 struct finder {
-    struct ss_vec_of(struct step_track) tracks; /* by ref, which count from 1 */
+    struct ss_vec_of(struct step_track) tracks; /* by ref, from 1 */
     int64_t first, last;
     struct ss_steps_seen *seen;
     bool has_span;
     struct ss_step_span span;
 };
 
-/* NULL: no steps lie there. */
+/* NULL: not a step track. */
 static struct step_track *find_track(struct finder *finder, uint32_t ref)
 {
     bool is_known = ref < finder->tracks.count && finder->tracks.data[ref].has_steps;
@@ -45,7 +45,7 @@ static bool number_of(const struct ss_trace_value *value, int64_t *number)
     return value->type == SS_VALUE_INT || value->type == SS_VALUE_UINT;
 }
 
-static void see_number(struct ss_steps_seen *seen, int64_t number)
+static void add_number(struct ss_steps_seen *seen, int64_t number)
 {
     seen->lowest = !seen->has_steps || number < seen->lowest ? number : seen->lowest;
     seen->highest = !seen->has_steps || number > seen->highest ? number : seen->highest;
@@ -59,20 +59,20 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
     if (track == NULL || event->kind == SS_EVENT_INSTANT) {
         return SS_OK;
     }
-    if (track->is_in && event->time_ns > finder->span.end_ns) {
+    if (track->is_in_span && event->time_ns > finder->span.end_ns) {
         finder->span.end_ns = event->time_ns;
     }
     int64_t number;
-    track->is_in = false;
+    track->is_in_span = false;
     if (event->kind != SS_EVENT_BEGIN || !number_of(&event->payload, &number)) {
         return SS_OK;
     }
-    see_number(finder->seen, number);
-    track->is_in = number >= finder->first && number <= finder->last;
-    if (track->is_in && (!finder->has_span || event->time_ns < finder->span.begin_ns)) {
+    add_number(finder->seen, number);
+    track->is_in_span = number >= finder->first && number <= finder->last;
+    if (track->is_in_span && (!finder->has_span || event->time_ns < finder->span.begin_ns)) {
         finder->span.begin_ns = event->time_ns;
     }
-    finder->has_span = finder->has_span || track->is_in;
+    finder->has_span = finder->has_span || track->is_in_span;
     return SS_OK;
 }
 
@@ -81,11 +81,11 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Steps that are still under way end with the recording. */
+/* Steps that are still open end with the recording. */
 static void end_open_steps(struct finder *finder, const struct ss_trace_summary *summary)
 {
     for (size_t i = 0; i < finder->tracks.count; i++) {
-        if (finder->tracks.data[i].is_in) {
+        if (finder->tracks.data[i].is_in_span) {
             finder->span.end_ns =
                 later(finder->span.end_ns, later(summary->last_ns, summary->last_event_ns));
         }

@@ -7,7 +7,7 @@
 
 #include "model/step_span.h"
 
-/* --- where an input lies --------------------------------------------------------------------- */
+/* --- position of an input -------------------------------------------------------------------- */
 
 static bool has_clock(const struct ss_model_input *input)
 {
@@ -31,9 +31,9 @@ void ss_time_axis_place(struct ss_model *model, uint32_t input)
     row->shift_ns = (int64_t)((uint64_t)row->wall_offset_ns - (uint64_t)reference->wall_offset_ns);
 }
 
-/* --- what was asked for, on the axis --------------------------------------------------------- */
+/* --- the requested span ---------------------------------------------------------------------- */
 
-/* The begin of a file, as far as its first sample. */
+/* The content of a file up to its first sample. */
 struct peek {
     struct ss_model *model; /* its inputs and strings */
     uint64_t period_ns;
@@ -73,7 +73,7 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
     return SS_OK;
 }
 
-/* Ends the reading: no more is wanted. */
+/* Stops the reader: the rest is not needed. */
 static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
 {
     struct peek *peek = context;
@@ -83,8 +83,8 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
     return SS_E_LIMIT;
 }
 
-/* A file that cannot be read is for the loader to complain of. */
-static bool look_at(struct ss_model *model, const char *path, struct peek *peek)
+/* Ignores read errors, which the loader reports. */
+static bool read_head(struct ss_model *model, const char *path, struct peek *peek)
 {
     static const struct ss_trace_visitor visitor = {
         .clock = on_clock, .attribute = on_attribute, .sample = on_sample};
@@ -108,8 +108,8 @@ struct search {
     struct ss_time_span span;
 };
 
-/* Time counts from the first sample of all files; of files without any, from the first event. */
-static void see_base(struct search *search, const struct peek *peek, int64_t shift_ns)
+/* Time counts from the first sample of all files; if no file has samples, from the first event. */
+static void update_base(struct search *search, const struct peek *peek, int64_t shift_ns)
 {
     uint64_t first_ns = ss_time_axis_moved(peek->first_ns, shift_ns);
     bool is_better = peek->has_sample && !search->has_sample;
@@ -121,8 +121,8 @@ static void see_base(struct search *search, const struct peek *peek, int64_t shi
     search->has_sample = search->has_sample || peek->has_sample;
 }
 
-static enum ss_status see_steps(struct search *search, const char *path, int64_t shift_ns,
-                                struct ss_error *err)
+static enum ss_status update_steps(struct search *search, const char *path, int64_t shift_ns,
+                                   struct ss_error *err)
 {
     struct ss_step_span span;
     bool has_span;
@@ -140,22 +140,22 @@ static enum ss_status see_steps(struct search *search, const char *path, int64_t
     return SS_OK;
 }
 
-static enum ss_status see_file(struct search *search, struct ss_model *inputs, const char *path,
-                               struct ss_error *err)
+static enum ss_status scan_file(struct search *search, struct ss_model *inputs, const char *path,
+                                struct ss_error *err)
 {
     struct peek peek;
-    if (ss_model_file_kind(path) != SS_FILE_TRACE || !look_at(inputs, path, &peek)) {
+    if (ss_model_file_kind(path) != SS_FILE_TRACE || !read_head(inputs, path, &peek)) {
         return SS_OK;
     }
     int64_t shift_ns = input_of(&peek)->shift_ns;
     if (search->load->has_steps) {
-        return see_steps(search, path, shift_ns, err);
+        return update_steps(search, path, shift_ns, err);
     }
-    see_base(search, &peek, shift_ns);
+    update_base(search, &peek, shift_ns);
     return SS_OK;
 }
 
-static uint64_t after(uint64_t base_ns, uint64_t ns)
+static uint64_t add_saturating(uint64_t base_ns, uint64_t ns)
 {
     return ns > UINT64_MAX - base_ns ? UINT64_MAX : base_ns + ns;
 }
@@ -169,15 +169,15 @@ enum ss_status ss_time_axis_span(const char *const *paths, size_t count,
     enum ss_status status = SS_OK;
     ss_model_init(&inputs);
     for (size_t i = 0; i < count && status == SS_OK; i++) {
-        status = see_file(&search, &inputs, paths[i], err);
+        status = scan_file(&search, &inputs, paths[i], err);
     }
     ss_model_fini(&inputs);
     if (status != SS_OK) {
         return status;
     }
     if (!load->has_steps) {
-        *span = (struct ss_time_span){after(search.base_ns, load->from_ns),
-                                      after(search.base_ns, load->to_ns)};
+        *span = (struct ss_time_span){add_saturating(search.base_ns, load->from_ns),
+                                      add_saturating(search.base_ns, load->to_ns)};
         return SS_OK;
     }
     *span = search.span;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one time axis of several traces: CLOCK_MONOTONIC of the first. Traces of the same boot need
- * no shift; those of other machines and boots are placed by the wall clock that each one read with
- * its own. Private to model/. Stateless.
+ * The common time axis of several traces: CLOCK_MONOTONIC of the first trace. Traces of the same
+ * boot need no shift; traces of other machines and boots are shifted by the wall clock, which each
+ * recorder reads together with its monotonic clock. Private to model/. Stateless.
  */
 #ifndef SS_MODEL_TIME_AXIS_H
 #define SS_MODEL_TIME_AXIS_H
 
 #include "model/model.h"
 
-/* Sets axis and shift of the input, whose clock and boot are known; inputs before it are placed. */
+/* Sets axis and shift of the input, whose clock and boot are known; earlier inputs are placed
+ * already. */
 void ss_time_axis_place(struct ss_model *model, uint32_t input);
 
-/* ss_model_input.shift_ns applied; what lies before the axis begins is at 0. */
+/* Applies ss_model_input.shift_ns; times before the begin of the axis become 0. */
 static inline uint64_t ss_time_axis_moved(uint64_t time_ns, int64_t shift_ns)
 {
     uint64_t sum = time_ns + (uint64_t)shift_ns;
@@ -26,8 +27,8 @@ struct ss_time_span {
     uint64_t from_ns, to_ns;
 };
 
-/* What load->from_ns to to_ns, or the steps that it names, are on the axis of these files, which
- * may be raw files too (their times are none). SS_E_USAGE when no file has such a step. */
+/* The requested times or steps of `load` as a span on the axis of these files. Raw files have no
+ * times and are ignored. SS_E_USAGE: no file has such a step. */
 enum ss_status ss_time_axis_span(const char *const *paths, size_t count,
                                  const struct ss_model_load *load, struct ss_time_span *span,
                                  struct ss_error *err);

@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* The library's interface, as much of it as is called here. All its functions return a status; a
- * device is a pointer of its own. */
+/* The part of the library's interface that this file calls. All its functions return a status; a
+ * device is an opaque pointer. */
 typedef void *nvml_device;
 typedef int (*plain_function)(void);
 typedef int (*count_function)(unsigned int *count);
@@ -23,12 +23,12 @@ typedef int (*memory_function)(nvml_device device, void *memory);
 typedef const char *(*error_function)(int status);
 
 enum { OK = 0, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15, CLOCK_SM = 1, CLOCK_MEMORY = 2 };
-enum { TEXT_BYTES = 96, MEMORY_V2 = 0x02000028 /* version 2, 40 bytes */ };
+enum { TEXT_BYTES = 96, PCI_ADDRESS_BYTES = 32, MEMORY_V2 = 0x02000028 /* version 2, 40 bytes */ };
 
 struct memory_v1 {
     unsigned long long total, free, used;
 };
-/* Leaves out of `used` what the driver keeps for itself. */
+/* `used` excludes memory that the driver reserves. */
 struct memory_v2 {
     unsigned int version;
     unsigned long long total, reserved, free, used;
@@ -37,7 +37,8 @@ _Static_assert(sizeof(struct memory_v2) == (MEMORY_V2 & 0xff), "as the library h
 
 struct device {
     nvml_device handle;
-    char name[TEXT_BYTES], uuid[TEXT_BYTES];
+    char name[TEXT_BYTES], uuid[TEXT_BYTES], pci_address[PCI_ADDRESS_BYTES];
+    unsigned number;
     bool lost;
 };
 
@@ -53,7 +54,7 @@ struct ss_nvml {
     struct device devices[SS_NVML_MOST_DEVICES];
 };
 
-/* POSIX says that what dlsym gives can be a function; C has no cast for it. */
+/* POSIX lets dlsym return a function; C has no cast from an object pointer to it, hence memcpy. */
 static void find(void *library, void *function, const char *name, const char *older)
 {
     void *symbol = dlsym(library, name);
@@ -79,7 +80,7 @@ static void find_functions(struct ss_nvml *nvml)
          "nvmlDeviceGetCurrentClocksThrottleReasons");
 }
 
-static void take_text(struct ss_nvml *nvml, nvml_device handle, const char *function, char *text)
+static void read_text(struct ss_nvml *nvml, nvml_device handle, const char *function, char *text)
 {
     text_function get;
     find(nvml->library, &get, function, NULL);
@@ -87,6 +88,24 @@ static void take_text(struct ss_nvml *nvml, nvml_device handle, const char *func
         text[0] = '\0';
     }
     text[TEXT_BYTES - 1] = '\0';
+}
+
+/* nvmlPciInfo_t, for its last member. */
+struct pci_info {
+    char legacy_address[16];
+    unsigned int domain, bus, device, device_id, subsystem_id;
+    char address[PCI_ADDRESS_BYTES];
+};
+
+static void read_pci_address(struct ss_nvml *nvml, struct device *device)
+{
+    int (*get)(nvml_device handle, struct pci_info * info);
+    struct pci_info info = {.address = ""};
+    find(nvml->library, &get, "nvmlDeviceGetPciInfo_v3", NULL);
+    if (get != NULL && get(device->handle, &info) == OK) {
+        info.address[sizeof info.address - 1] = '\0';
+        memcpy(device->pci_address, info.address, sizeof info.address);
+    }
 }
 
 static bool find_devices(struct ss_nvml *nvml, char *reason)
@@ -102,9 +121,11 @@ static bool find_devices(struct ss_nvml *nvml, char *reason)
     }
     for (unsigned int i = 0; i < found && nvml->count < SS_NVML_MOST_DEVICES; i++) {
         struct device *device = &nvml->devices[nvml->count];
-        if (handle(i, &device->handle) == OK) { /* else it is not for this container */
-            take_text(nvml, device->handle, "nvmlDeviceGetName", device->name);
-            take_text(nvml, device->handle, "nvmlDeviceGetUUID", device->uuid);
+        if (handle(i, &device->handle) == OK) { /* fails for GPUs outside this container */
+            read_text(nvml, device->handle, "nvmlDeviceGetName", device->name);
+            read_text(nvml, device->handle, "nvmlDeviceGetUUID", device->uuid);
+            read_pci_address(nvml, device);
+            device->number = i;
             nvml->count++;
         }
     }
@@ -135,9 +156,9 @@ static bool init(struct ss_nvml *nvml, char *reason)
 
 struct ss_nvml *ss_nvml_open(const char *path, char *reason)
 {
-    static const char usual[] = "libnvidia-ml.so.1";
+    static const char default_path[] = "libnvidia-ml.so.1";
     struct ss_nvml *nvml = ss_alloc_zero(1, sizeof *nvml);
-    nvml->library = dlopen(path != NULL ? path : usual, RTLD_NOW | RTLD_LOCAL);
+    nvml->library = dlopen(path != NULL ? path : default_path, RTLD_NOW | RTLD_LOCAL);
     if (nvml->library == NULL) {
         const char *why = dlerror();
         bool absent = why == NULL || strstr(why, "No such file") != NULL;
@@ -182,10 +203,20 @@ const char *ss_nvml_uuid(const struct ss_nvml *nvml, size_t device)
     return nvml->devices[device].uuid;
 }
 
+const char *ss_nvml_pci_address(const struct ss_nvml *nvml, size_t device)
+{
+    return nvml->devices[device].pci_address;
+}
+
+unsigned ss_nvml_number(const struct ss_nvml *nvml, size_t device)
+{
+    return nvml->devices[device].number;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void keep(struct ss_nvml_sample *sample, enum ss_nvml_field field, uint64_t value,
-                 int status)
+static void set_value(struct ss_nvml_sample *sample, enum ss_nvml_field field, uint64_t value,
+                      int status)
 {
     sample->lost = sample->lost || status == GPU_IS_LOST;
     if (status == OK) {
@@ -200,8 +231,8 @@ static void read_utilisation(const struct ss_nvml *nvml, nvml_device handle,
     unsigned int shares[2] = {0, 0};
     if (nvml->utilisation != NULL) {
         int status = nvml->utilisation(handle, shares);
-        keep(sample, SS_NVML_UTILISATION, shares[0], status);
-        keep(sample, SS_NVML_MEMORY_UTILISATION, shares[1], status);
+        set_value(sample, SS_NVML_UTILISATION, shares[0], status);
+        set_value(sample, SS_NVML_MEMORY_UTILISATION, shares[1], status);
     }
 }
 
@@ -211,12 +242,12 @@ static void read_memory(const struct ss_nvml *nvml, nvml_device handle,
     struct memory_v2 newer = {.version = MEMORY_V2};
     struct memory_v1 older = {0};
     if (nvml->memory_v2 != NULL && nvml->memory_v2(handle, &newer) == OK) {
-        keep(sample, SS_NVML_MEMORY_USED, newer.used, OK);
-        keep(sample, SS_NVML_MEMORY_TOTAL, newer.total, OK);
+        set_value(sample, SS_NVML_MEMORY_USED, newer.used, OK);
+        set_value(sample, SS_NVML_MEMORY_TOTAL, newer.total, OK);
     } else if (nvml->memory_v1 != NULL) {
         int status = nvml->memory_v1(handle, &older);
-        keep(sample, SS_NVML_MEMORY_USED, older.used, status);
-        keep(sample, SS_NVML_MEMORY_TOTAL, older.total, status);
+        set_value(sample, SS_NVML_MEMORY_USED, older.used, status);
+        set_value(sample, SS_NVML_MEMORY_TOTAL, older.total, status);
     }
 }
 
@@ -226,7 +257,7 @@ static void read_number(number_function get, nvml_device handle, enum ss_nvml_fi
     unsigned int value = 0;
     if (get != NULL) {
         int status = get(handle, &value);
-        keep(sample, field, value, status);
+        set_value(sample, field, value, status);
     }
 }
 
@@ -236,7 +267,7 @@ static void read_long(long_function get, nvml_device handle, enum ss_nvml_field 
     unsigned long long value = 0;
     if (get != NULL) {
         int status = get(handle, &value);
-        keep(sample, field, value, status);
+        set_value(sample, field, value, status);
     }
 }
 
@@ -246,7 +277,7 @@ static void read_choice(choice_function get, nvml_device handle, unsigned int wh
     unsigned int value = 0;
     if (get != NULL) {
         int status = get(handle, which, &value);
-        keep(sample, field, value, status);
+        set_value(sample, field, value, status);
     }
 }
 

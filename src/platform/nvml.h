@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's management library, loaded at run time where there is one: never linked, never
- * required. Its functions are called through tables of names, so that any version will do; what a
- * device or a driver does not tell is absent.
+ * NVIDIA's management library, loaded at run time where it is installed: never linked, never
+ * required. Its functions are resolved by name, so that any version works; values that a device or
+ * driver does not report are absent.
  *
  * Calls may block (a driver that wakes a GPU takes seconds): not for the recorder's thread. One
  * library object per process; each belongs to the thread that uses it.
@@ -31,18 +31,18 @@ enum ss_nvml_field {
     SS_NVML_FIELDS
 };
 
-/* Why the clocks are lower than they could be: the bits that mean a loss. */
+/* Why the clocks are reduced: the bits that mean a performance loss. */
 enum ss_nvml_throttle {
     SS_NVML_THROTTLE_POWER = 0x04 | 0x80,   /* software power cap, hardware power brake */
     SS_NVML_THROTTLE_THERMAL = 0x20 | 0x40, /* software, hardware */
-    SS_NVML_THROTTLE_HARDWARE = 0x08,       /* hardware slowdown, whatever the cause */
-    SS_NVML_THROTTLE_SYNC = 0x10            /* as slow as another GPU that it is paired with */
+    SS_NVML_THROTTLE_HARDWARE = 0x08,       /* hardware slowdown, any cause */
+    SS_NVML_THROTTLE_SYNC = 0x10            /* limited to the clock of a paired GPU */
 };
 
 struct ss_nvml_sample {
     uint64_t time_ns; /* CLOCK_MONOTONIC, before the first call */
-    bool lost;        /* the device fell off the bus: nothing more will come */
-    uint32_t known;   /* bit per field */
+    bool lost;        /* the device fell off the bus: no further values */
+    uint32_t known;   /* one bit per field */
     uint64_t values[SS_NVML_FIELDS];
 };
 static inline bool ss_nvml_has(const struct ss_nvml_sample *sample, enum ss_nvml_field field)
@@ -52,12 +52,17 @@ static inline bool ss_nvml_has(const struct ss_nvml_sample *sample, enum ss_nvml
 
 struct ss_nvml;
 
-/* NULL: `reason` (SS_NVML_REASON_BYTES) tells why not. `path` NULL: the usual name. */
+/* NULL: failed, `reason` (SS_NVML_REASON_BYTES) says why. `path` NULL: the default name. */
 struct ss_nvml *ss_nvml_open(const char *path, char *reason);
 size_t ss_nvml_count(const struct ss_nvml *nvml);
-/* "NVIDIA H100 80GB HBM3" and "GPU-1f3c…"; "" when it does not tell. Borrowed. */
+/* "NVIDIA H100 80GB HBM3" and "GPU-1f3c…"; "": not reported. Borrowed. */
 const char *ss_nvml_name(const struct ss_nvml *nvml, size_t device);
 const char *ss_nvml_uuid(const struct ss_nvml *nvml, size_t device);
+/* "00000000:3B:00.0"; "": not reported. Borrowed. */
+const char *ss_nvml_pci_address(const struct ss_nvml *nvml, size_t device);
+/* As the driver lists it, from 0: devices outside this container are not counted as devices here.
+ */
+unsigned ss_nvml_number(const struct ss_nvml *nvml, size_t device);
 void ss_nvml_read(struct ss_nvml *nvml, size_t device, struct ss_nvml_sample *sample);
 void ss_nvml_close(struct ss_nvml *nvml);
 

@@ -11,7 +11,7 @@
 
 enum { MAX_ASYNC = 65536, MAX_EARLY_ENDS = 4096, LANE_DOMAINS = SS_RING_MAX_DOMAINS };
 
-struct name_row {
+struct name_entry {
     uint32_t text; /* in names->texts */
     uint32_t ref;  /* of the trace */
     uint32_t counter_track;
@@ -19,8 +19,8 @@ struct name_row {
     enum ss_ring_counter counter;
 };
 
-struct lane_row {
-    uint32_t thread; /* of source/annot.h; another one has other tracks */
+struct lane {
+    uint32_t thread; /* number within the process; a new thread gets new tracks */
     uint32_t thread_ref;
     uint32_t tracks[LANE_DOMAINS];
 };
@@ -33,10 +33,10 @@ struct async_range {
 
 struct early_end {
     uint64_t id, time_ns;
-    bool is_old; /* one drain has passed */
+    bool is_old; /* one drain has finished since */
 };
 
-/* A track on which one thing follows the other: steps, epochs, phases. */
+/* A track of consecutive ranges: steps, epochs or phases. */
 struct sequence {
     uint32_t track_ref;
     bool is_open;
@@ -47,15 +47,15 @@ struct ss_annotation_tracks {
     struct ss_annotation_names *names;
     struct ss_recorded_process *process;
     uint32_t process_ref;
-    struct ss_vec_of(struct name_row) rows;
+    struct ss_vec_of(struct name_entry) name_entries;
     struct ss_vec_of(uint32_t) domains; /* texts */
-    struct ss_vec_of(struct lane_row *) lanes;
+    struct ss_vec_of(struct lane *) lanes;
     uint32_t async_tracks[LANE_DOMAINS];
     struct async_range *async;
     struct ss_vec_of(struct early_end) early;
     struct sequence steps, epochs, phases;
-    uint32_t window; /* that the event at hand lies in; 0: none, or it does not matter */
-    uint32_t leader; /* whose it is; 0: this process's */
+    uint32_t window;       /* of the current event; 0: none, or irrelevant */
+    uint32_t window_owner; /* ref of another process; 0: this process */
     uint64_t refused;
 };
 
@@ -69,7 +69,7 @@ static void keep_error(struct ss_annotation_tracks *tracks, enum ss_status statu
 
 static struct ss_aim aim_of(const struct ss_annotation_tracks *tracks)
 {
-    uint32_t owner = tracks->leader != 0 ? tracks->leader : tracks->process_ref;
+    uint32_t owner = tracks->window_owner != 0 ? tracks->window_owner : tracks->process_ref;
     return (struct ss_aim){owner, tracks->window};
 }
 
@@ -80,7 +80,7 @@ static struct ss_strview text_of(const struct ss_annotation_tracks *tracks, uint
     return ss_intern_get(&tracks->names->texts, text);
 }
 
-/* What a name of the trace is made of: texts, colour and place. */
+/* A name of the trace: texts, colour and source location. */
 struct name_key {
     uint32_t text, category, argb, file, line;
 };
@@ -106,23 +106,23 @@ static uint32_t name_ref(struct ss_annotation_tracks *tracks, const struct name_
 /* 0 for name 0. */
 static uint32_t text_of_name(const struct ss_annotation_tracks *tracks, uint32_t name)
 {
-    return name < tracks->rows.count ? tracks->rows.data[name].text : 0;
+    return name < tracks->name_entries.count ? tracks->name_entries.data[name].text : 0;
 }
 
 static void on_name(void *context, const struct ss_annot_name *name)
 {
     struct ss_annotation_tracks *tracks = context;
-    if (name->id >= tracks->rows.count) {
-        ss_vec_resize(&tracks->rows, (size_t)name->id + 1);
+    if (name->id >= tracks->name_entries.count) {
+        ss_vec_resize(&tracks->name_entries, (size_t)name->id + 1);
     }
-    struct name_row *row = &tracks->rows.data[name->id];
-    row->text = ss_intern_put(&tracks->names->texts, name->text.data, name->text.length);
-    struct name_key key = {.text = row->text,
+    struct name_entry *entry = &tracks->name_entries.data[name->id];
+    entry->text = ss_intern_put(&tracks->names->texts, name->text.data, name->text.length);
+    struct name_key key = {.text = entry->text,
                            .category = text_of_name(tracks, name->category),
                            .argb = name->argb,
                            .file = text_of_name(tracks, name->file),
                            .line = name->line};
-    row->ref = name_ref(tracks, &key);
+    entry->ref = name_ref(tracks, &key);
 }
 
 static void on_domain(void *context, uint32_t id, struct ss_strview text)
@@ -137,9 +137,9 @@ static void on_domain(void *context, uint32_t id, struct ss_strview text)
 static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring_counter kind)
 {
     struct ss_annotation_tracks *tracks = context;
-    if (name < tracks->rows.count && unit < tracks->rows.count) {
-        tracks->rows.data[name].unit = tracks->rows.data[unit].text;
-        tracks->rows.data[name].counter = kind;
+    if (name < tracks->name_entries.count && unit < tracks->name_entries.count) {
+        tracks->name_entries.data[name].unit = tracks->name_entries.data[unit].text;
+        tracks->name_entries.data[name].counter = kind;
     }
 }
 
@@ -149,7 +149,7 @@ static uint32_t plain_ref(struct ss_annotation_tracks *tracks, const char *text)
     return name_ref(tracks, &key);
 }
 
-/* What has no name (there was no room for it) is called so. */
+/* The name of events whose own name found no space in the ring file. */
 static uint32_t other_ref(struct ss_annotation_tracks *tracks)
 {
     return plain_ref(tracks, "<other>");
@@ -157,13 +157,13 @@ static uint32_t other_ref(struct ss_annotation_tracks *tracks)
 
 static uint32_t ref_of(struct ss_annotation_tracks *tracks, uint32_t name)
 {
-    uint32_t ref = name < tracks->rows.count ? tracks->rows.data[name].ref : 0;
+    uint32_t ref = name < tracks->name_entries.count ? tracks->name_entries.data[name].ref : 0;
     return ref != 0 ? ref : other_ref(tracks);
 }
 
 uint32_t ss_annotation_tracks_name(const struct ss_annotation_tracks *tracks, uint32_t name)
 {
-    return name < tracks->rows.count ? tracks->rows.data[name].ref : 0;
+    return name < tracks->name_entries.count ? tracks->name_entries.data[name].ref : 0;
 }
 
 /* --- tracks ---------------------------------------------------------------------------------- */
@@ -196,35 +196,34 @@ static struct ss_strview domain_text(const struct ss_annotation_tracks *tracks, 
     return text_of(tracks, domain < tracks->domains.count ? tracks->domains.data[domain] : 0);
 }
 
-static struct lane_row *lane_of(struct ss_annotation_tracks *tracks,
-                                const struct ss_annot_event *event)
+static struct lane *lane_of(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
     if (event->lane >= tracks->lanes.count) {
         ss_vec_resize(&tracks->lanes, (size_t)event->lane + 1);
     }
-    struct lane_row **row = &tracks->lanes.data[event->lane];
-    if (*row == NULL) {
-        *row = ss_alloc_zero(1, sizeof **row);
+    struct lane **lane = &tracks->lanes.data[event->lane];
+    if (*lane == NULL) {
+        *lane = ss_alloc_zero(1, sizeof **lane);
     }
-    if ((*row)->thread != event->thread) {
-        **row = (struct lane_row){.thread = event->thread};
-        (*row)->thread_ref = ss_recorded_process_thread(tracks->process, event->tid);
+    if ((*lane)->thread != event->thread) {
+        **lane = (struct lane){.thread = event->thread};
+        (*lane)->thread_ref = ss_recorded_process_thread(tracks->process, event->tid);
     }
-    return *row;
+    return *lane;
 }
 
 static uint32_t range_track(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
-    struct lane_row *row = lane_of(tracks, event);
+    struct lane *lane = lane_of(tracks, event);
     uint32_t domain = event->domain < LANE_DOMAINS ? event->domain : 0;
-    if (row->tracks[domain] == 0) {
-        row->tracks[domain] =
+    if (lane->tracks[domain] == 0) {
+        lane->tracks[domain] =
             new_track(tracks, (struct ss_trace_track){.kind = SS_TRACK_RANGES,
                                                       .process_ref = tracks->process_ref,
-                                                      .thread_ref = row->thread_ref,
+                                                      .thread_ref = lane->thread_ref,
                                                       .name = domain_text(tracks, domain)});
     }
-    return row->tracks[domain];
+    return lane->tracks[domain];
 }
 
 static uint32_t async_track(struct ss_annotation_tracks *tracks, uint32_t domain)
@@ -241,19 +240,19 @@ static uint32_t async_track(struct ss_annotation_tracks *tracks, uint32_t domain
 
 static uint32_t counter_track(struct ss_annotation_tracks *tracks, uint32_t name)
 {
-    if (name == 0 || name >= tracks->rows.count) {
+    if (name == 0 || name >= tracks->name_entries.count) {
         return 0;
     }
-    struct name_row *row = &tracks->rows.data[name];
-    if (row->counter_track == 0) {
-        row->counter_track = new_track(
+    struct name_entry *entry = &tracks->name_entries.data[name];
+    if (entry->counter_track == 0) {
+        entry->counter_track = new_track(
             tracks, (struct ss_trace_track){.kind = SS_TRACK_COUNTER,
                                             .process_ref = tracks->process_ref,
-                                            .name = text_of(tracks, row->text),
-                                            .unit = text_of(tracks, row->unit),
-                                            .counter = (enum ss_counter_kind)row->counter});
+                                            .name = text_of(tracks, entry->text),
+                                            .unit = text_of(tracks, entry->unit),
+                                            .counter = (enum ss_counter_kind)entry->counter});
     }
-    return row->counter_track;
+    return entry->counter_track;
 }
 
 _Static_assert((int)SS_RING_GAUGE == (int)SS_COUNTER_GAUGE &&
@@ -282,8 +281,9 @@ static struct ss_trace_value payload_of(const struct ss_annotation_tracks *track
         break;
     case SS_RING_VALUE_NAME:
         value.type = SS_VALUE_TEXT;
-        value.text = text_of(
-            tracks, event->value < tracks->rows.count ? tracks->rows.data[event->value].text : 0);
+        value.text = text_of(tracks, event->value < tracks->name_entries.count
+                                         ? tracks->name_entries.data[event->value].text
+                                         : 0);
         break;
     default:
         break;
@@ -301,35 +301,34 @@ static void write_event(struct ss_annotation_tracks *tracks, const struct ss_tra
 static void write_range(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
     bool is_end = event->kind == SS_ANNOT_RANGE_END;
-    struct ss_trace_event told = {.time_ns = event->time_ns,
-                                  .track_ref = range_track(tracks, event),
-                                  .name_ref = is_end ? 0 : ref_of(tracks, event->name),
-                                  .kind = is_end                         ? SS_EVENT_END
-                                          : event->kind == SS_ANNOT_MARK ? SS_EVENT_INSTANT
-                                                                         : SS_EVENT_BEGIN,
-                                  .flags = is_end && event->unseen_end ? SS_EVENT_END_UNSEEN
-                                           : event->unseen_begin       ? SS_EVENT_BEGIN_UNSEEN
-                                                                       : 0,
-                                  .payload = payload_of(tracks, event)};
+    struct ss_trace_event record = {.time_ns = event->time_ns,
+                                    .track_ref = range_track(tracks, event),
+                                    .name_ref = is_end ? 0 : ref_of(tracks, event->name),
+                                    .kind = is_end                         ? SS_EVENT_END
+                                            : event->kind == SS_ANNOT_MARK ? SS_EVENT_INSTANT
+                                                                           : SS_EVENT_BEGIN,
+                                    .flags = is_end && event->unseen_end ? SS_EVENT_END_UNSEEN
+                                             : event->unseen_begin       ? SS_EVENT_BEGIN_UNSEEN
+                                                                         : 0,
+                                    .payload = payload_of(tracks, event)};
     if (event->kind == SS_ANNOT_RANGE_BEGIN && event->id != 0) {
-        told.flow = SS_FLOW_THROUGH;
-        told.flow_id = event->id;
+        record.flow = SS_FLOW_THROUGH;
+        record.flow_id = event->id;
     }
-    write_event(tracks, &told);
+    write_event(tracks, &record);
 }
 
-/* An arrow has to stand on something: an instant within the range that it passes through, with the
- * range's name. */
+/* A flow needs an event: an instant inside the range that it connects, with the range's name. */
 static void write_flow(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
     uint32_t name = event->name != 0 ? ref_of(tracks, event->name) : plain_ref(tracks, "flow");
-    struct ss_trace_event told = {.time_ns = event->time_ns,
-                                  .track_ref = range_track(tracks, event),
-                                  .name_ref = name,
-                                  .kind = SS_EVENT_INSTANT,
-                                  .flow = event->detail == 2 ? SS_FLOW_END : SS_FLOW_THROUGH,
-                                  .flow_id = event->id};
-    write_event(tracks, &told);
+    struct ss_trace_event record = {.time_ns = event->time_ns,
+                                    .track_ref = range_track(tracks, event),
+                                    .name_ref = name,
+                                    .kind = SS_EVENT_INSTANT,
+                                    .flow = event->detail == 2 ? SS_FLOW_END : SS_FLOW_THROUGH,
+                                    .flow_id = event->id};
+    write_event(tracks, &record);
 }
 
 static void write_count(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
@@ -370,15 +369,15 @@ static void write_line(struct ss_annotation_tracks *tracks, const struct ss_anno
 static void end_async(struct ss_annotation_tracks *tracks, struct async_range *range,
                       uint64_t time_ns, bool unseen)
 {
-    struct ss_trace_event told = {.time_ns = time_ns,
-                                  .track_ref = range->track_ref,
-                                  .kind = SS_EVENT_END,
-                                  .flags = unseen ? SS_EVENT_END_UNSEEN : 0};
+    struct ss_trace_event record = {.time_ns = time_ns,
+                                    .track_ref = range->track_ref,
+                                    .kind = SS_EVENT_END,
+                                    .flags = unseen ? SS_EVENT_END_UNSEEN : 0};
     struct ss_error err = {0};
-    keep_error(
-        tracks,
-        ss_recording_async_end(tracks->context->recording, aim_of(tracks), range->id, &told, &err),
-        &err);
+    keep_error(tracks,
+               ss_recording_async_end(tracks->context->recording, aim_of(tracks), range->id,
+                                      &record, &err),
+               &err);
     HASH_DEL(tracks->async, range);
     ss_free(range);
 }
@@ -392,26 +391,26 @@ static struct async_range *find_async(struct ss_annotation_tracks *tracks, uint6
 
 static void begin_async(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
-    struct ss_trace_event told = {.time_ns = event->time_ns,
-                                  .track_ref = async_track(tracks, event->domain),
-                                  .name_ref = ref_of(tracks, event->name),
-                                  .kind = SS_EVENT_BEGIN,
-                                  .payload = payload_of(tracks, event)};
+    struct ss_trace_event record = {.time_ns = event->time_ns,
+                                    .track_ref = async_track(tracks, event->domain),
+                                    .name_ref = ref_of(tracks, event->name),
+                                    .kind = SS_EVENT_BEGIN,
+                                    .payload = payload_of(tracks, event)};
     struct ss_error err = {0};
-    bool taken = false;
+    bool accepted = false;
     if (HASH_COUNT(tracks->async) < MAX_ASYNC && find_async(tracks, event->id) == NULL) {
         keep_error(tracks,
                    ss_recording_async_begin(tracks->context->recording, aim_of(tracks), event->id,
-                                            &told, &taken, &err),
+                                            &record, &accepted, &err),
                    &err);
     }
-    if (!taken) {
+    if (!accepted) {
         tracks->refused++;
         return;
     }
     struct async_range *range = ss_alloc_zero(1, sizeof *range);
     range->id = event->id;
-    range->track_ref = told.track_ref;
+    range->track_ref = record.track_ref;
     HASH_ADD(hh, tracks->async, id, sizeof range->id, range);
     for (size_t i = 0; i < tracks->early.count; i++) {
         if (tracks->early.data[i].id == event->id) {
@@ -422,7 +421,7 @@ static void begin_async(struct ss_annotation_tracks *tracks, const struct ss_ann
     }
 }
 
-/* Its begin may lie in the ring of another thread that was not drained yet. */
+/* The begin may be in the ring of another thread that is not drained yet. */
 static void on_async_end(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
 {
     struct async_range *range = find_async(tracks, event->id);
@@ -437,17 +436,17 @@ static void on_async_end(struct ss_annotation_tracks *tracks, const struct ss_an
 
 void ss_annotation_tracks_drained(struct ss_annotation_tracks *tracks)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < tracks->early.count; i++) {
         struct early_end *end = &tracks->early.data[i];
         if (end->is_old) {
             tracks->refused++;
         } else {
             end->is_old = true;
-            tracks->early.data[kept++] = *end;
+            tracks->early.data[remaining++] = *end;
         }
     }
-    tracks->early.count = kept;
+    tracks->early.count = remaining;
 }
 
 /* --- steps, epochs, phases ------------------------------------------------------------------- */
@@ -467,8 +466,9 @@ static void end_sequence(struct ss_annotation_tracks *tracks, struct sequence *s
     }
 }
 
-static void follow(struct ss_annotation_tracks *tracks, struct sequence *sequence,
-                   enum ss_track_kind kind, const char *name, const struct ss_trace_event *begin)
+static void begin_next(struct ss_annotation_tracks *tracks, struct sequence *sequence,
+                       enum ss_track_kind kind, const char *name,
+                       const struct ss_trace_event *begin)
 {
     if (sequence->track_ref == 0) {
         sequence->track_ref =
@@ -478,9 +478,9 @@ static void follow(struct ss_annotation_tracks *tracks, struct sequence *sequenc
                                                       .rank = name[0] == 'e' ? EPOCHS_RANK : 0});
     }
     end_sequence(tracks, sequence, begin->time_ns, false);
-    struct ss_trace_event told = *begin;
-    told.track_ref = sequence->track_ref;
-    write_event(tracks, &told);
+    struct ss_trace_event record = *begin;
+    record.track_ref = sequence->track_ref;
+    write_event(tracks, &record);
     sequence->is_open = true;
 }
 
@@ -491,7 +491,7 @@ static void on_number(struct ss_annotation_tracks *tracks, struct sequence *sequ
         .time_ns = event->time_ns,
         .kind = SS_EVENT_BEGIN,
         .payload = {.type = SS_VALUE_INT, .integer = (int64_t)event->value}};
-    follow(tracks, sequence, SS_TRACK_STEPS, name, &begin);
+    begin_next(tracks, sequence, SS_TRACK_STEPS, name, &begin);
 }
 
 static void on_phase(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
@@ -502,7 +502,7 @@ static void on_phase(struct ss_annotation_tracks *tracks, const struct ss_annot_
     }
     struct ss_trace_event begin = {
         .time_ns = event->time_ns, .kind = SS_EVENT_BEGIN, .name_ref = ref_of(tracks, event->name)};
-    follow(tracks, &tracks->phases, SS_TRACK_PHASES, "phase", &begin);
+    begin_next(tracks, &tracks->phases, SS_TRACK_PHASES, "phase", &begin);
 }
 
 /* --- facts and notes ------------------------------------------------------------------------- */
@@ -525,8 +525,9 @@ static void on_fact(struct ss_annotation_tracks *tracks, const struct ss_annot_e
 {
     char text[2 * SS_RING_MAX_TEXT_BYTES + 64];
     struct ss_trace_value value = payload_of(tracks, event);
-    struct ss_strview key =
-        text_of(tracks, event->name < tracks->rows.count ? tracks->rows.data[event->name].text : 0);
+    struct ss_strview key = text_of(tracks, event->name < tracks->name_entries.count
+                                                ? tracks->name_entries.data[event->name].text
+                                                : 0);
     int at = snprintf(text, sizeof text, "%.*s = ", (int)key.length, key.data);
     size_t room = sizeof text - (size_t)at;
     if (value.type == SS_VALUE_TEXT) {
@@ -570,7 +571,7 @@ static void on_event(void *context, const struct ss_annot_event *event)
 {
     struct ss_annotation_tracks *tracks = context;
     tracks->window = event->window;
-    tracks->leader = event->leader;
+    tracks->window_owner = event->leader;
     switch (event->kind) {
     case SS_ANNOT_RANGE_BEGIN:
     case SS_ANNOT_RANGE_END:
@@ -602,10 +603,11 @@ static void on_event(void *context, const struct ss_annot_event *event)
         on_window(tracks, event);
         break;
     case SS_ANNOT_THREAD_NAME:
-        if (event->name < tracks->rows.count &&
+        if (event->name < tracks->name_entries.count &&
             (event->detail == 0 || ss_recorded_process_has_thread(tracks->process, event->tid))) {
-            ss_recorded_process_name_thread(tracks->process, event->tid,
-                                            text_of(tracks, tracks->rows.data[event->name].text));
+            ss_recorded_process_name_thread(
+                tracks->process, event->tid,
+                text_of(tracks, tracks->name_entries.data[event->name].text));
         }
         break;
     case SS_ANNOT_FACT:
@@ -654,7 +656,7 @@ void ss_annotation_tracks_free(struct ss_annotation_tracks *tracks)
         ss_free(tracks->lanes.data[i]);
     }
     ss_vec_fini(&tracks->lanes);
-    ss_vec_fini(&tracks->rows);
+    ss_vec_fini(&tracks->name_entries);
     ss_vec_fini(&tracks->domains);
     ss_vec_fini(&tracks->early);
     ss_free(tracks);

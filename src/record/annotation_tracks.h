@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process's annotations on their way into the trace: names, tracks and events of source/annot.h
- * become those of trace/writer_tracks.h. Ranges lie on a track per thread and domain, asynchronous
- * ones and counters on tracks of the process, steps, epochs and phases on one each.
+ * Writes the annotations of one process to the trace: converts names, tracks and events of
+ * source/annot.h to those of trace/writer_tracks.h. Ranges are on a track per thread and domain,
+ * asynchronous ranges and counters on tracks of the process; steps, epochs and phases have a track
+ * each.
  *
- * Owned by the recorder's thread. Errors of the writer go into the context.
+ * Owned by the recorder's thread. Errors of the writer are sticky in the context.
  */
 #ifndef SS_RECORD_ANNOTATION_TRACKS_H
 #define SS_RECORD_ANNOTATION_TRACKS_H
@@ -18,28 +19,28 @@
 
 struct ss_annotation_tracks;
 
-/* Shared by the processes of a recording: each text once, each (text, category, colour, place) one
- * name of the trace. */
+/* Shared by the processes of a recording: each text once, and one trace name for each (text,
+ * category, colour, source location). */
 struct ss_annotation_names {
     struct ss_intern texts;
-    struct ss_intern keys; /* its ids are the refs of names */
+    struct ss_intern keys; /* the ids are the refs of names */
 };
 
-/* `process` (borrowed) is told to the trace before its threads. */
+/* Before it defines a thread in the trace, it defines `process` (borrowed). */
 struct ss_annotation_tracks *ss_annotation_tracks_new(struct ss_record_context *context,
                                                       struct ss_annotation_names *names,
                                                       struct ss_recorded_process *process);
 void ss_annotation_tracks_free(struct ss_annotation_tracks *tracks);
 struct ss_annot_sink ss_annotation_tracks_sink(struct ss_annotation_tracks *tracks);
-/* The trace's ref of a name of the process; 0: none. */
+/* The trace ref of a name of the process; 0: none. */
 uint32_t ss_annotation_tracks_name(const struct ss_annotation_tracks *tracks, uint32_t name);
-/* What other sources of the same process put on tracks of their own: a name of the trace, and the
- * number of a track that is told. */
+/* For other sources of the process with tracks of their own: define a name or a track in the trace
+ * and return its ref. */
 uint32_t ss_annotation_tracks_put_name(struct ss_annotation_tracks *tracks, struct ss_strview text,
                                        struct ss_strview category);
 uint32_t ss_annotation_tracks_put_track(struct ss_annotation_tracks *tracks,
                                         const struct ss_trace_track *track);
-/* Call after each drain: ends that came ahead of their begins wait for one drain. */
+/* Call after each drain: ends that arrive before their begins wait for one drain. */
 void ss_annotation_tracks_drained(struct ss_annotation_tracks *tracks);
 uint64_t ss_annotation_tracks_refused(const struct ss_annotation_tracks *tracks);
 

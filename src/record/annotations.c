@@ -32,57 +32,57 @@
 
 enum { PATH_BYTES = SS_RING_PATH_BYTES + 300, REASON_BYTES = SS_ANNOTATIONS_REASON_BYTES };
 
-/* How often one process is asked whether it has set a filter of system calls, and any is. */
-static const uint64_t confinement_ns = UINT64_C(100000000);
-static const uint64_t confinement_least_ns = UINT64_C(10000000);
-/* How long a ring may fill before it is looked at: shorter while they fill fast, longer while
- * nothing comes. The default ring holds 65 ms of a million records a second. */
+/* Minimum time between two polls for seccomp filters: of one process, and of any. */
+static const uint64_t confinement_period_ns = UINT64_C(100000000);
+static const uint64_t confinement_gap_ns = UINT64_C(10000000);
+/* Time between drains: shorter while rings fill fast, longer while they are nearly empty. The
+ * default ring holds 65 ms of a million records a second. */
 static const uint64_t drain_first_ns = UINT64_C(4000000);
 static const uint64_t drain_least_ns = UINT64_C(1000000);
 static const uint64_t drain_most_ns = UINT64_C(32000000);
 enum { FILLS_FAST_PERCENT = 12, FILLS_SLOWLY_PERCENT = 2 };
-/* Somebody else's recorder that has been silent for so long is gone. */
-static const uint64_t silent_ns = UINT64_C(5000000000);
+/* Another recorder counts as dead after this time without a heartbeat. */
+static const uint64_t recorder_timeout_ns = UINT64_C(5000000000);
 
-struct told_edge {
+struct past_edge {
     struct ss_window_edge edge;
     bool opens;
 };
-enum { MOST_TOLD_EDGES = 64 };
+enum { MOST_PAST_EDGES = 64 };
 
 struct ss_record_annotated {
-    struct ss_record_annotations *owner;
+    struct ss_record_annotations *annotations;
     char path[PATH_BYTES];
     pid_t pid;
     uint64_t start_time_ticks;
     struct ss_ring_file *file;
     struct ss_annot *annot;
     struct ss_annotation_tracks *tracks;
-    struct ss_torch_files torch;              /* what torch.profiler saw */
+    struct ss_torch_files torch;              /* results of torch.profiler */
     struct ss_window_filter *filter;          /* NULL: no schedule */
-    struct ss_vec_of(struct told_edge) edges; /* the last of its windows, for who goes along */
-    uint64_t drained_ns;                      /* when its ring was drained last */
-    char sealed_path[PATH_BYTES];             /* where the process hears of its files */
-    uint32_t seen_window;                     /* as the header had it last */
-    bool marks;                               /* steps */
-    bool is_scheduled;                        /* by a schedule of the program's own */
-    bool wants_flush;                         /* flush_number… */
+    struct ss_vec_of(struct past_edge) edges; /* the latest, for followers that start later */
+    uint64_t drained_ns;                      /* begin of the last complete drain of its ring */
+    char sealed_path[PATH_BYTES];             /* notices of finished files to the process */
+    uint32_t header_window;                   /* last value in the header */
+    bool marks_steps;
+    bool is_scheduled; /* by a schedule that the program set itself */
+    bool wants_flush;  /* a flush is pending: flush_number… */
     uint32_t flush_number;
-    int flush_drains; /* …and the drains since it was asked for */
+    int flush_drains; /* …and the drains since the request */
     struct ss_recorded_process *process;
     uint32_t process_ref;
-    bool is_ended;      /* all is written; the row stays, so that the file is not taken again */
-    bool is_dead;       /* nobody reads sealed_path any more */
-    bool is_refused;    /* it was ended from the start: not readable, or not of this recording */
-    bool is_unreadable; /* opening it failed */
-    bool is_confined;   /* by a filter of system calls of its own */
-    uint64_t confinement_ns; /* when that was looked up last */
+    bool is_ended;   /* all data is written; the entry stays so that its file is not opened again */
+    bool is_dead;    /* the process has ended: sealed_path has no reader */
+    bool is_refused; /* never started: unreadable, or not part of this recording */
+    bool is_unreadable;             /* opening it failed */
+    bool is_confined;               /* it has set a seccomp filter */
+    uint64_t confinement_polled_ns; /* last poll for such a filter */
     uint64_t seen_ns;
     struct ss_annot_totals totals;
-    uint64_t produced_before, dropped_before; /* by earlier images of the process */
+    uint64_t produced_before, dropped_before; /* from earlier images of the process */
 };
 
-struct passed_window {
+struct drained_window {
     uint32_t process_ref, window;
 };
 
@@ -97,24 +97,24 @@ struct ss_record_annotations {
     struct ss_stamp_clock clock;
     struct ss_annotation_names names;
     struct ss_torch_profiles torch;
-    struct ss_vec_of(struct ss_record_annotated *) rows;
-    struct ss_pages by_process; /* struct ss_record_annotated *, by its ref; those that live */
-    uint32_t unreadable_before; /* rows that are forgotten */
-    struct ss_vec_of(struct passed_window) passed; /* to be finished */
-    uint32_t scheduled;                            /* processes, by themselves */
-    uint64_t since_ns, drain_ns, next_ns;
-    size_t first_row; /* of the next drain: behind where the last one had to stop */
+    struct ss_vec_of(struct ss_record_annotated *) clients;
+    struct ss_pages by_process; /* struct ss_record_annotated *, by ref; only while not ended */
+    uint32_t unreadable_before; /* unreadable clients that were removed */
+    struct ss_vec_of(struct drained_window) drained; /* their files are to be finished */
+    uint32_t scheduled;                              /* processes with a schedule of their own */
+    uint64_t since_ns, drain_period_ns, next_ns;
+    size_t first_client; /* of the next drain: after the one where the last drain stopped */
     uint32_t live;
-    struct ss_record_windows ended; /* of processes that are gone */
-    uint64_t looked_ns;             /* when `any_in_window` was true or not */
+    struct ss_record_windows ended; /* of ended processes */
+    uint64_t any_in_window_ns;      /* last update of any_in_window */
     bool any_in_window;
-    bool wants_flush; /* some process */
-    int own_filters;  /* of system calls: those that the program has inherited */
-    uint64_t confinement_ns;
-    size_t confinement_row;
+    bool wants_flush;      /* of any process */
+    int inherited_filters; /* seccomp filters that the program inherits from the recorder */
+    uint64_t confinement_polled_ns;
+    size_t confinement_client;
 };
 
-/* A flush waits until the filters have let go of what was marked before it. */
+/* A flush waits for so many drains, until the window filters have emitted the earlier events. */
 enum { FLUSH_DRAINS = 3 };
 
 static bool is_alive(pid_t pid, uint64_t start_time_ticks)
@@ -142,19 +142,19 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     annotations->by_process.item_bytes = sizeof(struct ss_record_annotated *);
     annotations->inotify_fd = -1;
     annotations->next_ns = UINT64_MAX;
-    annotations->drain_ns = drain_first_ns;
+    annotations->drain_period_ns = drain_first_ns;
     ss_intern_init(&annotations->names.texts);
     ss_intern_init(&annotations->names.keys);
     ss_stamp_clock_read(&annotations->clock);
     annotations->since_ns = annotations->clock.first.ns;
-    annotations->own_filters = count_filters(0);
+    annotations->inherited_filters = count_filters(0);
     reason[0] = '\0';
     enum ss_ring_mode mode = options->overwrite_events ? SS_RING_OVERWRITE : SS_RING_DROP_NEWEST;
     struct ss_ring_directory *directory = &annotations->directory;
     bool has_directory =
         attach_pid != 0 ? ss_ring_directory_attach(directory, mode, attach_pid, reason)
                         : ss_ring_directory_create(directory, mode, annotations->since_ns, reason);
-    if (has_directory) { /* the header of a file is complete when its program closes it */
+    if (has_directory) { /* a ring file's header is complete when the program closes the file */
         annotations->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (annotations->inotify_fd < 0 ||
             inotify_add_watch(annotations->inotify_fd, directory->path, IN_CLOSE_WRITE) < 0) {
@@ -186,108 +186,109 @@ int ss_record_annotations_fd(const struct ss_record_annotations *annotations)
 static void note(struct ss_record_annotations *annotations, uint32_t process_ref, const char *kind,
                  const char *text, uint64_t now_ns)
 {
-    struct ss_trace_note told = {.time_ns = now_ns,
-                                 .process_ref = process_ref,
-                                 .kind = ss_strview_of(kind),
-                                 .text = ss_strview_of(text)};
+    struct ss_trace_note record = {.time_ns = now_ns,
+                                   .process_ref = process_ref,
+                                   .kind = ss_strview_of(kind),
+                                   .text = ss_strview_of(text)};
     struct ss_aim aim = {.process_ref = process_ref};
     struct ss_error err = {0};
-    if (ss_recording_note(annotations->context->recording, aim, &told, &err) != SS_OK &&
+    if (ss_recording_note(annotations->context->recording, aim, &record, &err) != SS_OK &&
         annotations->context->error.status == SS_OK) {
         annotations->context->error = err;
     }
 }
 
-static struct ss_record_annotated *find_row(struct ss_record_annotations *annotations,
-                                            const char *path)
+static struct ss_record_annotated *find_client(struct ss_record_annotations *annotations,
+                                               const char *path)
 {
-    for (size_t i = annotations->rows.count; i > 0; i--) {
-        if (strcmp(annotations->rows.data[i - 1]->path, path) == 0) {
-            return annotations->rows.data[i - 1];
+    for (size_t i = annotations->clients.count; i > 0; i--) {
+        if (strcmp(annotations->clients.data[i - 1]->path, path) == 0) {
+            return annotations->clients.data[i - 1];
         }
     }
     return NULL;
 }
 
-static struct ss_record_annotated *row_of(const struct ss_record_annotations *annotations,
-                                          uint32_t process_ref)
+static struct ss_record_annotated *client_of(const struct ss_record_annotations *annotations,
+                                             uint32_t process_ref)
 {
     struct ss_record_annotated **entry = ss_pages_get(&annotations->by_process, process_ref);
     return entry != NULL ? *entry : NULL;
 }
 
-static void write_counts(struct ss_record_annotated *row, uint64_t now_ns)
+static void write_counts(struct ss_record_annotated *client, uint64_t now_ns)
 {
     struct ss_annot_totals totals;
-    ss_annot_get_totals(row->annot, &totals);
-    totals.dropped += ss_annotation_tracks_refused(row->tracks);
-    if (memcmp(&totals, &row->totals, sizeof totals) == 0) {
+    ss_annot_get_totals(client->annot, &totals);
+    totals.dropped += ss_annotation_tracks_refused(client->tracks);
+    if (memcmp(&totals, &client->totals, sizeof totals) == 0) {
         return;
     }
-    row->totals = totals;
+    client->totals = totals;
     struct ss_trace_counts counts = {.source_ref = SS_ANNOTATIONS_SOURCE_REF,
-                                     .process_ref = row->process_ref,
+                                     .process_ref = client->process_ref,
                                      .time_ns = now_ns,
-                                     .seen = row->produced_before + totals.produced,
-                                     .lost = row->dropped_before + totals.dropped};
+                                     .seen = client->produced_before + totals.produced,
+                                     .lost = client->dropped_before + totals.dropped};
     counts.ok = counts.seen - counts.lost;
     counts.dropped = counts.lost;
     struct ss_error err = {0};
-    if (ss_recording_counts(row->owner->context->recording, &counts, &err) != SS_OK &&
-        row->owner->context->error.status == SS_OK) {
-        row->owner->context->error = err;
+    if (ss_recording_counts(client->annotations->context->recording, &counts, &err) != SS_OK &&
+        client->annotations->context->error.status == SS_OK) {
+        client->annotations->context->error = err;
     }
 }
 
-/* Things that should not be, once per process. */
-static void tell_trouble(struct ss_record_annotated *row, uint64_t now_ns)
+/* Notes on data problems, at the end of the process. */
+static void note_problems(struct ss_record_annotated *client, uint64_t now_ns)
 {
     static const struct {
         size_t offset;
         const char *text;
-    } troubles[] = {
+    } problems[] = {
         {offsetof(struct ss_annot_totals, overrun), "annotations were dropped: rings were full"},
         {offsetof(struct ss_annot_totals, lost_rings), "rings could not be mapped"},
         {offsetof(struct ss_annot_totals, damaged), "parts of a ring were no records"},
         {offsetof(struct ss_annot_totals, unmatched),
          "ranges ended that had not begun while recorded"},
         {offsetof(struct ss_annot_totals, lost_names), "names found no room"}};
-    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         uint64_t count;
         char text[160];
-        memcpy(&count, (char *)&row->totals + troubles[i].offset, sizeof count);
+        memcpy(&count, (char *)&client->totals + problems[i].offset, sizeof count);
         if (count > 0) {
-            snprintf(text, sizeof text, "%s (%llu)", troubles[i].text, (unsigned long long)count);
-            note(row->owner, row->process_ref, "annotations", text, now_ns);
+            snprintf(text, sizeof text, "%s (%llu)", problems[i].text, (unsigned long long)count);
+            note(client->annotations, client->process_ref, "annotations", text, now_ns);
         }
     }
 }
 
-/* What a table that is empty for it must say. */
-static void tell_unbuffered(struct ss_record_annotated *row, uint64_t now_ns)
+/* The cause that an empty table of the report shows. */
+static void note_unbuffered(struct ss_record_annotated *client, uint64_t now_ns)
 {
     char text[REASON_BYTES];
-    if (row->totals.unbuffered == 0) {
+    if (client->totals.unbuffered == 0) {
         return;
     }
-    snprintf(text, sizeof text, "%llu annotations of process %d found no ring: %s%.300s%s",
-             (unsigned long long)row->totals.unbuffered, (int)row->pid,
-             row->is_confined ? "it has set a filter of system calls (seccomp), which might end it"
-                              : "",
-             row->is_confined ? "" : row->owner->directory.path,
-             row->is_confined ? ""
-                              : " is full, open files, memory or file sizes are limited (ulimit), "
-                                "or their threads were ending");
-    note(row->owner, row->process_ref, "annotations-lost", text, now_ns);
+    snprintf(
+        text, sizeof text, "%llu annotations of process %d found no ring: %s%.300s%s",
+        (unsigned long long)client->totals.unbuffered, (int)client->pid,
+        client->is_confined ? "it has set a filter of system calls (seccomp), which might end it"
+                            : "",
+        client->is_confined ? "" : client->annotations->directory.path,
+        client->is_confined ? ""
+                            : " is full, open files, memory or file sizes are limited (ulimit), "
+                              "or their threads were ending");
+    note(client->annotations, client->process_ref, "annotations-lost", text, now_ns);
 }
 
-static void add_windows(const struct ss_record_annotated *row, struct ss_record_windows *sum)
+static void add_windows(const struct ss_record_annotated *client, struct ss_record_windows *sum)
 {
-    if (row->filter == NULL) {
+    if (client->filter == NULL) {
         return;
     }
-    struct ss_window_counts counts = ss_window_filter_counts(row->filter);
-    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    struct ss_window_counts counts = ss_window_filter_counts(client->filter);
+    const struct ss_ring_header *header = ss_annot_header(client->annot);
     uint32_t steps = atomic_load(&header->steps), most_steps = atomic_load(&header->most_steps);
     sum->windows += counts.windows;
     sum->partial += counts.partial;
@@ -295,76 +296,77 @@ static void add_windows(const struct ss_record_annotated *row, struct ss_record_
     sum->most_steps = most_steps > sum->most_steps ? most_steps : sum->most_steps;
 }
 
-static struct ss_record_annotated *leader_of(const struct ss_record_annotated *row);
+static struct ss_record_annotated *window_owner_of(const struct ss_record_annotated *client);
 
-static void end_row(struct ss_record_annotated *row, uint64_t now_ns, bool is_dead)
+static void end_client(struct ss_record_annotated *client, uint64_t now_ns, bool is_dead)
 {
-    const struct ss_record_annotated *leader = row->is_ended ? NULL : leader_of(row);
-    if (row->is_ended) {
+    const struct ss_record_annotated *window_owner =
+        client->is_ended ? NULL : window_owner_of(client);
+    if (client->is_ended) {
         return;
     }
-    row->is_ended = true;
-    row->is_dead = is_dead;
-    row->owner->live--;
-    ss_stamp_clock_read(&row->owner->clock);
+    client->is_ended = true;
+    client->is_dead = is_dead;
+    client->annotations->live--;
+    ss_stamp_clock_read(&client->annotations->clock);
     if (!is_dead) {
-        ss_annot_stop(row->annot);
+        ss_annot_stop(client->annot);
     }
-    ss_torch_files_take(&row->torch, now_ns);
-    if (leader != NULL) { /* what ends before its edges are known lies in no window */
-        ss_annot_drain(leader->annot, now_ns);
+    ss_torch_files_take(&client->torch, now_ns);
+    if (window_owner != NULL) { /* without their edges, the last events are in no window */
+        ss_annot_drain(window_owner->annot, now_ns);
     }
-    ss_annot_end(row->annot, now_ns, is_dead ? row->seen_ns : now_ns, is_dead);
-    write_counts(row, now_ns);
-    tell_trouble(row, now_ns);
-    tell_unbuffered(row, now_ns);
-    add_windows(row, &row->owner->ended);
-    if (row_of(row->owner, row->process_ref) == row) {
-        ss_pages_drop(&row->owner->by_process, row->process_ref);
+    ss_annot_end(client->annot, now_ns, is_dead ? client->seen_ns : now_ns, is_dead);
+    write_counts(client, now_ns);
+    note_problems(client, now_ns);
+    note_unbuffered(client, now_ns);
+    add_windows(client, &client->annotations->ended);
+    if (client_of(client->annotations, client->process_ref) == client) {
+        ss_pages_drop(&client->annotations->by_process, client->process_ref);
     }
     if (is_dead) {
-        unlink(row->sealed_path);
+        unlink(client->sealed_path);
     }
-    if (is_dead || row->owner->attach_pid == 0) {
-        unlink(row->path);
-        row->path[0] = '\0'; /* the next image of the process may take the name again */
+    if (is_dead || client->annotations->attach_pid == 0) {
+        unlink(client->path);
+        client->path[0] = '\0'; /* the next image of the process may reuse the name */
     }
-    if (row->process != NULL) {
-        ss_recorded_process_set_annotated(row->process, NULL);
-        row->process = NULL;
+    if (client->process != NULL) {
+        ss_recorded_process_set_annotated(client->process, NULL);
+        client->process = NULL;
     }
-    ss_annot_free(row->annot);
-    ss_window_filter_free(row->filter);
-    ss_torch_files_fini(&row->torch);
-    ss_annotation_tracks_free(row->tracks);
-    ss_ring_file_close(row->file);
-    ss_vec_fini(&row->edges);
-    row->annot = NULL;
-    row->filter = NULL;
-    row->tracks = NULL;
-    row->file = NULL;
+    ss_annot_free(client->annot);
+    ss_window_filter_free(client->filter);
+    ss_torch_files_fini(&client->torch);
+    ss_annotation_tracks_free(client->tracks);
+    ss_ring_file_close(client->file);
+    ss_vec_fini(&client->edges);
+    client->annot = NULL;
+    client->filter = NULL;
+    client->tracks = NULL;
+    client->file = NULL;
 }
 
-/* One image of a process follows another, which began at `begin_ns`: until then it can have lived.
- */
+/* A new image of the process began at `begin_ns`: earlier images ran at most until then. */
 static void end_images_before(struct ss_record_annotations *annotations, pid_t pid,
                               uint64_t begin_ns, uint64_t now_ns)
 {
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        if (row->pid == pid && !row->is_ended) {
-            row->seen_ns = row->seen_ns < begin_ns ? row->seen_ns : begin_ns;
-            end_row(row, now_ns, true);
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        if (client->pid == pid && !client->is_ended) {
+            client->seen_ns = client->seen_ns < begin_ns ? client->seen_ns : begin_ns;
+            end_client(client, now_ns, true);
         }
     }
 }
 
-/* Is somebody else recording it? */
-static bool is_taken(const struct ss_ring_header *header, uint64_t now_ns)
+/* Whether another live recorder records the process. */
+static bool is_recorded_elsewhere(const struct ss_ring_header *header, uint64_t now_ns)
 {
-    uint64_t heard_ns = atomic_load(&header->heartbeat_ns);
+    uint64_t heartbeat_ns = atomic_load(&header->heartbeat_ns);
     return (atomic_load(&header->gate) & SS_RING_GATE_ALL) != 0 &&
-           atomic_load(&header->recorder_pid) != (int32_t)getpid() && now_ns < heard_ns + silent_ns;
+           atomic_load(&header->recorder_pid) != (int32_t)getpid() &&
+           now_ns < heartbeat_ns + recorder_timeout_ns;
 }
 
 static struct ss_recorded_process *process_of(struct ss_record_annotations *annotations, pid_t pid,
@@ -379,208 +381,215 @@ static struct ss_recorded_process *process_of(struct ss_record_annotations *anno
     return ss_process_table_process(annotations->processes, &identity, is_ours);
 }
 
-static struct ss_record_annotated *add_row(struct ss_record_annotations *annotations,
-                                           const char *path, pid_t pid, uint64_t start_time_ticks)
+static struct ss_record_annotated *add_client(struct ss_record_annotations *annotations,
+                                              const char *path, pid_t pid,
+                                              uint64_t start_time_ticks)
 {
-    struct ss_record_annotated *row = ss_alloc_zero(1, sizeof *row);
-    row->owner = annotations;
-    row->pid = pid;
-    row->start_time_ticks = start_time_ticks;
-    row->is_ended = row->is_refused = true;
-    snprintf(row->path, sizeof row->path, "%s", path);
-    ss_vec_push(&annotations->rows, row);
-    return row;
+    struct ss_record_annotated *client = ss_alloc_zero(1, sizeof *client);
+    client->annotations = annotations;
+    client->pid = pid;
+    client->start_time_ticks = start_time_ticks;
+    client->is_ended = client->is_refused = true;
+    snprintf(client->path, sizeof client->path, "%s", path);
+    ss_vec_push(&annotations->clients, client);
+    return client;
 }
 
-/* The process that the file is of; NULL: the file is none, or not for us. */
-static struct ss_recorded_process *judge_file(struct ss_record_annotated *row, uint64_t now_ns,
-                                              bool *is_new, uint64_t *begin_ns)
+/* The process of the file; NULL: not a ring file, or not part of this recording. */
+static struct ss_recorded_process *identify_process(struct ss_record_annotated *client,
+                                                    uint64_t now_ns, bool *is_new,
+                                                    uint64_t *begin_ns)
 {
     struct ss_error err = {0};
-    struct ss_ring_memory memory = ss_ring_file_memory(row->file);
+    struct ss_ring_memory memory = ss_ring_file_memory(client->file);
     struct ss_ring_consumer peek;
     enum ss_status status = ss_ring_consumer_open(&memory, &peek, &err);
     struct ss_recorded_process *process = NULL;
-    if (status == SS_OK && !is_taken(peek.header, now_ns)) {
+    if (status == SS_OK && !is_recorded_elsewhere(peek.header, now_ns)) {
         *is_new = atomic_load(&peek.header->recorder_pid) != (int32_t)getpid();
         *begin_ns = peek.header->created_ns;
-        process = process_of(row->owner, row->pid, row->start_time_ticks, peek.header);
+        process =
+            process_of(client->annotations, client->pid, client->start_time_ticks, peek.header);
     } else if (status == SS_E_FORMAT) {
-        note(row->owner, 0, "annotations", err.message, now_ns);
+        note(client->annotations, 0, "annotations", err.message, now_ns);
     }
     ss_ring_consumer_close(&peek);
     return process;
 }
 
-/* Counts are of the process: those of its earlier images are part of them. */
-static void count_images_before(struct ss_record_annotated *row)
+/* Counts are per process: they include those of earlier images. */
+static void count_images_before(struct ss_record_annotated *client)
 {
-    for (size_t i = 0; i < row->owner->rows.count; i++) {
-        const struct ss_record_annotated *other = row->owner->rows.data[i];
-        if (other != row && other->process_ref == row->process_ref && other->process_ref != 0) {
-            row->produced_before += other->totals.produced;
-            row->dropped_before += other->totals.dropped;
+    for (size_t i = 0; i < client->annotations->clients.count; i++) {
+        const struct ss_record_annotated *other = client->annotations->clients.data[i];
+        if (other != client && other->process_ref == client->process_ref &&
+            other->process_ref != 0) {
+            client->produced_before += other->totals.produced;
+            client->dropped_before += other->totals.dropped;
         }
     }
 }
 
 /* --- windows of a process -------------------------------------------------------------------- */
 
-static struct ss_aim aim_of(const struct ss_record_annotated *row, uint32_t window)
+static struct ss_aim aim_of(const struct ss_record_annotated *client, uint32_t window)
 {
-    return (struct ss_aim){row->process_ref, window};
+    return (struct ss_aim){client->process_ref, window};
 }
 
-/* It marks steps: its children go along with its windows. */
-static void mark_as_leader(struct ss_record_annotated *row)
+/* The process marks steps: its children follow its windows. */
+static void mark_as_window_owner(struct ss_record_annotated *client)
 {
-    if (!row->marks) {
-        row->marks = true;
-        ss_recording_marks(row->owner->context->recording, row->process_ref);
+    if (!client->marks_steps) {
+        client->marks_steps = true;
+        ss_recording_marks(client->annotations->context->recording, client->process_ref);
     }
 }
 
-static int64_t epoch_of(const struct ss_record_annotated *row, const struct ss_window_edge *edge)
+static int64_t epoch_of(const struct ss_record_annotated *client, const struct ss_window_edge *edge)
 {
-    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    const struct ss_ring_header *header = ss_annot_header(client->annot);
     int64_t now = atomic_load_explicit(&header->epoch, memory_order_relaxed);
     return edge->epoch >= 0 ? edge->epoch : now;
 }
 
-/* The process whose windows this one goes along with: it marks no steps itself. NULL: none. */
-static struct ss_record_annotated *leader_of(const struct ss_record_annotated *row)
+/* The window owner of a process that marks no steps itself; NULL: none. */
+static struct ss_record_annotated *window_owner_of(const struct ss_record_annotated *client)
 {
-    const struct ss_record_annotations *annotations = row->owner;
-    uint32_t owner = ss_recording_owner(annotations->context->recording, row->process_ref);
-    bool is_there = owner != 0 && owner != row->process_ref && !row->marks;
-    return is_there ? row_of(annotations, owner) : NULL;
+    const struct ss_record_annotations *annotations = client->annotations;
+    uint32_t owner_ref = ss_recording_owner(annotations->context->recording, client->process_ref);
+    bool follows = owner_ref != 0 && owner_ref != client->process_ref && !client->marks_steps;
+    return follows ? client_of(annotations, owner_ref) : NULL;
 }
 
-static void install_late_filter(struct ss_record_annotated *row);
+static void install_late_filter(struct ss_record_annotated *client);
 
-static void tell_edge(struct ss_record_annotated *row, const struct ss_record_annotated *leader,
-                      const struct told_edge *told)
+static void forward_edge(struct ss_record_annotated *client,
+                         const struct ss_record_annotated *window_owner,
+                         const struct past_edge *past)
 {
-    if (row->filter == NULL) {
-        install_late_filter(row);
+    if (client->filter == NULL) {
+        install_late_filter(client);
     }
-    ss_window_filter_follow(row->filter, leader->process_ref, &told->edge, told->opens);
+    ss_window_filter_follow(client->filter, window_owner->process_ref, &past->edge, past->opens);
 }
 
-static void tell_followers(struct ss_record_annotated *leader, const struct ss_window_edge *edge,
-                           bool opens)
+static void notify_followers(struct ss_record_annotated *window_owner,
+                             const struct ss_window_edge *edge, bool opens)
 {
-    struct ss_record_annotations *annotations = leader->owner;
-    struct told_edge told = {*edge, opens};
-    mark_as_leader(leader);
-    if (leader->edges.count == MOST_TOLD_EDGES) {
-        for (size_t i = 1; i < MOST_TOLD_EDGES; i++) {
-            leader->edges.data[i - 1] = leader->edges.data[i];
+    struct ss_record_annotations *annotations = window_owner->annotations;
+    struct past_edge past = {*edge, opens};
+    mark_as_window_owner(window_owner);
+    if (window_owner->edges.count == MOST_PAST_EDGES) {
+        for (size_t i = 1; i < MOST_PAST_EDGES; i++) {
+            window_owner->edges.data[i - 1] = window_owner->edges.data[i];
         }
-        leader->edges.count--;
+        window_owner->edges.count--;
     }
-    ss_vec_push(&leader->edges, told);
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        if (!row->is_ended && leader_of(row) == leader) {
-            tell_edge(row, leader, &told);
+    ss_vec_push(&window_owner->edges, past);
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        if (!client->is_ended && window_owner_of(client) == window_owner) {
+            forward_edge(client, window_owner, &past);
         }
     }
 }
 
-/* A process that has begun in its parent's windows, or between them. */
-static void catch_up(struct ss_record_annotated *row)
+/* For a process that started after its window owner had marked edges. */
+static void replay_edges(struct ss_record_annotated *client)
 {
-    const struct ss_record_annotated *leader = leader_of(row);
-    for (size_t i = 0; leader != NULL && i < leader->edges.count; i++) {
-        tell_edge(row, leader, &leader->edges.data[i]);
+    const struct ss_record_annotated *window_owner = window_owner_of(client);
+    for (size_t i = 0; window_owner != NULL && i < window_owner->edges.count; i++) {
+        forward_edge(client, window_owner, &window_owner->edges.data[i]);
     }
 }
 
 static void on_window_begin(void *context, const struct ss_window_edge *edge)
 {
-    struct ss_record_annotated *row = context;
-    struct ss_window window = {.process_ref = row->process_ref,
+    struct ss_record_annotated *client = context;
+    struct ss_window window = {.process_ref = client->process_ref,
                                .number = edge->window,
-                               .pid = row->pid,
-                               .epoch = epoch_of(row, edge),
+                               .pid = client->pid,
+                               .epoch = epoch_of(client, edge),
                                .batch = edge->batch,
                                .first_step = edge->step >= 0 ? edge->step : 0,
                                .begin_ns = edge->time_ns};
-    ss_recording_window_begin(row->owner->context->recording, &window);
-    tell_followers(row, edge, true);
+    ss_recording_window_begin(client->annotations->context->recording, &window);
+    notify_followers(client, edge, true);
 }
 
-/* The step that begins where the window ends lies behind it, unless the window was cut in it. */
+/* The step that begins at the end of a window is outside it, unless the window was cut in that
+ * step. */
 static void on_window_end(void *context, const struct ss_window_edge *edge)
 {
-    struct ss_record_annotated *row = context;
+    struct ss_record_annotated *client = context;
     int64_t last = edge->step >= 0 ? edge->step - !edge->is_cut : 0;
-    ss_recording_window_end(row->owner->context->recording, aim_of(row, edge->window),
+    ss_recording_window_end(client->annotations->context->recording, aim_of(client, edge->window),
                             edge->time_ns, last, edge->is_cut);
-    tell_followers(row, edge, false);
+    notify_followers(client, edge, false);
 }
 
-/* Has a process that goes along with the window something to add to it? */
-static bool is_held(const struct ss_record_annotations *annotations, uint32_t process_ref,
-                    uint32_t window)
+/* Whether a follower has pending events of the window. */
+static bool has_pending_events(const struct ss_record_annotations *annotations,
+                               uint32_t process_ref, uint32_t window)
 {
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        const struct ss_record_annotated *row = annotations->rows.data[i];
-        if (!row->is_ended && row->filter != NULL &&
-            ss_window_filter_holds(row->filter, process_ref, window)) {
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        const struct ss_record_annotated *client = annotations->clients.data[i];
+        if (!client->is_ended && client->filter != NULL &&
+            ss_window_filter_holds(client->filter, process_ref, window)) {
             return true;
         }
     }
     return false;
 }
 
-/* While samples are taken, a file is not finished: pending weights may belong to it. */
-static void on_window_passed(void *context, uint32_t window)
+/* During a tick no file is finished: pending weights may belong to it. */
+static void on_window_drained(void *context, uint32_t window)
 {
-    struct ss_record_annotated *row = context;
-    struct ss_record_annotations *annotations = row->owner;
-    ss_torch_files_take(&row->torch, ss_clock_monotonic_ns());
-    if (annotations->context->is_sampling || is_held(annotations, row->process_ref, window)) {
-        ss_vec_push(&annotations->passed, (struct passed_window){row->process_ref, window});
+    struct ss_record_annotated *client = context;
+    struct ss_record_annotations *annotations = client->annotations;
+    ss_torch_files_take(&client->torch, ss_clock_monotonic_ns());
+    if (annotations->context->is_sampling ||
+        has_pending_events(annotations, client->process_ref, window)) {
+        ss_vec_push(&annotations->drained, (struct drained_window){client->process_ref, window});
     } else {
-        ss_recording_window_passed(annotations->context->recording, aim_of(row, window));
+        ss_recording_window_passed(annotations->context->recording, aim_of(client, window));
     }
 }
 
-static void finish_passed(struct ss_record_annotations *annotations)
+static void finish_drained(struct ss_record_annotations *annotations)
 {
-    size_t held = 0;
-    for (size_t i = 0; i < annotations->passed.count; i++) {
-        struct passed_window passed = annotations->passed.data[i];
-        if (is_held(annotations, passed.process_ref, passed.window)) {
-            annotations->passed.data[held++] = passed;
+    size_t remaining = 0;
+    for (size_t i = 0; i < annotations->drained.count; i++) {
+        struct drained_window drained = annotations->drained.data[i];
+        if (has_pending_events(annotations, drained.process_ref, drained.window)) {
+            annotations->drained.data[remaining++] = drained;
         } else {
-            struct ss_aim aim = {passed.process_ref, passed.window};
+            struct ss_aim aim = {drained.process_ref, drained.window};
             ss_recording_window_passed(annotations->context->recording, aim);
         }
     }
-    annotations->passed.count = held;
+    annotations->drained.count = remaining;
 }
 
-static struct ss_annot_sink filter_sink(struct ss_record_annotated *row, bool is_late)
+static struct ss_annot_sink filter_sink(struct ss_record_annotated *client, bool is_late)
 {
-    struct ss_annot_sink sink = ss_annotation_tracks_sink(row->tracks);
-    struct ss_recording *recording = row->owner->context->recording;
+    struct ss_annot_sink sink = ss_annotation_tracks_sink(client->tracks);
+    struct ss_recording *recording = client->annotations->context->recording;
     struct ss_window_filter_options options = {
-        .hooks = {row, on_window_begin, on_window_end, on_window_passed},
+        .hooks = {client, on_window_begin, on_window_end, on_window_drained},
         .cuts_steps = ss_recording_is_per_window(recording),
         .is_late = is_late};
-    row->filter = ss_window_filter_new(&sink, &options);
-    return ss_window_filter_sink(row->filter);
+    client->filter = ss_window_filter_new(&sink, &options);
+    return ss_window_filter_sink(client->filter);
 }
 
-/* It was attached to in a window: its beginning lies before the recording. */
-static void enter_open_window(struct ss_record_annotated *row, uint64_t now_ns)
+/* The recorder attached during a window, which began before the recording. */
+static void enter_open_window(struct ss_record_annotated *client, uint64_t now_ns)
 {
-    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    const struct ss_ring_header *header = ss_annot_header(client->annot);
     uint32_t window = atomic_load(&header->window);
-    if (row->filter != NULL && window != 0) {
+    if (client->filter != NULL && window != 0) {
         struct ss_annot_event event = {.kind = SS_ANNOT_WINDOW,
                                        .time_ns = now_ns,
                                        .detail =
@@ -588,142 +597,145 @@ static void enter_open_window(struct ss_record_annotated *row, uint64_t now_ns)
                                        .id = window,
                                        .name = (uint32_t)atomic_load(&header->batch),
                                        .value = (uint64_t)atomic_load(&header->step)};
-        struct ss_annot_sink sink = ss_window_filter_sink(row->filter);
+        struct ss_annot_sink sink = ss_window_filter_sink(client->filter);
         sink.event(sink.context, &event);
     }
 }
 
-/* The program has brought a schedule: from its first edge on, what it marks is cut. */
-static void install_late_filter(struct ss_record_annotated *row)
+/* For a process without a filter: from the first edge on, its events are cut. */
+static void install_late_filter(struct ss_record_annotated *client)
 {
-    struct ss_annot_sink sink = filter_sink(row, true);
-    ss_annot_set_sink(row->annot, &sink);
+    struct ss_annot_sink sink = filter_sink(client, true);
+    ss_annot_set_sink(client->annot, &sink);
 }
 
-/* Pairs with the release of annot/runtime.c: no edge has come before this is seen. */
-static bool brings_schedule(const struct ss_record_annotated *row)
+/* Pairs with the release store in annot/training.c: visible before the first edge. */
+static bool has_own_schedule(const struct ss_record_annotated *client)
 {
-    const struct ss_ring_header *header = ss_annot_header(row->annot);
+    const struct ss_ring_header *header = ss_annot_header(client->annot);
     return atomic_load_explicit(&header->scheduled, memory_order_acquire) != 0;
 }
 
-static void follow_own_schedule(struct ss_record_annotated *row, bool scheduled)
+static void follow_own_schedule(struct ss_record_annotated *client, bool scheduled)
 {
-    if (scheduled && !row->is_scheduled) {
-        row->is_scheduled = true;
-        row->owner->scheduled++;
-        if (row->filter == NULL) {
-            install_late_filter(row);
+    if (scheduled && !client->is_scheduled) {
+        client->is_scheduled = true;
+        client->annotations->scheduled++;
+        if (client->filter == NULL) {
+            install_late_filter(client);
         }
     }
 }
 
 static void before_window(void *context)
 {
-    struct ss_record_annotated *row = context;
-    follow_own_schedule(row, brings_schedule(row));
+    struct ss_record_annotated *client = context;
+    follow_own_schedule(client, has_own_schedule(client));
 }
 
-/* What the header says at once and the ring a little later: that a schedule is followed, that the
- * window is another one. Returns whether the ring should be looked at. */
-static bool look_at_header(struct ss_record_annotated *row)
+/* Reads from the header what the ring contains a little later: a schedule, another window. Returns
+ * whether the ring should be drained now. */
+static bool poll_header(struct ss_record_annotated *client)
 {
-    const struct ss_ring_header *header = ss_annot_header(row->annot);
-    bool marks = atomic_load_explicit(&header->step, memory_order_relaxed) >= 0 ||
-                 atomic_load_explicit(&header->epoch, memory_order_relaxed) >= 0;
-    bool scheduled = brings_schedule(row);
+    const struct ss_ring_header *header = ss_annot_header(client->annot);
+    bool marks_steps = atomic_load_explicit(&header->step, memory_order_relaxed) >= 0 ||
+                       atomic_load_explicit(&header->epoch, memory_order_relaxed) >= 0;
+    bool scheduled = has_own_schedule(client);
     uint32_t window = atomic_load_explicit(&header->window, memory_order_relaxed);
-    if (marks || scheduled) {
-        mark_as_leader(row);
+    if (marks_steps || scheduled) {
+        mark_as_window_owner(client);
     }
-    follow_own_schedule(row, scheduled);
-    bool is_new = window != row->seen_window;
-    row->seen_window = window;
-    return is_new && row->filter != NULL;
+    follow_own_schedule(client, scheduled);
+    bool is_new = window != client->header_window;
+    client->header_window = window;
+    return is_new && client->filter != NULL;
 }
 
-/* A process that lives by a schedule already has no use for what came before its windows; one that
- * brings its schedule later is recorded until then. */
-static void start_filter(struct ss_record_annotated *row)
+/* A process that already has a schedule is recorded only in its windows; a process that sets one
+ * later is recorded fully until then. */
+static void start_filter(struct ss_record_annotated *client)
 {
-    bool all_follow = row->owner->context->follows_schedule;
-    bool scheduled = brings_schedule(row);
-    row->owner->scheduled += scheduled;
-    row->is_scheduled = scheduled;
-    ss_annot_set_window_hook(row->annot, before_window, row);
+    bool all_follow = client->annotations->context->follows_schedule;
+    bool scheduled = has_own_schedule(client);
+    client->annotations->scheduled += scheduled;
+    client->is_scheduled = scheduled;
+    ss_annot_set_window_hook(client->annot, before_window, client);
     if (all_follow || scheduled) {
-        struct ss_annot_sink sink = filter_sink(row, false);
-        ss_annot_set_sink(row->annot, &sink);
+        struct ss_annot_sink sink = filter_sink(client, false);
+        ss_annot_set_sink(client->annot, &sink);
     }
 }
 
-static void name_sealed_file(struct ss_record_annotated *row)
+static void name_sealed_file(struct ss_record_annotated *client)
 {
-    size_t stem = strlen(row->path) - (sizeof SS_RING_FILE_SUFFIX - 1);
-    snprintf(row->sealed_path, sizeof row->sealed_path, "%.*s" SS_RING_SEALED_SUFFIX, (int)stem,
-             row->path);
-    unlink(row->sealed_path); /* of a recording before this one */
+    size_t stem = strlen(client->path) - (sizeof SS_RING_FILE_SUFFIX - 1);
+    snprintf(client->sealed_path, sizeof client->sealed_path, "%.*s" SS_RING_SEALED_SUFFIX,
+             (int)stem, client->path);
+    unlink(client->sealed_path); /* from an earlier recording */
 }
 
-static bool start_row(struct ss_record_annotated *row, struct ss_recorded_process *process,
-                      uint64_t now_ns, bool is_new)
+static bool start_client(struct ss_record_annotated *client, struct ss_recorded_process *process,
+                         uint64_t now_ns, bool is_new)
 {
-    struct ss_record_annotations *annotations = row->owner;
-    struct ss_ring_memory memory = ss_ring_file_memory(row->file);
-    row->process_ref = ss_recorded_process_ref(process);
-    row->tracks = ss_annotation_tracks_new(annotations->context, &annotations->names, process);
-    struct ss_annot_sink sink = ss_annotation_tracks_sink(row->tracks);
+    struct ss_record_annotations *annotations = client->annotations;
+    struct ss_ring_memory memory = ss_ring_file_memory(client->file);
+    client->process_ref = ss_recorded_process_ref(process);
+    client->tracks = ss_annotation_tracks_new(annotations->context, &annotations->names, process);
+    struct ss_annot_sink sink = ss_annotation_tracks_sink(client->tracks);
     uint64_t since_ns = is_new ? now_ns : annotations->since_ns;
-    if (ss_annot_open(&memory, &annotations->clock, since_ns, &sink, &row->annot, NULL) != SS_OK) {
-        ss_annotation_tracks_free(row->tracks);
-        row->tracks = NULL;
+    if (ss_annot_open(&memory, &annotations->clock, since_ns, &sink, &client->annot, NULL) !=
+        SS_OK) {
+        ss_annotation_tracks_free(client->tracks);
+        client->tracks = NULL;
         return false;
     }
-    struct ss_record_annotated **entry = ss_pages_take(&annotations->by_process, row->process_ref);
-    *entry = row;
-    start_filter(row);
-    struct ss_ring_wish wish = ss_ring_directory_request(&annotations->directory, now_ns);
-    ss_annot_start(row->annot, &wish, is_new);
-    row->process = process;
-    ss_torch_files_init(&row->torch, &annotations->torch, row->tracks, process, row->path);
-    count_images_before(row);
-    row->seen_ns = now_ns;
-    row->is_ended = row->is_refused = false;
-    name_sealed_file(row);
-    ss_recorded_process_set_annotated(process, row);
+    struct ss_record_annotated **entry =
+        ss_pages_take(&annotations->by_process, client->process_ref);
+    *entry = client;
+    start_filter(client);
+    struct ss_ring_wish request = ss_ring_directory_request(&annotations->directory, now_ns);
+    ss_annot_start(client->annot, &request, is_new);
+    client->process = process;
+    ss_torch_files_init(&client->torch, &annotations->torch, client->tracks, process, client->path);
+    count_images_before(client);
+    client->seen_ns = now_ns;
+    client->is_ended = client->is_refused = false;
+    name_sealed_file(client);
+    ss_recorded_process_set_annotated(process, client);
     annotations->live++;
     annotations->next_ns = now_ns;
-    look_at_header(row);
-    catch_up(row);
+    poll_header(client);
+    replay_edges(client);
     if (is_new) {
-        enter_open_window(row, now_ns);
+        enter_open_window(client, now_ns);
     }
     return true;
 }
 
-static void open_row(struct ss_record_annotated *row, uint64_t now_ns)
+static void open_client(struct ss_record_annotated *client, uint64_t now_ns)
 {
     struct ss_error err = {0};
     bool is_new = false;
-    enum ss_status status = ss_ring_file_open(row->path, &row->file, &err);
-    row->is_unreadable = status != SS_OK && status != SS_E_NOTFOUND;
+    enum ss_status status = ss_ring_file_open(client->path, &client->file, &err);
+    client->is_unreadable = status != SS_OK && status != SS_E_NOTFOUND;
     if (status != SS_OK) {
         ss_log(SS_DEBUG, "record", "%s", err.message);
         return;
     }
     uint64_t begin_ns = now_ns;
-    struct ss_recorded_process *process = judge_file(row, now_ns, &is_new, &begin_ns);
+    struct ss_recorded_process *process = identify_process(client, now_ns, &is_new, &begin_ns);
     if (process != NULL) {
-        end_images_before(row->owner, row->pid, begin_ns, now_ns);
+        end_images_before(client->annotations, client->pid, begin_ns, now_ns);
     }
-    if (process == NULL || !start_row(row, process, now_ns, is_new)) {
-        ss_ring_file_close(row->file);
-        row->file = NULL;
+    if (process == NULL || !start_client(client, process, now_ns, is_new)) {
+        ss_ring_file_close(client->file);
+        client->file = NULL;
     }
 }
 
-/* Is it finished? Opened for reading only: the end of that is no sign of life. One that we have no
- * means to open counts as such: it is to be missed. */
+/* Whether the program has finished the file. Opens it read-only, so that closing it causes no
+ * IN_CLOSE_WRITE event. Out of descriptors or memory: treat it as complete, so that the failed open
+ * is reported. */
 static bool is_complete(const char *path)
 {
     uint64_t magic = 0;
@@ -736,9 +748,9 @@ static bool is_complete(const char *path)
     return complete && magic != 0;
 }
 
-/* A file that was refused is not opened again at each sign of life, which our own closing is. */
-static void look_at(struct ss_record_annotations *annotations, const char *name, uint64_t now_ns,
-                    bool again)
+/* A refused file is not opened again at each event: closing it causes one. */
+static void scan_file(struct ss_record_annotations *annotations, const char *name, uint64_t now_ns,
+                      bool retry_refused)
 {
     char path[PATH_BYTES], ring[64];
     pid_t pid;
@@ -750,15 +762,15 @@ static void look_at(struct ss_record_annotations *annotations, const char *name,
     if (!ss_ring_file_parse_name(name, &pid, &start)) {
         return;
     }
-    struct ss_record_annotated *row = find_row(annotations, path);
+    struct ss_record_annotated *client = find_client(annotations, path);
     if (is_torch) {
-        if (row != NULL && !row->is_ended) {
-            ss_torch_files_take(&row->torch, now_ns);
+        if (client != NULL && !client->is_ended) {
+            ss_torch_files_take(&client->torch, now_ns);
         }
-    } else if (row == NULL && is_complete(path)) {
-        open_row(add_row(annotations, path, pid, start), now_ns);
-    } else if (row != NULL && row->is_refused && again) {
-        open_row(row, now_ns);
+    } else if (client == NULL && is_complete(path)) {
+        open_client(add_client(annotations, path, pid, start), now_ns);
+    } else if (client != NULL && client->is_refused && retry_refused) {
+        open_client(client, now_ns);
     }
 }
 
@@ -766,7 +778,7 @@ static void scan(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     DIR *entries = annotations->is_off ? NULL : opendir(annotations->directory.path);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        look_at(annotations, entry->d_name, now_ns, true);
+        scan_file(annotations, entry->d_name, now_ns, true);
     }
     if (entries != NULL) {
         closedir(entries);
@@ -775,7 +787,7 @@ static void scan(struct ss_record_annotations *annotations, uint64_t now_ns)
 
 /* --- work ------------------------------------------------------------------------------------ */
 
-/* One descriptor for each process. The program was started before this, and keeps its limit. */
+/* One descriptor per process. The program has already started and keeps its own limit. */
 static void allow_many_files(void)
 {
     struct rlimit limit;
@@ -807,118 +819,123 @@ void ss_record_annotations_news(struct ss_record_annotations *annotations, uint6
             if ((event->mask & IN_Q_OVERFLOW) != 0) {
                 scan(annotations, now_ns);
             } else if (event->len > 0) {
-                look_at(annotations, event->name, now_ns, false);
+                scan_file(annotations, event->name, now_ns, false);
             }
             at += (ssize_t)(sizeof *event + event->len);
         }
     }
 }
 
-/* Until then, at the latest, when all of the ring is not read by then. */
-static uint32_t drain_ring(struct ss_record_annotated *row, uint64_t now_ns, uint64_t until_ns)
+/* Drains until `until_ns`, even if the ring is not empty by then. */
+static uint32_t drain_ring(struct ss_record_annotated *client, uint64_t now_ns, uint64_t until_ns)
 {
-    look_at_header(row);
-    uint32_t filled = ss_annot_drain_until(row->annot, now_ns, until_ns);
-    row->seen_ns = now_ns;
-    if (!ss_annot_is_behind(row->annot)) {
-        row->drained_ns = now_ns;
+    poll_header(client);
+    uint32_t filled = ss_annot_drain_until(client->annot, now_ns, until_ns);
+    client->seen_ns = now_ns;
+    if (!ss_annot_is_behind(client->annot)) {
+        client->drained_ns = now_ns;
     }
     return filled;
 }
 
-/* Hands on what is known to lie in windows or not: their edges may be another process's. */
-static void hand_on(struct ss_record_annotated *row)
+/* Emits events whose windows are known; the edges may come from the window owner's ring. */
+static void finish_drain(struct ss_record_annotated *client)
 {
-    const struct ss_record_annotated *leader = leader_of(row);
-    bool waits = leader != NULL && leader->drained_ns < row->drained_ns;
-    if (row->filter != NULL) {
-        ss_window_filter_drained(row->filter, waits ? leader->drained_ns : row->drained_ns);
+    const struct ss_record_annotated *window_owner = window_owner_of(client);
+    bool waits = window_owner != NULL && window_owner->drained_ns < client->drained_ns;
+    if (client->filter != NULL) {
+        ss_window_filter_drained(client->filter,
+                                 waits ? window_owner->drained_ns : client->drained_ns);
     }
-    if (!ss_annot_is_behind(row->annot)) {
-        ss_annotation_tracks_drained(row->tracks);
-    }
-}
-
-static void drain_row(struct ss_record_annotated *row, uint64_t now_ns)
-{
-    drain_ring(row, now_ns, UINT64_MAX);
-    hand_on(row);
-}
-
-static void hear_flush(struct ss_record_annotated *row)
-{
-    if (!row->wants_flush && ss_annot_wants_flush(row->annot, &row->flush_number)) {
-        row->wants_flush = true;
-        row->flush_drains = 0;
-    }
-    if (row->wants_flush && !ss_annot_is_behind(row->annot) &&
-        ++row->flush_drains >= FLUSH_DRAINS) {
-        row->owner->wants_flush = true;
+    if (!ss_annot_is_behind(client->annot)) {
+        ss_annotation_tracks_drained(client->tracks);
     }
 }
 
-static bool is_awaited(const struct ss_record_annotations *annotations)
+static void drain_client(struct ss_record_annotated *client, uint64_t now_ns)
 {
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        const struct ss_record_annotated *row = annotations->rows.data[i];
-        if (!row->is_ended && row->wants_flush) {
+    drain_ring(client, now_ns, UINT64_MAX);
+    finish_drain(client);
+}
+
+static void poll_flush_request(struct ss_record_annotated *client)
+{
+    if (!client->wants_flush && ss_annot_wants_flush(client->annot, &client->flush_number)) {
+        client->wants_flush = true;
+        client->flush_drains = 0;
+    }
+    if (client->wants_flush && !ss_annot_is_behind(client->annot) &&
+        ++client->flush_drains >= FLUSH_DRAINS) {
+        client->annotations->wants_flush = true;
+    }
+}
+
+static bool is_flush_pending(const struct ss_record_annotations *annotations)
+{
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        const struct ss_record_annotated *client = annotations->clients.data[i];
+        if (!client->is_ended && client->wants_flush) {
             return true;
         }
     }
     return false;
 }
 
-/* From now on the process makes no system calls for rings: they could kill it. */
-static void confine(struct ss_record_annotated *row, uint64_t now_ns)
+/* The process stops making system calls for rings: its filter could kill it. */
+static void confine(struct ss_record_annotated *client, uint64_t now_ns)
 {
     char text[200];
-    row->is_confined = true;
-    ss_annot_confine(row->annot);
+    client->is_confined = true;
+    ss_annot_confine(client->annot);
     snprintf(text, sizeof text,
              "process %d has set a filter of system calls (seccomp): threads and processes that it "
              "starts from then on are not annotated, lest the filter ends them",
-             (int)row->pid);
-    note(row->owner, row->process_ref, "annotations", text, now_ns);
+             (int)client->pid);
+    note(client->annotations, client->process_ref, "annotations", text, now_ns);
     ss_log(SS_INFO, "record", "%s", text);
 }
 
-/* One process at a time. */
-static void look_for_filters(struct ss_record_annotations *annotations, uint64_t now_ns)
+/* Polls one process per call. */
+static void poll_confinement(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
-    if (now_ns < annotations->confinement_ns + confinement_least_ns ||
-        annotations->rows.count == 0) {
+    if (now_ns < annotations->confinement_polled_ns + confinement_gap_ns ||
+        annotations->clients.count == 0) {
         return;
     }
-    annotations->confinement_ns = now_ns;
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        annotations->confinement_row = (annotations->confinement_row + 1) % annotations->rows.count;
-        struct ss_record_annotated *row = annotations->rows.data[annotations->confinement_row];
-        if (!row->is_ended && !row->is_confined && now_ns >= row->confinement_ns + confinement_ns) {
-            row->confinement_ns = now_ns;
-            if (count_filters(row->pid) > annotations->own_filters) {
-                confine(row, now_ns);
+    annotations->confinement_polled_ns = now_ns;
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        annotations->confinement_client =
+            (annotations->confinement_client + 1) % annotations->clients.count;
+        struct ss_record_annotated *client =
+            annotations->clients.data[annotations->confinement_client];
+        if (!client->is_ended && !client->is_confined &&
+            now_ns >= client->confinement_polled_ns + confinement_period_ns) {
+            client->confinement_polled_ns = now_ns;
+            if (count_filters(client->pid) > annotations->inherited_filters) {
+                confine(client, now_ns);
             }
             return;
         }
     }
 }
 
-/* Often while rings fill fast, or somebody waits; else ever less often. */
-static void set_pace(struct ss_record_annotations *annotations, uint32_t fullest)
+/* Halves the period while rings fill fast or a flush is pending; doubles it while they are nearly
+ * empty. */
+static void adapt_drain_period(struct ss_record_annotations *annotations, uint32_t fullest)
 {
-    bool hurries = fullest >= FILLS_FAST_PERCENT || is_awaited(annotations);
-    if (hurries && annotations->drain_ns > drain_least_ns) {
-        annotations->drain_ns /= 2;
-    } else if (!hurries && fullest < FILLS_SLOWLY_PERCENT &&
-               annotations->drain_ns < drain_most_ns) {
-        annotations->drain_ns *= 2;
+    bool is_urgent = fullest >= FILLS_FAST_PERCENT || is_flush_pending(annotations);
+    if (is_urgent && annotations->drain_period_ns > drain_least_ns) {
+        annotations->drain_period_ns /= 2;
+    } else if (!is_urgent && fullest < FILLS_SLOWLY_PERCENT &&
+               annotations->drain_period_ns < drain_most_ns) {
+        annotations->drain_period_ns *= 2;
     }
 }
 
 uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, uint64_t now_ns,
                                      uint64_t until_ns)
 {
-    finish_passed(annotations);
+    finish_drained(annotations);
     if (annotations->live == 0 || now_ns < annotations->next_ns) {
         return annotations->live == 0 ? UINT64_MAX : annotations->next_ns;
     }
@@ -929,43 +946,43 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
         atomic_store_explicit(&annotations->directory.page->heartbeat_ns, now_ns,
                               memory_order_relaxed);
     }
-    for (size_t n = 0, first = annotations->first_row; n < annotations->rows.count; n++) {
-        size_t i = (first + n) % annotations->rows.count;
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        if (!row->is_ended) {
-            hear_flush(row);
-            uint32_t filled = drain_ring(row, now_ns, until_ns);
+    for (size_t n = 0, first = annotations->first_client; n < annotations->clients.count; n++) {
+        size_t i = (first + n) % annotations->clients.count;
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        if (!client->is_ended) {
+            poll_flush_request(client);
+            uint32_t filled = drain_ring(client, now_ns, until_ns);
             fullest = filled > fullest ? filled : fullest;
-            if (!is_behind && ss_annot_is_behind(row->annot)) {
+            if (!is_behind && ss_annot_is_behind(client->annot)) {
                 is_behind = true;
-                annotations->first_row = i + 1;
+                annotations->first_client = i + 1;
             }
         }
     }
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        if (!annotations->rows.data[i]->is_ended) {
-            hand_on(annotations->rows.data[i]);
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        if (!annotations->clients.data[i]->is_ended) {
+            finish_drain(annotations->clients.data[i]);
         }
     }
-    finish_passed(annotations);
-    look_for_filters(annotations, now_ns);
-    set_pace(annotations, fullest);
-    annotations->next_ns = is_behind ? now_ns : now_ns + annotations->drain_ns;
+    finish_drained(annotations);
+    poll_confinement(annotations, now_ns);
+    adapt_drain_period(annotations, fullest);
+    annotations->next_ns = is_behind ? now_ns : now_ns + annotations->drain_period_ns;
     return annotations->next_ns;
 }
 
 void ss_record_annotations_look(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     bool has_read_clock = false;
-    finish_passed(annotations);
-    for (size_t i = 0; annotations->live > 0 && i < annotations->rows.count; i++) {
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        if (!row->is_ended && look_at_header(row)) {
+    finish_drained(annotations);
+    for (size_t i = 0; annotations->live > 0 && i < annotations->clients.count; i++) {
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        if (!client->is_ended && poll_header(client)) {
             if (!has_read_clock) {
                 ss_stamp_clock_read(&annotations->clock);
                 has_read_clock = true;
             }
-            drain_row(row, now_ns);
+            drain_client(client, now_ns);
         }
     }
 }
@@ -978,18 +995,18 @@ bool ss_record_annotations_wants_flush(const struct ss_record_annotations *annot
 void ss_record_annotations_flushed(struct ss_record_annotations *annotations)
 {
     annotations->wants_flush = false;
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        if (!row->is_ended && row->wants_flush && row->flush_drains >= FLUSH_DRAINS) {
-            ss_annot_flushed(row->annot, row->flush_number);
-            row->wants_flush = false;
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        if (!client->is_ended && client->wants_flush && client->flush_drains >= FLUSH_DRAINS) {
+            ss_annot_flushed(client->annot, client->flush_number);
+            client->wants_flush = false;
         }
     }
 }
 
-/* --- what processes are told ----------------------------------------------------------------- */
+/* --- notices to processes -------------------------------------------------------------------- */
 
-static void tell_process(const char *path, const char *text, size_t length)
+static void append_notice(const char *path, const char *text, size_t length)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text, length) != (ssize_t)length) {
@@ -1013,26 +1030,26 @@ void ss_record_annotations_sealed(struct ss_record_annotations *annotations,
                                     .path = path,
                                     .path_length = strlen(path)};
     size_t length = ss_ring_sealed_put(&sealed, line, sizeof line);
-    for (size_t i = annotations->rows.count; i > 0; i--) { /* the newest image of the process */
-        struct ss_record_annotated *row = annotations->rows.data[i - 1];
-        if (row->process_ref == window->process_ref && row->sealed_path[0] != '\0') {
-            if (!row->is_dead) {
-                tell_process(row->sealed_path, line, length);
+    for (size_t i = annotations->clients.count; i > 0; i--) { /* the newest image of the process */
+        struct ss_record_annotated *client = annotations->clients.data[i - 1];
+        if (client->process_ref == window->process_ref && client->sealed_path[0] != '\0') {
+            if (!client->is_dead) {
+                append_notice(client->sealed_path, line, length);
             }
             return;
         }
     }
 }
 
-/* Those that live on may wait for more. */
-static void tell_end(struct ss_record_annotations *annotations)
+/* Live processes may wait for more notices. */
+static void notify_end(struct ss_record_annotations *annotations)
 {
     static const char end[] = SS_RING_SEALED_END "\n";
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        if (!row->is_dead && row->sealed_path[0] != '\0' &&
-            is_alive(row->pid, row->start_time_ticks)) {
-            tell_process(row->sealed_path, end, sizeof end - 1);
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        if (!client->is_dead && client->sealed_path[0] != '\0' &&
+            is_alive(client->pid, client->start_time_ticks)) {
+            append_notice(client->sealed_path, end, sizeof end - 1);
         }
     }
 }
@@ -1044,7 +1061,7 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
                               memory_order_relaxed);
     }
     if (annotations->attach_pid != 0) {
-        scan(annotations, now_ns); /* of processes that were not known to be ours */
+        scan(annotations, now_ns); /* of processes that joined the recording later */
     }
     uint64_t room_bytes =
         annotations->live > 0 ? ss_ring_directory_free_bytes(&annotations->directory) : 0;
@@ -1052,18 +1069,18 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
         atomic_store_explicit(&annotations->directory.page->room_bytes, room_bytes,
                               memory_order_relaxed);
     }
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        if (!row->is_ended) {
-            write_counts(row, now_ns);
-            ss_annot_tell_room(row->annot, room_bytes);
-            /* It gave us up while we were stopped: go on. */
-            const struct ss_ring_header *header = ss_annot_header(row->annot);
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        if (!client->is_ended) {
+            write_counts(client, now_ns);
+            ss_annot_tell_room(client->annot, room_bytes);
+            /* The program closed the gate while the recorder was stopped: reopen it. */
+            const struct ss_ring_header *header = ss_annot_header(client->annot);
             if ((atomic_load(&header->gate) & SS_RING_GATE_ALL) == 0) {
-                struct ss_ring_wish wish =
+                struct ss_ring_wish request =
                     ss_ring_directory_request(&annotations->directory, now_ns);
-                ss_annot_drain(row->annot, now_ns);
-                ss_annot_start(row->annot, &wish, true);
+                ss_annot_drain(client->annot, now_ns);
+                ss_annot_start(client->annot, &request, true);
             }
         }
     }
@@ -1073,7 +1090,7 @@ void ss_record_annotations_process_ended(struct ss_record_annotations *annotatio
                                          struct ss_record_annotated *annotated, uint64_t now_ns)
 {
     (void)annotations;
-    end_row(annotated, now_ns, true);
+    end_client(annotated, now_ns, true);
 }
 
 static bool is_mapped(pid_t pid, const char *path)
@@ -1096,7 +1113,7 @@ void ss_record_annotations_image_ended(struct ss_record_annotations *annotations
 {
     (void)annotations;
     if (!is_mapped(annotated->pid, annotated->path)) {
-        end_row(annotated, now_ns, true);
+        end_client(annotated, now_ns, true);
     }
 }
 
@@ -1116,10 +1133,10 @@ void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t 
 
 /* --- windows --------------------------------------------------------------------------------- */
 
-static bool is_scheduled(const struct ss_record_annotated *row)
+static bool is_scheduled(const struct ss_record_annotated *client)
 {
-    const struct ss_ring_header *header = ss_annot_header(row->annot);
-    return row->owner->context->follows_schedule ||
+    const struct ss_ring_header *header = ss_annot_header(client->annot);
+    return client->annotations->context->follows_schedule ||
            atomic_load_explicit(&header->scheduled, memory_order_relaxed) != 0;
 }
 
@@ -1133,12 +1150,12 @@ uint32_t ss_record_annotations_window(const struct ss_record_annotated *annotate
 
 static bool is_any_in_window(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
-    if (annotations->looked_ns != now_ns) {
-        annotations->looked_ns = now_ns;
+    if (annotations->any_in_window_ns != now_ns) {
+        annotations->any_in_window_ns = now_ns;
         annotations->any_in_window = false;
-        for (size_t i = 0; i < annotations->rows.count && !annotations->any_in_window; i++) {
+        for (size_t i = 0; i < annotations->clients.count && !annotations->any_in_window; i++) {
             annotations->any_in_window =
-                ss_record_annotations_window(annotations->rows.data[i]) != 0;
+                ss_record_annotations_window(annotations->clients.data[i]) != 0;
         }
     }
     return annotations->any_in_window;
@@ -1151,25 +1168,25 @@ bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotation
     if (!all_follow && annotations->scheduled == 0) {
         return true;
     }
-    uint32_t owner = ss_recording_owner(annotations->context->recording, process_ref);
-    const struct ss_record_annotated *row = row_of(annotations, owner);
-    if (row != NULL && !row->is_ended) {
-        return !is_scheduled(row) || ss_record_annotations_window(row) != 0;
+    uint32_t owner_ref = ss_recording_owner(annotations->context->recording, process_ref);
+    const struct ss_record_annotated *client = client_of(annotations, owner_ref);
+    if (client != NULL && !client->is_ended) {
+        return !is_scheduled(client) || ss_record_annotations_window(client) != 0;
     }
     return !all_follow || is_any_in_window(annotations, now_ns);
 }
 
 void ss_record_annotations_meet_window(struct ss_record_annotated *annotated, uint32_t window)
 {
-    struct ss_recording *recording = annotated->owner->context->recording;
+    struct ss_recording *recording = annotated->annotations->context->recording;
     if (annotated->is_ended || annotated->filter == NULL ||
         ss_recording_has_window(recording, aim_of(annotated, window))) {
         return;
     }
     uint64_t now_ns = ss_clock_monotonic_ns();
-    ss_stamp_clock_read(&annotated->owner->clock);
-    drain_row(annotated, now_ns);
-    /* Its record is being written, or was dropped: the header says the same. */
+    ss_stamp_clock_read(&annotated->annotations->clock);
+    drain_client(annotated, now_ns);
+    /* Its record is still being written, or was dropped: the header has the same data. */
     const struct ss_ring_header *header = ss_annot_header(annotated->annot);
     if (!ss_recording_has_window(recording, aim_of(annotated, window)) &&
         atomic_load(&header->window) == window) {
@@ -1186,34 +1203,34 @@ void ss_record_annotations_get_windows(const struct ss_record_annotations *annot
                                        struct ss_record_windows *windows)
 {
     *windows = annotations->ended;
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        if (!annotations->rows.data[i]->is_ended) {
-            add_windows(annotations->rows.data[i], windows);
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        if (!annotations->clients.data[i]->is_ended) {
+            add_windows(annotations->clients.data[i], windows);
         }
     }
 }
 
-static bool is_unread(const struct ss_record_annotated *row)
+static bool is_unread(const struct ss_record_annotated *client)
 {
-    return row->is_unreadable || row->totals.lost_rings > 0;
+    return client->is_unreadable || client->totals.lost_rings > 0;
 }
 
 void ss_record_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        if (row->process_ref != process_ref || !row->is_ended || !row->is_dead) {
-            annotations->rows.data[kept++] = row;
+    size_t remaining = 0;
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        if (client->process_ref != process_ref || !client->is_ended || !client->is_dead) {
+            annotations->clients.data[remaining++] = client;
             continue;
         }
-        annotations->unreadable_before += is_unread(row);
-        ss_free(row);
+        annotations->unreadable_before += is_unread(client);
+        ss_free(client);
     }
-    annotations->rows.count = kept;
+    annotations->clients.count = remaining;
 }
 
-static void tell_lost_processes(struct ss_record_annotations *annotations, uint32_t count,
+static void note_lost_processes(struct ss_record_annotations *annotations, uint32_t count,
                                 const char *why, uint64_t now_ns)
 {
     char text[REASON_BYTES + 160];
@@ -1228,21 +1245,21 @@ static void tell_lost_processes(struct ss_record_annotations *annotations, uint3
     }
 }
 
-/* Processes that could make no file, and files that we could not open. */
-static void tell_what_is_missing(struct ss_record_annotations *annotations, uint64_t now_ns)
+/* Processes without a ring file, and ring files that the recorder could not open. */
+static void note_missing(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     char why[REASON_BYTES];
     uint32_t unreadable = annotations->unreadable_before;
     if (annotations->directory.page != NULL) {
         snprintf(why, sizeof why, "%.150s is full", annotations->directory.path);
-        tell_lost_processes(annotations, atomic_load(&annotations->directory.page->homeless), why,
+        note_lost_processes(annotations, atomic_load(&annotations->directory.page->homeless), why,
                             now_ns);
     }
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        const struct ss_record_annotated *row = annotations->rows.data[i];
-        unreadable += is_unread(row);
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        const struct ss_record_annotated *client = annotations->clients.data[i];
+        unreadable += is_unread(client);
     }
-    tell_lost_processes(annotations, unreadable, "the recorder could not open their rings", now_ns);
+    note_lost_processes(annotations, unreadable, "the recorder could not open their rings", now_ns);
 }
 
 void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64_t now_ns)
@@ -1254,14 +1271,14 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
         atomic_store(&annotations->directory.page->gate, 0);
     }
     if (annotations->attach_pid == 0) {
-        scan(annotations, now_ns); /* of processes that were too short for inotify */
+        scan(annotations, now_ns); /* of processes that inotify did not report in time */
     }
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        struct ss_record_annotated *row = annotations->rows.data[i];
-        end_row(row, now_ns, !is_alive(row->pid, row->start_time_ticks));
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_annotated *client = annotations->clients.data[i];
+        end_client(client, now_ns, !is_alive(client->pid, client->start_time_ticks));
     }
-    finish_passed(annotations);
-    tell_what_is_missing(annotations, now_ns);
+    finish_drained(annotations);
+    note_missing(annotations, now_ns);
     ss_torch_profiles_end(&annotations->torch);
 }
 
@@ -1270,13 +1287,13 @@ void ss_record_annotations_close(struct ss_record_annotations *annotations)
     if (annotations == NULL) {
         return;
     }
-    tell_end(annotations);
-    for (size_t i = 0; i < annotations->rows.count; i++) {
-        ss_free(annotations->rows.data[i]);
+    notify_end(annotations);
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        ss_free(annotations->clients.data[i]);
     }
-    ss_vec_fini(&annotations->rows);
+    ss_vec_fini(&annotations->clients);
     ss_pages_fini(&annotations->by_process);
-    ss_vec_fini(&annotations->passed);
+    ss_vec_fini(&annotations->drained);
     ss_intern_fini(&annotations->names.texts);
     ss_intern_fini(&annotations->names.keys);
     ss_ring_directory_remove(&annotations->directory);

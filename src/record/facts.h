@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording says about itself: attributes of the trace and the sources that ran. */
+/* What the trace says about the recording: attributes and the sources that ran. */
 #ifndef SS_RECORD_FACTS_H
 #define SS_RECORD_FACTS_H
 
@@ -13,7 +13,7 @@
 enum ss_status ss_record_facts_write(struct ss_recording *recording,
                                      const struct ss_record_options *options, struct ss_error *err);
 
-/* "rank 3" for a process that a launcher gave a rank, else "". */
+/* "rank 3" for a process with a rank from its launcher, else "". */
 void ss_record_process_label(pid_t pid, char *label, size_t size);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/intern.h"
 #include "base/vec.h"
 
-/* Stack nodes at most: 16 bytes each here, and their share in the writer. A program that passes
- * this has runaway recursion with ever-new lines; deeper nodes are then cut off and flagged. */
+/* Maximum of stack nodes: 16 bytes each here, plus the writer's share. Only runaway recursion with
+ * ever-new lines exceeds it; deeper nodes are then cut off and flagged. */
 enum { MAX_STACKS = 1 << 21, FIRST_SLOTS = 1 << 12 };
 
 struct frame_key {
@@ -29,7 +29,7 @@ struct ss_frame_table {
     struct ss_vec_of(struct stack_key) stacks;   /* ref - 1 */
     uint32_t *frame_slots, *stack_slots;         /* 0 free, else ref */
     uint32_t frame_slot_count, stack_slot_count; /* powers of two */
-    struct ss_vec_of(uint32_t) short_offsets;    /* by string id of a file; 0 not known, else +1 */
+    struct ss_vec_of(uint32_t) short_offsets;    /* by string id of a file; 0 unknown, else +1 */
 };
 
 struct ss_frame_table *ss_frame_table_new(struct ss_recording *recording)
@@ -101,7 +101,7 @@ static void grow_stacks(struct ss_frame_table *table)
 
 uint32_t ss_short_file_offset(pid_t pid, const char *file)
 {
-    /* Pseudo-files (<string>, <frozen x>) and names without folders are short already. */
+    /* Pseudo-files (<string>, <frozen x>) and names without folders are already short. */
     const char *slash = strrchr(file, '/');
     if (slash == NULL || file[0] == '<') {
         return 0;
@@ -160,15 +160,15 @@ enum ss_status ss_frame_table_frame(struct ss_frame_table *table, pid_t pid,
     if (table->frames.count * 2 > table->frame_slot_count) {
         grow_frames(table);
     }
-    struct ss_trace_frame told = {.ref = *ref,
-                                  .function = frame->function,
-                                  .name = frame->name,
-                                  .file = frame->file,
-                                  .short_file_offset = short_offset_of(table, pid, key.file),
-                                  .line = frame->line,
-                                  .first_line = frame->first_line,
-                                  .kind = SS_FRAME_INTERPRETED};
-    return ss_recording_frame(table->recording, &told, err);
+    struct ss_trace_frame record = {.ref = *ref,
+                                    .function = frame->function,
+                                    .name = frame->name,
+                                    .file = frame->file,
+                                    .short_file_offset = short_offset_of(table, pid, key.file),
+                                    .line = frame->line,
+                                    .first_line = frame->first_line,
+                                    .kind = SS_FRAME_INTERPRETED};
+    return ss_recording_frame(table->recording, &record, err);
 }
 
 enum ss_status ss_frame_table_stack(struct ss_frame_table *table, uint32_t parent_ref,
@@ -195,8 +195,8 @@ enum ss_status ss_frame_table_stack(struct ss_frame_table *table, uint32_t paren
     if (table->stacks.count * 2 > table->stack_slot_count) {
         grow_stacks(table);
     }
-    struct ss_trace_stack told = {.ref = *ref, .parent_ref = parent_ref, .frame_ref = frame_ref};
-    return ss_recording_stack(table->recording, &told, err);
+    struct ss_trace_stack record = {.ref = *ref, .parent_ref = parent_ref, .frame_ref = frame_ref};
+    return ss_recording_stack(table->recording, &record, err);
 }
 
 size_t ss_frame_table_memory_bytes(const struct ss_frame_table *table)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames and stacks of all recorded processes, told to the trace writer once each. Workers that
- * were forked from one program share them. Owned by the recorder's thread.
+ * Frames and stacks of all recorded processes, written to the trace once each. Workers that were
+ * forked from one program share them. Owned by the recorder's thread.
  */
 #ifndef SS_RECORD_FRAME_TABLE_H
 #define SS_RECORD_FRAME_TABLE_H
@@ -18,8 +18,8 @@ struct ss_frame_table;
 struct ss_frame_table *ss_frame_table_new(struct ss_recording *recording);
 void ss_frame_table_free(struct ss_frame_table *table);
 
-/* Ref of a frame of process `pid` (which is where its file is looked for, to tell the package's
- * folder from the path inside it). */
+/* Ref of a frame of process `pid`. Its file is searched in that process's file system, to split the
+ * package's folder from the path inside it. */
 enum ss_status ss_frame_table_frame(struct ss_frame_table *table, pid_t pid,
                                     const struct ss_python_frame *frame, uint32_t *ref,
                                     struct ss_error *err);
@@ -28,8 +28,9 @@ enum ss_status ss_frame_table_stack(struct ss_frame_table *table, uint32_t paren
                                     uint32_t frame_ref, uint32_t *ref, struct ss_error *err);
 size_t ss_frame_table_memory_bytes(const struct ss_frame_table *table);
 
-/* Offset in `file` where the path inside its package begins: folders that hold an __init__.py stay,
- * what is above them goes. Looked up below /proc/PID/root or cwd. Exposed for tests. */
+/* Offset in `file` where the path inside its package begins: keeps folders that contain an
+ * __init__.py and drops those above them. Resolved below /proc/PID/root or cwd. Exposed for tests.
+ */
 uint32_t ss_short_file_offset(pid_t pid, const char *file);
 
 #endif

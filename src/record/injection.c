@@ -8,7 +8,7 @@
 #include "platform/runtime_library.h"
 #include "record/launch.h"
 
-/* A list of the dynamic linker has spaces and colons between its members. */
+/* A list of the dynamic linker has spaces and colons as separators. */
 static void find_preload(const struct ss_record_options *options, struct ss_injection *injection)
 {
     if (options->no_torch) {
@@ -28,7 +28,7 @@ static void find_preload(const struct ss_record_options *options, struct ss_inje
     }
 }
 
-/* A list of folders has colons between its members. */
+/* A list of folders has colons as separators. */
 static void find_python(const struct ss_record_options *options, struct ss_injection *injection)
 {
     char preload[4096];
@@ -71,8 +71,8 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
     }
 }
 
-/* Whoever set it keeps it: NULL, or the value. */
-static const char *taken(const struct ss_child_env *row)
+/* The value that the user has set, which stays; NULL: none. */
+static const char *user_value(const struct ss_child_env *row)
 {
     bool is_ours_alone = row->injected != NULL && row->separator == 0;
     const char *present = is_ours_alone ? getenv(row->name) : NULL;
@@ -82,7 +82,7 @@ static const char *taken(const struct ss_child_env *row)
 void ss_injection_list_taken(struct ss_strbuf *text)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
-        const char *value = taken(&ss_child_env_table[i]);
+        const char *value = user_value(&ss_child_env_table[i]);
         if (value != NULL) {
             ss_strbuf_append_format(text, "%s%s (%s)", text->length > 0 ? ", " : "",
                                     ss_child_env_table[i].name, value);
@@ -108,7 +108,7 @@ static void describe(const struct ss_injection *injection, const struct ss_child
     } else if (row->separator != 0) {
         source->status = SS_SOURCE_RAN;
         snprintf(text, size, "%s=%s", row->name, injection->preload);
-    } else if (taken(row) != NULL) {
+    } else if (user_value(row) != NULL) {
         source->status = SS_SOURCE_UNAVAILABLE;
         snprintf(text, size, "%s is set already (%s) and was left as it is", row->name, present);
     } else {

@@ -21,7 +21,7 @@ void ss_kept_files_fini(struct ss_kept_files *kept)
     ss_vec_fini(&kept->paths);
 }
 
-static void forget(struct ss_kept_files *kept, size_t index)
+static void remove_entry(struct ss_kept_files *kept, size_t index)
 {
     ss_free(kept->paths.data[index]);
     for (size_t i = index + 1; i < kept->paths.count; i++) {
@@ -33,11 +33,11 @@ static void forget(struct ss_kept_files *kept, size_t index)
 enum ss_status ss_kept_files_add(struct ss_kept_files *kept, const char *path, struct ss_error *err)
 {
     if (kept->most < 0) {
-        return SS_OK; /* nothing is ever removed: the names of a long run would pile up */
+        return SS_OK; /* no file is ever removed: the list of a long run would only grow */
     }
     for (size_t i = 0; i < kept->paths.count; i++) {
         if (strcmp(kept->paths.data[i], path) == 0) {
-            forget(kept, i);
+            remove_entry(kept, i);
             break;
         }
     }
@@ -48,7 +48,7 @@ enum ss_status ss_kept_files_add(struct ss_kept_files *kept, const char *path, s
             status = ss_fail_errno(err, errno, "cannot remove the old recording %s",
                                    kept->paths.data[0]);
         }
-        forget(kept, 0);
+        remove_entry(kept, 0);
     }
     return status;
 }

@@ -29,32 +29,32 @@ const struct ss_child_env ss_child_env_table[] = {
 };
 const size_t ss_child_env_count = sizeof ss_child_env_table / sizeof ss_child_env_table[0];
 
-/* What stands for a letter behind `%` in a value; NULL: there is none. */
-static const char *meaning(char letter, const struct ss_record_options *options,
-                           const struct ss_handed *handed)
+/* The value for the letter after `%`; NULL: none. */
+static const char *value_of(char letter, const struct ss_record_options *options,
+                            const struct ss_handed *values)
 {
     switch (letter) {
     case 'p':
-        return handed->preload[0] != '\0' ? handed->preload : NULL;
+        return values->preload[0] != '\0' ? values->preload : NULL;
     case 'y':
-        return handed->python[0] != '\0' ? handed->python : NULL;
+        return values->python[0] != '\0' ? values->python : NULL;
     case 't':
-        return handed->torch[0] != '\0' ? handed->torch : NULL;
+        return values->torch[0] != '\0' ? values->torch : NULL;
     case 'o':
         return options->output;
     case 'r':
-        return handed->rings[0] != '\0' ? handed->rings : NULL;
+        return values->rings[0] != '\0' ? values->rings : NULL;
     case 's':
         return options->schedule;
     case 'l':
-        return handed->library[0] != '\0' ? handed->library : NULL;
+        return values->library[0] != '\0' ? values->library : NULL;
     default:
         return NULL;
     }
 }
 
-/* What the user has the program load comes first, before ours; but of all that could be called
- * sitecustomize the first is taken. */
+/* The user's entries come before stepscope's, except in PYTHONPATH: Python imports only the first
+ * sitecustomize. */
 static void add_to_list(const struct ss_child_env *row, const char *value, const char *present)
 {
     struct ss_strbuf list;
@@ -70,15 +70,14 @@ static void add_to_list(const struct ss_child_env *row, const char *value, const
     ss_strbuf_fini(&list);
 }
 
-static void hand_environment(const struct ss_record_options *options,
-                             const struct ss_handed *handed)
+static void set_environment(const struct ss_record_options *options, const struct ss_handed *values)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
         bool is_text = row->value[0] != '%';
-        const char *value = is_text ? row->value : meaning(row->value[1], options, handed);
+        const char *value = is_text ? row->value : value_of(row->value[1], options, values);
         const char *present = getenv(row->name);
-        if (value == NULL || (is_text && handed->preload[0] == '\0')) {
+        if (value == NULL || (is_text && values->preload[0] == '\0')) {
             continue;
         }
         if (row->separator != 0 && present != NULL && present[0] != '\0') {
@@ -122,7 +121,7 @@ _Noreturn void ss_launch_unrecorded(const struct ss_record_options *options,
 
 static _Noreturn void become_program(const struct ss_record_options *options,
                                      const struct ss_program_signals *signals,
-                                     const struct ss_handed *handed,
+                                     const struct ss_handed *values,
                                      struct ss_record_shared *shared, int go_fd)
 {
     char go = 0;
@@ -135,14 +134,14 @@ static _Noreturn void become_program(const struct ss_record_options *options,
     }
     atomic_store(&shared->program_pid, (int)getpid());
     if (options->inject) {
-        hand_environment(options, handed);
+        set_environment(options, values);
     }
     run(options, signals, shared);
 }
 
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,
                                  const struct ss_program_signals *signals,
-                                 const struct ss_handed *handed, struct ss_record_shared *shared,
+                                 const struct ss_handed *values, struct ss_record_shared *shared,
                                  struct ss_launch *launch, struct ss_error *err)
 {
     int go[2];
@@ -158,7 +157,7 @@ enum ss_status ss_launch_prepare(const struct ss_record_options *options,
     }
     if (pid == 0) {
         close(go[1]);
-        become_program(options, signals, handed, shared, go[0]);
+        become_program(options, signals, values, shared, go[0]);
     }
     close(go[0]);
     *launch = (struct ss_launch){pid, go[1]};
@@ -169,9 +168,9 @@ void ss_launch_go(struct ss_launch *launch)
 {
     char go = 'g';
     ssize_t written = write(launch->go_fd, &go, 1);
-    (void)written; /* a program that is gone already is found by waitpid */
-    /* The other end closes when the program is there (or is not): what is read of the process from
-     * then on is the program's own. It is not waited for where that takes long. */
+    (void)written; /* waitpid detects a program that has already ended */
+    /* The other end closes at exec (or at its failure): afterwards /proc shows the program's own
+     * image. Does not wait longer for a slow exec. */
     struct pollfd gone = {.fd = launch->go_fd, .events = 0};
     poll(&gone, 1, LONGEST_EXEC_MS);
     close(launch->go_fd);

@@ -169,7 +169,8 @@ enum ss_status ss_name_make_folders(const char *path, struct ss_error *err)
     return status;
 }
 
-/* Without leaving a name behind for a moment, where the file system can. -1 with errno. */
+/* Uses O_TMPFILE where the file system supports it, so that no name appears even for a moment. -1
+ * with errno. */
 static int open_to_check(const char *path)
 {
     const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of output files. `%p` pid, `%h` host, `%t` local time (20261120-143000), `%q{VAR}` an
- * environment variable, `%%` a percent sign; anything else behind a `%` is an error, so that more
- * can be added. Pure but for the environment, the clock and the host name.
+ * environment variable, `%%` a percent sign; any other letter after `%` is an error, so that more
+ * can be added. Pure except for the environment, the clock and the host name.
  */
 #ifndef SS_RECORD_NAMING_H
 #define SS_RECORD_NAMING_H
@@ -16,8 +16,7 @@ enum ss_status ss_name_expand(const char *template, pid_t pid, struct ss_strbuf 
                               struct ss_error *err);
 /* "train-20261120-143000-4242" for `python -u train.py`: the script, module or program. */
 void ss_name_default(char *const *program, pid_t pid, struct ss_strbuf *out);
-/* "run.pftrace" for "run.json": the native trace beside what was made of it. The caller frees it.
- */
+/* "run.pftrace" for "run.json": the native trace beside the converted file. The caller frees it. */
 char *ss_name_native_beside(const char *path);
 /* Creates the missing folders of a file (0777 & umask). */
 enum ss_status ss_name_make_folders(const char *path, struct ss_error *err);

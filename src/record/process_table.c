@@ -20,16 +20,16 @@ struct member {
     UT_hash_handle hh;
 };
 
-/* One that is gone, of which somebody may still tell something. */
+/* An ended process for which records may still arrive. */
 struct ended {
     uint32_t ref;
     uint64_t time_ns;
 };
 
-/* Processes that were too short to be sampled, by name. */
+/* Processes too short to be sampled, by name. */
 struct short_name {
     char name[16];
-    uint64_t count, told;
+    uint64_t count, written;
     UT_hash_handle hh;
 };
 
@@ -39,10 +39,10 @@ struct ss_process_table {
     struct member *by_pid;
     struct short_name *short_names;
     pid_t root;
-    bool follows; /* children too */
+    bool follows; /* children are recorded too */
     uint32_t next_ref;
     uint64_t seen, short_count;
-    uint64_t unjudged_count; /* of those that ended */
+    uint64_t unjudged_count; /* ended before they were classified as Python or not */
     uint64_t now_ns;
     struct ss_vec_of(struct ended) ended; /* in the order of their ends */
 };
@@ -76,19 +76,19 @@ static void add_member(struct ss_process_table *table, pid_t pid, pid_t parent)
 static void count_short(struct ss_process_table *table, const char *name)
 {
     table->short_count++;
-    struct short_name *row = NULL;
+    struct short_name *entry = NULL;
     char key[16] = "";
     snprintf(key, sizeof key, "%s", name);
-    HASH_FIND(hh, table->short_names, key, sizeof key, row);
-    if (row == NULL) {
+    HASH_FIND(hh, table->short_names, key, sizeof key, entry);
+    if (entry == NULL) {
         if (HASH_COUNT(table->short_names) >= MAX_SHORT_NAMES) {
             return;
         }
-        row = ss_alloc_zero(1, sizeof *row);
-        memcpy(row->name, key, sizeof key);
-        HASH_ADD(hh, table->short_names, name, sizeof row->name, row);
+        entry = ss_alloc_zero(1, sizeof *entry);
+        memcpy(entry->name, key, sizeof key);
+        HASH_ADD(hh, table->short_names, name, sizeof entry->name, entry);
     }
-    row->count++;
+    entry->count++;
 }
 
 static void remove_member(struct ss_process_table *table, struct member *member, const char *name)
@@ -98,7 +98,7 @@ static void remove_member(struct ss_process_table *table, struct member *member,
     }
     table->unjudged_count += !ss_recorded_process_is_judged(member->process);
     if (table->context->annotations != NULL) {
-        /* What its last image left is still this process's. */
+        /* Ring files of its last image still belong to this process. */
         ss_record_annotations_news(table->context->annotations, table->now_ns);
     }
     HASH_DEL(table->by_pid, member);
@@ -108,8 +108,9 @@ static void remove_member(struct ss_process_table *table, struct member *member,
     ss_free(member);
 }
 
-/* A recording of a program with a hundred thousand children costs what those that live cost. Not
- * with a schedule: of a process that is gone, the windows may still have to be finished. */
+/* Frees the data of ended processes, so that a program with a hundred thousand children costs only
+ * what its live ones cost. Not with a schedule: the windows of an ended process may still have to
+ * be finished. */
 static void forget_ended(struct ss_process_table *table)
 {
     struct ss_record_context *context = table->context;
@@ -133,8 +134,8 @@ static void forget_ended(struct ss_process_table *table)
             table->ended.count * sizeof *table->ended.data);
 }
 
-static void tell_note(struct ss_process_table *table, const char *kind, const char *text,
-                      uint32_t process_ref, int64_t value)
+static void write_note(struct ss_process_table *table, const char *kind, const char *text,
+                       uint32_t process_ref, int64_t value)
 {
     struct ss_trace_note note = {.time_ns = table->now_ns,
                                  .process_ref = process_ref,
@@ -149,7 +150,7 @@ static void tell_note(struct ss_process_table *table, const char *kind, const ch
     }
 }
 
-/* --- news of children ------------------------------------------------------------------------ */
+/* --- notifications of children --------------------------------------------------------------- */
 
 static void on_appeared(void *context, pid_t pid, pid_t parent)
 {
@@ -259,20 +260,20 @@ void ss_process_table_tick(struct ss_process_table *table, uint64_t now_ns)
     HASH_ITER(hh, table->by_pid, member, next)
     {
         if (!member->ended && !ss_recorded_process_tick(member->process, now_ns)) {
-            /* Its memory is gone; its end will be told by the children source as well. */
+            /* Its memory is gone; the children source reports its end as well. */
             member->ended = true;
         }
     }
 }
 
-static void tell_short_names(struct ss_process_table *table)
+static void write_short_names(struct ss_process_table *table)
 {
-    struct short_name *row, *next;
-    HASH_ITER(hh, table->short_names, row, next)
+    struct short_name *entry, *next;
+    HASH_ITER(hh, table->short_names, entry, next)
     {
-        if (row->told != row->count) {
-            row->told = row->count;
-            tell_note(table, "short-processes", row->name, 0, (int64_t)row->count);
+        if (entry->written != entry->count) {
+            entry->written = entry->count;
+            write_note(table, "short-processes", entry->name, 0, (int64_t)entry->count);
         }
     }
 }
@@ -285,7 +286,7 @@ void ss_process_table_flush(struct ss_process_table *table, uint64_t now_ns, boo
         ss_recorded_process_flush(member->process, now_ns, weights);
     }
     if (weights) {
-        tell_short_names(table);
+        write_short_names(table);
     }
     table->now_ns = now_ns > table->now_ns ? now_ns : table->now_ns;
     forget_ended(table);
@@ -295,9 +296,9 @@ void ss_process_table_exit_status(struct ss_process_table *table, pid_t pid, int
 {
     struct member *member = find(table, pid);
     if (member != NULL) {
-        tell_note(table, "process-exit", "", ss_recorded_process_tell(member->process), status);
+        write_note(table, "process-exit", "", ss_recorded_process_tell(member->process), status);
     } else if (pid == table->root) {
-        tell_note(table, "process-exit", "", ROOT_REF, status); /* the kernel told of it first */
+        write_note(table, "process-exit", "", ROOT_REF, status); /* the children source was first */
     }
 }
 
@@ -321,7 +322,7 @@ void ss_process_table_each(struct ss_process_table *table,
             continue;
         }
         if (member->pid == table->root) {
-            ss_recorded_process_tell(member->process); /* the others, when they have lived a bit */
+            ss_recorded_process_tell(member->process); /* the others once they have run a while */
         }
         if (ss_recorded_process_is_told(member->process)) {
             visit(visitor, member->pid, ss_recorded_process_ref(member->process));
@@ -358,7 +359,7 @@ void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns)
             count_short(table, stat.comm);
         }
     }
-    tell_short_names(table);
+    write_short_names(table);
 }
 
 void ss_process_table_close(struct ss_process_table *table)
@@ -370,11 +371,11 @@ void ss_process_table_close(struct ss_process_table *table)
         ss_recorded_process_free(member->process, table->now_ns);
         ss_free(member);
     }
-    struct short_name *row, *next_row;
-    HASH_ITER(hh, table->short_names, row, next_row)
+    struct short_name *entry, *next_entry;
+    HASH_ITER(hh, table->short_names, entry, next_entry)
     {
-        HASH_DEL(table->short_names, row);
-        ss_free(row);
+        HASH_DEL(table->short_names, entry);
+        ss_free(entry);
     }
     ss_children_close(table->children);
     ss_vec_fini(&table->ended);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All processes of a recording, by pid: who belongs to it, who came and went unseen. Owned by the
- * recorder's thread. */
+/* The processes of a recording, by pid: which belong to it, and which ended without a sample. Owned
+ * by the recorder's thread. */
 #ifndef SS_RECORD_PROCESS_TABLE_H
 #define SS_RECORD_PROCESS_TABLE_H
 
@@ -13,18 +13,18 @@
 
 struct ss_process_table;
 
-/* `adopt`: the pid that orphans go to (0: none). `reason` (512 bytes) says why children are polled
- * for, "" when the kernel tells of them. */
+/* `adopt`: the subreaper pid of orphans (0: none). `reason` (512 bytes): why children are detected
+ * by polling; "": the kernel reports them. */
 struct ss_process_table *ss_process_table_open(struct ss_record_context *context, pid_t root,
                                                bool follow, bool use_events, pid_t adopt,
                                                char *reason);
-/* Can the root be read at all? Tells why not; for attaching, before the recording begins. */
+/* Whether the root can be read, else the cause. For attaching, before the recording begins. */
 enum ss_status ss_process_table_check(struct ss_process_table *table, struct ss_error *err);
 void ss_process_table_tick(struct ss_process_table *table, uint64_t now_ns);
-void ss_process_table_poll(struct ss_process_table *table, uint64_t now_ns); /* news only */
+void ss_process_table_poll(struct ss_process_table *table, uint64_t now_ns); /* changes only */
 void ss_process_table_flush(struct ss_process_table *table, uint64_t now_ns, bool weights);
-/* The process that left these traces of itself, told to the trace. One that is not known (it was
- * too short to be met, say) is taken in when `is_ours`; else NULL. */
+/* The process with this identity, defined in the trace. An unknown one (perhaps too short to be
+ * detected) is added when `is_ours` and children are followed; else NULL. */
 struct ss_process_identity {
     pid_t pid, parent_pid;
     uint64_t start_time_ticks;
@@ -36,14 +36,14 @@ struct ss_recorded_process *ss_process_table_process(struct ss_process_table *ta
 void ss_process_table_exit_status(struct ss_process_table *table, pid_t pid, int status);
 void ss_process_table_add_counts(const struct ss_process_table *table,
                                  struct ss_sampler_counts *counts);
-/* Calls `visit` for each process that is alive and stands in the trace. */
+/* Calls `visit` for each live process that is defined in the trace. */
 void ss_process_table_each(struct ss_process_table *table,
                            void (*visit)(void *visitor, pid_t pid, uint32_t ref), void *visitor);
 uint64_t ss_process_table_seen(const struct ss_process_table *table);  /* so far, root included */
 uint64_t ss_process_table_short(const struct ss_process_table *table); /* ended unsampled */
-/* Those that ended before it was known whether they were Python: after ss_process_table_end. */
+/* Ended before they were classified as Python or not. Valid after ss_process_table_end. */
 uint64_t ss_process_table_unjudged(const struct ss_process_table *table);
-/* The recording is over: writes everything that is pending. */
+/* The end of the recording: writes all pending data. */
 void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns);
 void ss_process_table_close(struct ss_process_table *table);
 

@@ -10,8 +10,8 @@
 
 enum { MOST_VARIABLES = 6 };
 
-/* The first that is set wins; the order puts torchrun's, which are set per process, before those of
- * the batch systems. SS_ENV_COUNT ends a row. */
+/* The first variable that is set wins: torchrun's, which are set per process, precede those of the
+ * batch systems. SS_ENV_COUNT ends a row. */
 static const enum ss_env variables[SS_RANK_KIND_COUNT][MOST_VARIABLES] = {
     [SS_RANK] = {SS_ENV_RANK, SS_ENV_OMPI_COMM_WORLD_RANK, SS_ENV_PMIX_RANK, SS_ENV_PMI_RANK,
                  SS_ENV_SLURM_PROCID, SS_ENV_COUNT},

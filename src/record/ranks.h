@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The place of a process in a distributed run, from the variables that launchers set. Stateless. */
+/* Ranks and world sizes of a process, from the variables that launchers set. Stateless. */
 #ifndef SS_RECORD_RANKS_H
 #define SS_RECORD_RANKS_H
 
@@ -16,7 +16,7 @@ enum ss_rank_kind {
     SS_RANK_KIND_COUNT
 };
 
-/* Of process `pid`; 0: of this one. false: no launcher says. */
+/* Of process `pid`; 0: this one. false: no launcher has set it. */
 bool ss_rank_get(pid_t pid, enum ss_rank_kind kind, int64_t *value);
 
 #endif

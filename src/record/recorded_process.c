@@ -18,31 +18,31 @@ _Static_assert((int)SS_TASK_ON_CPU == (int)SS_STATE_ON_CPU &&
                    (int)SS_TASK_WAIT_OTHER == (int)SS_WAIT_OTHER,
                "the sampler's values are those of the trace");
 
-/* How often a process that is not Python (yet) is looked at again. */
+/* How often a process that is not Python (yet) is retried. */
 static const uint64_t eager_ns = UINT64_C(300000000); /* after start or exec: every tick */
-/* The dynamic linker has mapped every library an image is linked with: what is no Python by then is
- * none, unless it loads one later. */
+/* By then the dynamic linker has mapped every library that the image is linked with: an image
+ * without Python is not Python, unless it loads Python later. */
 static const uint64_t linked_ns = UINT64_C(20000000);
 static const uint64_t slow_retry_ns = UINT64_C(50000000);
 static const uint64_t slowest_retry_ns = UINT64_C(1000000000);
 
-/* Where in the program's own marks a thread stands. */
+/* The position of a thread in the program's annotations. */
 struct sample_label {
     int64_t step;
     uint32_t window, phase_name, range_name;
 };
 
-struct thread_row {
+struct sampled_thread {
     uint32_t ref;
-    struct sample_label label;         /* when it was looked at last */
+    struct sample_label label;         /* at the last sample */
     uint32_t stack_ref;                /* of the last sample */
     bool truncated;                    /* the stack table was full */
     struct ss_vec_of(uint32_t) frames; /* of the last sample: sampler ids… */
     struct ss_vec_of(uint32_t) nodes;  /* …and their stack refs */
 };
 
-/* A thread as the trace knows it, whoever met it first: the sampler or its annotations. */
-struct tid_row {
+/* A thread that is defined in the trace, by the sampler or by its annotations. */
+struct known_thread {
     int32_t tid;
     uint32_t ref;
     bool is_sampled;
@@ -53,16 +53,16 @@ struct ss_recorded_process {
     struct ss_record_context *context;
     uint32_t ref, parent_ref;
     pid_t pid;
-    bool told;
+    bool is_written;
     bool seen;
-    bool judged; /* Python, or not, or one that cannot be read */
+    bool judged; /* known to be Python, not Python, or unreadable */
     uint64_t first_seen_ns, image_since_ns, next_try_ns, retry_ns;
     struct ss_python_sampler *sampler;
-    struct ss_vec_of(uint32_t) frame_refs;       /* by frame id of the sampler */
-    struct ss_vec_of(struct thread_row) threads; /* by thread id of the sampler */
-    struct ss_vec_of(struct tid_row) tids;
+    struct ss_vec_of(uint32_t) frame_refs;           /* by frame id of the sampler */
+    struct ss_vec_of(struct sampled_thread) threads; /* by thread id of the sampler */
+    struct ss_vec_of(struct known_thread) tids;
     struct ss_record_annotated *annotated;
-    bool is_in_window;             /* as the last tick saw it… */
+    bool is_in_window;             /* at the last tick… */
     uint32_t window;               /* …its own; 0: none */
     struct ss_sampler_counts base; /* of samplers before an exec */
     struct ss_torch_reach torch;
@@ -77,7 +77,7 @@ static void keep_error(struct ss_record_context *context, enum ss_status status,
     }
 }
 
-/* --- telling the writer who it is ------------------------------------------------------------ */
+/* --- processes and threads in the trace ------------------------------------------------------ */
 
 static struct ss_strview last_path_part(const char *path)
 {
@@ -85,7 +85,7 @@ static struct ss_strview last_path_part(const char *path)
     return ss_strview_of(slash != NULL ? slash + 1 : path);
 }
 
-static void tell_process(struct ss_recorded_process *process)
+static void write_process(struct ss_recorded_process *process)
 {
     struct ss_strbuf cmdline, executable, runtime;
     ss_strbuf_init(&cmdline, 4096);
@@ -101,31 +101,31 @@ static void tell_process(struct ss_recorded_process *process)
     char label[48];
     ss_procfs_stat(process->pid, 0, &stat);
     ss_record_process_label(process->pid, label, sizeof label);
-    struct ss_trace_process told = {.ref = process->ref,
-                                    .parent_ref = process->parent_ref,
-                                    .pid = process->pid,
-                                    .parent_pid = stat.parent_pid,
-                                    .pid_namespace = ss_procfs_pid_namespace(process->pid),
-                                    .start_time_ticks = stat.start_time_ticks,
-                                    .cmdline = {cmdline.data, cmdline.length},
-                                    .name = stat.comm[0] != '\0' ? ss_strview_of(stat.comm)
-                                                                 : last_path_part(executable.data),
-                                    .runtime = {runtime.data, runtime.length},
-                                    .executable = {executable.data, executable.length},
-                                    .label = ss_strview_of(label),
-                                    .first_seen_ns = process->first_seen_ns};
+    struct ss_trace_process record = {
+        .ref = process->ref,
+        .parent_ref = process->parent_ref,
+        .pid = process->pid,
+        .parent_pid = stat.parent_pid,
+        .pid_namespace = ss_procfs_pid_namespace(process->pid),
+        .start_time_ticks = stat.start_time_ticks,
+        .cmdline = {cmdline.data, cmdline.length},
+        .name = stat.comm[0] != '\0' ? ss_strview_of(stat.comm) : last_path_part(executable.data),
+        .runtime = {runtime.data, runtime.length},
+        .executable = {executable.data, executable.length},
+        .label = ss_strview_of(label),
+        .first_seen_ns = process->first_seen_ns};
     struct ss_error err = {0};
-    if (stat.start_time_ticks != 0) { /* else it is gone: nothing about it can be told */
-        keep_error(process->context, ss_recording_process(process->context->recording, &told, &err),
-                   &err);
-        process->told = true;
+    if (stat.start_time_ticks != 0) { /* else it has ended, and there is no data */
+        keep_error(process->context,
+                   ss_recording_process(process->context->recording, &record, &err), &err);
+        process->is_written = true;
     }
     ss_strbuf_fini(&cmdline);
     ss_strbuf_fini(&executable);
     ss_strbuf_fini(&runtime);
 }
 
-static struct thread_row *row_of(struct ss_recorded_process *process, uint32_t id)
+static struct sampled_thread *sampled_thread_of(struct ss_recorded_process *process, uint32_t id)
 {
     if (id >= process->threads.count) {
         ss_vec_resize(&process->threads, (size_t)id + 1);
@@ -133,8 +133,8 @@ static struct thread_row *row_of(struct ss_recorded_process *process, uint32_t i
     return &process->threads.data[id];
 }
 
-/* The newest thread of this id: ids are used again. */
-static struct tid_row *find_tid(struct ss_recorded_process *process, int32_t tid)
+/* The newest thread of this id: ids are reused. */
+static struct known_thread *find_tid(struct ss_recorded_process *process, int32_t tid)
 {
     for (size_t i = process->tids.count; i > 0; i--) {
         if (process->tids.data[i - 1].tid == tid) {
@@ -144,33 +144,33 @@ static struct tid_row *find_tid(struct ss_recorded_process *process, int32_t tid
     return NULL;
 }
 
-static struct tid_row *add_tid(struct ss_recorded_process *process, int32_t tid)
+static struct known_thread *add_tid(struct ss_recorded_process *process, int32_t tid)
 {
     ss_vec_push(&process->tids,
-                (struct tid_row){.tid = tid, .ref = process->context->next_thread_ref++});
+                (struct known_thread){.tid = tid, .ref = process->context->next_thread_ref++});
     return &process->tids.data[process->tids.count - 1];
 }
 
-static void tell_thread(struct ss_recorded_process *process, uint32_t ref, int32_t tid,
-                        bool is_main, struct ss_strview name)
+static void write_thread(struct ss_recorded_process *process, uint32_t ref, int32_t tid,
+                         bool is_main, struct ss_strview name)
 {
-    struct ss_trace_thread told = {
+    struct ss_trace_thread record = {
         .ref = ref, .process_ref = process->ref, .tid = tid, .is_main = is_main, .name = name};
     struct ss_error err = {0};
-    keep_error(process->context, ss_recording_thread(process->context->recording, &told, &err),
+    keep_error(process->context, ss_recording_thread(process->context->recording, &record, &err),
                &err);
 }
 
 uint32_t ss_recorded_process_thread(struct ss_recorded_process *process, int32_t tid)
 {
-    struct tid_row *row = find_tid(process, tid);
-    if (row == NULL) {
+    struct known_thread *entry = find_tid(process, tid);
+    if (entry == NULL) {
         struct ss_procfs_stat stat = {0};
         ss_procfs_stat(process->pid, tid, &stat);
-        row = add_tid(process, tid);
-        tell_thread(process, row->ref, tid, tid == process->pid, ss_strview_of(stat.comm));
+        entry = add_tid(process, tid);
+        write_thread(process, entry->ref, tid, tid == process->pid, ss_strview_of(stat.comm));
     }
-    return row->ref;
+    return entry->ref;
 }
 
 bool ss_recorded_process_has_thread(struct ss_recorded_process *process, int32_t tid)
@@ -184,23 +184,24 @@ void ss_recorded_process_name_thread(struct ss_recorded_process *process, int32_
 {
     uint32_t ref = ss_recorded_process_thread(process, tid);
     find_tid(process, tid)->is_named = true;
-    tell_thread(process, ref, tid, tid == process->pid, name);
+    write_thread(process, ref, tid, tid == process->pid, name);
 }
 
 static void on_thread(void *context, const struct ss_sampler_thread *thread)
 {
     struct ss_recorded_process *process = context;
-    struct thread_row *row = row_of(process, thread->id);
-    struct tid_row *known = thread->tid > 0 ? find_tid(process, thread->tid) : NULL;
-    if (row->ref == 0) {
+    struct sampled_thread *entry = sampled_thread_of(process, thread->id);
+    struct known_thread *known = thread->tid > 0 ? find_tid(process, thread->tid) : NULL;
+    if (entry->ref == 0) {
         if (known == NULL || known->is_sampled) {
             known = add_tid(process, thread->tid);
         }
         known->is_sampled = true;
-        row->ref = known->ref;
+        entry->ref = known->ref;
     }
-    if (known == NULL || known->ref != row->ref || !known->is_named) {
-        tell_thread(process, row->ref, thread->tid, thread->is_main, ss_strview_of(thread->name));
+    if (known == NULL || known->ref != entry->ref || !known->is_named) {
+        write_thread(process, entry->ref, thread->tid, thread->is_main,
+                     ss_strview_of(thread->name));
     }
 }
 
@@ -224,50 +225,49 @@ static uint32_t frame_ref_of(struct ss_recorded_process *process, uint32_t id)
     return *ref;
 }
 
-/* Most of a stack is that of the thread's sample before: only the part that differs is looked up.
- */
-static void remember_stack(struct ss_recorded_process *process, struct thread_row *row,
-                           const struct ss_sampler_sample *sample)
+/* Consecutive stacks of a thread have most frames in common: resolves only those that differ. */
+static void cache_stack(struct ss_recorded_process *process, struct sampled_thread *entry,
+                        const struct ss_sampler_sample *sample)
 {
     size_t common = 0;
-    while (common < row->frames.count && common < sample->depth &&
-           row->frames.data[common] == sample->frames[common]) {
+    while (common < entry->frames.count && common < sample->depth &&
+           entry->frames.data[common] == sample->frames[common]) {
         common++;
     }
-    ss_vec_resize(&row->frames, sample->depth);
-    ss_vec_resize(&row->nodes, sample->depth);
-    uint32_t node = common > 0 ? row->nodes.data[common - 1] : 0;
-    row->truncated = false;
+    ss_vec_resize(&entry->frames, sample->depth);
+    ss_vec_resize(&entry->nodes, sample->depth);
+    uint32_t node = common > 0 ? entry->nodes.data[common - 1] : 0;
+    entry->truncated = false;
     for (size_t i = common; i < sample->depth; i++) {
         uint32_t next = 0;
         struct ss_error err = {0};
-        row->frames.data[i] = sample->frames[i];
+        entry->frames.data[i] = sample->frames[i];
         uint32_t frame_ref = frame_ref_of(process, sample->frames[i]);
         keep_error(process->context,
                    ss_frame_table_stack(process->context->frames, node, frame_ref, &next, &err),
                    &err);
         if (next == 0) {
-            row->truncated = true;
-            ss_vec_resize(&row->frames, i);
-            ss_vec_resize(&row->nodes, i);
+            entry->truncated = true;
+            ss_vec_resize(&entry->frames, i);
+            ss_vec_resize(&entry->nodes, i);
             break;
         }
-        row->nodes.data[i] = node = next;
+        entry->nodes.data[i] = node = next;
     }
-    row->stack_ref = node;
+    entry->stack_ref = node;
 }
 
-/* A schedule is followed, and this is outside its windows. */
-static bool is_waiting(const struct ss_recorded_process *process, uint64_t now_ns)
+/* A schedule is active, and the process is outside its windows. */
+static bool is_outside_windows(const struct ss_recorded_process *process, uint64_t now_ns)
 {
     return process->context->annotations != NULL &&
            !ss_record_annotations_is_in_window(process->context->annotations, process->ref, now_ns);
 }
 
-/* A stack that was read just now lies in the window of now; a weight that is handed out later in
- * that of the last tick. */
-static struct ss_aim aim_at(const struct ss_recorded_process *process,
-                            struct ss_trace_sample *sample, bool was_counted)
+/* A stack that was read just now belongs to the current window; a weight that is emitted later
+ * belongs to the window of the last tick. */
+static struct ss_aim aim_of_sample(const struct ss_recorded_process *process,
+                                   struct ss_trace_sample *sample, bool was_counted)
 {
     if (was_counted && process->window != 0) {
         sample->window = process->window;
@@ -277,51 +277,51 @@ static struct ss_aim aim_at(const struct ss_recorded_process *process,
     return (struct ss_aim){process->ref, sample->window};
 }
 
-/* Step, phase and range: of the moment when the ticks were counted. */
-static void label(struct ss_recorded_process *process, struct thread_row *row,
-                  const struct ss_sampler_sample *sample, struct ss_trace_sample *told)
+/* Step, phase and range at the time of the counted ticks. */
+static void label(struct ss_recorded_process *process, struct sampled_thread *entry,
+                  const struct ss_sampler_sample *sample, struct ss_trace_sample *record)
 {
-    struct ss_trace_sample now = *told;
+    struct ss_trace_sample now = *record;
     if (process->annotated != NULL) {
         ss_record_annotations_label(process->annotated, sample->thread->tid, &now);
     }
     if (!sample->counted_before) {
-        row->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
+        entry->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
     }
-    told->step = row->label.step;
-    told->window = row->label.window;
-    told->phase_name = row->label.phase_name;
-    told->range_name = row->label.range_name;
-    row->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
+    record->step = entry->label.step;
+    record->window = entry->label.window;
+    record->phase_name = entry->label.phase_name;
+    record->range_name = entry->label.range_name;
+    entry->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
 }
 
 static void on_sample(void *context, const struct ss_sampler_sample *sample)
 {
     struct ss_recorded_process *process = context;
-    /* The window may have ended while the stack was read. What is handed out later (same_stack) was
-     * looked at before. */
-    if (!sample->same_stack && is_waiting(process, sample->time_ns)) {
+    /* The window may have ended while the stack was read. An accumulated weight (same_stack) is of
+     * earlier ticks. */
+    if (!sample->same_stack && is_outside_windows(process, sample->time_ns)) {
         return;
     }
-    struct thread_row *row = row_of(process, sample->thread->id);
+    struct sampled_thread *entry = sampled_thread_of(process, sample->thread->id);
     process->seen = true;
     if (!sample->same_stack) {
-        remember_stack(process, row, sample);
+        cache_stack(process, entry, sample);
     }
-    struct ss_trace_sample told = {.time_ns = sample->time_ns,
-                                   .thread_ref = row->ref,
-                                   .stack_ref = row->stack_ref,
-                                   .weight = sample->weight,
-                                   .state = (enum ss_thread_state)sample->activity,
-                                   .gil = (enum ss_gil_state)sample->gil,
-                                   .wait = (enum ss_wait_kind)sample->wait,
-                                   .partial = sample->partial || row->truncated,
-                                   .step = -1};
-    label(process, row, sample, &told);
-    struct ss_aim aim = aim_at(process, &told, sample->counted_before);
+    struct ss_trace_sample record = {.time_ns = sample->time_ns,
+                                     .thread_ref = entry->ref,
+                                     .stack_ref = entry->stack_ref,
+                                     .weight = sample->weight,
+                                     .state = (enum ss_thread_state)sample->activity,
+                                     .gil = (enum ss_gil_state)sample->gil,
+                                     .wait = (enum ss_wait_kind)sample->wait,
+                                     .partial = sample->partial || entry->truncated,
+                                     .step = -1};
+    label(process, entry, sample, &record);
+    struct ss_aim aim = aim_of_sample(process, &record, sample->counted_before);
     struct ss_error err = {0};
-    keep_error(process->context, ss_recording_sample(process->context->recording, aim, &told, &err),
-               &err);
+    keep_error(process->context,
+               ss_recording_sample(process->context->recording, aim, &record, &err), &err);
     process->context->samples++;
 }
 
@@ -390,10 +390,10 @@ static void write_counts(struct ss_recorded_process *process, uint64_t now_ns)
                &err);
 }
 
-/* It could still be reached while its image ran. */
-static void tell_missed_torch(struct ss_recorded_process *process, uint64_t now_ns)
+/* At the end of the image: until then the hooks could still be loaded. */
+static void note_missed_torch(struct ss_recorded_process *process, uint64_t now_ns)
 {
-    if (process->torch.missed != NULL && process->told) {
+    if (process->torch.missed != NULL && process->is_written) {
         struct ss_trace_note note = {.time_ns = now_ns,
                                      .process_ref = process->ref,
                                      .kind = ss_strview_of("torch-missed"),
@@ -434,7 +434,7 @@ void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_
                                             now_ns);
     }
     write_counts(process, now_ns);
-    tell_missed_torch(process, now_ns);
+    note_missed_torch(process, now_ns);
     add_counts(&process->context->ended_counts, &process->base);
     ss_vec_fini(&process->tids);
     ss_free(process);
@@ -446,8 +446,8 @@ static bool is_alive(pid_t pid)
     return ss_procfs_stat(pid, 0, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
-/* A process that never gets to Python (a shell, a tool) is tried less and less often; one that
- * refuses or cannot be read says so once, in the trace. */
+/* A process that never becomes Python (a shell, a tool) is retried less and less often; one that
+ * refuses or is unreadable gets one note in the trace. */
 static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
 {
     struct ss_sampler_sink sink = {process, on_thread, on_sample};
@@ -457,7 +457,7 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
         process->error.status = SS_OK;
         process->context->python_processes++;
         process->judged = true;
-        tell_process(process);
+        write_process(process);
         return true;
     }
     process->sampler = NULL;
@@ -482,7 +482,7 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
                                      .kind = ss_strview_of("python-unreadable"),
                                      .text = ss_strview_of(err.message)};
         struct ss_error write_err = {0};
-        tell_process(process);
+        write_process(process);
         keep_error(process->context,
                    ss_recording_note(process->context->recording,
                                      (struct ss_aim){.process_ref = process->ref}, &note,
@@ -504,13 +504,13 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
         }
         if (!process->seen && now_ns - process->image_since_ns >= eager_ns) {
             process->seen = true; /* long enough to know that it is not Python */
-            tell_process(process);
+            write_process(process);
         }
         if (process->sampler == NULL) {
             return true;
         }
     }
-    bool is_in_window = !is_waiting(process, now_ns);
+    bool is_in_window = !is_outside_windows(process, now_ns);
     uint32_t window =
         process->annotated != NULL ? ss_record_annotations_window(process->annotated) : 0;
     if (process->is_in_window && (!is_in_window || window != process->window)) {
@@ -526,7 +526,7 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
     if (status == SS_OK) {
         return true;
     }
-    /* Memory that is gone under a process that is not: it has called exec since we heard of it. */
+    /* The memory is gone, the process is not: it has called exec since the last notification. */
     if (status == SS_E_GONE && !is_alive(process->pid)) {
         return false;
     }
@@ -538,7 +538,7 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
 void ss_recorded_process_execed(struct ss_recorded_process *process, uint64_t now_ns)
 {
     close_sampler(process);
-    tell_missed_torch(process, now_ns);
+    note_missed_torch(process, now_ns);
     process->judged = false;
     process->image_since_ns = now_ns;
     process->next_try_ns = 0;
@@ -565,42 +565,42 @@ void ss_recorded_process_flush(struct ss_recorded_process *process, uint64_t now
 
 uint32_t ss_recorded_process_tell(struct ss_recorded_process *process)
 {
-    if (!process->told) {
-        tell_process(process);
+    if (!process->is_written) {
+        write_process(process);
     }
-    return process->told ? process->ref : process->parent_ref;
+    return process->is_written ? process->ref : process->parent_ref;
 }
 
 bool ss_recorded_process_is_told(const struct ss_recorded_process *process)
 {
-    return process->told;
+    return process->is_written;
 }
 
 void ss_recorded_process_tell_gone(struct ss_recorded_process *process, int32_t parent_pid,
                                    uint64_t start_time_ticks)
 {
     ss_recorded_process_tell(process);
-    if (process->told) {
+    if (process->is_written) {
         return;
     }
-    struct ss_trace_process told = {.ref = process->ref,
-                                    .parent_ref = process->parent_ref,
-                                    .pid = process->pid,
-                                    .parent_pid = parent_pid,
-                                    .start_time_ticks = start_time_ticks,
-                                    .first_seen_ns = process->first_seen_ns};
+    struct ss_trace_process record = {.ref = process->ref,
+                                      .parent_ref = process->parent_ref,
+                                      .pid = process->pid,
+                                      .parent_pid = parent_pid,
+                                      .start_time_ticks = start_time_ticks,
+                                      .first_seen_ns = process->first_seen_ns};
     struct ss_error err = {0};
-    keep_error(process->context, ss_recording_process(process->context->recording, &told, &err),
+    keep_error(process->context, ss_recording_process(process->context->recording, &record, &err),
                &err);
-    process->told = true;
+    process->is_written = true;
 }
 
 void ss_recorded_process_set_annotated(struct ss_recorded_process *process,
                                        struct ss_record_annotated *annotated)
 {
     process->annotated = annotated;
-    if (annotated != NULL && process->told) {
-        tell_process(process); /* the image that has annotations is the one it runs */
+    if (annotated != NULL && process->is_written) {
+        write_process(process); /* the image with annotations is the current one */
     }
 }
 

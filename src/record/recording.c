@@ -13,41 +13,41 @@
 #include "base/vec.h"
 #include "record/ranks.h"
 
-enum { MOST_KEPT_NOTES = 256, MOST_ANCESTORS = 64, MOST_IDLE_WRITERS = 2 };
+enum { MOST_CACHED_NOTES = 256, MOST_ANCESTORS = 64, MOST_IDLE_WRITERS = 2 };
 
 /* A window that is open, and the writer of its file. */
 struct open_window {
     struct ss_window window;
-    struct ss_trace_writer *writer; /* NULL: the file was given up */
+    struct ss_trace_writer *writer; /* NULL: the file was abandoned */
     struct ss_vec_of(struct ss_trace_counts) before;
     struct ss_error error;
 };
 
-struct process_row {
+struct process_entry {
     uint32_t parent_ref;
-    bool marks;
+    bool marks_steps;
 };
 
-/* A note that waits for a file; its texts are owned. */
-struct kept_note {
+/* A note that waits for a file; owns its texts. */
+struct cached_note {
     struct ss_trace_note note;
     struct ss_aim aim;
-    bool lasts; /* for every file of its process */
+    bool is_permanent; /* goes to every file of its process */
 };
 
 struct ss_recording {
     const struct ss_record_options *options;
     struct ss_recording_hooks hooks;
     struct ss_trace_writer *single;                     /* NULL: a file per window */
-    struct ss_vec_of(struct ss_trace_writer *) writers; /* all of them; some write a file */
+    struct ss_vec_of(struct ss_trace_writer *) writers; /* all; some have an open file */
     struct ss_vec_of(struct open_window *) open;
-    struct ss_pages processes; /* struct process_row, by ref */
+    struct ss_pages processes; /* struct process_entry, by ref */
     struct ss_vec_of(struct ss_trace_counts) counts;
-    struct ss_vec_of(struct kept_note) notes;
+    struct ss_vec_of(struct cached_note) notes;
     struct ss_window_files *files;
-    struct ss_trace_writer_stats finished; /* of files that are */
+    struct ss_trace_writer_stats finished; /* of finished files */
     uint64_t windows;                      /* begun */
-    uint64_t between_ticks;                /* ticks done by the end of the last window */
+    uint64_t ticks_at_last_end;            /* ticks done at the end of the last window */
 };
 
 /* --- writers --------------------------------------------------------------------------------- */
@@ -74,9 +74,9 @@ static void add_stats(struct ss_trace_writer_stats *sum, const struct ss_trace_w
     sum->units += stats.units;
 }
 
-/* What it could not write is lost; what it knows is not. */
-static void give_up(struct ss_recording *recording, struct open_window *open,
-                    const struct ss_error *err)
+/* Unwritten data is lost; the writer keeps its definitions. */
+static void abandon_file(struct ss_recording *recording, struct open_window *open,
+                         const struct ss_error *err)
 {
     struct ss_error ignored;
     struct ss_trace_writer_stats stats;
@@ -93,18 +93,18 @@ static void give_up(struct ss_recording *recording, struct open_window *open,
            (int)open->window.pid, err->message);
 }
 
-/* A definition goes to all. One that a full disk kept from a writer goes to it again, without its
- * file. */
-#define TELL_ALL(recording, tell, record, err)                                                     \
+/* Writes a definition to all writers. After a failed write (disk full) the file is abandoned, and
+ * its writer gets the definition again, without a file. */
+#define WRITE_TO_ALL(recording, call, record, err)                                                 \
     do {                                                                                           \
         for (size_t i_ = 0; i_ < (recording)->writers.count; i_++) {                               \
             struct ss_trace_writer *writer_ = (recording)->writers.data[i_];                       \
             struct ss_error failure_ = {0};                                                        \
-            if (tell(writer_, record, &failure_) != SS_OK &&                                       \
-                !may_go_on(recording, writer_, &failure_)) {                                       \
+            if (call(writer_, record, &failure_) != SS_OK &&                                       \
+                !can_continue(recording, writer_, &failure_)) {                                    \
                 return forward(&failure_, err);                                                    \
             }                                                                                      \
-            if (failure_.status != SS_OK && tell(writer_, record, &failure_) != SS_OK) {           \
+            if (failure_.status != SS_OK && call(writer_, record, &failure_) != SS_OK) {           \
                 return forward(&failure_, err);                                                    \
             }                                                                                      \
         }                                                                                          \
@@ -119,14 +119,14 @@ static enum ss_status forward(const struct ss_error *failure, struct ss_error *e
     return failure->status;
 }
 
-static bool may_go_on(struct ss_recording *recording, struct ss_trace_writer *writer,
-                      const struct ss_error *failure)
+static bool can_continue(struct ss_recording *recording, struct ss_trace_writer *writer,
+                         const struct ss_error *failure)
 {
     struct open_window *open = window_of_writer(recording, writer);
     if (recording->single != NULL || open == NULL) {
         return false;
     }
-    give_up(recording, open, failure);
+    abandon_file(recording, open, failure);
     return true;
 }
 
@@ -146,8 +146,8 @@ static enum ss_status new_idle_writer(struct ss_trace_writer **writer, struct ss
     return ss_trace_writer_open(&options, writer, err);
 }
 
-/* One more than is open, if need be: it learns from another. */
-static struct ss_trace_writer *take_writer(struct ss_recording *recording, struct ss_error *err)
+/* An idle writer, else a new one, which copies the definitions of another. */
+static struct ss_trace_writer *get_writer(struct ss_recording *recording, struct ss_error *err)
 {
     struct ss_trace_writer *writer = idle_writer(recording);
     if (writer != NULL) {
@@ -187,7 +187,7 @@ enum ss_status ss_recording_open(const struct ss_record_options *options,
     SS_TRY(options->window_name != NULL ? new_idle_writer(&writer, err)
                                         : ss_trace_writer_open(&single, &writer, err));
     struct ss_recording *recording = ss_alloc_zero(1, sizeof *recording);
-    recording->processes.item_bytes = sizeof(struct process_row);
+    recording->processes.item_bytes = sizeof(struct process_entry);
     recording->options = options;
     recording->hooks = *hooks;
     recording->single = options->window_name != NULL ? NULL : writer;
@@ -204,10 +204,10 @@ bool ss_recording_is_per_window(const struct ss_recording *recording)
     return recording->single == NULL;
 }
 
-static void free_note(struct kept_note *kept)
+static void free_note(struct cached_note *cached)
 {
-    ss_free((char *)kept->note.kind.data);
-    ss_free((char *)kept->note.text.data);
+    ss_free((char *)cached->note.kind.data);
+    ss_free((char *)cached->note.text.data);
 }
 
 void ss_recording_finish(struct ss_recording *recording)
@@ -251,73 +251,79 @@ enum ss_status ss_recording_attribute(struct ss_recording *recording,
                                       const struct ss_trace_attribute *attribute,
                                       struct ss_error *err)
 {
-    TELL_ALL(recording, ss_trace_writer_attribute, attribute, err);
+    WRITE_TO_ALL(recording, ss_trace_writer_attribute, attribute, err);
 }
 
 enum ss_status ss_recording_source(struct ss_recording *recording,
                                    const struct ss_trace_source *source, struct ss_error *err)
 {
-    TELL_ALL(recording, ss_trace_writer_source, source, err);
+    WRITE_TO_ALL(recording, ss_trace_writer_source, source, err);
+}
+
+enum ss_status ss_recording_device(struct ss_recording *recording,
+                                   const struct ss_trace_device *device, struct ss_error *err)
+{
+    WRITE_TO_ALL(recording, ss_trace_writer_device, device, err);
 }
 
 enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err)
 {
-    struct process_row *row = ss_pages_take(&recording->processes, process->ref);
-    row->parent_ref = process->parent_ref;
-    TELL_ALL(recording, ss_trace_writer_process, process, err);
+    struct process_entry *entry = ss_pages_take(&recording->processes, process->ref);
+    entry->parent_ref = process->parent_ref;
+    WRITE_TO_ALL(recording, ss_trace_writer_process, process, err);
 }
 
 enum ss_status ss_recording_thread(struct ss_recording *recording,
                                    const struct ss_trace_thread *thread, struct ss_error *err)
 {
-    TELL_ALL(recording, ss_trace_writer_thread, thread, err);
+    WRITE_TO_ALL(recording, ss_trace_writer_thread, thread, err);
 }
 
 enum ss_status ss_recording_frame(struct ss_recording *recording,
                                   const struct ss_trace_frame *frame, struct ss_error *err)
 {
-    TELL_ALL(recording, ss_trace_writer_frame, frame, err);
+    WRITE_TO_ALL(recording, ss_trace_writer_frame, frame, err);
 }
 
 enum ss_status ss_recording_stack(struct ss_recording *recording,
                                   const struct ss_trace_stack *stack, struct ss_error *err)
 {
-    TELL_ALL(recording, ss_trace_writer_stack, stack, err);
+    WRITE_TO_ALL(recording, ss_trace_writer_stack, stack, err);
 }
 
 enum ss_status ss_recording_track(struct ss_recording *recording,
                                   const struct ss_trace_track *track, struct ss_error *err)
 {
-    TELL_ALL(recording, ss_trace_writer_track, track, err);
+    WRITE_TO_ALL(recording, ss_trace_writer_track, track, err);
 }
 
 enum ss_status ss_recording_name(struct ss_recording *recording, const struct ss_trace_name *name,
                                  struct ss_error *err)
 {
-    TELL_ALL(recording, ss_trace_writer_name, name, err);
+    WRITE_TO_ALL(recording, ss_trace_writer_name, name, err);
 }
 
-/* --- whose it is ----------------------------------------------------------------------------- */
+/* --- routing --------------------------------------------------------------------------------- */
 
 void ss_recording_marks(struct ss_recording *recording, uint32_t process_ref)
 {
-    struct process_row *row = ss_pages_take(&recording->processes, process_ref);
-    row->marks = true;
+    struct process_entry *entry = ss_pages_take(&recording->processes, process_ref);
+    entry->marks_steps = true;
 }
 
 void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     if (recording->single == NULL) {
         return;
     }
     for (size_t i = 0; i < recording->counts.count; i++) {
         if (recording->counts.data[i].process_ref != process_ref) {
-            recording->counts.data[kept++] = recording->counts.data[i];
+            recording->counts.data[remaining++] = recording->counts.data[i];
         }
     }
-    recording->counts.count = kept;
+    recording->counts.count = remaining;
     ss_pages_drop(&recording->processes, process_ref);
     ss_trace_writer_forget(recording->single, process_ref);
 }
@@ -325,51 +331,52 @@ void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref)
 uint32_t ss_recording_owner(const struct ss_recording *recording, uint32_t process_ref)
 {
     for (int i = 0; i < MOST_ANCESTORS && process_ref != 0; i++) {
-        const struct process_row *row = ss_pages_get(&recording->processes, process_ref);
-        if (row == NULL) {
+        const struct process_entry *entry = ss_pages_get(&recording->processes, process_ref);
+        if (entry == NULL) {
             return 0;
         }
-        if (row->marks) {
+        if (entry->marks_steps) {
             return process_ref;
         }
-        process_ref = row->parent_ref;
+        process_ref = entry->parent_ref;
     }
     return 0;
 }
 
-static bool goes_along(const struct ss_recording *recording, const struct open_window *open,
-                       uint32_t process_ref)
+static bool follows_window(const struct ss_recording *recording, const struct open_window *open,
+                           uint32_t process_ref)
 {
     uint32_t owner = ss_recording_owner(recording, process_ref);
     return owner == 0 || owner == open->window.process_ref;
 }
 
-static bool goes_to(const struct ss_recording *recording, const struct open_window *open,
-                    struct ss_aim aim, uint64_t time_ns)
+static bool is_for_window(const struct ss_recording *recording, const struct open_window *open,
+                          struct ss_aim aim, uint64_t time_ns)
 {
     const struct ss_window *window = &open->window;
     if (aim.window != 0) {
         return window->process_ref == aim.process_ref && window->number == aim.window;
     }
     return time_ns >= window->begin_ns && time_ns < window->end_ns &&
-           goes_along(recording, open, aim.process_ref);
+           follows_window(recording, open, aim.process_ref);
 }
 
-/* Hands an event to the writers that it is for: `tell` is a call with `writer_` and `failure_`. */
-#define TELL_AIMED(recording, aim, time_ns, err, tell)                                             \
+/* Writes an event to the writers of its windows: `call` is an expression of `writer_` and
+ * `failure_`. */
+#define WRITE_AIMED(recording, aim, time_ns, err, call)                                            \
     do {                                                                                           \
         if ((recording)->single != NULL) {                                                         \
             struct ss_trace_writer *writer_ = (recording)->single;                                 \
             struct ss_error *failure_ = (err);                                                     \
-            return tell;                                                                           \
+            return call;                                                                           \
         }                                                                                          \
         for (size_t i_ = 0; i_ < (recording)->open.count; i_++) {                                  \
             struct open_window *open_ = (recording)->open.data[i_];                                \
-            if (open_->writer != NULL && goes_to(recording, open_, aim, time_ns)) {                \
+            if (open_->writer != NULL && is_for_window(recording, open_, aim, time_ns)) {          \
                 struct ss_trace_writer *writer_ = open_->writer;                                   \
                 struct ss_error storage_ = {0}, *failure_ = &storage_;                             \
-                if (tell != SS_OK) {                                                               \
-                    give_up(recording, open_, failure_);                                           \
+                if (call != SS_OK) {                                                               \
+                    abandon_file(recording, open_, failure_);                                      \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
@@ -379,45 +386,45 @@ static bool goes_to(const struct ss_recording *recording, const struct open_wind
 enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_aim aim,
                                    const struct ss_trace_sample *sample, struct ss_error *err)
 {
-    TELL_AIMED(recording, aim, sample->time_ns, err,
-               ss_trace_writer_sample(writer_, sample, failure_));
+    WRITE_AIMED(recording, aim, sample->time_ns, err,
+                ss_trace_writer_sample(writer_, sample, failure_));
 }
 
 enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_aim aim,
                                   const struct ss_trace_event *event, struct ss_error *err)
 {
-    TELL_AIMED(recording, aim, event->time_ns, err,
-               ss_trace_writer_event(writer_, event, failure_));
+    WRITE_AIMED(recording, aim, event->time_ns, err,
+                ss_trace_writer_event(writer_, event, failure_));
 }
 
 enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_aim aim,
                                     const struct ss_trace_counter *counter, struct ss_error *err)
 {
-    TELL_AIMED(recording, aim, counter->time_ns, err,
-               ss_trace_writer_counter(writer_, counter, failure_));
+    WRITE_AIMED(recording, aim, counter->time_ns, err,
+                ss_trace_writer_counter(writer_, counter, failure_));
 }
 
 enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_aim aim,
                                  const struct ss_trace_line *line, struct ss_error *err)
 {
-    TELL_AIMED(recording, aim, line->time_ns, err, ss_trace_writer_line(writer_, line, failure_));
+    WRITE_AIMED(recording, aim, line->time_ns, err, ss_trace_writer_line(writer_, line, failure_));
 }
 
 enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_aim aim,
                                         uint64_t id, const struct ss_trace_event *event,
-                                        bool *taken, struct ss_error *err)
+                                        bool *accepted, struct ss_error *err)
 {
-    *taken = false;
-    TELL_AIMED(recording, aim, event->time_ns, err,
-               ss_trace_writer_async_begin(writer_, id, event, taken, failure_));
+    *accepted = false;
+    WRITE_AIMED(recording, aim, event->time_ns, err,
+                ss_trace_writer_async_begin(writer_, id, event, accepted, failure_));
 }
 
 enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_aim aim,
                                       uint64_t id, const struct ss_trace_event *end,
                                       struct ss_error *err)
 {
-    TELL_AIMED(recording, aim, end->time_ns, err,
-               ss_trace_writer_async_end(writer_, id, end, NULL, failure_));
+    WRITE_AIMED(recording, aim, end->time_ns, err,
+                ss_trace_writer_async_end(writer_, id, end, NULL, failure_));
 }
 
 /* --- counts ---------------------------------------------------------------------------------- */
@@ -428,10 +435,10 @@ static bool same_counts(const struct ss_trace_counts *a, const struct ss_trace_c
 }
 
 static const struct ss_trace_counts *find_counts(const struct open_window *open,
-                                                 const struct ss_trace_counts *like)
+                                                 const struct ss_trace_counts *key)
 {
     for (size_t i = 0; i < open->before.count; i++) {
-        if (same_counts(&open->before.data[i], like)) {
+        if (same_counts(&open->before.data[i], key)) {
             return &open->before.data[i];
         }
     }
@@ -455,27 +462,27 @@ static void subtract(struct ss_trace_counts *counts, const struct ss_trace_count
     counts->processes_short -= before->processes_short;
 }
 
-static bool holds_nothing(const struct ss_trace_counts *counts)
+static bool is_zero(const struct ss_trace_counts *counts)
 {
     return (counts->due | counts->seen | counts->dropped | counts->lost) == 0;
 }
 
-/* Those of the time since the window began. */
-static void count_for(struct ss_recording *recording, struct open_window *open,
-                      const struct ss_trace_counts *counts)
+/* Only the counts since the begin of the window. */
+static void write_window_counts(struct ss_recording *recording, struct open_window *open,
+                                const struct ss_trace_counts *counts)
 {
     struct ss_trace_counts own = *counts;
     const struct ss_trace_counts *before = find_counts(open, counts);
-    if (open->writer == NULL || !goes_along(recording, open, counts->process_ref)) {
+    if (open->writer == NULL || !follows_window(recording, open, counts->process_ref)) {
         return;
     }
     if (before != NULL) {
         subtract(&own, before);
     }
     struct ss_error err = {0};
-    if (!(own.process_ref != 0 && holds_nothing(&own)) &&
+    if (!(own.process_ref != 0 && is_zero(&own)) &&
         ss_trace_writer_counts(open->writer, &own, &err) != SS_OK) {
-        give_up(recording, open, &err);
+        abandon_file(recording, open, &err);
     }
 }
 
@@ -495,14 +502,14 @@ enum ss_status ss_recording_counts(struct ss_recording *recording,
         recording->counts.data[at] = *counts;
     }
     for (size_t i = 0; i < recording->open.count; i++) {
-        count_for(recording, recording->open.data[i], counts);
+        write_window_counts(recording, recording->open.data[i], counts);
     }
     return SS_OK;
 }
 
 /* --- notes ----------------------------------------------------------------------------------- */
 
-static void forget_note(struct ss_recording *recording, size_t index)
+static void remove_note(struct ss_recording *recording, size_t index)
 {
     free_note(&recording->notes.data[index]);
     for (size_t i = index + 1; i < recording->notes.count; i++) {
@@ -511,55 +518,56 @@ static void forget_note(struct ss_recording *recording, size_t index)
     recording->notes.count--;
 }
 
-static void keep_note(struct ss_recording *recording, struct ss_aim aim,
-                      const struct ss_trace_note *note, bool lasts)
+static void cache_note(struct ss_recording *recording, struct ss_aim aim,
+                       const struct ss_trace_note *note, bool is_permanent)
 {
-    if (recording->notes.count == MOST_KEPT_NOTES) {
-        forget_note(recording, 0);
+    if (recording->notes.count == MOST_CACHED_NOTES) {
+        remove_note(recording, 0);
     }
-    struct kept_note kept = {.note = *note, .aim = aim, .lasts = lasts};
-    kept.note.kind.data = ss_strndup(note->kind.data, note->kind.length);
-    kept.note.text.data = ss_strndup(note->text.data, note->text.length);
-    ss_vec_push(&recording->notes, kept);
+    struct cached_note cached = {.note = *note, .aim = aim, .is_permanent = is_permanent};
+    cached.note.kind.data = ss_strndup(note->kind.data, note->kind.length);
+    cached.note.text.data = ss_strndup(note->text.data, note->text.length);
+    ss_vec_push(&recording->notes, cached);
 }
 
 static enum ss_status write_note(struct ss_recording *recording, struct ss_aim aim,
                                  const struct ss_trace_note *note, struct ss_error *err)
 {
-    TELL_AIMED(recording, aim, note->time_ns, err, ss_trace_writer_note(writer_, note, failure_));
+    WRITE_AIMED(recording, aim, note->time_ns, err, ss_trace_writer_note(writer_, note, failure_));
 }
 
 enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_aim aim,
                                  const struct ss_trace_note *note, struct ss_error *err)
 {
     if (recording->single == NULL) {
-        bool lasts = ss_strview_equal(note->kind, ss_strview_of("fact"));
-        bool is_told = false;
+        bool is_permanent = ss_strview_equal(note->kind, ss_strview_of("fact"));
+        bool has_window = false;
         for (size_t i = 0; i < recording->open.count; i++) {
-            is_told = is_told || goes_to(recording, recording->open.data[i], aim, note->time_ns);
+            has_window =
+                has_window || is_for_window(recording, recording->open.data[i], aim, note->time_ns);
         }
-        if (lasts || (!is_told && aim.window == 0)) {
-            keep_note(recording, aim, note, lasts);
+        if (is_permanent || (!has_window && aim.window == 0)) {
+            cache_note(recording, aim, note, is_permanent);
         }
     }
     return write_note(recording, aim, note, err);
 }
 
-/* At its beginning: they were told before. */
-static void put_kept_notes(struct ss_recording *recording, struct open_window *open)
+/* At the begin of the window: the notes are older. */
+static void write_cached_notes(struct ss_recording *recording, struct open_window *open)
 {
     for (size_t i = 0; i < recording->notes.count;) {
-        struct kept_note *kept = &recording->notes.data[i];
-        struct ss_trace_note note = kept->note;
+        struct cached_note *cached = &recording->notes.data[i];
+        struct ss_trace_note note = cached->note;
         struct ss_error err = {0};
         note.time_ns = open->window.begin_ns;
-        bool is_for_it = goes_along(recording, open, kept->aim.process_ref);
-        if (is_for_it && open->writer != NULL &&
+        bool follows = follows_window(recording, open, cached->aim.process_ref);
+        if (follows && open->writer != NULL &&
             ss_trace_writer_note(open->writer, &note, &err) != SS_OK) {
-            give_up(recording, open, &err);
+            abandon_file(recording, open, &err);
         }
-        if (is_for_it && !kept->lasts) {
-            forget_note(recording, i);
+        if (follows && !cached->is_permanent) {
+            remove_note(recording, i);
         } else {
             i++;
         }
@@ -595,7 +603,7 @@ static enum ss_status put_number(struct ss_trace_writer *writer, const char *key
     return ss_trace_writer_attribute(writer, &attribute, err);
 }
 
-static enum ss_status put_facts(const struct open_window *open, struct ss_error *err)
+static enum ss_status put_window_attributes(const struct open_window *open, struct ss_error *err)
 {
     const struct ss_window *window = &open->window;
     int64_t rank;
@@ -614,14 +622,14 @@ static enum ss_status open_file(struct ss_recording *recording, struct open_wind
                                 struct ss_error *err)
 {
     SS_TRY(ss_window_files_name(recording->files, &open->window, err));
-    struct ss_trace_writer *writer = take_writer(recording, err);
+    struct ss_trace_writer *writer = get_writer(recording, err);
     if (writer == NULL) {
         return err->status;
     }
     SS_TRY(ss_trace_writer_begin(writer, open->window.trace_path, err));
     open->writer = writer;
-    SS_TRY(put_facts(open, err));
-    /* From here on the file is a readable trace, whatever happens to us. */
+    SS_TRY(put_window_attributes(open, err));
+    /* From here on the file is a readable trace, whatever happens to the recorder. */
     return ss_trace_writer_tick(writer, ss_clock_monotonic_ns(), NULL, err);
 }
 
@@ -635,10 +643,10 @@ static uint64_t ticks_done(const struct ss_recording *recording)
     return 0;
 }
 
-static void tell_begin(struct ss_recording *recording, const struct open_window *open)
+static void note_begin(struct ss_recording *recording, const struct open_window *open)
 {
     char text[160];
-    uint64_t between = ticks_done(recording) - recording->between_ticks;
+    uint64_t between = ticks_done(recording) - recording->ticks_at_last_end;
     snprintf(text, sizeof text,
              "window %" PRIu32 " of process %d begins with step %" PRId64 "; %" PRIu64
              " ticks since the last one were not kept",
@@ -673,13 +681,13 @@ void ss_recording_window_begin(struct ss_recording *recording, const struct ss_w
     recording->windows++;
     ss_vec_push(&recording->open, open);
     if (status != SS_OK && open->writer != NULL) {
-        give_up(recording, open, &err);
+        abandon_file(recording, open, &err);
     } else if (status != SS_OK) {
         open->error = err;
         open->window.failed = true;
     }
-    tell_begin(recording, open);
-    put_kept_notes(recording, open);
+    note_begin(recording, open);
+    write_cached_notes(recording, open);
 }
 
 void ss_recording_window_end(struct ss_recording *recording, struct ss_aim aim, uint64_t end_ns,
@@ -694,7 +702,7 @@ void ss_recording_window_end(struct ss_recording *recording, struct ss_aim aim, 
     }
 }
 
-static void tell_end(struct ss_recording *recording, const struct open_window *open)
+static void note_end(struct ss_recording *recording, const struct open_window *open)
 {
     char text[160];
     snprintf(text, sizeof text, "steps %" PRId64 " to %" PRId64 "%s", open->window.first_step,
@@ -715,10 +723,10 @@ static void finish_file(struct ss_recording *recording, struct open_window *open
         put_number(open->writer, "window_last_step", open->window.last_step, NULL);
         put_number(open->writer, "window_partial", open->window.partial, NULL);
         struct ss_trace_writer *writer = open->writer;
-        bool whole = ss_trace_writer_end(writer, &err) == SS_OK;
+        bool is_complete = ss_trace_writer_end(writer, &err) == SS_OK;
         add_stats(&recording->finished, writer);
         open->writer = NULL;
-        if (!whole) {
+        if (!is_complete) {
             open->window.failed = true;
             open->error = err;
         }
@@ -733,9 +741,9 @@ void ss_recording_window_passed(struct ss_recording *recording, struct ss_aim ai
         return;
     }
     recording->hooks.refresh(recording->hooks.context);
-    tell_end(recording, open);
+    note_end(recording, open);
     finish_file(recording, open);
-    recording->between_ticks = ticks_done(recording);
+    recording->ticks_at_last_end = ticks_done(recording);
     for (size_t i = index + 1; i < recording->open.count; i++) {
         recording->open.data[i - 1] = recording->open.data[i];
     }
@@ -779,7 +787,7 @@ enum ss_status ss_recording_tick(struct ss_recording *recording, uint64_t now_ns
         bool one = false;
         if (open->writer != NULL &&
             ss_trace_writer_tick(open->writer, now_ns, &one, &failure) != SS_OK) {
-            give_up(recording, open, &failure);
+            abandon_file(recording, open, &failure);
         }
         *restarted = *restarted || one;
     }
@@ -795,7 +803,7 @@ enum ss_status ss_recording_flush(struct ss_recording *recording, struct ss_erro
         struct open_window *open = recording->open.data[i];
         struct ss_error failure = {0};
         if (open->writer != NULL && ss_trace_writer_flush(open->writer, &failure) != SS_OK) {
-            give_up(recording, open, &failure);
+            abandon_file(recording, open, &failure);
         }
     }
     return SS_OK;

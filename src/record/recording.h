@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the records of a recording go: into its one file, or into a file for each window of a
- * schedule. Whoever tells something says whose it is, and this finds the files.
+ * Routes the records of a recording to its one file, or to a file for each window of a schedule.
+ * Callers tag each record with its owner; this module routes it to the owner's writers.
  *
- * One file. Everything goes there. The first failure to write it is returned, and ends the
- * recording.
+ * One file: all records go there. The first write failure is returned and ends the recording.
  *
- * A file per window. Definitions go to every writer, so that each knows all refs, and stand in the
- * files that refer to them. Events go to the windows that their aim names. A window's file opens
- * with its window and is finished when all of it has come; its counts are those of its own time.
- * A file that cannot be written is given up and told as such; the others and the recording go on.
+ * A file per window: definitions go to every writer, so that each knows all refs, and are written
+ * to the files that refer to them. Events go to the windows that their aim names. The file of a
+ * window opens with the window and is finished when all of its events have arrived; its counts are
+ * those of its own time. A file that cannot be written is abandoned and reported as failed; the
+ * other files and the recording continue.
  *
  * Owned by the recorder's thread.
  */
@@ -26,9 +26,9 @@
 
 struct ss_recording;
 
-/* Whose an event is. {0, 0}: of the machine or of the recording: of every window that is open at
- * its time. {p, 0}: goes along with process p: with the windows of the nearest of p, its parent,
- * its grandparent… that marks steps, or, when none does, with every one. {p, w}: of that window. */
+/* The owner of an event. {0, 0}: the machine or the recording: goes to every window that is open at
+ * its time. {p, 0}: process p: of these, only to the windows of the nearest of p, its parent, its
+ * grandparent… that marks steps; if none marks steps, to all. {p, w}: window w of process p. */
 struct ss_aim {
     uint32_t process_ref;
     uint32_t window; /* from 1 */
@@ -36,16 +36,16 @@ struct ss_aim {
 
 struct ss_recording_hooks {
     void *context;
-    /* Hand in what is pending: counts, weights of idle threads. A file begins or is finished. */
+    /* Emit pending data (counts, weights of idle threads): a file begins or is finished. */
     void (*refresh)(void *context);
-    /* The file of a window, and what was made of it, is finished. */
+    /* The file of a window is finished, including its conversion. */
     void (*sealed)(void *context, const struct ss_window *window);
 };
 
 enum ss_status ss_recording_open(const struct ss_record_options *options,
                                  const struct ss_recording_hooks *hooks,
                                  struct ss_recording **recording, struct ss_error *err);
-/* Finishes what is open, and waits for conversions. */
+/* Finishes open windows and waits for conversions. */
 void ss_recording_finish(struct ss_recording *recording);
 enum ss_status ss_recording_close(struct ss_recording *recording, struct ss_error *err);
 bool ss_recording_is_per_window(const struct ss_recording *recording);
@@ -57,6 +57,8 @@ enum ss_status ss_recording_attribute(struct ss_recording *recording,
                                       struct ss_error *err);
 enum ss_status ss_recording_source(struct ss_recording *recording,
                                    const struct ss_trace_source *source, struct ss_error *err);
+enum ss_status ss_recording_device(struct ss_recording *recording,
+                                   const struct ss_trace_device *device, struct ss_error *err);
 enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err);
 enum ss_status ss_recording_thread(struct ss_recording *recording,
@@ -82,42 +84,42 @@ enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_aim a
                                  const struct ss_trace_line *line, struct ss_error *err);
 enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_aim aim,
                                         uint64_t id, const struct ss_trace_event *event,
-                                        bool *taken, struct ss_error *err);
+                                        bool *accepted, struct ss_error *err);
 enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_aim aim,
                                       uint64_t id, const struct ss_trace_event *end,
                                       struct ss_error *err);
-/* Cumulative over the recording; of their process, or of the source. */
+/* Cumulative over the recording, per process or for the whole source. */
 enum ss_status ss_recording_counts(struct ss_recording *recording,
                                    const struct ss_trace_counts *counts, struct ss_error *err);
-/* A note that no file was open for stands at the beginning of the next; one of kind "fact" in every
+/* A note without an open file goes to the begin of the next file, a note of kind "fact" to every
  * file of its process. */
 enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_aim aim,
                                  const struct ss_trace_note *note, struct ss_error *err);
 
-/* As the writer's (trace/writer.h). */
+/* As in trace/writer.h. */
 enum ss_status ss_recording_tick(struct ss_recording *recording, uint64_t now_ns, bool *restarted,
                                  struct ss_error *err);
 enum ss_status ss_recording_flush(struct ss_recording *recording, struct ss_error *err);
 
-/* --- windows: those of a recording of one file are told to nobody ----------------------------- */
+/* --- windows; a recording of one file ignores their edges ------------------------------------ */
 
-/* The process marks steps: it and its children go with its windows. */
+/* The process marks steps: it is the window owner of itself and its children. */
 void ss_recording_marks(struct ss_recording *recording, uint32_t process_ref);
-/* The nearest of the process, its parent, … that marks steps; 0: none. In any recording. */
-/* The process ended a while ago: it costs no memory any more. Without effect where windows have
- * files of their own, for which it may still be wanted. */
+/* Frees the data of a process that ended a while ago. No effect with a file per window: later files
+ * may still need it. */
 void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref);
+/* The nearest of the process, its parent, … that marks steps; 0: none. In any recording. */
 uint32_t ss_recording_owner(const struct ss_recording *recording, uint32_t process_ref);
-/* Opens its file. A window that is known already is not opened again. */
+/* Opens the file of a window; no effect for a window that is already open. */
 void ss_recording_window_begin(struct ss_recording *recording, const struct ss_window *window);
 bool ss_recording_has_window(const struct ss_recording *recording, struct ss_aim aim);
-/* What it ended with is known… */
+/* The end of the window is known… */
 void ss_recording_window_end(struct ss_recording *recording, struct ss_aim aim, uint64_t end_ns,
                              int64_t last_step, bool partial);
-/* …and here, that all of it has come: finishes the file. */
+/* …and all of its events have arrived: finishes the file. */
 void ss_recording_window_passed(struct ss_recording *recording, struct ss_aim aim);
 uint64_t ss_recording_windows(const struct ss_recording *recording); /* begun so far */
-/* Children of this process that convert files: none of the program's. */
+/* Children of the recorder that convert files; not part of the program. */
 bool ss_recording_is_own_child(const struct ss_recording *recording, pid_t pid);
 bool ss_recording_child_ended(struct ss_recording *recording, pid_t pid, int status);
 

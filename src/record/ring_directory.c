@@ -40,8 +40,7 @@ static bool has_suffix(const char *name, const char *suffix)
     return length > wanted && strcmp(name + length - wanted, suffix) == 0;
 }
 
-/* --- what killed recorders and programs left behind --------------------------------------------
- */
+/* --- leftovers of killed recorders and programs ---------------------------------------------- */
 
 /* A notification file is removed by its reader, if that lives. */
 static bool has_live_reader(const char *name)
@@ -133,8 +132,7 @@ static void sweep(const char *user_directory)
     }
 }
 
-/* --- a recording's own directory ---------------------------------------------------------------
- */
+/* --- a recording's own directory ------------------------------------------------------------- */
 
 uint64_t ss_ring_directory_free_bytes(const struct ss_ring_directory *directory)
 {
@@ -200,31 +198,32 @@ static int create_in(struct ss_ring_directory *directory, const char *user_direc
     return error;
 }
 
-/* In the first root with enough free space, else in the first that is usable at all. `passed_over`:
- * why in none before it; whole sentences without their full stop, "; " between. */
+/* In the first root with enough free space, else in the first usable one. `passed_over`: why
+ * earlier roots were skipped; sentences without full stop, separated by "; ". */
 static bool create(struct ss_ring_directory *directory, uint64_t now_ns,
                    struct ss_strbuf *passed_over)
 {
     struct ss_ring_roots roots;
-    struct ss_ring_place places[SS_RING_MOST_ROOTS];
+    struct ss_ring_place candidates[SS_RING_MOST_ROOTS];
     ss_ring_roots_read(&roots);
     for (int accepts_tight = 0; accepts_tight < 2; accepts_tight++) {
         for (size_t i = 0; i < roots.count; i++) {
-            struct ss_ring_place *place = &places[i];
+            struct ss_ring_place *candidate = &candidates[i];
             char why[SS_RING_PATH_BYTES + 64];
             if (accepts_tight == 0) {
-                ss_ring_place_try(roots.paths[i], place);
+                ss_ring_place_try(roots.paths[i], candidate);
             }
-            if (place->state == (accepts_tight != 0 ? SS_RING_PLACE_TIGHT : SS_RING_PLACE_ROOMY)) {
-                sweep(place->path);
-                place->error = create_in(directory, place->path, now_ns);
-                if (place->error == 0) {
+            if (candidate->state ==
+                (accepts_tight != 0 ? SS_RING_PLACE_TIGHT : SS_RING_PLACE_ROOMY)) {
+                sweep(candidate->path);
+                candidate->error = create_in(directory, candidate->path, now_ns);
+                if (candidate->error == 0) {
                     return true;
                 }
-                place->state = SS_RING_PLACE_REFUSED;
+                candidate->state = SS_RING_PLACE_REFUSED;
             }
             if (accepts_tight == 0) {
-                ss_ring_place_explain(place, why, sizeof why);
+                ss_ring_place_explain(candidate, why, sizeof why);
                 ss_strbuf_append_format(passed_over, "%s%s", passed_over->length > 0 ? "; " : "",
                                         why);
             }
@@ -280,10 +279,9 @@ void ss_ring_directory_probe(char path[SS_RING_DIRECTORY_REASON_BYTES],
     ss_strbuf_fini(&why);
 }
 
-/* --- the directory of a running process --------------------------------------------------------
- */
+/* --- the directory of a running process ------------------------------------------------------ */
 
-/* The user's directory that has the ring file mapped by the process; "": it maps none. */
+/* The directory of the ring file that the process has mapped; "": it maps none. */
 static void find_mapped(pid_t pid, char path[SS_RING_PATH_BYTES])
 {
     struct ss_maps maps;

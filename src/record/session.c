@@ -29,44 +29,44 @@
 #include "record/ticker.h"
 
 static const uint64_t second_ns = UINT64_C(1000000000);
-/* What is recorded is written once a second; in the first second, of which a kill must leave
- * something, more often: each pause is twice as long as the one before. */
+/* Data is written once a second; in the first second, of which a kill must leave something, more
+ * often: each interval is twice as long as the one before. */
 static const uint64_t first_flush_ns = UINT64_C(62500000);
-static const uint64_t weights_ns = UINT64_C(5000000000); /* idle weights are written this often */
-/* Below this, waiting for the next tick by asking the clock beats a sleep and its wake-up. */
-static const uint64_t drain_least_ns = UINT64_C(1000000); /* at a time, though a tick is due */
+static const uint64_t weights_ns = UINT64_C(5000000000);  /* between writes of idle weights */
+static const uint64_t drain_least_ns = UINT64_C(1000000); /* per drain, even when a tick is due */
+/* Below this, polling the clock beats a sleep and its wake-up. */
 static const uint64_t spin_ns = UINT64_C(20000);
-static const uint64_t poll_ns = UINT64_C(1000000); /* events wait no longer than this */
+static const uint64_t poll_ns = UINT64_C(1000000); /* maximum delay of events while spinning */
 
 struct session {
     const struct ss_record_options *options;
     struct ss_record_shared *shared;
-    int news_fd;
+    int notice_fd;
     int epoll_fd, signal_fd, target_fd; /* target_fd: a pidfd when attached */
     pid_t program;
     struct ss_record_context context;
     struct ss_process_table *processes;
     struct ss_record_sources *sources;
-    uint64_t sources_due_ns; /* when one of them wants to be ticked */
+    uint64_t sources_due_ns; /* next tick of a source */
     struct ss_record_annotations *annotations;
-    uint64_t annotations_due_ns; /* when they want to be drained */
+    uint64_t annotations_due_ns; /* next drain */
     struct ss_injection injection;
     struct ss_ticker ticker;
-    bool lacks_files;            /* it may open no more */
-    bool has_file;               /* that is ours to remove */
-    bool is_refreshing, is_over; /* is_over: there are no processes any more */
+    bool is_out_of_descriptors;  /* no descriptors are left */
+    bool has_file;               /* created by this recording, which may remove it */
+    bool is_refreshing, is_over; /* is_over: the processes are closed */
     uint64_t flushed_ns, flush_ns, weights_flushed_ns, polled_ns, end_ns;
     enum ss_record_end end;
 };
 
 static void note(struct session *session, const char *kind, const char *text, int64_t value)
 {
-    struct ss_trace_note told = {.time_ns = ss_clock_monotonic_ns(),
-                                 .kind = ss_strview_of(kind),
-                                 .text = ss_strview_of(text),
-                                 .value = value};
+    struct ss_trace_note record = {.time_ns = ss_clock_monotonic_ns(),
+                                   .kind = ss_strview_of(kind),
+                                   .text = ss_strview_of(text),
+                                   .value = value};
     struct ss_error err = {0};
-    if (ss_recording_note(session->context.recording, (struct ss_aim){0}, &told, &err) != SS_OK &&
+    if (ss_recording_note(session->context.recording, (struct ss_aim){0}, &record, &err) != SS_OK &&
         session->context.error.status == SS_OK) {
         session->context.error = err;
     }
@@ -74,16 +74,16 @@ static void note(struct session *session, const char *kind, const char *text, in
 
 /* --- the program's life ---------------------------------------------------------------------- */
 
-/* The supervisor stops like the program, for the shell to see. */
-static void tell_stopped(struct session *session)
+/* The supervisor stops like the program, so that the shell sees it. */
+static void notify_stopped(struct session *session)
 {
-    char news = SS_NEWS_STOPPED;
-    ssize_t written = write(session->news_fd, &news, 1);
-    (void)written; /* the supervisor may be gone: the recording goes on */
+    char notice = SS_NEWS_STOPPED;
+    ssize_t written = write(session->notice_fd, &notice, 1);
+    (void)written; /* without a supervisor the recording continues */
 }
 
-/* The status goes to the shared page while the program is still a zombie: when we are killed
- * between the two, the supervisor inherits the zombie and reads the status itself. */
+/* Publishes the status while the program is still a zombie: if the recorder is killed in between,
+ * the supervisor inherits the zombie and reads the status itself. */
 static void program_ended(struct session *session, const siginfo_t *info)
 {
     int status = info->si_code == CLD_EXITED ? (info->si_status & 0xff) << 8 : info->si_status;
@@ -96,7 +96,7 @@ static void program_ended(struct session *session, const siginfo_t *info)
     session->end = SS_RECORD_PROGRAM_ENDED;
 }
 
-/* One that converts a file, not of the program. */
+/* Reaps a converter, which is not part of the program. */
 static bool is_own_child(struct session *session, pid_t pid)
 {
     int status = 0;
@@ -118,11 +118,11 @@ static void reap_children(struct session *session)
             return;
         }
         bool is_program = info.si_pid == session->program;
-        bool goes_on = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ||
-                       info.si_code == CLD_CONTINUED;
-        if (goes_on) {
+        bool is_state_change = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ||
+                               info.si_code == CLD_CONTINUED;
+        if (is_state_change) {
             if (is_program && info.si_code != CLD_CONTINUED) {
-                tell_stopped(session);
+                notify_stopped(session);
             }
             waitid(P_PID, (id_t)info.si_pid, &info, WSTOPPED | WCONTINUED | WNOHANG);
             continue;
@@ -144,7 +144,7 @@ static void reap_children(struct session *session)
     }
 }
 
-/* nohup: blocked signals arrive though they are ignored. */
+/* nohup: a blocked signal arrives although it is ignored. */
 static bool is_ignored_hangup(uint32_t number)
 {
     struct sigaction action;
@@ -208,7 +208,7 @@ static enum ss_status open_loop(struct session *session, struct ss_error *err)
 
 static void flush(struct session *session, uint64_t now_ns, bool weights);
 
-/* A file begins or is finished: what is pending belongs to those that are open now. */
+/* A file begins or is finished: pending data belongs to the files that are open now. */
 static void on_refresh(void *context)
 {
     struct session *session = context;
@@ -240,7 +240,7 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     session->context.next_thread_ref = 1;
     session->context.forget_after_ns = 2 * (second_ns + options->host_interval_ns);
     SS_TRY(ss_record_facts_write(session->context.recording, options, err));
-    /* At once: from now on a kill leaves a file that can be read. */
+    /* From now on a kill leaves a readable file. */
     bool restarted = false;
     enum ss_status status =
         ss_recording_tick(session->context.recording, ss_clock_monotonic_ns(), &restarted, err);
@@ -252,7 +252,7 @@ static void start_sources(struct session *session, uint64_t since_ns)
 {
     session->sources =
         ss_record_sources_start(&session->context, session->options, session->processes, since_ns);
-    session->sources_due_ns = 0; /* read first when the program is there */
+    session->sources_due_ns = 0; /* the first reading follows when the program runs */
 }
 
 static enum ss_status open_annotations(struct session *session, struct ss_error *err)
@@ -299,7 +299,7 @@ static void begin_annotations(struct session *session)
     }
 }
 
-static const char *rings_folder(const struct session *session)
+static const char *ring_directory(const struct session *session)
 {
     return session->annotations != NULL ? ss_record_annotations_folder(session->annotations) : "";
 }
@@ -311,7 +311,7 @@ static enum ss_status start_target(struct session *session,
     uint64_t since_ns = ss_clock_monotonic_ns();
     char reason[512] = "";
     struct ss_injection *injection = &session->injection;
-    ss_injection_find(options, rings_folder(session), injection);
+    ss_injection_find(options, ring_directory(session), injection);
     SS_TRY(ss_injection_tell(injection, session->context.recording, err));
     session->context.injection = injection;
     if (options->attach_pid != 0) {
@@ -324,14 +324,14 @@ static enum ss_status start_target(struct session *session,
         return SS_OK;
     }
     struct ss_launch launch;
-    struct ss_handed handed = {.rings = rings_folder(session),
+    struct ss_handed values = {.rings = ring_directory(session),
                                .library = injection->is_off ? "" : injection->library,
                                .preload = injection->preload,
                                .python = injection->python,
                                .torch = injection->torch};
-    SS_TRY(ss_launch_prepare(options, signals, &handed, session->shared, &launch, err));
+    SS_TRY(ss_launch_prepare(options, signals, &values, session->shared, &launch, err));
     session->program = launch.pid;
-    ss_descriptors_release(-1); /* the program's now: whoever reads from it must see it end */
+    ss_descriptors_release(-1); /* only the program holds them: their readers see them end */
     session->processes = ss_process_table_open(&session->context, launch.pid,
                                                options->follow_children, true, getpid(), reason);
     if (reason[0] != '\0') {
@@ -341,8 +341,8 @@ static enum ss_status start_target(struct session *session,
     start_sources(session, since_ns);
     begin_annotations(session);
     ss_launch_go(&launch);
-    char news = SS_NEWS_LAUNCHED;
-    ssize_t written = write(session->news_fd, &news, 1);
+    char notice = SS_NEWS_LAUNCHED;
+    ssize_t written = write(session->notice_fd, &notice, 1);
     (void)written;
     return SS_OK;
 }
@@ -380,7 +380,7 @@ static void publish_figures(struct session *session)
     figures->lost = counts.lost;
     figures->unchanged = counts.unchanged;
     figures->bytes_written = stats.bytes_written;
-    figures->end_ns = ss_clock_monotonic_ns(); /* as far as this, if we are killed */
+    figures->end_ns = ss_clock_monotonic_ns(); /* the end so far, in case the recorder is killed */
     figures->processes = ss_process_table_seen(session->processes);
     figures->python_processes = session->context.python_processes;
     figures->short_processes = ss_process_table_short(session->processes);
@@ -388,14 +388,15 @@ static void publish_figures(struct session *session)
         stats.memory_bytes + ss_frame_table_memory_bytes(session->context.frames);
 }
 
-/* To attach to a process takes a few files at once. */
-static void look_for_files(struct session *session)
+/* Attaching to a process needs a few descriptors at once. */
+static void check_descriptors(struct session *session)
 {
     enum { NEEDED = 4 };
     int fds[NEEDED];
     for (int i = 0; i < NEEDED; i++) {
         fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        session->lacks_files = session->lacks_files || (fds[i] < 0 && errno == EMFILE);
+        session->is_out_of_descriptors =
+            session->is_out_of_descriptors || (fds[i] < 0 && errno == EMFILE);
     }
     for (int i = 0; i < NEEDED; i++) {
         if (fds[i] >= 0) {
@@ -425,7 +426,7 @@ static void flush(struct session *session, uint64_t now_ns, bool weights)
 {
     ss_process_table_flush(session->processes, now_ns, weights);
     if (session->context.python_processes == 0) {
-        look_for_files(session);
+        check_descriptors(session);
     }
     if (session->annotations != NULL) {
         ss_record_annotations_flush(session->annotations, now_ns);
@@ -434,7 +435,7 @@ static void flush(struct session *session, uint64_t now_ns, bool weights)
     publish_figures(session);
 }
 
-static void once_a_second(struct session *session, uint64_t now_ns)
+static void flush_if_due(struct session *session, uint64_t now_ns)
 {
     if (now_ns - session->flushed_ns < session->flush_ns) {
         return;
@@ -487,14 +488,14 @@ static void tick(struct session *session, uint64_t now_ns)
         note(session, lowered ? "rate-lowered" : "rate-raised", text, (int64_t)rate_hz);
         ss_log(SS_INFO, "record", "%s", text);
     }
-    once_a_second(session, after_ns);
+    flush_if_due(session, after_ns);
     if (session->options->show_status) {
         ss_status_line_draw(&session->shared->figures, after_ns);
     }
 }
 
-/* A program asked for it: all that it has marked is drained. */
-static void write_out(struct session *session, uint64_t now_ns)
+/* The program requested a flush, and its earlier events are drained. */
+static void flush_for_program(struct session *session, uint64_t now_ns)
 {
     struct ss_error err = {0};
     flush(session, now_ns, true);
@@ -505,8 +506,8 @@ static void write_out(struct session *session, uint64_t now_ns)
     ss_record_annotations_flushed(session->annotations);
 }
 
-/* A flood of events does not keep us from sampling; nor the other way round. */
-static uint64_t drains_until(const struct session *session, uint64_t now_ns)
+/* A flood of events does not delay the ticks, nor the ticks the drains. */
+static uint64_t drain_deadline_ns(const struct session *session, uint64_t now_ns)
 {
     uint64_t least_ns = now_ns + drain_least_ns;
     return session->ticker.next_due_ns > least_ns ? session->ticker.next_due_ns : least_ns;
@@ -515,20 +516,20 @@ static uint64_t drains_until(const struct session *session, uint64_t now_ns)
 static void drain_annotations(struct session *session, uint64_t now_ns)
 {
     if (now_ns >= session->annotations_due_ns) {
-        session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns,
-                                                                  drains_until(session, now_ns));
+        session->annotations_due_ns = ss_record_annotations_drain(
+            session->annotations, now_ns, drain_deadline_ns(session, now_ns));
         if (ss_record_annotations_wants_flush(session->annotations)) {
-            write_out(session, now_ns);
+            flush_for_program(session, now_ns);
         }
     }
 }
 
-static void hear_of_annotations(struct session *session)
+static void handle_annotation_events(struct session *session)
 {
     uint64_t now_ns = ss_clock_monotonic_ns();
     ss_record_annotations_news(session->annotations, now_ns);
-    session->annotations_due_ns =
-        ss_record_annotations_drain(session->annotations, now_ns, drains_until(session, now_ns));
+    session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns,
+                                                              drain_deadline_ns(session, now_ns));
 }
 
 static void wait_for_events(struct session *session, uint64_t until_ns)
@@ -544,7 +545,7 @@ static void wait_for_events(struct session *session, uint64_t until_ns)
         while (ss_clock_monotonic_ns() < until_ns) {
         }
         if (now_ns - session->polled_ns < poll_ns) {
-            return; /* ticks in quick succession: events can wait for one of the next */
+            return; /* ticks in quick succession: poll at a later one */
         }
     }
     session->polled_ns = now_ns;
@@ -559,17 +560,17 @@ static void wait_for_events(struct session *session, uint64_t until_ns)
         } else if (events[i].data.fd == session->target_fd) {
             session->end = SS_RECORD_PROGRAM_ENDED;
         } else {
-            hear_of_annotations(session);
+            handle_annotation_events(session);
         }
     }
 }
 
-/* What does not wait for a tick, which may be a hundred seconds away. */
-static void keep_house(struct session *session, uint64_t now_ns)
+/* Work that cannot wait for a tick, which may be a hundred seconds away. */
+static void run_periodic_work(struct session *session, uint64_t now_ns)
 {
     if (now_ns - session->flushed_ns >= session->flush_ns) {
         ss_process_table_poll(session->processes, now_ns);
-        once_a_second(session, now_ns);
+        flush_if_due(session, now_ns);
     }
 }
 
@@ -583,8 +584,8 @@ static void tick_sources(struct session *session, uint64_t now_ns)
 static uint64_t next_wake_ns(const struct session *session, uint64_t stop_ns)
 {
     uint64_t until_ns = session->ticker.next_due_ns;
-    uint64_t house_ns = session->flushed_ns + session->flush_ns;
-    until_ns = until_ns < house_ns ? until_ns : house_ns;
+    uint64_t periodic_ns = session->flushed_ns + session->flush_ns;
+    until_ns = until_ns < periodic_ns ? until_ns : periodic_ns;
     until_ns = until_ns < session->sources_due_ns ? until_ns : session->sources_due_ns;
     until_ns = until_ns < session->annotations_due_ns ? until_ns : session->annotations_due_ns;
     return until_ns < stop_ns ? until_ns : stop_ns;
@@ -611,7 +612,7 @@ static void loop(struct session *session)
             tick(session, now_ns);
         }
         if (session->end == SS_RECORD_RUNNING) {
-            keep_house(session, now_ns);
+            run_periodic_work(session, now_ns);
             tick_sources(session, now_ns);
         }
     }
@@ -635,7 +636,7 @@ static const char *end_text(enum ss_record_end end)
     }
 }
 
-/* What the recording itself cost: rows of the trace, like everything that is claimed. */
+/* The cost of the recording itself, as notes in the trace. */
 static void note_own_cost(struct session *session)
 {
     struct rusage usage;
@@ -647,8 +648,8 @@ static void note_own_cost(struct session *session)
     }
 }
 
-/* Nothing was recorded: no file is better than an empty one. Only one that we opened: a writer that
- * was refused may have been refused because the file is somebody else's. */
+/* Nothing was recorded: no file is better than an empty one. Removes only a file that this
+ * recording opened: the file of a refused writer may belong to another recording. */
 static void remove_trace(struct session *session)
 {
     bool never_ran = atomic_load(&session->shared->exec_errno) != 0;
@@ -658,7 +659,7 @@ static void remove_trace(struct session *session)
     }
 }
 
-/* Before the annotations are closed: their processes hear of the last files. */
+/* Before the annotations are closed: their processes get notices of the last files. */
 static void close_recording(struct session *session)
 {
     struct ss_recording *recording = session->context.recording;
@@ -674,7 +675,7 @@ static void close_recording(struct session *session)
     session->context.recording = NULL;
 }
 
-/* "none was a Python" would be a claim about processes that ended before it could be seen. */
+/* "none was a Python" would be a claim about processes that ended before they were classified. */
 static void describe_unjudged(const struct session *session, char *text, size_t size)
 {
     unsigned long long seen = ss_process_table_seen(session->processes);
@@ -702,12 +703,12 @@ static void describe_unjudged(const struct session *session, char *text, size_t 
     }
 }
 
-/* Why there can be no samples though programs ran. */
-static void note_why_none(struct session *session)
+/* Why there are no samples although programs ran. */
+static void note_no_samples(struct session *session)
 {
     char text[300] = "";
     struct rlimit files;
-    if (session->lacks_files) {
+    if (session->is_out_of_descriptors) {
         bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
         snprintf(text, sizeof text,
                  "the recorder may open no more files (ulimit -n %llu); raise the limit, it needs "
@@ -739,7 +740,7 @@ static void finish(struct session *session)
         note(session, "recording-ended", end_text(session->end), session->end);
         note_own_cost(session);
         if (session->context.python_processes == 0) {
-            note_why_none(session);
+            note_no_samples(session);
         }
         write_tick_counts(session, session->end_ns);
         publish_figures(session);
@@ -756,11 +757,11 @@ static void finish(struct session *session)
 
 enum ss_record_end ss_session_run(const struct ss_record_options *options,
                                   const struct ss_program_signals *signals,
-                                  struct ss_record_shared *shared, int news_fd)
+                                  struct ss_record_shared *shared, int notice_fd)
 {
     struct session session = {.options = options,
                               .shared = shared,
-                              .news_fd = news_fd,
+                              .notice_fd = notice_fd,
                               .epoll_fd = -1,
                               .signal_fd = -1,
                               .target_fd = -1};
@@ -778,7 +779,7 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
         status = start_target(&session, signals, &err);
     }
     if (status == SS_OK) {
-        ss_priority_wake_promptly(); /* after the program was made: it must not inherit this */
+        ss_priority_wake_promptly(); /* after the program was created: it must not inherit this */
         loop(&session);
     } else {
         session.context.error = err;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page that supervisor, recorder and (until it calls exec) program share. It is what lets the
- * supervisor return the program's status although the recorder, its parent, was killed.
+ * The page that supervisor, recorder and (until exec) program share. With it the supervisor returns
+ * the program's status even when the recorder, the program's parent, was killed.
  *
- * Each field says who writes it. Atomics are sequentially consistent: none is on a hot path.
+ * The comment of a field names its writer. Atomics are sequentially consistent: none is on a hot
+ * path.
  */
 #ifndef SS_RECORD_SHARED_H
 #define SS_RECORD_SHARED_H
@@ -19,20 +20,20 @@
 enum ss_record_end {
     SS_RECORD_RUNNING,
     SS_RECORD_PROGRAM_ENDED,
-    SS_RECORD_DURATION, /* -d is over; the program runs on */
+    SS_RECORD_DURATION, /* -d is over; the program continues */
     SS_RECORD_STOPPED,  /* by a signal, when attached */
-    SS_RECORD_FAILED    /* `error` says why; the program, if started, runs on */
+    SS_RECORD_FAILED    /* `error` has the cause; the program, if started, continues */
 };
 
 struct ss_record_figures {
     uint64_t samples, due, done, skipped, late, ok, partial, lost, unchanged;
     uint64_t processes, python_processes, short_processes;
     uint64_t bytes_written;
-    uint64_t samples_written;  /* surely in the file */
+    uint64_t samples_written;  /* certainly in the file */
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; of the sampling */
     uint64_t memory_bytes;
     uint64_t cpu_ns; /* of the recorder, at the end */
-    /* With a schedule: of all processes; of the one that marked most. */
+    /* With a schedule: of all processes; of the process that marked most. */
     uint64_t windows, partial_windows;
     uint64_t marked_steps, most_steps;
     struct ss_window_file_figures files; /* of a recording with a file per window */
@@ -40,22 +41,22 @@ struct ss_record_figures {
 
 enum { SS_SIGNAL_COUNT = 65 };
 
-/* From the recorder to the supervisor, a byte each. */
+/* Notices from the recorder to the supervisor, one byte each. */
 enum {
-    SS_NEWS_STOPPED = 'S', /* the program: the supervisor stops like it, for the shell to see */
-    SS_NEWS_LAUNCHED = 'L' /* it is there */
+    SS_NEWS_STOPPED = 'S', /* the program stopped: the supervisor stops too, for the shell */
+    SS_NEWS_LAUNCHED = 'L' /* the program runs */
 };
 
 struct ss_record_shared {
-    atomic_int program_pid;    /* written by the program's own process before exec */
-    atomic_int exec_errno;     /* by the same when exec failed */
+    atomic_int program_pid;    /* by the program's process, before exec */
+    atomic_int exec_errno;     /* by the same, when exec failed */
     atomic_bool program_ended; /* by the recorder, after program_status */
     atomic_int program_status; /* as waitpid gives it */
-    /* By the witness: when (CLOCK_MONOTONIC) it last got each signal itself. */
+    /* By the witness: when (CLOCK_MONOTONIC) it last received each signal. */
     atomic_ullong signal_ns[SS_SIGNAL_COUNT];
     atomic_int end;                   /* enum ss_record_end; by the recorder */
     struct ss_error error;            /* by the recorder, before `end` is FAILED */
-    struct ss_record_figures figures; /* by the recorder, now and then and at the end */
+    struct ss_record_figures figures; /* by the recorder, periodically and at the end */
 };
 
 #endif

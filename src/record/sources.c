@@ -10,12 +10,12 @@
 /* Refs of sources in the trace: 1 and 2 are those of record/facts.h. */
 enum { FIRST_REF = 3, MOST_SOURCES = 16 };
 
-/* Of tracks among their siblings: below what the program marked. */
+/* Sort rank of tracks among their siblings: below the program's annotations. */
 enum { FIRST_RANK = 50 };
 
 struct running {
     const struct ss_source_ops *ops;
-    void *source; /* NULL: does not run */
+    void *source; /* NULL: not running */
     uint32_t ref;
     uint64_t next_ns;
 };
@@ -29,13 +29,14 @@ struct ss_record_sources {
     struct ss_record_context *context;
     struct ss_process_table *processes;
     size_t count;
+    uint32_t device_refs; /* given so far */
     struct running running[MOST_SOURCES];
-    /* With a schedule: the newest value of each series (kind of value unknown: none yet), by ref of
-     * the track, and since when a window is open. */
+    /* With a schedule: the newest value of each series (not `known`: none yet), by ref of the
+     * track, and the begin of the current window. */
     struct ss_vec_of(struct newest) newest;
     bool in_window;
     uint64_t window_ns;
-    uint64_t windows;                  /* files of windows so far */
+    uint64_t windows;                  /* begun so far, with a file each */
     struct ss_vec_of(uint32_t) owners; /* of tracks: processes, 0 for the machine */
     uint32_t first_track;              /* of owners[0] */
 };
@@ -48,13 +49,13 @@ static void keep_error(struct ss_record_context *context, enum ss_status status,
     }
 }
 
-/* --- where the figures go --------------------------------------------------------------------- */
+/* --- routing of metrics ---------------------------------------------------------------------- */
 
 static uint32_t write_track(struct ss_record_sources *sources, struct ss_trace_track *track)
 {
     struct ss_error err = {0};
     track->ref = ++sources->context->track_refs;
-    if (ss_recording_is_per_window(sources->context->recording)) { /* else all goes into one file */
+    if (ss_recording_is_per_window(sources->context->recording)) { /* one file needs no routing */
         sources->first_track = sources->owners.count == 0 ? track->ref : sources->first_track;
         ss_vec_resize(&sources->owners, (size_t)(track->ref - sources->first_track) + 1);
         sources->owners.data[track->ref - sources->first_track] = track->process_ref;
@@ -64,7 +65,7 @@ static uint32_t write_track(struct ss_record_sources *sources, struct ss_trace_t
     return track->ref;
 }
 
-/* What one looks at first stands first; the rest in the order in which it came up. */
+/* The most important groups first, the others in order of creation. */
 static int32_t rank_of_group(const struct ss_trace_track *track)
 {
     static const char *const first[] = {"CPU",  "CPU cores", "load",  "pressure", "memory",
@@ -80,10 +81,28 @@ static int32_t rank_of_group(const struct ss_trace_track *track)
     return FIRST_RANK + 100 + (int32_t)track->ref;
 }
 
-static uint32_t on_group(void *context, uint32_t process_ref, uint32_t parent, const char *name)
+static uint32_t on_device(void *context, const struct ss_metric_device *device)
+{
+    struct ss_record_sources *sources = context;
+    struct ss_error err = {0};
+    struct ss_trace_device record = {.ref = ++sources->device_refs,
+                                     .kind = device->is_gpu ? SS_DEVICE_GPU : SS_DEVICE_OTHER,
+                                     .number = device->number,
+                                     .model = ss_strview_of(device->model),
+                                     .uuid = ss_strview_of(device->uuid),
+                                     .pci_address = ss_strview_of(device->pci_address),
+                                     .memory_bytes = device->memory_bytes};
+    keep_error(sources->context, ss_recording_device(sources->context->recording, &record, &err),
+               &err);
+    return record.ref;
+}
+
+static uint32_t on_group(void *context, struct ss_metric_owner owner, uint32_t parent,
+                         const char *name)
 {
     struct ss_trace_track track = {.kind = SS_TRACK_GROUP,
-                                   .process_ref = process_ref,
+                                   .process_ref = owner.process_ref,
+                                   .device_ref = owner.device_ref,
                                    .parent_ref = parent,
                                    .name = ss_strview_of(name)};
     struct ss_record_sources *sources = context;
@@ -92,11 +111,12 @@ static uint32_t on_group(void *context, uint32_t process_ref, uint32_t parent, c
     return write_track(context, &track);
 }
 
-static uint32_t on_series(void *context, uint32_t process_ref, uint32_t parent, const char *name,
-                          const char *unit)
+static uint32_t on_series(void *context, struct ss_metric_owner owner, uint32_t parent,
+                          const char *name, const char *unit)
 {
     struct ss_trace_track track = {.kind = SS_TRACK_COUNTER,
-                                   .process_ref = process_ref,
+                                   .process_ref = owner.process_ref,
+                                   .device_ref = owner.device_ref,
                                    .parent_ref = parent,
                                    .name = ss_strview_of(name),
                                    .unit = ss_strview_of(unit),
@@ -124,7 +144,7 @@ static void put_counter(struct ss_record_sources *sources, const struct ss_trace
 static struct newest *find_newest(struct ss_record_sources *sources, uint32_t track)
 {
     size_t first = 0, end = sources->newest.count;
-    while (first < end) { /* refs only grow */
+    while (first < end) { /* refs are ascending */
         size_t middle = first + (end - first) / 2;
         if (sources->newest.data[middle].value.track_ref < track) {
             first = middle + 1;
@@ -135,17 +155,17 @@ static struct newest *find_newest(struct ss_record_sources *sources, uint32_t tr
     return &sources->newest.data[first];
 }
 
-/* Readings go on outside the windows of a schedule, for the rates; they are not kept there. A rate
- * whose interval began before the window did holds from its beginning on. */
+/* Outside the windows of a schedule, values are read for the rates but not written. A rate whose
+ * interval began before the window is written from the begin of the window on. */
 static void write_counter(struct ss_record_sources *sources, const struct ss_trace_counter *counter)
 {
-    struct ss_trace_counter kept = *counter;
+    struct ss_trace_counter value = *counter;
     if (sources->context->follows_schedule) {
-        *find_newest(sources, counter->track_ref) = (struct newest){kept, true};
-        kept.time_ns = kept.time_ns > sources->window_ns ? kept.time_ns : sources->window_ns;
+        *find_newest(sources, counter->track_ref) = (struct newest){value, true};
+        value.time_ns = value.time_ns > sources->window_ns ? value.time_ns : sources->window_ns;
     }
     if (!sources->context->follows_schedule || sources->in_window) {
-        put_counter(sources, &kept);
+        put_counter(sources, &value);
     }
 }
 
@@ -199,15 +219,15 @@ static const enum ss_source_status statuses[] = {[SS_SOURCE_RUNS] = SS_SOURCE_RA
                                                  [SS_SOURCE_NOT_HERE] = SS_SOURCE_UNAVAILABLE,
                                                  [SS_SOURCE_BROKE] = SS_SOURCE_FAILED};
 
-static void tell(struct ss_record_sources *sources, const struct running *running,
-                 enum ss_source_state state, const char *reason)
+static void write_source(struct ss_record_sources *sources, const struct running *running,
+                         enum ss_source_state state, const char *reason)
 {
-    struct ss_trace_source told = {.ref = running->ref,
-                                   .name = ss_strview_of(running->ops->name),
-                                   .status = statuses[state],
-                                   .reason = ss_strview_of(reason)};
+    struct ss_trace_source record = {.ref = running->ref,
+                                     .name = ss_strview_of(running->ops->name),
+                                     .status = statuses[state],
+                                     .reason = ss_strview_of(reason)};
     struct ss_error err = {0};
-    keep_error(sources->context, ss_recording_source(sources->context->recording, &told, &err),
+    keep_error(sources->context, ss_recording_source(sources->context->recording, &record, &err),
                &err);
     ss_log(SS_DEBUG, "record", "source %s: %s", running->ops->name, reason);
 }
@@ -222,7 +242,7 @@ static void start_one(struct ss_record_sources *sources, const struct ss_source_
     enum ss_source_state state = running->source != NULL   ? SS_SOURCE_RUNS
                                  : setup->interval_ns == 0 ? SS_SOURCE_NOT_WANTED
                                                            : SS_SOURCE_NOT_HERE;
-    tell(sources, running, state, reason);
+    write_source(sources, running, state, reason);
 }
 
 struct ss_record_sources *ss_record_sources_start(struct ss_record_context *context,
@@ -233,13 +253,14 @@ struct ss_record_sources *ss_record_sources_start(struct ss_record_context *cont
     struct ss_record_sources *sources = ss_alloc_zero(1, sizeof *sources);
     sources->context = context;
     sources->processes = processes;
-    struct ss_source_setup setup = {.proc_root = "/proc",
-                                    .sys_root = "/sys",
-                                    .interval_ns = options->host_interval_ns,
-                                    .since_ns = since_ns,
-                                    .metrics = {sources, on_group, on_series, on_integer, on_real},
-                                    .context = sources,
-                                    .each_process = each_process};
+    struct ss_source_setup setup = {
+        .proc_root = "/proc",
+        .sys_root = "/sys",
+        .interval_ns = options->host_interval_ns,
+        .since_ns = since_ns,
+        .metrics = {sources, on_device, on_group, on_series, on_integer, on_real},
+        .context = sources,
+        .each_process = each_process};
     for (size_t i = 0; ss_sources[i] != NULL && sources->count < MOST_SOURCES; i++) {
         if (ss_sources[i]->start != NULL) {
             start_one(sources, &setup, ss_sources[i]);
@@ -281,7 +302,7 @@ void ss_record_sources_stop(struct ss_record_sources *sources, uint64_t now_ns)
         if (running->source != NULL) {
             char reason[SS_SOURCE_REASON_BYTES] = "";
             enum ss_source_state state = running->ops->stop(running->source, now_ns, reason);
-            tell(sources, running, state, reason);
+            write_source(sources, running, state, reason);
         }
     }
     ss_vec_fini(&sources->newest);

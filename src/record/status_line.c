@@ -12,7 +12,7 @@ static const uint64_t redraw_ns = UINT64_C(500000000);
 static uint64_t drawn_ns;
 static bool is_drawn;
 
-/* Writing from the background would stop us or spoil another program's screen. */
+/* Writing from the background would stop the recorder or spoil another program's screen. */
 static bool in_foreground(void)
 {
     return tcgetpgrp(STDERR_FILENO) == getpgrp();
@@ -24,8 +24,8 @@ static int describe(const struct ss_record_figures *figures, uint64_t now_ns, ch
     uint64_t elapsed_s = (now_ns - figures->start_ns) / UINT64_C(1000000000);
     double seconds = (double)(now_ns - figures->start_ns) / 1e9;
     double rate_hz = seconds > 0 ? (double)figures->done / seconds : 0;
-    uint64_t looked = figures->ok + figures->partial + figures->lost;
-    double lost_pct = looked > 0 ? 100.0 * (double)figures->lost / (double)looked : 0;
+    uint64_t attempted = figures->ok + figures->partial + figures->lost;
+    double lost_pct = attempted > 0 ? 100.0 * (double)figures->lost / (double)attempted : 0;
     return snprintf(text, size, "stepscope %llu:%02llu  %llu samples  %.0f/s  %.1f %% lost",
                     (unsigned long long)(elapsed_s / 60), (unsigned long long)(elapsed_s % 60),
                     (unsigned long long)figures->samples, rate_hz, lost_pct);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one line that a recording shows on a terminal: elapsed, samples, achieved rate, lost. It
- * stands at the right edge so that the program's own output stays readable. One owner. */
+/* The status line of a recording on a terminal: elapsed time, samples, achieved rate, lost. It is
+ * at the right edge so that the program's own output stays readable. One owner. */
 #ifndef SS_RECORD_STATUS_LINE_H
 #define SS_RECORD_STATUS_LINE_H
 
@@ -9,7 +9,7 @@
 
 #include "record/shared.h"
 
-/* Draws on stderr when it is due (twice a second) and we are in the foreground. */
+/* Draws on stderr when due (twice a second) and in the foreground. */
 void ss_status_line_draw(const struct ss_record_figures *figures, uint64_t now_ns);
 void ss_status_line_clear(void);
 

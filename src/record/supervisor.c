@@ -30,16 +30,16 @@ struct supervisor {
     void *context;
     struct ss_record_result *result;
     struct ss_program_signals original;
-    int signal_fd, news_fd;
+    int signal_fd, notice_fd;
     pid_t recorder; /* 0: ended */
     pid_t finisher; /* a child that runs `finished`; 0: none */
     struct ss_witness witness;
-    uint64_t drained_ns; /* no signal was waiting then */
+    uint64_t drained_ns; /* last time without a pending signal */
     bool program_ended;
     int program_status;
     bool reported;
-    bool let_go;    /* of stdin and stdout, which are the program's */
-    bool fell_back; /* the program runs, without a recorder */
+    bool is_released;     /* stdin and stdout, which are the program's */
+    bool runs_unrecorded; /* the program runs without a recorder */
 };
 
 static bool launched(const struct supervisor *supervisor)
@@ -65,7 +65,7 @@ static void fill_result(struct supervisor *supervisor, int recorder_status)
                           : result->end != SS_RECORD_FAILED || shared->figures.start_ns != 0;
 }
 
-/* In a child, which a Ctrl-C meant for the program does not reach: its signals stay blocked. */
+/* In a child with blocked signals: a Ctrl-C that is meant for the program does not reach it. */
 static void report(struct supervisor *supervisor)
 {
     supervisor->reported = true;
@@ -98,31 +98,31 @@ static void recorder_ended(struct supervisor *supervisor, int status)
         supervisor->program_ended = true;
         supervisor->program_status = atomic_load(&supervisor->shared->program_status);
     } else if (atomic_load(&supervisor->shared->program_pid) == 0) {
-        ss_witness_end(&supervisor->witness); /* so that it can be told whether children are left */
+        ss_witness_end(&supervisor->witness); /* so that ECHILD shows that no children are left */
     }
 }
 
 static void stop_like_program(struct supervisor *supervisor)
 {
     /* The program was stopped (Ctrl-Z, or a signal to it alone): the shell must see its job stop.
-     * SIGSTOP is not blockable; we go on here when the job is continued, or when the witness
-     * wakes us because the program has gone on or ended. */
+     * SIGSTOP cannot be blocked; this continues when the job is continued, or when the witness
+     * wakes the supervisor because the program was continued or has ended. */
     if (!atomic_load(&supervisor->shared->program_ended) && supervisor->witness.pid > 0) {
         ss_witness_watch_stop(&supervisor->witness);
         raise(SIGSTOP);
     }
 }
 
-/* No children are left and there is no status: the recorder ended before it had made the program's
- * process. The program is what was asked for. Where not even a process can be made, it takes the
- * place of this one. */
+/* No children are left and there is no status: the recorder ended before it created the program's
+ * process. The user asked for the program, so it runs unrecorded. If fork fails, this process
+ * becomes the program. */
 static void run_unrecorded(struct supervisor *supervisor)
 {
     const struct ss_error *why = &supervisor->shared->error;
     ss_log(SS_ERROR, "record", "%s; the program runs without being recorded",
            why->status != SS_OK ? why->message
                                 : "the recorder died before the program was started");
-    supervisor->fell_back = true;
+    supervisor->runs_unrecorded = true;
     fflush(NULL);
     pid_t pid = fork();
     if (pid <= 0) {
@@ -138,7 +138,7 @@ static void reap(struct supervisor *supervisor)
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         if (WIFSTOPPED(status)) {
-            /* Ours to see only after the recorder has ended. */
+            /* Visible here only after the recorder has ended. */
             if (launched(supervisor) && pid == atomic_load(&supervisor->shared->program_pid)) {
                 stop_like_program(supervisor);
             }
@@ -151,18 +151,18 @@ static void reap(struct supervisor *supervisor)
         } else if (pid == supervisor->witness.pid) {
             supervisor->witness.pid = 0;
         } else if (launched(supervisor) && pid == atomic_load(&supervisor->shared->program_pid)) {
-            /* Ours only after the recorder has ended: we are the subreaper. */
+            /* Reaped here only after the recorder has ended: the supervisor is the subreaper. */
             supervisor->program_ended = true;
             supervisor->program_status = status;
         }
     }
     if (pid < 0 && errno == ECHILD && supervisor->recorder == 0 && launched(supervisor) &&
         !supervisor->program_ended) {
-        if (!supervisor->fell_back && atomic_load(&supervisor->shared->program_pid) == 0) {
+        if (!supervisor->runs_unrecorded && atomic_load(&supervisor->shared->program_pid) == 0) {
             run_unrecorded(supervisor);
             return;
         }
-        supervisor->program_ended = true; /* its status went with somebody else's wait */
+        supervisor->program_ended = true; /* another wait has consumed its status */
         supervisor->program_status = SS_EXIT_OURS << 8;
     }
 }
@@ -179,8 +179,8 @@ static bool is_stop(unsigned number)
     return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
-/* A stop takes back a continuation that has not been read yet, and the other way round: also the
- * witness's, which then has nothing to tell. Only the later of the two matters. */
+/* A stop signal discards a pending SIGCONT and vice versa, also in the witness, which then has
+ * recorded nothing. Only the later of the two matters. */
 static bool is_superseded(unsigned number)
 {
     sigset_t waiting;
@@ -192,14 +192,14 @@ static bool is_superseded(unsigned number)
     return is_stop(number) && sigismember(&waiting, SIGCONT);
 }
 
-/* The kernel's signals go to the whole foreground group; a hang-up to the session's leader first,
- * alone. Without a witness to compare with, that is all that can be told. */
-static bool is_meant_for_us(struct supervisor *supervisor, const struct signalfd_siginfo *info)
+/* The kernel's signals go to the whole foreground group, except a hang-up, which goes first to the
+ * process whose pid is the session id, alone. Without a witness there is no better criterion. */
+static bool must_forward(struct supervisor *supervisor, const struct signalfd_siginfo *info)
 {
     unsigned number = info->ssi_signo;
     if (number == SIGCONT && info->ssi_code <= 0 &&
         (pid_t)info->ssi_pid == supervisor->witness.pid) {
-        return false; /* it woke us; the program goes on already */
+        return false; /* it woke the supervisor; the program already continues */
     }
     if (supervisor->witness.pid == 0 && info->ssi_code > 0) {
         return number == SIGHUP && getsid(0) == getpid();
@@ -208,7 +208,7 @@ static bool is_meant_for_us(struct supervisor *supervisor, const struct signalfd
            !is_superseded(number);
 }
 
-/* While attached, Ctrl-Z stops the recording, not the process that is recorded. */
+/* While attached, Ctrl-Z stops the recording, not the recorded process. */
 static void stop_recording(struct supervisor *supervisor)
 {
     if (supervisor->recorder > 0) {
@@ -226,14 +226,14 @@ static void forward(struct supervisor *supervisor, const struct signalfd_siginfo
         return;
     }
     if (supervisor->finisher > 0 && program_over && is_request_to_end(number)) {
-        kill(supervisor->finisher, SIGKILL); /* nobody waits for its output any more */
+        kill(supervisor->finisher, SIGKILL); /* the user no longer waits for its output */
         return;
     }
     if (!launched(supervisor) && number == SIGTSTP) {
         stop_recording(supervisor);
         return;
     }
-    if (!is_meant_for_us(supervisor, info)) {
+    if (!must_forward(supervisor, info)) {
         return;
     }
     pid_t target =
@@ -246,38 +246,38 @@ static void forward(struct supervisor *supervisor, const struct signalfd_siginfo
 static void handle_signals(struct supervisor *supervisor)
 {
     struct signalfd_siginfo info;
-    uint64_t asked_ns = ss_clock_monotonic_ns();
+    uint64_t polled_ns = ss_clock_monotonic_ns();
     while (read(supervisor->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD) {
             reap(supervisor);
         } else if (info.ssi_signo != SIGPIPE) {
             forward(supervisor, &info);
         }
-        asked_ns = ss_clock_monotonic_ns();
+        polled_ns = ss_clock_monotonic_ns();
     }
-    supervisor->drained_ns = asked_ns;
+    supervisor->drained_ns = polled_ns;
 }
 
-/* Only when the program has them: until then it may fall to us to start it. */
-static void let_go(struct supervisor *supervisor)
+/* Only when the program has them: until then the supervisor may have to start it. */
+static void release_descriptors(struct supervisor *supervisor)
 {
-    if (launched(supervisor) && !supervisor->let_go) {
-        supervisor->let_go = true;
+    if (launched(supervisor) && !supervisor->is_released) {
+        supervisor->is_released = true;
         ss_descriptors_release(supervisor->options->keep_fd);
     }
 }
 
-static void handle_news(struct supervisor *supervisor)
+static void handle_notice(struct supervisor *supervisor)
 {
-    char news;
-    ssize_t got = read(supervisor->news_fd, &news, 1);
+    char notice;
+    ssize_t got = read(supervisor->notice_fd, &notice, 1);
     if (got == 0) {
-        close(supervisor->news_fd);
-        supervisor->news_fd = -1;
-    } else if (got == 1 && news == SS_NEWS_STOPPED) {
+        close(supervisor->notice_fd);
+        supervisor->notice_fd = -1;
+    } else if (got == 1 && notice == SS_NEWS_STOPPED) {
         stop_like_program(supervisor);
-    } else if (got == 1 && news == SS_NEWS_LAUNCHED) {
-        let_go(supervisor);
+    } else if (got == 1 && notice == SS_NEWS_LAUNCHED) {
+        release_descriptors(supervisor);
     }
 }
 
@@ -295,16 +295,16 @@ static void run_loop(struct supervisor *supervisor)
 {
     while (!is_over(supervisor)) {
         struct pollfd files[2] = {{.fd = supervisor->signal_fd, .events = POLLIN},
-                                  {.fd = supervisor->news_fd, .events = POLLIN}};
-        /* The time-out is a safety net: SIGCHLDs merge, and reap() is idempotent. */
+                                  {.fd = supervisor->notice_fd, .events = POLLIN}};
+        /* The timeout is a safety net: SIGCHLDs merge, and reap() is idempotent. */
         poll(files, 2, 1000);
         if ((files[1].revents & (POLLIN | POLLHUP)) != 0) {
-            handle_news(supervisor);
+            handle_notice(supervisor);
         }
         handle_signals(supervisor);
         reap(supervisor);
         if (supervisor->recorder == 0 && atomic_load(&supervisor->shared->program_pid) > 0) {
-            let_go(supervisor);
+            release_descriptors(supervisor);
         }
         if (supervisor->recorder == 0 && !supervisor->reported) {
             report(supervisor);
@@ -312,7 +312,7 @@ static void run_loop(struct supervisor *supervisor)
     }
 }
 
-static enum ss_status start_recorder(struct supervisor *supervisor, int news_write_fd,
+static enum ss_status start_recorder(struct supervisor *supervisor, int notice_write_fd,
                                      struct ss_error *err)
 {
     supervisor->recorder = fork();
@@ -321,16 +321,16 @@ static enum ss_status start_recorder(struct supervisor *supervisor, int news_wri
     }
     if (supervisor->recorder == 0) {
         close(supervisor->signal_fd);
-        close(supervisor->news_fd);
+        close(supervisor->notice_fd);
         enum ss_record_end end = ss_session_run(supervisor->options, &supervisor->original,
-                                                supervisor->shared, news_write_fd);
+                                                supervisor->shared, notice_write_fd);
         fflush(NULL);
         _exit(end == SS_RECORD_FAILED ? 1 : 0);
     }
     return SS_OK;
 }
 
-static enum ss_status prepare(struct supervisor *supervisor, int *news_write_fd,
+static enum ss_status prepare(struct supervisor *supervisor, int *notice_write_fd,
                               struct ss_error *err)
 {
     supervisor->shared = mmap(NULL, sizeof *supervisor->shared, PROT_READ | PROT_WRITE,
@@ -345,13 +345,13 @@ static enum ss_status prepare(struct supervisor *supervisor, int *news_write_fd,
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &supervisor->original.pipe);
     supervisor->drained_ns = ss_clock_monotonic_ns();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    int news[2];
+    int notices[2];
     supervisor->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (supervisor->signal_fd < 0 || pipe2(news, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (supervisor->signal_fd < 0 || pipe2(notices, O_CLOEXEC | O_NONBLOCK) != 0) {
         return ss_fail_errno(err, errno, "cannot set up signals");
     }
-    supervisor->news_fd = news[0];
-    *news_write_fd = news[1];
+    supervisor->notice_fd = notices[0];
+    *notice_write_fd = notices[1];
     return SS_OK;
 }
 
@@ -364,16 +364,16 @@ enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_f
                                     .context = context,
                                     .result = result,
                                     .signal_fd = -1,
-                                    .news_fd = -1};
-    int news_write_fd = -1;
+                                    .notice_fd = -1};
+    int notice_write_fd = -1;
     *result = (struct ss_record_result){0};
-    enum ss_status status = prepare(&supervisor, &news_write_fd, err);
+    enum ss_status status = prepare(&supervisor, &notice_write_fd, err);
     if (status == SS_OK) {
         fflush(NULL);
-        status = start_recorder(&supervisor, news_write_fd, err);
+        status = start_recorder(&supervisor, notice_write_fd, err);
     }
     if (status == SS_OK) {
-        close(news_write_fd);
+        close(notice_write_fd);
         if (ss_witness_start(&supervisor.witness, supervisor.shared, supervisor.signal_fd, err) !=
             SS_OK) {
             ss_log(SS_WARN, "record", "%s: signals to the whole group reach the program twice",
@@ -384,9 +384,9 @@ enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_f
         *program_status = supervisor.program_status;
         result->ran = launched(&supervisor) && atomic_load(&supervisor.shared->program_pid) > 0;
         result->exec_errno = atomic_load(&supervisor.shared->exec_errno);
-        result->told = supervisor.fell_back;
+        result->told = supervisor.runs_unrecorded;
     }
-    /* Otherwise signals stay blocked: one that comes now must not replace the program's status. */
+    /* On success signals stay blocked: a late one must not replace the program's status. */
     if (status != SS_OK) {
         sigprocmask(SIG_SETMASK, &supervisor.original.mask, NULL);
     }
@@ -406,7 +406,7 @@ void ss_exit_like(int program_status)
         sigaddset(&one, number);
         sigprocmask(SIG_UNBLOCK, &one, NULL);
         raise(number);
-        _exit(128 + number); /* a signal whose default is not death */
+        _exit(128 + number); /* a signal whose default action is not death */
     }
     _exit(WEXITSTATUS(program_status));
 }

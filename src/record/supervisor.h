@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that the user's shell or launcher sees: it starts the recorder, passes on signals
- * that were meant for it alone, survives the recorder, and has the program's exit status.
+ * The process that the user's shell or launcher sees: it starts the recorder, forwards signals that
+ * were sent to it alone, survives the recorder, and returns the program's exit status.
  */
 #ifndef SS_RECORD_SUPERVISOR_H
 #define SS_RECORD_SUPERVISOR_H
@@ -19,26 +19,26 @@ struct ss_record_result {
     bool recorder_died;    /* killed or crashed; `recorder_status` as waitpid gives it */
     int recorder_status;
     bool ran;           /* the program, recorded or not */
-    bool told;          /* that it is not, and why */
+    bool told;          /* the error that it runs unrecorded was printed */
     int exec_errno;     /* the program could not be executed */
     bool output_failed; /* what `finished` returned… */
     bool output_killed; /* …or it was cut short by a signal */
     struct ss_record_figures figures;
 };
 
-/* Called once, when the recording is over and the trace file closed, in a process of its own: the
- * program may still run, and signals are answered meanwhile. true: it failed, and has told so. */
+/* Called once, in a process of its own, when the recording is over and the trace file is closed.
+ * The program may still run, and signals are handled meanwhile. true: it failed and has printed
+ * why. */
 typedef bool ss_record_finished(void *context, const struct ss_record_result *result);
 
-/* Runs a whole recording. `*program_status` is what the program ended with, as waitpid gives it;
- * meaningful when result->ran and a program was launched. Only to be called from a
- * single-threaded process. */
+/* Runs a whole recording. `*program_status` is the status of the program from waitpid; valid when
+ * result->ran and a program was launched. Only for single-threaded processes. */
 enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_finished *finished,
                             void *context, struct ss_record_result *result, int *program_status,
                             struct ss_error *err);
 
-/* Ends this process the way the program ended: same exit code, or death by the same signal (with
- * no core file of ours). */
+/* Ends this process as the program ended: same exit code, or death by the same signal (without a
+ * core file of stepscope). */
 _Noreturn void ss_exit_like(int program_status);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/intern.h"
 
 enum {
-    LOWER_ABOVE_PERCENT = 33,      /* skipped of due in a window, beyond the stride's own */
+    LOWER_ABOVE_PERCENT = 33,      /* skipped of due in a window, without the stride's own */
     LOWER_ABOVE_BUSY_PERCENT = 60, /* of the window spent sampling */
     RAISE_BELOW_BUSY_PERCENT = 20,
     RAISE_AFTER_CALM_WINDOWS = 5
@@ -52,8 +52,8 @@ static void count_skipped(struct ss_ticker *ticker, uint64_t ticks, bool by_stri
 
 void ss_ticker_begin(struct ss_ticker *ticker, uint64_t now_ns)
 {
-    /* Two ticks that are both past are done one after the other; when more are past, the older
-     * ones are skipped: sampling several times at once would not tell several moments. */
+    /* Two overdue ticks are done one after the other; of more, the older ones are skipped: several
+     * samples at once do not show several moments. */
     uint64_t current = (now_ns - ticker->start_ns) / ticker->period_ns;
     if (current > ticker->next_index + 1) {
         uint64_t missed = current - 1 - ticker->next_index;

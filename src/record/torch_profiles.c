@@ -25,8 +25,8 @@ static void keep_error(struct ss_record_context *context, const struct ss_error 
 
 /* --- the source ------------------------------------------------------------------------------- */
 
-static void tell(struct ss_torch_profiles *profiles, enum ss_source_status status,
-                 const char *reason)
+static void write_source(struct ss_torch_profiles *profiles, enum ss_source_status status,
+                         const char *reason)
 {
     struct ss_trace_source source = {.ref = SS_TORCH_PROFILES_SOURCE_REF,
                                      .name = ss_strview_of("torch-profiler"),
@@ -44,13 +44,14 @@ void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_recor
     profiles->is_wanted = options->torch != NULL && !options->no_torch &&
                           strstr(options->torch, ",profiler=") != NULL;
     if (options->no_torch) {
-        tell(profiles, SS_SOURCE_OFF, "--no-torch");
+        write_source(profiles, SS_SOURCE_OFF, "--no-torch");
     } else if (!profiles->is_wanted) {
-        tell(profiles, SS_SOURCE_OFF, "not asked for (--torch-profiler)");
+        write_source(profiles, SS_SOURCE_OFF, "not asked for (--torch-profiler)");
     } else {
-        tell(profiles, SS_SOURCE_UNAVAILABLE,
-             "no window was finished: no program came to its steps (\"stepscope report --by step\" "
-             "lists those that ran), or it was ended within them");
+        write_source(
+            profiles, SS_SOURCE_UNAVAILABLE,
+            "no window was finished: no program came to its steps (\"stepscope report --by step\" "
+            "lists those that ran), or it was ended within them");
     }
 }
 
@@ -59,7 +60,7 @@ void ss_torch_profiles_end(struct ss_torch_profiles *profiles)
     char text[512];
     if (profiles->windows == 0) {
         if (profiles->problem[0] != '\0') {
-            tell(profiles, SS_SOURCE_UNAVAILABLE, profiles->problem);
+            write_source(profiles, SS_SOURCE_UNAVAILABLE, profiles->problem);
         }
         return;
     }
@@ -76,7 +77,7 @@ void ss_torch_profiles_end(struct ss_torch_profiles *profiles)
     if (profiles->problem[0] != '\0') {
         snprintf(text + used, sizeof text - (size_t)used, "; %s", profiles->problem);
     }
-    tell(profiles, SS_SOURCE_RAN, text);
+    write_source(profiles, SS_SOURCE_RAN, text);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -116,8 +117,7 @@ void ss_torch_files_fini(struct ss_torch_files *files)
     *files = (struct ss_torch_files){0};
 }
 
-/* NULL with SS_OK: there is none. A program may do what it likes with its file meanwhile: it is
- * copied first. */
+/* NULL with SS_OK: no such file. Copies it, because the program may change it meanwhile. */
 static enum ss_status read_file(const char *path, uint8_t **data, size_t *size,
                                 struct ss_error *err)
 {
@@ -164,7 +164,7 @@ static uint32_t make_track(struct ss_torch_files *files, const struct ss_torch_r
     return ss_annotation_tracks_put_track(files->tracks, &track);
 }
 
-/* 0: there are too many. */
+/* 0: too many tracks, or not a thread id. */
 static uint32_t track_of(struct ss_torch_files *files, const struct ss_torch_range *range)
 {
     bool is_device = range->kind == SS_TORCH_DEVICE;
@@ -189,7 +189,7 @@ static void put_member(struct ss_strbuf *text, const char *key, int64_t value)
     ss_strbuf_append_format(text, "%s\"%s\":%" PRId64, text->length > 1 ? "," : "", key, value);
 }
 
-/* {"shapes":[[8,16],[16,4]],"flops":1024,"cpu_bytes":128}; empty: nothing is known. */
+/* {"shapes":[[8,16],[16,4]],"flops":1024,"cpu_bytes":128}; empty: no details. */
 static void put_details(struct ss_strbuf *text, struct ss_strview details,
                         const struct ss_torch_range *range)
 {
@@ -217,7 +217,7 @@ struct writing {
     struct ss_aim aim;
     uint64_t now_ns;
     uint32_t track;
-    struct ss_vec_of(uint64_t) ends; /* of the ranges that are open on the track */
+    struct ss_vec_of(uint64_t) ends; /* of the open ranges of the track */
     struct ss_strbuf text;
     uint32_t *names; /* by text and kind */
 };
@@ -230,7 +230,7 @@ static void write_event(struct writing *writing, const struct ss_trace_event *ev
     keep_error(context, &err);
 }
 
-/* Ends what is over at `time_ns`. */
+/* Ends the ranges that are over at `time_ns`. */
 static void write_ends(struct writing *writing, uint64_t time_ns)
 {
     while (writing->ends.count > 0) {
@@ -339,13 +339,13 @@ static uint64_t write_ranges(struct ss_torch_files *files, const struct ss_torch
 static void note(struct ss_torch_files *files, const char *text, uint64_t now_ns)
 {
     struct ss_record_context *context = files->profiles->context;
-    struct ss_trace_note told = {.time_ns = now_ns,
-                                 .process_ref = ss_recorded_process_ref(files->process),
-                                 .kind = ss_strview_of("fact"),
-                                 .text = ss_strview_of(text)};
-    struct ss_aim aim = {.process_ref = told.process_ref};
+    struct ss_trace_note record = {.time_ns = now_ns,
+                                   .process_ref = ss_recorded_process_ref(files->process),
+                                   .kind = ss_strview_of("fact"),
+                                   .text = ss_strview_of(text)};
+    struct ss_aim aim = {.process_ref = record.process_ref};
     struct ss_error err = {0};
-    ss_recording_note(context->recording, aim, &told, &err);
+    ss_recording_note(context->recording, aim, &record, &err);
     keep_error(context, &err);
 }
 
@@ -361,8 +361,8 @@ static void count_window(struct ss_torch_profiles *profiles,
         pause_ns > profiles->longest_pause_ns ? pause_ns : profiles->longest_pause_ns;
 }
 
-static void take_profile(struct ss_torch_files *files, const struct ss_torch_profile *profile,
-                         uint64_t now_ns)
+static void write_profile(struct ss_torch_files *files, const struct ss_torch_profile *profile,
+                          uint64_t now_ns)
 {
     char text[512];
     const struct ss_torch_profile_head *head = &profile->head;
@@ -410,7 +410,7 @@ void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
         if (status == SS_OK && data == NULL) {
             return;
         }
-        /* Out of descriptors: whether there is one is still known. */
+        /* Out of descriptors: faccessat still finds the file. */
         if (status != SS_OK && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
             return;
         }
@@ -418,7 +418,7 @@ void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
             status = ss_torch_profile_read(data, size, &profile, &err);
         }
         if (status == SS_OK) {
-            take_profile(files, &profile, now_ns);
+            write_profile(files, &profile, now_ns);
             ss_torch_profile_fini(&profile);
         } else {
             ss_log(SS_INFO, "record", "%s", err.message);
@@ -429,7 +429,7 @@ void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
         data = NULL;
         files->taken++;
         if (unlink(path) != 0) {
-            return; /* what stays would be found for ever */
+            return; /* a file that stays would be found for ever */
         }
     }
 }

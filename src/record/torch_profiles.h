@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs leave of torch.profiler beside their rings (source/torch_profile.h), as one more
+ * The files of torch.profiler that programs write beside their rings (source/torch_profile.h), as a
  * source of the trace: ranges on a track per thread, "torch.profiler", and per stream of a device.
- * What is known of a call besides goes into its payload, the text of a JSON object. Where
- * operators cannot be recorded otherwise, they are told as the callback tells them.
+ * Further data of a call is the payload of its range, the text of a JSON object. Where operators
+ * cannot be recorded otherwise, the ranges are written like those of the callback.
  *
- * Owned by the recorder's thread. Errors of the writer go into the context.
+ * Owned by the recorder's thread. Errors of the writer are sticky in the context.
  */
 #ifndef SS_RECORD_TORCH_PROFILES_H
 #define SS_RECORD_TORCH_PROFILES_H
@@ -40,22 +40,23 @@ struct ss_torch_files {
     struct ss_recorded_process *process; /* borrowed */
     char stem[320];                      /* of its ring file's path */
     unsigned taken;
-    bool is_instead; /* of the callback */
+    bool is_instead; /* of the operator callback */
     struct ss_vec_of(struct ss_torch_lane) lanes;
 };
 
 void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_record_context *context,
                              const struct ss_record_options *options);
-/* How it went: writes the source's row. */
+/* Writes the outcome of the source. */
 void ss_torch_profiles_end(struct ss_torch_profiles *profiles);
-/* Is it the name of such a file? Then `ring_name` (64 bytes) is that of the ring beside it. */
+/* Whether it is the name of such a file; then `ring_name` (64 bytes) is the name of the ring beside
+ * it. */
 bool ss_torch_profiles_is_name(const char *name, char *ring_name);
 
 void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles *profiles,
                          struct ss_annotation_tracks *tracks, struct ss_recorded_process *process,
                          const char *ring_path);
 void ss_torch_files_fini(struct ss_torch_files *files);
-/* Reads what has come, and removes it. */
+/* Reads the files that have arrived, and removes them. */
 void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns);
 
 #endif

@@ -16,44 +16,44 @@ enum { LONGEST_VARIABLE = 8192, MOST_SHOWN = 200 };
 static const uint64_t second_ns = UINT64_C(1000000000);
 static const uint64_t longest_pause_ns = UINT64_C(32000000000);
 
-static bool has(pid_t pid, const char *variable, const char *ours, char *value, size_t size)
+static bool contains(pid_t pid, const char *variable, const char *ours, char *value, size_t size)
 {
     value[0] = '\0';
     bool is_set = ss_procfs_environment(pid, variable, value, size);
     return is_set && ours[0] != '\0' && strstr(value, ours) != NULL;
 }
 
-/* The name of a file without its folder begins so. */
+/* Whether the file name, without its folder, begins with `begin`. */
 static bool is_named(const char *path, const char *begin)
 {
     const char *slash = strrchr(path, '/');
     return strncmp(slash != NULL ? slash + 1 : path, begin, strlen(begin)) == 0;
 }
 
-/* By preload.so, whoever loaded it, or by the extension of the Python package: libstepscope itself
- * is also loaded by torch, as a collector of ITT. */
+/* The hooks come with preload.so, however it was loaded, or with the extension of the Python
+ * package. libstepscope is no evidence: torch also loads it, as a collector of ITT. */
 static bool is_missed(pid_t pid)
 {
     struct ss_maps maps;
     if (ss_maps_read(pid, &maps, NULL) != SS_OK) {
         return false;
     }
-    bool has_torch = false, has_us = false;
+    bool has_torch = false, has_hooks = false;
     for (size_t i = 0; i < maps.count; i++) {
         const char *path = maps.maps[i].path;
         has_torch = has_torch || is_named(path, "libtorch_python");
-        has_us = has_us || is_named(path, SS_PRELOAD) || is_named(path, "_stepscope.");
+        has_hooks = has_hooks || is_named(path, SS_PRELOAD) || is_named(path, "_stepscope.");
     }
     ss_maps_fini(&maps);
-    return has_torch && !has_us;
+    return has_torch && !has_hooks;
 }
 
-/* What was done to LD_PRELOAD, why PYTHONPATH did not help, the fix. */
+/* How LD_PRELOAD was changed, why PYTHONPATH did not help, the fix. */
 static void explain(const struct ss_injection *injection, pid_t pid, struct ss_strbuf *text)
 {
     char preload[LONGEST_VARIABLE], path[LONGEST_VARIABLE], library[LONGEST_VARIABLE];
-    has(pid, "LD_PRELOAD", injection->preload, preload, sizeof preload);
-    bool has_path = has(pid, "PYTHONPATH", injection->python, path, sizeof path);
+    contains(pid, "LD_PRELOAD", injection->preload, preload, sizeof preload);
+    bool has_path = contains(pid, "PYTHONPATH", injection->python, path, sizeof path);
     bool is_set = ss_procfs_environment(pid, "STEPSCOPE_LIBRARY", library, sizeof library);
     ss_strbuf_append_format(text, "process %d has torch but not our hooks: ", (int)pid);
     if (!is_set) {
@@ -91,11 +91,12 @@ void ss_torch_reach_look(struct ss_torch_reach *reach, const struct ss_injection
         return;
     }
     char preload[LONGEST_VARIABLE];
-    if (reach->looks == 0 && has(pid, "LD_PRELOAD", injection->preload, preload, sizeof preload)) {
+    if (reach->looks == 0 &&
+        contains(pid, "LD_PRELOAD", injection->preload, preload, sizeof preload)) {
         reach->is_preloaded = true;
         return;
     }
-    uint64_t pause_ns = ++reach->looks / 4 * second_ns; /* often, at first; then less and less */
+    uint64_t pause_ns = ++reach->looks / 4 * second_ns; /* often at first, then less and less */
     reach->due_ns = now_ns + (pause_ns < longest_pause_ns ? pause_ns : longest_pause_ns);
     bool missed = is_missed(pid);
     if (missed && reach->missed == NULL) {

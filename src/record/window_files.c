@@ -25,8 +25,8 @@
 
 enum { MOST_NAME_BYTES = 4000, MOST_TRIES = 10000 };
 
-/* Of each process its newest files stay. */
-struct kept_row {
+/* The newest files of a process, which stay. */
+struct retained_files {
     uint32_t process_ref;
     struct ss_kept_files files, natives;
 };
@@ -43,17 +43,17 @@ struct ss_window_files {
     char *run_name;
     char host[256];
     uint64_t since_ns;
-    struct ss_intern names; /* given so far */
-    struct ss_vec_of(struct kept_row) kept;
-    struct ss_vec_of(struct finished) waiting; /* to be converted, the first first */
+    struct ss_intern names; /* used so far */
+    struct ss_vec_of(struct retained_files) retained;
+    struct ss_vec_of(struct finished) waiting; /* for conversion, oldest first */
     pid_t converter;                           /* of the first; 0: none runs */
     struct ss_window_file_figures figures;
-    bool is_late; /* names say how windows ended */
+    bool is_late; /* names contain how windows ended */
 };
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* What torchrun's launcher would say of a run of one process. */
+/* Defaults to what torchrun sets for a run of one process. */
 static int64_t rank_or(pid_t pid, enum ss_rank_kind kind, int64_t alone)
 {
     int64_t value;
@@ -131,21 +131,21 @@ static void window_fini(struct ss_window *window)
 
 void ss_window_files_free(struct ss_window_files *files)
 {
-    for (size_t i = 0; i < files->kept.count; i++) {
-        ss_kept_files_fini(&files->kept.data[i].files);
-        ss_kept_files_fini(&files->kept.data[i].natives);
+    for (size_t i = 0; i < files->retained.count; i++) {
+        ss_kept_files_fini(&files->retained.data[i].files);
+        ss_kept_files_fini(&files->retained.data[i].natives);
     }
     for (size_t i = 0; i < files->waiting.count; i++) {
         window_fini(&files->waiting.data[i].window);
     }
-    ss_vec_fini(&files->kept);
+    ss_vec_fini(&files->retained);
     ss_vec_fini(&files->waiting);
     ss_intern_fini(&files->names);
     ss_free(files->run_name);
     ss_free(files);
 }
 
-/* Absolute: whoever is told of it may have another working folder. */
+/* Absolute: the programs that get the path may have another working folder. */
 static enum ss_status put_folder(const char *template, struct ss_strbuf *out, struct ss_error *err)
 {
     char folder[PATH_MAX];
@@ -160,7 +160,7 @@ static enum ss_status put_folder(const char *template, struct ss_strbuf *out, st
     return SS_OK;
 }
 
-/* Behind the first path that goes by the name: "…-pid42", then "…-pid42-window3". */
+/* Inserts the suffix before the first dot of the file name: "…-pid42", then "…-pid42-window3". */
 static char *with_suffix(const char *path, const char *suffix)
 {
     const char *slash = strrchr(path, '/');
@@ -227,7 +227,7 @@ static struct ss_window_name_values values_of(const struct ss_window_files *file
     values.step = values.batch = window->first_step;
     values.epoch = window->epoch >= 0 ? window->epoch : 0;
     values.batch_in_epoch = window->batch;
-    /* Composer counts the batches that are done: one that is cut is in its last step. */
+    /* Composer counts complete batches: a cut window ends in its last step. */
     int64_t last_step = window->last_step - window->partial;
     values.last_step = last_step > window->first_step ? last_step : window->first_step;
     values.last_batch = values.last_step + 1;
@@ -245,13 +245,13 @@ static enum ss_status expand(const struct ss_window_files *files, const struct s
     return ss_window_name_expand(files->options->window_name, &values, name, err);
 }
 
-/* Of a window whose name is not known yet: no other has it. */
+/* For a window whose name is not known yet; unique. */
 static char *hidden_window(const char *path, const struct ss_window *window)
 {
     char suffix[64];
     snprintf(suffix, sizeof suffix, "-pid%d-window%u", (int)window->pid, window->number - 1);
-    char *seen = with_suffix(path, suffix), *hidden = hidden_beside(seen);
-    ss_free(seen);
+    char *visible = with_suffix(path, suffix), *hidden = hidden_beside(visible);
+    ss_free(visible);
     return hidden;
 }
 
@@ -281,7 +281,7 @@ static void keep_error(struct ss_window_files *files, const char *error)
     }
 }
 
-/* Its end is known: so is its name. */
+/* The end of the window is known, and with it the name. */
 static void name_finished(struct ss_window_files *files, struct ss_window *window)
 {
     struct ss_strbuf name;
@@ -306,43 +306,43 @@ static void name_finished(struct ss_window_files *files, struct ss_window *windo
 
 /* --- the end of a file ----------------------------------------------------------------------- */
 
-static struct kept_row *kept_of(struct ss_window_files *files, uint32_t process_ref)
+static struct retained_files *retained_of(struct ss_window_files *files, uint32_t process_ref)
 {
-    for (size_t i = 0; i < files->kept.count; i++) {
-        if (files->kept.data[i].process_ref == process_ref) {
-            return &files->kept.data[i];
+    for (size_t i = 0; i < files->retained.count; i++) {
+        if (files->retained.data[i].process_ref == process_ref) {
+            return &files->retained.data[i];
         }
     }
-    ss_vec_push(&files->kept, (struct kept_row){.process_ref = process_ref});
-    struct kept_row *row = &files->kept.data[files->kept.count - 1];
-    ss_kept_files_init(&row->files, files->options->windows_to_keep);
-    ss_kept_files_init(&row->natives, files->options->windows_to_keep);
-    return row;
+    ss_vec_push(&files->retained, (struct retained_files){.process_ref = process_ref});
+    struct retained_files *entry = &files->retained.data[files->retained.count - 1];
+    ss_kept_files_init(&entry->files, files->options->windows_to_keep);
+    ss_kept_files_init(&entry->natives, files->options->windows_to_keep);
+    return entry;
 }
 
-static void keep_newest(struct ss_window_files *files, const struct ss_window *window)
+static void remove_old_files(struct ss_window_files *files, const struct ss_window *window)
 {
     if (files->options->windows_to_keep < 0) {
-        return; /* all of them stay */
+        return; /* all files stay */
     }
-    struct kept_row *row = kept_of(files, window->process_ref);
-    struct ss_kept_files *kept = &row->files;
+    struct retained_files *entry = retained_of(files, window->process_ref);
+    struct ss_kept_files *retained = &entry->files;
     struct ss_error err = {0};
-    size_t before = kept->paths.count;
-    if (ss_kept_files_add(kept, window->output_path, &err) != SS_OK) {
+    size_t before = retained->paths.count;
+    if (ss_kept_files_add(retained, window->output_path, &err) != SS_OK) {
         keep_error(files, err.message);
     }
-    files->figures.removed += before + 1 - kept->paths.count;
+    files->figures.removed += before + 1 - retained->paths.count;
     if (files->options->converter != NULL && files->options->keep_native) {
         char *native = ss_name_native_beside(window->output_path);
-        if (ss_kept_files_add(&row->natives, native, &err) != SS_OK) {
+        if (ss_kept_files_add(&entry->natives, native, &err) != SS_OK) {
             keep_error(files, err.message);
         }
         ss_free(native);
     }
 }
 
-/* Tells of it and lets go of it. */
+/* Reports the window and frees it. */
 static void seal(struct ss_window_files *files, struct finished *finished)
 {
     struct ss_window *window = &finished->window;
@@ -351,49 +351,49 @@ static void seal(struct ss_window_files *files, struct finished *finished)
     finished->sealed(finished->context, window);
     if (!window->failed) {
         snprintf(files->figures.last, sizeof files->figures.last, "%s", window->output_path);
-        keep_newest(files, window);
+        remove_old_files(files, window);
     }
     window_fini(window);
 }
 
 /* --- conversion ------------------------------------------------------------------------------ */
 
-/* The path may be somebody's: a link is not followed, a FIFO not waited for, neither is removed. */
+/* The path may be in use: a link is not followed, a FIFO not opened, neither is removed. */
 static bool is_regular_or_new(const char *path)
 {
     struct stat status;
     return lstat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
 }
 
-/* This program again, as `export`: a fork of ours would copy the tables of all that is mapped. */
+/* Runs this executable as `export`: a fork would copy the page tables of all mappings. */
 static bool start_converter(struct ss_window_files *files, const struct ss_window *window)
 {
-    const char *words[SS_MOST_CONVERTER_WORDS + 4];
+    const char *arguments[SS_MOST_CONVERTER_WORDS + 4];
     size_t count = 0;
     if (!is_regular_or_new(window->output_path)) {
         return false;
     }
     for (; files->options->converter[count] != NULL && count < SS_MOST_CONVERTER_WORDS; count++) {
-        words[count] = files->options->converter[count];
+        arguments[count] = files->options->converter[count];
     }
-    words[count++] = "-o";
-    words[count++] = window->output_path;
-    words[count++] = window->trace_path;
-    words[count] = NULL;
+    arguments[count++] = "-o";
+    arguments[count++] = window->output_path;
+    arguments[count++] = window->trace_path;
+    arguments[count] = NULL;
     posix_spawnattr_t attributes;
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawn_file_actions_t silence;
-    posix_spawn_file_actions_init(&silence);
-    posix_spawn_file_actions_addopen(&silence, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&silence, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&silence, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int error = posix_spawn(&files->converter, "/proc/self/exe", &silence, &attributes,
-                            (char *const *)words, environ);
-    posix_spawn_file_actions_destroy(&silence);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int error = posix_spawn(&files->converter, "/proc/self/exe", &actions, &attributes,
+                            (char *const *)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (error != 0) {
         files->converter = 0;
@@ -402,7 +402,7 @@ static bool start_converter(struct ss_window_files *files, const struct ss_windo
     return error == 0;
 }
 
-static void take_first(struct ss_window_files *files, struct finished *first)
+static void remove_first(struct ss_window_files *files, struct finished *first)
 {
     *first = files->waiting.data[0];
     for (size_t i = 1; i < files->waiting.count; i++) {
@@ -411,19 +411,19 @@ static void take_first(struct ss_window_files *files, struct finished *first)
     files->waiting.count--;
 }
 
-/* A trace that could not be converted stays, under a name that is seen. */
-static void keep_trace(struct ss_window_files *files, struct ss_window *window, const char *why)
+/* A trace that could not be converted stays, under a visible name. */
+static void retain_trace(struct ss_window_files *files, struct ss_window *window, const char *why)
 {
     char text[256];
     bool is_ours = is_regular_or_new(window->output_path);
-    char *seen = with_suffix(window->output_path, "");
+    char *visible = with_suffix(window->output_path, "");
     struct ss_strbuf path;
     ss_strbuf_init(&path, MOST_NAME_BYTES);
-    ss_strbuf_append_text(&path, seen);
+    ss_strbuf_append_text(&path, visible);
     ss_strbuf_append_text(&path, ".pftrace");
-    ss_free(seen);
+    ss_free(visible);
     if (is_ours) {
-        unlink(window->output_path); /* what there is of it */
+        unlink(window->output_path); /* a partial output */
     } else {
         why = "the name is that of a link or another thing that is no file";
     }
@@ -447,17 +447,17 @@ static void keep_native(struct ss_window_files *files, const struct ss_window *w
     ss_free(native);
 }
 
-static void converted(struct ss_window_files *files, bool worked)
+static void conversion_ended(struct ss_window_files *files, bool worked)
 {
     struct finished first;
-    take_first(files, &first);
+    remove_first(files, &first);
     files->converter = 0;
     if (worked && files->options->keep_native) {
         keep_native(files, &first.window);
     } else if (worked) {
         unlink(first.window.trace_path);
     } else {
-        keep_trace(files, &first.window, "stepscope export refused a window");
+        retain_trace(files, &first.window, "stepscope export refused a window");
     }
     seal(files, &first);
 }
@@ -466,7 +466,7 @@ static void convert_next(struct ss_window_files *files)
 {
     while (files->converter == 0 && files->waiting.count > 0 &&
            !start_converter(files, &files->waiting.data[0].window)) {
-        converted(files, false);
+        conversion_ended(files, false);
     }
 }
 
@@ -499,12 +499,12 @@ bool ss_window_files_child_ended(struct ss_window_files *files, pid_t pid, int s
     if (!ss_window_files_is_converter(files, pid)) {
         return false;
     }
-    /* Data without samples is written too, and told. */
+    /* A trace without samples is converted too, with this status. */
     bool worked =
         WIFEXITED(status) && (WEXITSTATUS(status) == 0 ||
                               (WEXITSTATUS(status) == ss_status_exit_code(SS_E_EMPTY) &&
                                access(files->waiting.data[0].window.output_path, F_OK) == 0));
-    converted(files, worked);
+    conversion_ended(files, worked);
     convert_next(files);
     return true;
 }

@@ -6,22 +6,21 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 
-/* Stamps become times by a clock that is compared with the system's once in a while: they may be
- * off by this much. */
+/* Stamps are converted with a clock that is compared with the system's periodically: the times may
+ * be off by this much. */
 static const uint64_t slack_ns = UINT64_C(1000000);
-enum { MAX_OPEN = 4096 }; /* of a lane; what is deeper is not cut, but left out */
-/* A step that begins with a window has the stamp of its edge. Their times may differ by rounding.
- */
+enum { MAX_OPEN = 4096 }; /* per lane; deeper ranges are omitted, not cut */
+/* A step that begins with a window has the stamp of its edge; the times may differ by rounding. */
 static const uint64_t same_ns = UINT64_C(1000);
 
 struct edge {
-    struct ss_window_edge is; /* window: that opens or closes here */
-    uint64_t time_ns;         /* not before the edge ahead of it */
-    uint32_t leader;          /* whose window it is; 0: this process's */
+    struct ss_window_edge window_edge; /* window: the one that opens or closes */
+    uint64_t time_ns;                  /* not before the preceding edge */
+    uint32_t window_owner;             /* ref of another process; 0: this process */
     bool opens;
 };
 
-/* What is under way: a step, an epoch, a phase. */
+/* The current step, epoch and phase. */
 enum { STEP, EPOCH, PHASE, SEQUENCE_COUNT };
 struct sequence {
     bool is_known;
@@ -30,16 +29,16 @@ struct sequence {
 
 struct open_range {
     struct ss_annot_event begin;
-    bool is_shown;
+    bool is_emitted;
 };
 
-/* Ranges that are open on one thread, or all the asynchronous ones. */
+/* Open ranges of one thread, or all open asynchronous ranges. */
 struct lane {
     uint32_t thread;
-    bool is_open;     /* the window, behind edges[0 … next_edge) */
-    uint32_t window;  /* its number */
-    uint32_t leader;  /* whose it is; 0: this process's */
-    size_t next_edge; /* what comes before is applied */
+    bool is_open;          /* after edges[0 … next_edge) */
+    uint32_t window;       /* the open one */
+    uint32_t window_owner; /* ref of another process; 0: this process */
+    size_t next_edge;      /* earlier edges are applied */
     uint32_t too_deep;
     struct ss_vec_of(struct open_range) ranges;
 };
@@ -50,63 +49,63 @@ struct ss_window_filter {
     struct ss_vec_of(struct ss_annot_event) queue, async_queue, step_queue;
     struct ss_vec_of(struct edge) edges;
     struct ss_vec_of(struct lane) lanes;
-    struct lane async, steps; /* `steps` has no ranges, but… */
+    struct lane async, steps; /* `steps` has no ranges, but sequences */
     struct sequence sequences[SEQUENCE_COUNT];
-    bool is_open;   /* before edges[0] */
-    uint32_t first; /* the window before edges[0], and whose it is */
-    uint32_t first_leader;
-    uint32_t leader;   /* of the last edge */
-    bool has_own;      /* windows */
-    bool will_be_open; /* behind the last edge */
-    bool passes_all;   /* no edge has come to one that is late */
+    bool is_open;          /* before edges[0] */
+    uint32_t first_window; /* the window before edges[0], and its owner */
+    uint32_t first_window_owner;
+    uint32_t window_owner; /* of the last edge */
+    bool has_own_windows;
+    bool will_be_open; /* after the last edge */
+    bool passes_all;   /* a late filter without an edge so far */
     uint64_t window;   /* of the last edge */
-    uint64_t step;     /* under way */
-    int64_t epoch;     /* the same; -1: none */
+    uint64_t step;     /* current */
+    int64_t epoch;     /* current; -1: none */
     struct ss_window_counts counts;
 };
 
 /* --- edges ----------------------------------------------------------------------------------- */
 
-static void tell(struct ss_window_filter *filter, const struct lane *lane,
+static void emit(struct ss_window_filter *filter, const struct lane *lane,
                  const struct ss_annot_event *event)
 {
-    struct ss_annot_event told = *event;
-    told.window = lane->window;
-    told.leader = lane->leader;
-    filter->to.event(filter->to.context, &told);
+    struct ss_annot_event out = *event;
+    out.window = lane->window;
+    out.leader = lane->window_owner;
+    filter->to.event(filter->to.context, &out);
 }
 
-static void show(struct ss_window_filter *filter, const struct lane *lane, struct open_range *range,
-                 uint64_t time_ns)
+static void emit_begin(struct ss_window_filter *filter, const struct lane *lane,
+                       struct open_range *range, uint64_t time_ns)
 {
     struct ss_annot_event begin = range->begin;
     begin.unseen_begin = begin.time_ns < time_ns;
     begin.time_ns = time_ns;
-    range->is_shown = true;
-    tell(filter, lane, &begin);
+    range->is_emitted = true;
+    emit(filter, lane, &begin);
 }
 
-static void hide(struct ss_window_filter *filter, const struct lane *lane, struct open_range *range,
-                 uint64_t time_ns, bool unseen)
+static void emit_end(struct ss_window_filter *filter, const struct lane *lane,
+                     struct open_range *range, uint64_t time_ns, bool unseen)
 {
-    if (range->is_shown) {
+    if (range->is_emitted) {
         struct ss_annot_event end = range->begin;
         end.kind = end.kind == SS_ANNOT_ASYNC_BEGIN ? SS_ANNOT_ASYNC_END : SS_ANNOT_RANGE_END;
         end.time_ns = time_ns;
         end.unseen_end = unseen;
         end.value_type = SS_RING_VALUE_NONE;
         end.value = 0;
-        range->is_shown = false;
-        tell(filter, lane, &end);
+        range->is_emitted = false;
+        emit(filter, lane, &end);
     }
 }
 
-/* The step that begins with the window says its number itself: its own record may be lost. */
-static void show_sequences(struct ss_window_filter *filter, const struct edge *edge)
+/* The edge carries the number of its step, because the record of the step may be lost. */
+static void emit_sequences(struct ss_window_filter *filter, const struct edge *edge)
 {
     struct sequence *step = &filter->sequences[STEP];
-    int64_t number = edge->is.step >= 0 ? edge->is.step : 0;
-    bool is_own = edge->leader == 0;
+    int64_t number = edge->window_edge.step >= 0 ? edge->window_edge.step : 0;
+    bool is_own = edge->window_owner == 0;
     if (is_own && (!step->is_known || (int64_t)step->begin.value != number)) {
         step->is_known = true;
         step->begin = (struct ss_annot_event){
@@ -118,7 +117,7 @@ static void show_sequences(struct ss_window_filter *filter, const struct edge *e
         if (sequence->is_known) {
             struct ss_annot_event begin = sequence->begin;
             begin.time_ns = edge->time_ns;
-            tell(filter, &filter->steps, &begin);
+            emit(filter, &filter->steps, &begin);
         }
     }
 }
@@ -126,28 +125,29 @@ static void show_sequences(struct ss_window_filter *filter, const struct edge *e
 static void apply_edge(struct ss_window_filter *filter, struct lane *lane, const struct edge *edge)
 {
     if (edge->opens) {
-        lane->window = edge->is.window;
-        lane->leader = edge->leader;
+        lane->window = edge->window_edge.window;
+        lane->window_owner = edge->window_owner;
         for (size_t i = 0; i < lane->ranges.count; i++) {
-            show(filter, lane, &lane->ranges.data[i], edge->time_ns);
+            emit_begin(filter, lane, &lane->ranges.data[i], edge->time_ns);
         }
     } else {
         for (size_t i = lane->ranges.count; i > 0; i--) {
-            hide(filter, lane, &lane->ranges.data[i - 1], edge->time_ns, true);
+            emit_end(filter, lane, &lane->ranges.data[i - 1], edge->time_ns, true);
         }
     }
     if (lane == &filter->steps && filter->options.cuts_steps) {
-        struct ss_annot_event end = {
-            .kind = SS_ANNOT_STEPS_END, .time_ns = edge->time_ns, .unseen_end = edge->is.is_cut};
+        struct ss_annot_event end = {.kind = SS_ANNOT_STEPS_END,
+                                     .time_ns = edge->time_ns,
+                                     .unseen_end = edge->window_edge.is_cut};
         if (edge->opens) {
-            show_sequences(filter, edge);
+            emit_sequences(filter, edge);
         } else {
-            tell(filter, lane, &end);
+            emit(filter, lane, &end);
         }
     }
     lane->is_open = edge->opens;
-    lane->window = edge->opens ? edge->is.window : 0;
-    lane->leader = edge->opens ? edge->leader : 0;
+    lane->window = edge->opens ? edge->window_edge.window : 0;
+    lane->window_owner = edge->opens ? edge->window_owner : 0;
 }
 
 static void apply_edges(struct ss_window_filter *filter, struct lane *lane, uint64_t until_ns)
@@ -169,29 +169,33 @@ static struct ss_window_edge edge_of(const struct ss_window_filter *filter,
                                    .is_cut = (event->detail & SS_RING_WINDOW_CUT) != 0};
 }
 
-static void push_edge(struct ss_window_filter *filter, const struct ss_window_edge *is, bool opens)
+static void push_edge(struct ss_window_filter *filter, const struct ss_window_edge *window_edge,
+                      bool opens)
 {
     size_t count = filter->edges.count;
     uint64_t last_ns = count > 0 ? filter->edges.data[count - 1].time_ns : 0;
-    struct edge edge = {*is, is->time_ns > last_ns ? is->time_ns : last_ns, filter->leader, opens};
+    struct edge edge = {*window_edge,
+                        window_edge->time_ns > last_ns ? window_edge->time_ns : last_ns,
+                        filter->window_owner, opens};
     ss_vec_push(&filter->edges, edge);
     filter->will_be_open = opens;
 }
 
-static void add_edge(struct ss_window_filter *filter, const struct ss_window_edge *is, bool opens)
+static void add_edge(struct ss_window_filter *filter, const struct ss_window_edge *window_edge,
+                     bool opens)
 {
     const struct ss_window_hooks *hooks = &filter->options.hooks;
     void (*hook)(void *, const struct ss_window_edge *) = opens ? hooks->begins : hooks->ends;
-    push_edge(filter, is, opens);
-    if (hook != NULL && is->window != 0) {
-        hook(hooks->context, is);
+    push_edge(filter, window_edge, opens);
+    if (hook != NULL && window_edge->window != 0) {
+        hook(hooks->context, window_edge);
     }
 }
 
-void ss_window_filter_follow(struct ss_window_filter *filter, uint32_t leader,
+void ss_window_filter_follow(struct ss_window_filter *filter, uint32_t window_owner,
                              const struct ss_window_edge *edge, bool opens)
 {
-    if (filter->has_own || (!opens && !filter->will_be_open)) {
+    if (filter->has_own_windows || (!opens && !filter->will_be_open)) {
         return;
     }
     if (opens && filter->will_be_open) {
@@ -199,37 +203,39 @@ void ss_window_filter_follow(struct ss_window_filter *filter, uint32_t leader,
         push_edge(filter, &end, false);
     }
     filter->passes_all = false;
-    filter->leader = leader;
+    filter->window_owner = window_owner;
     filter->window = opens ? edge->window : 0;
     push_edge(filter, edge, opens);
 }
 
-bool ss_window_filter_holds(const struct ss_window_filter *filter, uint32_t leader, uint32_t window)
+bool ss_window_filter_holds(const struct ss_window_filter *filter, uint32_t window_owner,
+                            uint32_t window)
 {
     for (size_t i = 0; i < filter->edges.count; i++) {
         const struct edge *edge = &filter->edges.data[i];
-        if (!edge->opens && edge->leader == leader && edge->is.window == window) {
+        if (!edge->opens && edge->window_owner == window_owner &&
+            edge->window_edge.window == window) {
             return true;
         }
     }
     return false;
 }
 
-/* It has windows of its own now, or has ended. */
+/* The process has windows of its own now, or has ended. */
 static void stop_following(struct ss_window_filter *filter, uint64_t time_ns)
 {
-    filter->has_own = true;
-    if (filter->leader != 0) {
+    filter->has_own_windows = true;
+    if (filter->window_owner != 0) {
         struct ss_window_edge end = {.window = (uint32_t)filter->window, .time_ns = time_ns};
         if (filter->will_be_open) {
             push_edge(filter, &end, false);
         }
-        filter->leader = 0;
+        filter->window_owner = 0;
         filter->window = 0;
     }
 }
 
-/* A window may go on with another action: the last of its steps saves it. */
+/* A window may continue with another action: its last step saves it. */
 static void on_window(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
     stop_following(filter, event->time_ns);
@@ -263,13 +269,13 @@ static void begin_range(struct ss_window_filter *filter, struct lane *lane,
     struct open_range range = {.begin = *event};
     ss_vec_push(&lane->ranges, range);
     if (lane->is_open) {
-        show(filter, lane, &lane->ranges.data[lane->ranges.count - 1], event->time_ns);
+        emit_begin(filter, lane, &lane->ranges.data[lane->ranges.count - 1], event->time_ns);
     } else {
         filter->counts.left_out++;
     }
 }
 
-static bool ends(const struct ss_annot_event *end, const struct ss_annot_event *begin)
+static bool is_end_of(const struct ss_annot_event *end, const struct ss_annot_event *begin)
 {
     return end->kind == SS_ANNOT_ASYNC_END ? end->id == begin->id : end->domain == begin->domain;
 }
@@ -282,8 +288,8 @@ static void end_range(struct ss_window_filter *filter, struct lane *lane,
         return;
     }
     for (size_t i = lane->ranges.count; i > 0; i--) {
-        if (ends(event, &lane->ranges.data[i - 1].begin)) {
-            hide(filter, lane, &lane->ranges.data[i - 1], event->time_ns, event->unseen_end);
+        if (is_end_of(event, &lane->ranges.data[i - 1].begin)) {
+            emit_end(filter, lane, &lane->ranges.data[i - 1], event->time_ns, event->unseen_end);
             for (size_t k = i; k < lane->ranges.count; k++) {
                 lane->ranges.data[k - 1] = lane->ranges.data[k];
             }
@@ -292,12 +298,12 @@ static void end_range(struct ss_window_filter *filter, struct lane *lane,
         }
     }
     if (filter->options.is_late && lane->is_open && lane->window == 0) {
-        tell(filter, lane, event); /* it began before this filter did */
+        emit(filter, lane, event); /* it began before the filter existed */
     }
 }
 
-static void handle(struct ss_window_filter *filter, struct lane *lane,
-                   const struct ss_annot_event *event)
+static void handle_event(struct ss_window_filter *filter, struct lane *lane,
+                         const struct ss_annot_event *event)
 {
     apply_edges(filter, lane, event->time_ns);
     if (event->kind == SS_ANNOT_RANGE_BEGIN || event->kind == SS_ANNOT_ASYNC_BEGIN) {
@@ -305,7 +311,7 @@ static void handle(struct ss_window_filter *filter, struct lane *lane,
     } else if (event->kind == SS_ANNOT_RANGE_END || event->kind == SS_ANNOT_ASYNC_END) {
         end_range(filter, lane, event);
     } else if (lane->is_open) {
-        tell(filter, lane, event);
+        emit(filter, lane, event);
     } else {
         filter->counts.left_out++;
     }
@@ -314,12 +320,13 @@ static void handle(struct ss_window_filter *filter, struct lane *lane,
 static struct lane *lane_of(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
     while (event->lane >= filter->lanes.count) {
-        struct lane lane = {
-            .is_open = filter->is_open, .window = filter->first, .leader = filter->first_leader};
+        struct lane lane = {.is_open = filter->is_open,
+                            .window = filter->first_window,
+                            .window_owner = filter->first_window_owner};
         ss_vec_push(&filter->lanes, lane);
     }
     struct lane *lane = &filter->lanes.data[event->lane];
-    if (lane->thread != event->thread) { /* the last one has ended, and its ranges with it */
+    if (lane->thread != event->thread) { /* the previous thread has ended, with its ranges */
         lane->thread = event->thread;
         lane->ranges.count = 0;
         lane->too_deep = 0;
@@ -333,7 +340,7 @@ static int compare_times(const void *a, const void *b)
     if (x->time_ns != y->time_ns) {
         return x->time_ns < y->time_ns ? -1 : 1;
     }
-    /* What begins and ends at the same instant begins first. */
+    /* At equal times a begin precedes an end. */
     return (x->kind == SS_ANNOT_ASYNC_END) - (y->kind == SS_ANNOT_ASYNC_END);
 }
 
@@ -341,22 +348,22 @@ static int compare_times(const void *a, const void *b)
 
 static void decide_lanes(struct ss_window_filter *filter, uint64_t until_ns)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < filter->queue.count; i++) {
         struct ss_annot_event *event = &filter->queue.data[i];
         if (event->time_ns < until_ns) {
-            handle(filter, lane_of(filter, event), event);
+            handle_event(filter, lane_of(filter, event), event);
         } else {
-            filter->queue.data[kept++] = *event;
+            filter->queue.data[remaining++] = *event;
         }
     }
-    filter->queue.count = kept;
+    filter->queue.count = remaining;
     for (size_t i = 0; i < filter->lanes.count; i++) {
         apply_edges(filter, &filter->lanes.data[i], until_ns);
     }
 }
 
-/* Begin and end may come from rings of two threads, in any order. */
+/* Begin and end may come from the rings of two threads, in any order. */
 static void decide_async(struct ss_window_filter *filter, uint64_t until_ns)
 {
     size_t done = 0, count = filter->async_queue.count;
@@ -364,7 +371,7 @@ static void decide_async(struct ss_window_filter *filter, uint64_t until_ns)
         qsort(filter->async_queue.data, count, sizeof *filter->async_queue.data, compare_times);
     }
     for (; done < count && filter->async_queue.data[done].time_ns < until_ns; done++) {
-        handle(filter, &filter->async, &filter->async_queue.data[done]);
+        handle_event(filter, &filter->async, &filter->async_queue.data[done]);
     }
     for (size_t i = done; i < count; i++) {
         filter->async_queue.data[i - done] = filter->async_queue.data[i];
@@ -378,8 +385,8 @@ static int sequence_of(enum ss_annot_kind kind)
     return kind == SS_ANNOT_STEP ? STEP : kind == SS_ANNOT_EPOCH ? EPOCH : PHASE;
 }
 
-/* A step at the edge of a window is the first of the one that opens there, not the last of the one
- * that closes. */
+/* A step at the edge of two windows is the first of the opening one, not the last of the closing
+ * one. */
 static void handle_step(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
     struct lane *lane = &filter->steps;
@@ -391,15 +398,15 @@ static void handle_step(struct ss_window_filter *filter, const struct ss_annot_e
     struct sequence *sequence = &filter->sequences[sequence_of(event->kind)];
     bool is_another = event->kind == SS_ANNOT_PHASE ||
                       (event->kind == SS_ANNOT_STEP && event->detail == SS_RING_STEP_OVERRULES);
-    bool is_shown =
+    bool is_emitted =
         lane->is_open && !is_another && sequence->is_known && sequence->begin.value == event->value;
     bool opens = lane->next_edge < filter->edges.count &&
                  filter->edges.data[lane->next_edge].opens &&
                  filter->edges.data[lane->next_edge].time_ns <= event->time_ns + same_ns;
     sequence->begin = *event;
     sequence->is_known = event->kind != SS_ANNOT_PHASE || event->name != 0;
-    if (lane->is_open && !is_shown && !opens) {
-        tell(filter, lane, event);
+    if (lane->is_open && !is_emitted && !opens) {
+        emit(filter, lane, event);
     }
 }
 
@@ -416,7 +423,7 @@ static void decide_steps(struct ss_window_filter *filter, uint64_t until_ns)
     apply_edges(filter, &filter->steps, until_ns);
 }
 
-/* They may come from several threads' rings: kept in the order of time. */
+/* Steps may come from the rings of several threads: sorted by time. */
 static void queue_step(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
     ss_vec_push(&filter->step_queue, *event);
@@ -429,37 +436,37 @@ static void queue_step(struct ss_window_filter *filter, const struct ss_annot_ev
     }
 }
 
-/* Edges that every lane has passed. */
-static void forget_edges(struct ss_window_filter *filter)
+/* Removes the edges that every lane has applied. */
+static void remove_applied_edges(struct ss_window_filter *filter)
 {
-    size_t passed = filter->async.next_edge < filter->steps.next_edge ? filter->async.next_edge
-                                                                      : filter->steps.next_edge;
+    size_t applied = filter->async.next_edge < filter->steps.next_edge ? filter->async.next_edge
+                                                                       : filter->steps.next_edge;
     for (size_t i = 0; i < filter->lanes.count; i++) {
         size_t next = filter->lanes.data[i].next_edge;
-        passed = next < passed ? next : passed;
+        applied = next < applied ? next : applied;
     }
-    if (passed == 0) {
+    if (applied == 0) {
         return;
     }
-    const struct edge *last = &filter->edges.data[passed - 1];
+    const struct edge *last = &filter->edges.data[applied - 1];
     filter->is_open = last->opens;
-    filter->first = last->opens ? last->is.window : 0;
-    filter->first_leader = last->opens ? last->leader : 0;
-    for (size_t i = 0; i < passed; i++) {
+    filter->first_window = last->opens ? last->window_edge.window : 0;
+    filter->first_window_owner = last->opens ? last->window_owner : 0;
+    for (size_t i = 0; i < applied; i++) {
         const struct edge *edge = &filter->edges.data[i];
-        if (!edge->opens && edge->is.window != 0 && edge->leader == 0 &&
+        if (!edge->opens && edge->window_edge.window != 0 && edge->window_owner == 0 &&
             filter->options.hooks.passed != NULL) {
-            filter->options.hooks.passed(filter->options.hooks.context, edge->is.window);
+            filter->options.hooks.passed(filter->options.hooks.context, edge->window_edge.window);
         }
     }
-    for (size_t i = passed; i < filter->edges.count; i++) {
-        filter->edges.data[i - passed] = filter->edges.data[i];
+    for (size_t i = applied; i < filter->edges.count; i++) {
+        filter->edges.data[i - applied] = filter->edges.data[i];
     }
-    filter->edges.count -= passed;
-    filter->async.next_edge -= passed;
-    filter->steps.next_edge -= passed;
+    filter->edges.count -= applied;
+    filter->async.next_edge -= applied;
+    filter->steps.next_edge -= applied;
     for (size_t i = 0; i < filter->lanes.count; i++) {
-        filter->lanes.data[i].next_edge -= passed;
+        filter->lanes.data[i].next_edge -= applied;
     }
 }
 
@@ -468,7 +475,7 @@ static void decide(struct ss_window_filter *filter, uint64_t until_ns)
     decide_lanes(filter, until_ns);
     decide_async(filter, until_ns);
     decide_steps(filter, until_ns);
-    forget_edges(filter);
+    remove_applied_edges(filter);
 }
 
 void ss_window_filter_drained(struct ss_window_filter *filter, uint64_t began_ns)
@@ -476,10 +483,10 @@ void ss_window_filter_drained(struct ss_window_filter *filter, uint64_t began_ns
     decide(filter, began_ns > slack_ns ? began_ns - slack_ns : 0);
 }
 
-/* A program that was killed has not said that its window ends. */
+/* A killed program has not marked the end of its window. */
 static void on_end(struct ss_window_filter *filter, const struct ss_annot_event *event)
 {
-    if (filter->leader != 0) {
+    if (filter->window_owner != 0) {
         stop_following(filter, event->time_ns);
     } else if (filter->will_be_open && !filter->passes_all) {
         struct ss_annot_event cut = {.kind = SS_ANNOT_WINDOW,
@@ -492,7 +499,7 @@ static void on_end(struct ss_window_filter *filter, const struct ss_annot_event 
     decide(filter, UINT64_MAX);
 }
 
-/* --- as a sink ------------------------------------------------------------------------------- */
+/* --- the sink interface ---------------------------------------------------------------------- */
 
 static void on_event(void *context, const struct ss_annot_event *event)
 {

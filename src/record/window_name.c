@@ -14,7 +14,7 @@ enum { MAX_WIDTH = 20, MAX_NAME = 40 };
 static const struct variable {
     const char *name;
     enum kind kind;
-    bool differs; /* from window to window of a process */
+    bool differs; /* between windows of a process */
     size_t offset;
 } variables[] = {
 #define ROW(name, kind, differs)                                                                   \
@@ -68,7 +68,7 @@ struct ss_window_name_values ss_window_name_unknown(void)
 /* --- reading --------------------------------------------------------------------------------- */
 
 struct piece {
-    const char *text; /* as it stands; NULL: a variable */
+    const char *text; /* literal text; NULL: a variable */
     size_t length;
     const struct variable *variable;
     int width; /* 0: none */
@@ -104,7 +104,7 @@ static enum ss_status read_width(const struct variable *variable, const char *te
     return SS_OK;
 }
 
-/* Behind "{", up to its "}". */
+/* Parses from after "{" to its "}". */
 static enum ss_status read_variable(const char **at, struct piece *piece, struct ss_error *err)
 {
     size_t length = strcspn(*at, "{}");
@@ -131,7 +131,7 @@ static enum ss_status read_variable(const char **at, struct piece *piece, struct
     return SS_OK;
 }
 
-/* The next piece at *at, which is not the end. */
+/* Parses the piece at *at, which is not the end. */
 static enum ss_status read_piece(const char **at, struct piece *piece, struct ss_error *err)
 {
     const char *text = *at;

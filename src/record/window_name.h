@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of the files of windows: "ep{epoch}-ba{batch}-rank{rank}.pftrace". {NAME} is a variable,
- * {NAME:04} a number with zeros in front, {{ and }} are braces. The variables are those that
- * Composer's users know, and window, step, host and pid.
+ * {NAME:04} a number padded with zeros, {{ and }} are braces. The variables are those of Composer,
+ * and window, step, host and pid.
  *
  * Text in, text out; no clock, no environment.
  */
@@ -15,11 +15,11 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-/* A number that is not known. */
+/* An unknown number. */
 #define SS_WINDOW_NAME_UNKNOWN INT64_MIN
 
 struct ss_window_name_values {
-    const char *run_name, *host; /* NULL: not known */
+    const char *run_name, *host; /* NULL: unknown */
     int64_t rank, local_rank, world_size, local_world_size, node_rank, pid;
     int64_t window, step, epoch;
     int64_t batch, batch_in_epoch, sample, sample_in_epoch, token, token_in_epoch;
@@ -27,21 +27,21 @@ struct ss_window_name_values {
     double total_wct, epoch_wct, batch_wct; /* wall time in seconds; written with three decimals */
 };
 
-/* Everything not known, to fill in from. */
+/* All values unknown; the caller sets the others. */
 struct ss_window_name_values ss_window_name_unknown(void);
 
-/* SS_E_USAGE: a variable that there is none of, a brace without its partner. Also when no variable
- * tells one window from the next (`many`: several windows go by this name). */
+/* SS_E_USAGE: an unknown variable, an unmatched brace, or, with `many` (several windows use the
+ * template), no variable that differs between windows. */
 enum ss_status ss_window_name_check(const char *template, bool many, struct ss_error *err);
-/* The length of what stands before the first variable, doubled braces included. */
+/* The length of the text before the first variable, including doubled braces. */
 size_t ss_window_name_fixed(const char *template);
-/* Does it have variables that are known only when the window is over? It must be a name that
- * ss_window_name_check takes. */
+/* Whether it has variables that are known only when the window is over. Only for a template that
+ * ss_window_name_check accepts. */
 bool ss_window_name_is_late(const char *template);
-/* Does it have variables at all? Doubled braces are none. */
+/* Whether it has variables; doubled braces are none. */
 bool ss_window_name_is_template(const char *text);
-/* Appends the name. What text values contain that would lead to another folder becomes '_'.
- * SS_E_USAGE: as above, or a variable whose value is not known. */
+/* Appends the name. Characters in text values that would lead to another folder become '_'.
+ * SS_E_USAGE: as above, or a variable with an unknown value. */
 enum ss_status ss_window_name_expand(const char *template,
                                      const struct ss_window_name_values *values,
                                      struct ss_strbuf *out, struct ss_error *err);

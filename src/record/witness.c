@@ -19,10 +19,10 @@
 #include "platform/procfs.h"
 
 enum {
-    GROUP_WAIT_MS = 25,  /* a signal to the group has come to all of it by then… */
-    BUSY_WAIT_MS = 1000, /* …but the witness may have to wait for its turn to read it */
-    LOOK_MS = 20,        /* at a stopped program */
-    STALE_MS = 1000      /* a supervisor that has not stopped by then has gone on already */
+    GROUP_WAIT_MS = 25,  /* by then a signal to the group has reached all of it… */
+    BUSY_WAIT_MS = 1000, /* …but the witness may still wait for the CPU to read it */
+    POLL_MS = 20,        /* while the program is stopped */
+    STALE_MS = 1000      /* a supervisor that has not stopped by then has already continued */
 };
 
 /* --- in the witness -------------------------------------------------------------------------- */
@@ -30,9 +30,9 @@ enum {
 struct watch {
     struct ss_record_shared *shared;
     pid_t supervisor;
-    int signal_fd, told_fd;
-    bool stopped;        /* the supervisor has, or is about to */
-    uint64_t went_on_ns; /* 0: the program is stopped still */
+    int signal_fd, stop_fd;
+    bool stopped;        /* the supervisor has stopped, or is about to */
+    uint64_t resumed_ns; /* 0: the program is still stopped */
 };
 
 static void note_signals(const struct watch *watch)
@@ -51,39 +51,39 @@ static bool is_stopped(pid_t pid)
     return pid > 0 && ss_procfs_stat(pid, 0, &stat) && (stat.state == 'T' || stat.state == 't');
 }
 
-/* The shell continues us all; whoever continued or killed the program alone does not. */
-static void look_at_stopped(struct watch *watch)
+/* The shell continues the whole group, but others may continue or kill only the program. */
+static void poll_stopped(struct watch *watch)
 {
     uint64_t now_ns = ss_clock_monotonic_ns();
     pid_t program = atomic_load(&watch->shared->program_pid);
-    bool waits = is_stopped(watch->supervisor);
-    if (is_stopped(program)) { /* looked at last: both may stop once more between the two */
-        watch->went_on_ns = 0;
+    bool is_supervisor_stopped = is_stopped(watch->supervisor);
+    if (is_stopped(program)) { /* checked last: both may stop again in between */
+        watch->resumed_ns = 0;
         return;
     }
-    watch->went_on_ns = watch->went_on_ns != 0 ? watch->went_on_ns : now_ns;
-    if (waits) {
+    watch->resumed_ns = watch->resumed_ns != 0 ? watch->resumed_ns : now_ns;
+    if (is_supervisor_stopped) {
         kill(watch->supervisor, SIGCONT);
         watch->stopped = false;
-    } else if (now_ns - watch->went_on_ns > STALE_MS * UINT64_C(1000000)) {
+    } else if (now_ns - watch->resumed_ns > STALE_MS * UINT64_C(1000000)) {
         watch->stopped = false;
     }
 }
 
-static _Noreturn void stand_by(struct watch *watch)
+static _Noreturn void run_witness(struct watch *watch)
 {
     for (;;) {
         struct pollfd files[2] = {{.fd = watch->signal_fd, .events = POLLIN},
-                                  {.fd = watch->told_fd, .events = POLLIN}};
-        poll(files, 2, watch->stopped ? LOOK_MS : -1);
+                                  {.fd = watch->stop_fd, .events = POLLIN}};
+        poll(files, 2, watch->stopped ? POLL_MS : -1);
         note_signals(watch);
-        uint64_t told;
-        if (read(watch->told_fd, &told, sizeof told) == (ssize_t)sizeof told) {
+        uint64_t count;
+        if (read(watch->stop_fd, &count, sizeof count) == (ssize_t)sizeof count) {
             watch->stopped = true;
-            watch->went_on_ns = 0;
+            watch->resumed_ns = 0;
         }
         if (watch->stopped) {
-            look_at_stopped(watch);
+            poll_stopped(watch);
         }
     }
 }
@@ -112,16 +112,16 @@ enum ss_status ss_witness_start(struct ss_witness *witness, struct ss_record_sha
         }
         ss_descriptors_release(-1);
         ss_descriptors_silence(STDERR_FILENO);
-        stand_by(&(struct watch){.shared = shared,
-                                 .supervisor = supervisor,
-                                 .signal_fd = signal_fd,
-                                 .told_fd = witness->told_fd});
+        run_witness(&(struct watch){.shared = shared,
+                                    .supervisor = supervisor,
+                                    .signal_fd = signal_fd,
+                                    .stop_fd = witness->told_fd});
     }
     return SS_OK;
 }
 
-/* Has the witness a signal waiting that it has not come to read yet? */
-static bool has_waiting(const struct ss_witness *witness, unsigned number)
+/* Whether a signal is pending in the witness, which has not read it yet. */
+static bool has_pending(const struct ss_witness *witness, unsigned number)
 {
     char path[64], text[2048];
     snprintf(path, sizeof path, "/proc/%d/status", (int)witness->pid);
@@ -132,7 +132,7 @@ static bool has_waiting(const struct ss_witness *witness, unsigned number)
     return at != NULL && (strtoull(at + 8, NULL, 16) >> (number - 1) & 1) != 0;
 }
 
-/* One that the witness got earlier belongs to another event. */
+/* An earlier signal of the witness belongs to another event. */
 bool ss_witness_saw(struct ss_witness *witness, unsigned number, uint64_t after_ns)
 {
     const uint64_t slack_ns = GROUP_WAIT_MS * UINT64_C(1000000);
@@ -145,7 +145,7 @@ bool ss_witness_saw(struct ss_witness *witness, unsigned number, uint64_t after_
             witness->matched_ns[number] = seen_ns;
             return true;
         }
-        if (waited_ms >= GROUP_WAIT_MS && !has_waiting(witness, number)) {
+        if (waited_ms >= GROUP_WAIT_MS && !has_pending(witness, number)) {
             return false;
         }
         nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -157,7 +157,7 @@ void ss_witness_watch_stop(const struct ss_witness *witness)
 {
     uint64_t one = 1;
     ssize_t written = write(witness->told_fd, &one, sizeof one);
-    (void)written; /* a counter that is full tells as much */
+    (void)written; /* a full counter has the same effect */
 }
 
 void ss_witness_end(struct ss_witness *witness)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each recorded process uses. Its files are kept open while there are few processes; a kept
- * file never shows another process that got the same pid.
+ * Resource usage of each recorded process. Its files stay open while there are few processes; an
+ * open file never shows a later process with the same pid.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,16 +21,16 @@
 #include "source/host_parts.h"
 
 enum {
-    KEEP_OPEN = 96,            /* processes whose files stay open, */
-    KEEP_THREADS_OPEN = 1024,  /* threads, at most; */
-    KEEP_THREADS_OF_LIMIT = 8, /* that part of the files that this process may have */
-    THREADS_PER_TICK = 64,     /* whose switches are read: each costs a microsecond and more */
-    MOST_THREADS = 16384,      /* of one process, that are remembered */
-    LIST_THREADS_EVERY = 4     /* ticks, while their number stays the same */
+    MAX_OPEN_PROCESSES = 96, /* processes with open files */
+    MAX_OPEN_THREADS = 1024, /* threads with open files */
+    OPEN_FILES_DIVISOR = 8,  /* and at most this fraction of RLIMIT_NOFILE */
+    THREADS_PER_TICK = 64,   /* switches read per tick: each costs over a microsecond */
+    MAX_THREADS = 16384,     /* tracked per process */
+    LIST_THREADS_EVERY = 4   /* ticks, while their number is constant */
 };
 
 static const uint64_t second_ns = UINT64_C(1000000000);
-static const uint64_t shortest_ns = UINT64_C(20000000); /* a rate needs as much time */
+static const uint64_t min_interval_ns = UINT64_C(20000000); /* shortest interval of a rate */
 
 enum process_metric {
     CPU,
@@ -79,7 +79,7 @@ enum counter {
 struct thread {
     pid_t tid;
     bool present;
-    struct ss_kept_file status; /* open only while there are few threads */
+    struct ss_kept_file status; /* stays open only while there are few threads */
     struct ss_metric_counter voluntary, involuntary;
     double voluntary_rate, involuntary_rate;
 };
@@ -88,39 +88,38 @@ struct process {
     pid_t pid;
     uint32_t ref;
     bool present, ended;
-    bool from_start; /* it began under our eyes: all that it used was used since then */
-    bool kept;       /* its files stay open */
+    bool from_start; /* began during the recording: its counters start at 0 */
+    bool keeps_open; /* its files stay open */
     uint64_t start_time_ticks;
-    int clock;            /* of its CPU time */
+    int clock;            /* its CPU clock */
     uint64_t began_ns;    /* when from_start */
-    uint64_t switches_ns; /* when its threads' switches were last read; 0: never */
+    uint64_t switches_ns; /* last read of context switches; 0: never */
     struct ss_kept_file stat, io, task;
     struct ss_metric_counter counters[COUNTERS];
     struct ss_metric metrics[PROCESS_METRICS];
     struct ss_metric_group group;
     struct ss_vec_of(struct thread) threads;
-    size_t next_thread; /* whose switches are read next */
-    uint64_t listed_ns; /* when its threads were last listed; 0: never */
-    uint32_t unlisted;  /* ticks since then */
-    bool must_list;     /* one of them is gone */
+    size_t next_thread; /* next thread to read switches of */
+    uint64_t listed_ns; /* last listing of its threads; 0: never */
+    uint32_t unlisted;  /* ticks since the last listing */
+    bool must_list;     /* a thread has ended */
 };
 
 struct ss_host_processes {
     const struct ss_source_setup *setup;
     struct ss_vec_of(struct process *) processes;
-    size_t kept, at;
+    size_t open_processes, at;
     size_t open_threads, most_open_threads;
     double ticks_per_second;
     uint64_t page_bytes;
-    const struct ss_host_tick *tick; /* while one is going on */
+    const struct ss_host_tick *tick; /* the current tick; else NULL */
 };
 
 static size_t most_open_threads(void)
 {
     struct rlimit files;
-    rlim_t most =
-        getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / KEEP_THREADS_OF_LIMIT : 0;
-    return most < KEEP_THREADS_OPEN ? (size_t)most : KEEP_THREADS_OPEN;
+    rlim_t most = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / OPEN_FILES_DIVISOR : 0;
+    return most < MAX_OPEN_THREADS ? (size_t)most : MAX_OPEN_THREADS;
 }
 
 struct ss_host_processes *ss_host_processes_open(const struct ss_source_setup *setup)
@@ -197,11 +196,11 @@ static struct process *add(struct ss_host_processes *part, pid_t pid, uint32_t r
     process->pid = pid;
     process->ref = ref;
     process->stat = process->io = process->task = SS_KEPT_FILE_NONE;
-    process->kept = part->kept < KEEP_OPEN;
-    part->kept += process->kept;
+    process->keeps_open = part->open_processes < MAX_OPEN_PROCESSES;
+    part->open_processes += process->keeps_open;
     process->group = (struct ss_metric_group){
-        .sink = &part->setup->metrics, .process_ref = ref, .name = "usage"};
-    if (process->kept) {
+        .sink = &part->setup->metrics, .owner = {.process_ref = ref}, .name = "usage"};
+    if (process->keeps_open) {
         open_files(process, part->setup->proc_root);
     }
     ss_vec_push(&part->processes, process);
@@ -211,7 +210,8 @@ static struct process *add(struct ss_host_processes *part, pid_t pid, uint32_t r
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-/* When a process began, on the trace's clock. The kernel counts from boot, sleep included. */
+/* The start time of a process on the trace clock. The kernel counts from boot, including suspend.
+ */
 static uint64_t start_ns(const struct ss_host_processes *part, uint64_t ticks)
 {
     struct timespec boot, mono;
@@ -223,7 +223,7 @@ static uint64_t start_ns(const struct ss_host_processes *part, uint64_t ticks)
     return seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
 }
 
-/* The first look. A process that began since the recording did has used all it used since then. */
+/* The first reading. Counters of a process that began during the recording start at 0. */
 static void begin(const struct ss_host_processes *part, struct process *process,
                   const struct ss_process_usage *usage)
 {
@@ -249,7 +249,7 @@ static void put_rate(struct process *process, enum process_metric metric, enum c
                      uint64_t value, uint64_t time_ns, double factor)
 {
     struct ss_metric_counter *counter = &process->counters[which];
-    if (!counter->known || time_ns >= counter->time_ns + shortest_ns) {
+    if (!counter->known || time_ns >= counter->time_ns + min_interval_ns) {
         ss_metric_put_rate(&process->group, &rows[metric], &process->metrics[metric], counter,
                            value, time_ns, factor);
     }
@@ -259,7 +259,7 @@ static void put_usage(const struct ss_host_processes *part, struct process *proc
                       const struct ss_process_usage *usage, uint64_t time_ns)
 {
     double percent = 100 / part->ticks_per_second;
-    /* The CPU clock is exact where the ticks of stat come in steps of 10 ms. */
+    /* The CPU clock is exact; the ticks of stat have a resolution of 10 ms. */
     uint64_t run_time_ns = ss_clock_monotonic_ns();
     uint64_t run_ns = ss_task_process_run_ns(process->clock);
     if (run_ns == 0) {
@@ -271,13 +271,13 @@ static void put_usage(const struct ss_host_processes *part, struct process *proc
     put_rate(process, CPU_SYSTEM, SYSTEM_TICKS, usage->system_ticks, time_ns, percent);
     put_rate(process, MINOR_FAULTS, MINOR, usage->minor_faults, time_ns, 1);
     put_rate(process, MAJOR_FAULTS, MAJOR, usage->major_faults, time_ns, 1);
-    if (usage->state != 'Z' && usage->state != 'X') { /* else it has neither any more */
+    if (usage->state != 'Z' && usage->state != 'X') { /* a dead process has neither */
         put(process, RSS, time_ns, (double)usage->rss_pages * (double)part->page_bytes);
         put(process, THREADS, time_ns, (double)usage->threads);
     }
 }
 
-/* Only for processes of the same user that have not given up or gained privileges. */
+/* Readable only for processes of the same user that have not changed their privileges. */
 static void put_io(const struct ss_host_processes *part, struct process *process)
 {
     struct ss_strview text;
@@ -294,10 +294,10 @@ static void put_io(const struct ss_host_processes *part, struct process *process
 }
 
 /* --- context switches -------------------------------------------------------------------------
- * The kernel counts them per thread only (the status file of a process is its main thread's).
- * Reading each thread of a large process would cost too much, so each tick reads the next few, and
- * a process's rate is the sum of what its threads last had. Nor are they listed at each tick: where
- * their number is the same and none of those that are read is gone, few can have changed. */
+ * The kernel counts them per thread only (the status file of a process is that of its main thread).
+ * Reading all threads of a large process would cost too much: each tick reads the next few, and the
+ * rate of a process is the sum of the latest rates of its threads. The threads are not listed at
+ * each tick: while their number is constant and no thread read has ended, few can have changed. */
 
 static struct thread *find_thread(struct process *process, pid_t tid, size_t *at)
 {
@@ -308,10 +308,10 @@ static struct thread *find_thread(struct process *process, pid_t tid, size_t *at
             return &process->threads.data[k];
         }
     }
-    if (process->threads.count >= MOST_THREADS) {
+    if (process->threads.count >= MAX_THREADS) {
         return NULL;
     }
-    /* What a new thread of a process that we know did was all done since the last look. */
+    /* The counters of a new thread start at 0, after the last listing of its process. */
     uint64_t since_ns = process->listed_ns != 0 ? process->listed_ns : process->began_ns;
     struct ss_metric_counter none = {since_ns != 0, 0, since_ns};
     ss_vec_push(&process->threads, (struct thread){.tid = tid,
@@ -322,7 +322,7 @@ static struct thread *find_thread(struct process *process, pid_t tid, size_t *at
     return &process->threads.data[process->threads.count - 1];
 }
 
-/* The kernel's own call: opendir would allocate at every tick. */
+/* The raw system call: opendir would allocate at every tick. */
 static void list_threads(struct ss_host_processes *part, struct process *process)
 {
     size_t at = 0;
@@ -343,21 +343,21 @@ static void list_threads(struct ss_host_processes *part, struct process *process
             }
         }
     }
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < process->threads.count; i++) {
         struct thread *thread = &process->threads.data[i];
         if (thread->present) {
             thread->present = false;
-            process->threads.data[kept++] = *thread;
+            process->threads.data[remaining++] = *thread;
         } else {
             close_thread(part, thread);
         }
     }
-    process->threads.count = kept;
+    process->threads.count = remaining;
 }
 
-static void keep_listed(struct ss_host_processes *part, struct process *process,
-                        uint64_t thread_count)
+static void update_threads(struct ss_host_processes *part, struct process *process,
+                           uint64_t thread_count)
 {
     process->unlisted++;
     if (process->must_list || process->threads.count != thread_count ||
@@ -382,15 +382,15 @@ static void read_thread(struct ss_host_processes *part, struct process *process,
     struct ss_strview text;
     struct ss_thread_switches switches;
     uint64_t time_ns;
-    bool there = ss_host_read(part->tick, &thread->status, &text, &time_ns) &&
-                 ss_thread_switches_parse(text, &switches);
-    if (there && time_ns >= thread->voluntary.time_ns + shortest_ns) {
+    bool is_readable = ss_host_read(part->tick, &thread->status, &text, &time_ns) &&
+                       ss_thread_switches_parse(text, &switches);
+    if (is_readable && time_ns >= thread->voluntary.time_ns + min_interval_ns) {
         ss_metric_rate(&thread->voluntary, switches.voluntary, time_ns, &thread->voluntary_rate);
         ss_metric_rate(&thread->involuntary, switches.involuntary, time_ns,
                        &thread->involuntary_rate);
     }
-    process->must_list |= !there;
-    if (!there || part->open_threads > part->most_open_threads) {
+    process->must_list |= !is_readable;
+    if (!is_readable || part->open_threads > part->most_open_threads) {
         close_thread(part, thread);
     }
 }
@@ -401,7 +401,7 @@ static void put_switches(struct ss_host_processes *part, struct process *process
     if (!ss_kept_file_is_open(&process->task)) {
         return;
     }
-    keep_listed(part, process, thread_count);
+    update_threads(part, process, thread_count);
     size_t count = process->threads.count;
     size_t share = THREADS_PER_TICK / part->processes.count;
     share = share == 0 ? 1 : share;
@@ -415,10 +415,10 @@ static void put_switches(struct ss_host_processes *part, struct process *process
         voluntary += thread->voluntary_rate;
         involuntary += thread->involuntary_rate;
     }
-    /* Before the second look there is no rate, unless the process began under our eyes. */
+    /* The first rate needs a second reading, unless the process began during the recording. */
     uint64_t since_ns = process->switches_ns != 0 ? process->switches_ns : process->began_ns;
     uint64_t now_ns = ss_clock_monotonic_ns();
-    if (since_ns != 0 && now_ns < since_ns + shortest_ns) {
+    if (since_ns != 0 && now_ns < since_ns + min_interval_ns) {
         return;
     }
     process->switches_ns = now_ns;
@@ -430,25 +430,25 @@ static void put_switches(struct ss_host_processes *part, struct process *process
 
 /* --- ticks ------------------------------------------------------------------------------------ */
 
-static void look(struct ss_host_processes *part, struct process *process)
+static void read_process(struct ss_host_processes *part, struct process *process)
 {
     struct ss_strview text;
     struct ss_process_usage usage;
     uint64_t time_ns;
-    if (!process->kept) {
+    if (!process->keeps_open) {
         open_files(process, part->setup->proc_root);
     }
-    bool there = ss_host_read(part->tick, &process->stat, &text, &time_ns) &&
-                 ss_process_usage_parse(text, &usage);
-    if (there && process->start_time_ticks == 0) {
+    bool is_readable = ss_host_read(part->tick, &process->stat, &text, &time_ns) &&
+                       ss_process_usage_parse(text, &usage);
+    if (is_readable && process->start_time_ticks == 0) {
         begin(part, process, &usage);
     }
-    if (there && usage.start_time_ticks == process->start_time_ticks) {
+    if (is_readable && usage.start_time_ticks == process->start_time_ticks) {
         put_usage(part, process, &usage, time_ns);
         put_io(part, process);
         put_switches(part, process, usage.threads);
     }
-    if (!process->kept) {
+    if (!process->keeps_open) {
         close_files(process);
     }
 }
@@ -462,7 +462,7 @@ static void visit(void *visitor, pid_t pid, uint32_t ref)
     }
     process->present = true;
     if (!process->ended) {
-        look(part, process);
+        read_process(part, process);
     }
 }
 
@@ -470,7 +470,7 @@ static void end(struct ss_host_processes *part, struct process *process)
 {
     ss_metric_end(&process->group, rows, process->metrics, PROCESS_METRICS,
                   ss_clock_monotonic_ns());
-    part->kept -= process->kept;
+    part->open_processes -= process->keeps_open;
     free_process(part, process);
 }
 
@@ -479,7 +479,7 @@ void ss_host_processes_tick(struct ss_host_processes *part, const struct ss_host
     part->tick = tick;
     part->at = 0;
     part->setup->each_process(part->setup->context, visit, part);
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < part->processes.count; i++) {
         struct process *process = part->processes.data[i];
         if (!process->present) {
@@ -487,9 +487,9 @@ void ss_host_processes_tick(struct ss_host_processes *part, const struct ss_host
             continue;
         }
         process->present = false;
-        part->processes.data[kept++] = process;
+        part->processes.data[remaining++] = process;
     }
-    part->processes.count = kept;
+    part->processes.count = remaining;
     part->tick = NULL;
 }
 
@@ -500,7 +500,7 @@ void ss_host_processes_ending(struct ss_host_processes *part, const struct ss_ho
     for (size_t i = 0; i < part->processes.count; i++) {
         struct process *process = part->processes.data[i];
         if (process->pid == pid && !process->ended) {
-            look(part, process);
+            read_process(part, process);
             process->ended = true;
             ss_metric_end(&process->group, rows, process->metrics, PROCESS_METRICS,
                           ss_clock_monotonic_ns());

@@ -5,17 +5,16 @@
 
 #include "platform/counter_step.h"
 
-/* A value that stays the same is written again after this long: whoever reads only a part of a
- * recording finds each series there. */
+/* A constant value is repeated after this time, so that each part of a recording contains every
+ * series. */
 static const uint64_t repeat_ns = UINT64_C(10000000000);
-static const double largest = 9e18; /* of what fits into 64 bits with a sign */
+static const double max_value = 9e18; /* bound for values in signed 64 bits */
 
 static uint32_t group_ref(struct ss_metric_group *group)
 {
     if (group->ref == 0) {
         uint32_t parent = group->parent != NULL ? group_ref(group->parent) : 0;
-        group->ref =
-            group->sink->group(group->sink->context, group->process_ref, parent, group->name);
+        group->ref = group->sink->group(group->sink->context, group->owner, parent, group->name);
     }
     return group->ref;
 }
@@ -44,7 +43,7 @@ static void make_series(struct ss_metric_group *group, const struct ss_metric_ro
 {
     uint32_t parent = group_ref(group);
     metric->ref =
-        group->sink->series(group->sink->context, group->process_ref, parent, row->name, row->unit);
+        group->sink->series(group->sink->context, group->owner, parent, row->name, row->unit);
     if (metric->quiet) {
         write_point(group, row, metric, metric->written_ns, 0);
         metric->quiet = false;
@@ -54,8 +53,8 @@ static void make_series(struct ss_metric_group *group, const struct ss_metric_ro
 void ss_metric_put(struct ss_metric_group *group, const struct ss_metric_row *row,
                    struct ss_metric *metric, uint64_t time_ns, double value)
 {
-    if (!(fabs(value) < largest)) {
-        return; /* not a number, or nothing that anybody measures */
+    if (!(fabs(value) < max_value)) {
+        return; /* NaN, or out of range */
     }
     value = rounded(value, row->decimals);
     if (metric->ref == 0 && value == 0 && !row->always) {

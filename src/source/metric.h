@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Series of figures over time, as the host and nvml sources produce them: a sink that takes them,
- * rates out of counters, and the rule by which points are written.
+ * Counter series of the host and nvml sources: the sink, rates from counters, and the rules for
+ * writing points.
  *
- * A point holds until the next of its series. So a level is stamped with the time at which it was
- * read, and a rate with the beginning of the interval that it is the rate of: rate times duration,
- * summed, is exactly what the counter grew by. A value that stays the same is not written again for
- * a while, and a series that has been 0 all the time is not there at all, unless its row says that
- * it always is. Owned by one thread.
+ * A point is valid until the next point of its series. A level has the time of its reading, a rate
+ * the begin of its interval: the sum of rate times duration is exactly the increase of the counter.
+ * A constant value is repeated only after a while. A series that was always 0 is not written,
+ * unless its row sets `always`. Owned by one thread.
  */
 #ifndef SS_SOURCE_METRIC_H
 #define SS_SOURCE_METRIC_H
@@ -16,61 +15,78 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where figures go. Strings are borrowed for the call; refs are the sink's, from 1. `parent` is a
- * group of the same process, or 0; `process_ref` 0 is the host. */
+/* An accelerator of the host. Strings may be empty; 0: unknown. */
+struct ss_metric_device {
+    bool is_gpu;
+    uint32_t number; /* as the driver lists it, plus one */
+    uint64_t memory_bytes;
+    char model[96], uuid[96], pci_address[32];
+};
+
+/* What metrics are about: a process or, with process_ref 0, the host; and one of its devices, or 0.
+ */
+struct ss_metric_owner {
+    uint32_t process_ref, device_ref;
+};
+
+/* Where metrics go. Strings are borrowed for the call; refs are the sink's, from 1. `parent` is a
+ * group of the same owner, or 0. */
 struct ss_metric_sink {
     void *context;
-    uint32_t (*group)(void *context, uint32_t process_ref, uint32_t parent, const char *name);
-    uint32_t (*series)(void *context, uint32_t process_ref, uint32_t parent, const char *name,
-                       const char *unit);
+    /* NULL: the sink has no devices, and device_ref is 0. */
+    uint32_t (*device)(void *context, const struct ss_metric_device *device);
+    uint32_t (*group)(void *context, struct ss_metric_owner owner, uint32_t parent,
+                      const char *name);
+    uint32_t (*series)(void *context, struct ss_metric_owner owner, uint32_t parent,
+                       const char *name, const char *unit);
     void (*integer)(void *context, uint32_t series, uint64_t time_ns, int64_t value);
     void (*real)(void *context, uint32_t series, uint64_t time_ns, double value);
 };
 
-/* Made when the first of its series is. */
+/* Created with its first series. */
 struct ss_metric_group {
     const struct ss_metric_sink *sink;
-    struct ss_metric_group *parent; /* NULL: right below the owner */
-    uint32_t process_ref;
-    uint32_t ref; /* 0: not made yet */
+    struct ss_metric_group *parent; /* NULL: directly below the owner */
+    struct ss_metric_owner owner;
+    uint32_t ref; /* 0: not created yet */
     char name[128];
 };
 
-/* Immutable: what a series is. */
+/* Definition of a series; immutable. */
 struct ss_metric_row {
     const char *name, *unit;
-    int decimals; /* that are kept; 0: whole numbers */
-    bool always;  /* also while it is 0 */
-    double most;  /* what it cannot exceed, though two clocks may say so; 0: no limit */
+    int decimals; /* rounding; 0: integers */
+    bool always;  /* write also while always 0 */
+    double most;  /* cap of rates, for errors between two clocks; 0: none */
 };
 
 struct ss_metric {
-    uint32_t ref; /* 0: not made yet */
-    bool quiet;   /* it has been 0 so far, since… */
+    uint32_t ref; /* 0: not created yet */
+    bool quiet;   /* always 0 so far, since `written_ns` */
     uint64_t written_ns;
     double last;
 };
 
 void ss_metric_put(struct ss_metric_group *group, const struct ss_metric_row *row,
                    struct ss_metric *metric, uint64_t time_ns, double value);
-/* What it told of is gone: the series ends with 0, and can go on later. */
+/* The object has ended: the series ends with 0 and may continue later. */
 void ss_metric_end(struct ss_metric_group *group, const struct ss_metric_row *rows,
                    struct ss_metric *metrics, size_t count, uint64_t time_ns);
 
-/* The recording ends, what it tells of goes on: the last value held until now. */
+/* The recording ends, the object continues: repeats the last value at `time_ns`. */
 void ss_metric_close(struct ss_metric_group *group, const struct ss_metric_row *rows,
                      struct ss_metric *metrics, size_t count, uint64_t time_ns);
 
-/* A counter of the kernel's, as it was read last. */
+/* The last reading of a kernel counter. */
 struct ss_metric_counter {
     bool known;
     uint64_t value, time_ns;
 };
-/* How much it grew a second since it was read last; false: first reading, reset, or no time has
- * passed. */
+/* The increase per second since the last reading; false: first reading, reset, or no time passed.
+ */
 bool ss_metric_rate(struct ss_metric_counter *counter, uint64_t value, uint64_t time_ns,
                     double *per_second);
-/* Puts that rate times `factor`, which makes the row's unit of it. */
+/* Puts that rate times `factor`, which converts it into the unit of the row. */
 void ss_metric_put_rate(struct ss_metric_group *group, const struct ss_metric_row *row,
                         struct ss_metric *metric, struct ss_metric_counter *counter, uint64_t value,
                         uint64_t time_ns, double factor);

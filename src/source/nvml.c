@@ -46,7 +46,7 @@ static const struct ss_metric_row rows[METRICS] = {
     [THROTTLED_HARDWARE] = {"throttled: hardware slowdown", "0 or 1", 0, false},
     [THROTTLED_SYNC] = {"throttled: paired GPU", "0 or 1", 0, false}};
 
-/* Levels that are put as they are read: field, series, and what makes its unit. */
+/* Levels: field, series, and the factor for the unit of the series. */
 static const struct {
     enum ss_nvml_field field;
     enum metric metric;
@@ -70,18 +70,18 @@ struct device {
     struct ss_metric_group group;
     struct ss_metric metrics[METRICS];
     struct ss_metric_counter energy;
-    uint64_t first_energy, taken_ns;
+    uint64_t first_energy, emitted_ns;
     bool ended;
 };
 
-/* Between the two threads; everything below the mutex is guarded by it. */
+/* Shared by the two threads; the mutex guards all members below it. */
 struct mailbox {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool stop, ready, failed;
     char reason[SS_NVML_REASON_BYTES];
     size_t count;
-    char names[SS_NVML_MOST_DEVICES][128];
+    struct ss_metric_device devices[SS_NVML_MOST_DEVICES];
     struct ss_nvml_sample samples[SS_NVML_MOST_DEVICES];
 };
 
@@ -93,15 +93,21 @@ struct source {
     struct device devices[SS_NVML_MOST_DEVICES];
 };
 
-/* --- the thread that calls the library -------------------------------------------------------- */
+/* --- the NVML thread -------------------------------------------------------- */
 
-static void name_devices(struct mailbox *box, const struct ss_nvml *nvml)
+static void describe_devices(struct mailbox *box, const struct ss_nvml *nvml)
 {
     for (size_t i = 0; i < ss_nvml_count(nvml); i++) {
-        const char *name = ss_nvml_name(nvml, i);
-        snprintf(box->names[i], sizeof box->names[i], "GPU %zu%s%.60s%s%.12s", i,
-                 name[0] != '\0' ? " " : "", name, ss_nvml_uuid(nvml, i)[0] != '\0' ? " " : "",
-                 ss_nvml_uuid(nvml, i));
+        struct ss_metric_device *device = &box->devices[i];
+        device->is_gpu = true;
+        device->number = ss_nvml_number(nvml, i) + 1;
+        if (ss_nvml_has(&box->samples[i], SS_NVML_MEMORY_TOTAL)) {
+            device->memory_bytes = box->samples[i].values[SS_NVML_MEMORY_TOTAL];
+        }
+        snprintf(device->model, sizeof device->model, "%s", ss_nvml_name(nvml, i));
+        snprintf(device->uuid, sizeof device->uuid, "%s", ss_nvml_uuid(nvml, i));
+        snprintf(device->pci_address, sizeof device->pci_address, "%s",
+                 ss_nvml_pci_address(nvml, i));
     }
 }
 
@@ -131,12 +137,12 @@ static void *read_devices(void *argument)
             ss_nvml_read(nvml, i, &samples[i]);
         }
         pthread_mutex_lock(&box->mutex);
+        memcpy(box->samples, samples, ss_nvml_count(nvml) * sizeof *samples);
         if (!box->ready) {
-            name_devices(box, nvml);
+            describe_devices(box, nvml);
             box->count = ss_nvml_count(nvml);
             box->ready = true;
         }
-        memcpy(box->samples, samples, box->count * sizeof *samples);
         struct timespec until = after(source->setup.interval_ns);
         int waited = 0;
         while (!box->stop && waited == 0) {
@@ -150,7 +156,7 @@ static void *read_devices(void *argument)
     return NULL;
 }
 
-/* --- the recorder's side ---------------------------------------------------------------------- */
+/* --- the recorder thread ---------------------------------------------------- */
 
 static enum ss_source_state probe(const struct ss_source_setup *setup, char *reason)
 {
@@ -166,7 +172,7 @@ static enum ss_source_state probe(const struct ss_source_setup *setup, char *rea
     return SS_SOURCE_RUNS;
 }
 
-static bool make_thread(struct source *source)
+static bool start_thread(struct source *source)
 {
     pthread_condattr_t attributes;
     pthread_mutex_init(&source->box.mutex, NULL);
@@ -186,7 +192,7 @@ static void *start(const struct ss_source_setup *setup, char *reason)
     struct source *source = ss_alloc_zero(1, sizeof *source);
     source->setup = *setup;
     source->next_ns = ss_clock_monotonic_ns();
-    if (!make_thread(source)) {
+    if (!start_thread(source)) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "no thread could be made for NVML's calls");
         ss_free(source);
         return NULL;
@@ -232,8 +238,22 @@ static void put_sample(struct device *device, const struct ss_nvml_sample *sampl
     }
 }
 
-/* Takes what the thread read since the last time. */
-static void take(struct source *source)
+/* Its entity, and the group of its series: "GPU 0 NVIDIA H100 80GB HBM3 GPU-1f3c…". */
+static void add_device(struct source *source, struct device *device,
+                       const struct ss_metric_device *described)
+{
+    const struct ss_metric_sink *sink = &source->setup.metrics;
+    device->group.sink = sink;
+    if (sink->device != NULL) {
+        device->group.owner.device_ref = sink->device(sink->context, described);
+    }
+    snprintf(device->group.name, sizeof device->group.name, "GPU %u%s%.60s%s%.12s",
+             described->number - 1, described->model[0] != '\0' ? " " : "", described->model,
+             described->uuid[0] != '\0' ? " " : "", described->uuid);
+}
+
+/* Emits new readings of the NVML thread. */
+static void emit_readings(struct source *source)
 {
     struct mailbox *box = &source->box;
     struct ss_nvml_sample samples[SS_NVML_MOST_DEVICES];
@@ -244,16 +264,14 @@ static void take(struct source *source)
     for (size_t i = 0; i < count; i++) {
         struct device *device = &source->devices[i];
         if (device->group.sink == NULL) {
-            device->group.sink = &source->setup.metrics;
-            /* written once, before `ready` */
-            memcpy(device->group.name, box->names[i], sizeof device->group.name);
+            add_device(source, device, &box->devices[i]); /* written once, before `ready` */
         }
         if (samples[i].lost && !device->ended) {
             ss_metric_end(&device->group, rows, device->metrics, METRICS, samples[i].time_ns);
             device->ended = true;
-        } else if (!device->ended && samples[i].time_ns != device->taken_ns) {
+        } else if (!device->ended && samples[i].time_ns != device->emitted_ns) {
             put_sample(device, &samples[i]);
-            device->taken_ns = samples[i].time_ns;
+            device->emitted_ns = samples[i].time_ns;
         }
     }
 }
@@ -262,7 +280,7 @@ static uint64_t tick(void *argument, uint64_t now_ns)
 {
     struct source *source = argument;
     if (now_ns >= source->next_ns) {
-        take(source);
+        emit_readings(source);
         source->next_ns = now_ns + source->setup.interval_ns;
     }
     return source->next_ns;
@@ -281,11 +299,11 @@ static enum ss_source_state stop(void *argument, uint64_t now_ns, char *reason)
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 2;
     if (pthread_timedjoin_np(source->thread, NULL, &until) != 0) {
-        /* The thread still uses the memory: it is left to it, the process ends soon. */
+        /* The thread still uses the memory: leak it, the process ends soon. */
         snprintf(reason, SS_SOURCE_REASON_BYTES, "the NVIDIA driver does not answer");
         return SS_SOURCE_BROKE;
     }
-    take(source);
+    emit_readings(source);
     bool failed = box->failed;
     snprintf(reason, SS_SOURCE_REASON_BYTES, "%.200s", box->reason);
     if (!failed) {

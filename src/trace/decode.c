@@ -4,7 +4,7 @@
 #include "trace/decode_step.h"
 #include "wire/perfetto.h"
 
-/* The parts of a packet that matter here. */
+/* The fields of a TracePacket that the decoder reads. */
 struct packet {
     uint64_t timestamp, clock_id, sequence_flags, sequence_id;
     struct ss_wire_cursor interned, sample, payload, clocks, attributes, compressed, event,
@@ -12,7 +12,7 @@ struct packet {
     bool has_timestamp, has_clock_id;
 };
 
-/* What our payload of a packet holds. */
+/* The decoded extension payload of a packet. */
 struct payload {
     struct ss_trace_sample sample;
     struct ss_trace_event event;
@@ -82,7 +82,7 @@ static enum ss_outcome read_sample(struct ss_step *step, struct ss_wire_cursor b
     return SS_STEP_GOOD;
 }
 
-/* The ref behind the iid of a name on the main sequence. */
+/* The ref of a name, by its iid on the main sequence. */
 static uint32_t main_name(const struct ss_step *step, uint64_t iid)
 {
     return ss_id_map_get(&step->decoder->sequences.data[SS_SEQUENCE].names, iid);
@@ -214,7 +214,7 @@ static uint64_t packet_time(struct ss_decoder_sequence *sequence, const struct p
     return sequence->time_ns;
 }
 
-static enum ss_outcome tell_sample(struct ss_step *step, struct ss_wire_cursor body,
+static enum ss_outcome emit_sample(struct ss_step *step, struct ss_wire_cursor body,
                                    struct ss_trace_sample *sample)
 {
     struct ss_trace_summary *summary = step->decoder->summary;
@@ -259,7 +259,7 @@ static void clear_period(struct ss_decoder *decoder)
     }
 }
 
-/* Definitions and records of a packet, in the order in which they build on each other. */
+/* The definitions and records of a packet, in order of dependency. */
 static enum ss_outcome read_definitions(struct ss_step *step, const struct packet *packet,
                                         uint32_t sequence, struct payload *payload)
 {
@@ -289,7 +289,7 @@ static enum ss_outcome read_packet(struct ss_step *step, const struct packet *pa
     struct ss_decoder *decoder = step->decoder;
     struct payload payload = {.sample = {.step = -1, .weight = 1}};
     if (packet->sequence_id > SS_MAX_SEQUENCE) {
-        return SS_STEP_GOOD; /* of a later version */
+        return SS_STEP_GOOD; /* written by a later version */
     }
     uint32_t sequence = packet->sequence_id > 0 ? (uint32_t)packet->sequence_id : SS_SEQUENCE;
     if (sequence >= decoder->sequences.count) {
@@ -309,7 +309,7 @@ static enum ss_outcome read_packet(struct ss_step *step, const struct packet *pa
     }
     if (packet->sample.at != NULL && packet->has_timestamp) {
         payload.sample.time_ns = time_ns;
-        SS_STEP_TRY(tell_sample(step, packet->sample, &payload.sample));
+        SS_STEP_TRY(emit_sample(step, packet->sample, &payload.sample));
     }
     return SS_STEP_GOOD;
 }
@@ -365,7 +365,7 @@ enum ss_status ss_decoder_unit(struct ss_decoder *decoder, const struct ss_scan_
     struct ss_step step = {.decoder = decoder};
     *reason = NULL;
     if (unit->restart || unit->period != decoder->period) {
-        /* Behind a lost restart point the same ids mean something else. */
+        /* After a lost restart point the same iids have other meanings. */
         clear_period(decoder);
         decoder->period = unit->period;
     }

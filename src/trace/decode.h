@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the packets of whole units to records: interning, clocks, dense refs. Private to trace/.
- * One owner.
+ * Decodes the packets of complete flush units into records: resolves interning, clocks and dense
+ * refs. Private to trace/. One owner.
  */
 #ifndef SS_TRACE_DECODE_H
 #define SS_TRACE_DECODE_H
@@ -13,11 +13,11 @@
 
 struct ss_id_map ss_vec_of(uint32_t); /* by iid: ref or string + 1; 0: not defined */
 
-/* What a sequence has defined in the current restart period. */
+/* The state of a packet sequence in the current restart period. */
 struct ss_decoder_sequence {
     uint64_t time_ns;              /* the incremental clock */
     struct ss_id_map names;        /* by iid: ref of the name */
-    struct ss_track_target target; /* of events that name no track */
+    struct ss_track_target target; /* default track of the sequence */
 };
 
 struct ss_decoder {
@@ -25,20 +25,20 @@ struct ss_decoder {
     void *context;
     struct ss_trace_summary *summary;
     struct ss_tables tables;
-    /* Of the current restart period. */
+    /* State of the current restart period. */
     uint32_t period;
     struct ss_id_map functions, paths, frames, stacks, tasks;
     struct ss_inflater *inflater;
     struct ss_wire_buffer plain;
-    struct ss_vec_of(struct ss_decoder_sequence) sequences; /* by id; 0 and 1: the main one */
+    struct ss_vec_of(struct ss_decoder_sequence) sequences; /* by id; 0 and 1: main sequence */
     struct ss_vec_of(uint32_t) scratch;
 };
 
 void ss_decoder_init(struct ss_decoder *decoder, const struct ss_trace_visitor *visitor,
                      void *context, struct ss_trace_summary *summary);
 void ss_decoder_fini(struct ss_decoder *decoder);
-/* Calls the visitor for what is in the unit. `*malformed` (a reason) is set when the content is
- * not as it should be although the checksum is right; the rest of the unit is then left out. */
+/* Calls the visitor for each record of the unit. Sets `*malformed` to a reason when the content is
+ * invalid despite a valid checksum; the decoder then skips the rest of the unit. */
 enum ss_status ss_decoder_unit(struct ss_decoder *decoder, const struct ss_scan_unit *unit,
                                const char **malformed, struct ss_error *err);
 size_t ss_decoder_memory(const struct ss_decoder *decoder);

@@ -14,10 +14,10 @@ static enum ss_outcome put_string(struct ss_step *step, struct ss_wire_cursor bo
                : ss_step_malformed(step, "an interning id is too large");
 }
 
-/* What our payload says of a frame. */
+/* The extension payload of a frame. */
 struct frame_extra {
     uint64_t name_tail, short_offset;
-    int64_t above_line; /* the first line stands this much above the frame's */
+    int64_t above_line; /* line of the frame - first line of the function */
     struct ss_strview name;
     bool has_name, has_first_line;
 };
@@ -51,7 +51,7 @@ static enum ss_outcome read_extra(struct ss_step *step, struct ss_wire_cursor bo
     return SS_STEP_GOOD;
 }
 
-/* They stand in the order of the frames: the next one is the frame's. */
+/* Frame payloads are in the order of the frames: the next one belongs to this frame. */
 static enum ss_outcome next_extra(struct ss_step *step, struct ss_wire_cursor *extras,
                                   struct frame_extra *extra)
 {
@@ -89,7 +89,7 @@ static void apply_extra(struct ss_intern *strings, const struct frame_extra *ext
     }
 }
 
-static enum ss_outcome tell_frame(struct ss_step *step, uint32_t ref)
+static enum ss_outcome emit_frame(struct ss_step *step, uint32_t ref)
 {
     const struct ss_tables *tables = &step->decoder->tables;
     const struct ss_frame_row *row = &tables->frames.data[ref];
@@ -139,7 +139,7 @@ static enum ss_outcome put_frame(struct ss_step *step, struct ss_wire_cursor bod
     uint32_t function = ss_id_map_get(&decoder->functions, function_iid);
     uint32_t path = ss_id_map_get(&decoder->paths, path_iid);
     if (function == 0 || path == 0) {
-        return SS_STEP_GOOD; /* lost with a damaged unit; samples that need it will tell */
+        return SS_STEP_GOOD; /* lost with a damaged unit; samples that use it count as lost */
     }
     row.function = function - 1;
     row.file = path - 1;
@@ -149,10 +149,10 @@ static enum ss_outcome put_frame(struct ss_step *step, struct ss_wire_cursor bod
     if (!ss_id_map_put(&decoder->frames, iid, ref)) {
         return ss_step_malformed(step, "an interning id is too large");
     }
-    return is_new ? tell_frame(step, ref) : SS_STEP_GOOD;
+    return is_new ? emit_frame(step, ref) : SS_STEP_GOOD;
 }
 
-/* Appends the frame iids of a Callstack field: one, or a packed run of them. */
+/* Appends the frame iids of a Callstack field, single or packed. */
 static enum ss_outcome push_frame_iids(struct ss_step *step, const struct ss_wire_field *field)
 {
     struct ss_decoder *decoder = step->decoder;
@@ -221,7 +221,7 @@ enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor b
             SS_STEP_TRY(ss_decode_name(step, field.body, &name_extras, sequence));
         }
         if (sequence != SS_SEQUENCE) {
-            continue; /* the sequences of single tracks define nothing else */
+            continue; /* a track sequence defines only names and categories */
         }
         switch (field.number) {
         case SS_PF_FUNCTION_NAMES:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/decode_step.h"
+#include "trace/schema.h"
 #include "wire/perfetto.h"
 
 static uint64_t digest_of(struct ss_wire_cursor body)
@@ -53,10 +54,10 @@ static enum ss_outcome put_process(struct ss_step *step, struct ss_wire_cursor b
             break;
         }
     }
-    bool is_news;
-    process.ref = ss_known_put(known, uuid, digest, &is_news);
+    bool is_changed;
+    process.ref = ss_known_put(known, uuid, digest, &is_changed);
     process.parent_ref = parent_uuid != 0 ? ss_known_find(known, parent_uuid) : 0;
-    if (is_news) {
+    if (is_changed) {
         SS_STEP_TELL(step, process, &process);
     }
     return SS_STEP_GOOD;
@@ -95,44 +96,57 @@ static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor bo
     }
     thread.process_ref = ss_known_find(&decoder->tables.processes, process_uuid);
     if (thread.process_ref == 0) {
-        return SS_STEP_GOOD; /* its process was lost; its samples will be counted as lost */
+        return SS_STEP_GOOD; /* its process was lost; its samples count as lost */
     }
-    /* Without the iid, which changes from period to period. */
+    /* Excludes the iid, which differs between periods. */
     uint64_t digest = (uint64_t)ss_hash_bytes(thread.name.data, thread.name.length) << 32 |
                       (uint32_t)ss_hash_u64(process_uuid ^ (uint32_t)thread.tid) << 1 |
                       thread.is_main;
-    bool is_news;
-    thread.ref = ss_known_put(&decoder->tables.threads, uuid, digest, &is_news);
+    bool is_changed;
+    thread.ref = ss_known_put(&decoder->tables.threads, uuid, digest, &is_changed);
     if (!ss_id_map_put(&decoder->tasks, iid, thread.ref)) {
         return ss_step_malformed(step, "an interning id is too large");
     }
-    if (is_news) {
+    if (is_changed) {
         SS_STEP_TELL(step, thread, &thread);
     }
     return SS_STEP_GOOD;
 }
 
+static enum ss_outcome malformed_record(struct ss_step *step)
+{
+    return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
+}
+
 static enum ss_outcome put_source(struct ss_step *step, struct ss_wire_cursor body)
 {
-    struct ss_trace_source source = {.name = {"", 0}, .reason = {"", 0}};
-    uint64_t id = 0, digest = digest_of(body);
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.number == SS_SOURCE_ID) {
-            id = field.value;
-        } else if (field.number == SS_SOURCE_STATUS && field.value <= SS_SOURCE_FAILED) {
-            source.status = (enum ss_source_status)field.value;
-        } else if (field.number == SS_SOURCE_NAME && field.type == SS_WIRE_BYTES) {
-            source.name = ss_wire_view(field.body);
-        } else if (field.number == SS_SOURCE_REASON && field.type == SS_WIRE_BYTES) {
-            source.reason = ss_wire_view(field.body);
-        }
+    struct ss_trace_source source;
+    bool is_changed;
+    if (!ss_schema_read(SS_SCHEMA_source, body, &source)) {
+        return malformed_record(step);
     }
-    bool is_news;
-    source.ref = ss_known_put(&step->decoder->tables.sources, id, digest, &is_news);
-    if (is_news) {
+    source.ref =
+        ss_known_put(&step->decoder->tables.sources, source.ref, digest_of(body), &is_changed);
+    if (is_changed) {
         SS_STEP_TELL(step, source, &source);
+    }
+    return SS_STEP_GOOD;
+}
+
+static enum ss_outcome put_device(struct ss_step *step, struct ss_wire_cursor body)
+{
+    struct ss_trace_device device;
+    bool is_changed;
+    if (!ss_schema_read(SS_SCHEMA_device, body, &device)) {
+        return malformed_record(step);
+    }
+    if (device.ref == 0) {
+        return SS_STEP_GOOD; /* no track could refer to it */
+    }
+    device.ref =
+        ss_known_put(&step->decoder->tables.devices, device.ref, digest_of(body), &is_changed);
+    if (is_changed) {
+        SS_STEP_TELL(step, device, &device);
     }
     return SS_STEP_GOOD;
 }
@@ -172,7 +186,7 @@ static enum ss_outcome put_counts(struct ss_step *step, struct ss_wire_cursor bo
     counts.source_ref = ss_known_find(&tables->sources, source);
     counts.process_ref = ss_known_find(&tables->processes, process_uuid);
     if (process_uuid != 0 && counts.process_ref == 0) {
-        return SS_STEP_GOOD; /* not to be taken for the source's own row */
+        return SS_STEP_GOOD; /* a ref of 0 would mean the totals of the source itself */
     }
     SS_STEP_TELL(step, counts, &counts);
     return SS_STEP_GOOD;
@@ -230,7 +244,7 @@ static enum ss_outcome put_line(struct ss_step *step, struct ss_wire_cursor body
             break;
         }
     }
-    if (line.name_ref == 0) { /* defined in a damaged unit */
+    if (line.name_ref == 0) { /* its definition was in a damaged unit */
         decoder->summary->lost_events++;
         return SS_STEP_GOOD;
     }
@@ -238,16 +252,16 @@ static enum ss_outcome put_line(struct ss_step *step, struct ss_wire_cursor body
     return SS_STEP_GOOD;
 }
 
-static enum ss_outcome tell_attribute(struct ss_step *step,
+static enum ss_outcome emit_attribute(struct ss_step *step,
                                       const struct ss_trace_attribute *attribute)
 {
     struct ss_tables *tables = &step->decoder->tables;
     uint32_t key = ss_intern_put(&tables->strings, attribute->key.data, attribute->key.length);
     uint32_t text = ss_intern_put(&tables->strings, attribute->text.data, attribute->text.length);
     uint64_t digest = attribute->is_integer ? ss_hash_u64((uint64_t)attribute->integer) : text;
-    bool is_news;
-    ss_known_put(&tables->attributes, key, digest, &is_news);
-    if (is_news) {
+    bool is_changed;
+    ss_known_put(&tables->attributes, key, digest, &is_changed);
+    if (is_changed) {
         SS_STEP_TELL(step, attribute, attribute);
     }
     return SS_STEP_GOOD;
@@ -265,7 +279,7 @@ static enum ss_outcome put_raw_attribute(struct ss_step *step, struct ss_wire_cu
             attribute.text = ss_wire_view(field.body);
         }
     }
-    return tell_attribute(step, &attribute);
+    return emit_attribute(step, &attribute);
 }
 
 static enum ss_outcome put_attribute(struct ss_step *step, struct ss_wire_cursor body)
@@ -283,7 +297,7 @@ static enum ss_outcome put_attribute(struct ss_step *step, struct ss_wire_cursor
             attribute.integer = (int64_t)field.value;
         }
     }
-    return tell_attribute(step, &attribute);
+    return emit_attribute(step, &attribute);
 }
 
 enum ss_outcome ss_decode_attributes(struct ss_step *step, struct ss_wire_cursor list)
@@ -344,7 +358,7 @@ enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor bod
             SS_STEP_TRY(read_clock(step, field.body, &clock, sequence));
         }
     }
-    if (clock.realtime_ns != 0) { /* else it only sets the sequence's clock */
+    if (clock.realtime_ns != 0) { /* else the snapshot only sets the sequence clock */
         SS_STEP_TELL(step, clock, &clock);
     }
     return SS_STEP_GOOD;
@@ -362,6 +376,8 @@ enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_fiel
         return put_thread(step, field->body);
     case SS_PAYLOAD_SOURCE:
         return put_source(step, field->body);
+    case SS_PAYLOAD_DEVICE:
+        return put_device(step, field->body);
     case SS_PAYLOAD_COUNTS:
         return put_counts(step, field->body);
     case SS_PAYLOAD_NOTE:
@@ -375,6 +391,6 @@ enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_fiel
     case SS_PAYLOAD_LANE:
         return ss_decode_lane(step, field->body);
     default:
-        return SS_STEP_GOOD; /* of a later version, or read elsewhere */
+        return SS_STEP_GOOD; /* written by a later version, or decoded elsewhere */
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the decoder share: how a step ends, and the loops over fields. Private to
- * decode*.c.
+ * Shared by the decoder's files: the outcome of a decoding step and the loops over fields. Private
+ * to decode*.c.
  */
 #ifndef SS_TRACE_DECODE_STEP_H
 #define SS_TRACE_DECODE_STEP_H
@@ -10,7 +10,7 @@
 #include "trace/profile.h"
 #include "wire/perfetto.h"
 
-/* How a step of decoding ends: a visitor's status other than SS_OK, or a malformed packet. */
+/* Outcome of a decoding step: success, a malformed packet, or a visitor status other than SS_OK. */
 enum ss_outcome { SS_STEP_GOOD, SS_STEP_MALFORMED, SS_STEP_STOPPED };
 
 struct ss_step {
@@ -32,7 +32,7 @@ static inline enum ss_outcome ss_step_malformed(struct ss_step *step, const char
         }                                                                                          \
     } while (0)
 
-/* Tells the visitor, when it listens. */
+/* Passes the record to the visitor if the visitor has this callback. */
 #define SS_STEP_TELL(step, member, record)                                                         \
     do {                                                                                           \
         const struct ss_trace_visitor *visitor_ = (step)->decoder->visitor;                        \
@@ -50,7 +50,7 @@ static inline enum ss_outcome ss_step_malformed(struct ss_step *step, const char
             return ss_step_malformed((step), "a message is cut or not protocol-buffer data");      \
         } else
 
-/* An interned string: its number (0: none) and bytes. */
+/* Reads an InternedString: its iid (0: none) and its bytes. */
 static inline enum ss_outcome ss_step_interned(struct ss_step *step, struct ss_wire_cursor body,
                                                uint64_t *iid, struct ss_strview *text)
 {
@@ -85,12 +85,12 @@ static inline uint32_t ss_id_map_get(const struct ss_id_map *map, uint64_t iid)
     return iid < map->count ? map->data[iid] : 0;
 }
 
-/* decode_interned.c: the strings, frames and stacks of an InternedData; `payload` is ours of the
- * same packet. */
+/* decode_interned.c: the strings, frames and stacks of an InternedData; `payload` is the extension
+ * payload of the same packet. */
 enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor body,
                                    struct ss_wire_cursor payload, uint32_t sequence);
 
-/* decode_records.c: a field of our payload that is a record of its own, else nothing. */
+/* decode_records.c: decodes a payload field that is a record; ignores any other field. */
 enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_field *field);
 enum ss_outcome ss_decode_attributes(struct ss_step *step, struct ss_wire_cursor list);
 enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor body,
@@ -99,18 +99,18 @@ enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor bod
 /* decode_tracks.c */
 enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body);
 enum ss_outcome ss_decode_lane(struct ss_step *step, struct ss_wire_cursor body);
-/* An EventName; `extras` are our payload of the packet, in the same order. */
+/* An EventName; `extras` is the extension payload of the packet, in the same order. */
 enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
                                struct ss_wire_cursor *extras, uint32_t sequence);
 enum ss_outcome ss_decode_defaults(struct ss_step *step, struct ss_wire_cursor body,
                                    uint32_t sequence);
-/* A track that is none of ours: its events are left out and not missed. */
+/* A foreign track: the reader skips its events and does not count them as lost. */
 enum ss_outcome ss_decode_foreign_track(struct ss_step *step, struct ss_wire_cursor descriptor);
-/* `event` holds what the packet says beside the TrackEvent. */
-/* The whole packet, when it is one of the small ones that a row of ranges consists of; false: it is
- * not, and nothing was done. */
+/* Decodes a packet in the compact form that ss_sequence_encode writes for most range events. False:
+ * the packet has another form, and the decoder state is unchanged. */
 bool ss_decode_small_event(struct ss_step *step, struct ss_wire_cursor packet,
                            enum ss_outcome *outcome);
+/* `event` already holds the packet fields outside of the TrackEvent. */
 enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body, uint32_t sequence,
                                 struct ss_trace_event *event);
 

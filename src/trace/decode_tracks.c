@@ -4,9 +4,9 @@
 
 /* --- tracks --------------------------------------------------------------------------------- */
 
-/* A track as it stands in the file. */
+/* A track as encoded in the file. */
 struct track_message {
-    uint64_t uuid, process_uuid, thread_uuid, parent_uuid;
+    uint64_t uuid, process_uuid, thread_uuid, parent_uuid, device;
     struct ss_trace_track record;
 };
 
@@ -49,6 +49,9 @@ static enum ss_outcome read_track(struct ss_step *step, struct ss_wire_cursor bo
         case SS_TRACK_RANK:
             track->record.rank = (int32_t)ss_wire_unzigzag(field.value);
             break;
+        case SS_TRACK_DEVICE:
+            track->device = field.value;
+            break;
         default:
             break;
         }
@@ -60,21 +63,22 @@ static uint64_t digest_of_track(const struct track_message *track)
 {
     const struct ss_trace_track *record = &track->record;
     uint64_t digest = ss_hash_u64(track->process_uuid ^ track->thread_uuid << 1);
-    digest = ss_hash_u64(digest ^ track->parent_uuid);
+    digest = ss_hash_u64(digest ^ track->parent_uuid ^ track->device << 1);
     digest ^= (uint64_t)ss_hash_bytes(record->name.data, record->name.length) << 32;
     digest = ss_hash_u64(digest ^ ss_hash_bytes(record->unit.data, record->unit.length));
     return ss_hash_u64(digest ^ (uint64_t)record->kind << 40 ^ (uint64_t)record->counter << 36 ^
                        (uint32_t)record->rank);
 }
 
-/* The owner and the group, as refs; false when one of them was lost with a damaged unit. */
+/* Resolves owner and group to refs; false when a damaged unit held the owner. */
 static bool resolve_track(const struct ss_tables *tables, struct track_message *track)
 {
     struct ss_trace_track *record = &track->record;
     record->process_ref = ss_known_find(&tables->processes, track->process_uuid);
     record->thread_ref = ss_known_find(&tables->threads, track->thread_uuid);
+    record->device_ref = ss_known_find(&tables->devices, track->device);
     const struct ss_track_target *parent = ss_tables_find_target(tables, track->parent_uuid);
-    /* Groups in groups without end are no tree of ours. */
+    /* The writer never nests groups deeper than SS_MAX_TRACK_DEPTH. */
     if (parent != NULL && tables->tracks.data[parent->track].kind == SS_TRACK_GROUP &&
         tables->tracks.data[parent->track].depth < SS_MAX_TRACK_DEPTH) {
         record->parent_ref = parent->track;
@@ -90,11 +94,11 @@ enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body
     SS_STEP_TRY(read_track(step, body, &track));
     struct ss_trace_track *record = &track.record;
     if (record->kind >= SS_TRACK_KIND_COUNT || !resolve_track(tables, &track)) {
-        return SS_STEP_GOOD; /* of a later version, or its events will be counted as lost */
+        return SS_STEP_GOOD; /* of a later version, or the owner is lost: events count as lost */
     }
-    bool is_news;
+    bool is_changed;
     struct ss_track_target *target =
-        ss_tables_put_target(tables, track.uuid, digest_of_track(&track), &is_news);
+        ss_tables_put_target(tables, track.uuid, digest_of_track(&track), &is_changed);
     bool is_new = target->track == 0;
     if (is_new) {
         if (tables->tracks.count > SS_MAX_TRACKS) {
@@ -106,7 +110,7 @@ enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body
     }
     record->ref = target->track;
     struct ss_track_row *row = &tables->tracks.data[record->ref];
-    if (!is_news || row->kind != record->kind) { /* no track changes its kind */
+    if (!is_changed || row->kind != record->kind) { /* the kind of a track is constant */
         return SS_STEP_GOOD;
     }
     record->parent_ref = record->parent_ref < record->ref ? record->parent_ref : 0;
@@ -138,8 +142,8 @@ enum ss_outcome ss_decode_lane(struct ss_step *step, struct ss_wire_cursor body)
         return SS_STEP_GOOD;
     }
     struct ss_track_target target = {of->track, (uint32_t)number};
-    bool is_news;
-    struct ss_track_target *known = ss_tables_put_target(tables, uuid, 0, &is_news);
+    bool is_changed;
+    struct ss_track_target *known = ss_tables_put_target(tables, uuid, 0, &is_changed);
     if (known->track == 0) {
         *known = target;
     }
@@ -152,8 +156,8 @@ enum ss_outcome ss_decode_foreign_track(struct ss_step *step, struct ss_wire_cur
     SS_EACH_FIELD(step, descriptor, field)
     {
         if (field.number == SS_PF_TRACK_UUID) {
-            bool is_news;
-            ss_tables_put_target(&step->decoder->tables, field.value, 0, &is_news);
+            bool is_changed;
+            ss_tables_put_target(&step->decoder->tables, field.value, 0, &is_changed);
         }
     }
     return SS_STEP_GOOD;
@@ -222,8 +226,8 @@ static enum ss_outcome read_name_extra(struct ss_step *step, struct ss_wire_curs
     return SS_STEP_GOOD;
 }
 
-/* What our payload says of name `iid`: the next entry, when it is about it. They stand in the
- * order of the names, but not every name has one. */
+/* The payload entry of name `iid`: the next entry, if its iid matches. Entries are in the order of
+ * the names, but not every name has one. */
 static enum ss_outcome find_name_extra(struct ss_step *step, struct ss_wire_cursor *extras,
                                        uint64_t iid, struct name_extra *extra)
 {
@@ -291,7 +295,7 @@ static double to_real(uint64_t bits)
     return real;
 }
 
-/* A debug annotation; the one named "payload" is the event's. */
+/* A debug annotation; the one named "payload" holds the payload of the event. */
 static enum ss_outcome read_annotation(struct ss_step *step, struct ss_wire_cursor body,
                                        struct ss_trace_value *payload)
 {
@@ -313,14 +317,14 @@ static enum ss_outcome read_annotation(struct ss_step *step, struct ss_wire_curs
             value = (struct ss_trace_value){SS_VALUE_TEXT, {.text = ss_wire_view(field.body)}};
         }
     }
-    /* A text that our own payload gives byte for byte stays. */
+    /* The exact bytes from the extension payload have priority. */
     if (ss_strview_equal(name, ss_strview_of("payload")) && payload->type == SS_VALUE_NONE) {
         *payload = value;
     }
     return SS_STEP_GOOD;
 }
 
-/* A TrackEvent as it stands in the file. */
+/* A TrackEvent as encoded in the file. */
 struct event_message {
     uint64_t type, name_iid, uuid;
     bool has_uuid;
@@ -369,7 +373,7 @@ static enum ss_outcome read_event(struct ss_step *step, struct ss_wire_cursor bo
     return SS_STEP_GOOD;
 }
 
-static void see_time(struct ss_trace_summary *summary, uint64_t time_ns)
+static void update_event_times(struct ss_trace_summary *summary, uint64_t time_ns)
 {
     if (summary->events + summary->counter_values == 0 || time_ns < summary->first_event_ns) {
         summary->first_event_ns = time_ns;
@@ -377,14 +381,14 @@ static void see_time(struct ss_trace_summary *summary, uint64_t time_ns)
     summary->last_event_ns = time_ns > summary->last_event_ns ? time_ns : summary->last_event_ns;
 }
 
-static enum ss_outcome tell_counter(struct ss_step *step, struct event_message *message,
+static enum ss_outcome emit_counter(struct ss_step *step, struct event_message *message,
                                     struct ss_track_target target, uint64_t time_ns)
 {
     struct ss_trace_summary *summary = step->decoder->summary;
     if (step->decoder->tables.tracks.data[target.track].kind != SS_TRACK_COUNTER) {
         return SS_STEP_GOOD;
     }
-    see_time(summary, time_ns);
+    update_event_times(summary, time_ns);
     summary->counter_values++;
     message->counter.time_ns = time_ns;
     message->counter.track_ref = target.track;
@@ -392,7 +396,7 @@ static enum ss_outcome tell_counter(struct ss_step *step, struct event_message *
     return SS_STEP_GOOD;
 }
 
-static enum ss_outcome tell_event(struct ss_step *step, const struct event_message *message,
+static enum ss_outcome emit_event(struct ss_step *step, const struct event_message *message,
                                   struct ss_track_target target, uint32_t sequence,
                                   struct ss_trace_event *event)
 {
@@ -412,7 +416,7 @@ static enum ss_outcome tell_event(struct ss_step *step, const struct event_messa
         summary->lost_events++;
         return SS_STEP_GOOD;
     }
-    see_time(summary, event->time_ns);
+    update_event_times(summary, event->time_ns);
     summary->events++;
     event->track_ref = target.track;
     event->lane = target.lane;
@@ -431,7 +435,7 @@ enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body
         const struct ss_track_target *found = ss_tables_find_target(&decoder->tables, message.uuid);
         target = found != NULL ? *found : (struct ss_track_target){0};
         if (found != NULL && found->track == 0) {
-            return SS_STEP_GOOD; /* a track that is none of ours */
+            return SS_STEP_GOOD; /* a foreign track */
         }
     }
     if (target.track == 0) {
@@ -439,13 +443,13 @@ enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body
         return SS_STEP_GOOD;
     }
     return message.type == SS_PF_EVENT_COUNTER
-               ? tell_counter(step, &message, target, event->time_ns)
-               : tell_event(step, &message, target, sequence, event);
+               ? emit_counter(step, &message, target, event->time_ns)
+               : emit_event(step, &message, target, sequence, event);
 }
 
-/* As ss_sequence_encode writes them: sequence, flags, type, name, category, stamp, one byte or two
- * for each tag, in this order and nothing else. */
-static bool split_small(struct ss_wire_cursor cursor, uint64_t *sequence,
+/* Parses the compact form of ss_sequence_encode: sequence, flags, type, name, category, timestamp,
+ * in this order and nothing else; each tag has one or two bytes. */
+static bool parse_small(struct ss_wire_cursor cursor, uint64_t *sequence,
                         struct event_message *message, uint64_t *delta_ns)
 {
     static const uint8_t flags_and_event[] = {SS_PF_SEQUENCE_FLAGS << 3, SS_PF_NEEDS_STATE,
@@ -488,7 +492,7 @@ bool ss_decode_small_event(struct ss_step *step, struct ss_wire_cursor packet,
     struct ss_decoder *decoder = step->decoder;
     uint64_t sequence, delta_ns;
     struct event_message message = {0};
-    if (!split_small(packet, &sequence, &message, &delta_ns) || sequence <= SS_SEQUENCE ||
+    if (!parse_small(packet, &sequence, &message, &delta_ns) || sequence <= SS_SEQUENCE ||
         sequence >= decoder->sequences.count || message.type == 0 ||
         message.type > SS_PF_EVENT_INSTANT) {
         return false;
@@ -501,6 +505,6 @@ bool ss_decode_small_event(struct ss_step *step, struct ss_wire_cursor packet,
         return true;
     }
     struct ss_trace_event event = {.time_ns = state->time_ns};
-    *outcome = tell_event(step, &message, state->target, (uint32_t)sequence, &event);
+    *outcome = emit_event(step, &message, state->target, (uint32_t)sequence, &event);
     return true;
 }

@@ -8,7 +8,7 @@
 #include "trace/profile.h"
 #include "wire/perfetto.h"
 
-enum { MAX_SHOWN_NAME = 100 };
+enum { MAX_DISPLAY_NAME_BYTES = 100 };
 
 size_t ss_encode_packet_begin(struct ss_wire_buffer *out)
 {
@@ -47,9 +47,9 @@ void ss_encode_display_text(struct ss_wire_buffer *out, uint32_t number, struct 
     ss_strbuf_fini(&valid);
 }
 
-/* What viewers call a process: its command line as one types it, where its name is that of an
- * interpreter or program which says little ("python train.py", not "python"). */
-static struct ss_strview shown_name(const struct ss_trace_process *process)
+/* The process name for viewers: the command line without the folder of the program, if it begins
+ * with the process name ("python train.py", not "python"); else the process name. */
+static struct ss_strview display_name(const struct ss_trace_process *process)
 {
     struct ss_strview shown = process->cmdline;
     size_t first = 0;
@@ -68,9 +68,9 @@ static struct ss_strview shown_name(const struct ss_trace_process *process)
         shown = process->name;
     }
     if (shown.length == 0) {
-        return ss_strview_of("process"); /* it was gone before it could be asked */
+        return ss_strview_of("process"); /* it ended before the recorder could read its name */
     }
-    shown.length = shown.length < MAX_SHOWN_NAME ? shown.length : MAX_SHOWN_NAME;
+    shown.length = shown.length < MAX_DISPLAY_NAME_BYTES ? shown.length : MAX_DISPLAY_NAME_BYTES;
     return shown;
 }
 
@@ -84,7 +84,7 @@ void ss_encode_steps_folder(struct ss_wire_buffer *out, const struct ss_trace_pr
         ss_strbuf_append_view(&name, process->label);
         ss_strbuf_append_text(&name, ": ");
     }
-    ss_strbuf_append_view(&name, shown_name(process));
+    ss_strbuf_append_view(&name, display_name(process));
     ss_strbuf_append_format(&name, " %" PRId32, process->pid);
     ss_encode_folder(out, uuid, (struct ss_strview){name.data, name.length}, 0);
     ss_strbuf_fini(&name);
@@ -99,7 +99,7 @@ void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process
     size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_PROCESS);
     ss_wire_put_uint(out, SS_PF_PROCESS_PID, (uint64_t)(int64_t)process->pid);
     ss_encode_display_text(out, SS_PF_PROCESS_CMDLINE, process->cmdline);
-    ss_encode_display_text(out, SS_PF_PROCESS_NAME, shown_name(process));
+    ss_encode_display_text(out, SS_PF_PROCESS_NAME, display_name(process));
     ss_encode_display_text(out, SS_PF_PROCESS_LABELS, process->label);
     ss_wire_end(out, descriptor);
     ss_wire_put_uint(out, SS_PF_TRACK_CHILD_ORDERING, SS_PF_CHILDREN_EXPLICIT);
@@ -153,16 +153,11 @@ void ss_encode_thread(struct ss_wire_buffer *out, const struct ss_trace_thread *
     ss_wire_end(out, packet);
 }
 
-void ss_encode_source(struct ss_wire_buffer *out, const struct ss_trace_source *source)
+void ss_encode_record(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record)
 {
     size_t packet = ss_encode_packet_begin(out);
     size_t payload = ss_encode_payload_begin(out);
-    size_t own = ss_wire_begin(out, SS_PAYLOAD_SOURCE);
-    ss_wire_put_uint(out, SS_SOURCE_ID, source->ref);
-    ss_wire_put_view(out, SS_SOURCE_NAME, source->name);
-    ss_wire_put_nonzero(out, SS_SOURCE_STATUS, source->status);
-    ss_wire_put_view(out, SS_SOURCE_REASON, source->reason);
-    ss_wire_end(out, own);
+    ss_schema_put(out, id, record);
     ss_wire_end(out, payload);
     ss_wire_end(out, packet);
 }

@@ -11,8 +11,8 @@
 
 /* --- tracks --------------------------------------------------------------------------------- */
 
-/* Steps and phases on top, then the threads (0 and 1), then the rest of the process; what belongs
- * to the host stands below the processes. */
+/* Order: steps and phases, threads (0 and 1), other tracks of the process. Host tracks follow all
+ * processes. */
 static int32_t rank_of(const struct ss_trace_track *track)
 {
     static const int32_t ranks[SS_TRACK_KIND_COUNT] = {
@@ -63,7 +63,7 @@ static void put_descriptor(struct ss_wire_buffer *out, const struct ss_trace_tra
     size_t descriptor = ss_wire_begin(out, SS_PF_TRACK_DESCRIPTOR);
     ss_wire_put_uint(out, SS_PF_TRACK_UUID, uuid);
     ss_wire_put_nonzero(out, SS_PF_TRACK_PARENT, parent);
-    /* The default domain has no name; a row of its own needs one. */
+    /* The default domain has no name, but a separate track needs one. */
     const char *unnamed = track->kind == SS_TRACK_ASYNC ? "async ranges" : "ranges";
     ss_encode_display_text(out, SS_PF_TRACK_NAME,
                            track->name.length > 0 ? track->name : ss_strview_of(unnamed));
@@ -77,7 +77,7 @@ static void put_descriptor(struct ss_wire_buffer *out, const struct ss_trace_tra
     ss_wire_end(out, descriptor);
 }
 
-static bool is_threads_own_row(const struct ss_trace_track *track)
+static bool is_thread_track(const struct ss_trace_track *track)
 {
     return track->kind == SS_TRACK_RANGES && track->thread_ref != 0 && track->name.length == 0;
 }
@@ -86,7 +86,7 @@ void ss_encode_track_record(struct ss_wire_buffer *out, const struct ss_trace_tr
                             const struct ss_track_uuids *uuids)
 {
     size_t packet = ss_encode_packet_begin(out);
-    if (!is_threads_own_row(track) && track->kind != SS_TRACK_ASYNC) {
+    if (!is_thread_track(track) && track->kind != SS_TRACK_ASYNC) {
         put_descriptor(out, track, uuids->own, pf_parent_of(track, uuids));
     }
     size_t payload = ss_encode_payload_begin(out);
@@ -100,6 +100,7 @@ void ss_encode_track_record(struct ss_wire_buffer *out, const struct ss_trace_tr
     ss_wire_put_view(out, SS_TRACK_UNIT, track->unit);
     ss_wire_put_nonzero(out, SS_TRACK_COUNTER_VALUES, track->counter);
     ss_wire_put_nonzero(out, SS_TRACK_RANK, ss_wire_zigzag(track->rank));
+    ss_wire_put_nonzero(out, SS_TRACK_DEVICE, track->device_ref);
     ss_wire_end(out, own);
     ss_wire_end(out, payload);
     ss_wire_end(out, packet);
@@ -109,7 +110,7 @@ void ss_encode_lane(struct ss_wire_buffer *out, const struct ss_trace_track *tra
                     const struct ss_track_uuids *uuids, uint64_t lane_uuid, uint32_t lane)
 {
     size_t packet = ss_encode_packet_begin(out);
-    /* Siblings of one name are one row to viewers. */
+    /* Viewers merge sibling tracks of the same name. */
     put_descriptor(out, track, lane_uuid, pf_parent_of(track, uuids));
     size_t payload = ss_encode_payload_begin(out);
     size_t own = ss_wire_begin(out, SS_PAYLOAD_LANE);
@@ -193,7 +194,7 @@ static void put_payload(struct ss_wire_buffer *out, const struct ss_trace_value 
     ss_wire_end(out, annotation);
 }
 
-static void put_truth(struct ss_wire_buffer *out, const char *name)
+static void put_true(struct ss_wire_buffer *out, const char *name)
 {
     size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
     ss_wire_put_text(out, SS_PF_ANNOTATION_NAME, name);
@@ -212,10 +213,10 @@ void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_even
         put_payload(out, &event->payload);
     }
     if ((event->flags & SS_EVENT_END_UNSEEN) != 0) {
-        put_truth(out, "end_unseen");
+        put_true(out, "end_unseen");
     }
     if ((event->flags & SS_EVENT_BEGIN_UNSEEN) != 0) {
-        put_truth(out, "begin_unseen");
+        put_true(out, "begin_unseen");
     }
     if (event->flow != SS_FLOW_NONE) {
         ss_wire_put_fixed64(out,

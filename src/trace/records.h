@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vocabulary of a trace: what the record side hands to the writer and the read side gets from
- * the reader. Plain values; strings are borrowed for the duration of the call. Times are
- * CLOCK_MONOTONIC in ns. `ref`s are handles: dense u32 from 1, given by the caller when writing
- * and by the reader (per file, never reused) when reading; 0 means "none".
+ * The records of a trace: input of the writer, output of the reader. Plain values; strings are
+ * borrowed for the duration of the call. Times are CLOCK_MONOTONIC in ns. `ref`s are handles: dense
+ * u32 from 1, assigned by the caller when writing and by the reader (per file, never reused) when
+ * reading; 0 means "none".
  */
 #ifndef SS_TRACE_RECORDS_H
 #define SS_TRACE_RECORDS_H
@@ -26,20 +26,20 @@ enum ss_thread_state {
 
 enum ss_gil_state {
     SS_GIL_UNKNOWN,
-    SS_GIL_NONE, /* neither holds nor waits; also free-threaded builds */
+    SS_GIL_NONE, /* neither holds nor waits for it; also in free-threaded builds */
     SS_GIL_HELD,
     SS_GIL_WAITED,
     SS_GIL_COUNT
 };
 
-/* What a sleeping thread waits for, by the system call that it sleeps in. */
+/* What a sleeping thread waits for, derived from its system call. */
 enum ss_wait_kind {
     SS_WAIT_UNKNOWN,
-    SS_WAIT_FUTEX, /* a lock, a condition, another thread */
+    SS_WAIT_FUTEX, /* a lock, a condition variable, another thread */
     SS_WAIT_TIMER,
     SS_WAIT_POLL, /* poll, select, epoll: any of several descriptors */
     SS_WAIT_SOCKET,
-    SS_WAIT_PIPE, /* or a terminal, or another device that is read like one */
+    SS_WAIT_PIPE, /* or a terminal, or another stream device */
     SS_WAIT_FILE, /* a file, its metadata, or a page that is read from disk */
     SS_WAIT_CHILD,
     SS_WAIT_OTHER, /* another call */
@@ -65,7 +65,7 @@ struct ss_trace_process {
     int32_t parent_pid;
     uint64_t pid_namespace;    /* inode of /proc/PID/ns/pid; 0 unknown */
     uint64_t start_time_ticks; /* field 22 of /proc/PID/stat */
-    struct ss_strview cmdline; /* argv joined by single blanks */
+    struct ss_strview cmdline; /* argv joined by single spaces */
     struct ss_strview name;    /* short: program or script name */
     struct ss_strview runtime; /* "CPython 3.11.7", "" when not Python */
     struct ss_strview executable;
@@ -73,7 +73,7 @@ struct ss_trace_process {
     uint64_t first_seen_ns;
 };
 
-/* Sent once more, with the same ref, when something in it becomes known later. */
+/* Repeated with the same ref when more becomes known later. */
 struct ss_trace_thread {
     uint32_t ref;
     uint32_t process_ref;
@@ -86,7 +86,7 @@ struct ss_trace_frame {
     uint32_t ref;
     struct ss_strview function; /* qualified name where the runtime has one */
     struct ss_strview name;     /* the plain co_name; equals `function` before 3.11 */
-    struct ss_strview file;     /* as the code object has it */
+    struct ss_strview file;     /* as in the code object */
     uint32_t short_file_offset; /* file + this = path inside its package, as py-spy shows it */
     int32_t line;               /* 1-based; 0 or less: unknown */
     int32_t first_line;         /* of the function; 0: unknown */
@@ -100,8 +100,8 @@ struct ss_trace_stack {
     uint32_t frame_ref;
 };
 
-/* `weight` ticks, the last of which was at `time_ns`, found the thread with this stack and state.
- * A sample of weight > 1 continues an earlier sample of the thread that had not moved since. */
+/* The stack and state of a thread at `weight` ticks, the last one at `time_ns`. A weight > 1
+ * continues an earlier sample of the thread, which has not moved since. */
 struct ss_trace_sample {
     uint64_t time_ns;
     uint32_t thread_ref;
@@ -114,12 +114,12 @@ struct ss_trace_sample {
     uint32_t window;     /* 0: none */
     int64_t step;        /* -1: none */
     uint32_t phase_name; /* refs of struct ss_trace_name; 0: none */
-    uint32_t range_name; /* the innermost open one */
+    uint32_t range_name; /* the innermost open range */
 };
 
 /* Totals of one sampling source since its start, for one process (or 0: for the source itself).
  * Per tick due = done + skipped; per done tick seen = ok + partial + lost + unchanged; late = done
- * more than half a period after due. `unchanged` threads are those not read again because they
+ * more than half a period after due. `unchanged` threads were not read again because they
  * cannot have moved. */
 struct ss_trace_counts {
     uint32_t source_ref;
@@ -133,16 +133,33 @@ struct ss_trace_counts {
     uint64_t processes_short; /* ended before they could be sampled */
 };
 
-enum ss_source_status { SS_SOURCE_OFF, SS_SOURCE_RAN, SS_SOURCE_UNAVAILABLE, SS_SOURCE_FAILED };
+enum ss_source_status {
+    SS_SOURCE_OFF,
+    SS_SOURCE_RAN,
+    SS_SOURCE_UNAVAILABLE,
+    SS_SOURCE_FAILED,
+    SS_SOURCE_STATUS_COUNT
+};
 
 struct ss_trace_source {
     uint32_t ref;
     struct ss_strview name; /* "python", "host", … */
     enum ss_source_status status;
-    struct ss_strview reason; /* why not, or what it used */
+    struct ss_strview reason; /* why it is unavailable, or what it used */
 };
 
-/* A fact of the whole recording; `text` is used when it is not an integer. Keys: "command",
+enum ss_device_kind { SS_DEVICE_OTHER, SS_DEVICE_GPU, SS_DEVICE_KIND_COUNT };
+
+/* An accelerator of the host, as its driver describes it. Tracks refer to it. */
+struct ss_trace_device {
+    uint32_t ref;
+    enum ss_device_kind kind;
+    uint32_t number;                            /* as the driver lists it, plus one; 0: unknown */
+    struct ss_strview model, uuid, pci_address; /* "": unknown */
+    uint64_t memory_bytes;                      /* 0: unknown */
+};
+
+/* A property of the whole recording; `text` is used when it is not an integer. Keys: "command",
  * "hostname", "boot_id", "rate_hz", "rank", … (docs/trace-format.md lists them). */
 struct ss_trace_attribute {
     struct ss_strview key;
@@ -151,16 +168,16 @@ struct ss_trace_attribute {
     int64_t integer;
 };
 
-/* Something that happened once: "process-exit", "rate-lowered", "disk-full", … */
+/* A one-time event: "process-exit", "rate-lowered", "disk-full", … */
 struct ss_trace_note {
     uint64_t time_ns;
-    uint32_t process_ref; /* 0: the recording */
+    uint32_t process_ref; /* 0: the whole recording */
     struct ss_strview kind;
     struct ss_strview text;
-    int64_t value; /* the exit status of "process-exit" (as waitpid gives it), else free */
+    int64_t value; /* of "process-exit": the waitpid status; otherwise free */
 };
 
-/* What lies on tracks: trace/track_records.h. */
+/* Tracks, events and counter values: trace/track_records.h. */
 
 struct ss_trace_clock {
     uint64_t monotonic_ns, boottime_ns, monotonic_raw_ns, realtime_ns, width_ns;

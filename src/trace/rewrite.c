@@ -14,7 +14,7 @@
 
 enum {
     MAX_DAMAGE_NOTES = 100,
-    MAX_TICKS = 1000 * 1000 /* of one record: over half a minute at 30 kHz; more is no recording */
+    MAX_TICKS = 1000 * 1000 /* per record: over half a minute at 30 kHz; more is invalid */
 };
 
 struct rewrite {
@@ -23,19 +23,19 @@ struct rewrite {
     bool split_weights;
     struct ss_vec_of(uint64_t) last_ns; /* split_weights: newest sample of each thread */
     uint64_t newest_ns;
-    bool gap; /* damage since the last record: the next one needs a restart point */
-    bool any;
-    unsigned damages;
+    bool gap; /* damage since the last record: the next record needs a restart point */
+    bool has_records;
+    unsigned damage_count;
 };
 
-/* Damage counts where something follows it; behind the end there is nothing to restart for. */
+/* Damage needs a restart point only if another record follows. */
 static enum ss_status before_record(struct rewrite *rewrite)
 {
     if (rewrite->gap) {
         rewrite->gap = false;
         SS_TRY(ss_trace_writer_gap(rewrite->writer, rewrite->err));
     }
-    rewrite->any = true;
+    rewrite->has_records = true;
     return SS_OK;
 }
 
@@ -49,6 +49,12 @@ static enum ss_status on_source(void *context, const struct ss_trace_source *sou
 {
     struct rewrite *rewrite = context;
     return ss_trace_writer_source(rewrite->writer, source, rewrite->err);
+}
+
+static enum ss_status on_device(void *context, const struct ss_trace_device *device)
+{
+    struct rewrite *rewrite = context;
+    return ss_trace_writer_device(rewrite->writer, device, rewrite->err);
 }
 
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
@@ -75,8 +81,8 @@ static enum ss_status on_stack(void *context, const struct ss_trace_stack *stack
     return ss_trace_writer_stack(rewrite->writer, stack, rewrite->err);
 }
 
-/* A viewer that knows no weights gets the ticks themselves, evenly over the time since the
- * thread's last sample. */
+/* For viewers without weights: writes one sample per tick, spread evenly over the time since the
+ * last sample of the thread. */
 static enum ss_status split_sample(struct rewrite *rewrite, const struct ss_trace_sample *sample)
 {
     if (sample->weight > MAX_TICKS) {
@@ -169,8 +175,8 @@ static enum ss_status on_clock(void *context, const struct ss_trace_clock *clock
 static enum ss_status on_damage(void *context, const struct ss_trace_damage *damage)
 {
     struct rewrite *rewrite = context;
-    rewrite->gap = rewrite->any;
-    if (rewrite->damages++ >= MAX_DAMAGE_NOTES) {
+    rewrite->gap = rewrite->has_records;
+    if (rewrite->damage_count++ >= MAX_DAMAGE_NOTES) {
         return SS_OK;
     }
     char text[200];
@@ -185,6 +191,7 @@ static enum ss_status on_damage(void *context, const struct ss_trace_damage *dam
 
 static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
                                                 .source = on_source,
+                                                .device = on_device,
                                                 .process = on_process,
                                                 .thread = on_thread,
                                                 .frame = on_frame,
@@ -226,8 +233,8 @@ static enum ss_status check_paths(const char *in, const char *out, struct ss_err
     return SS_OK;
 }
 
-/* A device that was named as output stays. */
-static void remove_begun(const char *path)
+/* Keeps an output that is a device. */
+static void remove_partial(const char *path)
 {
     struct stat status;
     if (lstat(path, &status) == 0 && S_ISREG(status.st_mode)) {
@@ -235,9 +242,9 @@ static void remove_begun(const char *path)
     }
 }
 
-/* --- bytes that need no repair --- */
+/* --- intact units, copied byte for byte --- */
 
-/* What the closing unit of a cut trace takes over. */
+/* State for the closing unit of a truncated trace. */
 struct survey {
     struct ss_trace_clock clock;
     uint64_t newest_ns;
@@ -261,51 +268,51 @@ static enum ss_status survey_clock(void *context, const struct ss_trace_clock *c
 
 static const struct ss_trace_visitor surveyor = {.sample = survey_sample, .clock = survey_clock};
 static const struct ss_trace_visitor closer = {
-    .attribute = on_attribute, .source = on_source, .damage = on_damage};
+    .attribute = on_attribute, .source = on_source, .device = on_device, .damage = on_damage};
 
 enum { COPY_BYTES = 1024 * 1024 };
 
-/* `take` gets the first `length` bytes of the file, piece by piece. */
-static enum ss_status each_piece(const char *path, uint64_t length,
-                                 enum ss_status (*take)(void *context, const void *bytes,
-                                                        size_t length, struct ss_error *err),
+/* Passes the first `length` bytes of the file to `consume` in chunks. */
+static enum ss_status each_chunk(const char *path, uint64_t length,
+                                 enum ss_status (*consume)(void *context, const void *bytes,
+                                                           size_t length, struct ss_error *err),
                                  void *context, struct ss_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
         return ss_fail_errno(err, errno, "cannot open %s", path);
     }
-    char *piece = ss_alloc(COPY_BYTES);
+    char *chunk = ss_alloc(COPY_BYTES);
     enum ss_status status = SS_OK;
     while (length > 0 && status == SS_OK) {
         size_t wanted = length < COPY_BYTES ? (size_t)length : COPY_BYTES;
-        ssize_t got = read(fd, piece, wanted);
+        ssize_t got = read(fd, chunk, wanted);
         if (got > 0) {
-            status = take(context, piece, (size_t)got, err);
+            status = consume(context, chunk, (size_t)got, err);
             length -= (uint64_t)got;
         } else if (got == 0 || errno != EINTR) {
             status = ss_fail_errno(err, got == 0 ? EIO : errno, "cannot read %s", path);
         }
     }
-    ss_free(piece);
+    ss_free(chunk);
     close(fd);
     return status;
 }
 
-static enum ss_status take_into_output(void *context, const void *bytes, size_t length,
+static enum ss_status append_to_output(void *context, const void *bytes, size_t length,
                                        struct ss_error *err)
 {
     return ss_output_append(context, bytes, length, err);
 }
 
-/* `*is_begun`: the output is ours, to remove when this fails. */
-static enum ss_status copy_whole(const char *in, const char *out, uint64_t length, bool *is_begun,
+/* `*is_created`: this call created the output; the caller removes it on failure. */
+static enum ss_status copy_whole(const char *in, const char *out, uint64_t length, bool *is_created,
                                  struct ss_error *err)
 {
     struct ss_output output;
     SS_TRY(ss_output_open(out, &output, err));
-    *is_begun = true;
-    enum ss_status status = each_piece(in, length, take_into_output, &output, err);
+    *is_created = true;
+    enum ss_status status = each_chunk(in, length, append_to_output, &output, err);
     ss_output_close(&output);
     return status;
 }
@@ -315,31 +322,31 @@ struct splice {
     uint32_t next_number;
 };
 
-static enum ss_status take_into_writer(void *context, const void *bytes, size_t length,
-                                       struct ss_error *err)
+static enum ss_status splice_into_writer(void *context, const void *bytes, size_t length,
+                                         struct ss_error *err)
 {
     const struct splice *splice = context;
     return ss_trace_writer_splice(splice->writer, bytes, length, splice->next_number, err);
 }
 
-/* All units as they are, whatever a later version put into them, and one more that closes the
- * file and tells what was cut off. */
-static enum ss_status close_cut(const char *in, const char *out, const struct survey *survey,
-                                const struct ss_trace_summary *summary, bool *is_begun,
-                                struct ss_error *err)
+/* Copies all units unchanged, including content of later versions, and appends one unit that closes
+ * the file and notes the damage. */
+static enum ss_status close_truncated(const char *in, const char *out, const struct survey *survey,
+                                      const struct ss_trace_summary *summary, bool *is_created,
+                                      struct ss_error *err)
 {
     const struct ss_trace_writer_options options = {
         .size = sizeof options, .path = out, .replay = true};
     struct rewrite rewrite = {.err = err, .newest_ns = survey->newest_ns};
     SS_TRY(ss_trace_writer_open(&options, &rewrite.writer, err));
-    *is_begun = true;
+    *is_created = true;
     struct splice splice = {rewrite.writer, summary->next_number};
     enum ss_status status = SS_OK;
     if (survey->clock.monotonic_ns != 0) {
         status = ss_trace_writer_clock(rewrite.writer, &survey->clock, err);
     }
     if (status == SS_OK) {
-        status = each_piece(in, summary->whole_bytes, take_into_writer, &splice, err);
+        status = each_chunk(in, summary->whole_bytes, splice_into_writer, &splice, err);
     }
     if (status == SS_OK) {
         status = ss_trace_read(in, &closer, &rewrite, NULL, err);
@@ -353,8 +360,8 @@ static enum ss_status rewrite_file(const char *in, const struct ss_trace_writer_
                                    struct ss_error *err)
 {
     SS_TRY(check_paths(in, options->path, err));
-    /* Three things can fail; the cause is in the innermost: a record that could not be taken, the
-     * file that could not be written, then the reading that stopped because of it. */
+    /* Three operations can fail; the innermost error is the cause: first a record that the writer
+     * rejects, then a failed write, then the read that stopped because of them. */
     struct ss_error record_error = {0}, read_error = {0}, close_error = {0};
     struct rewrite rewrite = {.err = &record_error, .split_weights = split_weights};
     SS_TRY(ss_trace_writer_open(options, &rewrite.writer, err));
@@ -365,7 +372,7 @@ static enum ss_status rewrite_file(const char *in, const struct ss_trace_writer_
     if (status == SS_OK) {
         return SS_OK;
     }
-    remove_begun(options->path);
+    remove_partial(options->path);
     const struct ss_error *cause = record_error.status != SS_OK  ? &record_error
                                    : close_error.status != SS_OK ? &close_error
                                                                  : &read_error;
@@ -397,11 +404,11 @@ enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_
         return rewrite_all(in, out, summary, err);
     }
     bool is_whole = read.sealed && read.damage[0] == '\0';
-    bool is_begun = false;
-    enum ss_status status = is_whole ? copy_whole(in, out, read.file_bytes, &is_begun, err)
-                                     : close_cut(in, out, &survey, &read, &is_begun, err);
-    if (status != SS_OK && is_begun) {
-        remove_begun(out);
+    bool is_created = false;
+    enum ss_status status = is_whole ? copy_whole(in, out, read.file_bytes, &is_created, err)
+                                     : close_truncated(in, out, &survey, &read, &is_created, err);
+    if (status != SS_OK && is_created) {
+        remove_partial(out);
     }
     return status;
 }

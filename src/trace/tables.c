@@ -35,6 +35,7 @@ void ss_tables_init(struct ss_tables *tables)
     known_init(&tables->processes);
     known_init(&tables->threads);
     known_init(&tables->sources);
+    known_init(&tables->devices);
     known_init(&tables->attributes);
     ss_vec_push_zero(&tables->names);
     set_init(&tables->name_set);
@@ -53,6 +54,7 @@ void ss_tables_fini(struct ss_tables *tables)
     known_fini(&tables->processes);
     known_fini(&tables->threads);
     known_fini(&tables->sources);
+    known_fini(&tables->devices);
     known_fini(&tables->attributes);
     ss_vec_fini(&tables->names);
     ss_free(tables->name_set.slots);
@@ -78,8 +80,8 @@ size_t ss_tables_memory(const struct ss_tables *tables)
            (tables->frame_set.slot_count + (size_t)tables->stack_set.slot_count) *
                sizeof(uint32_t) +
            known_memory(&tables->processes) + known_memory(&tables->threads) +
-           known_memory(&tables->sources) + known_memory(&tables->attributes) +
-           tables->names.capacity * sizeof *tables->names.data +
+           known_memory(&tables->sources) + known_memory(&tables->devices) +
+           known_memory(&tables->attributes) + tables->names.capacity * sizeof *tables->names.data +
            (size_t)tables->name_set.slot_count * sizeof(uint32_t) +
            known_memory(&tables->track_uuids) +
            tables->targets.capacity * sizeof *tables->targets.data +
@@ -96,8 +98,8 @@ static uint64_t hash_stack(const struct ss_stack_row *row)
     return ss_hash_u64((uint64_t)row->parent << 32 | row->frame);
 }
 
-/* Puts the row into a free slot; grows the set when it is half full. `hash_of` gives the hash of
- * a row number. */
+/* Stores the row in a free slot; doubles the set when it is half full. `hash_of` returns the hash
+ * of a row number. */
 #define SET_INSERT(set, slot, row_number, hash_of)                                                 \
     do {                                                                                           \
         (set)->slots[slot] = (row_number);                                                         \
@@ -205,12 +207,12 @@ uint32_t ss_known_find(const struct ss_known *known, uint64_t key)
     return known->set.slots[find_slot(known, key)];
 }
 
-uint32_t ss_known_put(struct ss_known *known, uint64_t key, uint64_t digest, bool *is_news)
+uint32_t ss_known_put(struct ss_known *known, uint64_t key, uint64_t digest, bool *is_changed)
 {
     uint32_t slot = find_slot(known, key);
     uint32_t ref = known->set.slots[slot];
     if (ref != 0) {
-        *is_news = known->rows.data[ref].digest != digest;
+        *is_changed = known->rows.data[ref].digest != digest;
         known->rows.data[ref].digest = digest;
         return ref;
     }
@@ -218,14 +220,14 @@ uint32_t ss_known_put(struct ss_known *known, uint64_t key, uint64_t digest, boo
     ss_vec_push(&known->rows, (struct ss_known_row){key, digest});
 #define KNOWN_HASH(number) ss_hash_u64(known->rows.data[number].key)
     SET_INSERT(&known->set, slot, ref, KNOWN_HASH);
-    *is_news = true;
+    *is_changed = true;
     return ref;
 }
 
 struct ss_track_target *ss_tables_put_target(struct ss_tables *tables, uint64_t uuid,
-                                             uint64_t digest, bool *is_news)
+                                             uint64_t digest, bool *is_changed)
 {
-    uint32_t row = ss_known_put(&tables->track_uuids, uuid, digest, is_news);
+    uint32_t row = ss_known_put(&tables->track_uuids, uuid, digest, is_changed);
     if (row >= tables->targets.count) {
         ss_vec_resize(&tables->targets, (size_t)row + 1);
     }

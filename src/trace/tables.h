@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader's memory of a file: equal frames, stacks, processes and threads of all restart
- * periods under one dense ref each. Bounded: ss_tables_memory is compared with a cap by the
- * reader. One owner.
+ * The reader's definitions of a file: equal frames, stacks, processes and threads of all restart
+ * periods share one dense ref. The reader compares ss_tables_memory with a cap. One owner.
  */
 #ifndef SS_TRACE_TABLES_H
 #define SS_TRACE_TABLES_H
@@ -29,8 +28,8 @@ struct ss_row_set {
     uint32_t used;
 };
 
-/* What is remembered of a process, thread, source or attribute: its key and a digest of what was
- * told, to see whether it comes again with news. */
+/* A known process, thread, source or attribute: its key and a digest of its content, to detect
+ * changes when it repeats. */
 struct ss_known_row {
     uint64_t key;
     uint64_t digest;
@@ -47,16 +46,16 @@ struct ss_name_row {
     uint32_t file, line; /* of functions; a string */
 };
 
-/* What a uuid of Perfetto's tracks is to us. */
+/* The track of a Perfetto track uuid. */
 struct ss_track_target {
-    uint32_t track; /* ref; 0: not one of ours */
+    uint32_t track; /* ref; 0: a foreign track */
     uint32_t lane;
 };
 
 struct ss_track_row {
     uint32_t parent;
     uint8_t kind;
-    uint8_t depth; /* groups above */
+    uint8_t depth; /* number of ancestors */
 };
 
 struct ss_tables {
@@ -65,7 +64,7 @@ struct ss_tables {
     struct ss_row_set frame_set;
     struct ss_vec_of(struct ss_stack_row) stacks; /* row 0 is unused */
     struct ss_row_set stack_set;
-    struct ss_known processes, threads, sources, attributes;
+    struct ss_known processes, threads, sources, devices, attributes;
     struct ss_vec_of(struct ss_name_row) names; /* row 0 is unused */
     struct ss_row_set name_set;
     struct ss_known track_uuids;
@@ -77,19 +76,19 @@ void ss_tables_init(struct ss_tables *tables);
 void ss_tables_fini(struct ss_tables *tables);
 size_t ss_tables_memory(const struct ss_tables *tables);
 
-/* The ref of an equal row; `*is_new` when it had to be added. */
+/* The ref of an equal row; sets `*is_new` when it was added. */
 uint32_t ss_tables_put_frame(struct ss_tables *tables, const struct ss_frame_row *row,
                              bool *is_new);
 uint32_t ss_tables_put_stack(struct ss_tables *tables, uint32_t parent, uint32_t frame,
                              bool *is_new);
 uint32_t ss_tables_put_name(struct ss_tables *tables, const struct ss_name_row *row, bool *is_new);
-/* The target of a uuid, to be set by the caller when it is new. */
+/* The target of a uuid; the caller fills a new one. */
 struct ss_track_target *ss_tables_put_target(struct ss_tables *tables, uint64_t uuid,
-                                             uint64_t digest, bool *is_news);
-/* NULL: not known. */
+                                             uint64_t digest, bool *is_changed);
+/* NULL: unknown. */
 const struct ss_track_target *ss_tables_find_target(const struct ss_tables *tables, uint64_t uuid);
-/* The ref of a key, added when unknown; `*is_news` when it is new or its digest is another. */
-uint32_t ss_known_put(struct ss_known *known, uint64_t key, uint64_t digest, bool *is_news);
+/* The ref of a key, added when unknown; `*is_changed`: it is new, or its digest differs. */
+uint32_t ss_known_put(struct ss_known *known, uint64_t key, uint64_t digest, bool *is_changed);
 uint32_t ss_known_find(const struct ss_known *known, uint64_t key); /* 0: unknown */
 
 #endif

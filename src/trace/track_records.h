@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vocabulary of a trace, second part: what lies on tracks. Ranges, instants, flows, counters,
- * steps and phases. As in records.h: plain values, borrowed strings, `ref`s from 1.
+ * The records of tracks: ranges, instants, flows, counter values, steps and phases. As in
+ * records.h: plain values, borrowed strings, `ref`s from 1.
  */
 #ifndef SS_TRACE_TRACK_RECORDS_H
 #define SS_TRACE_TRACK_RECORDS_H
@@ -15,46 +15,47 @@ enum ss_track_kind {
     SS_TRACK_RANGES,  /* nested ranges and instants: a stack of open ranges */
     SS_TRACK_ASYNC,   /* ranges that may overlap in any way */
     SS_TRACK_COUNTER, /* one series of values */
-    SS_TRACK_STEPS,   /* ranges with numbers: the payload is the number, the track's name says of
-                         what ("step", "epoch") */
+    SS_TRACK_STEPS,   /* numbered ranges: the payload is the number, the track name is the kind
+                         ("step", "epoch") */
     SS_TRACK_PHASES,  /* ranges that name the part of a step */
     SS_TRACK_GROUP,   /* holds other tracks: "host", "disk nvme0n1", "GPU 0" */
     SS_TRACK_KIND_COUNT
 };
 
-/* What a counter's values are. The writer takes them as they come, the reader gives: */
+/* The kind of values of a counter series, as written and as read. */
 enum ss_counter_kind {
-    SS_COUNTER_GAUGE,      /* levels; as written */
+    SS_COUNTER_GAUGE,      /* levels; read as written */
     SS_COUNTER_DELTA,      /* written as changes, read as the running total */
-    SS_COUNTER_CUMULATIVE, /* ever-growing totals; as written */
+    SS_COUNTER_CUMULATIVE, /* growing totals; read as written */
     SS_COUNTER_KIND_COUNT
 };
 
 /*
- * Whose a track is: a thread's when thread_ref is given, else a process's when process_ref is,
- * else the host's. A thread's RANGES track without a name is the thread's own row; one with a name
- * (an annotation domain) is a row below it. Sent once more, with the same ref and kind, when its
- * name becomes known later.
+ * The owner of a track is its thread if thread_ref is set, else its process if process_ref is set,
+ * else the host. A RANGES track of a thread without a name is the track of the thread itself; with
+ * a name (an annotation domain) it is a child of that track. Repeated with the same ref and kind
+ * when its name becomes known later.
  */
 struct ss_trace_track {
     uint32_t ref;
     enum ss_track_kind kind;
     uint32_t process_ref;
     uint32_t thread_ref;
-    uint32_t parent_ref;    /* a GROUP track, of the same owner; 0: right below the owner */
+    uint32_t device_ref;    /* the device that it is about; 0: none */
+    uint32_t parent_ref;    /* a GROUP track of the same owner; 0: directly below the owner */
     struct ss_strview name; /* RANGES, ASYNC: the domain; COUNTER: of the series */
     struct ss_strview unit; /* COUNTER: "ns", "count", "bytes", "%", "bytes/s"…; may be empty */
     enum ss_counter_kind counter;
-    int32_t rank; /* among its siblings, smallest on top; 0: by kind */
+    int32_t rank; /* order among siblings, ascending; 0: by kind */
 };
 
-/* The name of ranges and instants, with what always comes with it. */
+/* The name of ranges and instants, with its attributes. */
 struct ss_trace_name {
     uint32_t ref;
     struct ss_strview text;
     struct ss_strview category;
     uint32_t colour;        /* 0xAARRGGBB; 0: none */
-    struct ss_strview file; /* of a function: where it is written; empty: it is none */
+    struct ss_strview file; /* of a function: its source file; empty: not a function */
     uint32_t line;          /* where the function begins */
 };
 
@@ -73,14 +74,14 @@ struct ss_trace_value {
 enum ss_event_kind { SS_EVENT_BEGIN, SS_EVENT_END, SS_EVENT_INSTANT, SS_EVENT_KIND_COUNT };
 
 enum ss_event_flag {
-    /* END: the true end was not seen; the time is the last at which anything was. */
+    /* END: the true end was not observed; the time is that of the last observation. */
     SS_EVENT_END_UNSEEN = 1,
-    /* BEGIN: it began before the recording did; the time is the earliest known. */
+    /* BEGIN: the range began before the recording; the time is the earliest known. */
     SS_EVENT_BEGIN_UNSEEN = 2
 };
 
 /* An arrow from one event to the next of the same flow id. */
-enum ss_flow { SS_FLOW_NONE, SS_FLOW_THROUGH /* also the first */, SS_FLOW_END };
+enum ss_flow { SS_FLOW_NONE, SS_FLOW_THROUGH /* also for the first event */, SS_FLOW_END };
 
 struct ss_trace_event {
     uint64_t time_ns;
@@ -104,13 +105,13 @@ struct ss_trace_counter {
     };
 };
 
-/* Of one line of a function, in one process: what was added since the record before. The time of a
- * line is that from where it began to where another began or the function was left, with all that
- * it called. */
+/* Hits and time of one line of a function in one process, added since the previous record. The time
+ * of a line lasts from its begin to the begin of another line or the return of the function,
+ * including callees. */
 struct ss_trace_line {
     uint64_t time_ns;
     uint32_t process_ref;
-    uint32_t name_ref; /* of the function; it says file and first line */
+    uint32_t name_ref; /* of the function; has file and first line */
     uint32_t line;
     uint64_t hits;
     uint64_t total_ns;

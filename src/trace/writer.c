@@ -16,11 +16,11 @@ enum {
     DEFAULT_UNIT_BYTES = 256 * 1024,
     DEFAULT_RESTART_BYTES = 4 * 1024 * 1024,
     DEFAULT_RESTART_S = 30,
-    /* A restart waits for the next tick, which tells the caller; only far beyond it does not. */
+    /* A restart waits for the next tick, which reports it; above this multiple it is immediate. */
     FORCED_RESTART_FACTOR = 4
 };
 
-/* --- life ----------------------------------------------------------------------------------- */
+/* --- lifetime ------------------------------------------------------------------------------- */
 
 static struct ss_trace_writer_options complete_options(const struct ss_trace_writer_options *given)
 {
@@ -28,7 +28,7 @@ static struct ss_trace_writer_options complete_options(const struct ss_trace_wri
     memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
     options.unit_ns = options.unit_ns != 0 ? options.unit_ns : SECOND_NS;
     options.unit_bytes = options.unit_bytes != 0 ? options.unit_bytes : DEFAULT_UNIT_BYTES;
-    /* Perfetto wants a compressed packet below 512 KiB, whatever is asked for. */
+    /* Perfetto requires compressed packets below 512 KiB: larger requests are capped. */
     if (options.unit_bytes > DEFAULT_UNIT_BYTES) {
         options.unit_bytes = DEFAULT_UNIT_BYTES;
     }
@@ -48,7 +48,7 @@ static void begin_unit(struct ss_trace_writer *writer)
     }
 }
 
-/* From here on nothing that was defined before counts. */
+/* Invalidates all earlier definitions. */
 static void begin_period(struct ss_trace_writer *writer)
 {
     ss_definitions_restart(&writer->definitions);
@@ -164,8 +164,8 @@ static void put_stack_defaults(struct ss_wire_buffer *out)
     ss_wire_end(out, samples);
 }
 
-/* The first packet of a unit sets the sequence's clock, so that no unit needs another for its
- * times; at a restart point it clears the state too. */
+/* The first packet of a unit sets the sequence clock, so that times do not depend on other units;
+ * at a restart point it also clears the state. */
 static void put_head(struct ss_trace_writer *writer, struct ss_wire_buffer *out, uint64_t base_ns)
 {
     size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
@@ -206,8 +206,8 @@ uint64_t ss_writer_track_uuid(const struct ss_trace_writer *writer, uint64_t whi
     return ss_hash_u64(writer->trace_uuid[0] ^ which) | 1;
 }
 
-/* What holds for the whole recording stands at each restart point, so that any part of the file
- * from one on is complete. */
+/* Each restart point repeats the properties of the whole recording, so that the file is complete
+ * from any restart point on. */
 static void put_recording(struct ss_trace_writer *writer, struct ss_wire_buffer *out)
 {
     ss_encode_trace_uuid(out, writer->trace_uuid);
@@ -215,7 +215,10 @@ static void put_recording(struct ss_trace_writer *writer, struct ss_wire_buffer 
         ss_encode_attribute(out, &writer->attributes.data[i]);
     }
     for (size_t i = 0; i < writer->sources.count; i++) {
-        ss_encode_source(out, &writer->sources.data[i]);
+        ss_encode_record(out, SS_SCHEMA_source, &writer->sources.data[i]);
+    }
+    for (size_t i = 0; i < writer->devices.count; i++) {
+        ss_encode_record(out, SS_SCHEMA_device, &writer->devices.data[i]);
     }
     uint64_t recording = ss_writer_track_uuid(writer, SS_RECORDING_TRACK);
     ss_encode_folder(out, ss_writer_track_uuid(writer, SS_HOST_TRACK),
@@ -233,7 +236,7 @@ uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t r
     return entry != NULL ? entry->uuid : 0;
 }
 
-/* With its parents: who goes along with whom is known by them. */
+/* Also writes the ancestors, so that the file contains the process tree. */
 void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_process *entry)
 {
     entry->period = writer->definitions.period;
@@ -251,8 +254,8 @@ void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref)
     }
 }
 
-/* The counter track shows what is missing: rows of processes add up, the row of a source itself
- * holds the same or more. */
+/* The value of the "lost samples" track: the sum over processes, or the count of the source itself,
+ * which is normally the same or higher. */
 static uint64_t count_lost(const struct ss_trace_writer *writer)
 {
     uint64_t own = 0, processes = 0;
@@ -319,7 +322,7 @@ static uint64_t unit_base(const struct ss_trace_writer *writer)
     return ss_unit_first_ns(&writer->unit);
 }
 
-/* Writes the unit and begins the next one. */
+/* Writes the unit and begins the next. */
 static enum ss_status close_unit(struct ss_trace_writer *writer, bool sealed, struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
@@ -359,7 +362,7 @@ static enum ss_status close_unit(struct ss_trace_writer *writer, bool sealed, st
     return SS_OK;
 }
 
-/* A failure is kept and told by the call that led here. */
+/* A failure is sticky: the public call that led here returns it. */
 static void flush_definitions(void *context)
 {
     struct ss_trace_writer *writer = context;
@@ -405,11 +408,11 @@ enum ss_status ss_trace_writer_tick(struct ss_trace_writer *writer, uint64_t now
                                     bool *restarted, struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
-    /* The clock was read a moment after the last call: who calls once a second gets a unit a
-     * second. */
+    /* The writer reads the clock slightly after each call. The tolerance yields one unit per call
+     * for a caller that ticks every unit_ns. */
     uint64_t unit_ns = writer->options.unit_ns;
     bool due = now_ns + unit_ns / 32 >= writer->clock.monotonic_ns + unit_ns;
-    /* The first unit goes out at once: from then on the file is a readable trace. */
+    /* The first unit is written at once: from then on the file is a readable trace. */
     if (due || writer->unit_number == 0) {
         SS_TRY(close_unit(writer, false, err));
     }
@@ -498,6 +501,7 @@ enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_e
     ss_pages_fini(&writer->processes);
     ss_pages_fini(&writer->threads);
     ss_vec_fini(&writer->sources);
+    ss_vec_fini(&writer->devices);
     ss_vec_fini(&writer->attributes);
     ss_vec_fini(&writer->counts);
     ss_writer_tracks_fini(writer);

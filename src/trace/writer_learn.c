@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one writer knows, told to another. */
+/* Copies the definitions of one writer to another. */
 #include "trace/writer_state.h"
 
 static struct ss_strview text_of(const struct ss_trace_writer *from, uint32_t string)
@@ -7,8 +7,8 @@ static struct ss_strview text_of(const struct ss_trace_writer *from, uint32_t st
     return ss_intern_get(&from->definitions.strings, string);
 }
 
-static enum ss_status learn_recording(struct ss_trace_writer *writer,
-                                      const struct ss_trace_writer *from, struct ss_error *err)
+static enum ss_status copy_recording(struct ss_trace_writer *writer,
+                                     const struct ss_trace_writer *from, struct ss_error *err)
 {
     size_t count = from->output.fd >= 0 ? from->lasting_attributes : from->attributes.count;
     for (size_t i = 0; i < count; i++) {
@@ -17,11 +17,14 @@ static enum ss_status learn_recording(struct ss_trace_writer *writer,
     for (size_t i = 0; i < from->sources.count; i++) {
         SS_TRY(ss_trace_writer_source(writer, &from->sources.data[i], err));
     }
+    for (size_t i = 0; i < from->devices.count; i++) {
+        SS_TRY(ss_trace_writer_device(writer, &from->devices.data[i], err));
+    }
     return SS_OK;
 }
 
-static enum ss_status learn_processes(struct ss_trace_writer *writer,
-                                      const struct ss_trace_writer *from, struct ss_error *err)
+static enum ss_status copy_processes(struct ss_trace_writer *writer,
+                                     const struct ss_trace_writer *from, struct ss_error *err)
 {
     for (uint32_t ref = 0; ref < from->processes.end; ref++) {
         const struct ss_writer_process *known = ss_writer_process_at(from, ref);
@@ -38,8 +41,8 @@ static enum ss_status learn_processes(struct ss_trace_writer *writer,
     return SS_OK;
 }
 
-static enum ss_status learn_stacks(struct ss_trace_writer *writer,
-                                   const struct ss_trace_writer *from, struct ss_error *err)
+static enum ss_status copy_stacks(struct ss_trace_writer *writer,
+                                  const struct ss_trace_writer *from, struct ss_error *err)
 {
     const struct ss_definitions *definitions = &from->definitions;
     for (size_t i = 0; i < definitions->frames.count; i++) {
@@ -56,7 +59,7 @@ static enum ss_status learn_stacks(struct ss_trace_writer *writer,
             SS_TRY(ss_trace_writer_frame(writer, &frame, err));
         }
     }
-    /* A stack's parent has the smaller number: it was known before. */
+    /* A parent has a smaller ref than its children: it is copied first. */
     for (size_t i = 0; i < definitions->stacks.count; i++) {
         const struct ss_stack_definition *known = &definitions->stacks.data[i];
         struct ss_trace_stack stack = {
@@ -68,8 +71,8 @@ static enum ss_status learn_stacks(struct ss_trace_writer *writer,
     return SS_OK;
 }
 
-static enum ss_status learn_tracks(struct ss_trace_writer *writer,
-                                   const struct ss_trace_writer *from, struct ss_error *err)
+static enum ss_status copy_tracks(struct ss_trace_writer *writer,
+                                  const struct ss_trace_writer *from, struct ss_error *err)
 {
     for (uint32_t ref = 0; ref < from->tracks.end; ref++) {
         const struct ss_writer_track *known = ss_writer_track_at(from, ref);
@@ -95,8 +98,8 @@ static enum ss_status learn_tracks(struct ss_trace_writer *writer,
 enum ss_status ss_trace_writer_learn(struct ss_trace_writer *writer,
                                      const struct ss_trace_writer *from, struct ss_error *err)
 {
-    SS_TRY(learn_recording(writer, from, err));
-    SS_TRY(learn_processes(writer, from, err));
-    SS_TRY(learn_stacks(writer, from, err));
-    return learn_tracks(writer, from, err);
+    SS_TRY(copy_recording(writer, from, err));
+    SS_TRY(copy_processes(writer, from, err));
+    SS_TRY(copy_stacks(writer, from, err));
+    return copy_tracks(writer, from, err);
 }

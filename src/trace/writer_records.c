@@ -39,35 +39,54 @@ enum ss_status ss_trace_writer_attribute(struct ss_trace_writer *writer,
     } else {
         ss_vec_push(&writer->attributes, copy);
     }
-    if (!writer->unit_restarts) { /* else it stands in the unit's head anyway */
+    if (!writer->unit_restarts) { /* else the head of the unit contains it */
         ss_encode_attribute(&writer->unit.descriptors, &copy);
     }
     return SS_OK;
 }
+
+static struct ss_strview keep_text(void *writer, struct ss_strview text)
+{
+    return ss_writer_keep(writer, text);
+}
+
+/* Puts a definition of the whole recording in the place of an earlier one with the same ref. */
+#define PUT_DEFINITION(writer, list, id, record)                                                   \
+    do {                                                                                           \
+        size_t at_ = 0;                                                                            \
+        ss_schema_each_text(id, &(record), keep_text, writer);                                     \
+        while (at_ < (list)->count && (list)->data[at_].ref != (record).ref) {                     \
+            at_++;                                                                                 \
+        }                                                                                          \
+        if (at_ < (list)->count) {                                                                 \
+            (list)->data[at_] = (record);                                                          \
+        } else {                                                                                   \
+            ss_vec_push(list, record);                                                             \
+        }                                                                                          \
+        if (!(writer)->unit_restarts) { /* else the head of the unit contains it */                \
+            ss_encode_record(&(writer)->unit.descriptors, id, &(record));                          \
+        }                                                                                          \
+    } while (0)
 
 enum ss_status ss_trace_writer_source(struct ss_trace_writer *writer,
                                       const struct ss_trace_source *source, struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
     struct ss_trace_source copy = *source;
-    copy.name = ss_writer_keep(writer, source->name);
-    copy.reason = ss_writer_keep(writer, source->reason);
-    size_t at = 0;
-    while (at < writer->sources.count && writer->sources.data[at].ref != source->ref) {
-        at++;
-    }
-    if (at < writer->sources.count) {
-        writer->sources.data[at] = copy;
-    } else {
-        ss_vec_push(&writer->sources, copy);
-    }
-    if (!writer->unit_restarts) {
-        ss_encode_source(&writer->unit.descriptors, &copy);
-    }
+    PUT_DEFINITION(writer, &writer->sources, SS_SCHEMA_source, copy);
     return SS_OK;
 }
 
-/* Rank in the high bits: traces of several ranks put one behind the other never share a uuid. */
+enum ss_status ss_trace_writer_device(struct ss_trace_writer *writer,
+                                      const struct ss_trace_device *device, struct ss_error *err)
+{
+    SS_TRY(ss_writer_failed(writer, err));
+    struct ss_trace_device copy = *device;
+    PUT_DEFINITION(writer, &writer->devices, SS_SCHEMA_device, copy);
+    return SS_OK;
+}
+
+/* Rank in the high bits: concatenated traces of several ranks never share a uuid. */
 static uint64_t make_process_uuid(const struct ss_trace_writer *writer,
                                   const struct ss_trace_process *process)
 {
@@ -97,7 +116,7 @@ enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
     entry->record.executable = ss_writer_keep(writer, process->executable);
     entry->record.label = ss_writer_keep(writer, process->label);
     if (writer->options.only_used) {
-        entry->period = 0; /* whoever refers to it next writes it, with what is new */
+        entry->period = 0; /* the next reference writes the new content */
     } else {
         ss_writer_put_process(writer, entry);
     }
@@ -122,7 +141,7 @@ enum ss_status ss_trace_writer_thread(struct ss_trace_writer *writer,
         owner->first_thread = thread->ref;
     }
     uint64_t process = ss_writer_process_uuid(writer, thread->process_ref);
-    /* The ref is in it because the kernel hands out thread ids again. */
+    /* Includes the ref because the kernel reuses thread ids. */
     uint64_t mixed = ss_hash_u64(process ^ (uint64_t)(uint32_t)thread->tid << 32 ^ thread->ref);
     entry->uuid = (process & UINT64_C(0xffff000000000000)) | (mixed & UINT64_C(0xffffffffffff)) | 1;
     entry->record = *thread;
@@ -175,14 +194,14 @@ uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref)
     return entry->iid.iid;
 }
 
-/* Its last counts, which wait for the end of the unit, are written now. */
+/* Writes the pending counts of the process now instead of at the end of the unit. */
 static void forget_counts(struct ss_trace_writer *writer, uint32_t process_ref)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < writer->counts.count; i++) {
         struct ss_writer_counts *entry = &writer->counts.data[i];
         if (entry->record.process_ref != process_ref) {
-            writer->counts.data[kept++] = *entry;
+            writer->counts.data[remaining++] = *entry;
             continue;
         }
         if (entry->pending) {
@@ -192,7 +211,7 @@ static void forget_counts(struct ss_trace_writer *writer, uint32_t process_ref)
         }
         writer->forgotten_lost += entry->record.lost + entry->record.dropped;
     }
-    writer->counts.count = kept;
+    writer->counts.count = remaining;
 }
 
 void ss_trace_writer_forget(struct ss_trace_writer *writer, uint32_t process_ref)
@@ -213,8 +232,9 @@ void ss_trace_writer_forget(struct ss_trace_writer *writer, uint32_t process_ref
     ss_pages_drop(&writer->processes, process_ref);
 }
 
-/* The fields reserved for annotations are rare: they wait, encoded, in the unit's blobs. */
-static void put_sample_rest(struct ss_trace_writer *writer, const struct ss_trace_sample *sample)
+/* The annotation fields are rare: they are stored encoded in the blobs of the unit. */
+static void put_sample_annotations(struct ss_trace_writer *writer,
+                                   const struct ss_trace_sample *sample)
 {
     uint32_t phase = ss_writer_use_main_name(writer, sample->phase_name);
     uint32_t range = ss_writer_use_main_name(writer, sample->range_name);
@@ -232,8 +252,8 @@ enum ss_status ss_trace_writer_sample(struct ss_trace_writer *writer,
 {
     SS_TRY(ss_writer_make_room(writer, err));
     bool cut = false;
-    /* The stack first: it may close the unit, and the thread's descriptor must stand in this one
-     * or an earlier one of the period. */
+    /* The stack first: it may close the unit, and the thread descriptor must be in this unit or an
+     * earlier unit of the period. */
     uint32_t stack_iid = ss_definitions_use_stack(&writer->definitions, sample->stack_ref, &cut);
     SS_TRY(ss_writer_failed(writer, err));
     if (sample->stack_ref != 0 && stack_iid == 0) {
@@ -244,7 +264,7 @@ enum ss_status ss_trace_writer_sample(struct ss_trace_writer *writer,
         return ss_fail(err, SS_E_BUG, "sample of unknown thread %u", sample->thread_ref);
     }
     uint32_t at = (uint32_t)writer->unit.blobs.length;
-    put_sample_rest(writer, sample);
+    put_sample_annotations(writer, sample);
     ss_vec_push(&writer->unit.events,
                 (struct ss_unit_event){.time_ns = sample->time_ns,
                                        .order = (uint32_t)writer->unit.events.count,

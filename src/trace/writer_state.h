@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a writer: writer.c makes units of it, writer_records.c takes the records in.
- * Private to the two. */
+/* The internal state of a writer. Private to writer*.c. */
 #ifndef SS_TRACE_WRITER_STATE_H
 #define SS_TRACE_WRITER_STATE_H
 
@@ -13,11 +12,11 @@
 #include "trace/writer.h"
 
 struct ss_writer_process {
-    struct ss_trace_process record; /* its texts are interned; ref 0: not known */
+    struct ss_trace_process record; /* its texts are interned; ref 0: unknown */
     uint64_t uuid;
-    uint32_t period;       /* written in */
-    uint32_t steps_period; /* in which the folder of its steps and phases was described */
-    uint64_t parent_uuid;  /* also when the parent is forgotten */
+    uint32_t period;       /* of the last write */
+    uint32_t steps_period; /* of the last descriptor of the folder of its steps and phases */
+    uint64_t parent_uuid;  /* valid also after the parent is forgotten */
     uint32_t first_thread, first_track; /* 0: none */
 };
 
@@ -26,7 +25,7 @@ struct ss_writer_thread {
     uint64_t uuid;
     struct ss_period_iid iid;
     bool changed;
-    uint32_t next; /* of the same process; 0: none */
+    uint32_t next; /* thread of the same process; 0: none */
 };
 
 struct ss_writer_counts {
@@ -37,19 +36,19 @@ struct ss_writer_counts {
 /* A lane of an ASYNC track. */
 struct ss_writer_lane {
     uint64_t uuid;
-    uint64_t id;      /* of the range that is open in it */
-    uint64_t last_ns; /* nothing in it is later */
-    uint32_t period;  /* described in */
+    uint64_t id;      /* of its open range */
+    uint64_t last_ns; /* time of its latest event */
+    uint32_t period;  /* of the last descriptor */
     bool open;
 };
 
 struct ss_writer_track {
-    struct ss_trace_track record; /* its texts are interned; ref 0: not known */
+    struct ss_trace_track record; /* its texts are interned; ref 0: unknown */
     uint64_t uuid;
-    uint32_t period; /* described in */
+    uint32_t period; /* of the last descriptor */
     bool changed;
-    uint32_t sequence; /* its own: index + 1; 0: the main one */
-    uint32_t next;     /* of the same process; 0: none */
+    uint32_t sequence; /* its track sequence: index + 1; 0: the main sequence */
+    uint32_t next;     /* track of the same process; 0: none */
     /* The running total of a DELTA counter. */
     int64_t total;
     double real_total;
@@ -70,23 +69,24 @@ struct ss_trace_writer {
     struct ss_trace_writer_options options;
     struct ss_deflater *deflater; /* NULL: compression is off */
     struct ss_definitions definitions;
-    struct ss_pages processes, threads, tracks; /* by ref, until they are forgotten */
+    struct ss_pages processes, threads, tracks; /* by ref, until forgotten */
     struct ss_vec_of(struct ss_trace_source) sources;
+    struct ss_vec_of(struct ss_trace_device) devices;
     struct ss_vec_of(struct ss_trace_attribute) attributes;
-    size_t lasting_attributes; /* those that outlive the file */
+    size_t lasting_attributes; /* number of attributes that outlive the file */
     struct ss_vec_of(struct ss_writer_counts) counts;
     struct ss_vec_of(struct ss_writer_name) names;        /* by ref */
     struct ss_vec_of(struct ss_period_iid) category_iids; /* by string */
-    struct ss_iid_set main_names, main_categories;        /* defined on the main sequence */
+    struct ss_iid_set main_names, main_categories;        /* iids defined on the main sequence */
     uint64_t trace_uuid[2];
     struct ss_vec_of(uint32_t) free_sequences; /* by number, from 1 */
     uint32_t newest_forgotten_track;
-    uint64_t forgotten_lost; /* of processes */
-    uint64_t lost_shown;     /* last value of the counter track, plus 1; 0: none yet */
-    uint32_t next_thread_iid, next_name_iid; /* categories count with the names */
+    uint64_t forgotten_lost; /* losses of forgotten processes */
+    uint64_t lost_shown;     /* last value of the "lost samples" track + 1; 0: none yet */
+    uint32_t next_thread_iid, next_name_iid; /* names and categories share the second counter */
 
     struct ss_unit unit;
-    struct ss_clock_reading clock; /* when the unit began */
+    struct ss_clock_reading clock; /* at the begin of the unit */
     bool has_clock;
     bool unit_restarts, unit_has_gap;
     bool restarted_untold;
@@ -97,7 +97,7 @@ struct ss_trace_writer {
     struct ss_error failure; /* sticky */
 };
 
-/* NULL: not known, or forgotten. */
+/* NULL: unknown or forgotten. */
 static inline struct ss_writer_process *ss_writer_process_at(const struct ss_trace_writer *writer,
                                                              uint32_t ref)
 {
@@ -114,12 +114,12 @@ static inline struct ss_writer_track *ss_writer_track_at(const struct ss_trace_w
     return ss_pages_get(&writer->tracks, ref);
 }
 
-/* The sticky failure, SS_OK while there is none. */
+/* The sticky failure; SS_OK when there is none. */
 enum ss_status ss_writer_failed(const struct ss_trace_writer *writer, struct ss_error *err);
-/* Before an event: closes the unit when it is full, restarts when that cannot wait. */
+/* Before an event: closes a full unit and forces an overdue restart. */
 enum ss_status ss_writer_make_room(struct ss_trace_writer *writer, struct ss_error *err);
 
-/* The tracks that belong to the recording as a whole. */
+/* Tracks of the whole recording. */
 enum {
     SS_LOST_TRACK = 1,
     SS_NOTES_TRACK = 2,
@@ -131,21 +131,21 @@ uint64_t ss_writer_track_uuid(const struct ss_trace_writer *writer, uint64_t whi
 
 uint64_t ss_writer_process_uuid(const struct ss_trace_writer *writer, uint32_t ref); /* 0: none */
 void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_process *entry);
-/* Makes sure that the period knows the process that something refers to. */
+/* Writes the process if this period does not contain it yet. */
 void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref);
 
-/* The thread's task context in this period, described when it has to be; 0: no such thread. */
+/* The task context iid of the thread, written if this period lacks it; 0: no such thread. */
 uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref);
 void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref); /* writer_tracks.c */
-/* The text in the writer's own keeping, cut to what the format allows. */
+/* The interned copy of a text, truncated to the limit of the format. */
 struct ss_strview ss_writer_keep(struct ss_trace_writer *writer, struct ss_strview text);
 
 /* writer_tracks.c */
 void ss_writer_tracks_fini(struct ss_trace_writer *writer);
-/* Another file: no range is open in it, no total has begun. */
+/* For a new file: resets open ranges and counter totals. */
 void ss_writer_tracks_begin(struct ss_trace_writer *writer);
 size_t ss_writer_tracks_memory(const struct ss_trace_writer *writer);
-/* The iid of a name on the main sequence; 0: none, or no such name. */
+/* The iid of a name on the main sequence; 0: no such name. */
 uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref);
 
 #endif

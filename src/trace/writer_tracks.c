@@ -79,7 +79,7 @@ static enum ss_status check_track(const struct ss_trace_writer *writer,
     if (process != 0 && ss_writer_process_at(writer, process) == NULL) {
         return ss_fail(err, SS_E_BUG, "track %u has no process %u", track->ref, process);
     }
-    /* A parent comes before its children: so there are no circles. */
+    /* A parent has a smaller ref than its children, so there are no cycles. */
     const struct ss_writer_track *group = ss_writer_track_at(writer, parent);
     if (parent != 0 &&
         (parent >= track->ref || group == NULL || group->record.kind != SS_TRACK_GROUP)) {
@@ -102,8 +102,8 @@ static uint64_t thread_uuid(const struct ss_trace_writer *writer, uint32_t ref)
     return thread != NULL ? thread->uuid : 0;
 }
 
-/* The number is in it because names may come again, the name because another recording of the
- * same process may lie behind this one in a file. */
+/* Includes the ref because names may repeat, and the name because the file may continue with
+ * another recording of the same process. */
 static uint64_t make_track_uuid(const struct ss_trace_writer *writer,
                                 const struct ss_trace_track *track)
 {
@@ -161,7 +161,7 @@ void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref)
         ref > writer->newest_forgotten_track ? ref : writer->newest_forgotten_track;
 }
 
-/* Of the folder around a process's steps and phases. */
+/* The uuid of the folder around the steps and phases of a process. */
 static uint64_t steps_uuid(const struct ss_trace_writer *writer, uint32_t process)
 {
     uint64_t uuid = ss_writer_process_uuid(writer, process);
@@ -203,7 +203,7 @@ static inline bool is_described(const struct ss_trace_writer *writer,
     return track->period == writer->definitions.period && !track->changed && !renamed;
 }
 
-/* Describes the track, and what it belongs to, when the period does not know it yet. */
+/* Writes the track and its owners if the period lacks them. */
 static void describe(struct ss_trace_writer *writer, uint32_t ref)
 {
     struct ss_writer_track *track = ss_writer_track_at(writer, ref);
@@ -229,7 +229,7 @@ static struct ss_writer_track *find_track(struct ss_trace_writer *writer, uint32
     return ss_writer_track_at(writer, ref);
 }
 
-/* Of a process that ended long ago: nothing can happen in it, and nobody tells so. */
+/* The track of a process that ended: the writer ignores its events without an error. */
 static bool is_forgotten(const struct ss_trace_writer *writer, uint32_t ref)
 {
     return ref != 0 && ref <= writer->newest_forgotten_track;
@@ -237,7 +237,7 @@ static bool is_forgotten(const struct ss_trace_writer *writer, uint32_t ref)
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-static uint32_t keep_string(struct ss_trace_writer *writer, struct ss_strview text)
+static uint32_t intern_string(struct ss_trace_writer *writer, struct ss_strview text)
 {
     size_t length = text.length < SS_MAX_TEXT_BYTES ? text.length : SS_MAX_TEXT_BYTES;
     return length > 0 ? ss_intern_put(&writer->definitions.strings, text.data, length) : 0;
@@ -254,16 +254,16 @@ enum ss_status ss_trace_writer_name(struct ss_trace_writer *writer,
         ss_vec_resize(&writer->names, (size_t)name->ref + 1);
     }
     writer->names.data[name->ref] =
-        (struct ss_writer_name){.text = keep_string(writer, name->text),
-                                .category = keep_string(writer, name->category),
+        (struct ss_writer_name){.text = intern_string(writer, name->text),
+                                .category = intern_string(writer, name->category),
                                 .colour = name->colour,
-                                .file = keep_string(writer, name->file),
+                                .file = intern_string(writer, name->file),
                                 .line = name->line,
                                 .known = true};
     return SS_OK;
 }
 
-/* Where a sequence keeps what it has defined, and puts what it defines. */
+/* The defined iids of a sequence, and the buffers for new definitions. */
 struct name_scope {
     struct ss_iid_set *names, *categories;
     struct ss_wire_buffer *interned, *extras;
@@ -287,7 +287,7 @@ static uint32_t use_category(struct ss_trace_writer *writer, struct name_scope *
     return entry->iid;
 }
 
-/* The iid of a name in a scope, defined there when it has to be. 0: there is no such name. */
+/* The iid of a name, defined in the scope if needed. 0: no such name. */
 static uint32_t use_name(struct ss_trace_writer *writer, struct name_scope *scope, uint32_t ref,
                          uint32_t *category_iid)
 {
@@ -333,14 +333,14 @@ uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref)
 
 /* --- events --------------------------------------------------------------------------------- */
 
-static enum ss_status unknown_name(struct ss_error *err, uint32_t ref)
+static enum ss_status fail_unknown_name(struct ss_error *err, uint32_t ref)
 {
     return ss_fail(err, SS_E_BUG, "event of unknown name %u", ref);
 }
 
-/* One of a track that is forgotten, of which nothing waits in this unit: its state is cleared in
- * the next. 0: none. */
-static uint32_t take_free_sequence(struct ss_trace_writer *writer)
+/* A sequence of a forgotten track without content in this unit; its next use clears its state.
+ * 0: none. */
+static uint32_t reuse_sequence(struct ss_trace_writer *writer)
 {
     for (size_t i = 0; i < writer->free_sequences.count; i++) {
         uint32_t number = writer->free_sequences.data[i];
@@ -355,16 +355,16 @@ static uint32_t take_free_sequence(struct ss_trace_writer *writer)
     return 0;
 }
 
-/* Rows of ranges get sequences of their own while there are some left. */
-static struct ss_sequence *own_sequence(struct ss_trace_writer *writer,
-                                        struct ss_writer_track *track)
+/* Each RANGES track gets its own sequence while ids are left. NULL: use the main sequence. */
+static struct ss_sequence *track_sequence(struct ss_trace_writer *writer,
+                                          struct ss_writer_track *track)
 {
     struct ss_unit *unit = &writer->unit;
     if (track->record.kind != SS_TRACK_RANGES) {
         return NULL;
     }
     if (track->sequence == 0) {
-        track->sequence = take_free_sequence(writer);
+        track->sequence = reuse_sequence(writer);
     }
     if (track->sequence != 0 && unit->sequences.data[track->sequence - 1].period == 0) {
         unit->sequences.data[track->sequence - 1].track_uuid = track->uuid;
@@ -386,9 +386,9 @@ static struct ss_sequence *own_sequence(struct ss_trace_writer *writer,
     return sequence;
 }
 
-/* The iid of a name that is as it was when this sequence last used it; 0: look further. */
-static inline uint32_t used_name(const struct ss_trace_writer *writer,
-                                 const struct ss_sequence *sequence, uint32_t ref)
+/* The iid of a name without category if the sequence has already defined it, else 0. */
+static inline uint32_t defined_iid(const struct ss_trace_writer *writer,
+                                   const struct ss_sequence *sequence, uint32_t ref)
 {
     if (ref >= writer->names.count) {
         return 0;
@@ -402,9 +402,9 @@ static inline uint32_t used_name(const struct ss_trace_writer *writer,
     return is_used ? iid : 0;
 }
 
-/* Most events are no more than a time and a name that was used before. */
-static inline bool put_usual(struct ss_trace_writer *writer, struct ss_sequence *sequence,
-                             const struct ss_trace_event *event)
+/* Fast path: most events consist of a time and a name that is already defined. */
+static inline bool put_compact(struct ss_trace_writer *writer, struct ss_sequence *sequence,
+                               const struct ss_trace_event *event)
 {
     bool is_end = event->kind == SS_EVENT_END;
     if (event->payload.type != SS_VALUE_NONE || event->flags != 0 ||
@@ -412,7 +412,7 @@ static inline bool put_usual(struct ss_trace_writer *writer, struct ss_sequence 
         return false;
     }
     uint32_t ref = is_end ? 0 : event->name_ref;
-    uint32_t iid = ref != 0 ? used_name(writer, sequence, ref) : 0;
+    uint32_t iid = ref != 0 ? defined_iid(writer, sequence, ref) : 0;
     if (ref != 0 && iid == 0) {
         return false;
     }
@@ -426,8 +426,10 @@ static inline bool put_usual(struct ss_trace_writer *writer, struct ss_sequence 
     return true;
 }
 
-static enum ss_status put_own(struct ss_trace_writer *writer, struct ss_sequence *sequence,
-                              const struct ss_trace_event *event, struct ss_error *err)
+static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
+                                            struct ss_sequence *sequence,
+                                            const struct ss_trace_event *event,
+                                            struct ss_error *err)
 {
     struct name_scope scope = {&sequence->names, &sequence->categories, &sequence->interned,
                                &sequence->extras};
@@ -437,7 +439,7 @@ static enum ss_status put_own(struct ss_trace_writer *writer, struct ss_sequence
     uint32_t name_iid =
         event->name_ref != 0 ? use_name(writer, &scope, event->name_ref, &category_iid) : 0;
     if (event->name_ref != 0 && name_iid == 0) {
-        return unknown_name(err, event->name_ref);
+        return fail_unknown_name(err, event->name_ref);
     }
     struct ss_sequence_event row = {.time_ns = event->time_ns,
                                     .order = (uint32_t)sequence->events.count,
@@ -460,7 +462,7 @@ static enum ss_status put_own(struct ss_trace_writer *writer, struct ss_sequence
     return SS_OK;
 }
 
-/* Perfetto's track of an event: the track itself, or one of its lanes. */
+/* The uuid of a lane; writes its descriptor if the period lacks it. */
 static uint64_t use_lane(struct ss_trace_writer *writer, struct ss_writer_track *track,
                          uint32_t number)
 {
@@ -490,15 +492,16 @@ static void push_main(struct ss_trace_writer *writer, uint64_t time_ns, size_t b
                                .blob_length = (uint32_t)(writer->unit.blobs.length - blob_at)});
 }
 
-static enum ss_status put_shared(struct ss_trace_writer *writer, struct ss_writer_track *track,
-                                 const struct ss_trace_event *event, struct ss_error *err)
+static enum ss_status put_on_main_sequence(struct ss_trace_writer *writer,
+                                           struct ss_writer_track *track,
+                                           const struct ss_trace_event *event, struct ss_error *err)
 {
     struct name_scope scope = main_scope(writer);
     uint32_t category_iid = 0;
     uint32_t name_iid =
         event->name_ref != 0 ? use_name(writer, &scope, event->name_ref, &category_iid) : 0;
     if (event->name_ref != 0 && name_iid == 0) {
-        return unknown_name(err, event->name_ref);
+        return fail_unknown_name(err, event->name_ref);
     }
     uint64_t uuid =
         track->record.kind == SS_TRACK_ASYNC ? use_lane(writer, track, event->lane) : track->uuid;
@@ -508,7 +511,7 @@ static enum ss_status put_shared(struct ss_trace_writer *writer, struct ss_write
     return SS_OK;
 }
 
-static bool takes_events(const struct ss_writer_track *track, const struct ss_trace_event *event)
+static bool accepts_event(const struct ss_writer_track *track, const struct ss_trace_event *event)
 {
     bool async = track->record.kind == SS_TRACK_ASYNC;
     return track->record.kind != SS_TRACK_COUNTER && track->record.kind != SS_TRACK_GROUP &&
@@ -516,8 +519,8 @@ static bool takes_events(const struct ss_writer_track *track, const struct ss_tr
            (!async || (event->lane > 0 && event->lane <= SS_MAX_LANES));
 }
 
-/* An end has no name, and arrows begin and end elsewhere; a text has its limit. */
-static struct ss_trace_event complete_event(const struct ss_trace_event *event)
+/* Removes name and flow from an END event and truncates a long payload text. */
+static struct ss_trace_event normalise_event(const struct ss_trace_event *event)
 {
     struct ss_trace_event copy = *event;
     if (copy.kind == SS_EVENT_END) {
@@ -538,21 +541,21 @@ enum ss_status ss_trace_writer_event(struct ss_trace_writer *writer,
     if (track == NULL && is_forgotten(writer, event->track_ref)) {
         return SS_OK;
     }
-    if (track == NULL || !takes_events(track, event)) {
+    if (track == NULL || !accepts_event(track, event)) {
         return ss_fail(err, SS_E_BUG, "event of unknown track %u, or one that takes none",
                        event->track_ref);
     }
     if (!is_described(writer, track)) {
         describe(writer, event->track_ref);
     }
-    struct ss_sequence *sequence = own_sequence(writer, track);
+    struct ss_sequence *sequence = track_sequence(writer, track);
     writer->stats.events++;
-    if (sequence != NULL && put_usual(writer, sequence, event)) {
+    if (sequence != NULL && put_compact(writer, sequence, event)) {
         return SS_OK;
     }
-    struct ss_trace_event copy = complete_event(event);
-    return sequence != NULL ? put_own(writer, sequence, &copy, err)
-                            : put_shared(writer, track, &copy, err);
+    struct ss_trace_event copy = normalise_event(event);
+    return sequence != NULL ? put_on_track_sequence(writer, sequence, &copy, err)
+                            : put_on_main_sequence(writer, track, &copy, err);
 }
 
 enum ss_status ss_trace_writer_range(struct ss_trace_writer *writer,
@@ -630,9 +633,9 @@ enum ss_status ss_trace_writer_counter(struct ss_trace_writer *writer,
     return SS_OK;
 }
 
-/* --- ranges that overlap -------------------------------------------------------------------- */
+/* --- overlapping ranges --------------------------------------------------------------------- */
 
-/* The lowest lane that is free from `time_ns` on; 0: there is none left. */
+/* The lowest lane that is free from `time_ns` on; 0: none, or `id` is already open. */
 static uint32_t choose_lane(struct ss_writer_track *track, uint64_t id, uint64_t time_ns)
 {
     uint32_t chosen = 0;
@@ -652,23 +655,23 @@ static uint32_t choose_lane(struct ss_writer_track *track, uint64_t id, uint64_t
     return chosen;
 }
 
-static enum ss_status not_async(struct ss_error *err, uint32_t ref)
+static enum ss_status fail_not_async(struct ss_error *err, uint32_t ref)
 {
     return ss_fail(err, SS_E_BUG, "track %u is none for ranges that overlap", ref);
 }
 
 enum ss_status ss_trace_writer_async_begin(struct ss_trace_writer *writer, uint64_t id,
-                                           const struct ss_trace_event *event, bool *taken,
+                                           const struct ss_trace_event *event, bool *accepted,
                                            struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
     struct ss_writer_track *track = find_track(writer, event->track_ref);
     if (track == NULL || track->record.kind != SS_TRACK_ASYNC) {
-        return not_async(err, event->track_ref);
+        return fail_not_async(err, event->track_ref);
     }
     uint32_t number = choose_lane(track, id, event->time_ns);
-    if (taken != NULL) {
-        *taken = number != 0;
+    if (accepted != NULL) {
+        *accepted = number != 0;
     }
     if (number == 0) {
         return SS_OK;
@@ -684,21 +687,21 @@ enum ss_status ss_trace_writer_async_begin(struct ss_trace_writer *writer, uint6
 }
 
 enum ss_status ss_trace_writer_async_end(struct ss_trace_writer *writer, uint64_t id,
-                                         const struct ss_trace_event *end, bool *taken,
+                                         const struct ss_trace_event *end, bool *accepted,
                                          struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
     struct ss_writer_track *track = find_track(writer, end->track_ref);
     if (track == NULL || track->record.kind != SS_TRACK_ASYNC) {
-        return not_async(err, end->track_ref);
+        return fail_not_async(err, end->track_ref);
     }
     uint32_t number = 0;
     for (size_t i = 0; i < track->lanes.count && number == 0; i++) {
         const struct ss_writer_lane *lane = &track->lanes.data[i];
         number = lane->open && lane->id == id ? (uint32_t)i + 1 : 0;
     }
-    if (taken != NULL) {
-        *taken = number != 0;
+    if (accepted != NULL) {
+        *accepted = number != 0;
     }
     if (number == 0) {
         return SS_OK;
@@ -707,7 +710,7 @@ enum ss_status ss_trace_writer_async_end(struct ss_trace_writer *writer, uint64_
     struct ss_trace_event copy = *end;
     copy.kind = SS_EVENT_END;
     copy.lane = number;
-    /* Clocks of two cores may differ by a little: no range ends before it began. */
+    /* Clocks of two cores may differ slightly: no range ends before its begin. */
     copy.time_ns = end->time_ns > lane->last_ns ? end->time_ns : lane->last_ns;
     lane->open = false;
     lane->last_ns = copy.time_ns;

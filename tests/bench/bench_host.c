@@ -61,19 +61,20 @@ static uint32_t put_track(const struct ss_trace_track *wanted)
     return track.ref;
 }
 
-static uint32_t on_group(void *context, uint32_t process_ref, uint32_t parent, const char *name)
+static uint32_t on_group(void *context, struct ss_metric_owner owner, uint32_t parent,
+                         const char *name)
 {
     (void)context;
-    (void)process_ref;
+    (void)owner;
     return put_track(&(struct ss_trace_track){
         .kind = SS_TRACK_GROUP, .parent_ref = parent, .name = ss_strview_of(name)});
 }
 
-static uint32_t on_series(void *context, uint32_t process_ref, uint32_t parent, const char *name,
-                          const char *unit)
+static uint32_t on_series(void *context, struct ss_metric_owner owner, uint32_t parent,
+                          const char *name, const char *unit)
 {
     (void)context;
-    (void)process_ref;
+    (void)owner;
     return put_track(&(struct ss_trace_track){.kind = SS_TRACK_COUNTER,
                                               .parent_ref = parent,
                                               .name = ss_strview_of(name),
@@ -300,12 +301,13 @@ static double measure(bool synthetic, double *point_count, double *bytes)
                                               .unit_ns = UINT64_C(50000000),
                                               .restart_ns = UINT64_C(1500000000)};
     check(ss_trace_writer_open(&options, &writer, &err), &err);
-    struct ss_source_setup setup = {.proc_root = synthetic ? root : "/proc",
-                                    .sys_root = synthetic ? root : "/sys",
-                                    .interval_ns = UINT64_C(10000000),
-                                    .since_ns = ss_clock_monotonic_ns(),
-                                    .metrics = {NULL, on_group, on_series, on_integer, on_real},
-                                    .each_process = synthetic ? each_fake : each_real};
+    struct ss_source_setup setup = {
+        .proc_root = synthetic ? root : "/proc",
+        .sys_root = synthetic ? root : "/sys",
+        .interval_ns = UINT64_C(10000000),
+        .since_ns = ss_clock_monotonic_ns(),
+        .metrics = {NULL, NULL, on_group, on_series, on_integer, on_real},
+        .each_process = synthetic ? each_fake : each_real};
     void *source = NULL;
     uint64_t cpu_ns = 0;
     struct ss_trace_writer_stats before = {0}, after;

@@ -31,6 +31,12 @@ struct memory_v2 {
     unsigned long long total, reserved, free, used;
 };
 
+struct pci_info {
+    char legacy[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char address[32];
+};
+
 int nvmlInit_v2(void);
 int nvmlShutdown(void);
 const char *nvmlErrorString(int status);
@@ -38,6 +44,7 @@ int nvmlDeviceGetCount_v2(unsigned *count);
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct gpu **gpu);
 int nvmlDeviceGetName(struct gpu *gpu, char *name, unsigned size);
 int nvmlDeviceGetUUID(struct gpu *gpu, char *uuid, unsigned size);
+int nvmlDeviceGetPciInfo_v3(struct gpu *gpu, struct pci_info *info);
 int nvmlDeviceGetUtilizationRates(struct gpu *gpu, struct utilisation *utilisation);
 int nvmlDeviceGetMemoryInfo(struct gpu *gpu, struct memory *memory);
 int nvmlDeviceGetMemoryInfo_v2(struct gpu *gpu, struct memory_v2 *memory);
@@ -90,6 +97,12 @@ EXPORT int nvmlDeviceGetName(struct gpu *gpu, char *name, unsigned size)
 EXPORT int nvmlDeviceGetUUID(struct gpu *gpu, char *uuid, unsigned size)
 {
     snprintf(uuid, size, "GPU-%08x-and-so-on", gpu->index);
+    return OK;
+}
+
+EXPORT int nvmlDeviceGetPciInfo_v3(struct gpu *gpu, struct pci_info *info)
+{
+    snprintf(info->address, sizeof info->address, "00000000:%02X:00.0", 0x3b + gpu->index);
     return OK;
 }
 

@@ -27,7 +27,7 @@ static void check(bool holds, const char *what)
 
 /* The promises of reader.h: definitions come before their use, refs are dense. */
 struct seen {
-    uint32_t processes, threads, frames, stacks, sources, tracks, names;
+    uint32_t processes, threads, frames, stacks, sources, devices, tracks, names;
     uint64_t samples, events, counters;
     struct ss_trace_writer *writer; /* NULL: do not write anew */
 };
@@ -43,6 +43,14 @@ static enum ss_status on_source(void *context, const struct ss_trace_source *sou
     struct seen *seen = context;
     dense(source->ref, &seen->sources, "source refs are dense");
     return seen->writer != NULL ? ss_trace_writer_source(seen->writer, source, NULL) : SS_OK;
+}
+
+static enum ss_status on_device(void *context, const struct ss_trace_device *device)
+{
+    struct seen *seen = context;
+    dense(device->ref, &seen->devices, "device refs are dense");
+    check(device->kind < SS_DEVICE_KIND_COUNT, "a device's kind is in range");
+    return seen->writer != NULL ? ss_trace_writer_device(seen->writer, device, NULL) : SS_OK;
 }
 
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
@@ -134,7 +142,7 @@ static enum ss_status on_track(void *context, const struct ss_trace_track *track
     struct seen *seen = context;
     dense(track->ref, &seen->tracks, "track refs are dense");
     check(track->process_ref <= seen->processes && track->thread_ref <= seen->threads &&
-              track->parent_ref < track->ref,
+              track->device_ref <= seen->devices && track->parent_ref < track->ref,
           "what a track belongs to is known");
     check(track->kind < SS_TRACK_KIND_COUNT && track->counter < SS_COUNTER_KIND_COUNT,
           "a track's values are in range");
@@ -179,9 +187,23 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
 
 static void read_it(const uint8_t *data, size_t size, bool rewrite)
 {
-    static const struct ss_trace_visitor visitor = {
-        on_attribute, on_source, on_process, on_thread, on_frame, on_stack, on_sample,  on_counts,
-        on_note,      on_clock,  on_damage,  on_track,  on_name,  on_event, on_counter, on_line};
+    static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
+                                                    .source = on_source,
+                                                    .device = on_device,
+                                                    .process = on_process,
+                                                    .thread = on_thread,
+                                                    .frame = on_frame,
+                                                    .stack = on_stack,
+                                                    .sample = on_sample,
+                                                    .counts = on_counts,
+                                                    .note = on_note,
+                                                    .clock = on_clock,
+                                                    .damage = on_damage,
+                                                    .track = on_track,
+                                                    .name = on_name,
+                                                    .event = on_event,
+                                                    .counter = on_counter,
+                                                    .line = on_line};
     struct seen seen = {0};
     struct ss_error err = {0};
     if (rewrite) {

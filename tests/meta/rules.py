@@ -148,7 +148,8 @@ RETIRED = {
     r"thinly|load thin": "downsampled",
 }
 # Folders of src/ that are written so already. None leaves this list; each new one joins it.
-PLAIN = {"base", "ring", "wire", "annot", "platform", "unwind", "source", "trace", "lib", "inject"}
+PLAIN = {"base", "ring", "wire", "annot", "platform", "unwind", "source", "trace", "lib", "inject",
+         "record", "model", "cli"}
 
 
 def comments_of(text):

@@ -47,9 +47,10 @@ struct sink {
 
 static struct sink sink;
 
-static uint32_t on_group(void *context, uint32_t process_ref, uint32_t parent, const char *name)
+static uint32_t on_group(void *context, struct ss_metric_owner owner, uint32_t parent,
+                         const char *name)
 {
-    (void)process_ref;
+    (void)owner;
     struct sink *self = context;
     assert_true(self->group_count + 1 < MOST);
     char above[64];
@@ -58,13 +59,13 @@ static uint32_t on_group(void *context, uint32_t process_ref, uint32_t parent, c
     return self->group_count;
 }
 
-static uint32_t on_series(void *context, uint32_t process_ref, uint32_t parent, const char *name,
-                          const char *unit)
+static uint32_t on_series(void *context, struct ss_metric_owner owner, uint32_t parent,
+                          const char *name, const char *unit)
 {
     struct sink *self = context;
     assert_true(self->series_count + 1 < MOST);
     struct series *series = &self->series[++self->series_count];
-    *series = (struct series){.process_ref = process_ref, .parent = parent};
+    *series = (struct series){.process_ref = owner.process_ref, .parent = parent};
     snprintf(series->name, sizeof series->name, "%s", name);
     snprintf(series->unit, sizeof series->unit, "%s", unit);
     return self->series_count;
@@ -178,12 +179,13 @@ static const uint64_t interval_ns = UINT64_C(20000000);
 
 static void *open_source(char *reason)
 {
-    struct ss_source_setup setup = {.proc_root = proc_root != NULL ? proc_root : root,
-                                    .sys_root = sys_root,
-                                    .interval_ns = interval_ns,
-                                    .since_ns = began_ns,
-                                    .metrics = {&sink, on_group, on_series, on_integer, on_real},
-                                    .each_process = each_process};
+    struct ss_source_setup setup = {
+        .proc_root = proc_root != NULL ? proc_root : root,
+        .sys_root = sys_root,
+        .interval_ns = interval_ns,
+        .since_ns = began_ns,
+        .metrics = {&sink, NULL, on_group, on_series, on_integer, on_real},
+        .each_process = each_process};
     return ss_source_host.start(&setup, reason);
 }
 

@@ -168,9 +168,16 @@ static enum ss_status on_clock(void *context, const struct ss_trace_clock *c)
     return SS_OK;
 }
 
-static const struct ss_trace_visitor visitor = {on_attribute, on_source, on_process, on_thread,
-                                                on_frame,     on_stack,  on_sample,  on_counts,
-                                                on_note,      on_clock,  NULL};
+static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
+                                                .source = on_source,
+                                                .process = on_process,
+                                                .thread = on_thread,
+                                                .frame = on_frame,
+                                                .stack = on_stack,
+                                                .sample = on_sample,
+                                                .counts = on_counts,
+                                                .note = on_note,
+                                                .clock = on_clock};
 
 static const char *scratch_path(const char *name)
 {
