@@ -14,13 +14,13 @@
 #include "record/ring_directory.h"
 #include "source/registry.h"
 
-enum { MOST_FINDINGS = 32, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
+enum { MAX_FINDINGS = 32, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
 
-static const char *const verdict_names[] = {"ok", "limited", "no", "-"};
-static const enum ss_style verdict_styles[] = {SS_STYLE_GREEN, SS_STYLE_YELLOW, SS_STYLE_RED,
-                                               SS_STYLE_DIM};
+static const char *const level_names[] = {"ok", "limited", "no", "-"};
+static const enum ss_style level_styles[] = {SS_STYLE_GREEN, SS_STYLE_YELLOW, SS_STYLE_RED,
+                                             SS_STYLE_DIM};
 
-/* What can be recorded beside the stacks; those have their own findings. */
+/* The sources besides Python stacks, which have findings of their own. */
 static size_t examine_sources(struct ss_finding *findings)
 {
     static const struct ss_source_setup setup = {.proc_root = "/proc", .sys_root = "/sys"};
@@ -38,20 +38,20 @@ static size_t examine_sources(struct ss_finding *findings)
 static void examine_injection(struct ss_finding *finding)
 {
     char library[4096];
-    struct ss_strbuf taken;
-    ss_strbuf_init(&taken, 65536);
-    ss_injection_list_taken(&taken);
+    struct ss_strbuf foreign;
+    ss_strbuf_init(&foreign, 65536);
+    ss_injection_list_taken(&foreign);
     bool is_there = ss_runtime_library_find(library, sizeof library);
-    ss_finding_injection(is_there ? library : "", taken.length > 0 ? taken.data : "", finding);
-    ss_strbuf_fini(&taken);
+    ss_finding_injection(is_there ? library : "", foreign.length > 0 ? foreign.data : "", finding);
+    ss_strbuf_fini(&foreign);
 }
 
 static void examine_torch(struct ss_finding *finding)
 {
     char preload[4096], library[4096];
     bool is_there = ss_preload_find(preload, sizeof preload);
-    bool operating = ss_runtime_library_find(library, sizeof library);
-    ss_finding_torch(is_there ? preload : "", operating, finding);
+    bool has_library = ss_runtime_library_find(library, sizeof library);
+    ss_finding_torch(is_there ? preload : "", has_library, finding);
 }
 
 static size_t examine(struct ss_finding *findings)
@@ -82,9 +82,9 @@ static size_t examine(struct ss_finding *findings)
     ss_folder_facts_collect(".", &folder);
     ss_finding_folder("this folder", &folder, &findings[count++]);
 
-    char rings[SS_RING_DIRECTORY_REASON_BYTES], passed_over[SS_RING_DIRECTORY_REASON_BYTES];
-    ss_ring_directory_probe(rings, passed_over);
-    ss_finding_rings(rings, passed_over, &findings[count++]);
+    char rings[SS_RING_DIRECTORY_REASON_BYTES], why_not_first[SS_RING_DIRECTORY_REASON_BYTES];
+    ss_ring_directory_probe(rings, why_not_first);
+    ss_finding_rings(rings, why_not_first, &findings[count++]);
 
     ss_finding_processes(&host, &findings[count++]);
     ss_finding_confinement(&host, &findings[count++]);
@@ -119,10 +119,9 @@ static void show_text(const struct ss_finding *findings, size_t count, bool work
     width = width < 40 ? 40 : width > 90 ? 90 : width;
     for (size_t i = 0; i < count; i++) {
         const struct ss_finding *finding = &findings[i];
-        fprintf(ss_stdout(), "%s%-*s%s%-*s",
-                colour ? ss_style(verdict_styles[finding->verdict]) : "", NAME_COLUMN,
-                verdict_names[finding->verdict], colour ? SS_OFF : "", TEXT_COLUMN - NAME_COLUMN,
-                finding->name);
+        fprintf(ss_stdout(), "%s%-*s%s%-*s", colour ? ss_style(level_styles[finding->verdict]) : "",
+                NAME_COLUMN, level_names[finding->verdict], colour ? SS_OFF : "",
+                TEXT_COLUMN - NAME_COLUMN, finding->name);
         print_text(finding->text, width);
         if (finding->fix[0] != '\0') {
             fprintf(ss_stdout(), "%*s", TEXT_COLUMN, "");
@@ -142,7 +141,7 @@ static int show_json(const struct ss_finding *findings, size_t count, bool works
     for (size_t i = 0; i < count; i++) {
         const struct ss_finding *finding = &findings[i];
         const char *verdict =
-            finding->verdict == SS_VERDICT_FACT ? "fact" : verdict_names[finding->verdict];
+            finding->verdict == SS_VERDICT_FACT ? "fact" : level_names[finding->verdict];
         json_array_append_new(checks, json_pack("{s:s, s:s, s:s+, s:s+}", "name", finding->name,
                                                 "verdict", verdict, "text", finding->text, "",
                                                 "fix", finding->fix, ""));
@@ -165,10 +164,10 @@ static int run(const struct ss_arguments *arguments)
     if (arguments->positional_count > 0) {
         return ss_cli_usage(arguments, "takes no argument, not \"%s\"", arguments->positional[0]);
     }
-    struct ss_finding findings[MOST_FINDINGS];
+    struct ss_finding findings[MAX_FINDINGS];
     size_t count = examine(findings);
-    /* What stands in the way of a recording is its first finding; a full folder is named beside
-     * it, since -o can point elsewhere. */
+    /* The first finding alone decides whether recording works; a full folder is a separate finding,
+     * since -o can name another folder. */
     bool works = findings[0].verdict == SS_VERDICT_OK;
     if (format == 1) {
         if (show_json(findings, count, works) != 0) {

@@ -22,9 +22,9 @@
 #include "view/text_cell.h"
 
 enum {
-    TRIES = 20, /* an interpreter that is just starting gets a second */
-    TRY_AGAIN_MS = 50,
-    WALK_TRIES = 50, /* a stack that keeps moving */
+    TRIES = 20, /* an interpreter that is starting up gets a second */
+    RETRY_MS = 50,
+    WALK_TRIES = 50, /* a stack that keeps changing */
     MAX_PROCESSES = 65536,
     MAX_NAME_BYTES = 4096,
     MAX_LINE_BYTES = 1 << 20,
@@ -79,10 +79,10 @@ static void add_descendants(pid_list *family)
     ss_vec_fini(&all);
 }
 
-/* --- what is dumped --- */
+/* --- dump --- */
 
 struct dump_thread {
-    pid_t tid; /* as we see it; 0 unknown */
+    pid_t tid; /* in our pid namespace; 0: unknown */
     uint64_t pthread;
     char *name;
     bool is_active, holds_gil, is_partial, is_lost;
@@ -118,7 +118,7 @@ static enum ss_status dump_open(struct dump *dump, struct ss_error *err)
     enum ss_status status = SS_E_AGAIN;
     for (int i = 0; i < TRIES && status == SS_E_AGAIN; i++) {
         if (i > 0) {
-            nanosleep(&(struct timespec){0, TRY_AGAIN_MS * 1000000L}, NULL);
+            nanosleep(&(struct timespec){0, RETRY_MS * 1000000L}, NULL);
         }
         SS_TRY(ss_python_locate(dump->pid, &location, err));
         status = ss_python_open(dump->reader, &location, &options, &dump->python, err);
@@ -126,7 +126,7 @@ static enum ss_status dump_open(struct dump *dump, struct ss_error *err)
     return status;
 }
 
-static void take_thread(struct dump *dump, struct ss_python_thread *thread, pid_t tid)
+static void read_thread(struct dump *dump, struct ss_python_thread *thread, pid_t tid)
 {
     struct dump_thread row = {.tid = tid, .pthread = thread->pthread};
     struct ss_python_stack stack = {0};
@@ -150,7 +150,7 @@ static void take_thread(struct dump *dump, struct ss_python_thread *thread, pid_
     ss_vec_push(&dump->threads, row);
 }
 
-static void note_name(void *context, uint64_t pthread, struct ss_strview text)
+static void set_name(void *context, uint64_t pthread, struct ss_strview text)
 {
     struct dump *dump = context;
     for (size_t i = 0; i < dump->threads.count; i++) {
@@ -160,8 +160,8 @@ static void note_name(void *context, uint64_t pthread, struct ss_strview text)
     }
 }
 
-/* The system's names for those that threading does not know. */
-static void name_the_rest(struct dump *dump)
+/* The system's names for threads that `threading` does not know. */
+static void name_remaining(struct dump *dump)
 {
     for (size_t i = 0; i < dump->threads.count; i++) {
         struct dump_thread *thread = &dump->threads.data[i];
@@ -177,7 +177,7 @@ static void name_the_rest(struct dump *dump)
     }
 }
 
-/* The ids of the process's tasks as we see them, and as it sees them itself. */
+/* The ids of the process's tasks in our pid namespace, and in its own. */
 struct task_ids {
     pid_list outer, inner;
 };
@@ -192,7 +192,7 @@ static pid_t find_outer(const struct task_ids *ids, pid_t inner)
     return 0;
 }
 
-static enum ss_status dump_take(struct dump *dump, struct ss_error *err)
+static enum ss_status dump_read(struct dump *dump, struct ss_error *err)
 {
     struct task_ids ids = {0};
     char path[64];
@@ -204,12 +204,12 @@ static enum ss_status dump_take(struct dump *dump, struct ss_error *err)
     }
     for (size_t i = 0; i < ss_python_thread_count(dump->python); i++) {
         struct ss_python_thread *thread = ss_python_thread_at(dump->python, i);
-        take_thread(dump, thread, find_outer(&ids, thread->tid));
+        read_thread(dump, thread, find_outer(&ids, thread->tid));
     }
     ss_vec_fini(&ids.outer);
     ss_vec_fini(&ids.inner);
-    ss_python_thread_names(dump->python, note_name, dump);
-    name_the_rest(dump);
+    ss_python_thread_names(dump->python, set_name, dump);
+    name_remaining(dump);
     return SS_OK;
 }
 
@@ -337,7 +337,7 @@ static int dump_process(const struct ss_arguments *arguments, pid_t pid, json_t 
     int exit_code = 0;
     enum ss_status status = dump_open(&dump, &err);
     if (status == SS_OK) {
-        status = dump_take(&dump, &err);
+        status = dump_read(&dump, &err);
     }
     if (status == SS_OK) {
         if (json != NULL) {
@@ -349,7 +349,7 @@ static int dump_process(const struct ss_arguments *arguments, pid_t pid, json_t 
             print_text(&dump);
         }
     } else if (!is_child || (status != SS_E_NOTFOUND && status != SS_E_GONE)) {
-        /* Children that are no Python programs, or that have just ended, are no errors. */
+        /* A child that is not a Python program, or has just ended, is no error. */
         exit_code = ss_cli_error(arguments, &err);
     }
     dump_close(&dump);
@@ -361,7 +361,7 @@ static bool get_pid(const struct ss_arguments *arguments, pid_t *pid)
     const char *text = ss_arguments_get(arguments, "pid");
     char *end = NULL;
     errno = 0;
-    /* Decimal or 0x hexadecimal, as py-spy takes it. */
+    /* Decimal or 0x hexadecimal, as in py-spy. */
     long value = text != NULL ? strtol(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10) : 0;
     if (text == NULL || errno != 0 || end == text || *end != '\0' || value <= 0 ||
         value > INT_MAX) {

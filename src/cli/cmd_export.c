@@ -94,7 +94,7 @@ static char *default_output(const char *input, const char *ending)
     return path.data;
 }
 
-static void tell(const char *output, const struct ss_format_row *format, uint64_t bytes)
+static void print_written(const char *output, const struct ss_format_row *format, uint64_t bytes)
 {
     bool large = bytes >= 1000 * 1000;
     fprintf(ss_stderr(), "stepscope export: wrote %s (%s, %.1f %s)\n", output, format->name,
@@ -118,7 +118,7 @@ static enum ss_status write_export(const struct ss_arguments *arguments,
     SS_TRY(ss_reading_check_output(selection->model, output, err));
     SS_TRY(ss_export_write(selection, request->format, &how, output, &bytes, err));
     if (ss_sink_descriptor(output) < 0) {
-        tell(output, request->format, bytes);
+        print_written(output, request->format, bytes);
     }
     return SS_OK;
 }
@@ -143,14 +143,14 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
     return status;
 }
 
-/* Packet for packet rather than through the model: nothing but the samples' form changes. */
+/* Rewrites packet by packet, not through the model: only the form of the samples changes. */
 static enum ss_status rewrite_file(const struct ss_format_row *format, const char *input,
                                    const char *output, uint64_t *bytes, struct ss_error *err)
 {
     struct ss_strbuf part;
     ss_strbuf_init(&part, strlen(output) + 32);
     ss_strbuf_append_format(&part, "%s.part-%d", output, (int)getpid());
-    struct ss_output_place place; /* renaming follows no link: whose it is says enough */
+    struct ss_output_place place; /* rename() follows no link, so the check of the owner suffices */
     enum ss_status status = ss_output_place_open(output, SS_OUTPUT_FOLLOW_LINK, &place, err);
     if (status == SS_OK) {
         ss_output_place_close(&place);
@@ -171,14 +171,14 @@ static char *path_in(const char *folder, const char *name)
     struct ss_strbuf path;
     ss_strbuf_init(&path, MAX_PATH_BYTES);
     ss_strbuf_append_format(&path, "%s/%s", folder, name);
-    char *taken = ss_strbuf_take(&path);
+    char *text = ss_strbuf_take(&path);
     ss_strbuf_fini(&path);
-    return taken;
+    return text;
 }
 
 struct folder_export {
     uint64_t bytes;
-    unsigned written, passed_over;
+    unsigned written, skipped;
 };
 
 static enum ss_status rewrite_entry(const struct ss_format_row *format, const char *input,
@@ -195,15 +195,15 @@ static enum ss_status rewrite_entry(const struct ss_format_row *format, const ch
         done->bytes += bytes;
     } else {
         struct stat info;
-        done->passed_over += stat(in, &info) != 0 || S_ISREG(info.st_mode);
+        done->skipped += stat(in, &info) != 0 || S_ISREG(info.st_mode);
     }
     ss_free(in);
     ss_free(out);
     return status;
 }
 
-/* The traces of a folder, each as a file of the same name: those of windows and ranks stay apart,
- * as a trace has one clock. */
+/* Rewrites each trace of a folder to a file of the same name: windows and ranks stay separate,
+ * since a trace has one clock. */
 static enum ss_status rewrite_folder(const char *input, const char *output,
                                      const struct ss_format_row *format, struct ss_error *err)
 {
@@ -229,11 +229,11 @@ static enum ss_status rewrite_folder(const char *input, const char *output,
     if (status == SS_OK) {
         char where[MAX_PATH_BYTES];
         snprintf(where, sizeof where, "%u files into %s", done.written, output);
-        tell(where, format, done.bytes);
+        print_written(where, format, done.bytes);
     }
-    if (done.passed_over > 0) {
+    if (done.skipped > 0) {
         fprintf(ss_stderr(), "stepscope export: passed over %u files that are no traces\n",
-                done.passed_over);
+                done.skipped);
     }
     return status;
 }
@@ -254,7 +254,7 @@ static enum ss_status rewrite(const char *input, const struct request *request,
         status = rewrite_file(request->format, input, output, &bytes, err);
     }
     if (status == SS_OK && !is_folder) {
-        tell(output, request->format, bytes);
+        print_written(output, request->format, bytes);
     }
     ss_free(output);
     return status;
@@ -262,12 +262,12 @@ static enum ss_status rewrite(const char *input, const struct request *request,
 
 static int run_rewrite(const struct ss_arguments *arguments, const struct request *request)
 {
-    static const char *const needless[] = {"from",  "until",   "thread", "process",
-                                           "match", "exclude", "idle",   "gil"};
-    for (size_t i = 0; i < sizeof needless / sizeof *needless; i++) {
-        if (ss_arguments_has(arguments, needless[i])) {
+    static const char *const unsupported[] = {"from",  "until",   "thread", "process",
+                                              "match", "exclude", "idle",   "gil"};
+    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
+        if (ss_arguments_has(arguments, unsupported[i])) {
             return ss_cli_usage(arguments, "--to %s takes all samples, so --%s does not go with it",
-                                request->format->name, needless[i]);
+                                request->format->name, unsupported[i]);
         }
     }
     if (arguments->positional_count > 1) {
@@ -279,18 +279,18 @@ static int run_rewrite(const struct ss_arguments *arguments, const struct reques
                             request->output);
     }
     struct ss_error err = {0};
-    struct ss_strbuf newest;
-    ss_strbuf_init(&newest, MAX_PATH_BYTES);
+    struct ss_strbuf input_path;
+    ss_strbuf_init(&input_path, MAX_PATH_BYTES);
     enum ss_status status = SS_OK;
     if (arguments->positional_count == 0) {
-        status = ss_cli_newest_recording(".", &newest, &err);
+        status = ss_cli_newest_recording(".", &input_path, &err);
     } else {
-        ss_strbuf_append_text(&newest, arguments->positional[0]);
+        ss_strbuf_append_text(&input_path, arguments->positional[0]);
     }
     if (status == SS_OK) {
-        status = rewrite(newest.data, request, &err);
+        status = rewrite(input_path.data, request, &err);
     }
-    ss_strbuf_fini(&newest);
+    ss_strbuf_fini(&input_path);
     return status == SS_OK ? 0 : ss_cli_error(arguments, &err);
 }
 

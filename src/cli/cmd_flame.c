@@ -78,7 +78,7 @@ static bool parse(const struct ss_arguments *arguments, struct request *request)
     return true;
 }
 
-/* INPUT.svg beside the input; a folder's picture lies beside the folder. */
+/* INPUT.svg beside the input, also for a folder. */
 static char *default_output(const char *input)
 {
     size_t length = strlen(input);
@@ -118,7 +118,7 @@ static enum ss_status draw(const struct request *request, const struct ss_select
     return ss_sink_close(&sink, err);
 }
 
-/* A picture without the ranges that were asked for would say that there were none. */
+/* A picture without the requested ranges would suggest that there were none. */
 static enum ss_status check_ranges(const struct ss_model *model, const struct request *request,
                                    struct ss_error *err)
 {

@@ -8,7 +8,7 @@
 #include "cli/help.h"
 #include "cli/reference.h"
 
-enum { LARGEST_PAGE = 1 << 20 };
+enum { MAX_PAGE_BYTES = 1 << 20 };
 
 static int print_reference(const struct ss_arguments *arguments, void (*write)(struct ss_strbuf *))
 {
@@ -17,10 +17,10 @@ static int print_reference(const struct ss_arguments *arguments, void (*write)(s
                             arguments->positional[0]);
     }
     struct ss_strbuf page;
-    ss_strbuf_init(&page, LARGEST_PAGE);
+    ss_strbuf_init(&page, MAX_PAGE_BYTES);
     write(&page);
     if (page.overflow) {
-        ss_bug("the reference is longer than %d bytes", LARGEST_PAGE);
+        ss_bug("the reference is longer than %d bytes", MAX_PAGE_BYTES);
     }
     bool written =
         fwrite(page.data, 1, page.length, ss_stdout()) == page.length && fflush(ss_stdout()) == 0;

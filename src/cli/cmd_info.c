@@ -21,9 +21,9 @@ static int print_json(json_t *files)
     return printed && fflush(ss_stdout_data()) == 0 ? 0 : ss_status_exit_code(SS_E_IO);
 }
 
-/* One file; returns the exit status it asks for. */
-static int tell(const struct ss_arguments *arguments, const char *path, int format, json_t *files,
-                bool first)
+/* Prints one file; returns its exit status. */
+static int print_file(const struct ss_arguments *arguments, const char *path, int format,
+                      json_t *files, bool first)
 {
     struct ss_info_facts facts;
     struct ss_error err = {0};
@@ -62,7 +62,7 @@ static int run(const struct ss_arguments *arguments)
     json_t *files = json_array();
     int worst = 0;
     for (int i = 0; i < arguments->positional_count; i++) {
-        int exit_code = tell(arguments, arguments->positional[i], format, files, i == 0);
+        int exit_code = print_file(arguments, arguments->positional[i], format, files, i == 0);
         worst = exit_code > worst ? exit_code : worst;
     }
     if (format == FORMAT_JSON) {

@@ -139,7 +139,7 @@ struct plan {
     struct ss_record_output output;
     char **program;
     char *output_path, *trace_path, *command_line;
-    char *temporary_folder; /* of trace_path, when it cannot be beside the output */
+    char *temporary_folder; /* of trace_path, if it cannot be beside the output */
     const char *converter[SS_MOST_CONVERTER_WORDS];
     bool per_window, no_overwrite;
 };
@@ -153,7 +153,7 @@ static void plan_fini(struct plan *plan)
     ss_free(plan->temporary_folder);
 }
 
-/* Unless what was recorded is still in it. */
+/* rmdir() fails, as intended, while the recording is in the folder. */
 static void remove_temporary_folder(const struct plan *plan)
 {
     if (plan->temporary_folder != NULL) {
@@ -161,8 +161,8 @@ static void remove_temporary_folder(const struct plan *plan)
     }
 }
 
-/* `record t.py` runs t.py with python when it cannot be run itself. */
-static void take_program(const struct ss_arguments *arguments, struct plan *plan)
+/* `record t.py` runs t.py with python when t.py cannot be executed itself. */
+static void set_program(const struct ss_arguments *arguments, struct plan *plan)
 {
     char **words = arguments->positional;
     size_t count = (size_t)arguments->positional_count;
@@ -196,7 +196,7 @@ static char *join_words(char *const *words, bool keeps_secrets)
     return masked.data;
 }
 
-/* What runs there, for people; one that cannot be read has its number at least. */
+/* The command line of the process, for display; its pid when the command line cannot be read. */
 static char *command_line_of(pid_t pid, bool keeps_secrets)
 {
     struct ss_strbuf text;
@@ -205,9 +205,9 @@ static char *command_line_of(pid_t pid, bool keeps_secrets)
     if (text.length == 0) {
         ss_strbuf_append_format(&text, "process %d", (int)pid);
     }
-    char *taken = ss_strbuf_take(&text);
+    char *owned = ss_strbuf_take(&text);
     ss_strbuf_fini(&text);
-    return taken;
+    return owned;
 }
 
 static bool choose_format(const struct ss_arguments *arguments, struct plan *plan)
@@ -232,8 +232,8 @@ static bool choose_format(const struct ss_arguments *arguments, struct plan *pla
     return true;
 }
 
-/* A converted recording is native first, hidden beside its output: whatever goes wrong, nothing
- * that was recorded is lost. */
+/* A converted recording starts as a native trace, hidden beside its output, so that no failure
+ * loses recorded data. */
 static char *hidden_beside(const char *path)
 {
     struct ss_strbuf text;
@@ -245,7 +245,7 @@ static char *hidden_beside(const char *path)
     return text.data;
 }
 
-/* stdout, a pipe, a device: written to when the recording is over, and not read again. */
+/* stdout, a pipe, a device: written when the recording is over, and not read again. */
 static bool is_written_in_place(const char *path)
 {
     struct stat info;
@@ -306,8 +306,8 @@ static enum ss_status choose_trace_path(struct plan *plan, struct ss_error *err)
 
 /* --- a file for each window ------------------------------------------------------------------ */
 
-/* What `export` is told to make the same of a window's trace as record_convert.c of a recording's.
- */
+/* The arguments with which `export` converts a window's trace as record_convert.c converts a
+ * recording. */
 static void choose_converter(struct plan *plan)
 {
     const struct ss_record_output *output = &plan->output;
@@ -354,20 +354,20 @@ static void put_folder_template(const struct plan *plan, struct ss_strbuf *name)
     ss_free(path);
 }
 
-/* A name without variables, as the file is called: doubled braces stand for one. Takes it. */
+/* Replaces doubled braces by single ones in a name without variables. Takes ownership of `name`. */
 static char *without_doubled_braces(char *name)
 {
     struct ss_window_name_values none = ss_window_name_unknown();
     struct ss_strbuf plain;
     ss_strbuf_init(&plain, 65536);
     ss_window_name_expand(name, &none, &plain, NULL); /* it has no variables */
-    char *taken = ss_strbuf_take(&plain);
+    char *owned = ss_strbuf_take(&plain);
     ss_strbuf_fini(&plain);
     ss_free(name);
-    return taken;
+    return owned;
 }
 
-/* The folder that all of them lie in: up to the last slash before the first variable. */
+/* The folder that contains all window files: up to the last slash before the first variable. */
 static char *folder_of(const char *template)
 {
     size_t length = ss_window_name_fixed(template);
@@ -435,7 +435,8 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
     enum ss_status status = SS_OK;
     if (given != NULL) {
         status = ss_name_expand(given, pid, &name, err);
-        is_template = status == SS_OK && ss_window_name_is_template(name.data); /* no %q{…} now */
+        is_template =
+            status == SS_OK && ss_window_name_is_template(name.data); /* %q{…} is expanded */
         is_plain = status == SS_OK && !is_template;
     } else {
         ss_name_default(plan->record.program, pid, &name);
@@ -462,8 +463,8 @@ static enum ss_status choose_paths(const struct ss_arguments *arguments, struct 
     return SS_OK;
 }
 
-/* 0: as long as it runs, which is py-spy's "unlimited". */
-static bool take_duration(const struct ss_arguments *arguments, double *seconds)
+/* 0: until the program ends, which is py-spy's "unlimited". */
+static bool parse_duration(const struct ss_arguments *arguments, double *seconds)
 {
     const char *text = ss_arguments_get(arguments, "duration");
     if (text != NULL && strcmp(text, "unlimited") == 0) {
@@ -473,10 +474,10 @@ static bool take_duration(const struct ss_arguments *arguments, double *seconds)
     return ss_arguments_get_number(arguments, "duration", 0.001, 1e9, 0, seconds);
 }
 
-/* ",profiler=shapes+flops,profiler_steps=5:8": separators of what is handed down are commas. */
-static bool take_torch_profiler(const struct ss_arguments *arguments, char *text, size_t size)
+/* ",profiler=shapes+flops,profiler_steps=5:8": commas separate the settings for the program. */
+static bool parse_torch_profiler(const struct ss_arguments *arguments, char *text, size_t size)
 {
-    static const char *const known[] = {"shapes", "memory", "flops", "stacks"};
+    static const char *const choices[] = {"shapes", "memory", "flops", "stacks"};
     const char *what = ss_arguments_get(arguments, "torch-profiler");
     const char *steps = ss_arguments_get(arguments, "torch-profiler-steps");
     long long first = 5, last = 8;
@@ -496,7 +497,7 @@ static bool take_torch_profiler(const struct ss_arguments *arguments, char *text
     for (const char *word = what; word != NULL && word[0] != '\0';) {
         size_t length = strcspn(word, ",");
         size_t i = 0;
-        while (i < 4 && (strncmp(known[i], word, length) != 0 || known[i][length] != '\0')) {
+        while (i < 4 && (strncmp(choices[i], word, length) != 0 || choices[i][length] != '\0')) {
             i++;
         }
         if (i == 4 || used + 64 > size) {
@@ -505,7 +506,7 @@ static bool take_torch_profiler(const struct ss_arguments *arguments, char *text
                          what);
             return false;
         }
-        used += (size_t)snprintf(text + used, size - used, "%s+", known[i]);
+        used += (size_t)snprintf(text + used, size - used, "%s+", choices[i]);
         word += length + (word[length] == ',');
     }
     if (steps != NULL) {
@@ -514,8 +515,8 @@ static bool take_torch_profiler(const struct ss_arguments *arguments, char *text
     return true;
 }
 
-/* As nsys has it: --stats, --stats=true. What is reported has to be there then. */
-static bool take_stats(const struct ss_arguments *arguments, struct plan *plan)
+/* As in nsys: --stats, --stats=true. The report needs a recording that still exists then. */
+static bool parse_stats(const struct ss_arguments *arguments, struct plan *plan)
 {
     const char *text = ss_arguments_get(arguments, "stats");
     bool is_true = text != NULL && (text[0] == '\0' || strcmp(text, "true") == 0);
@@ -524,8 +525,8 @@ static bool take_stats(const struct ss_arguments *arguments, struct plan *plan)
         return false;
     }
     const char *path = ss_arguments_get(arguments, "output");
-    bool is_kept = path == NULL || ss_sink_descriptor(path) < 0;
-    if (is_true && (!is_kept || !plan->output.format->is_readable)) {
+    bool is_file = path == NULL || ss_sink_descriptor(path) < 0;
+    if (is_true && (!is_file || !plan->output.format->is_readable)) {
         ss_cli_usage(arguments, "--stats reads the recording: it needs a native or raw one, in a "
                                 "file (-o)");
         return false;
@@ -534,7 +535,7 @@ static bool take_stats(const struct ss_arguments *arguments, struct plan *plan)
     return true;
 }
 
-static bool take_options(const struct ss_arguments *arguments, struct plan *plan)
+static bool parse_options(const struct ss_arguments *arguments, struct plan *plan)
 {
     char profiler[192];
     static const char *const full_rings[] = {"drop", "overwrite", NULL};
@@ -544,15 +545,15 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
     long long pid, to_keep, depth;
     int when_full, which_operators;
     if (!ss_arguments_get_number(arguments, "rate", 0.01, 100000, 100, &plan->record.rate_hz) ||
-        !take_duration(arguments, &seconds) ||
+        !parse_duration(arguments, &seconds) ||
         !ss_arguments_get_number(arguments, "host-interval", 0, 86400, 0.5, &host_seconds) ||
         !ss_arguments_get_integer(arguments, "pid", 1, 0x7fffffff, 0, &pid) ||
         !ss_arguments_get_integer(arguments, "traces-to-keep", -1, 0x7fffffff, -1, &to_keep) ||
         !ss_arguments_get_integer(arguments, "module-depth", -1, 1000, 2, &depth) ||
         !ss_arguments_get_choice(arguments, "operators", operators, 0, &which_operators) ||
         !ss_arguments_get_choice(arguments, "full-rings", full_rings, 0, &when_full) ||
-        !take_torch_profiler(arguments, profiler, sizeof profiler) ||
-        !choose_format(arguments, plan) || !take_stats(arguments, plan)) {
+        !parse_torch_profiler(arguments, profiler, sizeof profiler) ||
+        !choose_format(arguments, plan) || !parse_stats(arguments, plan)) {
         return false;
     }
     if (ss_arguments_has(arguments, "function") && ss_arguments_has(arguments, "nolineno")) {
@@ -593,7 +594,7 @@ static bool take_options(const struct ss_arguments *arguments, struct plan *plan
     return true;
 }
 
-static bool take_schedule(const struct ss_arguments *arguments, struct plan *plan)
+static bool parse_schedule(const struct ss_arguments *arguments, struct plan *plan)
 {
     const char *text = ss_arguments_get(arguments, "schedule");
     struct ss_error err = {0};
@@ -617,7 +618,7 @@ static bool take_schedule(const struct ss_arguments *arguments, struct plan *pla
     return true;
 }
 
-static bool take_target(const struct ss_arguments *arguments, struct plan *plan)
+static bool parse_target(const struct ss_arguments *arguments, struct plan *plan)
 {
     bool attach = plan->record.attach_pid != 0;
     if (attach && arguments->positional_count > 0) {
@@ -631,15 +632,15 @@ static bool take_target(const struct ss_arguments *arguments, struct plan *plan)
     if (attach) {
         plan->command_line = command_line_of(plan->record.attach_pid, plan->record.keep_secrets);
     } else {
-        take_program(arguments, plan);
+        set_program(arguments, plan);
         plan->command_line = join_words(plan->program, plan->record.keep_secrets);
     }
     plan->record.command_line = plan->output.command_line = plan->command_line;
     return true;
 }
 
-static int not_started(const struct ss_arguments *arguments, const struct plan *plan,
-                       const struct ss_record_result *result)
+static int fail_not_started(const struct ss_arguments *arguments, const struct plan *plan,
+                            const struct ss_record_result *result)
 {
     struct ss_error err = result->error;
     if (err.status == SS_OK) {
@@ -649,7 +650,7 @@ static int not_started(const struct ss_arguments *arguments, const struct plan *
     return plan->record.attach_pid != 0 ? code : SS_EXIT_OURS;
 }
 
-/* A thread's id in place of its process's, as top and htop show them. */
+/* Rejects the id of a thread, which top and htop show in place of its process's. */
 static enum ss_status check_is_process(pid_t pid, struct ss_error *err)
 {
     pid_t tgid, parent;
@@ -660,7 +661,7 @@ static enum ss_status check_is_process(pid_t pid, struct ss_error *err)
     return SS_OK;
 }
 
-/* What cannot be recorded here is run all the same: it is what was asked for. */
+/* Runs the program even when it cannot be recorded: the user requested the run. */
 static int run_unrecorded(const struct ss_arguments *arguments, struct plan *plan,
                           const struct ss_error *err)
 {
@@ -691,7 +692,7 @@ static int run_plan(const struct ss_arguments *arguments, struct plan *plan)
         ss_record_output_cut_short(&plan->output);
     }
     if (!result.started && !result.ran) {
-        return not_started(arguments, plan, &result);
+        return fail_not_started(arguments, plan, &result);
     }
     if (!result.started && !result.told) {
         ss_log(SS_ERROR, "record",
@@ -715,8 +716,8 @@ static int run(const struct ss_arguments *arguments)
     struct plan plan = {0};
     struct ss_error err = {0};
     int code = ss_status_exit_code(SS_E_USAGE);
-    if (take_options(arguments, &plan) && take_schedule(arguments, &plan) &&
-        take_target(arguments, &plan)) {
+    if (parse_options(arguments, &plan) && parse_schedule(arguments, &plan) &&
+        parse_target(arguments, &plan)) {
         if (choose_paths(arguments, &plan, &err) == SS_OK) {
             code = run_plan(arguments, &plan);
         } else if (plan.record.attach_pid != 0 || err.status == SS_E_USAGE) {

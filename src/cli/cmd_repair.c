@@ -19,7 +19,7 @@ static bool is_whole(const struct ss_trace_summary *summary)
            summary->lost_samples + summary->lost_events == 0;
 }
 
-static void tell(const char *in, const char *out, const struct ss_trace_summary *summary)
+static void print_summary(const char *in, const char *out, const struct ss_trace_summary *summary)
 {
     fprintf(ss_stdout(), "%s: %" PRIu64 " units and %" PRIu64 " records kept", out, summary->units,
             summary->samples + summary->events + summary->counter_values);
@@ -40,7 +40,7 @@ static void tell(const char *in, const char *out, const struct ss_trace_summary 
     fprintf(ss_stdout(), "\n  first at %s\n", summary->damage);
 }
 
-/* The repaired file takes the name; the damaged one stays as NAME.damaged. */
+/* The repaired file gets the name; the damaged file stays as NAME.damaged. */
 static enum ss_status repair_in_place(const char *in, struct ss_trace_summary *summary,
                                       struct ss_error *err)
 {
@@ -59,7 +59,7 @@ static enum ss_status repair_in_place(const char *in, struct ss_trace_summary *s
     if (status == SS_OK && is_whole(summary)) {
         unlink(fixed.data);
     } else if (status == SS_OK) {
-        /* link, not rename: at no moment is there no file of that name. */
+        /* link(), not rename(): a file of that name exists at every moment. */
         if (link(in, damaged.data) != 0) {
             status = ss_fail_errno(err, errno, "cannot keep the damaged file as %s", damaged.data);
         } else if (rename(fixed.data, in) != 0) {
@@ -96,7 +96,7 @@ static int run(const struct ss_arguments *arguments)
         fprintf(ss_stdout(), "%s is whole; nothing to repair\n", in);
         return 0;
     }
-    tell(in, in_place ? in : out, &summary);
+    print_summary(in, in_place ? in : out, &summary);
     if (in_place) {
         fprintf(ss_stdout(), "  the file as it was: %s.damaged\n", in);
     }

@@ -495,7 +495,7 @@ struct making {
     struct ss_table tables[SS_TABLES_MOST];
 };
 
-/* What a first look says before its tables: the diagnosis on a training, else the model's calls. */
+/* What the overview says before its tables: the diagnosis of a training, else the model's calls. */
 static void judge(struct making *making, const struct ss_selection *selection,
                   const struct ss_source_lines *source, struct ss_report *report)
 {

@@ -40,19 +40,19 @@ static bool parse_schedule(const struct ss_arguments *arguments, struct ss_sched
     const struct {
         const char *option;
         int64_t *value;
-    } rows[] = {{"skip-first", &schedule->skip_first},
-                {"skip-first-wait", &schedule->skip_first_wait},
-                {"wait", &schedule->wait},
-                {"warmup", &schedule->warmup},
-                {"active", &schedule->active},
-                {"repeat", &schedule->repeat}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    } fields[] = {{"skip-first", &schedule->skip_first},
+                  {"skip-first-wait", &schedule->skip_first_wait},
+                  {"wait", &schedule->wait},
+                  {"warmup", &schedule->warmup},
+                  {"active", &schedule->active},
+                  {"repeat", &schedule->repeat}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         long long value;
-        if (!ss_arguments_get_integer(arguments, rows[i].option, -SS_SCHEDULE_MAX, SS_SCHEDULE_MAX,
-                                      *rows[i].value, &value)) {
+        if (!ss_arguments_get_integer(arguments, fields[i].option, -SS_SCHEDULE_MAX,
+                                      SS_SCHEDULE_MAX, *fields[i].value, &value)) {
             return false;
         }
-        *rows[i].value = value;
+        *fields[i].value = value;
     }
     struct ss_error err = {0};
     if (ss_schedule_check(schedule, &err) != SS_OK) {

@@ -27,8 +27,8 @@ const struct ss_command *const ss_commands[] = {
 #undef SS_COMMAND
     NULL};
 
-/* getopt_long's `val` for row i: beyond every character, so that short letters stay apart. */
-enum { LONG_VALUE = 1000, HELP_VALUE = 999, MAX_OPTIONS = 128, MOST_MESSAGE_BYTES = 4096 };
+/* getopt_long's `val` for row i: above every character, so that it differs from short options. */
+enum { LONG_VALUE = 1000, HELP_VALUE = 999, MAX_OPTIONS = 128, MAX_MESSAGE_BYTES = 4096 };
 
 static int count_options(const struct ss_command *command)
 {
@@ -262,8 +262,8 @@ int ss_cli_terminal_width(int stream_fd)
 static void print_message(const struct ss_arguments *arguments, const char *message)
 {
     bool colour = ss_cli_use_colour(STDERR_FILENO);
-    struct ss_strbuf clean; /* one line: names in it may hold another */
-    ss_strbuf_init(&clean, MOST_MESSAGE_BYTES);
+    struct ss_strbuf clean; /* one line: names in the message may contain newlines */
+    ss_strbuf_init(&clean, MAX_MESSAGE_BYTES);
     ss_text_append_clean(&clean, ss_strview_of(message));
     fprintf(ss_stderr(), "%sstepscope %s:%s %s\n", colour ? ss_style(SS_STYLE_BOLD_RED) : "",
             arguments->command->name, colour ? SS_OFF : "", clean.data);

@@ -17,32 +17,32 @@ struct ss_option {
     const char *argument; /* its name in help, e.g. "FILE"; "[=LIST]": may be left out, and then the
                              value is ""; NULL: a flag */
     const char *help;     /* one sentence, no full stop; names units and the default */
-    const char *group;    /* heading in help; NULL: as the row before */
+    const char *group;    /* heading in help; NULL: as in the previous row */
     bool hidden;          /* accepted, not shown */
-    bool is_input;        /* its value stands for a positional argument */
+    bool is_input;        /* its value counts as a positional argument */
 };
 
-/* What was given: values[i] belongs to options[i]. */
+/* The parsed command line: values[i] belongs to options[i]. */
 struct ss_arguments {
     const struct ss_command *command;
     const char **values; /* by option index; NULL: not given; "" for a flag */
     unsigned *counts;    /* by option index: how often it was given */
     char **positional;   /* NULL-terminated, borrowed from argv */
     int positional_count;
-    bool after_dashes; /* positional[dashes_at …] came behind "--" */
+    bool after_dashes; /* positional[dashes_at …] follow "--" */
     int dashes_at;
 };
 
 struct ss_command {
     const char *name;
     const char *summary;             /* one line, imperative, for the command list */
-    const char *synopsis;            /* behind "stepscope NAME", e.g. "[options] INPUT…" */
+    const char *synopsis;            /* after "stepscope NAME", e.g. "[options] INPUT…" */
     const char *description;         /* paragraphs for --help and the man page */
     const struct ss_option *options; /* ends with an all-zero row */
     const char *const *examples;     /* "command line\0meaning" pairs are two entries; NULL ends */
-    bool stops_at_positional;        /* options after the first positional are the program's */
-    /* An option whose words another table declares: its long name, and each word with its meaning;
-     * NULL behind the last. NULL: there is none. */
+    bool stops_at_positional;        /* options after the first positional belong to the program */
+    /* An option whose choices another table declares: its long name, and each choice with its
+     * meaning; NULL after the last. NULL: there is none. */
     const char *choices_of;
     const char *(*choice)(size_t index, const char **meaning);
     /* Returns the exit status. Prints its own errors (ss_cli_error). */
@@ -52,7 +52,8 @@ struct ss_command {
 /* NULL-terminated, in help order (commands.def). */
 extern const struct ss_command *const ss_commands[];
 
-/* Fills *arguments; 0, or the exit status to end with (help printed, or a usage error told). */
+/* Fills *arguments. -1: run the command; else the exit status (help or a usage error was
+ * printed). */
 int ss_arguments_parse(const struct ss_command *command, int argc, char **argv,
                        struct ss_arguments *arguments);
 void ss_arguments_fini(struct ss_arguments *arguments);
@@ -66,8 +67,8 @@ bool ss_arguments_get_integer(const struct ss_arguments *arguments, const char *
                               long long *value);
 bool ss_arguments_get_number(const struct ss_arguments *arguments, const char *option,
                              double minimum, double maximum, double fallback, double *value);
-/* Index of the value in a NULL-terminated list of choices, -1 when not given (then *index =
- * fallback); prints the usage error, with the choices, and returns false when it is none. */
+/* Index of the value in a NULL-terminated list of choices; `fallback` when the option is not given.
+ * For a value outside the list: prints the usage error, with the choices, and returns false. */
 bool ss_arguments_get_choice(const struct ss_arguments *arguments, const char *option,
                              const char *const *choices, int fallback, int *index);
 

@@ -251,7 +251,8 @@ void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding 
         host->self.no_new_privs ? ", no new privileges" : "");
 }
 
-/* A machine without GPUs lacks nothing; one whose /proc tells nothing does. */
+/* A source that is unavailable is a fact, no defect: a machine may have no GPU. A source that runs
+ * without part of its data is limited. */
 void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state state,
                        const char *reason, struct ss_finding *finding)
 {
@@ -264,7 +265,7 @@ void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state 
         "%s", reason);
 }
 
-void ss_finding_injection(const char *library, const char *taken, struct ss_finding *finding)
+void ss_finding_injection(const char *library, const char *foreign, struct ss_finding *finding)
 {
     const char *name = "injection";
     if (library[0] == '\0') {
@@ -272,18 +273,18 @@ void ss_finding_injection(const char *library, const char *taken, struct ss_find
             "libstepscope.so.0 is neither beside this program nor in its ../lib: annotations of "
             "programs with ITT or NVTX are not recorded");
         fix(finding, "install stepscope with its libraries");
-    } else if (taken[0] != '\0') {
-        say(finding, name, SS_VERDICT_LIMITED, "another tool's is left as it is: %s", taken);
+    } else if (foreign[0] != '\0') {
+        say(finding, name, SS_VERDICT_LIMITED, "another tool's is left as it is: %s", foreign);
         fix(finding, "unset it to have stepscope record these annotations");
     } else {
         say(finding, name, SS_VERDICT_OK, "programs with ITT or NVTX load %s", library);
     }
 }
 
-void ss_finding_torch(const char *preload, bool operating, struct ss_finding *finding)
+void ss_finding_torch(const char *preload, bool has_library, struct ss_finding *finding)
 {
     const char *name = "torch";
-    if (preload[0] == '\0' || !operating) {
+    if (preload[0] == '\0' || !has_library) {
         say(finding, name, SS_VERDICT_LIMITED,
             "%s: steps, phases and operators of PyTorch programs are not recorded",
             preload[0] == '\0' ? "preload.so is neither in the libexec beside this program nor in "

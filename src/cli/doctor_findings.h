@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the facts of a machine mean for a recording: pure functions from facts to findings, one
- * per line of `stepscope doctor`. Immutable inputs; thread-safe. */
+/* Evaluates the facts of a machine for a recording: pure functions from facts to findings, one
+ * finding per line of `stepscope doctor`. Immutable inputs; thread-safe. */
 #ifndef SS_CLI_DOCTOR_FINDINGS_H
 #define SS_CLI_DOCTOR_FINDINGS_H
 
@@ -17,13 +17,13 @@ enum ss_verdict {
 };
 
 struct ss_finding {
-    const char *name; /* what it is about, for people and as the key in JSON */
+    const char *name; /* the topic, for people and JSON */
     enum ss_verdict verdict;
     char text[512];
     char fix[320]; /* "": nothing to do */
 };
 
-/* `probed` is false when not even a child process could be made. */
+/* `probed`: false when no child process could be created. */
 void ss_finding_record(const struct ss_ptrace_facts *child, bool probed,
                        struct ss_finding *finding);
 void ss_finding_attach(const struct ss_ptrace_facts *stranger, bool probed,
@@ -34,19 +34,20 @@ void ss_finding_children(const struct ss_host_facts *host, struct ss_finding *fi
 void ss_finding_clock(const struct ss_host_facts *host, struct ss_finding *finding);
 void ss_finding_folder(const char *name, const struct ss_folder_facts *folder,
                        struct ss_finding *finding);
-/* Where the rings of annotated programs would lie. `folder`: "" for nowhere; `why`: why not in the
- * first of all places; "": there. */
+/* The ring directory of annotated programs. `folder`: "": there is none; `why`: why it is not in
+ * the first root; "": it is. */
 void ss_finding_rings(const char *folder, const char *why, struct ss_finding *finding);
 void ss_finding_processes(const struct ss_host_facts *host, struct ss_finding *finding);
 void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding *finding);
-/* Of one row of source/registry.h: what its probe said. */
+/* For one row of source/registry.h: the result of its probe. */
 void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state state,
                        const char *reason, struct ss_finding *finding);
-/* `library`: libstepscope; "" when it is not there. `taken`: variables that are not ours; "": none.
- */
-void ss_finding_injection(const char *library, const char *taken, struct ss_finding *finding);
-/* `preload`: preload.so; "": not there. `operating`: libstepscope is there, which it loads. */
-void ss_finding_torch(const char *preload, bool operating, struct ss_finding *finding);
+/* `library`: libstepscope; "": not found. `foreign`: variables that another tool has set; "":
+ * none. */
+void ss_finding_injection(const char *library, const char *foreign, struct ss_finding *finding);
+/* `preload`: preload.so; "": not found. `has_library`: libstepscope, which preload.so loads, is
+ * found. */
+void ss_finding_torch(const char *preload, bool has_library, struct ss_finding *finding);
 void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes selected samples in a format that is made from a model; `export` and `record -f` share
- * it. Main thread only. */
+/* Writes a selection in a format that is rendered from a model, for `export` and `record -f`. Main
+ * thread only. */
 #ifndef SS_CLI_EXPORTING_H
 #define SS_CLI_EXPORTING_H
 

@@ -47,9 +47,9 @@ static enum ss_status write_chrome(const struct ss_selection *selection,
     return ss_view_chrome(selection, &how, sink, err);
 }
 
-/* Idle: raw leaves out what py-spy leaves out; in Chrome's, beside other tracks, waiting is an
- * answer and no noise; the rest counts the wall time of main threads, as `report` and `flame` do.
- */
+/* Idle samples: raw excludes them, as py-spy does; chrome shows them all, because waiting is
+ * information beside other tracks; the other formats count the wall time of main threads, as
+ * `report` and `flame` do. */
 const struct ss_format_row ss_formats[] = {
     {.name = "native",
      .aliases = {"pftrace", "perfetto"},

@@ -19,10 +19,10 @@ static struct style style_of(int stream_fd)
                                         : (struct style){"", "", ""};
 }
 
-/* Breaks `text` at blanks so that it fits beside `indent` columns; keeps explicit newlines. */
-static void print_wrapped(FILE *out, const char *text, int indent, int already)
+/* Wraps `text` at blanks beside `indent` columns; keeps explicit newlines. */
+static void print_wrapped(FILE *out, const char *text, int indent, int start_column)
 {
-    int column = already;
+    int column = start_column;
     while (*text != '\0') {
         size_t word = strcspn(text, " \n");
         if (column > indent && column + (int)word + 1 > TEXT_WIDTH) {
@@ -71,7 +71,7 @@ static void print_option(FILE *out, const struct ss_option *option)
     print_wrapped(out, option->help, OPTION_COLUMN, OPTION_COLUMN);
 }
 
-/* The words of an option that another table declares. */
+/* The choices of an option that another table declares. */
 static void print_choices(FILE *out, const struct ss_command *command,
                           const struct ss_option *option)
 {

@@ -9,9 +9,9 @@
 #include "cli/help.h"
 #include "view/text_cell.h"
 
-enum { MOST_NAME_BYTES = 1024 };
+enum { MAX_NAME_BYTES = 1024 };
 
-/* Exact names first, then a prefix that fits one command only ("rec"). */
+/* Exact names first, then a prefix that only one command has ("rec"). */
 static const struct ss_command *find_command(const char *name)
 {
     const struct ss_command *found = NULL;
@@ -28,10 +28,10 @@ static const struct ss_command *find_command(const char *name)
     return matches == 1 ? found : NULL;
 }
 
-static int no_command(const char *name)
+static int fail_unknown_command(const char *name)
 {
     struct ss_strbuf clean;
-    ss_strbuf_init(&clean, MOST_NAME_BYTES);
+    ss_strbuf_init(&clean, MAX_NAME_BYTES);
     ss_text_append_clean(&clean, ss_strview_of(name));
     fprintf(ss_stderr(), "stepscope: no command \"%s\". \"stepscope --help\" lists them.\n",
             clean.data);
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     }
     const struct ss_command *command = find_command(argv[1]);
     if (command == NULL) {
-        return no_command(argv[1]);
+        return fail_unknown_command(argv[1]);
     }
     struct ss_arguments arguments;
     int status = ss_arguments_parse(command, argc - 1, argv + 1, &arguments);

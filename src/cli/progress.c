@@ -10,9 +10,9 @@
 #include "cli/command.h"
 #include "view/text_cell.h"
 
-enum { FIRST_NS = 500000000, EACH_NS = 100000000, BAR_COLUMNS = 24, MOST_BYTES = 4096 };
+enum { DELAY_NS = 500000000, INTERVAL_NS = 100000000, BAR_COLUMNS = 24, MAX_BYTES = 4096 };
 
-/* Writing from the background would stop us or spoil another program's screen. */
+/* Writing from the background would stop this process or corrupt another program's screen. */
 static bool can_draw(void)
 {
     return isatty(STDERR_FILENO) == 1 && tcgetpgrp(STDERR_FILENO) == getpgrp();
@@ -31,10 +31,10 @@ static void draw(const char *path, uint64_t done_bytes, uint64_t all_bytes)
     struct ss_strbuf line, name;
     double share = done_bytes < all_bytes ? (double)done_bytes / (double)all_bytes : 1;
     size_t width = (size_t)ss_cli_terminal_width(STDERR_FILENO);
-    ss_strbuf_init(&line, MOST_BYTES);
-    ss_strbuf_init(&name, MOST_BYTES);
+    ss_strbuf_init(&line, MAX_BYTES);
+    ss_strbuf_init(&name, MAX_BYTES);
     ss_text_append_clean(&name, ss_strview_of(path));
-    /* [G: the first column; [2K: wipes the line. */
+    /* [G: first column; [2K: clear the line. */
     ss_strbuf_append_format(&line, "%s[G%s[2Kreading ", ss_escape(), ss_escape());
     ss_text_append_cut_middle(&line, name.data, width > 60 ? width - 56 : 4);
     ss_strbuf_append_char(&line, ' ');
@@ -51,12 +51,12 @@ void ss_progress_tell(void *context, const char *path, uint64_t done_bytes, uint
     struct ss_progress *progress = context;
     uint64_t now_ns = ss_clock_monotonic_ns();
     if (progress->due_ns == 0) {
-        progress->due_ns = now_ns + FIRST_NS;
+        progress->due_ns = now_ns + DELAY_NS;
     }
     if (now_ns < progress->due_ns || all_bytes == 0 || !can_draw()) {
         return;
     }
-    progress->due_ns = now_ns + EACH_NS;
+    progress->due_ns = now_ns + INTERVAL_NS;
     progress->is_drawn = true;
     draw(path, done_bytes, all_bytes);
 }

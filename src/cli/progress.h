@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line that says how far a long reading is: on stderr, where that is a terminal and we are in
- * its foreground; from half a second on, ten times a second. One owner. */
+/* The progress line of a long read: on stderr, if that is a terminal and this process is in its
+ * foreground; from half a second on, ten times a second. One owner. */
 #ifndef SS_CLI_PROGRESS_H
 #define SS_CLI_PROGRESS_H
 
@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 struct ss_progress {
-    uint64_t due_ns; /* 0: nothing was heard yet */
+    uint64_t due_ns; /* 0: not called yet */
     bool is_drawn;
 };
 
-/* As struct ss_model_load has it; `context` is a struct ss_progress. */
+/* The callback of struct ss_model_load; `context` is a struct ss_progress. */
 void ss_progress_tell(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes);
-/* Takes the line away. */
+/* Erases the line. */
 void ss_progress_end(struct ss_progress *progress);
 
 #endif

@@ -50,12 +50,12 @@ static bool parse_steps(const struct ss_arguments *arguments, struct ss_model_lo
     } else {
         end = (char *)text;
     }
-    bool fine = text[0] != '\0' && end == (colon != NULL ? colon : text + strlen(text));
-    if (fine && colon != NULL && colon[1] != '\0') {
+    bool is_valid = text[0] != '\0' && end == (colon != NULL ? colon : text + strlen(text));
+    if (is_valid && colon != NULL && colon[1] != '\0') {
         load->last_step = strtoll(colon + 1, &end, 10);
-        fine = colon[1] >= '0' && colon[1] <= '9' && *end == '\0';
+        is_valid = colon[1] >= '0' && colon[1] <= '9' && *end == '\0';
     }
-    if (!fine || errno != 0 || load->first_step > load->last_step || strcmp(text, ":") == 0) {
+    if (!is_valid || errno != 0 || load->first_step > load->last_step || strcmp(text, ":") == 0) {
         ss_cli_usage(arguments, "--steps takes numbers of steps, as 10:50, 10 or 10:, not \"%s\"",
                      text);
         return false;
@@ -135,8 +135,8 @@ static enum ss_status load_newest(const struct ss_arguments *arguments, bool is_
     return status;
 }
 
-/* What times of different files are worth beside each other. */
-static void tell_axes(const struct ss_arguments *arguments, const struct ss_model *model)
+/* Warns where times of different files are not exactly comparable. */
+static void warn_axes(const struct ss_arguments *arguments, const struct ss_model *model)
 {
     size_t traces = 0, by_wall_clock = 0;
     for (size_t i = 0; i < model->inputs.count; i++) {
@@ -178,7 +178,7 @@ enum ss_status ss_reading_load(const struct ss_arguments *arguments,
     }
     ss_progress_end(&progress);
     if (status == SS_OK && !reading->is_again) {
-        tell_axes(arguments, model);
+        warn_axes(arguments, model);
     }
     return status;
 }
@@ -219,7 +219,7 @@ int ss_reading_tell_problems(const struct ss_arguments *arguments,
     bool has_ranges = model->ranges.count + model->marks.count > 0;
     struct ss_trust trust;
     struct ss_strbuf text;
-    bool told = false;
+    bool has_problems = false;
     ss_trust_init(&trust, selection);
     if (shows_tracks && ss_model_has_events(selection->model)) {
         ss_trust_forgive_no_samples(&trust);
@@ -230,16 +230,16 @@ int ss_reading_tell_problems(const struct ss_arguments *arguments,
     }
     ss_strbuf_init(&text, 65536);
     for (size_t i = 0; i < trust.problems.count; i++) {
-        /* A program without Python that marks ranges has no samples, and is whole. */
+        /* A program without Python that marks ranges has no samples, but is complete. */
         if (trust.problems.data[i].kind == SS_PROBLEM_NO_SAMPLES && has_ranges) {
             continue;
         }
         ss_strbuf_clear(&text);
         ss_trust_problem_text(&trust.problems.data[i], &text);
         fprintf(ss_stderr(), "stepscope %s: %s\n", arguments->command->name, text.data);
-        told = true;
+        has_problems = true;
     }
     ss_strbuf_fini(&text);
     ss_trust_fini(&trust);
-    return told ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
+    return has_problems ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What commands that read recordings have in common: the options that choose samples, and loading
- * the inputs (the newest recording of the folder when none is named). Main thread only.
+ * Shared by the commands that read recordings: the options that select samples, and loading the
+ * inputs (default: the newest recording of the folder). Main thread only.
  */
 #ifndef SS_CLI_READING_H
 #define SS_CLI_READING_H
@@ -12,8 +12,8 @@
 #include "cli/command.h"
 #include "view/frame_text.h"
 
-/* Rows for a command's option table; ss_reading_parse expects all of them. The end of a time range
- * is `--to` but for export, where that names the format. */
+/* Rows for a command's option table; ss_reading_parse requires all of them. The end of a time range
+ * is `--to`, except in export, where `--to` names the format. */
 #define SS_READING_FILTER_OPTIONS(end_option)                                                       \
     {"from",    0,                                                                                  \
      "SECONDS", "leave out what is earlier, counted from the first sample (of all files)",          \
@@ -58,7 +58,7 @@ struct ss_reading {
     struct ss_model_load load;
     struct ss_selection_options selection;
     struct ss_frame_style frames;
-    bool is_again; /* which recording is the newest has been said */
+    bool is_again; /* the name of the newest recording is printed already */
 };
 
 /* The filter options alone, for commands without the frame options. */
@@ -67,23 +67,23 @@ bool ss_reading_parse_filters(const struct ss_arguments *arguments, const char *
 /* False: a usage error was printed. `idle` is the command's own default. */
 bool ss_reading_parse(const struct ss_arguments *arguments, const char *end_option,
                       enum ss_idle_policy idle, struct ss_reading *reading);
-/* Loads the positional inputs, or the newest recording here (and says which). `*named` is the
+/* Loads the positional inputs, or the newest recording here (and prints its name). `*named` is the
  * first input's path, borrowed from the model. */
 enum ss_status ss_reading_load(const struct ss_arguments *arguments,
                                const struct ss_reading *reading, struct ss_model *model,
                                const char **named, struct ss_error *err);
 
-/* SS_E_USAGE when the output is one of the files that were read: writing there would destroy it. */
+/* SS_E_USAGE when the output is one of the input files: writing would destroy it. */
 enum ss_status ss_reading_check_output(const struct ss_model *model, const char *output,
                                        struct ss_error *err);
 
-/* The permissions of a file that is made from what was read: those that all inputs have. A
- * recording is its owner's alone (0600), and so is what is exported of it. */
+/* The permissions of a file that is made from the inputs: those that all inputs have. A recording
+ * is private to its owner (0600), and so are its exports. */
 mode_t ss_reading_output_mode(const struct ss_model *model);
 
-/* Tells on stderr what keeps the recording from being the whole truth; returns the exit status for
- * it: 0, or 3 for recordings that failed, are damaged or were not closed. `shows_tracks`: ranges
- * are shown, so that none but them is no problem. */
+/* Prints on stderr how the recording is incomplete; returns the exit status: 0, or 3 for recordings
+ * that failed, are damaged or were not closed. `shows_tracks`: the command shows ranges, so a
+ * recording of ranges alone is no problem. */
 int ss_reading_tell_problems(const struct ss_arguments *arguments,
                              const struct ss_selection *selection, bool shows_tracks);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns a finished recording into the format that was asked for. */
+/* Converts a finished recording to the requested format. */
 #ifndef SS_CLI_RECORD_CONVERT_H
 #define SS_CLI_RECORD_CONVERT_H
 
@@ -7,7 +7,7 @@
 #include "cli/record_output.h"
 #include "model/model.h"
 
-/* Does the format need every sample with its time, not only the totals? */
+/* Whether the format needs every sample with its time, not only the totals. */
 bool ss_record_convert_wants_samples(const struct ss_record_output *output);
 enum ss_status ss_record_convert(const struct ss_record_output *output,
                                  const struct ss_model *model, struct ss_error *err);

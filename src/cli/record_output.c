@@ -25,7 +25,7 @@
 #include "view/sink.h"
 #include "view/text_cell.h"
 
-enum { HOT_LINES = 5, LEAST_SAMPLES = 30, MOST_NAME_BYTES = 4096 };
+enum { HOT_LINES = 5, MIN_SAMPLES = 30, MAX_NAME_BYTES = 4096 };
 
 struct colours {
     const char *bold, *dim, *red, *off;
@@ -38,9 +38,9 @@ static struct colours colours_of_stderr(void)
                : (struct colours){"", "", "", ""};
 }
 
-static void complain(const char *format, ...) SS_PRINTF(1, 2);
+static void print_problem(const char *format, ...) SS_PRINTF(1, 2);
 
-static void complain(const char *format, ...)
+static void print_problem(const char *format, ...)
 {
     struct colours colours = colours_of_stderr();
     char text[1024];
@@ -48,18 +48,18 @@ static void complain(const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    struct ss_strbuf clean; /* one line: names in it may hold another */
+    struct ss_strbuf clean; /* one line: names in the message may contain newlines */
     ss_strbuf_init(&clean, 3 * sizeof text);
     ss_text_append_clean(&clean, ss_strview_of(text));
     fprintf(ss_stderr(), "%sstepscope record:%s %s\n", colours.red, colours.off, clean.data);
     ss_strbuf_fini(&clean);
 }
 
-/* --- what went wrong ------------------------------------------------------------------------- */
+/* --- problems -------------------------------------------------------------------------------- */
 
-/* What is left of a recording that ended by itself. */
-static const char *kept_text(const struct ss_record_output *output,
-                             const struct ss_record_result *result)
+/* The state of the trace after a recording that ended early. */
+static const char *state_text(const struct ss_record_output *output,
+                              const struct ss_record_result *result)
 {
     const struct ss_record_figures *figures = &result->figures;
     if (output->per_window) {
@@ -75,19 +75,20 @@ static const char *kept_text(const struct ss_record_output *output,
                : " holds what was recorded until then";
 }
 
-static void tell_failure(struct ss_record_output *output, const struct ss_record_result *result)
+static void report_failure(struct ss_record_output *output, const struct ss_record_result *result)
 {
-    const char *kept = kept_text(output, result);
+    const char *state = state_text(output, result);
     if (result->recorder_died) {
         bool by_signal = WIFSIGNALED(result->recorder_status);
-        complain("the recorder %s (%s); the program was not disturbed; %s%s",
-                 by_signal && WTERMSIG(result->recorder_status) == SIGKILL ? "was killed" : "died",
-                 by_signal ? strsignal(WTERMSIG(result->recorder_status)) : "early exit",
-                 output->trace_path, kept);
+        print_problem("the recorder %s (%s); the program was not disturbed; %s%s",
+                      by_signal && WTERMSIG(result->recorder_status) == SIGKILL ? "was killed"
+                                                                                : "died",
+                      by_signal ? strsignal(WTERMSIG(result->recorder_status)) : "early exit",
+                      output->trace_path, state);
         output->failed = true;
     } else if (result->end == SS_RECORD_FAILED && result->started) {
-        complain("the recording ended early: %s; the program was not disturbed; %s%s",
-                 result->error.message, output->trace_path, kept);
+        print_problem("the recording ended early: %s; the program was not disturbed; %s%s",
+                      result->error.message, output->trace_path, state);
         output->failed = true;
     }
 }
@@ -102,9 +103,9 @@ static const char *unreadable_reason(const struct ss_model *model)
     return NULL;
 }
 
-/* A schedule that recorded nothing says why. Returns whether it did. */
-static bool tell_why_no_window(const struct ss_record_output *output,
-                               const struct ss_record_figures *figures)
+/* Explains why a schedule recorded nothing. Returns whether it did. */
+static bool report_no_window(const struct ss_record_output *output,
+                             const struct ss_record_figures *figures)
 {
     if ((output->schedule == NULL && !output->per_window) || figures->windows > 0) {
         return false;
@@ -115,65 +116,68 @@ static bool tell_why_no_window(const struct ss_record_output *output,
     if (output->schedule != NULL) {
         run.schedule = *output->schedule;
     } else if (figures->marked_steps == 0) {
-        complain("no window was recorded: the program followed no schedule; give --schedule, or "
-                 "let the program bring one (stepscope_schedule, stepscope.Profiler)");
+        print_problem(
+            "no window was recorded: the program followed no schedule; give --schedule, or "
+            "let the program bring one (stepscope_schedule, stepscope.Profiler)");
         return true;
     }
     char why[512];
     ss_schedule_run_why_nothing(&run, why, sizeof why);
-    complain("%s", why);
+    print_problem("%s", why);
     return true;
 }
 
-/* The recorder wrote it, and it is not there, or is no recording any more. */
-static void tell_unreadable(struct ss_record_output *output, const struct ss_record_result *result,
-                            const struct ss_error *err)
+/* The recorder wrote the trace, but the file is gone, or is no trace any more. */
+static void report_unreadable(struct ss_record_output *output,
+                              const struct ss_record_result *result, const struct ss_error *err)
 {
     if (result->exec_errno != 0) {
-        return; /* told by the caller */
+        return; /* the caller reports it */
     }
     output->failed = true;
     if (access(output->trace_path, F_OK) != 0) {
-        complain("%s was written, but is not there any more: its folder was renamed, moved or "
-                 "removed while it was recorded",
-                 output->trace_path);
+        print_problem("%s was written, but is not there any more: its folder was renamed, moved or "
+                      "removed while it was recorded",
+                      output->trace_path);
     } else {
-        complain("what was written cannot be read again: %s", err->message);
+        print_problem("what was written cannot be read again: %s", err->message);
     }
 }
 
-/* Zero samples is never a quiet success. */
-static void tell_why_empty(struct ss_record_output *output, const struct ss_record_result *result,
-                           const struct ss_model *model)
+/* Zero samples is never a silent success. */
+static void report_empty(struct ss_record_output *output, const struct ss_record_result *result,
+                         const struct ss_model *model)
 {
     const struct ss_record_figures *figures = &result->figures;
     const char *reason = unreadable_reason(model);
     unsigned long long processes = figures->processes;
     if (result->exec_errno != 0) {
-        return; /* told by the caller */
+        return; /* the caller reports it */
     }
     output->failed = true;
-    if (tell_why_no_window(output, figures)) {
+    if (report_no_window(output, figures)) {
         return;
     }
     if (reason != NULL) {
-        complain("no samples: %s", reason);
+        print_problem("no samples: %s", reason);
     } else if (figures->windows > 0) {
-        complain("no samples: the windows of the schedule were over before the first one was due; "
-                 "a higher rate (-r) sees shorter windows");
+        print_problem(
+            "no samples: the windows of the schedule were over before the first one was due; "
+            "a higher rate (-r) sees shorter windows");
     } else if (figures->done == 0 && result->end != SS_RECORD_DURATION) {
-        complain("no samples: the program ended before the first one was due; a higher rate (-r) "
-                 "sees shorter programs");
+        print_problem(
+            "no samples: the program ended before the first one was due; a higher rate (-r) "
+            "sees shorter programs");
     } else if (result->end == SS_RECORD_DURATION && figures->python_processes == 0) {
-        complain("no samples: after %.3g s (-d) no Python had started; record longer",
-                 (double)(figures->end_ns - figures->start_ns) / 1e9);
+        print_problem("no samples: after %.3g s (-d) no Python had started; record longer",
+                      (double)(figures->end_ns - figures->start_ns) / 1e9);
     } else if (figures->python_processes > 0) {
-        complain("no samples: Python ended before the first one was taken; a higher rate (-r) "
-                 "sees shorter programs");
+        print_problem("no samples: Python ended before the first one was taken; a higher rate (-r) "
+                      "sees shorter programs");
     } else {
-        complain("no samples: none of the %llu process%s that ran was a Python that stepscope "
-                 "reads (CPython 3.8 to 3.14); \"stepscope doctor\" lists what it finds",
-                 processes, processes == 1 ? "" : "es");
+        print_problem("no samples: none of the %llu process%s that ran was a Python that stepscope "
+                      "reads (CPython 3.8 to 3.14); \"stepscope doctor\" lists what it finds",
+                      processes, processes == 1 ? "" : "es");
     }
 }
 
@@ -220,18 +224,18 @@ static void print_line_row(FILE *out, const struct colours *colours, const struc
     const struct ss_cell *name = ss_table_cell(table, row, SS_HOT_NAME);
     const struct ss_cell *path = ss_table_cell(table, row, SS_HOT_PATH);
     const struct ss_cell *line = ss_table_cell(table, row, SS_HOT_LINE);
-    struct ss_strbuf place, function;
-    ss_strbuf_init(&place, MOST_NAME_BYTES);
-    ss_strbuf_init(&function, MOST_NAME_BYTES);
-    ss_text_append_clean(&place, path->text);
-    ss_strbuf_append_format(&place, ":%lld",
+    struct ss_strbuf location, function;
+    ss_strbuf_init(&location, MAX_NAME_BYTES);
+    ss_strbuf_init(&function, MAX_NAME_BYTES);
+    ss_text_append_clean(&location, path->text);
+    ss_strbuf_append_format(&location, ":%lld",
                             line->type == SS_CELL_INTEGER ? (long long)line->integer : -1);
     ss_text_append_clean(&function, name->text);
     fprintf(out, "  %s%5.1f %%%s %s±%4.1f%s  %-40s %s\n", colours->bold, share->real, colours->off,
-            colours->dim, error->type == SS_CELL_REAL ? error->real : 0.0, colours->off, place.data,
-            function.data);
+            colours->dim, error->type == SS_CELL_REAL ? error->real : 0.0, colours->off,
+            location.data, function.data);
     ss_strbuf_fini(&function);
-    ss_strbuf_fini(&place);
+    ss_strbuf_fini(&location);
 }
 
 static void print_hot_lines(FILE *out, const struct ss_model *model)
@@ -242,7 +246,7 @@ static void print_hot_lines(FILE *out, const struct ss_model *model)
     if (ss_selection_init(&selection, model, &select, NULL) != SS_OK) {
         return;
     }
-    if (selection.shown >= LEAST_SAMPLES) {
+    if (selection.shown >= MIN_SAMPLES) {
         struct ss_hotspots_options options = {.size = sizeof options,
                                               .by = SS_BY_LINE,
                                               .sort = SS_SORT_SELF,
@@ -267,12 +271,12 @@ static void print_hot_lines(FILE *out, const struct ss_model *model)
     ss_selection_fini(&selection);
 }
 
-/* Worth more than a quiet hint in a report: the user would wait for steps that do not come. */
-static void tell_missed_torch(const struct ss_model *model)
+/* More visible than a hint in a report: otherwise the user waits for steps that do not come. */
+static void report_missed_torch(const struct ss_model *model)
 {
     const char *missed = ss_told_missed_torch(model, 0);
     if (missed != NULL) {
-        complain("no steps, phases and operators of PyTorch: %s", missed);
+        print_problem("no steps, phases and operators of PyTorch: %s", missed);
     }
 }
 
@@ -282,7 +286,7 @@ static const char *output_name(const struct ss_record_output *output)
     return is_stdout ? "standard output" : output->output_path;
 }
 
-/* A batch job's output gets one line, and the table of one rank: not that of a thousand. */
+/* In the output of a batch job: one line per rank, and the table of one rank, not of a thousand. */
 static void print_job_summary(const struct ss_record_output *output,
                               const struct ss_record_result *result, const struct ss_model *model)
 {
@@ -326,7 +330,7 @@ static void print_summary(const struct ss_record_output *output,
 
 /* --- the tables of --stats ------------------------------------------------------------------- */
 
-/* `stepscope report [--by WHAT] PATH`, printed where all that record says is printed. */
+/* Runs `stepscope report [--by WHAT] PATH`; its output goes to stderr, as all output of record. */
 static void print_report(const char *by, const char *path)
 {
     const char *words[] = {"stepscope", "report", path, by != NULL ? "--by" : NULL, by, NULL};
@@ -342,11 +346,11 @@ static void print_report(const char *by, const char *path)
     while (error == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (error != 0) {
-        complain("--stats: cannot run \"stepscope report %s\": %s", path, strerror(error));
+        print_problem("--stats: cannot run \"stepscope report %s\": %s", path, strerror(error));
     }
 }
 
-/* Those of PyTorch are in the report anyway. */
+/* The ranges of PyTorch are in the report anyway. */
 static bool has_own_ranges(const struct ss_model *model)
 {
     for (size_t i = 0; i < model->ranges.count; i++) {
@@ -371,7 +375,7 @@ static void print_stats(const struct ss_record_output *output, const char *path,
     }
 }
 
-/* Stacks are Python's; what a program marks itself is worth a file without them. */
+/* Only Python has stacks; what a program marks itself is worth a file without them. */
 static bool holds_marks(const struct ss_record_output *output, const struct ss_model *model)
 {
     return ss_format_is_native(output->format) && model->ranges.count + model->marks.count > 0;
@@ -385,16 +389,16 @@ static void print_marks(const struct ss_record_output *output, const struct ss_m
 
 /* --- a file for each window ------------------------------------------------------------------ */
 
-static void tell_lost_windows(struct ss_record_output *output,
-                              const struct ss_window_file_figures *files)
+static void report_lost_windows(struct ss_record_output *output,
+                                const struct ss_window_file_figures *files)
 {
     if (files->failed > 0) {
         unsigned long long all = files->failed + files->finished;
-        complain("%llu of %llu windows could not be written whole: %s",
-                 (unsigned long long)files->failed, all, files->first_error);
+        print_problem("%llu of %llu windows could not be written whole: %s",
+                      (unsigned long long)files->failed, all, files->first_error);
         output->failed = true;
     } else if (files->first_error[0] != '\0') {
-        complain("%s", files->first_error);
+        print_problem("%s", files->first_error);
         output->failed = true;
     }
 }
@@ -419,13 +423,13 @@ static void print_windows(const struct ss_record_output *output,
 static bool finish_windows(struct ss_record_output *output, const struct ss_record_result *result)
 {
     const struct ss_window_file_figures *files = &result->figures.files;
-    tell_failure(output, result);
+    report_failure(output, result);
     if (result->exec_errno != 0) {
         return output->failed;
     }
     bool whole = !output->failed;
-    tell_lost_windows(output, files);
-    if (whole && tell_why_no_window(output, &result->figures)) {
+    report_lost_windows(output, files);
+    if (whole && report_no_window(output, &result->figures)) {
         output->failed = true;
     }
     if (!output->quiet && files->finished > 0) {
@@ -441,15 +445,15 @@ static bool finish_windows(struct ss_record_output *output, const struct ss_reco
     return output->failed;
 }
 
-/* The native trace, once what was asked for is made of it. */
-static void put_trace_away(struct ss_record_output *output)
+/* Removes or renames the native trace after its conversion. */
+static void dispose_trace(struct ss_record_output *output)
 {
     char *native = output->keep_native ? ss_name_native_beside(output->output_path) : NULL;
     if (native == NULL || output->in_place) {
         unlink(output->trace_path);
     } else if (rename(output->trace_path, native) != 0) {
-        complain("%s: %s; the recording is kept in %s", native, strerror(errno),
-                 output->trace_path);
+        print_problem("%s: %s; the recording is kept in %s", native, strerror(errno),
+                      output->trace_path);
         output->failed = true;
     }
     ss_free(native);
@@ -465,7 +469,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     if (output->per_window) {
         return finish_windows(output, result);
     }
-    tell_failure(output, result);
+    report_failure(output, result);
     bool whole = !output->failed;
     struct ss_model model;
     ss_model_init(&model);
@@ -478,31 +482,31 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
     bool no_window = output->schedule != NULL && result->figures.windows == 0;
     bool marked = empty && status == SS_OK && !no_window && holds_marks(output, &model);
     if (status != SS_OK && whole) {
-        tell_unreadable(output, result, &err);
+        report_unreadable(output, result, &err);
     } else if (empty && whole && !marked) {
-        tell_why_empty(output, result, &model);
+        report_empty(output, result, &model);
     }
     bool native = ss_format_is_native(output->format);
     if (!native && status == SS_OK && !empty) {
         status = ss_record_convert(output, &model, &err);
         if (status == SS_OK) {
-            put_trace_away(output);
+            dispose_trace(output);
         } else {
-            complain("%s; the recording is kept in %s", err.message, output->trace_path);
+            print_problem("%s; the recording is kept in %s", err.message, output->trace_path);
             output->failed = unwritten = true;
         }
     } else if (!native && marked) {
-        complain("no samples for %s; what the program marked is kept in %s", output_name(output),
-                 output->trace_path);
+        print_problem("no samples for %s; what the program marked is kept in %s",
+                      output_name(output), output->trace_path);
         output->failed = true;
     } else if (!native && status == SS_OK && whole) {
-        unlink(output->trace_path); /* nothing is in it, and why has been told */
+        unlink(output->trace_path); /* it is empty, and the cause is reported */
     }
     if (!output->quiet && marked && native) {
         print_marks(output, &model);
     } else if (!output->quiet && !empty && !unwritten) {
         print_summary(output, result, &model);
-        tell_missed_torch(&model);
+        report_missed_torch(&model);
     }
     if (!unwritten && (marked || !empty)) {
         print_stats(output, output->output_path, native && has_own_ranges(&model));
@@ -513,7 +517,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
 
 void ss_record_output_cut_short(const struct ss_record_output *output)
 {
-    complain("interrupted before %s was finished; the recording is kept in %s",
-             ss_format_is_native(output->format) ? "the summary" : output_name(output),
-             output->trace_path);
+    print_problem("interrupted before %s was finished; the recording is kept in %s",
+                  ss_format_is_native(output->format) ? "the summary" : output_name(output),
+                  output->trace_path);
 }

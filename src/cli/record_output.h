@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `record` does when the trace is closed: converts it to the asked format and prints the
- * summary. Main thread only. */
+/* The work of `record` after the trace is closed: converts it to the requested format and prints
+ * the summary. Main thread only. */
 #ifndef SS_CLI_RECORD_OUTPUT_H
 #define SS_CLI_RECORD_OUTPUT_H
 
@@ -13,24 +13,24 @@
 
 struct ss_record_output {
     const struct ss_format_row *format;
-    const char *trace_path;  /* the native trace; removed after a conversion that worked */
-    const char *output_path; /* what the user asked for */
+    const char *trace_path;  /* the native trace; removed after a successful conversion */
+    const char *output_path; /* the path that the user requested */
     bool in_place;           /* a pipe, a device or stdout: not a file that can be read again */
     const char *command_line;
     double rate_hz;
     const struct ss_schedule *schedule; /* NULL: none */
     bool per_window; /* output_path is a template; the files are finished already */
     bool quiet;
-    bool keep_native; /* with another format: trace_path is renamed, and stays */
+    bool keep_native; /* with another format: trace_path is renamed, not removed */
     bool stats;       /* print the tables of `report` too */
-    /* what of the samples goes into a converted file, as py-spy's -t -g -i -F --nolineno … */
+    /* the content of a converted file, as py-spy's -t -g -i -F --nolineno … */
     bool threads, gil_only, idle, function_only, no_lines, full_filenames;
     bool failed; /* set when the recording or the conversion was not complete */
 };
 
 /* An ss_record_finished: `context` is a struct ss_record_output. */
 bool ss_record_output_finish(void *context, const struct ss_record_result *result);
-/* Says that it was killed before it was done, and where the recording is. */
+/* Reports that a signal killed ss_record_output_finish, and where the recording is. */
 void ss_record_output_cut_short(const struct ss_record_output *output);
 
 #endif

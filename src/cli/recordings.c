@@ -10,14 +10,14 @@
 #include "cli/formats.h"
 #include "model/model.h"
 
-/* Later wins; of the same time, the last name: names end in a time of day. */
+/* The latest file wins; at equal times, the last name: names end in a time of day. */
 struct newest {
     struct ss_strbuf path;
     struct timespec time;
     bool found;
 };
 
-static void offer(struct newest *newest, const char *path, const struct stat *status)
+static void update_newest(struct newest *newest, const char *path, const struct stat *status)
 {
     bool later = status->st_mtim.tv_sec > newest->time.tv_sec ||
                  (status->st_mtim.tv_sec == newest->time.tv_sec &&
@@ -38,28 +38,29 @@ static bool is_bundle(const char *name)
     return length > 10 && strcmp(name + length - 10, ".stepscope") == 0;
 }
 
-/* Reading every large file of a folder to see what it is would take long: a raw file has one of
- * the endings that py-spy and stepscope give it. */
+/* Reading every large file of a folder to detect its format would take long: a raw file has one of
+ * the endings that py-spy and stepscope use. */
 static bool may_be_raw(const char *name)
 {
     const struct ss_format_row *format = ss_format_by_ending(name);
     return format != NULL && format->is_readable && !ss_format_is_native(format);
 }
 
-static void look_at(const char *path, const char *name, struct newest *trace, struct newest *raw)
+static void inspect_entry(const char *path, const char *name, struct newest *trace,
+                          struct newest *raw)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
         return;
     }
     if (S_ISDIR(status.st_mode) && is_bundle(name)) {
-        offer(trace, path, &status);
+        update_newest(trace, path, &status);
     } else if (S_ISREG(status.st_mode)) {
         enum ss_file_kind kind = ss_model_file_kind(path);
         if (kind == SS_FILE_TRACE) {
-            offer(trace, path, &status);
+            update_newest(trace, path, &status);
         } else if (kind == SS_FILE_RAW && may_be_raw(name)) {
-            offer(raw, path, &status);
+            update_newest(raw, path, &status);
         }
     }
 }
@@ -85,7 +86,7 @@ enum ss_status ss_cli_newest_recording(const char *folder, struct ss_strbuf *pat
             ss_strbuf_append_format(&full, "%s/", folder);
         }
         ss_strbuf_append_text(&full, entry->d_name);
-        look_at(full.data, entry->d_name, &trace, &raw);
+        inspect_entry(full.data, entry->d_name, &trace, &raw);
     }
     closedir(entries);
     const struct newest *newest = trace.found ? &trace : &raw;

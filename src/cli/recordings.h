@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The newest recording of a folder, for commands that were given no input. Stateless. */
+/* The newest recording of a folder, for commands without an input. Stateless. */
 #ifndef SS_CLI_RECORDINGS_H
 #define SS_CLI_RECORDINGS_H
 
@@ -7,8 +7,7 @@
 #include "base/strbuf.h"
 
 /* Appends the path of the newest trace (or folder of traces, NAME.stepscope) in `folder`, else of
- * the newest raw file; by content, not by name. SS_E_NOTFOUND, with what to do, when there is
- * none. */
+ * the newest raw file; by content, not by name. SS_E_NOTFOUND, with the fix, when there is none. */
 enum ss_status ss_cli_newest_recording(const char *folder, struct ss_strbuf *path,
                                        struct ss_error *err);
 

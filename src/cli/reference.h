@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line as a page, a man page and a shell completion, all from the tables: commands,
- * formats, environment, statuses. Pure functions into a buffer. */
+/* The reference as a page, a man page and a shell completion, all generated from the tables:
+ * commands, formats, environment, statuses. Pure functions into a buffer. */
 #ifndef SS_CLI_REFERENCE_H
 #define SS_CLI_REFERENCE_H
 
@@ -10,7 +10,7 @@ void ss_reference_markdown(struct ss_strbuf *out); /* docs/reference.md */
 void ss_reference_man(struct ss_strbuf *out);      /* stepscope.1 */
 void ss_reference_bash(struct ss_strbuf *out);     /* completion for bash */
 
-/* What an exit status means, for tables; NULL: stepscope does not end with it. */
+/* The meaning of an exit status, for tables; NULL: stepscope does not return it. */
 const char *ss_exit_code_meaning(int exit_code);
 
 #endif

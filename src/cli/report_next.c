@@ -7,22 +7,22 @@
 
 enum { STEP_COUNT = 3, MAX_COMMAND_BYTES = 1 << 16 };
 
-static const struct ss_report_step of_samples[STEP_COUNT] = {
+static const struct ss_report_step sample_steps[STEP_COUNT] = {
     {"stepscope report --by leaf --aggregate-leaf-paths", "which line of yours leads there"},
     {"stepscope report --by tree", "who calls whom"},
     {"stepscope flame", "all of it as a flame graph"}};
-static const struct ss_report_step of_events[STEP_COUNT] = {
+static const struct ss_report_step event_steps[STEP_COUNT] = {
     {"stepscope report --by range --group name", "each name once, whatever lies around it"},
     {"stepscope report --by counter", "what was counted, and what the machine did"},
     {"stepscope export --to chrome", "the timeline, for ui.perfetto.dev"}};
 
-/* First, where there are any. */
+/* The first step, if the recording has ranges or operators. */
 static const struct ss_report_step range_step = {"stepscope report --by range",
                                                  "what the annotated ranges cost"};
 static const struct ss_report_step operators_step = {"stepscope report --by op",
                                                      "what each operator of PyTorch costs"};
 
-/* " INPUT" as a shell reads it; nothing for the newest recording, which is the default again. */
+/* " INPUT", quoted for a shell; nothing for the newest recording, which is the default. */
 static void append_input(struct ss_strbuf *out, const struct ss_arguments *arguments)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -62,7 +62,7 @@ void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments 
         add(next, &range_step, arguments);
     }
     for (int i = 0; i < STEP_COUNT; i++) {
-        add(next, of_ranges ? &of_events[i] : &of_samples[i], arguments);
+        add(next, of_ranges ? &event_steps[i] : &sample_steps[i], arguments);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that a first look at a recording leads to. Main thread only. */
+/* The commands to run after a first report of a recording. Main thread only. */
 #ifndef SS_CLI_REPORT_NEXT_H
 #define SS_CLI_REPORT_NEXT_H
 
@@ -12,11 +12,12 @@ enum { SS_REPORT_NEXT_MOST = 4 };
 
 struct ss_report_next {
     struct ss_strbuf commands[SS_REPORT_NEXT_MOST];
-    struct ss_report_step steps[SS_REPORT_NEXT_MOST + 1]; /* behind the last: all zero */
+    struct ss_report_step steps[SS_REPORT_NEXT_MOST + 1]; /* all zero after the last */
     int count;
 };
 
-/* With the inputs of the command line. `of_ranges`: the recording has ranges and counters alone. */
+/* The commands name the inputs of the command line. `of_ranges`: the recording has only ranges and
+ * counters. */
 void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments *arguments,
                          const struct ss_model *model, bool of_ranges);
 void ss_report_next_fini(struct ss_report_next *next);

@@ -26,47 +26,47 @@ void ss_schedule_plan_walk(const struct ss_schedule_plan *plan,
 
 /* --- windows --- */
 
-struct gathering {
+struct collection {
     const struct ss_schedule_plan *plan;
     struct ss_schedule_plan_facts *facts;
     bool open;
 };
 
-static void close_window(struct gathering *gathering, bool partial)
+static void close_window(struct collection *collection, bool partial)
 {
-    struct ss_schedule_plan_facts *facts = gathering->facts;
+    struct ss_schedule_plan_facts *facts = collection->facts;
     facts->windows.data[facts->windows.count - 1].partial = partial;
     facts->partial += partial;
-    gathering->open = false;
+    collection->open = false;
 }
 
-static bool gather(void *context, const struct ss_schedule_row *row)
+static bool collect_row(void *context, const struct ss_schedule_row *row)
 {
-    struct gathering *gathering = context;
-    struct ss_schedule_plan_facts *facts = gathering->facts;
+    struct collection *collection = context;
+    struct ss_schedule_plan_facts *facts = collection->facts;
     facts->steps++;
-    if (gathering->open && facts->windows.data[facts->windows.count - 1].epoch != row->epoch) {
-        close_window(gathering, true);
+    if (collection->open && facts->windows.data[facts->windows.count - 1].epoch != row->epoch) {
+        close_window(collection, true);
     }
     if (!ss_schedule_records(row->action)) {
         return true;
     }
     facts->recorded++;
-    if (!gathering->open) {
+    if (!collection->open) {
         struct ss_schedule_window window = {.epoch = row->epoch, .first = row->step};
         ss_vec_push(&facts->windows, window);
-        gathering->open = true;
+        collection->open = true;
     }
     facts->windows.data[facts->windows.count - 1].last = row->step;
     if (row->action == SS_SCHEDULE_RECORD_AND_SAVE) {
         struct ss_schedule_place place = {
-            .step = row->step, .resumed_at = row->epoch == 0 ? gathering->plan->resume_at : 0};
-        close_window(gathering, !ss_schedule_ends_cycle(&gathering->plan->schedule, &place));
+            .step = row->step, .resumed_at = row->epoch == 0 ? collection->plan->resume_at : 0};
+        close_window(collection, !ss_schedule_ends_cycle(&collection->plan->schedule, &place));
     }
     return true;
 }
 
-/* The run that the plan describes, as far as the reason for no windows asks. */
+/* Fills why_nothing for the run that the plan describes. */
 static void explain(struct ss_schedule_plan_facts *facts, const struct ss_schedule_plan *plan)
 {
     struct ss_schedule_run run = {.schedule = plan->schedule, .starts = 1, .steps = facts->steps};
@@ -82,10 +82,10 @@ void ss_schedule_plan_facts_init(struct ss_schedule_plan_facts *facts,
                                  const struct ss_schedule_plan *plan)
 {
     *facts = (struct ss_schedule_plan_facts){0};
-    struct gathering gathering = {.plan = plan, .facts = facts};
-    ss_schedule_plan_walk(plan, gather, &gathering);
-    if (gathering.open) {
-        close_window(&gathering, true);
+    struct collection collection = {.plan = plan, .facts = facts};
+    ss_schedule_plan_walk(plan, collect_row, &collection);
+    if (collection.open) {
+        close_window(&collection, true);
     }
     explain(facts, plan);
 }
@@ -95,7 +95,7 @@ void ss_schedule_plan_facts_fini(struct ss_schedule_plan_facts *facts)
     ss_vec_fini(&facts->windows);
 }
 
-/* --- for programs --- */
+/* --- CSV and JSON --- */
 
 struct csv {
     FILE *out;
@@ -124,7 +124,7 @@ struct json {
     bool per_epoch, first;
 };
 
-static void print_place(const struct json *json, int64_t epoch, const char *name, int64_t step)
+static void print_position(const struct json *json, int64_t epoch, const char *name, int64_t step)
 {
     if (json->per_epoch) {
         fprintf(json->out, "\"epoch\": %" PRId64 ", ", epoch);
@@ -137,7 +137,7 @@ static bool print_json_row(void *context, const struct ss_schedule_row *row)
     struct json *json = context;
     fputs(json->first ? "\n    {" : ",\n    {", json->out);
     json->first = false;
-    print_place(json, row->epoch, json->per_epoch ? "batch" : "step", row->step);
+    print_position(json, row->epoch, json->per_epoch ? "batch" : "step", row->step);
     fprintf(json->out, "\"action\": \"%s\"}", ss_schedule_action_name(row->action));
     return !ferror(json->out);
 }
@@ -166,7 +166,7 @@ void ss_schedule_print_json(const struct ss_schedule_plan *plan,
     for (size_t i = 0; i < facts->windows.count; i++) {
         const struct ss_schedule_window *window = &facts->windows.data[i];
         fprintf(out, "%s\n    {\"window\": %zu, ", i > 0 ? "," : "", i);
-        print_place(&json, window->epoch, "first", window->first);
+        print_position(&json, window->epoch, "first", window->first);
         fprintf(out, "\"last\": %" PRId64 ", \"partial\": %s}", window->last,
                 window->partial ? "true" : "false");
     }

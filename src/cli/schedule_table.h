@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a schedule would do, step by step: the dry run behind `stepscope schedule`. Rows are made
- * as they are printed, so that any number of steps fits. One thread.
+ * The dry run behind `stepscope schedule`: the action of a schedule at each step. Rows are
+ * generated while they are printed, so that any number of steps fits. One thread.
  */
 #ifndef SS_CLI_SCHEDULE_TABLE_H
 #define SS_CLI_SCHEDULE_TABLE_H
@@ -13,9 +13,9 @@
 
 struct ss_schedule_plan {
     struct ss_schedule schedule;
-    struct ss_vec_of(int64_t) lengths; /* batches of each epoch; one entry, the steps, without */
+    struct ss_vec_of(int64_t) lengths; /* batches of each epoch; else one entry: the steps */
     int64_t resume_at;                 /* of the first epoch */
-    bool unknown_length;               /* the schedule is not told how long an epoch is */
+    bool unknown_length;               /* the schedule does not know the length of an epoch */
 };
 
 struct ss_schedule_row {

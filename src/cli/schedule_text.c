@@ -8,12 +8,12 @@
 
 enum { MAX_LANE_LINES = 40, MAX_LANE_COLUMNS = 100, MAX_TABLE_ROWS = 200 };
 
-/* How an action looks: its letter in the lane, its colours there and in the table. */
-static const struct look {
+/* The appearance of an action: its letter in the lane, its colours there and in the table. */
+static const struct appearance {
     char letter;
     enum ss_style style;
     const char *name;
-} looks[SS_SCHEDULE_ACTION_COUNT] = {
+} appearances[SS_SCHEDULE_ACTION_COUNT] = {
     [SS_SCHEDULE_SKIP] = {'.', SS_STYLE_GREY, "darkgray"},
     [SS_SCHEDULE_WARMUP] = {'w', SS_STYLE_ON_YELLOW, "yellow"},
     [SS_SCHEDULE_RECORD] = {'r', SS_STYLE_ON_GREEN, "green"},
@@ -65,10 +65,10 @@ static bool print_letter(void *context, const struct ss_schedule_row *row)
         return false;
     }
     if (lane->style->colour && lane->colour != (int)row->action) {
-        fprintf(lane->out, "%s%s", SS_OFF, ss_style(looks[row->action].style));
+        fprintf(lane->out, "%s%s", SS_OFF, ss_style(appearances[row->action].style));
         lane->colour = (int)row->action;
     }
-    fputc(looks[row->action].letter, lane->out);
+    fputc(appearances[row->action].letter, lane->out);
     lane->used++;
     return true;
 }
@@ -110,7 +110,7 @@ static void end_row(struct rows *rows)
         return;
     }
     int64_t first = rows->first.step, last = first + rows->count - 1;
-    const char *colour = looks[rows->first.action].name;
+    const char *colour = appearances[rows->first.action].name;
     size_t shift = rows->per_epoch ? 0 : 1;
     ss_text_table_add_row(&rows->table, NULL);
     if (rows->per_epoch) {

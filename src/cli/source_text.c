@@ -13,21 +13,21 @@
 
 enum {
     MAX_FILE_BYTES = 4 << 20,
-    MAX_KEPT_BYTES = 64 << 20,
+    MAX_STORED_BYTES = 64 << 20,
     MAX_LINE_BYTES = 1000,
     MAX_FILES = 4096,
     TAB_COLUMNS = 8
 };
 
 struct source_file {
-    struct ss_strview path; /* the caller's: of the model */
+    struct ss_strview path; /* borrowed from the caller's model */
     struct ss_vec_of(struct ss_strview) lines;
 };
 
 struct ss_source_text {
     struct ss_arena texts;
-    struct ss_vec_of(struct source_file) files; /* also those that cannot be read, without lines */
-    size_t last, kept_bytes;
+    struct ss_vec_of(struct source_file) files; /* also unreadable ones, without lines */
+    size_t last, stored_bytes;
 };
 
 struct ss_source_text *ss_source_text_new(void)
@@ -48,7 +48,7 @@ void ss_source_text_free(struct ss_source_text *source)
     ss_free(source);
 }
 
-/* A relative path is relative to nothing that we know. */
+/* The base folder of a relative path is unknown. */
 static bool is_shown(struct ss_strview path)
 {
     return path.length > 4 && path.length < PATH_MAX && path.data[0] == '/' &&
@@ -56,7 +56,7 @@ static bool is_shown(struct ss_strview path)
            memchr(path.data, '\0', path.length) == NULL;
 }
 
-/* NULL: not readable, too large, or no regular file. */
+/* NULL: not readable, too large, or not a regular file. */
 static char *read_file(struct ss_strview path, size_t *length)
 {
     char name[PATH_MAX];
@@ -84,8 +84,8 @@ static char *read_file(struct ss_strview path, size_t *length)
     return bytes;
 }
 
-/* Tabs become blanks, and what is too long loses its end. */
-static struct ss_strview keep_line(struct ss_source_text *source, const char *at, size_t length)
+/* Expands tabs to blanks and truncates long lines. */
+static struct ss_strview store_line(struct ss_source_text *source, const char *at, size_t length)
 {
     char text[MAX_LINE_BYTES + TAB_COLUMNS];
     size_t used = 0;
@@ -101,26 +101,26 @@ static struct ss_strview keep_line(struct ss_source_text *source, const char *at
             text[used++] = at[i];
         }
     }
-    char *kept = ss_arena_alloc(&source->texts, used + 1);
-    memcpy(kept, text, used);
-    kept[used] = '\0';
-    source->kept_bytes += used + sizeof(struct ss_strview);
-    return (struct ss_strview){kept, used};
+    char *stored = ss_arena_alloc(&source->texts, used + 1);
+    memcpy(stored, text, used);
+    stored[used] = '\0';
+    source->stored_bytes += used + sizeof(struct ss_strview);
+    return (struct ss_strview){stored, used};
 }
 
 static void split(struct ss_source_text *source, struct source_file *file, const char *bytes,
                   size_t length)
 {
     const char *at = bytes, *end = bytes + length;
-    while (at < end && source->kept_bytes < MAX_KEPT_BYTES) {
+    while (at < end && source->stored_bytes < MAX_STORED_BYTES) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline != NULL ? newline : end;
-        ss_vec_push(&file->lines, keep_line(source, at, (size_t)(stop - at)));
+        ss_vec_push(&file->lines, store_line(source, at, (size_t)(stop - at)));
         at = newline != NULL ? newline + 1 : end;
     }
 }
 
-static const struct source_file *find(struct ss_source_text *source, struct ss_strview path)
+static const struct source_file *find_or_load(struct ss_source_text *source, struct ss_strview path)
 {
     for (size_t i = 0; i < source->files.count; i++) {
         size_t at = (source->last + i) % source->files.count;
@@ -147,7 +147,7 @@ static const struct source_file *find(struct ss_source_text *source, struct ss_s
 struct ss_strview ss_source_text_line(struct ss_source_text *source, struct ss_strview path,
                                       uint32_t line)
 {
-    const struct source_file *file = find(source, path);
+    const struct source_file *file = find_or_load(source, path);
     return file != NULL && line > 0 && line <= file->lines.count ? file->lines.data[line - 1]
                                                                  : (struct ss_strview){NULL, 0};
 }
