@@ -452,7 +452,7 @@ static enum ss_status render(const struct request *request, const struct ss_repo
     return render_to(request, report, is_json ? ss_stdout_data() : ss_stdout(), err);
 }
 
-/* What the recording could not do is told on stderr too, and in the exit status. */
+/* What the recording could not do goes to stderr, too, and in the exit status. */
 static int tell_problems(const struct ss_trust *trust)
 {
     struct ss_strbuf text;
