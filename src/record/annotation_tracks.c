@@ -44,7 +44,7 @@ struct sequence {
 
 struct ss_annotation_tracks {
     struct ss_record_context *context;
-    struct ss_annotation_names *names;
+    struct ss_event_names *names; /* of the context */
     struct ss_recorded_process *process;
     uint32_t process_ref;
     struct ss_vec_of(struct name_entry) name_entries;
@@ -80,26 +80,11 @@ static struct ss_strview text_of(const struct ss_annotation_tracks *tracks, uint
     return ss_intern_get(&tracks->names->texts, text);
 }
 
-/* A name of the trace: texts, colour and source location. */
-struct name_key {
-    uint32_t text, category, argb, file, line;
-};
-
-static uint32_t name_ref(struct ss_annotation_tracks *tracks, const struct name_key *key)
+static uint32_t name_ref(struct ss_annotation_tracks *tracks, const struct ss_event_name *name)
 {
-    struct ss_intern *keys = &tracks->names->keys;
-    uint32_t known = keys->count;
-    uint32_t ref = ss_intern_put(keys, (const char *)key, sizeof *key);
-    if (ref >= known) {
-        struct ss_trace_name name = {.ref = ref,
-                                     .text = text_of(tracks, key->text),
-                                     .category = text_of(tracks, key->category),
-                                     .colour = key->argb,
-                                     .file = text_of(tracks, key->file),
-                                     .line = key->line};
-        struct ss_error err = {0};
-        keep_error(tracks, ss_recording_name(tracks->context->recording, &name, &err), &err);
-    }
+    struct ss_error err = {0};
+    uint32_t ref = ss_event_names_put(tracks->names, tracks->context->recording, name, &err);
+    keep_error(tracks, err.status, &err);
     return ref;
 }
 
@@ -117,11 +102,11 @@ static void on_name(void *context, const struct ss_annot_name *name)
     }
     struct name_entry *entry = &tracks->name_entries.data[name->id];
     entry->text = ss_intern_put(&tracks->names->texts, name->text.data, name->text.length);
-    struct name_key key = {.text = entry->text,
-                           .category = text_of_name(tracks, name->category),
-                           .argb = name->argb,
-                           .file = text_of_name(tracks, name->file),
-                           .line = name->line};
+    struct ss_event_name key = {.text = entry->text,
+                                .category = text_of_name(tracks, name->category),
+                                .argb = name->argb,
+                                .file = text_of_name(tracks, name->file),
+                                .line = name->line};
     entry->ref = name_ref(tracks, &key);
 }
 
@@ -145,7 +130,7 @@ static void on_counter(void *context, uint32_t name, uint32_t unit, enum ss_ring
 
 static uint32_t plain_ref(struct ss_annotation_tracks *tracks, const char *text)
 {
-    struct name_key key = {.text = ss_intern_put(&tracks->names->texts, text, strlen(text))};
+    struct ss_event_name key = {.text = ss_intern_put(&tracks->names->texts, text, strlen(text))};
     return name_ref(tracks, &key);
 }
 
@@ -180,8 +165,8 @@ uint32_t ss_annotation_tracks_put_name(struct ss_annotation_tracks *tracks, stru
                                        struct ss_strview category)
 {
     struct ss_intern *texts = &tracks->names->texts;
-    struct name_key key = {.text = ss_intern_put(texts, text.data, text.length),
-                           .category = ss_intern_put(texts, category.data, category.length)};
+    struct ss_event_name key = {.text = ss_intern_put(texts, text.data, text.length),
+                                .category = ss_intern_put(texts, category.data, category.length)};
     return name_ref(tracks, &key);
 }
 
@@ -630,12 +615,11 @@ static void on_event(void *context, const struct ss_annot_event *event)
 /* --- life ------------------------------------------------------------------------------------ */
 
 struct ss_annotation_tracks *ss_annotation_tracks_new(struct ss_record_context *context,
-                                                      struct ss_annotation_names *names,
                                                       struct ss_recorded_process *process)
 {
     struct ss_annotation_tracks *tracks = ss_alloc_zero(1, sizeof *tracks);
     tracks->context = context;
-    tracks->names = names;
+    tracks->names = &context->names;
     tracks->process = process;
     tracks->process_ref = ss_recorded_process_ref(process);
     return tracks;

@@ -12,23 +12,14 @@
 
 #include <stdint.h>
 
-#include "base/intern.h"
 #include "record/recorded_process.h"
 #include "source/annot.h"
 #include "trace/track_records.h"
 
 struct ss_annotation_tracks;
 
-/* Shared by the processes of a recording: each text once, and one trace name for each (text,
- * category, colour, source location). */
-struct ss_annotation_names {
-    struct ss_intern texts;
-    struct ss_intern keys; /* the ids are the refs of names */
-};
-
 /* Before it defines a thread in the trace, it defines `process` (borrowed). */
 struct ss_annotation_tracks *ss_annotation_tracks_new(struct ss_record_context *context,
-                                                      struct ss_annotation_names *names,
                                                       struct ss_recorded_process *process);
 void ss_annotation_tracks_free(struct ss_annotation_tracks *tracks);
 struct ss_annot_sink ss_annotation_tracks_sink(struct ss_annotation_tracks *tracks);

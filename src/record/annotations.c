@@ -95,7 +95,6 @@ struct ss_record_annotations {
     struct ss_ring_directory directory;
     int inotify_fd;
     struct ss_stamp_clock clock;
-    struct ss_annotation_names names;
     struct ss_torch_profiles torch;
     struct ss_vec_of(struct ss_record_annotated *) clients;
     struct ss_pages by_process; /* struct ss_record_annotated *, by ref; only while not ended */
@@ -143,8 +142,6 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     annotations->inotify_fd = -1;
     annotations->next_ns = UINT64_MAX;
     annotations->drain_period_ns = drain_first_ns;
-    ss_intern_init(&annotations->names.texts);
-    ss_intern_init(&annotations->names.keys);
     ss_stamp_clock_read(&annotations->clock);
     annotations->since_ns = annotations->clock.first.ns;
     annotations->inherited_filters = count_filters(0);
@@ -225,7 +222,8 @@ static void write_counts(struct ss_record_annotated *client, uint64_t now_ns)
         return;
     }
     client->totals = totals;
-    struct ss_trace_counts counts = {.source_ref = SS_ANNOTATIONS_SOURCE_REF,
+    struct ss_trace_counts counts = {.source_ref =
+                                         client->annotations->context->annotations_source_ref,
                                      .process_ref = client->process_ref,
                                      .time_ns = now_ns,
                                      .seen = client->produced_before + totals.produced,
@@ -680,7 +678,7 @@ static bool start_client(struct ss_record_annotated *client, struct ss_recorded_
     struct ss_record_annotations *annotations = client->annotations;
     struct ss_ring_memory memory = ss_ring_file_memory(client->file);
     client->process_ref = ss_recorded_process_ref(process);
-    client->tracks = ss_annotation_tracks_new(annotations->context, &annotations->names, process);
+    client->tracks = ss_annotation_tracks_new(annotations->context, process);
     struct ss_annot_sink sink = ss_annotation_tracks_sink(client->tracks);
     uint64_t since_ns = is_new ? now_ns : annotations->since_ns;
     if (ss_annot_open(&memory, &annotations->clock, since_ns, &sink, &client->annot, NULL) !=
@@ -1294,8 +1292,6 @@ void ss_record_annotations_close(struct ss_record_annotations *annotations)
     ss_vec_fini(&annotations->clients);
     ss_pages_fini(&annotations->by_process);
     ss_vec_fini(&annotations->drained);
-    ss_intern_fini(&annotations->names.texts);
-    ss_intern_fini(&annotations->names.keys);
     ss_ring_directory_remove(&annotations->directory);
     if (annotations->inotify_fd >= 0) {
         close(annotations->inotify_fd);

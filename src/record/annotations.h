@@ -27,7 +27,7 @@ struct ss_record_options;
 struct ss_process_table;
 struct ss_window;
 
-enum { SS_ANNOTATIONS_SOURCE_REF = 64, SS_ANNOTATIONS_REASON_BYTES = 1024 };
+enum { SS_ANNOTATIONS_REASON_BYTES = 1024 };
 
 /* `options` are borrowed. Never fails: without a ring directory, `reason`
  * (SS_ANNOTATIONS_REASON_BYTES) contains the cause and nothing is recorded. */

@@ -69,7 +69,8 @@ static enum ss_status put_machine(struct ss_recording *recording, struct ss_erro
 }
 
 enum ss_status ss_record_facts_write(struct ss_recording *recording,
-                                     const struct ss_record_options *options, struct ss_error *err)
+                                     const struct ss_record_options *options,
+                                     uint32_t *python_source, struct ss_error *err)
 {
     struct ss_clock_reading clock;
     char rate[32];
@@ -87,12 +88,13 @@ enum ss_status ss_record_facts_write(struct ss_recording *recording,
     SS_TRY(put_machine(recording, err));
     SS_TRY(put_rank(recording, "rank", SS_RANK, err));
     SS_TRY(put_rank(recording, "world_size", SS_WORLD_SIZE, err));
-    struct ss_trace_source python = {.ref = 1,
+    *python_source = ss_recording_new_source(recording);
+    struct ss_trace_source python = {.ref = *python_source,
                                      .name = ss_strview_of(ss_source_python.name),
                                      .status = SS_SOURCE_RAN,
                                      .reason = ss_strview_of(ss_source_python.summary)};
     SS_TRY(ss_recording_source(recording, &python, err));
-    struct ss_trace_source native = {.ref = 2,
+    struct ss_trace_source native = {.ref = ss_recording_new_source(recording),
                                      .name = ss_strview_of("native"),
                                      .status = SS_SOURCE_OFF,
                                      .reason = ss_strview_of("not recorded by this version")};

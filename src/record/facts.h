@@ -4,14 +4,17 @@
 #define SS_RECORD_FACTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "record/options.h"
 #include "record/recording.h"
 
+/* Sets the ref of the source "python", whose ticks and stacks the sampler counts. */
 enum ss_status ss_record_facts_write(struct ss_recording *recording,
-                                     const struct ss_record_options *options, struct ss_error *err);
+                                     const struct ss_record_options *options,
+                                     uint32_t *python_source, struct ss_error *err);
 
 /* "rank 3" for a process with a rank from its launcher, else "". */
 void ss_record_process_label(pid_t pid, char *label, size_t size);

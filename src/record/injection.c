@@ -120,14 +120,14 @@ static void describe(const struct ss_injection *injection, const struct ss_child
 enum ss_status ss_injection_tell(const struct ss_injection *injection,
                                  struct ss_recording *recording, struct ss_error *err)
 {
-    uint32_t ref = SS_INJECTIONS_SOURCE_REF;
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
         if (row->injected == NULL) {
             continue;
         }
         char text[4500];
-        struct ss_trace_source source = {.ref = ref++, .name = ss_strview_of(row->injected)};
+        struct ss_trace_source source = {.ref = ss_recording_new_source(recording),
+                                         .name = ss_strview_of(row->injected)};
         describe(injection, row, &source, text, sizeof text);
         source.reason = ss_strview_of(text);
         SS_TRY(ss_recording_source(recording, &source, err));

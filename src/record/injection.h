@@ -11,8 +11,6 @@
 #include "record/options.h"
 #include "record/recording.h"
 
-enum { SS_INJECTIONS_SOURCE_REF = 65 }; /* and the following numbers: one per row */
-
 struct ss_injection {
     bool is_off;        /* nothing is loaded; `reason` has the cause */
     bool is_missing;    /* libstepscope was not found */

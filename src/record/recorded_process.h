@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "record/annotations.h"
+#include "record/event_names.h"
 #include "record/frame_table.h"
 #include "record/injection.h"
 #include "record/recording.h"
@@ -22,7 +23,8 @@
 struct ss_record_context {
     struct ss_recording *recording;
     struct ss_frame_table *frames;
-    uint32_t python_source_ref;
+    struct ss_event_names names;
+    uint32_t python_source_ref, annotations_source_ref;
     uint32_t next_thread_ref;
     uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */
     uint32_t track_refs;      /* assigned so far */

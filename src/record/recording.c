@@ -36,6 +36,7 @@ struct cached_note {
 };
 
 struct ss_recording {
+    uint32_t source_refs; /* reserved so far */
     const struct ss_record_options *options;
     struct ss_recording_hooks hooks;
     struct ss_trace_writer *single;                     /* NULL: a file per window */
@@ -252,6 +253,11 @@ enum ss_status ss_recording_attribute(struct ss_recording *recording,
                                       struct ss_error *err)
 {
     WRITE_TO_ALL(recording, ss_trace_writer_attribute, attribute, err);
+}
+
+uint32_t ss_recording_new_source(struct ss_recording *recording)
+{
+    return ++recording->source_refs;
 }
 
 enum ss_status ss_recording_source(struct ss_recording *recording,

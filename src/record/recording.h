@@ -55,6 +55,8 @@ bool ss_recording_is_per_window(const struct ss_recording *recording);
 enum ss_status ss_recording_attribute(struct ss_recording *recording,
                                       const struct ss_trace_attribute *attribute,
                                       struct ss_error *err);
+/* Reserves the ref of a source, from 1. */
+uint32_t ss_recording_new_source(struct ss_recording *recording);
 enum ss_status ss_recording_source(struct ss_recording *recording,
                                    const struct ss_trace_source *source, struct ss_error *err);
 enum ss_status ss_recording_device(struct ss_recording *recording,

@@ -234,12 +234,13 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     SS_TRY(ss_recording_open(options, &hooks, &session->context.recording, err));
     session->has_file = options->window_name == NULL;
     session->context.frames = ss_frame_table_new(session->context.recording);
-    session->context.python_source_ref = 1;
+    ss_event_names_init(&session->context.names);
     session->context.keeps_secrets = options->keep_secrets;
     session->context.follows_schedule = options->schedule != NULL || options->window_name != NULL;
     session->context.next_thread_ref = 1;
     session->context.forget_after_ns = 2 * (second_ns + options->host_interval_ns);
-    SS_TRY(ss_record_facts_write(session->context.recording, options, err));
+    SS_TRY(ss_record_facts_write(session->context.recording, options,
+                                 &session->context.python_source_ref, err));
     /* From now on a kill leaves a readable file. */
     bool restarted = false;
     enum ss_status status =
@@ -259,7 +260,8 @@ static enum ss_status open_annotations(struct session *session, struct ss_error 
 {
     char reason[SS_ANNOTATIONS_REASON_BYTES], ran[SS_ANNOTATIONS_REASON_BYTES + 64];
     const struct ss_record_options *options = session->options;
-    struct ss_trace_source source = {.ref = SS_ANNOTATIONS_SOURCE_REF,
+    session->context.annotations_source_ref = ss_recording_new_source(session->context.recording);
+    struct ss_trace_source source = {.ref = session->context.annotations_source_ref,
                                      .name = ss_strview_of("annotations"),
                                      .status = SS_SOURCE_RAN,
                                      .reason =
@@ -753,6 +755,7 @@ static void finish(struct session *session)
     ss_record_annotations_close(session->annotations);
     remove_trace(session);
     ss_frame_table_free(session->context.frames);
+    ss_event_names_fini(&session->context.names);
 }
 
 enum ss_record_end ss_session_run(const struct ss_record_options *options,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/sources.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "source/registry.h"
 #include "trace/writer_tracks.h"
 
-/* Refs of sources in the trace: 1 and 2 are those of record/facts.h. */
-enum { FIRST_REF = 3, MOST_SOURCES = 16 };
+enum { MOST_SOURCES = 16 };
 
 /* Sort rank of tracks among their siblings: below the program's annotations. */
 enum { FIRST_RANK = 50 };
@@ -130,11 +131,51 @@ static uint32_t on_series(void *context, struct ss_metric_owner owner, uint32_t 
     return ref;
 }
 
+static uint32_t on_ranges(void *context, struct ss_metric_owner owner, uint32_t parent,
+                          const char *name)
+{
+    struct ss_trace_track track = {.kind = SS_TRACK_RANGES,
+                                   .process_ref = owner.process_ref,
+                                   .device_ref = owner.device_ref,
+                                   .parent_ref = parent,
+                                   .name = ss_strview_of(name)};
+    struct ss_record_sources *sources = context;
+    track.rank = FIRST_RANK + (int32_t)sources->context->track_refs;
+    return write_track(context, &track);
+}
+
+static struct ss_aim aim_of(const struct ss_record_sources *sources, uint32_t track)
+{
+    uint32_t index = track - sources->first_track;
+    return (struct ss_aim){index < sources->owners.count ? sources->owners.data[index] : 0, 0};
+}
+
+/* Outside of the windows of a schedule no file is open for a range. */
+static void on_range(void *context, uint32_t track, uint64_t begin_ns, uint64_t end_ns,
+                     const char *name)
+{
+    struct ss_record_sources *sources = context;
+    struct ss_record_context *shared = sources->context;
+    struct ss_event_name key = {.text = ss_intern_put(&shared->names.texts, name, strlen(name))};
+    struct ss_error err = {0};
+    struct ss_trace_event event = {
+        .time_ns = begin_ns,
+        .track_ref = track,
+        .name_ref = ss_event_names_put(&shared->names, shared->recording, &key, &err),
+        .kind = SS_EVENT_BEGIN};
+    struct ss_trace_event end = {.time_ns = end_ns, .track_ref = track, .kind = SS_EVENT_END};
+    keep_error(shared, err.status, &err);
+    if (shared->error.status == SS_OK && (!shared->follows_schedule || sources->in_window)) {
+        struct ss_aim aim = aim_of(sources, track);
+        keep_error(shared, ss_recording_event(shared->recording, aim, &event, &err), &err);
+        keep_error(shared, ss_recording_event(shared->recording, aim, &end, &err), &err);
+    }
+}
+
 static void put_counter(struct ss_record_sources *sources, const struct ss_trace_counter *counter)
 {
     struct ss_error err = {0};
-    uint32_t index = counter->track_ref - sources->first_track;
-    struct ss_aim aim = {index < sources->owners.count ? sources->owners.data[index] : 0, 0};
+    struct ss_aim aim = aim_of(sources, counter->track_ref);
     if (sources->context->error.status == SS_OK) { /* after a failed track its ref is unknown */
         keep_error(sources->context,
                    ss_recording_counter(sources->context->recording, aim, counter, &err), &err);
@@ -237,7 +278,8 @@ static void start_one(struct ss_record_sources *sources, const struct ss_source_
 {
     char reason[SS_SOURCE_REASON_BYTES] = "";
     struct running *running = &sources->running[sources->count++];
-    *running = (struct running){.ops = ops, .ref = FIRST_REF + (uint32_t)sources->count - 1};
+    *running =
+        (struct running){.ops = ops, .ref = ss_recording_new_source(sources->context->recording)};
     running->source = ops->start(setup, reason);
     enum ss_source_state state = running->source != NULL   ? SS_SOURCE_RUNS
                                  : setup->interval_ns == 0 ? SS_SOURCE_NOT_WANTED
@@ -253,14 +295,20 @@ struct ss_record_sources *ss_record_sources_start(struct ss_record_context *cont
     struct ss_record_sources *sources = ss_alloc_zero(1, sizeof *sources);
     sources->context = context;
     sources->processes = processes;
-    struct ss_source_setup setup = {
-        .proc_root = "/proc",
-        .sys_root = "/sys",
-        .interval_ns = options->host_interval_ns,
-        .since_ns = since_ns,
-        .metrics = {sources, on_device, on_group, on_series, on_integer, on_real},
-        .context = sources,
-        .each_process = each_process};
+    struct ss_source_setup setup = {.proc_root = "/proc",
+                                    .sys_root = "/sys",
+                                    .interval_ns = options->host_interval_ns,
+                                    .since_ns = since_ns,
+                                    .metrics = {.context = sources,
+                                                .device = on_device,
+                                                .group = on_group,
+                                                .series = on_series,
+                                                .ranges = on_ranges,
+                                                .range = on_range,
+                                                .integer = on_integer,
+                                                .real = on_real},
+                                    .context = sources,
+                                    .each_process = each_process};
     for (size_t i = 0; ss_sources[i] != NULL && sources->count < MOST_SOURCES; i++) {
         if (ss_sources[i]->start != NULL) {
             start_one(sources, &setup, ss_sources[i]);

@@ -28,7 +28,10 @@ static void keep_error(struct ss_record_context *context, const struct ss_error 
 static void write_source(struct ss_torch_profiles *profiles, enum ss_source_status status,
                          const char *reason)
 {
-    struct ss_trace_source source = {.ref = SS_TORCH_PROFILES_SOURCE_REF,
+    if (profiles->source_ref == 0) {
+        profiles->source_ref = ss_recording_new_source(profiles->context->recording);
+    }
+    struct ss_trace_source source = {.ref = profiles->source_ref,
                                      .name = ss_strview_of("torch-profiler"),
                                      .status = status,
                                      .reason = ss_strview_of(reason)};

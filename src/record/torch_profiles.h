@@ -16,12 +16,12 @@
 #include "record/annotation_tracks.h"
 #include "record/options.h"
 
-enum { SS_TORCH_PROFILES_SOURCE_REF = 96 };
 #define SS_TORCH_PROFILES_DOMAIN "torch.profiler"
 
 /* Of the recording. */
 struct ss_torch_profiles {
     struct ss_record_context *context;
+    uint32_t source_ref; /* 0: not written yet */
     bool is_wanted;
     uint64_t windows, steps, events, left_out, longest_pause_ns;
     char problem[256];

@@ -33,12 +33,17 @@ struct ss_metric_owner {
  * group of the same owner, or 0. */
 struct ss_metric_sink {
     void *context;
-    /* NULL: the sink has no devices, and device_ref is 0. */
+    /* NULL: the sink has no devices, and device_ref is 0; nor ranges. */
     uint32_t (*device)(void *context, const struct ss_metric_device *device);
     uint32_t (*group)(void *context, struct ss_metric_owner owner, uint32_t parent,
                       const char *name);
     uint32_t (*series)(void *context, struct ss_metric_owner owner, uint32_t parent,
                        const char *name, const char *unit);
+    /* A track of ranges that do not overlap, and one of them; in the order in which they end. */
+    uint32_t (*ranges)(void *context, struct ss_metric_owner owner, uint32_t parent,
+                       const char *name);
+    void (*range)(void *context, uint32_t track, uint64_t begin_ns, uint64_t end_ns,
+                  const char *name);
     void (*integer)(void *context, uint32_t series, uint64_t time_ns, int64_t value);
     void (*real)(void *context, uint32_t series, uint64_t time_ns, double value);
 };

@@ -301,13 +301,16 @@ static double measure(bool synthetic, double *point_count, double *bytes)
                                               .unit_ns = UINT64_C(50000000),
                                               .restart_ns = UINT64_C(1500000000)};
     check(ss_trace_writer_open(&options, &writer, &err), &err);
-    struct ss_source_setup setup = {
-        .proc_root = synthetic ? root : "/proc",
-        .sys_root = synthetic ? root : "/sys",
-        .interval_ns = UINT64_C(10000000),
-        .since_ns = ss_clock_monotonic_ns(),
-        .metrics = {NULL, NULL, on_group, on_series, on_integer, on_real},
-        .each_process = synthetic ? each_fake : each_real};
+    struct ss_source_setup setup = {.proc_root = synthetic ? root : "/proc",
+                                    .sys_root = synthetic ? root : "/sys",
+                                    .interval_ns = UINT64_C(10000000),
+                                    .since_ns = ss_clock_monotonic_ns(),
+                                    .metrics = {.context = NULL,
+                                                .group = on_group,
+                                                .series = on_series,
+                                                .integer = on_integer,
+                                                .real = on_real},
+                                    .each_process = synthetic ? each_fake : each_real};
     void *source = NULL;
     uint64_t cpu_ns = 0;
     struct ss_trace_writer_stats before = {0}, after;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ARCHITECTURE.md says of adding a table and an output format: a copy of the tree gets one of
+"""What ARCHITECTURE.md says of adding a table, an output format and a source: a copy of the tree gets one of
 each, in the files that it names and no other, and the program built from it has them everywhere."""
 
 import csv
@@ -16,6 +16,7 @@ from conftest import Stepscope
 
 NEW_TABLE = "thread_name"
 NEW_FORMAT = "sample_list"
+NEW_SOURCE = "heartbeat"
 
 TABLE_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads by their name: how many there are, and their samples. Pure. */
@@ -143,6 +144,82 @@ FORMAT_FUNCTION = """static enum ss_status write_sample_list(const struct ss_sel
 """
 
 
+SOURCE_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
+/* A device that beats ten times a second. Owned by the recorder's thread. */
+#ifndef SS_SOURCE_HEARTBEAT_H
+#define SS_SOURCE_HEARTBEAT_H
+
+#include "source/source.h"
+
+extern const struct ss_source_ops ss_source_heartbeat;
+
+#endif
+"""
+
+SOURCE_SOURCE = """/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/heartbeat.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+static const struct ss_metric_row beats = {.name = "beats", .unit = "count", .always = true};
+
+struct heartbeat {
+    struct ss_metric_sink sink;
+    struct ss_metric_group group;
+    struct ss_metric metric;
+    uint32_t track;
+    uint64_t count;
+};
+
+static enum ss_source_state probe(const struct ss_source_setup *setup, char *reason)
+{
+    (void)setup;
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "one heart");
+    return SS_SOURCE_RUNS;
+}
+
+static void *start(const struct ss_source_setup *setup, char *reason)
+{
+    struct heartbeat *source = ss_alloc_zero(1, sizeof *source);
+    struct ss_metric_device device = {
+        .number = 1, .memory_bytes = 1024, .model = "Heart; 4 chambers", .uuid = "HEART-1"};
+    source->sink = setup->metrics;
+    source->group = (struct ss_metric_group){.sink = &source->sink, .name = "heart"};
+    source->group.owner.device_ref = source->sink.device(source->sink.context, &device);
+    source->track =
+        source->sink.ranges(source->sink.context, source->group.owner, 0, "heart's phases");
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "it beats");
+    return source;
+}
+
+static uint64_t tick(void *argument, uint64_t now_ns)
+{
+    struct heartbeat *source = argument;
+    ss_metric_put(&source->group, &beats, &source->metric, now_ns, (double)++source->count);
+    source->sink.range(source->sink.context, source->track, now_ns - 30000000, now_ns, "systole");
+    return now_ns + UINT64_C(100000000);
+}
+
+static enum ss_source_state stop(void *argument, uint64_t now_ns, char *reason)
+{
+    struct heartbeat *source = argument;
+    (void)now_ns;
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "%llu beats", (unsigned long long)source->count);
+    ss_free(source);
+    return SS_SOURCE_RUNS;
+}
+
+const struct ss_source_ops ss_source_heartbeat = {.name = "heartbeat",
+                                                  .summary = "a heart",
+                                                  .probe = probe,
+                                                  .start = start,
+                                                  .tick = tick,
+                                                  .stop = stop};
+"""
+
+
 def named_files(root, thing, name):
     """The files of the row in "Where to add things", X replaced by the name."""
     text = (root / "ARCHITECTURE.md").read_text()
@@ -153,8 +230,9 @@ def named_files(root, thing, name):
 def insert(path, before, text):
     """Puts the text in front of the first place that matches."""
     source = path.read_text()
-    at = re.search(before, source, re.MULTILINE).start()
-    path.write_text(source[:at] + text + source[at:])
+    place = re.search(before, source, re.MULTILINE)
+    assert place is not None, f"{path} has no line that matches {before}"
+    path.write_text(source[:place.start()] + text + source[place.start():])
 
 
 @pytest.fixture(scope="module")
@@ -182,8 +260,12 @@ def extended(source_dir, tmp_path_factory):
     add("an output format",
         {f"src/view/{NEW_FORMAT}.h": FORMAT_HEADER, f"src/view/{NEW_FORMAT}.c": FORMAT_SOURCE},
         [("src/cli/formats.c", r'^#include "view/speedscope.h"', f'#include "view/{NEW_FORMAT}.h"\n'),
-         ("src/cli/formats.c", r"^/\* Idle: raw leaves out", FORMAT_FUNCTION),
+         ("src/cli/formats.c", r"^static enum ss_status write_chrome\(", FORMAT_FUNCTION),
          ("src/cli/formats.c", r"^    \{\.name = NULL\}", FORMAT_ROW)])
+    add("a source",
+        {f"src/source/{NEW_SOURCE}.h": SOURCE_HEADER, f"src/source/{NEW_SOURCE}.c": SOURCE_SOURCE},
+        [("src/source/registry.c", r'^#include "source/host.h"', f'#include "source/{NEW_SOURCE}.h"\n'),
+         ("src/source/registry.c", r"NULL\};", "&ss_source_heartbeat, ")])
     for command in (["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
                      "-DSTEPSCOPE_WERROR=ON", "-DSTEPSCOPE_TESTS=OFF"],
                     ["cmake", "--build", "build", "--target", "stepscope", "-j", "2"]):
@@ -194,7 +276,8 @@ def extended(source_dir, tmp_path_factory):
 
 
 @pytest.mark.parametrize("thing, name", [("a table of the report", NEW_TABLE),
-                                         ("an output format", NEW_FORMAT)])
+                                         ("an output format", NEW_FORMAT),
+                                         ("a source", NEW_SOURCE)])
 def test_only_the_files_named_are_touched(extended, source_dir, thing, name):
     named = {path for path in named_files(source_dir, thing, name) if not path.startswith("tests/")}
     assert extended[1][thing] == named
@@ -228,3 +311,23 @@ def test_a_new_format_is_everywhere(extended, tmp_path):
     assert pathlib.Path(tmp_path / "two.samples").read_text().count("\n") == 2
     assert "| `sample-list` |" in stepscope("help", "--format", "markdown").stdout
     assert "sample-list" in stepscope("export", "--to", "nothing", raw, status=2).stderr
+
+
+def test_a_new_source_is_everywhere(extended, tmp_path):
+    stepscope, trace = extended[0], tmp_path / "t.pftrace"
+    checks = json.loads(stepscope("doctor", "--format", "json", status=None).stdout)["checks"]
+    assert any(one["name"] == "heartbeat" and "one heart" in one["text"] for one in checks)
+    stepscope("record", "-q", "--no-inject", "-o", trace, "--", "sleep", "1", status=None)
+    facts = json.loads(stepscope("info", trace, "--format", "json").stdout)["files"][0]
+    source = next(one for one in facts["sources"] if one["name"] == "heartbeat")
+    assert source["status"] == "ran" and source["reason"].endswith(" beats")
+    assert facts["devices"] == [{"kind": "other", "number": 0, "model": "Heart; 4 chambers",
+                                 "uuid": "HEART-1", "pci_address": None, "memory_bytes": 1024}]
+    rows = json.loads(stepscope("report", "--by", "range", "-f", "json", trace,
+                                status=None).stdout)["tables"][0]["rows"]
+    row = next(one for one in rows if one["name"] == "systole")
+    assert row["domain"] == "heart's phases" and row["total_ns"] == row["count"] * 30_000_000
+    rows = json.loads(stepscope("report", "--by", "counter", "-f", "json", trace,
+                                status=None).stdout)["tables"][0]["rows"]
+    row = next(one for one in rows if one["name"] == "beats")
+    assert row["group"].endswith("heart") and 5 <= row["count"] <= 15 and row["max"] == row["count"]

@@ -179,13 +179,16 @@ static const uint64_t interval_ns = UINT64_C(20000000);
 
 static void *open_source(char *reason)
 {
-    struct ss_source_setup setup = {
-        .proc_root = proc_root != NULL ? proc_root : root,
-        .sys_root = sys_root,
-        .interval_ns = interval_ns,
-        .since_ns = began_ns,
-        .metrics = {&sink, NULL, on_group, on_series, on_integer, on_real},
-        .each_process = each_process};
+    struct ss_source_setup setup = {.proc_root = proc_root != NULL ? proc_root : root,
+                                    .sys_root = sys_root,
+                                    .interval_ns = interval_ns,
+                                    .since_ns = began_ns,
+                                    .metrics = {.context = &sink,
+                                                .group = on_group,
+                                                .series = on_series,
+                                                .integer = on_integer,
+                                                .real = on_real},
+                                    .each_process = each_process};
     return ss_source_host.start(&setup, reason);
 }
 
