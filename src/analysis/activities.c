@@ -21,7 +21,7 @@ struct call_row {
 };
 
 #define SS_ACTIVITY(id, is_wait, text, cure) [SS_ACTIVITY_##id] = {is_wait, text, cure},
-static const struct activity activities_known[SS_ACTIVITY_COUNT] = {
+static const struct activity activity_table[SS_ACTIVITY_COUNT] = {
     [SS_ACTIVITY_NOTHING] = {false, "", NULL},
 #include "analysis/activities.def"
 };
@@ -55,15 +55,15 @@ void ss_activities_fini(struct ss_activities *activities)
     *activities = (struct ss_activities){0};
 }
 
-/* --- frames of libraries --------------------------------------------------------------------- */
+/* --- library frames --------------------------------------------------------------------------- */
 
-static struct ss_strview behind(struct ss_strview path, const char *at, size_t length)
+static struct ss_strview after_match(struct ss_strview path, const char *at, size_t length)
 {
     const char *end = path.data + path.length;
     return (struct ss_strview){at + length, (size_t)(end - at) - length};
 }
 
-/* "json/encoder.py" of "/usr/lib/python3.11/json/encoder.py", "torch/serialization.py" of
+/* "json/encoder.py" for "/usr/lib/python3.11/json/encoder.py", "torch/serialization.py" for
  * "/opt/venv/lib/python3.11/site-packages/torch/serialization.py". */
 static struct ss_strview module_path(const struct ss_model *model,
                                      const struct ss_model_frame *frame)
@@ -73,15 +73,15 @@ static struct ss_strview module_path(const struct ss_model *model,
     const char *at;
     if (frame->origin == SS_ORIGIN_PACKAGE) {
         at = memmem(path.data, path.length, packages, sizeof packages - 1);
-        return at != NULL ? behind(path, at, sizeof packages - 1)
+        return at != NULL ? after_match(path, at, sizeof packages - 1)
                           : ss_intern_get(&model->strings, frame->short_file);
     }
     struct ss_strview rest = path;
     while ((at = memmem(rest.data, rest.length, python, sizeof python - 1)) != NULL) {
-        rest = behind(rest, at, sizeof python - 1);
+        rest = after_match(rest, at, sizeof python - 1);
         const char *slash = memchr(rest.data, '/', rest.length);
         if (slash != NULL && rest.data[0] >= '2' && rest.data[0] <= '9') {
-            return behind(rest, slash, 1);
+            return after_match(rest, slash, 1);
         }
     }
     return ss_intern_get(&model->strings, frame->short_file);
@@ -91,7 +91,7 @@ static bool is_module(struct ss_strview path, const char *module)
 {
     size_t length = strlen(module);
     bool begins = path.length >= length && memcmp(path.data, module, length) == 0;
-    /* Whole files have their ending; all else names a beginning. */
+    /* A module that ends in ".py" is a whole path, any other is a prefix. */
     bool is_whole = length > 3 && strcmp(module + length - 3, ".py") == 0;
     return begins && (!is_whole || path.length == length);
 }
@@ -123,18 +123,18 @@ static enum ss_activity find_frame(const struct ss_model *model, const struct ss
 static enum ss_activity activity_of_frame(struct ss_activities *activities, uint32_t id)
 {
     const struct ss_model_frame *frame = &activities->model->frames.data[id];
-    uint8_t *known = &activities->computing[id];
-    if (*known == 0) {
+    uint8_t *cached = &activities->computing[id];
+    if (*cached == 0) {
         bool is_library = frame->origin == SS_ORIGIN_STDLIB || frame->origin == SS_ORIGIN_PACKAGE;
-        *known = (uint8_t)(1 + (is_library ? find_frame(activities->model, frame)
-                                           : SS_ACTIVITY_NOTHING));
+        *cached = (uint8_t)(1 + (is_library ? find_frame(activities->model, frame)
+                                            : SS_ACTIVITY_NOTHING));
     }
-    return (enum ss_activity)(*known - 1);
+    return (enum ss_activity)(*cached - 1);
 }
 
-/* --- lines of your own code ------------------------------------------------------------------ */
+/* --- lines of user code ----------------------------------------------------------------------- */
 
-enum { MOST_LINE_BYTES = 1024 };
+enum { MAX_LINE_BYTES = 1024 };
 
 static bool is_identifier(char c)
 {
@@ -142,12 +142,12 @@ static bool is_identifier(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* The line without comments and what strings contain. What is longer than `text` is left out. */
+/* Copies the line without comments and string contents, cut at MAX_LINE_BYTES. */
 static size_t put_code(struct ss_strview line, char *text)
 {
     size_t length = 0;
     char quote = 0;
-    for (size_t i = 0; i < line.length && length < MOST_LINE_BYTES; i++) {
+    for (size_t i = 0; i < line.length && length < MAX_LINE_BYTES; i++) {
         char c = line.data[i];
         if (quote == 0 && c == '#') {
             break;
@@ -181,35 +181,35 @@ static bool calls(const char *text, size_t length, const char *call)
 
 static enum ss_activity find_call(const char *text, size_t length, bool sleeps)
 {
-    enum ss_activity other = SS_ACTIVITY_NOTHING;
+    enum ss_activity fallback = SS_ACTIVITY_NOTHING;
     for (size_t i = 0; i < sizeof call_rows / sizeof *call_rows; i++) {
         enum ss_activity activity = call_rows[i].activity;
-        bool is_likely = activities_known[activity].is_wait == sleeps;
-        bool is_new = is_likely || other == SS_ACTIVITY_NOTHING;
-        if (is_new && calls(text, length, call_rows[i].call)) {
-            if (is_likely) {
+        bool fits_state = activity_table[activity].is_wait == sleeps;
+        bool is_candidate = fits_state || fallback == SS_ACTIVITY_NOTHING;
+        if (is_candidate && calls(text, length, call_rows[i].call)) {
+            if (fits_state) {
                 return activity;
             }
-            other = activity;
+            fallback = activity;
         }
     }
-    return other;
+    return fallback;
 }
 
 static enum ss_activity activity_of_line(struct ss_activities *activities, uint32_t id, bool sleeps)
 {
     const struct ss_model *model = activities->model;
     const struct ss_model_frame *frame = &model->frames.data[id];
-    uint8_t *known = sleeps ? &activities->sleeping[id] : &activities->computing[id];
-    if (*known == 0 && activities->source != NULL && frame->line > 0) {
+    uint8_t *cached = sleeps ? &activities->sleeping[id] : &activities->computing[id];
+    if (*cached == 0 && activities->source != NULL && frame->line > 0) {
         struct ss_strview line = activities->source->line(
             activities->source->context, ss_intern_get(&model->strings, frame->file),
             (uint32_t)frame->line);
-        char text[MOST_LINE_BYTES];
+        char text[MAX_LINE_BYTES];
         size_t length = line.data != NULL ? put_code(line, text) : 0;
-        *known = (uint8_t)(1 + find_call(text, length, sleeps));
+        *cached = (uint8_t)(1 + find_call(text, length, sleeps));
     }
-    return *known > 0 ? (enum ss_activity)(*known - 1) : SS_ACTIVITY_NOTHING;
+    return *cached > 0 ? (enum ss_activity)(*cached - 1) : SS_ACTIVITY_NOTHING;
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
@@ -241,9 +241,9 @@ enum ss_activity ss_activity_of_stack(struct ss_activities *activities, uint32_t
     return is_disk ? SS_ACTIVITY_DISK_WAIT : activity;
 }
 
-/* What the kernel says that a sleeping thread waits for. A futex may be anything: the threads of an
- * operator wait for each other in it, too. */
-static enum ss_activity of_wait(enum ss_wait_kind wait)
+/* The activity of a kernel wait. A futex has none: the threads of an operator wait for each other
+ * in one, too. */
+static enum ss_activity activity_of_wait(enum ss_wait_kind wait)
 {
     switch (wait) {
     case SS_WAIT_TIMER:
@@ -267,12 +267,12 @@ enum ss_activity ss_activity_of_total(struct ss_activities *activities,
     enum ss_thread_state state = (enum ss_thread_state)total->state;
     enum ss_activity activity =
         ss_activity_of_stack(activities, total->stack, state, (enum ss_gil_state)total->gil);
-    enum ss_activity wait = of_wait((enum ss_wait_kind)total->wait);
-    bool is_known = ss_activity_is_wait(activity) && activity != SS_ACTIVITY_DISK_WAIT;
-    if (is_known || total->wait == SS_WAIT_UNKNOWN) {
+    enum ss_activity wait = activity_of_wait((enum ss_wait_kind)total->wait);
+    bool is_specific_wait = ss_activity_is_wait(activity) && activity != SS_ACTIVITY_DISK_WAIT;
+    if (is_specific_wait || total->wait == SS_WAIT_UNKNOWN) {
         return activity;
     }
-    bool is_disk = activity == SS_ACTIVITY_DISK_WAIT; /* by the state, which others share */
+    bool is_disk = activity == SS_ACTIVITY_DISK_WAIT; /* from the state, which other waits share */
     return wait != SS_ACTIVITY_NOTHING ? wait : is_disk ? SS_ACTIVITY_NOTHING : activity;
 }
 
@@ -280,17 +280,17 @@ enum ss_activity ss_activity_of_total(struct ss_activities *activities,
 
 const char *ss_activity_text(enum ss_activity activity)
 {
-    return activities_known[activity].text;
+    return activity_table[activity].text;
 }
 
 const char *ss_activity_cure(enum ss_activity activity)
 {
-    return activities_known[activity].cure;
+    return activity_table[activity].cure;
 }
 
 bool ss_activity_is_wait(enum ss_activity activity)
 {
-    return activities_known[activity].is_wait;
+    return activity_table[activity].is_wait;
 }
 
 void ss_activity_count(struct ss_activity_counts *counts, enum ss_activity activity,

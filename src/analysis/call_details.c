@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 
-/* Behind "KEY": of the object; NULL: it has none. Within a text of it a quote has a backslash
- * before it, so that this is found nowhere else. */
+/* The text after the "KEY": of the object; NULL: it has none. Quotes within JSON strings are
+ * escaped, so that `key` matches nowhere else. */
 static const char *member(const char *object, const char *key)
 {
     const char *found = strstr(object, key);
@@ -21,7 +21,7 @@ static int64_t number(const char *object, const char *key, bool *has)
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
-/* The list that begins here, to its closing bracket; empty: it has none. */
+/* The list that begins at `text`, up to its closing bracket; empty: there is none. */
 static struct ss_strview list_at(const char *text)
 {
     size_t depth = 0;
@@ -37,7 +37,7 @@ static struct ss_strview list_at(const char *text)
     return (struct ss_strview){"", 0};
 }
 
-/* "" where nothing is known. */
+/* The JSON object in the payload; "": there is none. */
 static const char *object_of(const struct ss_model *model, const struct ss_model_range *range)
 {
     const struct ss_model_payload *payload = &model->payloads.data[range->payload];
@@ -78,7 +78,7 @@ void ss_call_details_init(struct ss_call_details *details, const struct ss_selec
         details->has_cpu || details->has_device || details->has_flops || details->has_shapes;
 }
 
-/* Up to what it does not pass. */
+/* Saturating, as is subtract. */
 static void add(int64_t *sum, int64_t more)
 {
     if (__builtin_add_overflow(*sum, more, sum)) {
@@ -107,12 +107,13 @@ static void charge(struct ss_call_detail *row, struct ss_call_detail *outer,
     }
 }
 
-/* A call that counts as one with what is around it leaves its inner ones to that. */
+/* A call without a row, such as one merged into its caller, leaves its inner calls to the enclosing
+ * row. */
 void ss_call_details_sum(struct ss_call_details *details, const struct ss_selection *selection,
                          const struct ss_calls *calls)
 {
     const struct ss_model *model = selection->model;
-    struct ss_vec_of(uint32_t) open = {0}; /* rows + 1, by depth */
+    struct ss_vec_of(uint32_t) open = {0}; /* by depth: row + 1 */
     uint32_t track = 0;
     details->rows = ss_alloc_zero(calls->rows.count + 1, sizeof *details->rows);
     for (size_t i = 0; i < model->ranges.count; i++) {

@@ -38,7 +38,7 @@ void ss_call_order_sort(struct ss_call_order *order, size_t count)
     qsort(order, count, sizeof *order, compare);
 }
 
-/* Behind "key = " of a fact; NULL: nobody told it. */
+/* The value of the last fact with this key; NULL: there is none. */
 static const char *fact_of(const struct ss_model *model, const char *key)
 {
     size_t length = strlen(key);
@@ -53,20 +53,21 @@ static const char *fact_of(const struct ss_model *model, const char *key)
     return NULL;
 }
 
-static const char *seen_because(const struct ss_model *model)
+static const char *why_unrecorded(const struct ss_model *model)
 {
-    const char *ran = fact_of(model, "torch.profiler");
-    bool is_instead = ran != NULL && strstr(ran, "operators cannot be recorded") != NULL;
-    return is_instead ? fact_of(model, "torch.operators") : NULL;
+    const char *profiler = fact_of(model, "torch.profiler");
+    bool replaces_operators =
+        profiler != NULL && strstr(profiler, "operators cannot be recorded") != NULL;
+    return replaces_operators ? fact_of(model, "torch.operators") : NULL;
 }
 
-void ss_call_put_steps(const struct ss_model *model, const struct ss_usual_time *usual,
+void ss_call_put_steps(const struct ss_model *model, const struct ss_usual_time *steady,
                        const struct ss_calls *calls, struct ss_table *table)
 {
-    table->seen_because = seen_because(model);
+    table->seen_because = why_unrecorded(model);
     table->whole_ns = calls->self_ns;
-    table->steps_recorded = usual->recorded;
-    table->steps = usual->all;
+    table->steps_recorded = steady->recorded;
+    table->steps = steady->all;
     for (size_t i = 0; i < model->inputs.count; i++) {
         table->is_thinned = table->is_thinned || model->inputs.data[i].halvings > 0;
     }

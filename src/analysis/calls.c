@@ -9,34 +9,34 @@
 #include "base/alloc.h"
 #include "base/intern.h"
 
-/* A range that is open while those within it are gone through. */
+/* An open range of the scan. */
 struct open_call {
     size_t range;
     uint32_t row; /* + 1; 0: does not count */
-    uint32_t inner;
-    uint32_t inner_row; /* of the only inner one, while there is but one */
-    uint64_t duration_ns, usual_ns;
-    uint64_t inner_ns, inner_usual_ns;
-    bool is_backward, is_usual;
+    uint32_t inner_calls;
+    uint32_t inner_row; /* of the last inner call, + 1 */
+    uint64_t duration_ns, steady_ns;
+    uint64_t inner_ns, inner_steady_ns;
+    bool is_backward, is_steady;
 };
 
-/* The row that a path was found to have on a track, in a phase. */
-struct known_row {
+/* The cached row of a path, valid for one track, phase and `apart`. */
+struct cached_row {
     uint32_t track, phase, apart, row;
 };
 
-struct building {
+struct builder {
     const struct ss_selection *selection;
     const struct ss_model *model;
     const struct ss_calls_options *options;
-    const struct ss_usual_time *usual;
+    const struct ss_usual_time *steady;
     struct ss_phase_times phases;
-    struct ss_usual_cursor usual_at; /* of the process of the track */
+    struct ss_usual_cursor steady_at; /* of the track's process */
     struct ss_phase_cursor phase_at;
     struct ss_intern keys;
-    struct known_row *known; /* by path */
+    struct cached_row *cached; /* by path */
     struct ss_vec_of(struct open_call) open;
-    struct ss_vec_of(uint32_t) times_open; /* by row + 1 */
+    struct ss_vec_of(uint32_t) open_counts; /* open calls, by row + 1 */
     struct ss_calls *out;
 };
 
@@ -72,13 +72,13 @@ struct row_key {
     uint32_t text, kind, process, thread, phase, apart;
 };
 
-static uint32_t find_row(struct building *building, const struct ss_model_range *range,
+static uint32_t find_row(struct builder *builder, const struct ss_model_range *range,
                          uint32_t phase, uint32_t apart)
 {
-    const struct ss_model *model = building->model;
+    const struct ss_model *model = builder->model;
     const struct ss_model_track *track = &model->tracks.data[range->track];
     uint32_t name = model->paths.data[range->path].name;
-    unsigned grouping = building->options->grouping;
+    unsigned grouping = builder->options->grouping;
     bool by_thread = (grouping & SS_CALLS_BY_THREAD) != 0;
     bool by_process = by_thread || (grouping & SS_CALLS_BY_PROCESS) != 0;
     enum ss_call_kind kind = ss_call_kind_of(model, name);
@@ -88,35 +88,35 @@ static uint32_t find_row(struct building *building, const struct ss_model_range 
                           .thread = by_thread ? track->thread : 0,
                           .phase = phase,
                           .apart = apart};
-    /* id 0 is the empty key: row + 1 */
-    uint32_t row = ss_intern_put(&building->keys, (const char *)&key, sizeof key);
-    if (row > building->out->rows.count) {
-        ss_vec_push(&building->out->rows, (struct ss_call_row){.name = name,
-                                                               .track = range->track,
-                                                               .phase = phase,
-                                                               .apart = apart,
-                                                               .kind = (enum ss_call_kind)key.kind,
-                                                               .order = row});
-        ss_vec_resize(&building->times_open, (size_t)row + 1);
+    /* id 0 is the empty key: ids are row + 1 */
+    uint32_t row = ss_intern_put(&builder->keys, (const char *)&key, sizeof key);
+    if (row > builder->out->rows.count) {
+        ss_vec_push(&builder->out->rows, (struct ss_call_row){.name = name,
+                                                              .track = range->track,
+                                                              .phase = phase,
+                                                              .apart = apart,
+                                                              .kind = (enum ss_call_kind)key.kind,
+                                                              .order = row});
+        ss_vec_resize(&builder->open_counts, (size_t)row + 1);
     }
     return row;
 }
 
-static uint32_t row_of(struct building *building, const struct ss_model_range *range, size_t at)
+static uint32_t row_of(struct builder *builder, const struct ss_model_range *range, size_t at)
 {
-    bool by_phase = (building->options->grouping & SS_CALLS_BY_PHASE) != 0;
-    uint32_t phase = by_phase ? ss_phase_at(&building->phase_at, range->begin_ns) : 0;
-    uint32_t apart = building->options->apart != NULL ? building->options->apart[at] : 0;
-    struct known_row *known = &building->known[range->path];
-    if (known->row == 0 || known->track != range->track || known->phase != phase ||
-        known->apart != apart) {
-        *known =
-            (struct known_row){range->track, phase, apart, find_row(building, range, phase, apart)};
+    bool by_phase = (builder->options->grouping & SS_CALLS_BY_PHASE) != 0;
+    uint32_t phase = by_phase ? ss_phase_at(&builder->phase_at, range->begin_ns) : 0;
+    uint32_t apart = builder->options->apart != NULL ? builder->options->apart[at] : 0;
+    struct cached_row *cached = &builder->cached[range->path];
+    if (cached->row == 0 || cached->track != range->track || cached->phase != phase ||
+        cached->apart != apart) {
+        *cached =
+            (struct cached_row){range->track, phase, apart, find_row(builder, range, phase, apart)};
     }
-    return known->row;
+    return cached->row;
 }
 
-/* Adds up to what it does not pass: the time of ranges of a damaged recording may. */
+/* Saturating: the ranges of a damaged recording may overflow the sum. */
 static void add(uint64_t *sum, uint64_t more)
 {
     *sum = *sum < UINT64_MAX - more ? *sum + more : UINT64_MAX;
@@ -127,68 +127,68 @@ static uint64_t rest(uint64_t whole, uint64_t part)
     return whole > part ? whole - part : 0;
 }
 
-/* The only call within one of the same name: counts no more. */
-static void join(struct building *building, const struct open_call *call)
+/* Uncounts the only inner call of a call, which has the same row. */
+static void join(struct builder *builder, const struct open_call *call)
 {
-    struct ss_call_row *row = &building->out->rows.data[call->row - 1];
-    size_t inner = call->range + 1; /* they lie in order */
+    struct ss_call_row *row = &builder->out->rows.data[call->row - 1];
+    size_t inner = call->range + 1; /* an outer range precedes its inner ones */
     row->all.calls--;
-    row->usual.calls -= building->out->row_of[inner] >> 31;
-    building->out->row_of[inner] = 0;
+    row->usual.calls -= builder->out->row_of[inner] >> 31;
+    builder->out->row_of[inner] = 0;
 }
 
-/* The innermost of those that are open. */
-static void close_call(struct building *building, struct open_call *open, size_t count)
+/* Closes the innermost open call. */
+static void close_call(struct builder *builder, struct open_call *open, size_t count)
 {
     const struct open_call *call = &open[count - 1];
     if (count > 1) {
         open[count - 2].inner_ns += call->duration_ns;
-        open[count - 2].inner_usual_ns += call->usual_ns;
+        open[count - 2].inner_steady_ns += call->steady_ns;
     }
     if (call->row == 0) {
         return;
     }
-    struct ss_call_row *row = &building->out->rows.data[call->row - 1];
+    struct ss_call_row *row = &builder->out->rows.data[call->row - 1];
     uint64_t self_ns = rest(call->duration_ns, call->inner_ns);
-    uint64_t usual_ns = rest(call->usual_ns, call->inner_usual_ns);
+    uint64_t steady_ns = rest(call->steady_ns, call->inner_steady_ns);
     add(&row->all.self_ns, self_ns);
-    add(&row->usual.self_ns, usual_ns);
+    add(&row->usual.self_ns, steady_ns);
     add(&row->all.backward_ns, call->is_backward ? self_ns : 0);
-    add(&row->usual.backward_ns, call->is_backward ? usual_ns : 0);
-    add(&building->out->self_ns, self_ns);
-    if (--building->times_open.data[call->row] == 0) {
+    add(&row->usual.backward_ns, call->is_backward ? steady_ns : 0);
+    add(&builder->out->self_ns, self_ns);
+    if (--builder->open_counts.data[call->row] == 0) {
         add(&row->all.total_ns, call->duration_ns);
-        add(&row->usual.total_ns, call->usual_ns);
+        add(&row->usual.total_ns, call->steady_ns);
     }
-    if (building->options->joins_same && call->inner == 1 && call->inner_row == call->row) {
-        join(building, call);
-    }
-}
-
-static void close_down_to(struct building *building, size_t count)
-{
-    struct open_call *open = building->open.data;
-    for (; open != NULL && building->open.count > count; building->open.count--) {
-        close_call(building, open, building->open.count);
+    if (builder->options->joins_same && call->inner_calls == 1 && call->inner_row == call->row) {
+        join(builder, call);
     }
 }
 
-/* The highest bit of row_of says, until the durations are gathered, that it began in a usual step.
- */
-static const uint32_t usual_bit = UINT32_C(1) << 31;
-
-static void open_call(struct building *building, size_t at)
+static void close_down_to(struct builder *builder, size_t count)
 {
-    const struct ss_model_range *range = &building->model->ranges.data[at];
-    struct ss_calls *out = building->out;
+    struct open_call *open = builder->open.data;
+    for (; open != NULL && builder->open.count > count; builder->open.count--) {
+        close_call(builder, open, builder->open.count);
+    }
+}
+
+/* Until the durations are gathered, the highest bit of row_of marks calls that begin in a
+ * steady-state step. */
+static const uint32_t steady_bit = UINT32_C(1) << 31;
+
+static void open_call(struct builder *builder, size_t at)
+{
+    const struct ss_model_range *range = &builder->model->ranges.data[at];
+    struct ss_calls *out = builder->out;
     bool is_outside = (range->flags & SS_RANGE_OUTSIDE) != 0;
     struct open_call call = {.range = at, .duration_ns = range->end_ns - range->begin_ns};
-    call.usual_ns =
-        ss_usual_time_of(&building->usual_at, range->begin_ns, range->end_ns, &call.is_usual);
-    call.row = is_outside ? 0 : row_of(building, range, at);
-    if (building->open.count > 0) {
-        struct open_call *outer = &building->open.data[building->open.count - 1];
-        outer->inner++;
+    call.steady_ns =
+        ss_usual_time_of(&builder->steady_at, range->begin_ns, range->end_ns, &call.is_steady);
+    call.row = is_outside ? 0 : row_of(builder, range, at);
+    if (builder->open.count > 0) {
+        struct open_call *outer = &builder->open.data[builder->open.count - 1];
+        outer->inner_calls++;
         outer->inner_row = call.row;
         call.is_backward = outer->is_backward;
     }
@@ -196,34 +196,34 @@ static void open_call(struct building *building, size_t at)
         struct ss_call_row *row = &out->rows.data[call.row - 1];
         call.is_backward = call.is_backward || row->kind == SS_CALL_BACKWARD;
         row->all.calls++;
-        row->usual.calls += call.is_usual;
-        building->times_open.data[call.row]++;
+        row->usual.calls += call.is_steady;
+        builder->open_counts.data[call.row]++;
     }
-    out->row_of[at] = call.row | (call.is_usual && call.row != 0 ? usual_bit : 0);
-    ss_vec_push(&building->open, call);
+    out->row_of[at] = call.row | (call.is_steady && call.row != 0 ? steady_bit : 0);
+    ss_vec_push(&builder->open, call);
 }
 
-static void go_through(struct building *building)
+static void scan_ranges(struct builder *builder)
 {
-    const struct ss_model *model = building->model;
+    const struct ss_model *model = builder->model;
     uint32_t track = 0;
-    bool wanted = false;
+    bool is_selected = false;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (range->track != track || i == 0) {
-            close_down_to(building, 0);
+            close_down_to(builder, 0);
             track = range->track;
-            wanted = ss_calls_has_track(building->selection, track, building->options->domain);
+            is_selected = ss_calls_has_track(builder->selection, track, builder->options->domain);
             uint32_t process = model->tracks.data[track].process;
-            ss_usual_cursor_init(&building->usual_at, building->usual, process);
-            ss_phase_cursor_init(&building->phase_at, &building->phases, process);
+            ss_usual_cursor_init(&builder->steady_at, builder->steady, process);
+            ss_phase_cursor_init(&builder->phase_at, &builder->phases, process);
         }
-        if (wanted) {
-            close_down_to(building, model->paths.data[range->path].depth - 1);
-            open_call(building, i);
+        if (is_selected) {
+            close_down_to(builder, model->paths.data[range->path].depth - 1);
+            open_call(builder, i);
         }
     }
-    close_down_to(building, 0);
+    close_down_to(builder, 0);
 }
 
 static void gather_durations(const struct ss_model *model, struct ss_calls *out)
@@ -236,7 +236,7 @@ static void gather_durations(const struct ss_model *model, struct ss_calls *out)
     }
     out->durations = ss_alloc((begin + 1) * sizeof *out->durations);
     for (size_t i = 0; i < model->ranges.count; i++) {
-        uint32_t row = out->row_of[i] &= ~usual_bit;
+        uint32_t row = out->row_of[i] &= ~steady_bit;
         if (row != 0) {
             const struct ss_model_range *range = &model->ranges.data[i];
             out->durations[next[row - 1]++] = range->end_ns - range->begin_ns;
@@ -251,28 +251,28 @@ static void gather_durations(const struct ss_model *model, struct ss_calls *out)
 }
 
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
-                   const struct ss_usual_time *usual, const struct ss_calls_options *options)
+                   const struct ss_usual_time *steady, const struct ss_calls_options *options)
 {
     const struct ss_model *model = selection->model;
     *calls = (struct ss_calls){.row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t))};
-    struct building building = {.selection = selection,
-                                .model = model,
-                                .options = options,
-                                .usual = usual,
-                                .known =
-                                    ss_alloc_zero(model->paths.count + 1, sizeof(struct known_row)),
-                                .out = calls};
-    ss_intern_init(&building.keys);
+    struct builder builder = {.selection = selection,
+                              .model = model,
+                              .options = options,
+                              .steady = steady,
+                              .cached =
+                                  ss_alloc_zero(model->paths.count + 1, sizeof(struct cached_row)),
+                              .out = calls};
+    ss_intern_init(&builder.keys);
     if ((options->grouping & SS_CALLS_BY_PHASE) != 0) {
-        ss_phase_times_init(&building.phases, selection);
+        ss_phase_times_init(&builder.phases, selection);
     }
-    go_through(&building);
+    scan_ranges(&builder);
     gather_durations(model, calls);
-    ss_phase_times_fini(&building.phases);
-    ss_intern_fini(&building.keys);
-    ss_vec_fini(&building.open);
-    ss_vec_fini(&building.times_open);
-    ss_free(building.known);
+    ss_phase_times_fini(&builder.phases);
+    ss_intern_fini(&builder.keys);
+    ss_vec_fini(&builder.open);
+    ss_vec_fini(&builder.open_counts);
+    ss_free(builder.cached);
 }
 
 void ss_calls_fini(struct ss_calls *calls)

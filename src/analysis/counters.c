@@ -30,7 +30,7 @@ enum { MAX_GROUP_TEXT = 1 << 16 };
 
 struct reals ss_vec_of(struct ss_weighted);
 
-/* Whole numbers stay whole while a double holds them exactly. */
+/* Integers stay integers up to 2^53, which a double represents exactly. */
 static struct ss_cell number_cell(double value, bool is_whole)
 {
     return is_whole && fabs(value) < 9007199254740992.0 ? ss_cell_integer((int64_t)value)
@@ -45,7 +45,7 @@ static bool are_whole(const struct ss_model *model, size_t first, size_t end)
     return first == end;
 }
 
-/* What counts of a series: values [first, end) of the model. */
+/* Collects the values of a series that count: of values [first, end) of the model. */
 static void collect(const struct ss_model *model, enum ss_counter_kind kind, size_t first,
                     size_t end, struct reals *reals)
 {
@@ -73,8 +73,8 @@ static uint64_t end_of_recording(const struct ss_model *model, uint32_t input)
     return summary->last_ns > summary->last_event_ns ? summary->last_ns : summary->last_event_ns;
 }
 
-/* Lets the values of a metric count for as long as they held. What a process had last held until
- * its end, which nobody saw. */
+/* Weights each value of a metric by how long it held; for the last one of a process, that was not
+ * observed, and it has no weight. */
 static void weigh(const struct ss_model *model, const struct ss_model_track *track, size_t first,
                   size_t end, struct reals *reals)
 {
@@ -100,20 +100,20 @@ static void weigh(const struct ss_model *model, const struct ss_model_track *tra
     }
 }
 
-/* Leaves out what held for no time; the last value that did. */
+/* Drops values that held for no time; sets `last` to the last one that remains. */
 static void drop_weightless(struct reals *reals, double *last)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < reals->count; i++) {
         if (reals->data[i].weight > 0) {
             *last = reals->data[i].value;
-            reals->data[kept++] = reals->data[i];
+            reals->data[remaining++] = reals->data[i];
         }
     }
-    reals->count = kept;
+    reals->count = remaining;
 }
 
-/* What a counter of changes or a total grew by from its first value to its last, a second. */
+/* Growth per second of a delta or cumulative counter, from its first value to its last. */
 static struct ss_cell rate_cell(const struct ss_model *model, enum ss_counter_kind kind,
                                 size_t first, size_t end)
 {
@@ -148,10 +148,10 @@ static struct ss_cell group_cell(const struct ss_model *model, uint32_t track,
         ss_strbuf_append_view(&text, ss_intern_get(&model->strings, groups.data[i]));
         ss_strbuf_append_text(&text, i > 0 ? ";" : "");
     }
-    struct ss_strview kept = {ss_arena_strndup(arena, text.data, text.length), text.length};
+    struct ss_strview name = {ss_arena_strndup(arena, text.data, text.length), text.length};
     ss_strbuf_fini(&text);
     ss_vec_fini(&groups);
-    return ss_cell_text(kept);
+    return ss_cell_text(name);
 }
 
 static void fill_row(const struct ss_model *model, size_t first, size_t end, struct reals *reals,
@@ -198,12 +198,12 @@ static void fill_row(const struct ss_model *model, size_t first, size_t end, str
 
 /* The values of one counter: [first, end) of the model. */
 struct series {
-    uint32_t process, top, group, track;
-    int32_t rank; /* of the topmost group */
+    uint32_t process, outermost, group, track;
+    int32_t rank; /* of the outermost group */
     size_t first, end;
 };
 
-/* The host's first, then each process's: groups by their rank, what is in one group together. */
+/* Series of the host first, then of each process: groups by rank, each contiguous. */
 static int compare_series(const void *left, const void *right)
 {
     const struct series *a = left, *b = right;
@@ -213,8 +213,8 @@ static int compare_series(const void *left, const void *right)
     if (a->rank != b->rank) {
         return a->rank < b->rank ? -1 : 1;
     }
-    if (a->top != b->top) {
-        return a->top < b->top ? -1 : 1;
+    if (a->outermost != b->outermost) {
+        return a->outermost < b->outermost ? -1 : 1;
     }
     if (a->group != b->group) {
         return a->group < b->group ? -1 : 1;
@@ -224,17 +224,18 @@ static int compare_series(const void *left, const void *right)
 
 struct series_list ss_vec_of(struct series);
 
-/* The topmost group around a track; 0: none. */
-static uint32_t top_of(const struct ss_model *model, uint32_t track)
+/* The outermost group around a track; 0: none. */
+static uint32_t outermost_group(const struct ss_model *model, uint32_t track)
 {
-    uint32_t top = model->tracks.data[track].parent;
-    for (int depth = 0; top != 0 && depth < 64 && model->tracks.data[top].parent != 0; depth++) {
-        top = model->tracks.data[top].parent;
+    uint32_t outermost = model->tracks.data[track].parent;
+    for (int depth = 0; outermost != 0 && depth < 64 && model->tracks.data[outermost].parent != 0;
+         depth++) {
+        outermost = model->tracks.data[outermost].parent;
     }
-    return top;
+    return outermost;
 }
 
-static bool is_wanted(const struct ss_selection *selection, uint32_t track, const char *prefix)
+static bool is_selected(const struct ss_selection *selection, uint32_t track, const char *prefix)
 {
     const struct ss_model *model = selection->model;
     const char *name = ss_model_text(model, model->tracks.data[track].name);
@@ -251,12 +252,12 @@ static void list_series(const struct ss_selection *selection, const char *prefix
         for (end = first; end < model->values.count && model->values.data[end].track == track;) {
             end++;
         }
-        if (is_wanted(selection, track, prefix)) {
+        if (is_selected(selection, track, prefix)) {
             const struct ss_model_track *row = &model->tracks.data[track];
-            uint32_t top = top_of(model, track);
-            int32_t rank = top != 0 ? model->tracks.data[top].rank : 0;
-            ss_vec_push(list,
-                        (struct series){row->process, top, row->parent, track, rank, first, end});
+            uint32_t outermost = outermost_group(model, track);
+            int32_t rank = outermost != 0 ? model->tracks.data[outermost].rank : 0;
+            ss_vec_push(list, (struct series){row->process, outermost, row->parent, track, rank,
+                                              first, end});
         }
     }
     if (list->count > 0) {

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-enum { MANY = 2048 }; /* values, from where sorting by bytes is faster */
+enum { MIN_RADIX_SORT = 2048 }; /* values, from which on radix sort is faster */
 
 static size_t rank(size_t count, unsigned percent)
 {
@@ -25,12 +25,12 @@ static int compare_u64(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* By bytes from the lowest on; those in which all values agree cost nothing. */
-static void sort_by_bytes(uint64_t *values, size_t count)
+/* From the lowest byte on; skips bytes in which all values agree. */
+static void radix_sort(uint64_t *values, size_t count)
 {
     enum { BYTES = 8, VALUES = 256 };
     size_t(*counts)[VALUES] = ss_alloc_zero(BYTES, sizeof *counts);
-    uint64_t *from = values, *to = ss_alloc(count * sizeof *to), *other = to;
+    uint64_t *from = values, *to = ss_alloc(count * sizeof *to), *buffer = to;
     for (size_t i = 0; i < count; i++) {
         for (unsigned byte = 0; byte < BYTES; byte++) {
             counts[byte][values[i] >> 8 * byte & 0xff]++;
@@ -56,14 +56,14 @@ static void sort_by_bytes(uint64_t *values, size_t count)
     if (from != values) {
         memcpy(values, from, count * sizeof *values);
     }
-    ss_free(other);
+    ss_free(buffer);
     ss_free(counts);
 }
 
 void ss_sort_u64(uint64_t *values, size_t count)
 {
-    if (count >= MANY) {
-        sort_by_bytes(values, count);
+    if (count >= MIN_RADIX_SORT) {
+        radix_sort(values, count);
     } else if (count > 1) {
         qsort(values, count, sizeof *values, compare_u64);
     }
@@ -80,9 +80,9 @@ static double sum_of_weights(const struct ss_weighted *values, size_t count)
 
 double ss_percentile(const struct ss_weighted *values, size_t count, unsigned percent)
 {
-    double wanted = sum_of_weights(values, count) * percent / 100, sum = 0;
+    double target = sum_of_weights(values, count) * percent / 100, sum = 0;
     size_t at = 0;
-    for (size_t i = 0; i < count && (sum < wanted || values[at].weight == 0); i++) {
+    for (size_t i = 0; i < count && (sum < target || values[at].weight == 0); i++) {
         sum += values[i].weight;
         at = values[i].weight > 0 ? i : at;
     }
@@ -93,7 +93,7 @@ double ss_mean(const struct ss_weighted *values, size_t count)
 {
     double all = sum_of_weights(values, count), mean = 0;
     for (size_t i = 0; i < count; i++) {
-        mean += values[i].value * (values[i].weight / all); /* no overflow on the way */
+        mean += values[i].value * (values[i].weight / all); /* avoids overflow of the sum */
     }
     return mean;
 }

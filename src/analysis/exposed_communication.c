@@ -4,23 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shorter gaps between operators are the program's own way, not a wait. */
-static const uint64_t shortest_ns = 20000;
+/* Shorter gaps between operators are the program's own code, not a wait. */
+static const uint64_t min_wait_ns = 20000;
 
 struct spans ss_vec_of(struct ss_exposed_span);
 
-static bool is_of_torch(const struct ss_model *model, const struct ss_model_track *track)
+static bool is_torch(const struct ss_model *model, const struct ss_model_track *track)
 {
     return strcmp(ss_model_text(model, track->name), "torch") == 0;
 }
 
 static bool is_collective(const struct ss_model *model, const struct ss_model_range *range)
 {
-    static const char *const stems[] = {"gloo:", "nccl:", "mpi:", "ucc:", "xccl:"};
+    static const char *const prefixes[] = {"gloo:", "nccl:", "mpi:", "ucc:", "xccl:"};
     uint32_t name = model->paths.data[range->path].name;
     const char *text = ss_model_text(model, model->names.data[name].text);
-    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
-        if (strncmp(text, stems[i], strlen(stems[i])) == 0) {
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0) {
             return true;
         }
     }
@@ -36,8 +36,8 @@ static int compare(const void *left, const void *right)
     return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
-/* Sorted; those that overlap or touch become one. */
-static void unite(struct spans *spans)
+/* Sorts the spans; merges those that overlap or touch. */
+static void merge(struct spans *spans)
 {
     if (spans->count == 0) {
         return;
@@ -62,7 +62,7 @@ static void collect_collectives(const struct ss_selection *selection, struct spa
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
-        if (track->kind == SS_TRACK_ASYNC && is_of_torch(model, track) &&
+        if (track->kind == SS_TRACK_ASYNC && is_torch(model, track) &&
             is_collective(model, range)) {
             struct ss_exposed_span span = {track->process, range->begin_ns, range->end_ns};
             ss_vec_push(collectives, span);
@@ -70,7 +70,7 @@ static void collect_collectives(const struct ss_selection *selection, struct spa
     }
 }
 
-/* The outermost ones of main threads. */
+/* Outermost operators of main threads. */
 static void collect_operators(const struct ss_selection *selection, struct spans *operators)
 {
     const struct ss_model *model = selection->model;
@@ -79,43 +79,43 @@ static void collect_operators(const struct ss_selection *selection, struct spans
         const struct ss_model_track *track = &model->tracks.data[range->track];
         const struct ss_model_thread *thread = &model->threads.data[track->thread];
         if (track->kind == SS_TRACK_RANGES && thread->is_main &&
-            model->paths.data[range->path].depth == 1 && is_of_torch(model, track)) {
+            model->paths.data[range->path].depth == 1 && is_torch(model, track)) {
             struct ss_exposed_span span = {thread->process, range->begin_ns, range->end_ns};
             ss_vec_push(operators, span);
         }
     }
 }
 
-static void add(struct ss_exposed_communication *exposed, uint32_t process, uint64_t begin_ns,
-                uint64_t end_ns)
+static void add_span(struct ss_exposed_communication *exposed, uint32_t process, uint64_t begin_ns,
+                     uint64_t end_ns)
 {
-    if (end_ns > begin_ns && end_ns - begin_ns >= shortest_ns) {
+    if (end_ns > begin_ns && end_ns - begin_ns >= min_wait_ns) {
         ss_vec_push(&exposed->spans, (struct ss_exposed_span){process, begin_ns, end_ns});
     }
 }
 
-/* What of each collective no operator covers; both are sorted. */
+/* Adds the parts of each collective that no operator covers; both lists are sorted. */
 static void subtract(struct ss_exposed_communication *exposed, const struct spans *collectives,
                      const struct spans *operators)
 {
     size_t at = 0;
     for (size_t i = 0; i < collectives->count; i++) {
-        const struct ss_exposed_span *whole = &collectives->data[i];
-        uint64_t from_ns = whole->begin_ns;
-        while (at < operators->count && (operators->data[at].process < whole->process ||
-                                         (operators->data[at].process == whole->process &&
-                                          operators->data[at].end_ns <= whole->begin_ns))) {
+        const struct ss_exposed_span *collective = &collectives->data[i];
+        uint64_t from_ns = collective->begin_ns;
+        while (at < operators->count && (operators->data[at].process < collective->process ||
+                                         (operators->data[at].process == collective->process &&
+                                          operators->data[at].end_ns <= collective->begin_ns))) {
             at++;
         }
         for (size_t j = at; j < operators->count; j++) {
             const struct ss_exposed_span *busy = &operators->data[j];
-            if (busy->process != whole->process || busy->begin_ns >= whole->end_ns) {
+            if (busy->process != collective->process || busy->begin_ns >= collective->end_ns) {
                 break;
             }
-            add(exposed, whole->process, from_ns, busy->begin_ns);
+            add_span(exposed, collective->process, from_ns, busy->begin_ns);
             from_ns = busy->end_ns > from_ns ? busy->end_ns : from_ns;
         }
-        add(exposed, whole->process, from_ns, whole->end_ns);
+        add_span(exposed, collective->process, from_ns, collective->end_ns);
     }
 }
 
@@ -127,8 +127,8 @@ void ss_exposed_communication_init(struct ss_exposed_communication *exposed,
     collect_collectives(selection, &collectives);
     if (collectives.count > 0) {
         collect_operators(selection, &operators);
-        unite(&collectives);
-        unite(&operators);
+        merge(&collectives);
+        merge(&operators);
         subtract(exposed, &collectives, &operators);
     }
     ss_vec_fini(&collectives);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a process that trains waited for communication that others of its threads did: a collective
- * was under way ("gloo:all_reduce" and the like, of the domain "torch") and its main thread was in
- * no operator. So the end of DistributedDataParallel's backward looks, which nothing else marks.
- * Pure.
+ * The waits of a training process for communication on its other threads: a collective is under way
+ * ("gloo:all_reduce", for example, in the domain "torch") and the main thread is in no operator.
+ * The end of DistributedDataParallel's backward is such a wait, which nothing else marks. Pure.
  */
 #ifndef SS_ANALYSIS_EXPOSED_COMMUNICATION_H
 #define SS_ANALYSIS_EXPOSED_COMMUNICATION_H
@@ -15,7 +14,7 @@ struct ss_exposed_span {
     uint64_t begin_ns, end_ns;
 };
 
-/* By process, then by time; they do not overlap. */
+/* By process, then by time; without overlap. */
 struct ss_exposed_communication {
     struct ss_vec_of(struct ss_exposed_span) spans;
 };

@@ -33,28 +33,28 @@ struct row {
     bool is_module;
     double flops;
     uint64_t calls, ns;
-    size_t last_mark; /* of a module: what was added last, + 1 */
+    size_t last_mark; /* of a module: the last mark added to it, + 1 */
 };
 
-/* An operator that autograd follows. */
-struct numbered {
+/* An operator with a sequence number of autograd. */
+struct sequenced {
     uint32_t process;
     uint64_t number, begin_ns;
     uint32_t thread;
 };
 
-/* The ranges of a track, which lie together. */
-struct place {
+/* The ranges of a track, which are contiguous. */
+struct track_ranges {
     size_t first, end;
 };
 
-struct adding {
+struct tally {
     const struct ss_selection *selection;
     const struct ss_model *model;
     const struct ss_step_summary *training;
-    struct ss_vec_of(struct ss_step) steps; /* that were counted */
-    struct place *places;                   /* by track */
-    struct ss_vec_of(struct numbered) numbers;
+    struct ss_vec_of(struct ss_step) steps; /* in which FLOPs were counted */
+    struct track_ranges *track_ranges;      /* by track */
+    struct ss_vec_of(struct sequenced) forwards;
     struct ss_vec_of(struct row) rows;
     double flops;
     uint64_t calls;
@@ -68,10 +68,10 @@ static bool is_track(const struct ss_model *model, uint32_t track, const char *n
 
 /* --- which steps were counted ----------------------------------------------------------------- */
 
-static bool has_step(const struct adding *adding, const struct ss_step *step)
+static bool has_step(const struct tally *tally, const struct ss_step *step)
 {
-    for (size_t i = 0; i < adding->steps.count; i++) {
-        const struct ss_step *one = &adding->steps.data[i];
+    for (size_t i = 0; i < tally->steps.count; i++) {
+        const struct ss_step *one = &tally->steps.data[i];
         if (one->process == step->process && one->begin_ns == step->begin_ns) {
             return true;
         }
@@ -79,29 +79,29 @@ static bool has_step(const struct adding *adding, const struct ss_step *step)
     return false;
 }
 
-static void find_steps(struct adding *adding)
+static void find_steps(struct tally *tally)
 {
-    const struct ss_model *model = adding->model;
+    const struct ss_model *model = tally->model;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (range->lane == 0 || !is_track(model, range->track, counted_domain)) {
             continue;
         }
-        for (size_t s = 0; s < adding->training->steps.count; s++) {
-            const struct ss_step *step = &adding->training->steps.data[s];
+        for (size_t s = 0; s < tally->training->steps.count; s++) {
+            const struct ss_step *step = &tally->training->steps.data[s];
             if (step->process == model->tracks.data[range->track].process &&
                 step->kind != SS_STEP_CUT && range->begin_ns <= step->begin_ns &&
-                step->end_ns <= range->end_ns && !has_step(adding, step)) {
-                ss_vec_push(&adding->steps, *step);
+                step->end_ns <= range->end_ns && !has_step(tally, step)) {
+                ss_vec_push(&tally->steps, *step);
             }
         }
     }
 }
 
-static bool is_in_step(const struct adding *adding, uint32_t process, uint64_t time_ns)
+static bool is_in_step(const struct tally *tally, uint32_t process, uint64_t time_ns)
 {
-    for (size_t i = 0; i < adding->steps.count; i++) {
-        const struct ss_step *step = &adding->steps.data[i];
+    for (size_t i = 0; i < tally->steps.count; i++) {
+        const struct ss_step *step = &tally->steps.data[i];
         if (step->process == process && step->begin_ns <= time_ns && time_ns < step->end_ns) {
             return true;
         }
@@ -109,37 +109,37 @@ static bool is_in_step(const struct adding *adding, uint32_t process, uint64_t t
     return false;
 }
 
-/* --- what is open ----------------------------------------------------------------------------- */
+/* --- open ranges ------------------------------------------------------------------------------ */
 
-static void find_places(struct adding *adding)
+static void find_track_ranges(struct tally *tally)
 {
-    const struct ss_model *model = adding->model;
-    adding->places = ss_alloc_zero(model->tracks.count + 1, sizeof *adding->places);
+    const struct ss_model *model = tally->model;
+    tally->track_ranges = ss_alloc_zero(model->tracks.count + 1, sizeof *tally->track_ranges);
     for (size_t i = 0; i < model->ranges.count; i++) {
-        struct place *place = &adding->places[model->ranges.data[i].track];
-        place->first = place->end == 0 ? i : place->first;
-        place->end = i + 1;
+        struct track_ranges *ranges = &tally->track_ranges[model->ranges.data[i].track];
+        ranges->first = ranges->end == 0 ? i : ranges->first;
+        ranges->end = i + 1;
     }
 }
 
 /* The thread's track of nested ranges; 0: none. */
-static uint32_t track_of(const struct adding *adding, uint32_t thread, const char *domain)
+static uint32_t track_of(const struct tally *tally, uint32_t thread, const char *domain)
 {
-    for (uint32_t track = 1; track < adding->model->tracks.count; track++) {
-        if (adding->model->tracks.data[track].thread == thread && thread != 0 &&
-            ss_calls_has_track(adding->selection, track, domain)) {
+    for (uint32_t track = 1; track < tally->model->tracks.count; track++) {
+        if (tally->model->tracks.data[track].thread == thread && thread != 0 &&
+            ss_calls_has_track(tally->selection, track, domain)) {
             return track;
         }
     }
     return 0;
 }
 
-static size_t last_begun(const struct adding *adding, uint32_t track, uint64_t time_ns)
+static size_t ranges_begun(const struct tally *tally, uint32_t track, uint64_t time_ns)
 {
-    size_t low = adding->places[track].first, high = adding->places[track].end;
+    size_t low = tally->track_ranges[track].first, high = tally->track_ranges[track].end;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (adding->model->ranges.data[middle].begin_ns <= time_ns) {
+        if (tally->model->ranges.data[middle].begin_ns <= time_ns) {
             low = middle + 1;
         } else {
             high = middle;
@@ -148,157 +148,159 @@ static size_t last_begun(const struct adding *adding, uint32_t track, uint64_t t
     return low;
 }
 
-/* The next range around, from the innermost one on: `at` is what was returned last, + 1 (or
- * last_begun). 0: there is no more. */
-static size_t range_around(const struct adding *adding, uint32_t track, uint64_t time_ns, size_t at)
+/* Index + 1 of the innermost range before index `at` that encloses the time; 0: none. Begin with
+ * `at` = ranges_begun, continue with the index found. */
+static size_t enclosing_range(const struct tally *tally, uint32_t track, uint64_t time_ns,
+                              size_t at)
 {
-    const struct ss_model *model = adding->model;
-    while (at > adding->places[track].first) {
+    const struct ss_model *model = tally->model;
+    while (at > tally->track_ranges[track].first) {
         const struct ss_model_range *range = &model->ranges.data[--at];
         if (range->end_ns > time_ns) {
             return at + 1;
         }
         if (model->paths.data[range->path].depth <= 1) {
-            break; /* those before it have ended too */
+            break; /* all before it have ended too */
         }
     }
     return 0;
 }
 
-static bool is_compiling(const struct adding *adding, uint32_t thread, uint64_t time_ns)
+static bool is_compiling(const struct tally *tally, uint32_t thread, uint64_t time_ns)
 {
-    uint32_t track = track_of(adding, thread, "torch.compile");
+    uint32_t track = track_of(tally, thread, "torch.compile");
     return track != 0 &&
-           range_around(adding, track, time_ns, last_begun(adding, track, time_ns)) != 0;
+           enclosing_range(tally, track, time_ns, ranges_begun(tally, track, time_ns)) != 0;
 }
 
-/* --- whose backward it is --------------------------------------------------------------------- */
+/* --- the forward of a backward node ----------------------------------------------------------- */
 
-static bool number_of(const struct ss_model *model, const struct ss_model_range *range,
-                      uint64_t *number)
+static bool sequence_of(const struct ss_model *model, const struct ss_model_range *range,
+                        uint64_t *number)
 {
     const struct ss_model_payload *payload = &model->payloads.data[range->payload];
     *number = payload->natural;
     return range->payload != 0 && payload->type == SS_VALUE_INT && payload->integer >= 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_sequenced(const void *a, const void *b)
 {
-    const struct numbered *x = a, *y = b;
+    const struct sequenced *x = a, *y = b;
     return x->process != y->process     ? (x->process > y->process ? 1 : -1)
            : x->number != y->number     ? (x->number > y->number ? 1 : -1)
            : x->begin_ns != y->begin_ns ? (x->begin_ns > y->begin_ns ? 1 : -1)
                                         : 0;
 }
 
-static void collect_numbers(struct adding *adding)
+static void collect_sequenced(struct tally *tally)
 {
-    const struct ss_model *model = adding->model;
+    const struct ss_model *model = tally->model;
     for (uint32_t track = 1; track < model->tracks.count; track++) {
-        if (!ss_calls_has_track(adding->selection, track, "torch")) {
+        if (!ss_calls_has_track(tally->selection, track, "torch")) {
             continue;
         }
-        for (size_t i = adding->places[track].first; i < adding->places[track].end; i++) {
+        for (size_t i = tally->track_ranges[track].first; i < tally->track_ranges[track].end; i++) {
             const struct ss_model_range *range = &model->ranges.data[i];
-            struct numbered one = {.process = model->tracks.data[track].process,
-                                   .begin_ns = range->begin_ns,
-                                   .thread = model->tracks.data[track].thread};
-            if (number_of(model, range, &one.number) &&
+            struct sequenced one = {.process = model->tracks.data[track].process,
+                                    .begin_ns = range->begin_ns,
+                                    .thread = model->tracks.data[track].thread};
+            if (sequence_of(model, range, &one.number) &&
                 ss_call_kind_of(model, model->paths.data[range->path].name) == SS_CALL_FORWARD &&
-                is_in_step(adding, one.process, range->begin_ns)) {
-                ss_vec_push(&adding->numbers, one);
+                is_in_step(tally, one.process, range->begin_ns)) {
+                ss_vec_push(&tally->forwards, one);
             }
         }
     }
-    if (adding->numbers.count > 0) {
-        qsort(adding->numbers.data, adding->numbers.count, sizeof *adding->numbers.data,
-              compare_numbers);
+    if (tally->forwards.count > 0) {
+        qsort(tally->forwards.data, tally->forwards.count, sizeof *tally->forwards.data,
+              compare_sequenced);
     }
 }
 
-/* The last operator with this number before that time: it made the node. */
-static const struct numbered *forward_of(const struct adding *adding, struct numbered node)
+/* The last operator with the node's sequence number that began before it: the operator created the
+ * node. */
+static const struct sequenced *forward_of(const struct tally *tally, struct sequenced node)
 {
-    size_t low = 0, high = adding->numbers.count;
+    size_t low = 0, high = tally->forwards.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_numbers(&adding->numbers.data[middle], &node) < 0) {
+        if (compare_sequenced(&tally->forwards.data[middle], &node) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    const struct numbered *found = low > 0 ? &adding->numbers.data[low - 1] : NULL;
+    const struct sequenced *found = low > 0 ? &tally->forwards.data[low - 1] : NULL;
     return found != NULL && found->process == node.process && found->number == node.number ? found
                                                                                            : NULL;
 }
 
 /* --- adding up -------------------------------------------------------------------------------- */
 
-static struct row *row_of(struct adding *adding, uint32_t name, bool is_module)
+static struct row *row_of(struct tally *tally, uint32_t name, bool is_module)
 {
-    for (size_t i = 0; i < adding->rows.count; i++) {
-        struct row *row = &adding->rows.data[i];
+    for (size_t i = 0; i < tally->rows.count; i++) {
+        struct row *row = &tally->rows.data[i];
         if (row->name == name && row->is_module == is_module) {
             return row;
         }
     }
-    ss_vec_push(&adding->rows, (struct row){.name = name, .is_module = is_module});
-    return &adding->rows.data[adding->rows.count - 1];
+    ss_vec_push(&tally->rows, (struct row){.name = name, .is_module = is_module});
+    return &tally->rows.data[tally->rows.count - 1];
 }
 
-/* To each module that was open then, once. */
-static void charge_modules(struct adding *adding, uint32_t thread, uint64_t time_ns, double flops)
+/* Adds to each module that is open at that time, once per module. */
+static void charge_modules(struct tally *tally, uint32_t thread, uint64_t time_ns, double flops)
 {
-    const struct ss_model *model = adding->model;
-    uint32_t track = track_of(adding, thread, "torch.module");
-    size_t at = track != 0 ? last_begun(adding, track, time_ns) : 0;
-    while (track != 0 && (at = range_around(adding, track, time_ns, at)) != 0) {
+    const struct ss_model *model = tally->model;
+    uint32_t track = track_of(tally, thread, "torch.module");
+    size_t at = track != 0 ? ranges_begun(tally, track, time_ns) : 0;
+    while (track != 0 && (at = enclosing_range(tally, track, time_ns, at)) != 0) {
         uint32_t name = model->paths.data[model->ranges.data[--at].path].name;
-        struct row *row = row_of(adding, model->names.data[name].text, true);
-        if (row->last_mark != adding->marks) {
-            row->last_mark = adding->marks;
+        struct row *row = row_of(tally, model->names.data[name].text, true);
+        if (row->last_mark != tally->marks) {
+            row->last_mark = tally->marks;
             row->flops += flops;
             row->calls++;
         }
     }
 }
 
-static void add_mark(struct adding *adding, const struct ss_model_mark *mark, double flops)
+static void add_mark(struct tally *tally, const struct ss_model_mark *mark, double flops)
 {
-    const struct ss_model *model = adding->model;
+    const struct ss_model *model = tally->model;
     uint32_t thread = model->tracks.data[mark->track].thread;
     uint32_t process = model->tracks.data[mark->track].process;
     uint32_t name = model->names.data[mark->name].text;
-    uint32_t track = track_of(adding, thread, "torch");
-    const struct numbered *forward = NULL;
+    uint32_t track = track_of(tally, thread, "torch");
+    const struct sequenced *forward = NULL;
     uint64_t ns = 0;
-    size_t at = track != 0 ? last_begun(adding, track, mark->time_ns) : 0;
-    while (track != 0 && (at = range_around(adding, track, mark->time_ns, at)) != 0) {
+    size_t at = track != 0 ? ranges_begun(tally, track, mark->time_ns) : 0;
+    while (track != 0 && (at = enclosing_range(tally, track, mark->time_ns, at)) != 0) {
         const struct ss_model_range *range = &model->ranges.data[--at];
         uint32_t range_name = model->paths.data[range->path].name;
-        struct numbered node = {.process = process, .begin_ns = range->begin_ns};
+        struct sequenced node = {.process = process, .begin_ns = range->begin_ns};
         if (ns == 0 && model->names.data[range_name].text == name) {
             ns = range->end_ns - range->begin_ns;
         }
         if (forward == NULL && ss_call_kind_of(model, range_name) == SS_CALL_BACKWARD &&
-            number_of(model, range, &node.number)) {
-            forward = forward_of(adding, node);
+            sequence_of(model, range, &node.number)) {
+            forward = forward_of(tally, node);
         }
     }
-    struct row *row = row_of(adding, name, false);
+    struct row *row = row_of(tally, name, false);
     row->flops += flops;
     row->calls++;
     row->ns += ns;
-    charge_modules(adding, forward != NULL ? forward->thread : thread,
+    charge_modules(tally, forward != NULL ? forward->thread : thread,
                    forward != NULL ? forward->begin_ns : mark->time_ns, flops);
 }
 
-/* `add`: what becomes of each. */
-static void add_marks(struct adding *adding,
-                      void (*add)(struct adding *, const struct ss_model_mark *, double))
+/* Sums the counted marks and calls `add` for each. */
+static void add_marks(struct tally *tally,
+                      void (*add)(struct tally *, const struct ss_model_mark *, double))
 {
-    const struct ss_model *model = adding->model;
+    const struct ss_model *model = tally->model;
     for (size_t i = 0; i < model->marks.count; i++) {
         const struct ss_model_mark *mark = &model->marks.data[i];
         const struct ss_model_track *track = &model->tracks.data[mark->track];
@@ -306,59 +308,59 @@ static void add_marks(struct adding *adding,
         bool is_number = payload->type == SS_VALUE_UINT || payload->type == SS_VALUE_INT;
         if (mark->payload != 0 && is_number && track->thread != 0 &&
             is_track(model, mark->track, counted_domain) &&
-            ss_selection_has_track(adding->selection, mark->track) &&
-            is_in_step(adding, track->process, mark->time_ns) &&
-            !is_compiling(adding, track->thread, mark->time_ns)) {
-            adding->marks++;
-            adding->flops += (double)payload->natural;
-            adding->calls++;
-            add(adding, mark, (double)payload->natural);
+            ss_selection_has_track(tally->selection, mark->track) &&
+            is_in_step(tally, track->process, mark->time_ns) &&
+            !is_compiling(tally, track->thread, mark->time_ns)) {
+            tally->marks++;
+            tally->flops += (double)payload->natural;
+            tally->calls++;
+            add(tally, mark, (double)payload->natural);
         }
     }
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static int64_t told_number(const struct ss_model *model, uint32_t process, const char *key)
+static int64_t fact_number(const struct ss_model *model, uint32_t process, const char *key)
 {
     const struct ss_model_note *note = ss_told(model, process, key);
     return note != NULL ? note->value : 0;
 }
 
-/* Of the first process that was counted. */
-static struct ss_peak find_peak(const struct adding *adding, bool *is_gpu)
+/* Of the first counted process. */
+static struct ss_peak find_peak(const struct tally *tally, bool *is_gpu)
 {
-    const struct ss_model *model = adding->model;
-    uint32_t process = adding->steps.data[0].process;
+    const struct ss_model *model = tally->model;
+    uint32_t process = tally->steps.data[0].process;
     struct ss_strview device = ss_told_text(model, ss_told(model, process, "torch.device"));
-    *is_gpu = device.length > 0 || told_number(model, process, "torch.cuda") != 0;
+    *is_gpu = device.length > 0 || fact_number(model, process, "torch.cuda") != 0;
     if (*is_gpu) {
         return ss_peak_of_gpu(device);
     }
     return ss_peak_of_cpu(ss_told_text(model, ss_told(model, process, "cpu.capability")),
-                          told_number(model, process, "cpu.mhz"),
-                          told_number(model, process, "torch.threads"));
+                          fact_number(model, process, "cpu.mhz"),
+                          fact_number(model, process, "torch.threads"));
 }
 
-static uint64_t step_ns(const struct adding *adding)
+static uint64_t step_ns(const struct tally *tally)
 {
     uint64_t sum = 0;
-    if (adding->training->usual > 0) {
-        return adding->training->mean_ns;
+    if (tally->training->usual > 0) {
+        return tally->training->mean_ns;
     }
-    for (size_t i = 0; i < adding->steps.count; i++) {
-        sum += adding->steps.data[i].end_ns - adding->steps.data[i].begin_ns;
+    for (size_t i = 0; i < tally->steps.count; i++) {
+        sum += tally->steps.data[i].end_ns - tally->steps.data[i].begin_ns;
     }
-    return sum / adding->steps.count;
+    return sum / tally->steps.count;
 }
 
-static struct ss_flops_figures figures_of(const struct adding *adding)
+static struct ss_flops_figures figures_of(const struct tally *tally)
 {
-    struct ss_flops_figures figures = {.steps = adding->steps.count};
-    figures.flops = adding->flops / (double)figures.steps;
-    figures.calls = (double)adding->calls / (double)figures.steps;
-    figures.step_ns = step_ns(adding);
-    figures.peak = find_peak(adding, &figures.is_gpu);
+    struct ss_flops_figures figures = {.steps = tally->steps.count};
+    figures.flops = tally->flops / (double)figures.steps;
+    figures.calls = (double)tally->calls / (double)figures.steps;
+    figures.step_ns = step_ns(tally);
+    figures.peak = find_peak(tally, &figures.is_gpu);
     return figures;
 }
 
@@ -404,34 +406,33 @@ static int compare_rows(const void *a, const void *b)
                                         : 0;
 }
 
-static void fill_row(const struct adding *adding, const struct row *row, bool is_gpu,
+static void fill_row(const struct tally *tally, const struct row *row, bool is_gpu,
                      struct ss_table *table)
 {
     struct ss_cell *cells = ss_table_add_row(table);
-    double steps = (double)adding->steps.count;
+    double steps = (double)tally->steps.count;
     cells[SS_FLOPS_KIND] = ss_cell_text(ss_strview_of(row->is_module ? "module" : "operator"));
-    cells[SS_FLOPS_NAME] = ss_cell_text(ss_intern_get(&adding->model->strings, row->name));
+    cells[SS_FLOPS_NAME] = ss_cell_text(ss_intern_get(&tally->model->strings, row->name));
     cells[SS_FLOPS_COUNT] = ss_cell_real(row->flops / steps);
-    cells[SS_FLOPS_PERCENT] =
-        ss_cell_real(adding->flops > 0 ? 100 * row->flops / adding->flops : 0);
+    cells[SS_FLOPS_PERCENT] = ss_cell_real(tally->flops > 0 ? 100 * row->flops / tally->flops : 0);
     cells[SS_FLOPS_CALLS] = ss_cell_real((double)row->calls / steps);
-    if (!is_gpu && !row->is_module) { /* else it is the time to ask for it */
+    if (!is_gpu && !row->is_module) { /* on a GPU it is the time of the launch */
         fill_rate(cells, row->flops / steps, (double)row->ns / steps);
     }
 }
 
-static void fill_table(struct adding *adding, uint64_t max_rows, struct ss_table *table)
+static void fill_table(struct tally *tally, uint64_t max_rows, struct ss_table *table)
 {
-    struct ss_flops_figures figures = figures_of(adding);
+    struct ss_flops_figures figures = figures_of(tally);
     uint64_t shown[2] = {0};
     fill_step(&figures, table);
-    if (adding->rows.count > 0) {
-        qsort(adding->rows.data, adding->rows.count, sizeof *adding->rows.data, compare_rows);
+    if (tally->rows.count > 0) {
+        qsort(tally->rows.data, tally->rows.count, sizeof *tally->rows.data, compare_rows);
     }
-    for (size_t i = 0; i < adding->rows.count; i++) {
-        const struct row *row = &adding->rows.data[i];
+    for (size_t i = 0; i < tally->rows.count; i++) {
+        const struct row *row = &tally->rows.data[i];
         if (max_rows == 0 || shown[row->is_module]++ < max_rows) {
-            fill_row(adding, row, figures.is_gpu, table);
+            fill_row(tally, row, figures.is_gpu, table);
         } else {
             table->hidden_rows++;
         }
@@ -441,8 +442,7 @@ static void fill_table(struct adding *adding, uint64_t max_rows, struct ss_table
 void ss_flops_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                     uint64_t max_rows, struct ss_table *table)
 {
-    struct adding adding = {
-        .selection = selection, .model = selection->model, .training = training};
+    struct tally tally = {.selection = selection, .model = selection->model, .training = training};
     *table = (struct ss_table){.name = "flops",
                                .title = "Floating-point operations per step (estimate)",
                                .is_of_program = true,
@@ -451,22 +451,22 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
                                              "recorded (stepscope info)",
                                .columns = columns,
                                .column_count = SS_FLOPS_COLUMNS};
-    find_places(&adding);
-    find_steps(&adding);
-    if (adding.steps.count > 0) {
-        collect_numbers(&adding);
-        add_marks(&adding, add_mark);
-        fill_table(&adding, max_rows, table);
+    find_track_ranges(&tally);
+    find_steps(&tally);
+    if (tally.steps.count > 0) {
+        collect_sequenced(&tally);
+        add_marks(&tally, add_mark);
+        fill_table(&tally, max_rows, table);
     }
-    ss_vec_fini(&adding.rows);
-    ss_vec_fini(&adding.numbers);
-    ss_free(adding.places);
-    ss_vec_fini(&adding.steps);
+    ss_vec_fini(&tally.rows);
+    ss_vec_fini(&tally.forwards);
+    ss_free(tally.track_ranges);
+    ss_vec_fini(&tally.steps);
 }
 
-static void add_nothing(struct adding *adding, const struct ss_model_mark *mark, double flops)
+static void add_nothing(struct tally *tally, const struct ss_model_mark *mark, double flops)
 {
-    (void)adding;
+    (void)tally;
     (void)mark;
     (void)flops;
 }
@@ -474,15 +474,14 @@ static void add_nothing(struct adding *adding, const struct ss_model_mark *mark,
 void ss_flops_figures_find(struct ss_flops_figures *figures, const struct ss_selection *selection,
                            const struct ss_step_summary *training)
 {
-    struct adding adding = {
-        .selection = selection, .model = selection->model, .training = training};
+    struct tally tally = {.selection = selection, .model = selection->model, .training = training};
     *figures = (struct ss_flops_figures){0};
-    find_places(&adding);
-    find_steps(&adding);
-    if (adding.steps.count > 0) {
-        add_marks(&adding, add_nothing);
-        *figures = figures_of(&adding);
+    find_track_ranges(&tally);
+    find_steps(&tally);
+    if (tally.steps.count > 0) {
+        add_marks(&tally, add_nothing);
+        *figures = figures_of(&tally);
     }
-    ss_vec_fini(&adding.steps);
-    ss_free(adding.places);
+    ss_vec_fini(&tally.steps);
+    ss_free(tally.track_ranges);
 }

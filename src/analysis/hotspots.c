@@ -50,7 +50,7 @@ uint32_t *ss_frame_groups(const struct ss_model *model, enum ss_hotspots_by by, 
         uint32_t key[4] = {file, 0, 0, 0};
         if (by != SS_BY_FILE) {
             key[1] = frame->function;
-            key[2] = (uint32_t)frame->first_line; /* two functions of one name in a file */
+            key[2] = (uint32_t)frame->first_line; /* separates functions of one name in a file */
         }
         if (by == SS_BY_LINE) {
             key[3] = (uint32_t)frame->line;
@@ -104,14 +104,14 @@ struct hot_rows {
     size_t count;
 };
 
-static void make_rows(struct hot_rows *rows, size_t count)
+static void alloc_rows(struct hot_rows *rows, size_t count)
 {
     rows->data = ss_alloc_zero(count, sizeof *rows->data);
     rows->count = count;
 }
 
-/* Adds each stack's weight to the rows on it, once per row: `stamps` tells which rows this stack
- * has met already. */
+/* Adds each stack's weight to the rows on it, once per row: `stamps` holds the last stack added to
+ * each row. */
 static void sum_frames(const struct ss_selection *selection, const uint32_t *groups,
                        struct hot_rows *rows)
 {
@@ -143,7 +143,7 @@ static void collect_frames(const struct ss_selection *selection,
     uint32_t group_count;
     uint32_t *groups =
         ss_frame_groups(selection->model, options->by, options->full_paths, &group_count);
-    make_rows(rows, group_count);
+    alloc_rows(rows, group_count);
     sum_frames(selection, groups, rows);
     ss_free(groups);
 }
@@ -151,7 +151,7 @@ static void collect_frames(const struct ss_selection *selection,
 static void collect_threads(const struct ss_selection *selection, struct hot_rows *rows)
 {
     const struct ss_model *model = selection->model;
-    make_rows(rows, model->threads.count);
+    alloc_rows(rows, model->threads.count);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         if (selection->totals[i]) {
@@ -166,7 +166,7 @@ static void collect_threads(const struct ss_selection *selection, struct hot_row
 static void collect_processes(const struct ss_selection *selection, struct hot_rows *rows)
 {
     const struct ss_model *model = selection->model;
-    make_rows(rows, model->processes.count);
+    alloc_rows(rows, model->processes.count);
     struct hot_rows threads = {0};
     collect_threads(selection, &threads);
     for (uint32_t i = 0; i < threads.count; i++) {
@@ -259,20 +259,20 @@ static void fill_row(const struct ss_selection *selection,
     ss_hot_weight_cells(selection, row->self, row->total, cells);
 }
 
-/* Drops rows without samples; what is left is sorted. */
+/* Drops rows without samples and sorts the others. */
 static void sort_rows(struct hot_rows *rows, enum ss_hotspots_sort sort)
 {
-    size_t kept = 0;
+    size_t count = 0;
     for (size_t i = 0; i < rows->count; i++) {
         if (rows->data[i].total.samples > 0) {
-            rows->data[kept] = rows->data[i];
-            rows->data[kept].order = (uint32_t)kept;
-            kept++;
+            rows->data[count] = rows->data[i];
+            rows->data[count].order = (uint32_t)count;
+            count++;
         }
     }
-    rows->count = kept;
-    if (kept > 0) {
-        qsort(rows->data, kept, sizeof *rows->data, sort == SS_SORT_SELF ? by_self : by_total);
+    rows->count = count;
+    if (count > 0) {
+        qsort(rows->data, count, sizeof *rows->data, sort == SS_SORT_SELF ? by_self : by_total);
     }
 }
 

@@ -2,9 +2,9 @@
 /*
  * Self and total by function, line, file, thread or process, and the call tree.
  *
- * Self: samples that ended in the row. Total: samples with the row anywhere on the stack, each
+ * Self: samples whose leaf is in the row. Total: samples with the row anywhere on the stack, each
  * counted once however deep the recursion. A thread's total is its self; a process's total adds
- * those of its descendants. Every share is of selection->shown. Pure.
+ * those of its descendants. Shares are of selection->shown. Pure.
  */
 #ifndef SS_ANALYSIS_HOTSPOTS_H
 #define SS_ANALYSIS_HOTSPOTS_H
@@ -47,8 +47,8 @@ struct ss_tree_options {
 void ss_tree_table(const struct ss_selection *selection, const struct ss_tree_options *options,
                    struct ss_table *table);
 
-/* Columns of both tables. "self_waiting_samples" are those of self in which the thread slept.
- * "depth" and "parent" (index of the row, -1 for a root) are the tree's; absent elsewhere. */
+/* Columns of both tables. "self_waiting_samples" are the samples of self in which the thread
+ * waited. "depth" and "parent" (index of the row, -1 for a root) are in the tree only. */
 enum ss_hotspots_column {
     SS_HOT_NAME,
     SS_HOT_PATH,

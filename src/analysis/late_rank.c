@@ -9,9 +9,9 @@
 #include "analysis/told.h"
 #include "base/alloc.h"
 
-enum { FEWEST_STEPS = 5 };
+enum { MIN_STEPS = 5 };
 
-/* Means per step, of usual steps and outliers. */
+/* Sums over steady-state steps and outliers, then means per step. */
 struct rank {
     uint32_t process;
     uint64_t steps, step_ns;
@@ -31,7 +31,7 @@ static size_t communication_of(const struct ss_model *model, const struct ss_ste
     return at;
 }
 
-static void level(struct rank *rank, size_t phases)
+static void make_means(struct rank *rank, size_t phases)
 {
     uint64_t steps = rank->steps > 0 ? rank->steps : 1;
     rank->step_ns /= steps;
@@ -58,12 +58,12 @@ static void collect(const struct ss_step_summary *steps, struct ranks *ranks)
         }
     }
     for (size_t i = 0; i < ranks->count; i++) {
-        level(&ranks->data[i], phases);
+        make_means(&ranks->data[i], phases);
     }
 }
 
-/* The one that waits least; the mean of the others. */
-static struct rank others_than(const struct ranks *ranks, size_t least, size_t phases)
+/* The mean of all ranks but `least`. */
+static struct rank mean_of_others(const struct ranks *ranks, size_t least, size_t phases)
 {
     struct rank mean = {0};
     for (size_t i = 0; i < ranks->count; i++) {
@@ -75,7 +75,7 @@ static struct rank others_than(const struct ranks *ranks, size_t least, size_t p
             }
         }
     }
-    level(&mean, phases);
+    make_means(&mean, phases);
     return mean;
 }
 
@@ -120,14 +120,14 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
     }
     bool has_few = false;
     for (size_t i = 0; i < ranks.count; i++) {
-        has_few = has_few || ranks.data[i].steps < FEWEST_STEPS;
+        has_few = has_few || ranks.data[i].steps < MIN_STEPS;
         if (ranks.data[i].phase_ns[communication] < ranks.data[least].phase_ns[communication]) {
             least = i;
         }
     }
     if (ranks.count >= 2 && !has_few) {
         const struct rank *rank = &ranks.data[least];
-        struct rank others = others_than(&ranks, least, steps->phases.count);
+        struct rank others = mean_of_others(&ranks, least, steps->phases.count);
         uint64_t own_ns = rank->phase_ns[communication];
         uint64_t waited_ns = others.phase_ns[communication];
         if (2 * own_ns < waited_ns) {
@@ -145,10 +145,9 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
     ss_vec_fini(&ranks);
 }
 
-/* --- all at once -------------------------------------------------------------------------------
- */
+/* --- joint communication ---------------------------------------------------------------------- */
 
-/* Communication of a process begins or ends. */
+/* A process begins or ends communicating. */
 struct edge {
     uint64_t time_ns;
     uint32_t process;
@@ -157,7 +156,7 @@ struct edge {
 
 struct edges ss_vec_of(struct edge);
 
-/* Where one ends as another begins, there is no time between them. */
+/* At equal times ends sort before begins: ranges that touch do not overlap. */
 static int compare_edges(const void *left, const void *right)
 {
     const struct edge *a = left, *b = right;
@@ -196,51 +195,51 @@ static void collect_edges(const struct ss_selection *selection, struct edges *ed
     ss_exposed_communication_fini(&exposed);
 }
 
-/* From where the last trainer begins to where the first one ends. */
-struct together {
+/* From the latest begin of a trainer's steps to the earliest end. */
+struct overlap {
     uint64_t begin_ns, end_ns;
     size_t trainers;
-    uint32_t *depth; /* by process: how many of its ranges are open */
+    uint32_t *depth; /* by process: number of open ranges */
     bool *trains;    /* by process */
 };
 
-static void find_trainers(struct together *together, const struct ss_step_summary *steps)
+static void find_trainers(struct overlap *overlap, const struct ss_step_summary *steps)
 {
     uint64_t end_ns = 0;
     uint32_t process = 0;
-    together->end_ns = UINT64_MAX;
+    overlap->end_ns = UINT64_MAX;
     for (size_t i = 0; i < steps->steps.count; i++) {
         const struct ss_step *step = &steps->steps.data[i];
         bool is_last = i + 1 == steps->steps.count || step[1].process != step->process;
         if (i == 0 || step->process != process) {
             process = step->process;
-            together->trainers++;
-            together->trains[process] = true;
-            together->begin_ns =
-                step->begin_ns > together->begin_ns ? step->begin_ns : together->begin_ns;
+            overlap->trainers++;
+            overlap->trains[process] = true;
+            overlap->begin_ns =
+                step->begin_ns > overlap->begin_ns ? step->begin_ns : overlap->begin_ns;
         }
         end_ns = step->end_ns;
         if (is_last) {
-            together->end_ns = end_ns < together->end_ns ? end_ns : together->end_ns;
+            overlap->end_ns = end_ns < overlap->end_ns ? end_ns : overlap->end_ns;
         }
     }
 }
 
-static uint64_t joint_ns(struct together *together, const struct edges *edges)
+static uint64_t joint_ns(struct overlap *overlap, const struct edges *edges)
 {
     uint64_t sum_ns = 0, since_ns = 0;
     size_t communicating = 0;
     for (size_t i = 0; i < edges->count; i++) {
         const struct edge *edge = &edges->data[i];
-        if (!together->trains[edge->process]) {
+        if (!overlap->trains[edge->process]) {
             continue;
         }
-        uint32_t *depth = &together->depth[edge->process];
-        if (edge->begins && (*depth)++ == 0 && ++communicating == together->trainers) {
+        uint32_t *depth = &overlap->depth[edge->process];
+        if (edge->begins && (*depth)++ == 0 && ++communicating == overlap->trainers) {
             since_ns = edge->time_ns;
-        } else if (!edge->begins && --(*depth) == 0 && communicating-- == together->trainers) {
-            uint64_t from_ns = since_ns > together->begin_ns ? since_ns : together->begin_ns;
-            uint64_t to_ns = edge->time_ns < together->end_ns ? edge->time_ns : together->end_ns;
+        } else if (!edge->begins && --(*depth) == 0 && communicating-- == overlap->trainers) {
+            uint64_t from_ns = since_ns > overlap->begin_ns ? since_ns : overlap->begin_ns;
+            uint64_t to_ns = edge->time_ns < overlap->end_ns ? edge->time_ns : overlap->end_ns;
             sum_ns += to_ns > from_ns ? to_ns - from_ns : 0;
         }
     }
@@ -251,20 +250,20 @@ double ss_late_rank_joint_share(const struct ss_selection *selection,
                                 const struct ss_step_summary *steps)
 {
     size_t processes = selection->model->processes.count;
-    struct together together = {.depth = ss_alloc_zero(processes, sizeof *together.depth),
-                                .trains = ss_alloc_zero(processes, sizeof *together.trains)};
+    struct overlap overlap = {.depth = ss_alloc_zero(processes, sizeof *overlap.depth),
+                              .trains = ss_alloc_zero(processes, sizeof *overlap.trains)};
     double share = -1;
-    find_trainers(&together, steps);
-    if (together.trainers >= 2 && together.end_ns > together.begin_ns) {
+    find_trainers(&overlap, steps);
+    if (overlap.trainers >= 2 && overlap.end_ns > overlap.begin_ns) {
         struct edges edges = {0};
         collect_edges(selection, &edges);
         if (edges.count > 0) {
             qsort(edges.data, edges.count, sizeof *edges.data, compare_edges);
         }
-        share = (double)joint_ns(&together, &edges) / (double)(together.end_ns - together.begin_ns);
+        share = (double)joint_ns(&overlap, &edges) / (double)(overlap.end_ns - overlap.begin_ns);
         ss_vec_fini(&edges);
     }
-    ss_free(together.depth);
-    ss_free(together.trains);
+    ss_free(overlap.depth);
+    ss_free(overlap.trains);
     return share;
 }

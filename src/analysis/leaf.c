@@ -32,7 +32,7 @@ static const struct ss_column columns[COLUMN_COUNT] = {
     [COLUMN_PM] = {.key = "percent_pm", .unit = "points", .not_in_csv = true},
 };
 
-/* One row to be: frames by id, 0 for none. */
+/* A row of the table: frames by id, 0: none. */
 struct leaf {
     uint32_t frame, library;
     uint64_t samples, records;
@@ -41,7 +41,7 @@ struct leaf {
 
 struct leaves ss_vec_of(struct leaf);
 
-/* The import machinery is one place for everybody who reads a report. */
+/* Reports show the import machinery as one place, "built-in". */
 static bool is_import_machinery(const struct ss_model *model, const struct ss_model_frame *frame)
 {
     struct ss_strview file = ss_intern_get(&model->strings, frame->file);
@@ -63,7 +63,7 @@ static int32_t line_of(const struct ss_model *model, uint32_t id)
     return is_import_machinery(model, frame) ? -1 : frame->line;
 }
 
-/* Does `name` stand in the path between slashes, or as the file's name without ".py"? */
+/* True if `name` is a whole component of the path, or the name of its file without ".py". */
 static bool has_component(struct ss_strview path, const char *name)
 {
     size_t length = strlen(name);
@@ -95,19 +95,21 @@ static bool in_library(const struct ss_model *model, const struct ss_leaf_option
     case SS_LIBRARY_NAME:
         break;
     }
-    /* A script's short path is its file name alone, and its folder often bears the project's name.
-     * An installed package is never meant by the folders that it is installed in. */
+    /* User code matches by full path: a script's short path is its file name alone, and its folder
+     * often has the project's name. An installed package never matches by the folders that contain
+     * it. */
     struct ss_strview path = frame->origin == SS_ORIGIN_USER
                                  ? ss_intern_get(&model->strings, frame->file)
                                  : path_of(model, id, false);
     return has_component(path, options->library);
 }
 
-/* For every stack its leaf and its library frame; 0: none. Parents come before children. */
+/* The leaf of a stack and its innermost library frame; 0: none. */
 struct stack_leaf {
     uint32_t frame, library;
 };
 
+/* Parents precede their children. */
 static struct stack_leaf *leaves_of_stacks(const struct ss_model *model,
                                            const struct ss_leaf_options *options)
 {
@@ -148,10 +150,10 @@ static void add_leaf(struct grouping *grouping, struct stack_leaf leaf, const vo
         if (id >= grouping->leaf_of_key.count) {
             ss_vec_resize(&grouping->leaf_of_key, (size_t)id + 1);
         }
-        uint32_t known = grouping->leaf_of_key.data[id];
-        if (known != 0) {
-            grouping->leaves.data[known - 1].samples += samples;
-            grouping->leaves.data[known - 1].records += records;
+        uint32_t existing = grouping->leaf_of_key.data[id];
+        if (existing != 0) {
+            grouping->leaves.data[existing - 1].samples += samples;
+            grouping->leaves.data[existing - 1].records += records;
             return;
         }
         grouping->leaf_of_key.data[id] = (uint32_t)grouping->leaves.count + 1;
@@ -160,35 +162,35 @@ static void add_leaf(struct grouping *grouping, struct stack_leaf leaf, const vo
                 (struct leaf){leaf.frame, leaf.library, samples, records, grouping->leaves.count});
 }
 
-/* By frame: an id of what the table shows of it (name, path, line). Frames that look the same are
- * the same to the aggregation. */
-static uint32_t *looks_of_frames(const struct ss_model *model,
-                                 const struct ss_leaf_options *options)
+/* By frame: an id of what the table shows of it (name, path, line). Aggregation treats frames of
+ * one id as the same. */
+static uint32_t *find_display_ids(const struct ss_model *model,
+                                  const struct ss_leaf_options *options)
 {
-    struct ss_intern paths, looks;
+    struct ss_intern paths, displays;
     ss_intern_init(&paths);
-    ss_intern_init(&looks);
-    uint32_t *look = ss_alloc_zero(model->frames.count, sizeof *look);
+    ss_intern_init(&displays);
+    uint32_t *ids = ss_alloc_zero(model->frames.count, sizeof *ids);
     for (uint32_t id = 1; id < model->frames.count; id++) {
         struct ss_strview path = path_of(model, id, options->full_paths);
         uint32_t key[3] = {model->frames.data[id].function,
                            ss_intern_put(&paths, path.data, path.length),
                            (uint32_t)line_of(model, id)};
-        look[id] = ss_intern_put(&looks, (const char *)key, sizeof key);
+        ids[id] = ss_intern_put(&displays, (const char *)key, sizeof key);
     }
     ss_intern_fini(&paths);
-    ss_intern_fini(&looks);
-    return look;
+    ss_intern_fini(&displays);
+    return ids;
 }
 
-/* One row per line of a raw file, and per line that a raw export of a trace would have; or, to
- * aggregate, per pair of looks. */
+/* One row per line of a raw file, and per line that a raw export of a trace would have; or, with
+ * `aggregate`, per pair of display ids. */
 static void collect(const struct ss_selection *selection, const struct ss_leaf_options *options,
                     struct grouping *grouping, struct ss_table *table)
 {
     const struct ss_model *model = selection->model;
     struct stack_leaf *leaves = leaves_of_stacks(model, options);
-    uint32_t *looks = options->aggregate ? looks_of_frames(model, options) : NULL;
+    uint32_t *display_ids = options->aggregate ? find_display_ids(model, options) : NULL;
     bool by_line = !options->aggregate && model->lines.count > 0;
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
@@ -200,7 +202,7 @@ static void collect(const struct ss_selection *selection, const struct ss_leaf_o
         if (leaf.frame == 0) {
             table->dropped_samples += total->samples;
         } else if (options->aggregate) {
-            uint32_t key[2] = {looks[leaf.frame], looks[leaf.library]};
+            uint32_t key[2] = {display_ids[leaf.frame], display_ids[leaf.library]};
             add_leaf(grouping, leaf, key, sizeof key, total->samples, total->records);
         } else if (!by_line ||
                    model->inputs.data[model->processes.data[process].input].kind != SS_INPUT_RAW) {
@@ -216,7 +218,7 @@ static void collect(const struct ss_selection *selection, const struct ss_leaf_o
         }
     }
     ss_free(leaves);
-    ss_free(looks);
+    ss_free(display_ids);
 }
 
 static int by_samples(const void *a, const void *b)

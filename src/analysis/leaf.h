@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The leaf table: what the deepest functions of the stacks cost, and which function of a library
- * (or of one's own code) led there. The rows, their order and their percentages are those of
- * itwinai's report for every file that itwinai reads. Pure.
+ * The leaf table: the samples of the innermost functions of the stacks, each with the innermost
+ * function of a library (or of user code) that led there. For every file that itwinai reads, the
+ * rows, their order and their percentages are those of itwinai's report. Pure.
  */
 #ifndef SS_ANALYSIS_LEAF_H
 #define SS_ANALYSIS_LEAF_H
@@ -19,7 +19,7 @@ enum ss_library_rule {
 struct ss_leaf_options {
     size_t size;
     enum ss_library_rule rule;
-    const char *library; /* of NAME and SUBSTRING */
+    const char *library; /* for NAME and SUBSTRING */
     bool aggregate;      /* one row for equal leaves with equal library frames */
     uint64_t max_rows;   /* 0: all */
     bool full_paths;     /* as recorded, not as py-spy shortens them */

@@ -8,7 +8,7 @@
 #include "base/intern.h"
 
 enum {
-    MAX_UNRUN_LINES = 20000, /* of one function that are shown because they are in its source */
+    MAX_UNRUN_LINES = 20000, /* of one function, shown because its source has them */
     MAX_HEADER_LINES = 1000  /* of decorators and parameters */
 };
 
@@ -44,7 +44,7 @@ static void gather(const struct ss_selection *selection, struct timed_functions 
 {
     const struct ss_model *model = selection->model;
     struct ss_intern keys;
-    ss_intern_init(&keys); /* id 0 is the empty key: row + 1 */
+    ss_intern_init(&keys); /* id 0 is the empty key: ids are row + 1 */
     for (size_t i = 0; i < model->line_times.count; i++) {
         const struct ss_model_line_time *row = &model->line_times.data[i];
         const struct ss_model_name *name = &model->names.data[row->name];
@@ -52,14 +52,14 @@ static void gather(const struct ss_selection *selection, struct timed_functions 
             continue;
         }
         uint32_t key[3] = {name->text, name->file, name->line};
-        uint32_t known = ss_intern_put(&keys, (const char *)key, sizeof key);
-        if (known > functions->rows.count) {
+        uint32_t id = ss_intern_put(&keys, (const char *)key, sizeof key);
+        if (id > functions->rows.count) {
             ss_vec_push(&functions->rows, (struct timed_function){.text = name->text,
                                                                   .file = name->file,
                                                                   .first_line = name->line,
-                                                                  .order = known});
+                                                                  .order = id});
         }
-        struct timed_function *function = &functions->rows.data[known - 1];
+        struct timed_function *function = &functions->rows.data[id - 1];
         ss_vec_push(&function->lines, (struct timed_line){row->line, row->hits, row->total_ns});
         function->total_ns += row->total_ns;
     }
@@ -81,8 +81,8 @@ static int by_total(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* A line of several processes becomes one. */
-static void put_in_order(struct timed_function *function)
+/* Sorts the lines; merges those of several processes. */
+static void merge_lines(struct timed_function *function)
 {
     struct timed_line *lines = function->lines.data, *last = lines;
     size_t count = function->lines.count;
@@ -104,62 +104,62 @@ static void put_in_order(struct timed_function *function)
 /* --- the source ------------------------------------------------------------------------------ */
 
 struct source_line {
-    struct ss_strview text; /* without the blanks at its edges */
+    struct ss_strview text; /* without its indentation */
     size_t indent;
-    bool is_there;
+    bool exists;
 };
 
-static struct source_line look(const struct ss_line_times_options *options, struct ss_strview path,
-                               uint32_t line)
+static struct source_line read_line(const struct ss_line_times_options *options,
+                                    struct ss_strview path, uint32_t line)
 {
     struct source_line found = {0};
     if (options->source.line == NULL) {
         return found;
     }
     struct ss_strview text = options->source.line(options->source.context, path, line);
-    found.is_there = text.data != NULL;
-    while (found.is_there && found.indent < text.length && text.data[found.indent] == ' ') {
+    found.exists = text.data != NULL;
+    while (found.exists && found.indent < text.length && text.data[found.indent] == ' ') {
         found.indent++;
     }
-    found.text = found.is_there
+    found.text = found.exists
                      ? (struct ss_strview){text.data + found.indent, text.length - found.indent}
                      : (struct ss_strview){"", 0};
     return found;
 }
 
-static bool begins(struct ss_strview text, const char *word)
+static bool starts_with(struct ss_strview text, const char *word)
 {
     size_t length = strlen(word);
     return text.length >= length && memcmp(text.data, word, length) == 0;
 }
 
-/* The last line of the block that begins in `first`, by its indentation: enough for what a
- * formatter would leave as it is. 0: there is no source, or no def there (a lambda). */
+/* The last line of the function that begins at `first`, by its indentation: sufficient for source
+ * as formatters leave it. 0: no source, or no def there (a lambda). */
 static uint32_t block_end(const struct ss_line_times_options *options, struct ss_strview path,
                           uint32_t first)
 {
-    struct source_line start = look(options, path, first);
+    struct source_line start = read_line(options, path, first);
     uint32_t at = first, end;
     for (; at < first + MAX_HEADER_LINES; at++) { /* decorators */
-        struct source_line line = look(options, path, at);
-        if (!line.is_there || (line.text.length > 0 && line.indent < start.indent)) {
+        struct source_line line = read_line(options, path, at);
+        if (!line.exists || (line.text.length > 0 && line.indent < start.indent)) {
             return 0;
         }
         if (line.indent == start.indent &&
-            (begins(line.text, "def ") || begins(line.text, "async def "))) {
+            (starts_with(line.text, "def ") || starts_with(line.text, "async def "))) {
             break;
         }
     }
     end = at;
     for (at++; at - first < MAX_UNRUN_LINES; at++) {
-        struct source_line line = look(options, path, at);
-        if (!line.is_there) {
+        struct source_line line = read_line(options, path, at);
+        if (!line.exists) {
             break;
         }
         if (line.text.length == 0) {
             continue;
         }
-        bool closes = strchr(")]}", line.text.data[0]) != NULL; /* the last of the parameters */
+        bool closes = strchr(")]}", line.text.data[0]) != NULL; /* ends the parameter list */
         if (line.indent <= start.indent && line.text.data[0] != '#' &&
             !(closes && line.indent == start.indent)) {
             break;
@@ -212,7 +212,7 @@ static void put_function(const struct ss_model *model, struct timed_function *fu
                          const struct ss_line_times_options *options, struct ss_table *table)
 {
     struct ss_strview path = ss_intern_get(&model->strings, function->file);
-    put_in_order(function);
+    merge_lines(function);
     uint32_t end = block_end(options, path, function->first_line);
     uint32_t next = end > 0 ? function->first_line : UINT32_MAX;
     for (size_t i = 0; i < function->lines.count; i++) {

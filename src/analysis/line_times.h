@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times of lines: one row for each line of each function that was timed, functions by their time,
- * lines in order. Processes that ran the same function are added up. Where the source is to be had,
- * lines that never ran have a row without figures. Pure, but for the source of the caller.
+ * Line times: one row for each line of each timed function, functions by their time, lines in
+ * order. Processes that ran the same function are summed. Where the source is available, lines that
+ * never ran have a row without figures. Pure, except for the caller's source.
  */
 #ifndef SS_ANALYSIS_LINE_TIMES_H
 #define SS_ANALYSIS_LINE_TIMES_H
@@ -16,15 +16,15 @@ enum ss_line_time_column {
     SS_LINE_TIME_FIRST_LINE, /* of the function */
     SS_LINE_TIME_LINE,
     SS_LINE_TIME_HITS,
-    SS_LINE_TIME_TOTAL,   /* with all that the line called */
+    SS_LINE_TIME_TOTAL,   /* including calls */
     SS_LINE_TIME_PER_HIT, /* absent without hits */
-    SS_LINE_TIME_PERCENT, /* of the function's */
+    SS_LINE_TIME_PERCENT, /* of the function's total */
     SS_LINE_TIME_CONTENTS,
     SS_LINE_TIME_COLUMNS
 };
 
-/* Where the source is read: line `line` (from 1) of `path`; data NULL: there is none such. What it
- * returns lives as long as the table. */
+/* Reads line `line` (from 1) of `path`; data NULL: there is no such line. The text lives as long as
+ * the table. */
 struct ss_source_lines {
     struct ss_strview (*line)(void *context, struct ss_strview path, uint32_t line);
     void *context;

@@ -17,8 +17,8 @@ const char *const ss_loader_tracks[] = {"torch.data", "torch", "operators record
 
 struct fetch {
     uint32_t process;
-    bool is_cut;   /* it was longer than what is recorded of it */
-    bool is_asked; /* by who reads the report */
+    bool is_cut;      /* its begin or end was not recorded */
+    bool is_selected; /* the selection includes its track */
     uint64_t begin_ns, end_ns;
     uint64_t collate_ns;
     int64_t samples;
@@ -26,12 +26,12 @@ struct fetch {
 
 struct wait {
     uint32_t process;
-    bool is_asked;
+    bool is_selected;
     uint64_t begin_ns, end_ns;
-    int64_t ready; /* -1: nobody loads ahead */
+    int64_t ready; /* batches; -1: no prefetching */
 };
 
-/* To a device. */
+/* From host to device. */
 struct copy {
     uint32_t process;
     uint64_t begin_ns, end_ns;
@@ -41,8 +41,8 @@ struct fetches ss_vec_of(struct fetch);
 struct copies ss_vec_of(struct copy);
 struct waits ss_vec_of(struct wait);
 
-/* All of a recording, by process, then by begin. */
-struct loading {
+/* The loader events of a recording, each list by process, then by begin. */
+struct loader_events {
     struct fetches fetches;
     struct waits waits;
     struct copies copies;
@@ -60,32 +60,32 @@ static int64_t number_of(const struct ss_model *model, const struct ss_model_ran
     return range->payload != 0 && payload->type == SS_VALUE_INT ? payload->integer : -1;
 }
 
-/* Ranges of a track lie outer before inner: what belongs to a fetch comes next. The outermost
- * fetch counts, and what it collates: a dataset may have a loader of its own. */
-static void take_range(struct loading *loading, const struct ss_selection *selection,
-                       const struct ss_model_range *range, uint32_t *track)
+/* Ranges of a track are sorted outer before inner: those of a fetch follow it. Only the outermost
+ * fetch counts, with its collating: a dataset may have a loader of its own. */
+static void add_range(struct loader_events *events, const struct ss_selection *selection,
+                      const struct ss_model_range *range, uint32_t *track)
 {
     const struct ss_model *model = selection->model;
-    bool is_asked = ss_selection_has_track(selection, range->track);
+    bool is_selected = ss_selection_has_track(selection, range->track);
     bool is_cut = (range->flags & (SS_RANGE_BEGIN_UNSEEN | SS_RANGE_END_UNSEEN)) != 0;
     uint32_t process = model->tracks.data[range->track].process;
-    struct fetch *last = *track == range->track && loading->fetches.count > 0
-                             ? &loading->fetches.data[loading->fetches.count - 1]
+    struct fetch *last = *track == range->track && events->fetches.count > 0
+                             ? &events->fetches.data[events->fetches.count - 1]
                              : NULL;
     bool is_within = last != NULL && range->begin_ns < last->end_ns;
     const char *name = name_of(model, range);
     if (strcmp(name, "next") == 0) {
-        ss_vec_push(&loading->waits, (struct wait){process, is_asked, range->begin_ns,
-                                                   range->end_ns, number_of(model, range)});
+        ss_vec_push(&events->waits, (struct wait){process, is_selected, range->begin_ns,
+                                                  range->end_ns, number_of(model, range)});
     } else if (strcmp(name, "host to device") == 0) {
-        ss_vec_push(&loading->copies, (struct copy){process, range->begin_ns, range->end_ns});
+        ss_vec_push(&events->copies, (struct copy){process, range->begin_ns, range->end_ns});
     } else if (strcmp(name, "collate") == 0 && is_within) {
         int64_t samples = number_of(model, range);
         last->collate_ns += range->end_ns - range->begin_ns;
         last->samples = samples > 0 ? samples : last->samples;
     } else if (strcmp(name, "fetch") == 0 && !is_within) {
-        ss_vec_push(&loading->fetches, (struct fetch){process, is_cut, is_asked, range->begin_ns,
-                                                      range->end_ns, 0, number_of(model, range)});
+        ss_vec_push(&events->fetches, (struct fetch){process, is_cut, is_selected, range->begin_ns,
+                                                     range->end_ns, 0, number_of(model, range)});
         *track = range->track;
     }
 }
@@ -113,70 +113,71 @@ static int compare_copies(const void *left, const void *right)
     return by_process(a->process, a->begin_ns, b->process, b->begin_ns);
 }
 
-/* A fetch of nothing found the dataset at its end, unless there was more of it. */
+/* Drops fetches without samples, which found the dataset at its end. A cut fetch may have had
+ * some. */
 static void drop_empty(struct fetches *fetches)
 {
-    size_t kept = 0;
+    size_t count = 0;
     for (size_t i = 0; i < fetches->count; i++) {
         if (fetches->data[i].samples > 0 || fetches->data[i].is_cut) {
-            fetches->data[kept++] = fetches->data[i];
+            fetches->data[count++] = fetches->data[i];
         }
     }
-    fetches->count = kept;
+    fetches->count = count;
 }
 
-/* Of all processes: who reads of one may need what the others did. */
-static void collect(struct loading *loading, const struct ss_selection *selection)
+/* Collects all processes: the row of a selected process may need the events of others. */
+static void collect(struct loader_events *events, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
     uint32_t track = 0; /* of the last fetch */
-    *loading = (struct loading){0};
+    *events = (struct loader_events){0};
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *row = &model->tracks.data[range->track];
         if (row->kind == SS_TRACK_RANGES && row->process != 0 &&
             (range->flags & SS_RANGE_OUTSIDE) == 0 &&
             strcmp(ss_model_text(model, row->name), "torch.data") == 0) {
-            take_range(loading, selection, range, &track);
+            add_range(events, selection, range, &track);
         }
     }
-    drop_empty(&loading->fetches);
-    if (loading->fetches.count > 0) {
-        qsort(loading->fetches.data, loading->fetches.count, sizeof(struct fetch), compare_fetches);
+    drop_empty(&events->fetches);
+    if (events->fetches.count > 0) {
+        qsort(events->fetches.data, events->fetches.count, sizeof(struct fetch), compare_fetches);
     }
-    if (loading->waits.count > 0) {
-        qsort(loading->waits.data, loading->waits.count, sizeof(struct wait), compare_waits);
+    if (events->waits.count > 0) {
+        qsort(events->waits.data, events->waits.count, sizeof(struct wait), compare_waits);
     }
-    if (loading->copies.count > 0) {
-        qsort(loading->copies.data, loading->copies.count, sizeof(struct copy), compare_copies);
+    if (events->copies.count > 0) {
+        qsort(events->copies.data, events->copies.count, sizeof(struct copy), compare_copies);
     }
 }
 
-static void forget(struct loading *loading)
+static void events_fini(struct loader_events *events)
 {
-    ss_vec_fini(&loading->fetches);
-    ss_vec_fini(&loading->waits);
-    ss_vec_fini(&loading->copies);
+    ss_vec_fini(&events->fetches);
+    ss_vec_fini(&events->waits);
+    ss_vec_fini(&events->copies);
 }
 
-/* --- whom a worker loads for ----------------------------------------------------------------- */
+/* --- consumers of batches --------------------------------------------------------------------- */
 
-static bool takes_batches(const struct loading *loading, uint32_t process)
+static bool consumes_batches(const struct loader_events *events, uint32_t process)
 {
     size_t i = 0;
-    while (i < loading->waits.count && loading->waits.data[i].process != process) {
+    while (i < events->waits.count && events->waits.data[i].process != process) {
         i++;
     }
-    return i < loading->waits.count;
+    return i < events->waits.count;
 }
 
-/* Itself, or the ancestor that takes batches; 0: none that is in the recording. */
-static uint32_t taker_of(const struct loading *loading, const struct ss_model *model,
-                         uint32_t process)
+/* The process or its nearest ancestor that consumes batches; 0: none in the recording. */
+static uint32_t consumer_of(const struct loader_events *events, const struct ss_model *model,
+                            uint32_t process)
 {
-    enum { MOST_GENERATIONS = 8 };
-    for (int i = 0; i < MOST_GENERATIONS && process != 0; i++) {
-        if (takes_batches(loading, process)) {
+    enum { MAX_GENERATIONS = 8 };
+    for (int i = 0; i < MAX_GENERATIONS && process != 0; i++) {
+        if (consumes_batches(events, process)) {
             return process;
         }
         process = model->processes.data[process].parent;
@@ -200,28 +201,29 @@ static void add_span(struct spans *spans, uint64_t begin_ns, uint64_t end_ns)
     }
 }
 
-/* While the process's steps ran that are recorded; without steps, while it took batches; if it is
- * not known at all, while these were fetched. */
-static void list_spans(struct spans *spans, const struct loading *loading,
-                       const struct ss_step_summary *training, uint32_t taker,
+/* The recorded steps of the consumer; without steps, from its first to its last wait; without a
+ * consumer, from the first to the last of `fetches`. */
+static void list_spans(struct spans *spans, const struct loader_events *events,
+                       const struct ss_step_summary *training, uint32_t consumer,
                        const struct fetch *fetches, size_t count)
 {
-    struct span taking = {UINT64_MAX, 0};
+    struct span waiting = {UINT64_MAX, 0};
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (step->process == taker && step->kind != SS_STEP_OUTSIDE) {
+        if (step->process == consumer && step->kind != SS_STEP_OUTSIDE) {
             add_span(spans, step->begin_ns, step->end_ns);
         }
     }
-    for (size_t i = 0; i < loading->waits.count && spans->count == 0; i++) {
-        const struct wait *wait = &loading->waits.data[i];
-        if (wait->process == taker) {
-            taking.begin_ns = wait->begin_ns < taking.begin_ns ? wait->begin_ns : taking.begin_ns;
-            taking.end_ns = wait->end_ns > taking.end_ns ? wait->end_ns : taking.end_ns;
+    for (size_t i = 0; i < events->waits.count && spans->count == 0; i++) {
+        const struct wait *wait = &events->waits.data[i];
+        if (wait->process == consumer) {
+            waiting.begin_ns =
+                wait->begin_ns < waiting.begin_ns ? wait->begin_ns : waiting.begin_ns;
+            waiting.end_ns = wait->end_ns > waiting.end_ns ? wait->end_ns : waiting.end_ns;
         }
     }
-    if (taking.end_ns != 0) {
-        ss_vec_push(spans, taking);
+    if (waiting.end_ns != 0) {
+        ss_vec_push(spans, waiting);
     }
     if (spans->count == 0) {
         ss_vec_push(spans, (struct span){fetches[0].begin_ns, fetches[count - 1].end_ns});
@@ -235,7 +237,7 @@ static uint64_t overlap_ns(const struct span *span, uint64_t begin_ns, uint64_t 
     return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
-/* From when it began to work to when it was gone. */
+/* From the worker's start (0: unknown) to its exit. */
 static struct span life_of(const struct ss_model *model, uint32_t process)
 {
     const struct ss_model_note *began = ss_told(model, process, "dataloader.worker");
@@ -250,7 +252,7 @@ static struct span life_of(const struct ss_model *model, uint32_t process)
     return life;
 }
 
-/* --- those who fetch ------------------------------------------------------------------------- */
+/* --- processes that fetch --------------------------------------------------------------------- */
 
 static const char no_batches[] =
     "no batches: no DataLoader of PyTorch was used while it was recorded";
@@ -293,7 +295,7 @@ static void put_process(const struct ss_model *model, uint32_t process, struct s
     }
 }
 
-/* p50 and p95; sorts. */
+/* p50 and p95; sorts the values. */
 static void put_percentiles(uint64_t *values, size_t count, struct ss_cell cells[2])
 {
     ss_sort_u64(values, count);
@@ -301,7 +303,7 @@ static void put_percentiles(uint64_t *values, size_t count, struct ss_cell cells
     cells[1] = ns_cell(ss_percentile_u64(values, count, 95));
 }
 
-/* Of whole batches alone. */
+/* Of uncut fetches only. */
 static void fill_times(const struct fetch *fetches, size_t count, struct ss_cell *cells)
 {
     uint64_t *scratch = ss_alloc(2 * count * sizeof *scratch);
@@ -330,7 +332,7 @@ static void fill_times(const struct fetch *fetches, size_t count, struct ss_cell
     ss_free(scratch);
 }
 
-static void fill_busy(const struct ss_model *model, const struct loading *loading,
+static void fill_busy(const struct ss_model *model, const struct loader_events *events,
                       const struct ss_step_summary *training, const struct fetch *fetches,
                       size_t count, struct ss_cell *cells)
 {
@@ -339,7 +341,7 @@ static void fill_busy(const struct ss_model *model, const struct loading *loadin
     struct span life = life_of(model, process);
     struct spans spans = {0};
     uint64_t whole_ns = 0, busy_ns = 0;
-    list_spans(&spans, loading, training, taker_of(loading, model, process), fetches, count);
+    list_spans(&spans, events, training, consumer_of(events, model, process), fetches, count);
     for (size_t i = 0, at = 0; i < spans.count; i++) {
         struct span span = spans.data[i];
         span.begin_ns = life.begin_ns > span.begin_ns ? life.begin_ns : span.begin_ns;
@@ -361,18 +363,18 @@ static void fill_busy(const struct ss_model *model, const struct loading *loadin
     }
 }
 
-/* Who asked for a process means its workers too. */
-static bool is_asked(const struct loading *loading, const struct ss_model *model,
-                     const struct fetch *fetches, size_t count)
+/* A selected consumer includes its workers. */
+static bool is_process_selected(const struct loader_events *events, const struct ss_model *model,
+                                const struct fetch *fetches, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (fetches[i].is_asked) {
+        if (fetches[i].is_selected) {
             return true;
         }
     }
-    uint32_t taker = taker_of(loading, model, fetches[0].process);
-    for (size_t i = 0; i < loading->waits.count && taker != 0; i++) {
-        if (loading->waits.data[i].process == taker && loading->waits.data[i].is_asked) {
+    uint32_t consumer = consumer_of(events, model, fetches[0].process);
+    for (size_t i = 0; i < events->waits.count && consumer != 0; i++) {
+        if (events->waits.data[i].process == consumer && events->waits.data[i].is_selected) {
             return true;
         }
     }
@@ -381,37 +383,37 @@ static bool is_asked(const struct loading *loading, const struct ss_model *model
 
 void ss_loader_takers(const struct ss_selection *selection, bool *processes)
 {
-    struct loading loading;
-    collect(&loading, selection);
-    for (size_t i = 0; i < loading.fetches.count; i++) {
-        const struct fetch *fetch = &loading.fetches.data[i];
-        bool is_next = i > 0 && fetch[-1].process == fetch->process && fetch[-1].is_asked;
-        if (fetch->is_asked && !is_next) {
-            processes[taker_of(&loading, selection->model, fetch->process)] = true;
+    struct loader_events events;
+    collect(&events, selection);
+    for (size_t i = 0; i < events.fetches.count; i++) {
+        const struct fetch *fetch = &events.fetches.data[i];
+        bool is_repeated = i > 0 && fetch[-1].process == fetch->process && fetch[-1].is_selected;
+        if (fetch->is_selected && !is_repeated) {
+            processes[consumer_of(&events, selection->model, fetch->process)] = true;
         }
     }
     processes[0] = false;
-    forget(&loading);
+    events_fini(&events);
 }
 
 void ss_workers_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                       uint64_t max_rows, struct ss_table *table)
 {
     const struct ss_model *model = selection->model;
-    struct loading loading;
+    struct loader_events events;
     *table = (struct ss_table){.name = "worker",
                                .title = "Who loads the data",
                                .is_of_program = true,
                                .empty_text = no_batches,
                                .columns = worker_columns,
                                .column_count = SS_WORKER_COLUMNS};
-    collect(&loading, selection);
-    const struct fetch *all = loading.fetches.data;
-    for (size_t first = 0, end; first < loading.fetches.count; first = end) {
-        for (end = first; end < loading.fetches.count && all[end].process == all[first].process;) {
+    collect(&events, selection);
+    const struct fetch *all = events.fetches.data;
+    for (size_t first = 0, end; first < events.fetches.count; first = end) {
+        for (end = first; end < events.fetches.count && all[end].process == all[first].process;) {
             end++;
         }
-        if (!is_asked(&loading, model, all + first, end - first)) {
+        if (!is_process_selected(&events, model, all + first, end - first)) {
             continue;
         }
         if (max_rows != 0 && table->row_count >= max_rows) {
@@ -421,12 +423,12 @@ void ss_workers_table(const struct ss_selection *selection, const struct ss_step
         struct ss_cell *cells = ss_table_add_row(table);
         put_process(model, all[first].process, &cells[SS_WORKER_PID]);
         fill_times(all + first, end - first, cells);
-        fill_busy(model, &loading, training, all + first, end - first, cells);
+        fill_busy(model, &events, training, all + first, end - first, cells);
     }
-    forget(&loading);
+    events_fini(&events);
 }
 
-/* --- those who take -------------------------------------------------------------------------- */
+/* --- processes that consume ------------------------------------------------------------------- */
 
 static const struct ss_column loader_columns[SS_LOADER_COLUMNS] = {
     [SS_LOADER_PID] = {.key = "pid"},
@@ -459,26 +461,26 @@ static size_t waits_within(const struct wait *waits, size_t count, uint64_t from
     return within;
 }
 
-/* Of what loaders told: what the one told that most batches were asked of. */
+/* The value recorded by the loader with the most requests. */
 static struct ss_cell setting(const struct ss_model *model, const char *key,
                               const struct wait *waits, size_t count)
 {
-    enum { MOST_LOADERS = 64 };
+    enum { MAX_LOADERS = 64 };
     struct ss_cell cell = {0};
     uint64_t until_ns = UINT64_MAX;
-    size_t most = 0, looked_at = 0;
-    for (size_t i = model->notes.count; i-- > 0 && looked_at < MOST_LOADERS;) {
+    size_t most = 0, loaders = 0;
+    for (size_t i = model->notes.count; i-- > 0 && loaders < MAX_LOADERS;) {
         const struct ss_model_note *note = &model->notes.data[i];
         if (note->process != waits[0].process || !ss_told_is(model, note, key)) {
             continue;
         }
-        size_t asked = waits_within(waits, count, note->time_ns, until_ns);
-        if (cell.type == SS_CELL_ABSENT || asked > most) {
-            most = asked;
+        size_t requests = waits_within(waits, count, note->time_ns, until_ns);
+        if (cell.type == SS_CELL_ABSENT || requests > most) {
+            most = requests;
             cell = ss_cell_integer(note->value);
         }
         until_ns = note->time_ns;
-        looked_at++;
+        loaders++;
     }
     return cell;
 }
@@ -504,17 +506,18 @@ static void fill_ready(const struct wait *waits, size_t count, struct ss_cell *c
     ss_free(ready);
 }
 
-/* What a batch takes those who load for this process. */
-static double batch_ns(const struct loading *loading, const struct ss_model *model, uint32_t taker)
+/* Mean time per batch in the processes that load for this consumer. */
+static double batch_ns(const struct loader_events *events, const struct ss_model *model,
+                       uint32_t consumer)
 {
     double total_ns = 0;
     uint32_t process = 0;
     size_t batches = 0;
     bool counts = false;
-    for (size_t i = 0; i < loading->fetches.count; i++) {
-        const struct fetch *fetch = &loading->fetches.data[i];
-        counts =
-            fetch->process == process ? counts : taker_of(loading, model, fetch->process) == taker;
+    for (size_t i = 0; i < events->fetches.count; i++) {
+        const struct fetch *fetch = &events->fetches.data[i];
+        counts = fetch->process == process ? counts
+                                           : consumer_of(events, model, fetch->process) == consumer;
         process = fetch->process;
         batches += counts && !fetch->is_cut;
         total_ns += counts && !fetch->is_cut ? (double)(fetch->end_ns - fetch->begin_ns) : 0;
@@ -522,15 +525,15 @@ static double batch_ns(const struct loading *loading, const struct ss_model *mod
     return batches > 0 ? total_ns / (double)batches : 0;
 }
 
-/* Per usual step of the process: its time, the waiting in it and how often it asked. */
-struct usual {
+/* Sums over the steady-state steps of the consumer. */
+struct steady_steps {
     uint64_t *waits_ns;
-    size_t steps, asked;
+    size_t steps, requests;
     uint64_t steps_ns, wait_ns;
 };
 
-static void take_steps(const struct ss_step_summary *training, const struct wait *waits,
-                       size_t count, struct usual *usual)
+static void sum_steps(const struct ss_step_summary *training, const struct wait *waits,
+                      size_t count, struct steady_steps *steady)
 {
     size_t at = 0;
     for (size_t i = 0; i < training->steps.count; i++) {
@@ -545,44 +548,44 @@ static void take_steps(const struct ss_step_summary *training, const struct wait
         struct span span = {step->begin_ns, step->end_ns};
         for (size_t w = at; w < count && waits[w].begin_ns < step->end_ns; w++) {
             wait_ns += overlap_ns(&span, waits[w].begin_ns, waits[w].end_ns);
-            usual->asked += waits[w].begin_ns >= step->begin_ns;
+            steady->requests += waits[w].begin_ns >= step->begin_ns;
         }
-        usual->waits_ns[usual->steps++] = wait_ns;
-        usual->steps_ns += step->end_ns - step->begin_ns;
-        usual->wait_ns += wait_ns;
+        steady->waits_ns[steady->steps++] = wait_ns;
+        steady->steps_ns += step->end_ns - step->begin_ns;
+        steady->wait_ns += wait_ns;
     }
 }
 
-static void fill_waits(const struct usual *usual, double each_ns, struct ss_cell *cells)
+static void fill_waits(const struct steady_steps *steady, double each_ns, struct ss_cell *cells)
 {
-    double steps = (double)usual->steps;
-    if (usual->steps == 0) {
+    double steps = (double)steady->steps;
+    if (steady->steps == 0) {
         return;
     }
-    cells[SS_LOADER_WAIT_PERCENT] = percent_cell(usual->wait_ns, usual->steps_ns);
-    cells[SS_LOADER_WAIT_MEAN] = ns_cell(usual->wait_ns / usual->steps);
-    put_percentiles(usual->waits_ns, usual->steps, &cells[SS_LOADER_WAIT_P50]);
-    cells[SS_LOADER_WAIT_MAX] = ns_cell(usual->waits_ns[usual->steps - 1]);
-    double rest_ns = ((double)usual->steps_ns - (double)usual->wait_ns) / steps;
+    cells[SS_LOADER_WAIT_PERCENT] = percent_cell(steady->wait_ns, steady->steps_ns);
+    cells[SS_LOADER_WAIT_MEAN] = ns_cell(steady->wait_ns / steady->steps);
+    put_percentiles(steady->waits_ns, steady->steps, &cells[SS_LOADER_WAIT_P50]);
+    cells[SS_LOADER_WAIT_MAX] = ns_cell(steady->waits_ns[steady->steps - 1]);
+    double rest_ns = ((double)steady->steps_ns - (double)steady->wait_ns) / steps;
     if (each_ns > 0 && rest_ns > 0) {
-        double needed = ceil(each_ns * (double)usual->asked / steps / rest_ns);
+        double needed = ceil(each_ns * (double)steady->requests / steps / rest_ns);
         cells[SS_LOADER_NEEDED] =
             ss_cell_integer(needed < 1e9 ? (int64_t)fmax(needed, 1) : INT32_MAX);
     }
 }
 
-/* Copies are known of the steps whose operators were recorded. */
-static void fill_copies(const struct ss_model *model, const struct loading *loading,
+/* Copies are known only in steps whose operators were recorded. */
+static void fill_copies(const struct ss_model *model, const struct loader_events *events,
                         const struct ss_step_summary *training, uint32_t process,
                         struct ss_cell *cells)
 {
     struct ss_recorded_steps recorded;
     uint64_t copies_ns = 0, steps = 0;
     size_t at = 0, end;
-    while (at < loading->copies.count && loading->copies.data[at].process != process) {
+    while (at < events->copies.count && events->copies.data[at].process != process) {
         at++;
     }
-    for (end = at; end < loading->copies.count && loading->copies.data[end].process == process;) {
+    for (end = at; end < events->copies.count && events->copies.data[end].process == process;) {
         end++;
     }
     if (at == end) {
@@ -596,8 +599,8 @@ static void fill_copies(const struct ss_model *model, const struct loading *load
             continue;
         }
         steps++;
-        for (; at < end && loading->copies.data[at].begin_ns < step->end_ns; at++) {
-            const struct copy *copy = &loading->copies.data[at];
+        for (; at < end && events->copies.data[at].begin_ns < step->end_ns; at++) {
+            const struct copy *copy = &events->copies.data[at];
             copies_ns += copy->begin_ns >= step->begin_ns ? copy->end_ns - copy->begin_ns : 0;
         }
     }
@@ -607,50 +610,51 @@ static void fill_copies(const struct ss_model *model, const struct loading *load
     }
 }
 
-static void fill_loader(const struct ss_model *model, const struct loading *loading,
+static void fill_loader(const struct ss_model *model, const struct loader_events *events,
                         const struct ss_step_summary *training, const struct wait *waits,
                         size_t count, struct ss_cell *cells)
 {
     static const char *const settings[] = {"dataloader.workers", "dataloader.batch_size",
                                            "dataloader.prefetch_factor", "dataloader.pin_memory"};
-    struct usual usual = {ss_alloc((training->steps.count + 1) * sizeof(uint64_t)), 0, 0, 0, 0};
+    struct steady_steps steady = {ss_alloc((training->steps.count + 1) * sizeof(uint64_t)), 0, 0, 0,
+                                  0};
     put_process(model, waits[0].process, &cells[SS_LOADER_PID]);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         cells[SS_LOADER_WORKERS + i] = setting(model, settings[i], waits, count);
     }
     cells[SS_LOADER_ASKED] = ss_cell_integer((int64_t)count);
     fill_ready(waits, count, cells);
-    take_steps(training, waits, count, &usual);
-    fill_waits(&usual, batch_ns(loading, model, waits[0].process), cells);
-    fill_copies(model, loading, training, waits[0].process, cells);
-    ss_free(usual.waits_ns);
+    sum_steps(training, waits, count, &steady);
+    fill_waits(&steady, batch_ns(events, model, waits[0].process), cells);
+    fill_copies(model, events, training, waits[0].process, cells);
+    ss_free(steady.waits_ns);
 }
 
 void ss_loaders_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                       struct ss_table *table)
 {
-    struct loading loading;
+    struct loader_events events;
     *table = (struct ss_table){.name = "loader",
                                .title = "Who waits for it",
                                .is_of_program = true,
                                .empty_text = no_batches,
                                .columns = loader_columns,
                                .column_count = SS_LOADER_COLUMNS};
-    collect(&loading, selection);
-    const struct wait *all = loading.waits.data;
-    for (size_t first = 0, end; first < loading.waits.count; first = end) {
-        for (end = first; end < loading.waits.count && all[end].process == all[first].process;) {
+    collect(&events, selection);
+    const struct wait *all = events.waits.data;
+    for (size_t first = 0, end; first < events.waits.count; first = end) {
+        for (end = first; end < events.waits.count && all[end].process == all[first].process;) {
             end++;
         }
-        bool is_asked = false;
-        for (size_t i = first; i < end && !is_asked; i++) {
-            is_asked = all[i].is_asked;
+        bool is_selected = false;
+        for (size_t i = first; i < end && !is_selected; i++) {
+            is_selected = all[i].is_selected;
         }
-        if (!is_asked) {
+        if (!is_selected) {
             continue;
         }
-        fill_loader(selection->model, &loading, training, all + first, end - first,
+        fill_loader(selection->model, &events, training, all + first, end - first,
                     ss_table_add_row(table));
     }
-    forget(&loading);
+    events_fini(&events);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What PyTorch's DataLoaders did: a row for each process that fetches batches (a worker, or the
- * training process where it loads itself), and a row for each process that takes them. Together
- * they tell slow workers from few: batches are late in both, and what would be needed to have them
- * in time is a few workers more, or more than there are cores. Pure.
+ * Data loading by PyTorch's DataLoaders: a row for each process that fetches batches (a worker, or
+ * the training process where it loads by itself), and a row for each process that consumes them.
+ * Together they distinguish slow workers from too few: batches are late in both cases, but the
+ * workers needed are a few more, or more than there are cores. Pure.
  */
 #ifndef SS_ANALYSIS_LOADER_WORKERS_H
 #define SS_ANALYSIS_LOADER_WORKERS_H
@@ -12,26 +12,25 @@
 #include "analysis/steps.h"
 #include "analysis/table.h"
 
-/* Names of the tracks that these tables are made from, for struct ss_model_load; the last is NULL.
- */
+/* Names of the tracks that these tables need, for struct ss_model_load; ends with NULL. */
 extern const char *const ss_loader_tracks[];
 
-/* Marks, by process, those who take the batches that the processes of the selection fetch: whose
- * steps these tables need. */
+/* Marks, by process, the consumers of the batches that selected processes fetch: these tables need
+ * the consumers' steps. */
 void ss_loader_takers(const struct ss_selection *selection, bool *processes);
 
-/* Batches are those of which all is recorded, also where a schedule's window begins or ends in one.
- * Who is in the selection stands there with its workers. Times of a batch are those of its fetch,
- * with the collating in it; a sample's are the same over the batch's samples. */
+/* Only batches that are recorded whole count; a schedule's window may cut one. A selected process
+ * is listed with its workers. The time of a batch is that of its fetch, including collating; that
+ * of a sample is the same divided by the samples of the batch. */
 enum ss_worker_column {
     SS_WORKER_PID,
     SS_WORKER_PROCESS, /* its name */
-    SS_WORKER_NUMBER,  /* of a worker; absent: the process loads for itself */
+    SS_WORKER_NUMBER,  /* of a worker; absent: the process loads by itself */
     SS_WORKER_BATCHES,
     SS_WORKER_SAMPLES,
-    SS_WORKER_BUSY_PERCENT, /* fetching, of the time it was there while steps ran */
+    SS_WORKER_BUSY_PERCENT, /* fetching, of the worker's lifetime within steps */
     SS_WORKER_BUSY,
-    SS_WORKER_WAITING, /* the rest: for somebody to want batches. Absent without a number */
+    SS_WORKER_WAITING, /* the rest, waiting for requests. Absent without a number */
     SS_WORKER_BATCH_MEAN,
     SS_WORKER_BATCH_P50,
     SS_WORKER_BATCH_P95,
@@ -45,8 +44,8 @@ enum ss_worker_column {
 void ss_workers_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                       uint64_t max_rows, struct ss_table *table);
 
-/* Settings are those of the loader that was asked for most batches. Waits are those for a batch,
- * of the usual steps; ready batches those at the moments when one was asked for. */
+/* Settings are those of the loader with the most requests. Waits are those for a batch in
+ * steady-state steps; ready batches are counted at each request. */
 enum ss_loader_column {
     SS_LOADER_PID,
     SS_LOADER_PROCESS,
@@ -54,20 +53,19 @@ enum ss_loader_column {
     SS_LOADER_BATCH_SIZE,
     SS_LOADER_PREFETCH,
     SS_LOADER_PIN_MEMORY,
-    SS_LOADER_ASKED,        /* for batches; at the end of an epoch there was none left */
-    SS_LOADER_WAIT_PERCENT, /* of the steps */
+    SS_LOADER_ASKED,        /* requests, also those at the end of an epoch, which get no batch */
+    SS_LOADER_WAIT_PERCENT, /* of the time of the steps */
     SS_LOADER_WAIT_MEAN,    /* per step */
     SS_LOADER_WAIT_P50,
     SS_LOADER_WAIT_P95,
     SS_LOADER_WAIT_MAX,
-    SS_LOADER_EMPTY_PERCENT, /* how often none was ready */
+    SS_LOADER_EMPTY_PERCENT, /* of the requests: no batch was ready */
     SS_LOADER_READY_MEAN,
     SS_LOADER_READY_P50,
     SS_LOADER_READY_P95,
     SS_LOADER_READY_MAX,
-    SS_LOADER_NEEDED,    /* workers that would keep up, each as fast as those there are */
-    SS_LOADER_COPY_MEAN, /* to a device, per step whose operators were recorded; only of those who
-                          * copy */
+    SS_LOADER_NEEDED,    /* workers that would keep up, each as fast as the present ones */
+    SS_LOADER_COPY_MEAN, /* to a device, per step with recorded operators; absent: none */
     SS_LOADER_COLUMNS
 };
 void ss_loaders_table(const struct ss_selection *selection, const struct ss_step_summary *training,
