@@ -14,20 +14,20 @@ static const double least_rise = 0.01; /* of the peak */
 
 /* --- series ---------------------------------------------------------------------------------- */
 
-/* Values of one track: those of the model that are behind `at` and before `end`. */
+/* The values of one counter track; `at` is a cursor into them. */
 struct series {
     const struct ss_model_value *values;
     size_t at, end;
 };
 
-/* Bytes; NAN for what is no number of them. */
+/* NAN where the value is no valid number of bytes. */
 static double bytes_of(const struct ss_model_value *value)
 {
     double bytes = ss_model_real(value);
     return bytes >= 0 && bytes < (double)INT64_MAX ? bytes : (double)NAN;
 }
 
-/* The newest value of (from, to]; NAN: none. Asked for times that go on. */
+/* The newest value in (from, to]; NAN: none. Times must not decrease between calls. */
 static double value_in(struct series *series, uint64_t from_ns, uint64_t to_ns)
 {
     while (series->at < series->end && series->values[series->at].time_ns <= to_ns) {
@@ -37,7 +37,7 @@ static double value_in(struct series *series, uint64_t from_ns, uint64_t to_ns)
     return last != NULL && last->time_ns > from_ns ? bytes_of(last) : (double)NAN;
 }
 
-/* The largest of [from, to]; 0: none. Asked for times that go on. */
+/* The largest value in [from, to]; 0: none. Times must not decrease between calls. */
 static double largest_in(struct series *series, uint64_t from_ns, uint64_t to_ns)
 {
     double largest = 0;
@@ -59,7 +59,7 @@ static double largest_of(const struct series *series)
     return largest;
 }
 
-/* Where the track's values end that begin at `first`. */
+/* The end of the track's values, which begin at `first`. */
 static size_t end_of_track(const struct ss_model *model, size_t first)
 {
     uint32_t track = model->values.data[first].track;
@@ -75,7 +75,7 @@ static const char *group_of(const struct ss_model *model, const struct ss_model_
     return ss_model_text(model, model->tracks.data[track->parent].name);
 }
 
-/* The process's counter with this name in this group ("" none); process 0: the host's. */
+/* The process's counter with this name and group ("": no group); process 0: the host. */
 static struct series find_series(const struct ss_model *model, uint32_t process, const char *group,
                                  const char *name)
 {
@@ -98,16 +98,16 @@ struct edge {
     size_t phase;
 };
 
-/* What is at hand of one memory. */
-struct looking {
+/* State of the scan of one memory. */
+struct scan {
     const struct ss_step_summary *training;
     const struct ss_phase_time *parts; /* of the process */
-    size_t part, part_count;           /* those before `part` are over */
-    struct series values, peaks, seen;
-    struct ss_vec_of(struct edge) edges; /* of a step */
-    uint64_t before_ns;                  /* the last edge before it */
+    size_t part, part_count;           /* parts before `part` are done */
+    struct series values, peaks, sampled;
+    struct ss_vec_of(struct edge) edges; /* of the current step */
+    uint64_t before_ns;                  /* the last edge before the step */
     struct ss_memory *memory;
-    uint64_t usual; /* of the steps that were read */
+    uint64_t steady_steps; /* steady-state steps that were read */
 };
 
 static size_t phase_of(const struct ss_step_summary *training, uint32_t name)
@@ -119,38 +119,39 @@ static size_t phase_of(const struct ss_step_summary *training, uint32_t name)
     return at;
 }
 
-static void add_edge(struct looking *looking, uint64_t time_ns, size_t phase)
+static void add_edge(struct scan *scan, uint64_t time_ns, size_t phase)
 {
-    size_t count = looking->edges.count;
-    if (count > 0 && looking->edges.data[count - 1].time_ns >= time_ns) {
-        looking->edges.data[count - 1].phase = phase; /* one phase goes over into the next */
+    size_t count = scan->edges.count;
+    if (count > 0 && scan->edges.data[count - 1].time_ns >= time_ns) {
+        scan->edges.data[count - 1].phase = phase; /* the next phase begins where the last one
+                                                    * ends */
     } else {
-        ss_vec_push(&looking->edges, (struct edge){time_ns, phase});
+        ss_vec_push(&scan->edges, (struct edge){time_ns, phase});
     }
 }
 
-static void list_edges(struct looking *looking, const struct ss_step *step)
+static void list_edges(struct scan *scan, const struct ss_step *step)
 {
-    size_t other = looking->training->phases.count - 1, last = looking->edges.count;
-    looking->before_ns = last > 0 ? looking->edges.data[last - 1].time_ns : 0;
-    looking->edges.count = 0;
-    add_edge(looking, step->begin_ns, other);
-    for (; looking->part < looking->part_count; looking->part++) {
-        const struct ss_phase_time *part = &looking->parts[looking->part];
+    size_t other = scan->training->phases.count - 1, last = scan->edges.count;
+    scan->before_ns = last > 0 ? scan->edges.data[last - 1].time_ns : 0;
+    scan->edges.count = 0;
+    add_edge(scan, step->begin_ns, other);
+    for (; scan->part < scan->part_count; scan->part++) {
+        const struct ss_phase_time *part = &scan->parts[scan->part];
         if (part->begin_ns >= step->end_ns) {
             break;
         }
-        if (part->end_ns <= step->begin_ns) { /* between steps, or with the last one */
+        if (part->end_ns <= step->begin_ns) { /* between steps, or it ends with the last step */
             uint64_t before = part->end_ns < step->begin_ns ? part->end_ns : part->begin_ns;
-            looking->before_ns = before > looking->before_ns ? before : looking->before_ns;
+            scan->before_ns = before > scan->before_ns ? before : scan->before_ns;
             continue;
         }
         uint64_t begin = part->begin_ns > step->begin_ns ? part->begin_ns : step->begin_ns;
-        add_edge(looking, begin, phase_of(looking->training, part->name));
+        add_edge(scan, begin, phase_of(scan->training, part->name));
         if (part->end_ns >= step->end_ns) {
             break; /* it may reach into the next step */
         }
-        add_edge(looking, part->end_ns, other);
+        add_edge(scan, part->end_ns, other);
     }
 }
 
@@ -160,13 +161,13 @@ struct segment {
     double begin, end, peak; /* bytes */
 };
 
-/* What a phase does in a step. */
-struct in_step {
+/* The bytes of a phase within a step. */
+struct phase_bytes {
     bool is_there;
     double end, change, peak, rising_peak;
 };
 
-static void add_segment(struct in_step *phase, const struct segment *segment)
+static void add_segment(struct phase_bytes *phase, const struct segment *segment)
 {
     phase->peak = phase->is_there ? fmax(phase->peak, segment->peak) : segment->peak;
     phase->change += segment->end - segment->begin;
@@ -177,23 +178,22 @@ static void add_segment(struct in_step *phase, const struct segment *segment)
     phase->is_there = true;
 }
 
-/* What every phase of the step does; false: it was not read. */
-static bool read_step(struct looking *looking, const struct ss_step *step, struct in_step *phases)
+/* Fills in the bytes of every phase of the step; false: some edge has no value. */
+static bool read_step(struct scan *scan, const struct ss_step *step, struct phase_bytes *phases)
 {
     double begin = (double)NAN, peak_before = (double)NAN;
-    uint64_t from_ns = looking->before_ns;
+    uint64_t from_ns = scan->before_ns;
     bool is_read = true;
-    for (size_t i = 0; i <= looking->edges.count; i++) { /* to the end of what lies before edge i */
-        bool is_last = i == looking->edges.count;
-        uint64_t to_ns = is_last ? step->end_ns : looking->edges.data[i].time_ns;
-        double end = value_in(&looking->values, from_ns, to_ns);
-        double peak = value_in(&looking->peaks, from_ns, to_ns);
+    for (size_t i = 0; i <= scan->edges.count; i++) { /* to the end of the segment before edge i */
+        bool is_last = i == scan->edges.count;
+        uint64_t to_ns = is_last ? step->end_ns : scan->edges.data[i].time_ns;
+        double end = value_in(&scan->values, from_ns, to_ns);
+        double peak = value_in(&scan->peaks, from_ns, to_ns);
         if (i > 0) {
-            struct segment segment = {looking->edges.data[i - 1].phase, begin, end,
-                                      fmax(begin, end)};
+            struct segment segment = {scan->edges.data[i - 1].phase, begin, end, fmax(begin, end)};
             bool has_changed = peak > peak_before || peak < peak_before;
             segment.peak = fmax(segment.peak, has_changed ? peak : 0);
-            segment.peak = fmax(segment.peak, largest_in(&looking->seen, from_ns, to_ns));
+            segment.peak = fmax(segment.peak, largest_in(&scan->sampled, from_ns, to_ns));
             add_segment(&phases[segment.phase], &segment);
         }
         is_read = is_read && !isnan(end);
@@ -204,15 +204,15 @@ static bool read_step(struct looking *looking, const struct ss_step *step, struc
     return is_read;
 }
 
-static void add_step(struct looking *looking, const struct ss_step *step,
-                     const struct in_step *phases)
+static void add_step(struct scan *scan, const struct ss_step *step,
+                     const struct phase_bytes *phases)
 {
     bool is_usual = step->kind == SS_STEP_USUAL;
-    looking->memory->steps_read++;
-    looking->usual += is_usual;
-    for (size_t i = 0; i < looking->training->phases.count; i++) {
-        struct ss_memory_phase *sum = &looking->memory->phases[i];
-        const struct in_step *phase = &phases[i];
+    scan->memory->steps_read++;
+    scan->steady_steps += is_usual;
+    for (size_t i = 0; i < scan->training->phases.count; i++) {
+        struct ss_memory_phase *sum = &scan->memory->phases[i];
+        const struct phase_bytes *phase = &phases[i];
         if (!phase->is_there) {
             continue;
         }
@@ -224,7 +224,7 @@ static void add_step(struct looking *looking, const struct ss_step *step,
             sum->rising_peak = phase->rising_peak;
             sum->rising_step = step->number;
         }
-        if (is_usual) { /* sums, until all are there */
+        if (is_usual) { /* sums until all steps are added */
             sum->end_mean += phase->end;
             sum->peak_mean += phase->peak;
             sum->change_mean += phase->change;
@@ -232,57 +232,57 @@ static void add_step(struct looking *looking, const struct ss_step *step,
     }
 }
 
-static void take_point(struct looking *looking, const struct ss_step *step, size_t place)
+static void add_point(struct scan *scan, const struct ss_step *step, size_t place)
 {
-    struct series values = looking->values;
+    struct series values = scan->values;
     double bytes = value_in(&values, step->begin_ns, step->end_ns);
     if (!isnan(bytes)) {
-        ss_vec_push(&looking->memory->points,
+        ss_vec_push(&scan->memory->points,
                     (struct ss_memory_point){(double)place, bytes, step->kind == SS_STEP_USUAL});
     }
 }
 
-static void take_steps(struct looking *looking)
+static void add_steps(struct scan *scan)
 {
-    const struct ss_step_summary *training = looking->training;
-    uint64_t usual_in[SS_STEP_MAX_PHASES] = {0};
+    const struct ss_step_summary *training = scan->training;
+    uint64_t steady_in[SS_STEP_MAX_PHASES] = {0};
     size_t place = 0;
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (step->process != looking->memory->process) {
+        if (step->process != scan->memory->process) {
             continue;
         }
-        struct in_step phases[SS_STEP_MAX_PHASES] = {0};
+        struct phase_bytes phases[SS_STEP_MAX_PHASES] = {0};
         bool is_whole = step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
-        list_edges(looking, step);
-        bool is_read = read_step(looking, step, phases);
+        list_edges(scan, step);
+        bool is_read = read_step(scan, step, phases);
         if (is_whole) {
-            looking->memory->steps++;
-            take_point(looking, step, place);
+            scan->memory->steps++;
+            add_point(scan, step, place);
         }
         place++;
         if (is_whole && is_read) {
-            add_step(looking, step, phases);
+            add_step(scan, step, phases);
             for (size_t p = 0; p < training->phases.count; p++) {
-                usual_in[p] += phases[p].is_there && step->kind == SS_STEP_USUAL;
+                steady_in[p] += phases[p].is_there && step->kind == SS_STEP_USUAL;
             }
         }
     }
     for (size_t p = 0; p < training->phases.count; p++) {
-        struct ss_memory_phase *sum = &looking->memory->phases[p];
-        sum->end_mean = usual_in[p] > 0 ? sum->end_mean / (double)usual_in[p] : (double)NAN;
-        sum->peak_mean = usual_in[p] > 0 ? sum->peak_mean / (double)usual_in[p] : (double)NAN;
+        struct ss_memory_phase *sum = &scan->memory->phases[p];
+        sum->end_mean = steady_in[p] > 0 ? sum->end_mean / (double)steady_in[p] : (double)NAN;
+        sum->peak_mean = steady_in[p] > 0 ? sum->peak_mean / (double)steady_in[p] : (double)NAN;
         sum->change_mean =
-            usual_in[p] > 0 ? sum->change_mean / (double)looking->usual : (double)NAN;
+            steady_in[p] > 0 ? sum->change_mean / (double)scan->steady_steps : (double)NAN;
     }
 }
 
-/* --- what comes out of it -------------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------------------- */
 
-static void find_peak(struct ss_memory *memory, const struct looking *looking, size_t phases)
+static void find_peak(struct ss_memory *memory, const struct scan *scan, size_t phases)
 {
-    memory->peak = fmax(largest_of(&looking->values), largest_of(&looking->peaks));
-    memory->peak = fmax(memory->peak, largest_of(&looking->seen));
+    memory->peak = fmax(largest_of(&scan->values), largest_of(&scan->peaks));
+    memory->peak = fmax(memory->peak, largest_of(&scan->sampled));
     memory->peak_phase = phases;
     double highest = (1 - least_rise) * memory->peak;
     for (size_t i = 0; i < phases; i++) {
@@ -293,7 +293,7 @@ static void find_peak(struct ss_memory *memory, const struct looking *looking, s
             memory->peak_step = phase->rising_step;
         }
     }
-    double at_first = looking->peaks.end > 0 ? bytes_of(&looking->peaks.values[0]) : memory->first;
+    double at_first = scan->peaks.end > 0 ? bytes_of(&scan->peaks.values[0]) : memory->first;
     memory->was_before =
         memory->peak_phase == phases && at_first >= (1 - least_rise) * memory->peak;
 }
@@ -304,28 +304,30 @@ static double last_of(const struct series *series)
     return last > 0 ? last : 0;
 }
 
-/* The tightest of what holds for a process; of a device, what it told as it was first used. */
+/* For a process, the tighter of the container's limit and the machine's memory; for a device, its
+ * total memory, which the process records at the device's first use. */
 static void find_limit(struct ss_memory *memory, const struct ss_model *model, const char *device)
 {
     if (memory->is_device) {
         char key[64];
         const char *end = strchr(device, ' ');
         snprintf(key, sizeof key, "%.*s.total_memory", (int)(end - device), device);
-        struct ss_strview told = ss_told_text(model, ss_told(model, memory->process, key));
-        memory->limit = told.length > 0 ? strtod(told.data, NULL) : 0;
+        struct ss_strview total = ss_told_text(model, ss_told(model, memory->process, key));
+        memory->limit = total.length > 0 ? strtod(total.data, NULL) : 0;
         memory->limit_of = "the device's memory";
     } else {
         struct series container = find_series(model, 0, "container", "memory limit");
         struct series machine = find_series(model, 0, "memory", "total");
-        double limit = last_of(&container), total = last_of(&machine);
-        bool is_limited = limit > 0 && (total <= 0 || limit < total);
-        memory->limit = is_limited ? limit : total;
+        double limit = last_of(&container), installed = last_of(&machine);
+        bool is_limited = limit > 0 && (installed <= 0 || limit < installed);
+        memory->limit = is_limited ? limit : installed;
         memory->limit_of = is_limited ? "the container's limit" : "the machine's memory";
     }
     memory->limit = memory->limit > 0 && memory->limit < (double)INT64_MAX ? memory->limit : 0;
 }
 
-/* "cuda allocated", "cuda:1 reserved": an allocator's; what follows the device in *what. */
+/* True for an allocator's counter, such as "cuda allocated" or "cuda:1 reserved"; *what: the part
+ * of the name after the device. */
 static bool is_of_device(const char *name, const char **what)
 {
     const char *blank = strchr(name, ' ');
@@ -335,7 +337,7 @@ static bool is_of_device(const char *name, const char **what)
            (strcmp(*what, "allocated") == 0 || strcmp(*what, "reserved") == 0);
 }
 
-/* The counter of the peak of this one. */
+/* The counter with this memory's peak. */
 static struct series find_peaks(const struct ss_model *model, const struct ss_memory *memory,
                                 const char *name, const char *what)
 {
@@ -346,16 +348,16 @@ static struct series find_peaks(const struct ss_model *model, const struct ss_me
                                             : (struct series){0};
 }
 
-static void find_phases(struct looking *looking, const struct ss_phase_times *times)
+static void find_phases(struct scan *scan, const struct ss_phase_times *times)
 {
     struct ss_phase_cursor cursor;
-    ss_phase_cursor_init(&cursor, times, looking->memory->process);
-    looking->parts = cursor.parts;
-    looking->part_count = cursor.count;
-    if (looking->training != NULL && looking->training->phases.count > 0) {
-        take_steps(looking);
+    ss_phase_cursor_init(&cursor, times, scan->memory->process);
+    scan->parts = cursor.parts;
+    scan->part_count = cursor.count;
+    if (scan->training != NULL && scan->training->phases.count > 0) {
+        add_steps(scan);
     }
-    ss_vec_fini(&looking->edges);
+    ss_vec_fini(&scan->edges);
 }
 
 static void add_memory(struct ss_memories *memories, const struct ss_model *model, size_t first,
@@ -368,23 +370,23 @@ static void add_memory(struct ss_memories *memories, const struct ss_model *mode
     if (!memory.is_device && strcmp(name, "memory rss") != 0) {
         return;
     }
-    struct looking looking = {.training = training, .memory = &memory};
-    looking.values =
+    struct scan scan = {.training = training, .memory = &memory};
+    scan.values =
         (struct series){&model->values.data[first], 0, end_of_track(model, first) - first};
-    looking.peaks = find_peaks(model, &memory, name, what);
+    scan.peaks = find_peaks(model, &memory, name, what);
     if (!memory.is_device) {
-        looking.seen = find_series(model, track->process, "usage", "resident memory");
+        scan.sampled = find_series(model, track->process, "usage", "resident memory");
     }
-    memory.first = bytes_of(&looking.values.values[0]);
-    memory.last = bytes_of(&looking.values.values[looking.values.end - 1]);
-    find_phases(&looking, times);
+    memory.first = bytes_of(&scan.values.values[0]);
+    memory.last = bytes_of(&scan.values.values[scan.values.end - 1]);
+    find_phases(&scan, times);
     size_t phases = training != NULL ? training->phases.count : 0;
-    find_peak(&memory, &looking, phases);
+    find_peak(&memory, &scan, phases);
     find_limit(&memory, model, name);
     ss_memory_judge(&memory, phases);
     if (isnan(memory.first) || isnan(memory.last)) {
         ss_vec_fini(&memory.points);
-        return; /* no memory has such a size */
+        return; /* not a valid size */
     }
     ss_vec_push(&memories->rows, memory);
 }
@@ -447,7 +449,7 @@ static const struct ss_column memory_columns[SS_MEMORY_COLUMNS] = {
 
 enum { FEWEST_FOR_A_LINE = 3 };
 
-/* Bytes are counted from the first point: their squares would pass what a double can hold. */
+/* Bytes are relative to the first value: their squares would exceed what a double can hold. */
 static struct ss_cell per_step_cell(const struct ss_memory *memory)
 {
     double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;

@@ -5,20 +5,20 @@
 #include "analysis/memories.h"
 #include "base/alloc.h"
 
-/* All pairs are looked at: of long series, points that lie as far from each other. */
+/* All pairs of points are compared; a long series is downsampled to equidistant points. */
 enum { MOST_POINTS = 200, FEWEST_POINTS = 12 };
 
-/* What is less is an allocator's noise. */
+/* Less growth is an allocator's noise. */
 static const double least_bytes = 1 << 20, least_share = 0.05;
 
-/* Kendall's tau of a leak beside the noise of an allocator. */
-static const double least_rising = 0.75;
+/* The least Kendall's tau of a leak amid an allocator's noise. */
+static const double least_tau = 0.75;
 
-/* What a phase is to grow by, to be the one in which memory is kept: about what each step does. */
+/* A phase retains the memory when its change is about the growth per step: within these shares. */
 static const double least_of_growth = 0.75, most_of_growth = 1.25;
 
 struct points {
-    struct ss_memory_point row[MOST_POINTS];
+    struct ss_memory_point data[MOST_POINTS];
     size_t count;
 };
 
@@ -34,7 +34,7 @@ static double slope_of(const struct points *points, size_t first, size_t end)
     struct ss_vec_of(double) slopes = {0};
     for (size_t i = first; i < end; i++) {
         for (size_t j = i + 1; j < end; j++) {
-            const struct ss_memory_point *from = &points->row[i], *to = &points->row[j];
+            const struct ss_memory_point *from = &points->data[i], *to = &points->data[j];
             ss_vec_push(&slopes, (to->bytes - from->bytes) / (to->place - from->place));
         }
     }
@@ -47,14 +47,14 @@ static double slope_of(const struct points *points, size_t first, size_t end)
     return median;
 }
 
-/* How many more pairs of points rise than fall, of all: Kendall's tau. An allocator that takes and
- * gives back leaves pairs of both kinds. */
-static double rising_share(const struct points *points)
+/* Kendall's tau: rising minus falling pairs of points, as a share of all pairs. An allocator that
+ * reserves and releases memory leaves pairs of both kinds. */
+static double kendall_tau(const struct points *points)
 {
     double rises = 0, pairs = 0;
     for (size_t i = 0; i < points->count; i++) {
         for (size_t j = i + 1; j < points->count; j++) {
-            double more = points->row[j].bytes - points->row[i].bytes;
+            double more = points->data[j].bytes - points->data[i].bytes;
             rises += (more > 0) - (more < 0);
             pairs++;
         }
@@ -62,16 +62,16 @@ static double rising_share(const struct points *points)
     return pairs > 0 ? rises / pairs : 0;
 }
 
-/* In each half of the time as well as over all of it: what is taken once is no growth. */
+/* Memory must rise in each half as well as over all points: a single allocation is no growth. */
 static bool is_steady(const struct points *points, double slope)
 {
     size_t half = points->count / 2;
-    return rising_share(points) >= least_rising && slope_of(points, 0, half) > 0.3 * slope &&
+    return kendall_tau(points) >= least_tau && slope_of(points, 0, half) > 0.3 * slope &&
            slope_of(points, half, points->count) > 0.3 * slope;
 }
 
-/* The one phase that a step ends with as much more as the steps do; the number of phases: none, or
- * memory is taken in one phase and given back, but for a part, in another. */
+/* The only phase whose change is about the growth per step; the number of phases: none, or memory
+ * is allocated in one phase and mostly released in another. */
 static size_t growing_phase(const struct ss_memory *memory, size_t phases)
 {
     size_t chosen = phases, count = 0;
@@ -95,7 +95,7 @@ void ss_memory_judge(struct ss_memory *memory, size_t phases)
         return;
     }
     for (size_t i = 0; i < points.count; i++) {
-        points.row[i] = memory->points.data[first + i * rest / points.count];
+        points.data[i] = memory->points.data[first + i * rest / points.count];
     }
     memory->bytes_per_step = slope_of(&points, 0, points.count);
     double steps = memory->points.data[count - 1].place - memory->points.data[first].place;

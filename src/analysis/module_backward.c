@@ -9,11 +9,11 @@
 struct numbered {
     uint64_t number;
     uint32_t process;
-    uint32_t module; /* range + 1; 0: a slot that is free, or no module was open */
+    uint32_t module; /* range + 1; 0: no module was open, or the slot is free */
     bool taken;
 };
 
-/* Open addressing; one owner. */
+/* A hash table with open addressing; one owner. */
 struct numbers {
     struct numbered *slots;
     size_t capacity, used; /* capacity: a power of two, or 0 */
@@ -57,39 +57,39 @@ static void set_module(struct numbers *numbers, uint32_t process, uint64_t numbe
 
 /* --- which module is open -------------------------------------------------------------------- */
 
-struct building {
+struct builder {
     const struct ss_selection *selection;
     const struct ss_model *model;
     const struct ss_calls *modules;
     struct numbers numbers;
-    uint8_t *kinds;   /* by name */
-    uint32_t *around; /* by range: the module around it + 1; 0: none */
+    uint8_t *kinds;     /* by name */
+    uint32_t *outer_of; /* by range: the enclosing module + 1; 0: none */
     const struct ss_usual_time *usual;
     struct ss_backward_times *times;
     bool found;
 };
 
-/* First range and end of each track's, by track. They lie together but for those of lanes, which
- * only a damaged recording has here: others between them are passed over. */
-struct place {
+/* The ranges of a track: the first one, and the end. They are contiguous except on tracks with
+ * lanes, which only a damaged recording has here; ranges of other tracks in between are skipped. */
+struct track_span {
     size_t first, end;
 };
 
-static struct place *find_places(const struct ss_model *model)
+static struct track_span *find_track_spans(const struct ss_model *model)
 {
-    struct place *places = ss_alloc_zero(model->tracks.count + 1, sizeof *places);
+    struct track_span *spans = ss_alloc_zero(model->tracks.count + 1, sizeof *spans);
     for (size_t i = 0; i < model->ranges.count; i++) {
-        struct place *place = &places[model->ranges.data[i].track];
-        place->first = place->end == 0 ? i : place->first;
-        place->end = i + 1;
+        struct track_span *span = &spans[model->ranges.data[i].track];
+        span->first = span->end == 0 ? i : span->first;
+        span->end = i + 1;
     }
-    return places;
+    return spans;
 }
 
-/* Goes through the modules of a thread beside its operators. */
+/* Walks the modules of a thread in parallel with its operators. */
 struct module_cursor {
     const struct ss_model *model;
-    uint32_t *around;
+    uint32_t *outer_of;
     size_t next, end;
     uint32_t open; /* range + 1 */
 };
@@ -100,13 +100,13 @@ static uint32_t module_at(struct module_cursor *cursor, uint64_t time_ns)
     while (cursor->next < cursor->end && ranges[cursor->next].begin_ns <= time_ns) {
         uint64_t begin_ns = ranges[cursor->next].begin_ns;
         while (cursor->open != 0 && ranges[cursor->open - 1].end_ns <= begin_ns) {
-            cursor->open = cursor->around[cursor->open - 1];
+            cursor->open = cursor->outer_of[cursor->open - 1];
         }
-        cursor->around[cursor->next] = cursor->open;
+        cursor->outer_of[cursor->next] = cursor->open;
         cursor->open = (uint32_t)++cursor->next;
     }
     while (cursor->open != 0 && ranges[cursor->open - 1].end_ns <= time_ns) {
-        cursor->open = cursor->around[cursor->open - 1];
+        cursor->open = cursor->outer_of[cursor->open - 1];
     }
     return cursor->open;
 }
@@ -116,19 +116,19 @@ static bool number_of(const struct ss_model *model, const struct ss_model_range 
                       uint64_t *number)
 {
     const struct ss_model_payload *payload = &model->payloads.data[range->payload];
-    bool fine = range->payload != 0 &&
-                ((payload->type == SS_VALUE_INT && payload->integer >= 0) ||
-                 (payload->type == SS_VALUE_UINT && payload->natural <= (uint64_t)INT64_MAX));
-    *number = fine ? payload->natural : 0;
-    return fine;
+    bool is_valid = range->payload != 0 &&
+                    ((payload->type == SS_VALUE_INT && payload->integer >= 0) ||
+                     (payload->type == SS_VALUE_UINT && payload->natural <= (uint64_t)INT64_MAX));
+    *number = is_valid ? payload->natural : 0;
+    return is_valid;
 }
 
-static void number_operators(struct building *building, uint32_t track, struct place operators,
-                             struct place modules)
+static void number_operators(struct builder *builder, uint32_t track, struct track_span operators,
+                             struct track_span modules)
 {
-    const struct ss_model *model = building->model;
+    const struct ss_model *model = builder->model;
     struct module_cursor cursor = {
-        .model = model, .around = building->around, .next = modules.first, .end = modules.end};
+        .model = model, .outer_of = builder->outer_of, .next = modules.first, .end = modules.end};
     for (size_t i = operators.first; i < operators.end; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         uint32_t name = model->paths.data[range->path].name;
@@ -136,35 +136,35 @@ static void number_operators(struct building *building, uint32_t track, struct p
         if (range->track != track) {
             continue;
         }
-        if (number_of(model, range, &number) && building->kinds[name] == SS_CALL_FORWARD) {
+        if (number_of(model, range, &number) && builder->kinds[name] == SS_CALL_FORWARD) {
             uint32_t process = model->tracks.data[track].process;
-            set_module(&building->numbers, process, number, module_at(&cursor, range->begin_ns));
+            set_module(&builder->numbers, process, number, module_at(&cursor, range->begin_ns));
         }
     }
     module_at(&cursor, UINT64_MAX);
 }
 
-static void number_all(struct building *building, const struct place *places)
+static void number_all(struct builder *builder, const struct track_span *spans)
 {
-    const struct ss_model *model = building->model;
+    const struct ss_model *model = builder->model;
     for (uint32_t track = 1; track < model->tracks.count; track++) {
-        if (!ss_calls_has_track(building->selection, track, "torch")) {
+        if (!ss_calls_has_track(builder->selection, track, "torch")) {
             continue;
         }
-        struct place modules = {0};
+        struct track_span modules = {0};
         for (uint32_t other = 1; other < model->tracks.count && modules.end == 0; other++) {
             if (model->tracks.data[other].thread == model->tracks.data[track].thread &&
-                ss_calls_has_track(building->selection, other, "torch.module")) {
-                modules = places[other];
+                ss_calls_has_track(builder->selection, other, "torch.module")) {
+                modules = spans[other];
             }
         }
-        number_operators(building, track, places[track], modules);
+        number_operators(builder, track, spans[track], modules);
     }
 }
 
-/* --- whose a node is ------------------------------------------------------------------------- */
+/* --- which module a node belongs to ---------------------------------------------------------- */
 
-/* Nodes within nodes are there with checkpointing: what is theirs is not the outer one's. */
+/* Checkpointing nests nodes: the time of an inner node is not charged to the outer one. */
 struct open_node {
     size_t range;
     uint64_t number;
@@ -173,66 +173,66 @@ struct open_node {
 
 struct open_nodes ss_vec_of(struct open_node);
 
-static const uint64_t no_number = UINT64_MAX; /* no sequence goes as far */
+static const uint64_t no_number = UINT64_MAX; /* no sequence number is that large */
 
-enum { MAX_DEPTH = 64 }; /* modules around a node; no network nests as deep */
+enum { MAX_DEPTH = 64 }; /* modules around a node; no network nests deeper */
 
-/* Each row once, however often it is around. */
-static bool is_told(const struct building *building, uint32_t from, uint32_t until)
+/* True where a module of the same row was charged already: each row is charged once. */
+static bool is_charged(const struct builder *builder, uint32_t from, uint32_t until)
 {
-    uint32_t row = building->modules->row_of[until - 1];
-    for (uint32_t at = from; at != until; at = building->around[at - 1]) {
-        if (building->modules->row_of[at - 1] == row) {
+    uint32_t row = builder->modules->row_of[until - 1];
+    for (uint32_t at = from; at != until; at = builder->outer_of[at - 1]) {
+        if (builder->modules->row_of[at - 1] == row) {
             return true;
         }
     }
     return false;
 }
 
-static void charge(struct building *building, uint32_t innermost, uint64_t ns, uint64_t usual_ns)
+static void charge(struct builder *builder, uint32_t innermost, uint64_t ns, uint64_t usual_ns)
 {
     int depth = 0;
-    for (uint32_t at = innermost; at != 0 && depth < MAX_DEPTH; at = building->around[at - 1]) {
+    for (uint32_t at = innermost; at != 0 && depth < MAX_DEPTH; at = builder->outer_of[at - 1]) {
         depth++;
-        uint32_t row = building->modules->row_of[at - 1];
-        if (row == 0 || is_told(building, innermost, at)) {
+        uint32_t row = builder->modules->row_of[at - 1];
+        if (row == 0 || is_charged(builder, innermost, at)) {
             continue;
         }
-        struct ss_backward_times *times = &building->times[row - 1];
+        struct ss_backward_times *times = &builder->times[row - 1];
         times->all_ns += ns;
         times->usual_ns += usual_ns;
         times->self_all_ns += at == innermost ? ns : 0;
         times->self_usual_ns += at == innermost ? usual_ns : 0;
-        building->found = true;
+        builder->found = true;
     }
 }
 
-static void close_node(struct building *building, struct open_nodes *open)
+static void close_node(struct builder *builder, struct open_nodes *open)
 {
     const struct open_node *node = &open->data[--open->count];
-    uint32_t track = building->model->ranges.data[node->range].track;
+    uint32_t track = builder->model->ranges.data[node->range].track;
     if (open->count > 0) {
         open->data[open->count - 1].inner_ns += node->duration_ns;
         open->data[open->count - 1].inner_usual_ns += node->usual_ns;
     }
-    if (building->numbers.capacity == 0 || node->number == no_number) {
+    if (builder->numbers.capacity == 0 || node->number == no_number) {
         return;
     }
     const struct numbered *slot =
-        slot_of(&building->numbers, building->model->tracks.data[track].process, node->number);
+        slot_of(&builder->numbers, builder->model->tracks.data[track].process, node->number);
     if (slot->taken && slot->module != 0) {
-        charge(building, slot->module, node->duration_ns - node->inner_ns,
+        charge(builder, slot->module, node->duration_ns - node->inner_ns,
                node->usual_ns - node->inner_usual_ns);
     }
 }
 
-/* The node that a range begins, or none: inside what evaluates a node stands the node itself, which
- * may be the one to say the number. */
-static bool begins_node(const struct building *building, struct open_nodes *open,
+/* The node that a range begins; false: none. A range that evaluates a node contains the node
+ * itself, which may be the only one with the number. */
+static bool begins_node(const struct builder *builder, struct open_nodes *open,
                         const struct ss_model_range *range, struct open_node *node)
 {
-    const struct ss_model *model = building->model;
-    uint8_t kind = building->kinds[model->paths.data[range->path].name];
+    const struct ss_model *model = builder->model;
+    uint8_t kind = builder->kinds[model->paths.data[range->path].name];
     uint64_t number;
     bool is_numbered = number_of(model, range, &number);
     *node = (struct open_node){.number = is_numbered ? number : no_number};
@@ -252,13 +252,13 @@ static bool begins_node(const struct building *building, struct open_nodes *open
     return node->number == no_number || node->number != outer->number;
 }
 
-static void charge_nodes(struct building *building, uint32_t track, struct place place)
+static void charge_nodes(struct builder *builder, uint32_t track, struct track_span span)
 {
-    const struct ss_model *model = building->model;
+    const struct ss_model *model = builder->model;
     struct open_nodes open = {0};
     struct ss_usual_cursor cursor;
-    ss_usual_cursor_init(&cursor, building->usual, model->tracks.data[track].process);
-    for (size_t i = place.first; i < place.end; i++) {
+    ss_usual_cursor_init(&cursor, builder->usual, model->tracks.data[track].process);
+    for (size_t i = span.first; i < span.end; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         bool is_outside = (range->flags & SS_RANGE_OUTSIDE) != 0, is_in;
         if (range->track != track || is_outside) {
@@ -266,10 +266,10 @@ static void charge_nodes(struct building *building, uint32_t track, struct place
         }
         while (open.count > 0 &&
                model->ranges.data[open.data[open.count - 1].range].end_ns <= range->begin_ns) {
-            close_node(building, &open);
+            close_node(builder, &open);
         }
         struct open_node node;
-        if (begins_node(building, &open, range, &node)) {
+        if (begins_node(builder, &open, range, &node)) {
             node.range = i;
             node.duration_ns = range->end_ns - range->begin_ns;
             node.usual_ns = ss_usual_time_of(&cursor, range->begin_ns, range->end_ns, &is_in);
@@ -277,7 +277,7 @@ static void charge_nodes(struct building *building, uint32_t track, struct place
         }
     }
     while (open.count > 0) {
-        close_node(building, &open);
+        close_node(builder, &open);
     }
     ss_vec_fini(&open);
 }
@@ -290,23 +290,23 @@ bool ss_module_backward_find(const struct ss_selection *selection,
     if (modules->rows.count == 0) {
         return false;
     }
-    struct building building = {.selection = selection,
-                                .model = model,
-                                .modules = modules,
-                                .usual = usual,
-                                .kinds = ss_call_kinds(model),
-                                .around = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
-                                .times = times};
-    struct place *places = find_places(model);
-    number_all(&building, places);
+    struct builder builder = {.selection = selection,
+                              .model = model,
+                              .modules = modules,
+                              .usual = usual,
+                              .kinds = ss_call_kinds(model),
+                              .outer_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
+                              .times = times};
+    struct track_span *spans = find_track_spans(model);
+    number_all(&builder, spans);
     for (uint32_t track = 1; track < model->tracks.count; track++) {
         if (ss_calls_has_track(selection, track, "torch")) {
-            charge_nodes(&building, track, places[track]);
+            charge_nodes(&builder, track, spans[track]);
         }
     }
-    ss_free(places);
-    ss_free(building.around);
-    ss_free(building.kinds);
-    ss_free(building.numbers.slots);
-    return building.found;
+    ss_free(spans);
+    ss_free(builder.outer_of);
+    ss_free(builder.kinds);
+    ss_free(builder.numbers.slots);
+    return builder.found;
 }

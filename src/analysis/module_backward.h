@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backward of modules, by the sequence numbers of autograd. Private to analysis/. */
+/* The backward time of modules, by autograd's sequence numbers. Private to analysis/. */
 #ifndef SS_ANALYSIS_MODULE_BACKWARD_H
 #define SS_ANALYSIS_MODULE_BACKWARD_H
 
@@ -10,7 +10,7 @@ struct ss_backward_times {
     uint64_t self_all_ns, self_usual_ns; /* without */
 };
 
-/* By row of `modules`, zeroed before. False: no node was found to belong to any of them. */
+/* `times`: by row of `modules`, zeroed by the caller. False: no node belongs to any module. */
 bool ss_module_backward_find(const struct ss_selection *selection,
                              const struct ss_usual_time *usual, const struct ss_calls *modules,
                              struct ss_backward_times *times);

@@ -33,7 +33,8 @@ struct modules {
     struct ss_calls calls;
     struct ss_backward_times *backward; /* by row */
     bool has_backward;
-    struct ss_usual_time usual, recorded; /* all usual steps; those with operators */
+    struct ss_usual_time usual, recorded; /* all steady-state steps; those with recorded
+                                           * operators */
 };
 
 static double step_percent(const struct modules *modules, size_t at)
@@ -42,8 +43,8 @@ static double step_percent(const struct modules *modules, size_t at)
            ss_call_percent(modules->backward[at].usual_ns, modules->recorded.total_ns);
 }
 
-/* For comparing; what a damaged recording says may be any number. */
-static uint64_t as_whole(double percent)
+/* A damaged recording may yield any number. */
+static uint64_t percent_sort_value(double percent)
 {
     return percent < 1e6 ? (uint64_t)(percent * 1e12) : UINT64_MAX;
 }
@@ -72,7 +73,7 @@ static uint64_t sort_value(const struct modules *modules, size_t at, enum ss_ope
     case SS_OPERATORS_BY_MAX:
         return durations[count - 1];
     case SS_OPERATORS_BY_STEP:
-        return as_whole(step_percent(modules, at));
+        return percent_sort_value(step_percent(modules, at));
     case SS_OPERATORS_BY_BACKWARD:
         return backward->all_ns;
     case SS_OPERATORS_BY_CPU_BYTES:
@@ -92,7 +93,7 @@ static void fill_backward(const struct modules *modules, size_t at, struct ss_ce
     }
 }
 
-/* Forward is that of all usual steps, backward of those in which operators were recorded. */
+/* Forward covers all steady-state steps, backward those whose operators were recorded. */
 static void fill_steps(const struct modules *modules, size_t at, struct ss_cell *cells)
 {
     const struct ss_call_times *times = &modules->calls.rows.data[at].usual;
@@ -142,7 +143,8 @@ static struct ss_call_order *order_rows(const struct ss_model *model, const stru
 void ss_modules_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                       const struct ss_operators_options *options, struct ss_table *table)
 {
-    struct ss_calls_options asked = {.domain = "torch.module", .grouping = options->grouping};
+    struct ss_calls_options call_options = {.domain = "torch.module",
+                                            .grouping = options->grouping};
     struct modules modules = {0};
     *table = (struct ss_table){.name = "module",
                                .title = "Modules",
@@ -153,7 +155,7 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
                                .column_count = SS_MODULE_COLUMNS};
     ss_usual_time_init(&modules.usual, selection, training, false);
     ss_usual_time_init(&modules.recorded, selection, training, true);
-    ss_calls_init(&modules.calls, selection, &modules.usual, &asked);
+    ss_calls_init(&modules.calls, selection, &modules.usual, &call_options);
     modules.backward = ss_alloc_zero(modules.calls.rows.count + 1, sizeof *modules.backward);
     modules.has_backward =
         ss_module_backward_find(selection, &modules.recorded, &modules.calls, modules.backward);

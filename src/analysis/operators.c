@@ -65,8 +65,8 @@ bool ss_model_has_domain(const struct ss_model *model, const char *domain)
 
 /* --- order ---------------------------------------------------------------------------------- */
 
-/* What was freed more than allocated comes last. */
-static uint64_t in_order(int64_t value)
+/* Preserves the order of signed values: more bytes freed than allocated sort last. */
+static uint64_t signed_sort_value(int64_t value)
 {
     return (uint64_t)value + (UINT64_C(1) << 63);
 }
@@ -99,11 +99,11 @@ static uint64_t sort_value(const struct ss_calls *calls, const struct ss_call_ro
     case SS_OPERATORS_BY_BACKWARD:
         return row->all.backward_ns;
     case SS_OPERATORS_BY_CPU_BYTES:
-        return detail != NULL ? in_order(detail->self_cpu_bytes) : 0;
+        return detail != NULL ? signed_sort_value(detail->self_cpu_bytes) : 0;
     case SS_OPERATORS_BY_DEVICE_BYTES:
-        return detail != NULL ? in_order(detail->self_device_bytes) : 0;
+        return detail != NULL ? signed_sort_value(detail->self_device_bytes) : 0;
     case SS_OPERATORS_BY_FLOPS:
-        return detail != NULL ? in_order(detail->flops) : 0;
+        return detail != NULL ? signed_sort_value(detail->flops) : 0;
     case SS_OPERATORS_BY_NAME:
         break;
     }
@@ -163,7 +163,7 @@ void ss_operators_table(const struct ss_selection *selection,
                         const struct ss_step_summary *training,
                         const struct ss_operators_options *options, struct ss_table *table)
 {
-    struct ss_calls_options asked = {
+    struct ss_calls_options call_options = {
         .domain = "torch", .grouping = options->grouping, .joins_same = true};
     struct ss_calls calls;
     *table = (struct ss_table){.name = "op",
@@ -174,7 +174,7 @@ void ss_operators_table(const struct ss_selection *selection,
                                .column_count = SS_OPERATOR_COLUMNS};
     struct ss_usual_time usual;
     ss_usual_time_init(&usual, selection, training, true);
-    ss_calls_init(&calls, selection, &usual, &asked);
+    ss_calls_init(&calls, selection, &usual, &call_options);
     ss_call_put_steps(selection->model, &usual, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, NULL, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
@@ -213,8 +213,8 @@ static void fill_details(const struct ss_call_details *details, const struct ss_
     }
     if (row->apart != 0) {
         struct ss_strview shapes = ss_intern_get(&details->shapes, row->apart);
-        const char *kept = ss_arena_strndup(&table->texts, shapes.data, shapes.length);
-        cells[SS_KEY_SHAPES] = ss_cell_text((struct ss_strview){kept, shapes.length});
+        const char *copy = ss_arena_strndup(&table->texts, shapes.data, shapes.length);
+        cells[SS_KEY_SHAPES] = ss_cell_text((struct ss_strview){copy, shapes.length});
     }
 }
 
@@ -240,9 +240,10 @@ void ss_key_averages_table(const struct ss_selection *selection,
     struct ss_calls calls;
     ss_call_details_init(&details, selection);
     bool by_shapes = (options->grouping & SS_CALLS_BY_SHAPES) != 0 && details.has_shapes;
-    struct ss_calls_options asked = {.domain = details.has_any ? SS_PROFILER_DOMAIN : "torch",
-                                     .apart = by_shapes ? details.shapes_of : NULL,
-                                     .joins_same = true};
+    struct ss_calls_options call_options = {.domain =
+                                                details.has_any ? SS_PROFILER_DOMAIN : "torch",
+                                            .apart = by_shapes ? details.shapes_of : NULL,
+                                            .joins_same = true};
     *table = (struct ss_table){.name = "key-averages",
                                .title = "Operators",
                                .is_of_program = true,
@@ -250,7 +251,7 @@ void ss_key_averages_table(const struct ss_selection *selection,
                                .columns = key_columns,
                                .column_count = details.has_any ? SS_KEY_COLUMNS : SS_KEY_COUNT + 1};
     ss_usual_time_init(&usual, selection, training, true);
-    ss_calls_init(&calls, selection, &usual, &asked);
+    ss_calls_init(&calls, selection, &usual, &call_options);
     ss_call_details_sum(&details, selection, &calls);
     ss_call_put_steps(selection->model, &usual, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, details.rows, options->sort);

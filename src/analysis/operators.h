@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the operators of a framework cost: the ranges of the domain "torch" by name. A call whose
- * only inner call has the same name counts as one with it, so that counts are those of
- * torch.profiler's key_averages. Where the operators of some steps only were recorded, what is
- * said of a step is said of those. Pure.
+ * Cost of a framework's operators: the ranges of the domain "torch" by name. A call whose only
+ * inner call has the same name counts as one with it, so that counts are those of torch.profiler's
+ * key_averages. Where operators were recorded in some steps only, figures per step are over those
+ * steps. Pure.
  */
 #ifndef SS_ANALYSIS_OPERATORS_H
 #define SS_ANALYSIS_OPERATORS_H
@@ -13,29 +13,29 @@
 
 enum ss_operator_column {
     SS_OPERATOR_NAME,
-    SS_OPERATOR_KIND,  /* "operator", "backward" (a node of autograd), "scope" (record_function) */
-    SS_OPERATOR_PHASE, /* this and the next three where rows are kept apart by them */
+    SS_OPERATOR_KIND,  /* "operator", "backward" (autograd node), "scope" (record_function) */
+    SS_OPERATOR_PHASE, /* this and the next three: where rows are grouped by them */
     SS_OPERATOR_PID,
     SS_OPERATOR_TID,
     SS_OPERATOR_THREAD,
     SS_OPERATOR_CALLS,
     SS_OPERATOR_SELF_PERCENT, /* of the self time of all rows */
     SS_OPERATOR_SELF,
-    SS_OPERATOR_BACKWARD, /* of self: within a node of autograd */
+    SS_OPERATOR_BACKWARD, /* the part of self within an autograd node */
     SS_OPERATOR_TOTAL,
-    SS_OPERATOR_MEAN, /* total by calls */
+    SS_OPERATOR_MEAN, /* total / calls */
     SS_OPERATOR_MIN,
     SS_OPERATOR_P50,
     SS_OPERATOR_P95,
     SS_OPERATOR_MAX,
-    SS_OPERATOR_STEP_PERCENT, /* self, of the time of the usual steps; absent without any */
-    SS_OPERATOR_STEP_CALLS,   /* this and the next two: mean per usual step */
+    SS_OPERATOR_STEP_PERCENT, /* self, of the time of the steady-state steps; absent without any */
+    SS_OPERATOR_STEP_CALLS,   /* this and the next two: mean per steady-state step */
     SS_OPERATOR_STEP_SELF,
     SS_OPERATOR_STEP_TOTAL,
     SS_OPERATOR_COLUMNS
 };
 
-/* As torch.profiler's table has them; times in microseconds. */
+/* The columns of torch.profiler's table; times in microseconds. */
 enum ss_key_averages_column {
     SS_KEY_NAME,
     SS_KEY_SELF_PERCENT,
@@ -44,12 +44,12 @@ enum ss_key_averages_column {
     SS_KEY_TOTAL,
     SS_KEY_MEAN,
     SS_KEY_COUNT,
-    /* Of calls that torch.profiler saw; not there without any. */
+    /* Of calls that torch.profiler recorded; these columns exist only with such calls. */
     SS_KEY_CPU_BYTES,
     SS_KEY_SELF_CPU_BYTES,
     SS_KEY_DEVICE_BYTES,
     SS_KEY_SELF_DEVICE_BYTES,
-    SS_KEY_SHAPES, /* where rows are kept apart by them */
+    SS_KEY_SHAPES, /* where rows are grouped by them */
     SS_KEY_FLOPS,
     SS_KEY_COLUMNS
 };
@@ -63,9 +63,9 @@ enum ss_operator_sort {
     SS_OPERATORS_BY_P50,
     SS_OPERATORS_BY_P95,
     SS_OPERATORS_BY_MAX,
-    SS_OPERATORS_BY_STEP, /* self within usual steps; then, and without any, self */
+    SS_OPERATORS_BY_STEP, /* self within steady-state steps; ties, and without such steps, self */
     SS_OPERATORS_BY_BACKWARD,
-    SS_OPERATORS_BY_CPU_BYTES, /* this and the next two of key averages alone: self */
+    SS_OPERATORS_BY_CPU_BYTES, /* this and the next two: self, key averages only */
     SS_OPERATORS_BY_DEVICE_BYTES,
     SS_OPERATORS_BY_FLOPS,
     SS_OPERATORS_BY_NAME
@@ -73,7 +73,7 @@ enum ss_operator_sort {
 
 struct ss_operators_options {
     size_t size;
-    enum ss_operator_sort sort; /* the largest first; names from A on */
+    enum ss_operator_sort sort; /* largest first; names in ascending order */
     uint64_t max_rows;          /* 0: all */
     unsigned grouping;          /* enum ss_call_grouping */
 };
@@ -82,13 +82,13 @@ struct ss_operators_options {
 void ss_operators_table(const struct ss_selection *selection,
                         const struct ss_step_summary *training,
                         const struct ss_operators_options *options, struct ss_table *table);
-/* Where torch.profiler ran and said more of calls than their time: what it saw, and no other call.
- */
+/* Where torch.profiler recorded more of calls than their time: the calls that it recorded, and no
+ * others. */
 void ss_key_averages_table(const struct ss_selection *selection,
                            const struct ss_step_summary *training,
                            const struct ss_operators_options *options, struct ss_table *table);
 
-/* Is there any range of the domain, whatever the selection? */
+/* Whether the model has a track of this domain, regardless of the selection. */
 bool ss_model_has_domain(const struct ss_model *model, const char *domain);
 
 #endif

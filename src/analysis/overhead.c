@@ -5,7 +5,7 @@
 
 #include "analysis/told.h"
 
-/* What one thread did of operators. */
+/* The ranges of one track. */
 struct use {
     uint64_t count, first_ns, last_ns;
 };
@@ -74,11 +74,11 @@ static void find_operators(struct ss_overhead *overhead, const struct ss_model *
             !is_of_operators(model, i, input)) {
             continue;
         }
-        const struct ss_model_note *price =
+        const struct ss_model_note *cost =
             ss_told(model, model->tracks.data[i].process, "torch.operator_ns");
-        if (price != NULL && price->value > 0) { /* of 1 in 2^halvings steps */
+        if (cost != NULL && cost->value > 0) { /* of 1 in 2^halvings steps */
             overhead->operators = use->count << (model->inputs.data[input].halvings & 31);
-            overhead->operator_ns = (uint64_t)price->value;
+            overhead->operator_ns = (uint64_t)cost->value;
             most = use->count;
             overhead->thread_ns = use->last_ns - use->first_ns;
         }

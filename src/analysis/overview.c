@@ -11,7 +11,7 @@
 
 enum { TOP_OPERATORS = 8, TOP_MODULES = 5 };
 
-/* None where no operators or modules were recorded. */
+/* Adds nothing where no operators or modules were recorded. */
 static size_t add_calls(const struct ss_table_input *input, struct ss_table *tables)
 {
     static const struct ss_operators_options operators = {.sort = SS_OPERATORS_BY_STEP,
@@ -29,7 +29,7 @@ static size_t add_calls(const struct ss_table_input *input, struct ss_table *tab
     return count;
 }
 
-/* What DeepSpeed's own profiler printed; none where it did not run. */
+/* The output of DeepSpeed's own profiler; no table where it did not run. */
 static size_t add_deepspeed(const struct ss_table_input *input, struct ss_table *table)
 {
     struct ss_counters_options counters = {.prefix = "deepspeed "};
@@ -38,7 +38,8 @@ static size_t add_deepspeed(const struct ss_table_input *input, struct ss_table 
     return table->row_count > 0;
 }
 
-/* The first step of each process is among them, or not, as in the samples chosen. */
+/* The time per step that one sample represents. First steps count where the chosen samples include
+ * them. */
 static double sample_step_ns(const struct ss_table_input *input, const struct ss_selection *chosen)
 {
     const struct ss_step_summary *training = input->training;
@@ -46,7 +47,7 @@ static double sample_step_ns(const struct ss_table_input *input, const struct ss
     return steps > 0 && input->achieved_hz > 0 ? 1e9 / input->achieved_hz / (double)steps : 0;
 }
 
-/* Of a training the samples within its steps alone, which say nothing of what it imported. */
+/* For a training, only the samples within its steps, which leaves out its imports. */
 static size_t add_hotspots(const struct ss_table_input *input, struct ss_table *tables)
 {
     static const char *const titles[] = {"Hottest functions within steps",

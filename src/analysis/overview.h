@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of a first look: operators and modules of a training, then its hottest functions and
+ * The tables of the overview: a training's operators and modules, then its hottest functions and
  * lines, within its steps where it has some. Pure.
  */
 #ifndef SS_ANALYSIS_OVERVIEW_H
@@ -8,9 +8,9 @@
 
 #include "analysis/tables.h"
 
-/* Of a recording with samples. Belongs to no id of --by. */
+/* For a recording with samples. No id of --by selects it. */
 extern const struct ss_table_kind ss_overview;
-/* Of one that has ranges or counters alone: ranges instead of functions and lines. */
+/* For a recording with ranges or counters only: ranges instead of functions and lines. */
 extern const struct ss_table_kind ss_overview_of_ranges;
 
 #endif

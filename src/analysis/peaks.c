@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Peak rates, by the makers' data sheets: matrix units, 16-bit floats, without sparsity. */
+/* Peak rates from the vendors' data sheets: matrix units, 16-bit floats, without sparsity. */
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/flops.h"
 
-/* The first whose words are all in the name that the driver gives. */
+/* The first entry applies whose words all occur in the driver's name of the device. */
 static const struct {
     const char *words[2];
     double tflops_per_s;
@@ -23,20 +23,20 @@ static const struct {
     {{"T4", NULL}, 65, "T4 in 16-bit floats"},
 };
 
-/* Per core and cycle, in 32-bit floats: two units that multiply and add. */
+/* Per core and cycle, in 32-bit floats: two multiply-add units. */
 static const struct {
     const char *capability;
     int flops_per_cycle;
 } cpus[] = {{"AVX512", 64}, {"AVX2", 32}};
 
-/* A whole word: "A10" is not in "A100". */
+/* Matches whole words: "A10" is not in "A100". */
 static bool has_word(struct ss_strview name, const char *word)
 {
     size_t length = strlen(word);
     for (size_t i = 0; i + length <= name.length; i++) {
-        char behind = i + length < name.length ? name.data[i + length] : ' ';
+        char after = i + length < name.length ? name.data[i + length] : ' ';
         char before = i > 0 ? name.data[i - 1] : ' ';
-        if (memcmp(name.data + i, word, length) == 0 && (behind == ' ' || behind == '-') &&
+        if (memcmp(name.data + i, word, length) == 0 && (after == ' ' || after == '-') &&
             (before == ' ' || before == '-')) {
             return true;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which line of your own code stands behind each phase. */
+/* The hot line of each phase, in user code. */
 #include "analysis/spots.h"
 
 static size_t phase_of(const struct ss_step_summary *summary, uint32_t name)

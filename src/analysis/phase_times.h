@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which phase a process was at a time, whatever thread asks. Pure; immutable once built. */
+/* The phase of a process at a given time, for any of its threads. Pure; immutable once built. */
 #ifndef SS_ANALYSIS_PHASE_TIMES_H
 #define SS_ANALYSIS_PHASE_TIMES_H
 
@@ -17,14 +17,14 @@ struct ss_phase_times {
 void ss_phase_times_init(struct ss_phase_times *times, const struct ss_selection *selection);
 void ss_phase_times_fini(struct ss_phase_times *times);
 
-/* Asks for times of one process; fast while they go on. */
+/* Cursor for queries of one process; fast for ascending times. */
 struct ss_phase_cursor {
     const struct ss_phase_time *parts;
-    size_t count, at; /* `at`: parts that begin before or at the last time */
+    size_t count, at; /* `at`: parts that begin at or before the last time */
 };
 void ss_phase_cursor_init(struct ss_phase_cursor *cursor, const struct ss_phase_times *times,
                           uint32_t process);
-/* The phase's name; 0: in none. Of two at one time, the one that began later. */
+/* The phase's name; 0: none. Of two overlapping phases, the one that began later. */
 uint32_t ss_phase_at(struct ss_phase_cursor *cursor, uint64_t time_ns);
 
 #endif

@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "base/intern.h"
 
-struct building {
+struct builder {
     const struct ss_selection *selection;
     const struct ss_model *model;
     unsigned grouping;
-    uint32_t *path_of; /* by path of the model: the first of those that are the same */
+    uint32_t *path_of; /* by path of the model: the first equivalent path */
     uint32_t *row_of;  /* by range: row + 1; 0: does not count */
     struct ss_range_rows *out;
 };
@@ -23,7 +23,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 
 uint32_t *ss_range_same_paths(const struct ss_model *model, unsigned grouping)
 {
-    struct ss_intern keys; /* id 0 is the empty key: none of ours */
+    struct ss_intern keys; /* id 0 is the empty key, which no path has */
     struct ss_vec_of(uint32_t) firsts = {0};
     uint32_t *same = ss_alloc_zero(model->paths.count + 1, sizeof *same);
     bool by_name = (grouping & (SS_GROUP_PATH | SS_GROUP_NAME)) != 0;
@@ -49,37 +49,37 @@ struct row_key {
     uint32_t kind, path, process, thread, domain;
 };
 
-static struct row_key key_of(const struct building *building, const struct ss_model_range *range)
+static struct row_key key_of(const struct builder *builder, const struct ss_model_range *range)
 {
-    const struct ss_model_track *track = &building->model->tracks.data[range->track];
-    unsigned grouping = building->grouping;
+    const struct ss_model_track *track = &builder->model->tracks.data[range->track];
+    unsigned grouping = builder->grouping;
     bool by_thread = (grouping & SS_GROUP_THREAD) != 0;
     bool by_process = by_thread || (grouping & SS_GROUP_PROCESS) != 0;
     bool is_domain = track->kind == SS_TRACK_RANGES || track->kind == SS_TRACK_ASYNC;
-    /* Steps and epochs are told apart by their track's name, which is theirs. */
+    /* Steps and epochs differ by the name of their track. */
     bool by_domain = !is_domain || (grouping & SS_GROUP_DOMAIN) != 0;
     return (struct row_key){.kind = (uint32_t)track->kind,
-                            .path = building->path_of[range->path],
+                            .path = builder->path_of[range->path],
                             .process = by_process ? track->process : 0,
                             .thread = by_thread ? track->thread : 0,
                             .domain = by_domain ? track->name : 0};
 }
 
-static void find_rows(struct building *building)
+static void find_rows(struct builder *builder)
 {
-    const struct ss_model *model = building->model;
-    struct ss_range_rows *out = building->out;
+    const struct ss_model *model = builder->model;
+    struct ss_range_rows *out = builder->out;
     struct ss_intern keys;
-    ss_intern_init(&keys); /* id 0 is the empty key: row + 1 */
+    ss_intern_init(&keys); /* id 0 is the empty key, so ids are row + 1 */
     uint32_t last_track = 0, last_path = 0, last_row = 0;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if ((range->flags & SS_RANGE_OUTSIDE) != 0 ||
-            !ss_selection_has_track(building->selection, range->track)) {
+            !ss_selection_has_track(builder->selection, range->track)) {
             continue;
         }
         if (last_row == 0 || range->track != last_track || range->path != last_path) {
-            struct row_key key = key_of(building, range);
+            struct row_key key = key_of(builder, range);
             last_row = ss_intern_put(&keys, (const char *)&key, sizeof key);
             last_track = range->track;
             last_path = range->path;
@@ -89,7 +89,7 @@ static void find_rows(struct building *building)
                                                               .order = last_row});
             }
         }
-        building->row_of[i] = last_row;
+        builder->row_of[i] = last_row;
         out->rows.data[last_row - 1].count++;
     }
     ss_intern_fini(&keys);
@@ -117,10 +117,10 @@ static void add_payload(const struct ss_model *model, const struct ss_model_rang
     row->payload_max = first || value > row->payload_max ? value : row->payload_max;
 }
 
-static void add_durations(struct building *building)
+static void add_durations(struct builder *builder)
 {
-    const struct ss_model *model = building->model;
-    struct ss_range_rows *out = building->out;
+    const struct ss_model *model = builder->model;
+    struct ss_range_rows *out = builder->out;
     size_t begin = 0;
     for (size_t i = 0; i < out->rows.count; i++) {
         out->rows.data[i].first = begin;
@@ -130,10 +130,10 @@ static void add_durations(struct building *building)
     out->durations = ss_alloc((begin + 1) * sizeof *out->durations);
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
-        if (building->row_of[i] == 0) {
+        if (builder->row_of[i] == 0) {
             continue;
         }
-        struct ss_range_row *row = &out->rows.data[building->row_of[i] - 1];
+        struct ss_range_row *row = &out->rows.data[builder->row_of[i] - 1];
         uint64_t duration_ns = range->end_ns - range->begin_ns;
         out->durations[row->first + row->count++] = duration_ns;
         row->sum_ns = add(row->sum_ns, duration_ns);
@@ -145,7 +145,7 @@ static void add_durations(struct building *building)
     }
 }
 
-/* The rows of the ranges that are open, outermost first; how often each row is among them. */
+/* The rows of the open ranges, outermost first; how often each row is among them. */
 struct open_rows {
     struct ss_vec_of(uint32_t) rows;
     uint32_t *times; /* by row + 1 */
@@ -158,30 +158,30 @@ static void close_down_to(struct open_rows *open, size_t count)
     }
 }
 
-/* Takes the time of each range from the self time of the one right around it, which comes before it
- * on the same track and lane and is still open: its path is the parent of this one's. */
-static void find_self(struct building *building)
+/* Subtracts the time of each range from the self time of its enclosing range, which precedes it on
+ * the same track and lane and is still open: its path is the parent path. */
+static void find_self(struct builder *builder)
 {
-    const struct ss_model *model = building->model;
-    struct ss_range_row *rows = building->out->rows.data;
+    const struct ss_model *model = builder->model;
+    struct ss_range_row *rows = builder->out->rows.data;
     struct open_rows open = {.times =
-                                 ss_alloc_zero(building->out->rows.count + 1, sizeof(uint32_t))};
+                                 ss_alloc_zero(builder->out->rows.count + 1, sizeof(uint32_t))};
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         bool same = i > 0 && range->track == range[-1].track && range->lane == range[-1].lane;
-        /* The open ones are those above it: as many as its path has parents. */
+        /* The enclosing ranges stay open: as many as the path has parents. */
         close_down_to(&open, same ? model->paths.data[range->path].depth - 1 : 0);
         uint64_t duration_ns = range->end_ns - range->begin_ns;
-        uint32_t row = building->row_of[i];
+        uint32_t row = builder->row_of[i];
         if (row != 0) {
             rows[row - 1].self_ns = add(rows[row - 1].self_ns, duration_ns);
             if (open.times[row] == 0) {
                 rows[row - 1].total_ns = add(rows[row - 1].total_ns, duration_ns);
             }
         }
-        uint32_t around = open.rows.count > 0 ? open.rows.data[open.rows.count - 1] : 0;
-        if (around != 0) {
-            struct ss_range_row *outer = &rows[around - 1];
+        uint32_t outer_row = open.rows.count > 0 ? open.rows.data[open.rows.count - 1] : 0;
+        if (outer_row != 0) {
+            struct ss_range_row *outer = &rows[outer_row - 1];
             outer->self_ns -= duration_ns < outer->self_ns ? duration_ns : outer->self_ns;
         }
         ss_vec_push(&open.rows, row);
@@ -197,17 +197,17 @@ void ss_range_rows_init(struct ss_range_rows *rows, const struct ss_selection *s
     const struct ss_model *model = selection->model;
     *rows = (struct ss_range_rows){0};
     ss_vec_reserve(&rows->rows, 16);
-    struct building building = {.selection = selection,
-                                .model = model,
-                                .grouping = grouping,
-                                .row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
-                                .out = rows};
-    building.path_of = ss_range_same_paths(model, grouping);
-    find_rows(&building);
-    add_durations(&building);
-    find_self(&building);
-    ss_free(building.path_of);
-    ss_free(building.row_of);
+    struct builder builder = {.selection = selection,
+                              .model = model,
+                              .grouping = grouping,
+                              .row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
+                              .out = rows};
+    builder.path_of = ss_range_same_paths(model, grouping);
+    find_rows(&builder);
+    add_durations(&builder);
+    find_self(&builder);
+    ss_free(builder.path_of);
+    ss_free(builder.row_of);
 }
 
 void ss_range_rows_fini(struct ss_range_rows *rows)

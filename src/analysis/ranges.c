@@ -34,7 +34,7 @@ static const struct ss_column columns[SS_RANGE_COLUMNS] = {
     [SS_RANGE_PAYLOAD_MAX] = {.key = "payload_max", .unit = "of the payload"},
 };
 
-enum { MAX_PATH_TEXT = 4096 }; /* hostile traces nest by the ten thousand */
+enum { MAX_PATH_TEXT = 4096 }; /* hostile traces nest tens of thousands of ranges */
 
 struct ss_strview ss_range_path_text(const struct ss_model *model, uint32_t path,
                                      struct ss_arena *arena)
@@ -53,12 +53,12 @@ struct ss_strview ss_range_path_text(const struct ss_model *model, uint32_t path
     }
     static const char more[] = "…";
     size_t length = text.length + (text.overflow ? sizeof more - 1 : 0);
-    char *kept = ss_arena_alloc(arena, length + 1);
-    memcpy(kept, text.data, text.length);
-    memcpy(kept + text.length, more, length - text.length);
+    char *copy = ss_arena_alloc(arena, length + 1);
+    memcpy(copy, text.data, text.length);
+    memcpy(copy + text.length, more, length - text.length);
     ss_strbuf_fini(&text);
     ss_vec_fini(&names);
-    return (struct ss_strview){kept, length};
+    return (struct ss_strview){copy, length};
 }
 
 bool ss_selection_has_track(const struct ss_selection *selection, uint32_t track)
@@ -112,7 +112,7 @@ static struct ss_cell time_cell(uint64_t ns)
     return ss_cell_integer(ns < INT64_MAX ? (int64_t)ns : INT64_MAX);
 }
 
-/* Whole numbers stay whole while a double holds them exactly. */
+/* An integer cell where a double holds the whole number exactly. */
 static struct ss_cell number_cell(double value)
 {
     return fabs(value) < 9007199254740992.0 && value == floor(value)
@@ -131,7 +131,7 @@ static void fill_payloads(const struct ss_range_row *row, struct ss_cell *cells)
     }
 }
 
-/* Who they are: what the rows were put together by. */
+/* The columns that the rows are grouped by. */
 static void fill_identity(const struct ss_model *model, const struct ss_range_row *row,
                           unsigned grouping, struct ss_table *table, struct ss_cell *cells)
 {

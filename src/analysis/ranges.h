@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ranges cost: one row for each path of names on each thread (or process) and domain, or for
- * less than that (see range_rows.h). Total is the time between begin and end, recursion counted
- * once, self what of it no inner range of the same track covers. A range counts where it begins:
- * whole, and in full when its begin is in the time range asked for.
- * Percentiles are nearest-rank over all ranges of the row. Pure.
+ * Cost of ranges: one row for each path of names on each thread (or process) and domain, or for
+ * fewer of these (see range_rows.h). Total is the time between begin and end, recursion counted
+ * once; self is the part of it that no inner range of the same track covers. A range counts in full
+ * when its begin is in the requested time range. Percentiles are nearest-rank over all ranges of
+ * the row. Pure.
  */
 #ifndef SS_ANALYSIS_RANGES_H
 #define SS_ANALYSIS_RANGES_H
@@ -15,9 +15,9 @@
 
 enum ss_range_column {
     SS_RANGE_NAME,
-    SS_RANGE_PATH,     /* names from the outermost on, ';' between them */
+    SS_RANGE_PATH,     /* names, outermost first, separated by ';' */
     SS_RANGE_KIND,     /* "range", "async", "step", "phase" */
-    SS_RANGE_DOMAIN,   /* of the track; absent: the default one */
+    SS_RANGE_DOMAIN,   /* of the track; absent: the default domain */
     SS_RANGE_CATEGORY, /* of the name */
     SS_RANGE_PID,
     SS_RANGE_TID,
@@ -29,9 +29,10 @@ enum ss_range_column {
     SS_RANGE_P50,
     SS_RANGE_P95,
     SS_RANGE_MAX,
-    SS_RANGE_CUT, /* of the count: the begin or the end was not seen, so they are longer than shown
-                   */
-    SS_RANGE_PAYLOADS, /* of the count: have a payload that is a number; the rest is of those */
+    SS_RANGE_CUT, /* of the count: ranges whose begin or end was not recorded, so they are longer
+                   * than shown */
+    SS_RANGE_PAYLOADS, /* of the count: ranges with a numeric payload; the next four columns cover
+                        * these */
     SS_RANGE_PAYLOAD_SUM,
     SS_RANGE_PAYLOAD_MIN,
     SS_RANGE_PAYLOAD_MEAN,
@@ -48,15 +49,15 @@ struct ss_ranges_options {
 
 void ss_ranges_table(const struct ss_selection *selection, const struct ss_ranges_options *options,
                      struct ss_table *table);
-/* Where, by range, the samples fell; columns of enum ss_hotspots_column. The model must have been
- * loaded with sample_ranges. The row without a name is of samples outside all ranges. */
+/* Samples by range; columns of enum ss_hotspots_column. The model must have been loaded with
+ * sample_ranges. The row without a name holds the samples outside all ranges. */
 void ss_sample_ranges_table(const struct ss_selection *selection,
                             const struct ss_ranges_options *options, struct ss_table *table);
 
-/* "outer;inner" of a path of ranges, in the table's keeping. */
+/* "outer;inner" of a path of ranges, allocated in `arena`. */
 struct ss_strview ss_range_path_text(const struct ss_model *model, uint32_t path,
                                      struct ss_arena *arena);
-/* True when the thread and process filters let the track through. */
+/* True when the track passes the thread and process filters. */
 bool ss_selection_has_track(const struct ss_selection *selection, uint32_t track);
 /* pid, tid and thread name of a track's owner; absent cells where it has none. */
 void ss_track_owner_cells(const struct ss_model *model, uint32_t track, struct ss_cell *pid,

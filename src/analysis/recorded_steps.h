@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of which steps the operators were recorded: the counter "operators recorded" tells as a step
- * begins (src/inject/torch.h), and before its end if some were lost. Without it, and before its
- * first value, of all. Pure.
+ * The steps whose operators were recorded: the counter "operators recorded" has a value at the
+ * begin of each step (src/inject/torch.h), and another before its end if some operators were lost.
+ * Without the counter, and before its first value, all steps count as recorded. Pure.
  */
 #ifndef SS_ANALYSIS_RECORDED_STEPS_H
 #define SS_ANALYSIS_RECORDED_STEPS_H
@@ -16,19 +16,20 @@
 struct ss_recorded_steps {
     const struct ss_model *model;
     struct ss_told_values {
-        size_t at, end;            /* values of the model that are not behind */
-        bool lost_some, has_whole; /* steps */
+        size_t at, end;            /* a cursor into the model's values, and their end */
+        bool lost_some, has_whole; /* some step lost operators; some step lost none */
     } * told;                      /* by process */
 };
 
 void ss_recorded_steps_init(struct ss_recorded_steps *recorded, const struct ss_model *model);
 void ss_recorded_steps_fini(struct ss_recorded_steps *recorded);
-/* The steps of a process in order of their ends. */
+/* Calls for a process must come in the order of its steps' ends. */
 bool ss_recorded_steps_has(struct ss_recorded_steps *recorded, uint32_t process, uint64_t end_ns);
-/* Its operators can be counted: none was lost. Where some were of each step, those have to do. */
+/* Whether the step's operators can be counted: it lost none, or every recorded step of the process
+ * lost some. */
 bool ss_recorded_steps_counts(struct ss_recorded_steps *recorded, uint32_t process,
                               uint64_t end_ns);
-/* They have to do: there are more operators than are counted. */
+/* Every recorded step lost operators: there are more than are counted. */
 bool ss_recorded_steps_lost_some(const struct ss_recorded_steps *recorded, uint32_t process);
 
 #endif

@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rules are made of: the parts of a finding, and each rule's function. Private to rules*.c. */
+/* The parts of a finding, which the rules share, and the function of each rule. Private to
+ * rules*.c. */
 #ifndef SS_ANALYSIS_RULE_PARTS_H
 #define SS_ANALYSIS_RULE_PARTS_H
 
 #include "analysis/rules.h"
 
-/* Of what must be changed with care: the least gain that is worth it, in percent of a step. */
+/* The least gain, in percent of a step, that justifies a fix that needs care. */
 enum { SS_RULE_LEAST_GAIN_PERCENT = 4 };
 
 /* Evidence beyond SS_FINDING_MAX_EVIDENCE is dropped. */
 void ss_finding_add(struct ss_finding *finding, const char *what, enum ss_evidence_unit unit,
                     double value);
-/* Of what is in every step. */
+/* A cost that every step has. */
 void ss_finding_set_cost(struct ss_finding *finding, uint64_t cost_ns, uint64_t recoverable_ns);
-/* Of what is not: the step is a mean with outliers. */
+/* A cost that some steps have: a share of the mean step with outliers. */
 void ss_finding_set_spread_cost(const struct ss_training_facts *facts, struct ss_finding *finding,
                                 uint64_t cost_ns);
 /* The cost is the share `samples` / `all` of `of_ns`. Samples that continue another one count as
- * independent, so that the error is rather too large. */
+ * independent, which rather overestimates the error. */
 void ss_finding_set_error(struct ss_finding *finding, uint64_t samples, uint64_t all,
                           uint64_t of_ns);
-/* Nothing for a line with too few samples. `line_of`: what the samples are of. */
+/* Ignores a line with too few samples. `line_of`: what the samples are of. */
 void ss_finding_set_line(struct ss_finding *finding, const struct ss_phase_line *line,
                          const char *line_of);
 void ss_finding_set_phase_line(struct ss_finding *finding, const struct ss_training_facts *facts,
                                const char *phase, const char *line_of);
-/* How many values of tensors a step reads. */
+/* Adds the number of tensor values that a step reads. */
 void ss_finding_add_reads(const struct ss_training_facts *facts, struct ss_finding *finding);
 /* True where the line is worth a finding. */
 bool ss_finding_put_hot_line(const struct ss_training_facts *facts, const struct ss_hot_line *line,
                              struct ss_finding *finding);
 
-/* 0 to 1 of it. */
+/* `share`: 0 to 1. */
 uint64_t ss_share_of_ns(uint64_t ns, double share);
-/* At least so many percent. */
+/* True where `ns` is at least `percent` of `of_ns`. */
 bool ss_is_percent_of(uint64_t ns, uint64_t of_ns, double percent);
 /* False where kernels ran whose times were not recorded: phases are host time then. */
 bool ss_knows_compute_time(const struct ss_training_facts *facts);
 
-/* Each rule: true where it fires, with the finding filled in. */
+/* Each rule returns true where it fires, with the finding filled in. */
 #define SS_RULE(name, id, headline, needs, fires, least, estimate, fix)                            \
     bool ss_rule_##name(const struct ss_training_facts *facts, struct ss_finding *finding);
 #include "analysis/rules.def"

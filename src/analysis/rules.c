@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the rules to a diagnosis: each rule is asked, no time is in two findings, and the bounds get
+/* From rules to a diagnosis: every rule is evaluated, no time is in two findings, and bounds get
  * their margins. */
 #include "analysis/rules.h"
 
@@ -11,8 +11,8 @@
 #include "analysis/uncertainty.h"
 
 enum {
-    FEWEST_STEPS = 5, /* fewer: what is said is uncertain */
-    COLD_PERCENT = 15 /* of an interruption: what computing is slower by behind it; 10 to 25 were
+    FEWEST_STEPS = 5, /* fewer: the diagnosis is uncertain */
+    COLD_PERCENT = 15 /* of an interruption: the slowdown of the computing after it; 10 to 25 were
                        * measured, see tests/corpus */
 };
 
@@ -39,7 +39,7 @@ static bool is_worth_it(const struct ss_finding *finding)
                           finding->percent >= SS_RULE_LEAST_PERCENT);
 }
 
-/* In the table's order where they are equal, as the table is an array of its own. */
+/* Ties are in the order of the rules, whose table is one array. */
 static int compare(const void *left, const void *right)
 {
     const struct ss_finding *a = left, *b = right;
@@ -49,7 +49,8 @@ static int compare(const void *left, const void *right)
     return (a->rule > b->rule) - (a->rule < b->rule);
 }
 
-/* A stack of the line of `inner` passes that of `outer`, or its caller's. */
+/* Whether a stack that ends in the line of `inner` contains the line of `outer`, or that line's
+ * caller. */
 static bool lies_below(const struct ss_model *model, const struct ss_finding *inner,
                        const struct ss_finding *outer)
 {
@@ -68,7 +69,7 @@ static bool lies_below(const struct ss_model *model, const struct ss_finding *in
     return false;
 }
 
-/* The time of a finding is another's too: that of the whole phase, or of lines of which one calls
+/* Whether two findings cover the same time: that of a whole phase, or of lines of which one calls
  * the other. */
 static bool share_time(const struct ss_model *model, const struct ss_finding *a,
                        const struct ss_finding *b)
@@ -83,8 +84,8 @@ static bool share_time(const struct ss_model *model, const struct ss_finding *a,
     return one_line || (one_phase && !both_lines);
 }
 
-/* How much a finding knows of its time: a line, a rule of a whole phase, of a part of it. */
-static int knowledge_of(const struct ss_finding *finding)
+/* 0 for a line, 1 for a rule of a whole phase, 2 for a rule of a part of it. */
+static int specificity_of(const struct ss_finding *finding)
 {
     return finding->is_of_line ? 0 : finding->is_part ? 2 : 1;
 }
@@ -94,36 +95,36 @@ static bool is_line_of_reads(const struct ss_finding *finding)
     return finding->is_of_line && finding->activity == SS_ACTIVITY_TENSOR_READ;
 }
 
-/* The part of what a wider finding would recover that an exact one has to explain. Workers are
- * worth it even where there are few cores: they take the line off the step as it is. */
+/* The share of a wide finding's recoverable time that a specific one must explain. For workers a
+ * smaller share is enough, even where cores are few: they take the line off the step as it is. */
 static double least_explained(const struct ss_finding *exact)
 {
     return strcmp(exact->rule->id, "no-workers") == 0 ? 0.2 : 0.4;
 }
 
-/* Of two findings of the same time the one that knows more stays, unless it explains too little of
- * what the other would recover. A line that reads values knows of its reads as well, and goes
- * with all that it does around them. */
-static bool gives_way(const struct ss_finding *finding, const struct ss_finding *other)
+/* Of two findings of the same time, the more specific one stays, unless it explains too little of
+ * what the other would recover. A line that reads values is as specific as the rule on reads, as it
+ * covers its reads and all that it does around them. */
+static bool yields_to(const struct ss_finding *finding, const struct ss_finding *other)
 {
-    bool know_alike = knowledge_of(finding) == knowledge_of(other);
+    bool equally_specific = specificity_of(finding) == specificity_of(other);
     bool are_reads = is_line_of_reads(other) && strcmp(finding->rule->id, "host-sync") == 0;
     are_reads =
         are_reads || (is_line_of_reads(finding) && strcmp(other->rule->id, "host-sync") == 0);
-    if (know_alike || are_reads) {
+    if (equally_specific || are_reads) {
         return compare(finding, other) > 0;
     }
-    bool knows_more = knowledge_of(finding) > knowledge_of(other);
-    const struct ss_finding *exact = knows_more ? finding : other;
-    const struct ss_finding *wide = knows_more ? other : finding;
+    bool is_more_specific = specificity_of(finding) > specificity_of(other);
+    const struct ss_finding *exact = is_more_specific ? finding : other;
+    const struct ss_finding *wide = is_more_specific ? other : finding;
     bool wide_stays =
         (double)exact->recoverable_ns < least_explained(exact) * (double)wide->recoverable_ns;
-    return knows_more == wide_stays;
+    return is_more_specific == wide_stays;
 }
 
-/* A wait takes the place of its line, which may do more than wait: who moves the line off the
- * thread gains all of it. A wait that is a phase of its own is in none of the line's samples. */
-static void take_rest_of_line(struct ss_finding *finding, const struct ss_finding *line)
+/* A wait replaces its line, which may do more than wait: moving the line off the thread recovers
+ * all of it. A wait that is a phase of its own is in none of the line's samples. */
+static void absorb_rest_of_line(struct ss_finding *finding, const struct ss_finding *line)
 {
     bool is_one_line =
         line->is_of_line && finding->line != NULL && line->line->frame == finding->line->frame;
@@ -136,37 +137,37 @@ static void take_rest_of_line(struct ss_finding *finding, const struct ss_findin
     }
 }
 
-/* No time is in two findings. */
+/* Drops findings whose time is in another finding. */
 static void drop_shared(struct ss_diagnosis *diagnosis, const struct ss_model *model)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < diagnosis->findings.count; i++) {
         const struct ss_finding *finding = &diagnosis->findings.data[i];
-        bool is_kept = true;
-        for (size_t j = 0; j < diagnosis->findings.count && is_kept; j++) {
+        bool stays = true;
+        for (size_t j = 0; j < diagnosis->findings.count && stays; j++) {
             const struct ss_finding *other = &diagnosis->findings.data[j];
-            is_kept = j == i || other->dropped || finding->cost_ns == 0 || other->cost_ns == 0 ||
-                      !share_time(model, finding, other) || !gives_way(finding, other);
+            stays = j == i || other->dropped || finding->cost_ns == 0 || other->cost_ns == 0 ||
+                    !share_time(model, finding, other) || !yields_to(finding, other);
         }
-        diagnosis->findings.data[i].dropped = !is_kept;
+        diagnosis->findings.data[i].dropped = !stays;
     }
     for (size_t i = 0; i < diagnosis->findings.count; i++) {
         struct ss_finding *finding = &diagnosis->findings.data[i];
         for (size_t j = 0; j < diagnosis->findings.count && finding->ends_with_line; j++) {
             if (!finding->dropped && diagnosis->findings.data[j].dropped) {
-                take_rest_of_line(finding, &diagnosis->findings.data[j]);
+                absorb_rest_of_line(finding, &diagnosis->findings.data[j]);
             }
         }
     }
     for (size_t i = 0; i < diagnosis->findings.count; i++) {
         if (!diagnosis->findings.data[i].dropped) {
-            diagnosis->findings.data[kept++] = diagnosis->findings.data[i];
+            diagnosis->findings.data[remaining++] = diagnosis->findings.data[i];
         }
     }
-    diagnosis->findings.count = kept;
+    diagnosis->findings.count = remaining;
 }
 
-static void judge(struct ss_diagnosis *diagnosis, bool fires, struct ss_finding *finding)
+static void add_if_worth_it(struct ss_diagnosis *diagnosis, bool fires, struct ss_finding *finding)
 {
     double share = (double)finding->cost_ns / (double)(finding->of_ns > 0 ? finding->of_ns : 1);
     finding->percent = 100 * fmin(share, 1);
@@ -178,7 +179,8 @@ static void judge(struct ss_diagnosis *diagnosis, bool fires, struct ss_finding 
     }
 }
 
-/* What is promised is a bound, whatever the samples missed by chance and the step gains besides. */
+/* Makes the recoverable time an upper bound: it covers the sampling error and what the step gains
+ * besides. */
 static void widen_bound(struct ss_finding *finding)
 {
     finding->expected_ns = finding->recoverable_ns;
@@ -197,8 +199,8 @@ static void widen_bound(struct ss_finding *finding)
     }
 }
 
-static struct ss_finding empty_advice(const struct ss_training_facts *facts,
-                                      const struct ss_rule *rule)
+static struct ss_finding empty_finding(const struct ss_training_facts *facts,
+                                       const struct ss_rule *rule)
 {
     return (struct ss_finding){
         .rule = rule, .headline = rule->headline, .fix = rule->fix, .of_ns = facts->step_ns};
@@ -210,12 +212,13 @@ void ss_diagnosis_init(struct ss_diagnosis *diagnosis, const struct ss_training_
                                        .is_uncertain = facts->steps->usual < FEWEST_STEPS,
                                        .host_time = !ss_knows_compute_time(facts)};
     for (size_t i = 0; ss_rules[i].id != NULL && diagnosis->judged; i++) {
-        struct ss_finding finding = empty_advice(facts, &ss_rules[i]);
-        judge(diagnosis, functions[i](facts, &finding), &finding);
+        struct ss_finding finding = empty_finding(facts, &ss_rules[i]);
+        add_if_worth_it(diagnosis, functions[i](facts, &finding), &finding);
         for (size_t k = 1; functions[i] == ss_rule_hot_line && k < facts->hot_lines.count; k++) {
-            finding = empty_advice(facts, &ss_rules[i]);
-            judge(diagnosis, ss_finding_put_hot_line(facts, &facts->hot_lines.rows[k], &finding),
-                  &finding);
+            finding = empty_finding(facts, &ss_rules[i]);
+            add_if_worth_it(diagnosis,
+                            ss_finding_put_hot_line(facts, &facts->hot_lines.rows[k], &finding),
+                            &finding);
         }
     }
     drop_shared(diagnosis, facts->model);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of forward, backward and the update: what keeps them from computing, and the cores. */
+/* Rules on forward, backward and optimizer: what keeps them from computing, and the use of the
+ * cores. */
 #include "analysis/rule_parts.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@ void ss_finding_add_reads(const struct ss_training_facts *facts, struct ss_findi
                    SS_EVIDENCE_COUNT, facts->reads);
 }
 
-/* With CUDA a read waits for kernels, and a copy to the host is no operator of its own: of it the
- * samples tell. */
+/* With CUDA a read waits for kernels, and a copy to the host is no operator of its own: only the
+ * samples show it. */
 bool ss_rule_host_sync(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_samples *samples = &facts->samples;
@@ -43,10 +44,10 @@ static uint64_t median_of(const struct ss_training_facts *facts, const char *pha
     return row != NULL ? row->p50_ns : 0;
 }
 
-/* Of a step; fewer are layers, not a loop over time. */
+/* Per step; fewer calls are layers, not a loop over time. */
 enum { FEWEST_CELL_CALLS = 8 };
 
-/* Both passes, as the backward of cells takes the same part of its phase. */
+/* Both passes: the backward of cells is assumed to take the same share of its phase. */
 static uint64_t time_of_cells(const struct ss_training_facts *facts)
 {
     uint64_t forward_ns = ss_training_phase_ns(facts, "forward");
@@ -55,8 +56,8 @@ static uint64_t time_of_cells(const struct ss_training_facts *facts)
     return facts->cells_ns + ss_share_of_ns(backward_ns, share);
 }
 
-/* What other findings say of the phases that compute. */
-static uint64_t time_told_of_compute(const struct ss_training_facts *facts)
+/* The time of other findings in the phases that compute. */
+static uint64_t time_of_other_findings(const struct ss_training_facts *facts)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer"};
     uint64_t ns = facts->cell_calls >= FEWEST_CELL_CALLS ? time_of_cells(facts) : 0;
@@ -69,13 +70,13 @@ static uint64_t time_told_of_compute(const struct ss_training_facts *facts)
     return ns;
 }
 
-/* By medians: on a busy machine the means tell of the machine. */
+/* Uses medians: on a busy machine, means measure the machine. */
 bool ss_rule_tiny_batches(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     uint64_t compute_ns =
         median_of(facts, "forward") + median_of(facts, "backward") + median_of(facts, "optimizer");
-    uint64_t others_ns = facts->long_operators_ns + time_told_of_compute(facts);
-    uint64_t outside_ns = compute_ns > others_ns ? compute_ns - others_ns : 0;
+    uint64_t explained_ns = facts->long_operators_ns + time_of_other_findings(facts);
+    uint64_t outside_ns = compute_ns > explained_ns ? compute_ns - explained_ns : 0;
     ss_finding_set_cost(finding, outside_ns, outside_ns);
     finding->of_ns = facts->steps->p50_ns;
     ss_finding_add(finding, "operators a step", SS_EVIDENCE_COUNT, (double)facts->operators);
@@ -91,7 +92,8 @@ bool ss_rule_tiny_batches(const struct ss_training_facts *facts, struct ss_findi
            facts->operator_p50_ns < SS_TINY_OPERATOR_NS && 2 * outside_ns > compute_ns;
 }
 
-/* Its tracebacks are in the samples, its search for NaN in the operators of the backward. */
+/* The cost of its tracebacks is in the samples, that of its search for NaN in the operators of the
+ * backward. */
 bool ss_rule_anomaly_detection(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_samples *samples = &facts->samples;
@@ -108,9 +110,9 @@ bool ss_rule_anomaly_detection(const struct ss_training_facts *facts, struct ss_
     return facts->has_anomaly_detection;
 }
 
-/* Half as many bytes, and twice as many numbers in each instruction; more of them fit into caches,
- * and functions such as exp gain more than twice: up to 57 % of the operators' time was measured.
- */
+/* float32 has half the bytes, and twice the numbers in each instruction; more of them fit into
+ * caches, and functions such as exp gain more than a factor of two: gains of up to 57 % of the
+ * operators' time were measured. */
 bool ss_rule_float64(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     ss_finding_set_cost(finding, facts->long_operators_ns,
@@ -121,7 +123,8 @@ bool ss_rule_float64(const struct ss_training_facts *facts, struct ss_finding *f
     return strcmp(facts->dtype, "float64") == 0 && ss_knows_compute_time(facts);
 }
 
-/* What a layer over all time steps leaves of it depends on its size: about a quarter. */
+/* A layer over all time steps still takes about a quarter of the time; the share depends on its
+ * size. */
 bool ss_rule_time_loop(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     uint64_t ns = time_of_cells(facts);
@@ -141,13 +144,13 @@ bool ss_rule_recompilation(const struct ss_training_facts *facts, struct ss_find
     return facts->late_compile_steps >= 2;
 }
 
-/* So much of the cores' use that they would not be waited for without others. */
+/* True where these processes, not others, account for most of the cores' use. */
 static bool uses_most(const struct ss_training_facts *facts)
 {
     return facts->cpu_own >= 0.6;
 }
 
-/* More threads than cores: an operator waits for the last of them as well, asleep. */
+/* With more threads than cores, an operator also waits for its last thread, asleep. */
 static bool waits_for_cores(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_samples *samples = &facts->samples;
@@ -183,9 +186,9 @@ bool ss_rule_busy_machine(const struct ss_training_facts *facts, struct ss_findi
     return true;
 }
 
-/* Of the waits, what as many threads as cores would leave out: they do the work of all. Where the
- * main thread runs more than its share of the cores, the work is not spread over the threads: they
- * wait, or spin. */
+/* The part of the waits that as many threads as cores would avoid: these threads do all of the
+ * work. Where the main thread runs more than its share of the cores, the work is not spread over
+ * the threads: they wait, or spin. */
 static uint64_t waits_without_work(const struct ss_training_facts *facts, uint64_t waits_ns)
 {
     const struct ss_training_samples *samples = &facts->samples;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of the data phase: too few workers, slow ones, their start, collating. */
+/* Rules on the data phase: too few workers, slow workers, their start, collating. */
 #include "analysis/rule_parts.h"
 
 #include <math.h>
@@ -15,24 +15,24 @@ static double batch_bytes(const struct ss_training_facts *facts)
     return fmax((double)facts->batch_bytes, 0) * fmax(facts->batches, 1);
 }
 
-/* What a batch from a worker costs the trainer: it is unpickled; its memory is mapped, and each
- * page of it met and given back. See tests/bench/bench_handover.py. */
-static uint64_t handover_ns(const struct ss_training_facts *facts)
+/* The trainer's cost of a batch from a worker: unpickling it, mapping its memory, touching and
+ * unmapping each page. See tests/bench/bench_handover.py. */
+static uint64_t transfer_ns(const struct ss_training_facts *facts)
 {
     static const double of_byte_ns = 0.5;
     return (uint64_t)((double)WORKER_BATCH_NS * fmax(facts->batches, 1) +
                       of_byte_ns * batch_bytes(facts));
 }
 
-/* What it costs its worker: it is copied into memory that both share. */
+/* The worker's cost of a batch: copying it into memory that both share. */
 static double sharing_ns(const struct ss_training_facts *facts)
 {
     static const double of_byte_ns = 0.6;
     return of_byte_ns * batch_bytes(facts);
 }
 
-/* All work of a step spread over the cores; that of other programs too where it is not told apart.
- */
+/* The step's work spread over all cores; includes that of other programs where the recording does
+ * not separate it. */
 static double spread_work_ns(const struct ss_training_facts *facts, uint64_t data_ns)
 {
     double cores = (double)facts->cores, step_ns = (double)facts->step_ns;
@@ -47,22 +47,22 @@ static double spread_work_ns(const struct ss_training_facts *facts, uint64_t dat
     return (rest_ns * fmin(threads, cores) + (double)data_ns) / cores;
 }
 
-/* The step that two workers or more would leave: its other work with the batches' hand-over, or all
- * work spread over the cores; a first batch of each epoch is still waited for. */
+/* The duration of a step with two or more workers: its other work with the transfer of batches, or
+ * all work spread over the cores. The first batch of each epoch is still waited for. */
 static uint64_t step_with_workers_ns(const struct ss_training_facts *facts, uint64_t data_ns)
 {
     uint64_t rest_ns = facts->step_ns > data_ns ? facts->step_ns - data_ns : 0;
     double steps = fmax((double)facts->steps->steps.count, 1);
     double more_ns =
-        ((double)handover_ns(facts) + sharing_ns(facts)) / fmax((double)facts->cores, 1);
+        ((double)transfer_ns(facts) + sharing_ns(facts)) / fmax((double)facts->cores, 1);
     double step_ns =
-        fmax((double)(rest_ns + handover_ns(facts)), spread_work_ns(facts, data_ns) + more_ns);
+        fmax((double)(rest_ns + transfer_ns(facts)), spread_work_ns(facts, data_ns) + more_ns);
     double first_ns = (double)data_ns * (double)facts->iterators / steps;
     return (uint64_t)(step_ns + first_ns);
 }
 
-/* Of two workers, which start once, spread over the steps. Not part of the bound: a training has
- * more steps than its recording. */
+/* Two workers start once, spread over the steps. Not part of the bound: a training has more steps
+ * than its recording. */
 static uint64_t start_of_workers_ns(const struct ss_training_facts *facts)
 {
     static const uint64_t start_ns = UINT64_C(100000000); /* forked */
@@ -100,7 +100,7 @@ bool ss_rule_no_workers(const struct ss_training_facts *facts, struct ss_finding
            ss_is_percent_of(gain_ns - start_ns, facts->step_ns, SS_RULE_LEAST_GAIN_PERCENT);
 }
 
-/* How many workers would have a batch ready each time; 0: unknown. */
+/* The number of workers that have a batch ready each time. */
 static uint64_t workers_needed(const struct ss_training_facts *facts)
 {
     uint64_t data_ns = ss_training_phase_ns(facts, "data");
@@ -108,19 +108,20 @@ static uint64_t workers_needed(const struct ss_training_facts *facts)
     return facts->worker_batch_ns / rest_ns + 1;
 }
 
-/* Workers that started together have their batches ready together: of each round the first is
- * waited for, and counts. */
+/* Workers that start together finish their batches together: the trainer waits for the first batch
+ * of each round, and each such wait counts for the round. */
 static bool workers_are_late(const struct ss_training_facts *facts)
 {
     uint64_t waited = (uint64_t)(facts->workers > 0 ? facts->workers : 1) * facts->empty_nexts;
     bool empty = facts->nexts == 0 || 2 * waited >= facts->nexts;
-    /* A worker that holds its GIL all the time hands its batches over late: then they are ready,
-     * and waited for. */
+    /* A worker that holds its GIL throughout delivers its batches late: they are ready, and the
+     * trainer still waits for them. */
     double least_busy = empty ? 0.5 : 0.85;
     return facts->workers > 0 && facts->worker_batches > 0 && facts->worker_busy >= least_busy;
 }
 
-/* A disk, a network or a lock, while they fetch: then more of them need no core. */
+/* Whether workers wait for a disk, a network or a lock while they fetch: then more of them need no
+ * core. */
 static bool workers_wait(const struct ss_training_facts *facts)
 {
     const struct ss_training_samples *samples = &facts->samples;
@@ -129,8 +130,8 @@ static bool workers_wait(const struct ss_training_facts *facts)
                0.5 * fmin(facts->worker_busy, 1) * (double)samples->of_workers;
 }
 
-/* Room for one more at least; where the cores' use is not recorded, each process is taken to have
- * one. */
+/* Whether the cores have room for at least one more worker; where their use is not recorded, each
+ * process counts as one core. */
 static bool has_room(const struct ss_training_facts *facts)
 {
     uint64_t running = (uint64_t)(facts->workers + 1) * facts->steps->processes;
@@ -161,7 +162,7 @@ static void add_workers(const struct ss_training_facts *facts, struct ss_finding
     ss_finding_set_line(finding, &facts->samples.workers, "the workers' time");
 }
 
-/* Without what the beginnings of epochs cost: more workers do not mend that. */
+/* Without the cost of epoch starts, which more workers do not reduce. */
 static uint64_t late_data_ns(const struct ss_training_facts *facts)
 {
     uint64_t data_ns = ss_training_phase_ns(facts, "data"), begins = facts->epochs.usual_wait_ns;

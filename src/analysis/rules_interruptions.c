@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of what interrupts a step: collections, checkpoints, logs, stalls, other ranks, evaluation.
- */
+/* Rules on interruptions of a step: collections, checkpoints, logs, stalls, other ranks,
+ * evaluation. */
 #include "analysis/rule_parts.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "analysis/uncertainty.h"
 
-enum { SELDOM_STEPS = 20 }; /* once in so many steps is not often */
+enum { SELDOM_STEPS = 20 }; /* once in this many steps is not often */
 
 bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
@@ -26,7 +26,8 @@ bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding 
 bool ss_rule_checkpoint_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_seldom *checkpoints = &facts->checkpoints;
-    bool has_more = checkpoints->mean_ns > facts->saves_ns; /* a framework's, around torch.save */
+    bool has_more = checkpoints->mean_ns > facts->saves_ns; /* a framework's checkpoint, around
+                                                             * torch.save */
     ss_finding_set_spread_cost(facts, finding, has_more ? checkpoints->mean_ns : facts->saves_ns);
     finding->phase = ss_training_phase(facts, "checkpoint");
     ss_finding_set_phase_line(finding, facts, "checkpoint", "that time");
@@ -41,7 +42,7 @@ bool ss_rule_checkpoint_stalls(const struct ss_training_facts *facts, struct ss_
     return count > 1;
 }
 
-/* Samples are of slow steps too. */
+/* Samples include slow steps. */
 static uint64_t logs_time_ns(const struct ss_training_facts *facts)
 {
     const struct ss_training_samples *samples = &facts->samples;
@@ -49,7 +50,7 @@ static uint64_t logs_time_ns(const struct ss_training_facts *facts)
     return ss_share_of_ns(facts->spread_ns, (double)samples->logs.all / all);
 }
 
-/* Other rules know more of what makes at least half of it. */
+/* Gives way where other rules explain at least half of it. */
 bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_period *period = &facts->period;
@@ -73,7 +74,7 @@ bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_fi
     return true;
 }
 
-/* What a late rank explains is told as that. */
+/* The waits for a late rank, where they are worth a finding; else 0. */
 static uint64_t late_rank_ns(const struct ss_training_facts *facts)
 {
     const struct ss_late_rank *late = &facts->late_rank;
@@ -105,7 +106,8 @@ bool ss_rule_late_rank(const struct ss_training_facts *facts, struct ss_finding 
     finding->interrupts = true;
     finding->of_ns = late->of_ns;
     finding->phase = ss_training_phase(facts, "communication");
-    finding->is_part = true; /* why the others wait: more than what that rank does meanwhile */
+    finding->is_part = true; /* the cause of the others' waits: more specific than what that rank
+                              * does meanwhile */
     if (late->process != 0) {
         if (late->rank >= 0) {
             ss_finding_add(finding, "late: rank", SS_EVIDENCE_NUMBER, (double)late->rank);
@@ -120,7 +122,7 @@ bool ss_rule_late_rank(const struct ss_training_facts *facts, struct ss_finding 
     return late_rank_ns(facts) > 0;
 }
 
-/* Evaluating more seldom is what recovers: once in SELDOM_STEPS steps. */
+/* The recoverable time is that of evaluating once in SELDOM_STEPS steps. */
 bool ss_rule_evaluation(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_seldom *evaluations = &facts->evaluations;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that name a line of code, and those that cost no time: growing memory, warm-up. */
+/* Rules on a line of code, and rules on what costs no time: growing memory, warm-up. */
 #include "analysis/rule_parts.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "analysis/uncertainty.h"
 
-/* --- what is no matter of time --------------------------------------------------------------- */
+/* --- what costs no time ---------------------------------------------------------------------- */
 
 bool ss_rule_memory_growth(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
@@ -44,7 +44,7 @@ bool ss_rule_warm_up(const struct ss_training_facts *facts, struct ss_finding *f
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* Where nothing is known to help, only what is heavy is worth a line. */
+/* Without a known fix, only a heavier line is worth a finding. */
 static double least_percent_of(const struct ss_hot_line *line)
 {
     enum { LEAST_KNOWN = 3, LEAST_UNKNOWN = 6 };

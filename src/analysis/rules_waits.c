@@ -5,7 +5,7 @@
 
 #include "analysis/uncertainty.h"
 
-/* The samples are of slow steps, too. */
+/* The samples include slow steps. */
 static bool waits_for(const struct ss_training_facts *facts, enum ss_wait_group group,
                       const char *line_of, struct ss_finding *finding)
 {
@@ -20,8 +20,8 @@ static bool waits_for(const struct ss_training_facts *facts, enum ss_wait_group 
     finding->interrupts = true;
     finding->error_ns = ss_share_error_ns(wait->line.all, facts->waits.samples,
                                           facts->waits.samples, facts->spread_ns);
-    finding->is_part = true;                         /* it knows more than the line does */
-    finding->ends_with_line = group != SS_WAITS_GIL; /* whose holder is the fault */
+    finding->is_part = true;                         /* more specific than a finding on the line */
+    finding->ends_with_line = group != SS_WAITS_GIL; /* caused by its holder */
     if (wait->line.frame != 0) {
         finding->line = &wait->line;
         finding->line_of = line_of;

@@ -11,8 +11,8 @@ struct path_row {
     struct ss_weight self, total;
 };
 
-/* Self by the path of the innermost range, total by all paths around it. Parents have smaller ids.
- */
+/* Self counts for the path of the innermost range, total for all its enclosing paths too. Parents
+ * have smaller ids. */
 static struct path_row *collect(const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;

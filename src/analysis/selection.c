@@ -10,8 +10,8 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 
-/* Leaf functions that only wait, whatever the scheduler says (a poll with a short timeout is seen
- * running now and then). py-spy goes by the same list. */
+/* Leaf functions that only wait, whatever their scheduler state (a poll with a short timeout is
+ * sampled running now and then). py-spy uses the same list. */
 static const struct {
     const char *name;
     const char *path_end;  /* NULL: any */
@@ -122,7 +122,7 @@ static bool wants_thread(const struct pattern *pattern, const struct ss_model *m
                               : matches(pattern, ss_model_text(model, thread->name));
 }
 
-/* By stack: does any of its frames match? Parents come before their children. */
+/* By stack: whether any of its frames matches. Parents precede their children. */
 static bool *match_stacks(const struct pattern *pattern, const struct ss_model *model)
 {
     if (!pattern->active) {
@@ -148,7 +148,7 @@ static bool *match_stacks(const struct pattern *pattern, const struct ss_model *
     return stacks;
 }
 
-/* Everything that decides, worked out per thread and per stack. */
+/* All inputs of the decision, computed per thread and per stack. */
 struct decider {
     const struct ss_selection_options *options;
     const struct ss_model *model;
@@ -215,7 +215,7 @@ static bool hides_idle(const struct decider *decider, const struct ss_model_tota
     return ss_total_is_idle(decider->model, total);
 }
 
-/* The first reason that applies; its counter, or NULL when the total is shown. */
+/* The counter of the first reason that hides the total; NULL when it is shown. */
 static uint64_t *reason_not_shown(struct ss_selection *selection, const struct decider *decider,
                                   const struct ss_model_total *total)
 {
@@ -276,9 +276,9 @@ void ss_selection_fini(struct ss_selection *selection)
 
 /* --- within steps ---------------------------------------------------------------------------- */
 
-enum { FEWEST_WITHIN = 100 }; /* samples; else the first step's count too */
+enum { FEWEST_WITHIN = 100 }; /* samples; with fewer, first steps count too */
 
-/* By process: do any of its samples fall into steps? */
+/* By process: whether any of its samples falls into a step. */
 static bool *processes_with_steps(const struct ss_model *model)
 {
     bool *has = ss_alloc_zero(model->processes.count + 1, sizeof *has);
@@ -302,8 +302,8 @@ static bool is_below(const struct ss_model *model, const bool *has_steps, uint32
     return false;
 }
 
-static void keep_within(struct ss_selection *within, const struct ss_selection *all,
-                        const bool *has_steps, bool first_too)
+static void restrict_to_steps(struct ss_selection *within, const struct ss_selection *all,
+                              const bool *has_steps, bool first_too)
 {
     const struct ss_model *model = all->model;
     within->shown = within->records = 0;
@@ -326,10 +326,10 @@ bool ss_selection_within_steps(const struct ss_selection *all, struct ss_selecti
     within->lines = within->threads = within->processes = NULL;
     within->totals = ss_alloc_zero(model->totals.count + 1, sizeof *within->totals);
     bool *has_steps = processes_with_steps(model);
-    keep_within(within, all, has_steps, false);
+    restrict_to_steps(within, all, has_steps, false);
     within->has_first_steps = within->shown < FEWEST_WITHIN;
     if (within->has_first_steps) {
-        keep_within(within, all, has_steps, true);
+        restrict_to_steps(within, all, has_steps, true);
     }
     ss_free(has_steps);
     if (within->shown < FEWEST_WITHIN) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which samples of a model count: idle policy, GIL, threads, processes, stacks. Every table and
- * graph takes the same selection, so that all of them show the same 100 %, and what is left out is
- * counted by reason: recorded = shown + idle + no_gil + filtered + frameless + lost to the load
- * filter. Built by one thread, immutable afterwards.
+ * graph uses the same selection, so that all of them show the same 100 %. Samples that are left out
+ * are counted by reason: recorded = shown + idle + no_gil + filtered + frameless; filtered includes
+ * those that the load filter dropped. Built by one thread, immutable afterwards.
  */
 #ifndef SS_ANALYSIS_SELECTION_H
 #define SS_ANALYSIS_SELECTION_H
@@ -15,8 +15,8 @@
 #include "model/model.h"
 
 enum ss_idle_policy {
-    SS_IDLE_NONE, /* no idle samples: what py-spy shows */
-    SS_IDLE_MAIN, /* those of the processes' main threads: their wall time */
+    SS_IDLE_NONE, /* no idle samples, as in py-spy */
+    SS_IDLE_MAIN, /* idle samples of main threads only: their wall time */
     SS_IDLE_ALL
 };
 
@@ -33,34 +33,34 @@ struct ss_selection_options {
 
 struct ss_selection {
     const struct ss_model *model;
-    bool *totals; /* by index of model->totals: does it count? */
+    bool *totals; /* by index of model->totals: whether it counts */
     bool *lines;  /* the same for model->lines */
-    /* What the thread and process filters let through: by thread, by process; [0] is for what
-     * belongs to none. */
+    /* Whether the thread and process filters select it: by thread, by process; [0] is for data of
+     * none. */
     bool *threads, *processes;
     /* In samples (ticks). */
-    uint64_t recorded;    /* all there were */
+    uint64_t recorded;    /* all samples */
     uint64_t shown;       /* what counts: 100 % */
     uint64_t idle;        /* left out by the idle policy */
     uint64_t no_gil;      /* left out by gil_only */
     uint64_t filtered;    /* left out by thread, process, match, exclude or the time range */
     uint64_t frameless;   /* no frame at all: threads outside Python, stacks that were not read */
-    uint64_t records;     /* of the shown: at how many ticks a stack was really read */
-    bool has_first_steps; /* those within the first steps count too (ss_selection_within_steps) */
+    uint64_t records;     /* of the shown: ticks at which a stack was really read */
+    bool has_first_steps; /* samples within first steps count too (ss_selection_within_steps) */
 };
 
 /* SS_E_USAGE for a bad regex. */
 enum ss_status ss_selection_init(struct ss_selection *selection, const struct ss_model *model,
                                  const struct ss_selection_options *options, struct ss_error *err);
 void ss_selection_fini(struct ss_selection *selection);
-/* A selection of what of `all` fell into steps of a training: of processes that have steps the
- * samples within them, but for the first step where later ones have enough samples; of processes
- * below those (workers that load data) all. False: too few fell into steps to name anything;
- * then there is none. The model must have been loaded with sample_phases. */
+/* Restricts `all` to the steps of a training: of processes with steps, the samples within steps,
+ * without the first step where later ones have enough samples; of their descendants (loader
+ * workers), all samples. False: too few samples fall into steps to name anything; then `within` is
+ * empty. The model must have been loaded with sample_phases. */
 bool ss_selection_within_steps(const struct ss_selection *all, struct ss_selection *within);
 
-/* Idle as py-spy has it: asleep without the GIL, or in one of the library's waiting functions. A
- * raw file stores no states: py-spy has left its idle samples out already. */
+/* Idle as in py-spy: asleep without the GIL, or in a known waiting function. A raw file has no
+ * states: py-spy has left its idle samples out already. */
 bool ss_total_is_idle(const struct ss_model *model, const struct ss_model_total *total);
 
 #endif

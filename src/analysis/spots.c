@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 
-/* Parents come before children. */
+/* Parents precede children. */
 void ss_spots_init(struct ss_spots *spots, const struct ss_model *model)
 {
     uint32_t *own = ss_alloc_zero(model->stacks.count + 1, sizeof *own);
@@ -50,22 +50,22 @@ static int compare(const void *left, const void *right)
     return (a->leaf > b->leaf) - (a->leaf < b->leaf);
 }
 
-/* All of one line: takes it when it is heavier than the one so far. */
-static void judge(const struct ss_spot *rows, size_t count, struct ss_phase_line *line)
+/* `entries`: all samples of one line, which replaces `line` when it has more samples. */
+static void update_hot_line(const struct ss_spot *entries, size_t count, struct ss_phase_line *line)
 {
     uint64_t samples = 0, heaviest = 0, at_leaf = 0;
     uint32_t leaf = 0;
     for (size_t i = 0; i < count; i++) {
-        bool same = i > 0 && rows[i].leaf == rows[i - 1].leaf;
-        at_leaf = same ? at_leaf + rows[i].samples : rows[i].samples;
-        samples += rows[i].samples;
+        bool same = i > 0 && entries[i].leaf == entries[i - 1].leaf;
+        at_leaf = same ? at_leaf + entries[i].samples : entries[i].samples;
+        samples += entries[i].samples;
         if (at_leaf > heaviest) {
             heaviest = at_leaf;
-            leaf = rows[i].leaf;
+            leaf = entries[i].leaf;
         }
     }
     if (samples > line->samples) {
-        line->frame = rows->frame;
+        line->frame = entries->frame;
         line->leaf = leaf;
         line->samples = samples;
     }
@@ -73,21 +73,21 @@ static void judge(const struct ss_spot *rows, size_t count, struct ss_phase_line
 
 void ss_spots_find(struct ss_spots *spots, size_t group, struct ss_phase_line *line)
 {
-    struct ss_spot *rows = ss_alloc((spots->rows.count + 1) * sizeof *rows);
+    struct ss_spot *entries = ss_alloc((spots->rows.count + 1) * sizeof *entries);
     size_t count = 0;
     for (size_t i = 0; i < spots->rows.count; i++) {
         if (spots->rows.data[i].group == group) {
-            rows[count++] = spots->rows.data[i];
+            entries[count++] = spots->rows.data[i];
         }
     }
     if (count > 0) {
-        qsort(rows, count, sizeof *rows, compare);
+        qsort(entries, count, sizeof *entries, compare);
     }
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first; end < count && rows[end].frame == rows[first].frame;) {
+        for (end = first; end < count && entries[end].frame == entries[first].frame;) {
             end++;
         }
-        judge(rows + first, end - first, line);
+        update_hot_line(entries + first, end - first, line);
     }
-    ss_free(rows);
+    ss_free(entries);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which line of your own code most samples of a group share. Private to analysis/. */
+/* The hot line of user code of each group of samples. Private to analysis/. */
 #ifndef SS_ANALYSIS_SPOTS_H
 #define SS_ANALYSIS_SPOTS_H
 
@@ -14,16 +14,16 @@ struct ss_spot {
 
 struct ss_spots {
     struct ss_vec_of(struct ss_spot) rows;
-    uint32_t *own; /* for every stack: its line */
+    uint32_t *own; /* by stack: its line */
 };
 
-/* The line of a stack is its frame of your own code next to the leaf; without any, the leaf. */
+/* The line of a stack is its innermost frame of user code; without any, the leaf. */
 void ss_spots_init(struct ss_spots *spots, const struct ss_model *model);
 void ss_spots_fini(struct ss_spots *spots);
-/* Samples that count for `line`, which is that of the group. */
+/* Adds a total to the group, and its samples to `line`, the group's. */
 void ss_spots_add(struct ss_spots *spots, const struct ss_model *model, size_t group,
                   const struct ss_model_total *total, struct ss_phase_line *line);
-/* Sets line, leaf and samples of the group's line. */
+/* Sets frame, leaf and samples of the group's line. */
 void ss_spots_find(struct ss_spots *spots, size_t group, struct ss_phase_line *line);
 
 #endif

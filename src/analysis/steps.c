@@ -42,9 +42,10 @@ static int compare_steps(const void *left, const void *right)
     return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
-/* What follows the last step of a training, or was cut by the end of the recording, is none. What
- * was found until the program marked steps itself does not count. */
-static bool is_none(const struct ss_model *model, const struct ss_model_range *range)
+/* A range without a recorded end is no step: it follows the last step of a training, or the end of
+ * the recording cuts it. Steps that were detected before the program marked its own do not
+ * count. */
+static bool is_no_step(const struct ss_model *model, const struct ss_model_range *range)
 {
     const struct ss_model_note *how =
         ss_told(model, model->tracks.data[range->track].process, "torch.steps");
@@ -61,7 +62,7 @@ static void collect_steps(struct ss_step_summary *summary, const struct ss_selec
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if ((range->flags & SS_RANGE_OUTSIDE) != 0 || !is_step_track(model, range->track) ||
-            !ss_selection_has_track(selection, range->track) || is_none(model, range)) {
+            !ss_selection_has_track(selection, range->track) || is_no_step(model, range)) {
             continue;
         }
         bool cut = (range->flags & SS_RANGE_BEGIN_UNSEEN) != 0;
@@ -81,13 +82,13 @@ static void collect_steps(struct ss_step_summary *summary, const struct ss_selec
     }
 }
 
-/* --- which are usual ------------------------------------------------------------------------- */
+/* --- which are steady-state ------------------------------------------------------------------ */
 
-enum { FEWEST_TO_JUDGE = 5, FEW_OUTLIERS = 3, MOST_OUTLIERS_PERCENT = 10 };
+enum { FEWEST_TO_CLASSIFY = 5, FEW_OUTLIERS = 3, MOST_OUTLIERS_PERCENT = 10 };
 
 enum among { WITHOUT_OPERATORS, WITH_OPERATORS, ALL };
 
-/* Slower than this is slow; UINT64_MAX where there are too few to tell. */
+/* The duration above which a step is slow; UINT64_MAX with too few steps. */
 static uint64_t slow_ns(const struct ss_step *steps, size_t count, enum among among,
                         uint64_t *scratch)
 {
@@ -98,7 +99,7 @@ static uint64_t slow_ns(const struct ss_step *steps, size_t count, enum among am
             scratch[whole++] = steps[i].end_ns - steps[i].begin_ns;
         }
     }
-    if (whole < FEWEST_TO_JUDGE) {
+    if (whole < FEWEST_TO_CLASSIFY) {
         return UINT64_MAX;
     }
     ss_sort_u64(scratch, whole);
@@ -113,8 +114,9 @@ static uint64_t slow_ns(const struct ss_step *steps, size_t count, enum among am
     return slow < (double)INT64_MAX ? (uint64_t)slow : UINT64_MAX;
 }
 
-/* When every fourth step waits for four workers, or each tenth compiles, that is how it runs. */
-static void take_back_frequent(struct ss_step *steps, size_t count)
+/* Frequent slow steps are how the program runs: every fourth step waits for four workers, or every
+ * tenth compiles. */
+static void reclassify_frequent(struct ss_step *steps, size_t count)
 {
     size_t outliers = 0, later = 0;
     for (size_t i = 0; i < count; i++) {
@@ -127,13 +129,13 @@ static void take_back_frequent(struct ss_step *steps, size_t count)
     }
 }
 
-/* A first step that is cut has warmed up nothing. Steps whose operators are recorded take longer
- * for that: they are held against their like. */
-static void judge(struct ss_step *steps, size_t count, uint64_t *scratch)
+/* A first step that is cut is no warm-up. Steps whose operators are recorded take longer for that:
+ * each step is compared with its peers. */
+static void classify(struct ss_step *steps, size_t count, uint64_t *scratch)
 {
     uint64_t slow[] = {slow_ns(steps, count, WITHOUT_OPERATORS, scratch),
                        slow_ns(steps, count, WITH_OPERATORS, scratch)};
-    for (size_t i = 0; i < 2; i++) { /* a few are judged by all */
+    for (size_t i = 0; i < 2; i++) { /* with too few peers, by all steps */
         slow[i] = slow[i] == UINT64_MAX ? slow_ns(steps, count, ALL, scratch) : slow[i];
     }
     bool warming_up = true;
@@ -145,10 +147,10 @@ static void judge(struct ss_step *steps, size_t count, uint64_t *scratch)
         warming_up = warming_up && is_slow;
         steps[i].kind = warming_up ? SS_STEP_WARM_UP : is_slow ? SS_STEP_OUTLIER : SS_STEP_USUAL;
     }
-    take_back_frequent(steps, count);
+    reclassify_frequent(steps, count);
 }
 
-static void judge_all(struct ss_step_summary *summary, const struct ss_model *model)
+static void classify_all(struct ss_step_summary *summary, const struct ss_model *model)
 {
     struct ss_step *steps = summary->steps.data;
     uint64_t *scratch = ss_alloc((summary->steps.count + 1) * sizeof *scratch);
@@ -164,7 +166,7 @@ static void judge_all(struct ss_step_summary *summary, const struct ss_model *mo
              end < summary->steps.count && steps[end].process == steps[first].process;) {
             end++;
         }
-        judge(steps + first, end - first, scratch);
+        classify(steps + first, end - first, scratch);
         summary->processes++;
     }
     ss_free(scratch);
@@ -178,11 +180,12 @@ static void judge_all(struct ss_step_summary *summary, const struct ss_model *mo
     }
 }
 
-/* --- their phases ---------------------------------------------------------------------------- */
+/* --- phases ---------------------------------------------------------------------------------- */
 
-static const char *const known_phases[] = {"data",      "forward",    "backward",   "communication",
-                                           "optimizer", "checkpoint", "evaluation", "inference"};
-enum { KNOWN_COUNT = sizeof known_phases / sizeof *known_phases };
+static const char *const ordered_phases[] = {"data",          "forward",   "backward",
+                                             "communication", "optimizer", "checkpoint",
+                                             "evaluation",    "inference"};
+enum { ORDERED_COUNT = sizeof ordered_phases / sizeof *ordered_phases };
 
 static bool is_phase(const struct ss_selection *selection, const struct ss_model_range *range)
 {
@@ -196,7 +199,7 @@ static uint32_t phase_name(const struct ss_model *model, const struct ss_model_r
     return model->names.data[model->paths.data[range->path].name].text;
 }
 
-/* Where it is, or the row behind the last: that of "other". */
+/* The index of the phase; `count` where there is none: the index of "other". */
 static size_t find_phase(const struct ss_step_summary *summary, size_t count, uint32_t name)
 {
     size_t at = 0;
@@ -206,30 +209,31 @@ static size_t find_phase(const struct ss_step_summary *summary, size_t count, ui
     return at;
 }
 
-static size_t place_of(const struct ss_model *model, const struct ss_step_phase *phase)
+static size_t order_of(const struct ss_model *model, const struct ss_step_phase *phase)
 {
     size_t at = 0;
-    while (at < KNOWN_COUNT && strcmp(ss_model_text(model, phase->name), known_phases[at]) != 0) {
+    while (at < ORDERED_COUNT &&
+           strcmp(ss_model_text(model, phase->name), ordered_phases[at]) != 0) {
         at++;
     }
     return at;
 }
 
-/* The known ones first, in the order in which a step has them; the others stay as they came. */
+/* Known phases first, in the order in which a step has them; the others in order of appearance. */
 static void order_phases(struct ss_step_summary *summary, const struct ss_model *model)
 {
     struct ss_step_phase *rows = summary->phases.data;
     for (size_t i = 1; i < summary->phases.count; i++) {
         struct ss_step_phase row = rows[i];
         size_t at = i;
-        for (; at > 0 && place_of(model, &rows[at - 1]) > place_of(model, &row); at--) {
+        for (; at > 0 && order_of(model, &rows[at - 1]) > order_of(model, &row); at--) {
             rows[at] = rows[at - 1];
         }
         rows[at] = row;
     }
 }
 
-/* The string of a name that the recording knows; 0: it knows none such. */
+/* The string of a name in the recording; 0: none. */
 static uint32_t find_name(const struct ss_model *model, const char *text)
 {
     for (size_t i = 1; i < model->names.count; i++) {
@@ -267,7 +271,7 @@ struct phase_part {
     uint32_t process;
     size_t phase;
     uint64_t begin_ns, end_ns;
-    uint64_t before_ns; /* of this phase of this process, until this part begins */
+    uint64_t before_ns; /* of this phase of this process, before this part */
 };
 
 static int compare_parts(const void *left, const void *right)
@@ -290,9 +294,9 @@ static int compare_of_phase(const void *left, const void *right)
 
 struct phase_parts ss_vec_of(struct phase_part);
 
-/* Of two phases at one time, which a damaged recording may have, the one that began later ends the
- * other: then they lie in a row, and sums tell what of any time is theirs. */
-static void line_up(struct phase_parts *parts)
+/* Of overlapping phases, which a damaged recording may have, the later one ends the earlier one:
+ * then parts do not overlap, and prefix sums give a phase's time within any interval. */
+static void remove_overlaps(struct phase_parts *parts)
 {
     struct phase_part *rows = parts->data;
     qsort(rows, parts->count, sizeof *rows, compare_parts);
@@ -310,12 +314,12 @@ static void line_up(struct phase_parts *parts)
     }
 }
 
-/* A backward pass, without the waits for communication in it: those are parts of their own. */
+/* Adds a backward pass without its waits for communication, which become parts of their own. */
 static void add_backward(const struct ss_exposed_communication *exposed, size_t communication,
                          struct phase_part part, struct phase_parts *parts)
 {
     size_t low = 0, high = exposed->spans.count;
-    while (low < high) { /* the first that ends behind the part's begin */
+    while (low < high) { /* the first that ends after the part's begin */
         size_t middle = low + (high - low) / 2;
         const struct ss_exposed_span *span = &exposed->spans.data[middle];
         bool is_before = span->process < part.process ||
@@ -365,19 +369,19 @@ static void collect_parts(const struct ss_step_summary *summary,
         }
     }
     if (parts->count > 0) {
-        line_up(parts);
+        remove_overlaps(parts);
     }
 }
 
-/* What the phase has taken of its process until then. */
-static uint64_t taken_until(const struct phase_parts *parts, size_t phase, uint32_t process,
-                            uint64_t time_ns)
+/* The phase's time in the process until `time_ns`. */
+static uint64_t phase_time_until(const struct phase_parts *parts, size_t phase, uint32_t process,
+                                 uint64_t time_ns)
 {
-    const struct phase_part wanted = {.process = process, .phase = phase, .begin_ns = time_ns};
+    const struct phase_part key = {.process = process, .phase = phase, .begin_ns = time_ns};
     size_t low = 0, high = parts->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        bool is_before = compare_of_phase(&parts->data[middle], &wanted) < 0;
+        bool is_before = compare_of_phase(&parts->data[middle], &key) < 0;
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }
@@ -388,35 +392,35 @@ static uint64_t taken_until(const struct phase_parts *parts, size_t phase, uint3
     return last->before_ns + (last->end_ns < time_ns ? last->end_ns : time_ns) - last->begin_ns;
 }
 
-/* What of the step each phase takes. */
-static void cut_step(const struct ss_step *step, const struct phase_parts *parts,
-                     uint64_t *phase_ns, size_t other)
+/* Splits the step into the times of its phases. */
+static void split_step(const struct ss_step *step, const struct phase_parts *parts,
+                       uint64_t *phase_ns, size_t other)
 {
     uint64_t rest_ns = step->end_ns - step->begin_ns;
     for (size_t i = 0; i < other; i++) {
-        phase_ns[i] = taken_until(parts, i, step->process, step->end_ns) -
-                      taken_until(parts, i, step->process, step->begin_ns);
+        phase_ns[i] = phase_time_until(parts, i, step->process, step->end_ns) -
+                      phase_time_until(parts, i, step->process, step->begin_ns);
         rest_ns -= phase_ns[i];
     }
     phase_ns[other] = rest_ns;
 }
 
-static void cut_steps(struct ss_step_summary *summary, const struct ss_selection *selection,
-                      const struct ss_exposed_communication *exposed)
+static void split_steps(struct ss_step_summary *summary, const struct ss_selection *selection,
+                        const struct ss_exposed_communication *exposed)
 {
     struct phase_parts parts = {0};
     collect_parts(summary, selection, exposed, &parts);
     size_t phases = summary->phases.count;
     summary->phase_ns = ss_alloc_zero(summary->steps.count * phases + 1, sizeof(uint64_t));
     for (size_t i = 0; i < summary->steps.count; i++) {
-        cut_step(&summary->steps.data[i], &parts, summary->phase_ns + i * phases, phases - 1);
+        split_step(&summary->steps.data[i], &parts, summary->phase_ns + i * phases, phases - 1);
     }
     ss_vec_fini(&parts);
 }
 
 /* --- figures --------------------------------------------------------------------------------- */
 
-/* Steps of a damaged recording may take longer together than there is time. */
+/* The steps of a damaged recording may add up to more than 64 bits. */
 static uint64_t add_up(uint64_t a, uint64_t b)
 {
     return a < UINT64_MAX - b ? a + b : UINT64_MAX;
@@ -473,11 +477,11 @@ void ss_step_summary_init(struct ss_step_summary *summary, const struct ss_selec
 {
     *summary = (struct ss_step_summary){0};
     collect_steps(summary, selection, options);
-    judge_all(summary, selection->model);
+    classify_all(summary, selection->model);
     struct ss_exposed_communication exposed;
     ss_exposed_communication_init(&exposed, selection);
     list_phases(summary, selection, &exposed);
-    cut_steps(summary, selection, &exposed);
+    split_steps(summary, selection, &exposed);
     ss_exposed_communication_fini(&exposed);
     sum_up(summary);
     ss_phase_lines_find(summary, selection);
@@ -497,9 +501,9 @@ size_t ss_step_grown_phase(const struct ss_step_summary *summary, size_t step, u
     *more_ns = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t ns = summary->phase_ns[step * count + i];
-        uint64_t usual_ns = summary->phases.data[i].p50_ns;
-        if (ns > usual_ns && ns - usual_ns > *more_ns) {
-            *more_ns = ns - usual_ns;
+        uint64_t median_ns = summary->phases.data[i].p50_ns;
+        if (ns > median_ns && ns - median_ns > *more_ns) {
+            *more_ns = ns - median_ns;
             grown = i;
         }
     }
@@ -529,7 +533,7 @@ static const struct ss_column step_columns[SS_STEP_COLUMNS] = {
 
 enum { MAX_KEY_BYTES = 4096 };
 
-/* A phase that is called "duration" must not have that column's key. */
+/* A phase named "duration" must not have that column's key. */
 static const char *phase_key(const struct ss_model *model, const struct ss_step_phase *phase,
                              struct ss_arena *arena)
 {
@@ -542,9 +546,9 @@ static const char *phase_key(const struct ss_model *model, const struct ss_step_
     ss_strbuf_append_text(&key, taken ? "phase_" : "");
     ss_strbuf_append_view(&key, name);
     ss_strbuf_append_text(&key, "_ns");
-    const char *kept = ss_arena_strndup(arena, key.data, key.length);
+    const char *copy = ss_arena_strndup(arena, key.data, key.length);
     ss_strbuf_fini(&key);
-    return kept;
+    return copy;
 }
 
 static void init_step_columns(const struct ss_step_summary *summary, const struct ss_model *model,

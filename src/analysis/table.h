@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What analyses return: a table with typed columns and units. Views render it and compute nothing.
- * Text in cells is borrowed from the model's strings or kept by the table. Built by one thread,
- * immutable afterwards.
+ * The result of an analysis: a table with typed columns and units. Views render it and compute
+ * nothing. Text in cells is borrowed from the model's strings or owned by the table. Built by one
+ * thread, immutable afterwards.
  */
 #ifndef SS_ANALYSIS_TABLE_H
 #define SS_ANALYSIS_TABLE_H
@@ -35,41 +35,42 @@ struct ss_column {
 struct ss_table {
     const char *name;  /* "leaf", "function", … */
     const char *title; /* for people */
-    /* Key of the column with the samples that a row rests on; NULL: its figures were measured. */
+    /* Key of the column with the samples that a row is based on; NULL: its figures were
+     * measured. */
     const char *samples_key;
     const char *empty_text; /* why it has no rows; NULL: there were no samples */
-    /* Its events come from the program: where those could not be recorded, it has no rows. */
+    /* Its events come from the program: it has no rows where they could not be recorded. */
     bool is_of_program;
-    const char *row_noun;    /* what one row, or group of rows, is; NULL: "row" */
-    const char *more_option; /* shows the rows left out; NULL: "--num-rows all" */
+    const char *row_noun;    /* noun for one row, or group of rows; NULL: "row" */
+    const char *more_option; /* option that shows the hidden rows; NULL: "--num-rows all" */
     const struct ss_column *columns;
     size_t column_count;
     struct ss_vec_of(struct ss_cell) cells; /* row by row */
     size_t row_count;
-    struct ss_arena texts; /* of cells that no string of the model says */
-    /* What the limits left out. */
+    struct ss_arena texts; /* of cells, where the model has no such string */
+    /* Left out by limits. */
     uint64_t hidden_rows, hidden_samples;
-    uint64_t small_rows; /* of the hidden: on too few samples to be named */
-    /* What the analysis itself could not use (stacks of module code only). */
+    uint64_t small_rows; /* of the hidden: too few samples to be named */
+    /* Samples that the analysis could not use (stacks of module code only). */
     uint64_t dropped_samples;
-    /* Shown elsewhere, but not here: the table is about steps, and they fell into none of those. */
+    /* Samples shown elsewhere, but not here: the table covers steps, and they fall into none. */
     uint64_t outside_samples;
-    /* Of tables of samples within steps: the time one sample stands for, per step; else 0. */
+    /* In tables of samples within steps: the time per step that one sample represents; else 0. */
     double sample_step_ns;
     uint64_t shown_samples; /* 100 % of this table */
-    uint64_t whole_ns;      /* the same, of tables of times that have it */
-    /* Of tables of operators: the steps in which they were recorded, and all steps. */
+    uint64_t whole_ns;      /* the same in tables of times that have it */
+    /* In tables of operators: steps whose operators were recorded, and all steps. */
     uint64_t steps_recorded, steps;
-    bool is_thinned; /* they were too many: of other steps they were not loaded */
-    /* Why they could not be recorded, so that they are what torch.profiler saw; NULL: they were. */
+    bool is_thinned; /* too many operators: those of other steps were not loaded */
+    /* Why operators could not be recorded, so that torch.profiler's are shown; NULL: they were. */
     const char *seen_because;
 };
 
 void ss_table_fini(struct ss_table *table);
-/* A new row of absent cells; valid until the next one. */
+/* Appends a row of absent cells; valid until the next one. */
 struct ss_cell *ss_table_add_row(struct ss_table *table);
 const struct ss_cell *ss_table_cell(const struct ss_table *table, size_t row, size_t column);
-/* Index of a key; a key that is not there is a bug. */
+/* Index of a key; a missing key is a bug. */
 size_t ss_table_column(const struct ss_table *table, const char *key);
 
 static inline struct ss_cell ss_cell_text(struct ss_strview text)

@@ -13,7 +13,8 @@
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 
-/* Events of operators take about 100 bytes each: of more, those of steps drawn at random. */
+/* Operators take about 100 bytes each: above this limit, only those of randomly drawn steps are
+ * loaded. */
 enum { MOST_OPERATORS = 1 << 23 };
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -141,7 +142,7 @@ static size_t build_operators(const struct ss_table_input *input, struct ss_tabl
     return 1;
 }
 
-/* What processes held, and by phase; none where it was not recorded. */
+/* Memory by process, and by phase; nothing where it was not recorded. */
 static size_t add_memory(const struct ss_table_input *input, struct ss_table *tables)
 {
     struct ss_memories memories;
@@ -189,7 +190,7 @@ static size_t build_flops(const struct ss_table_input *input, struct ss_table *t
 static size_t build_memory(const struct ss_table_input *input, struct ss_table *tables)
 {
     size_t count = add_memory(input, tables);
-    return count > 0 ? count : 1; /* the empty one, which says so */
+    return count > 0 ? count : 1; /* the empty table, which says why */
 }
 
 /* --- the rows ----------------------------------------------------------------------------------
@@ -202,7 +203,7 @@ static const struct ss_table_choice range_groups[] = {
     {"path", SS_GROUP_PATH},       {"name", SS_GROUP_NAME},     {"thread", SS_GROUP_THREAD},
     {"process", SS_GROUP_PROCESS}, {"domain", SS_GROUP_DOMAIN}, {NULL, 0}};
 
-/* Our own words, then those of torch.profiler's table(sort_by=…). */
+/* stepscope's own words, then those of torch.profiler's table(sort_by=…). */
 static const struct ss_table_choice call_sorts[] = {
     {"self", SS_OPERATORS_BY_SELF},
     {"total", SS_OPERATORS_BY_TOTAL},
@@ -225,7 +226,7 @@ static const struct ss_table_choice call_sorts[] = {
     {"flops", SS_OPERATORS_BY_FLOPS},
     {NULL, 0}};
 
-/* Their rows are always apart by name. */
+/* Rows are always grouped by name. */
 static const struct ss_table_choice call_groups[] = {{"name", 0},
                                                      {"process", SS_CALLS_BY_PROCESS},
                                                      {"thread", SS_CALLS_BY_THREAD},
@@ -234,7 +235,7 @@ static const struct ss_table_choice call_groups[] = {{"name", 0},
 static const struct ss_table_choice key_averages_groups[] = {
     {"name", 0}, {"shapes", SS_CALLS_BY_SHAPES}, {NULL, 0}};
 
-/* "operators recorded" says in which steps they were. */
+/* The counter "operators recorded" marks the steps whose operators were recorded. */
 static const char *const step_tracks[] = {"torch", "operators recorded", SS_MEMORY_TRACKS, NULL};
 static const char *const operator_tracks[] = {"torch", "operators recorded", NULL};
 static const char *const module_tracks[] = {"torch", "torch.module", "operators recorded", NULL};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of a report, one row each: what `--by` takes, what a table needs of the recording,
- * which options it has, and the function that builds it. Command line, help, documentation, loading
- * and views iterate these rows; none of them knows a table by its name. Immutable.
+ * The tables of a report, one row each: its `--by` value, the data it needs of the recording, its
+ * options, and the function that builds it. Command line, help, documentation, loading and views
+ * iterate these rows; none of them refers to a table by name. Immutable.
  *
  * To add a table: a file with its build function, and a row in tables.c. A table without a layout
  * of its own (view/report_layouts.c) is printed by the types and units of its columns.
@@ -17,9 +17,9 @@
 #include "analysis/table.h"
 #include "model/model.h"
 
-enum { SS_TABLES_MOST = 5 }; /* that one row, or the overview, builds */
+enum { SS_TABLES_MOST = 5 }; /* built by one row, or by the overview */
 
-/* What is loaded for a table, and handed to its build function. Samples are always loaded. */
+/* Data that is loaded for a table, for its build function. Samples are always loaded. */
 enum ss_table_need {
     SS_NEEDS_TRACKS = 1,        /* ranges and counters */
     SS_NEEDS_STEPS = 2,         /* the training's steps, and the phase of each sample */
@@ -27,7 +27,7 @@ enum ss_table_need {
     SS_NEEDS_LINES = 8          /* raw files line by line, unless equal ones are aggregated */
 };
 
-/* Options of its own that a table takes; the choices of a row are options of their own, too. */
+/* Options that a table accepts, besides the choices of its row. */
 enum ss_table_option {
     SS_TAKES_LIBRARY = 1, /* --library-name, --library-substring, --aggregate-leaf-paths */
     SS_TAKES_SAMPLES = 2, /* --match, --exclude, --idle, --gil: which samples count */
@@ -47,7 +47,7 @@ struct ss_table_options {
     unsigned grouping;  /* values of the row's groups, or-ed; 0: its default */
     double min_percent; /* smallest share of a tree node */
     bool full_paths;
-    bool is_single;                /* one table alone: for a program that reads it */
+    bool is_single;                /* a single table, to be read by a program */
     struct ss_leaf_options leaf;   /* library, rule and aggregate */
     struct ss_steps_options steps; /* which */
     struct ss_source_lines source;
@@ -67,14 +67,15 @@ struct ss_table_kind {
     unsigned needs;      /* enum ss_table_need */
     unsigned takes;      /* enum ss_table_option */
     enum ss_idle_policy idle;
-    uint64_t rows;                                /* that --num-rows is by default; 0: all */
+    uint64_t rows;                                /* default of --num-rows; 0: all */
     const struct ss_table_choice *sorts, *groups; /* NULL: none */
     unsigned sort;                                /* the default */
     const char *const *tracks; /* names for struct ss_model_load; NULL: all. With SS_NEEDS_TRACKS */
-    bool hides_steps;          /* nothing is said of the steps above the table */
-    /* Whose steps are needed, by process, where that is not whom the selection has; or NULL. */
+    bool hides_steps;          /* no summary of the steps above the table */
+    /* Marks the processes whose steps are needed, where they differ from the selection's; or
+     * NULL. */
     void (*add_processes)(const struct ss_selection *selection, bool *processes);
-    /* Returns how many tables, at least one; at most SS_TABLES_MOST. */
+    /* Returns the number of tables, 1 to SS_TABLES_MOST. */
     size_t (*build)(const struct ss_table_input *input, struct ss_table *tables);
 };
 

@@ -9,12 +9,12 @@
 #include "analysis/told.h"
 #include "base/alloc.h"
 
-/* By step: how many batches it asked a loader for, and how often it called the model. */
-struct counted {
+/* Per step: batches requested from a loader, and calls of the model. */
+struct step_counts {
     uint64_t batches, calls;
 };
 
-/* The last step of the process that begins by then; the count of steps: none. */
+/* The step of the process at `time_ns`; the number of steps: none. */
 static size_t step_at(const struct ss_step_summary *steps, uint32_t process, uint64_t time_ns)
 {
     size_t low = 0, high = steps->steps.count;
@@ -36,8 +36,8 @@ static bool is_called(const struct ss_model *model, uint32_t string, const char 
     return strcmp(ss_model_text(model, string), text) == 0;
 }
 
-static void count(const struct ss_selection *selection, const struct ss_step_summary *steps,
-                  struct counted *counted)
+static void count_steps(const struct ss_selection *selection, const struct ss_step_summary *steps,
+                        struct step_counts *step_counts)
 {
     const struct ss_model *model = selection->model;
     for (size_t i = 0; i < model->ranges.count; i++) {
@@ -51,13 +51,13 @@ static void count(const struct ss_selection *selection, const struct ss_step_sum
         size_t step = is_batch || is_call ? step_at(steps, track->process, range->begin_ns)
                                           : steps->steps.count;
         if (step < steps->steps.count) {
-            counted[step].batches += is_batch;
-            counted[step].calls += is_call;
+            step_counts[step].batches += is_batch;
+            step_counts[step].calls += is_call;
         }
     }
 }
 
-/* The time of a process's steps that count, and the medians of what they did. */
+/* Time and number of a process's steps that count, and the medians of their batches and calls. */
 struct process {
     uint64_t time_ns;
     size_t steps;
@@ -70,8 +70,8 @@ static uint64_t median(uint64_t *values, size_t count)
     return count > 0 ? ss_percentile_u64(values, count, 50) : 0;
 }
 
-static struct process process_of(const struct ss_step_summary *steps, size_t first, size_t end,
-                                 const struct counted *counted, uint64_t *scratch)
+static struct process count_process(const struct ss_step_summary *steps, size_t first, size_t end,
+                                    const struct step_counts *step_counts, uint64_t *scratch)
 {
     struct process process = {0};
     uint64_t *batches = scratch, *calls = scratch + (end - first);
@@ -79,8 +79,8 @@ static struct process process_of(const struct ss_step_summary *steps, size_t fir
         const struct ss_step *step = &steps->steps.data[i];
         if (step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER) {
             process.time_ns += step->end_ns - step->begin_ns;
-            batches[process.steps] = counted[i].batches;
-            calls[process.steps++] = counted[i].calls;
+            batches[process.steps] = step_counts[i].batches;
+            calls[process.steps++] = step_counts[i].calls;
         }
     }
     process.batches = median(batches, process.steps);
@@ -88,23 +88,23 @@ static struct process process_of(const struct ss_step_summary *steps, size_t fir
     return process;
 }
 
-static int64_t told_number(const struct ss_model *model, uint32_t process, const char *key)
+static int64_t fact_number(const struct ss_model *model, uint32_t process, const char *key)
 {
     const struct ss_model_note *note = ss_told(model, process, key);
     return note != NULL ? strtoll(ss_told_text(model, note).data, NULL, 10) : 0;
 }
 
-/* Steps that begin with a batch of a loader have its size; what prepares batches itself, or has
- * them from elsewhere, has that of the model's input. */
-static bool take(struct ss_throughput *throughput, const struct process *process, int64_t of_loader,
-                 int64_t of_model)
+/* Steps that begin with a batch of a loader have its batch size; a program that prepares batches
+ * itself, or gets them elsewhere, has that of the model's input. */
+static bool add_process(struct ss_throughput *throughput, const struct process *process,
+                        int64_t loader_size, int64_t model_size)
 {
-    bool by_loader = process->batches > 0 && of_loader > 0;
-    bool by_model = !by_loader && process->calls <= 1 && of_model > 0;
+    bool by_loader = process->batches > 0 && loader_size > 0;
+    bool by_model = !by_loader && process->calls <= 1 && model_size > 0;
     if (process->time_ns == 0 || !(by_loader || by_model)) {
         return false;
     }
-    throughput->batch_size = by_loader ? of_loader : of_model;
+    throughput->batch_size = by_loader ? loader_size : model_size;
     throughput->batches = by_loader ? process->batches : 1;
     throughput->samples_per_s += (double)throughput->batch_size * (double)throughput->batches *
                                  (double)process->steps / ((double)process->time_ns / 1e9);
@@ -120,36 +120,37 @@ void ss_throughput_find(struct ss_throughput *throughput, const struct ss_select
         return;
     }
     size_t all = steps->steps.count;
-    struct counted *counted = ss_alloc_zero(all, sizeof *counted);
+    struct step_counts *step_counts = ss_alloc_zero(all, sizeof *step_counts);
     uint64_t *scratch = ss_alloc_zero(2 * all, sizeof *scratch);
-    bool known = true; /* of all processes, or a sum says nothing */
-    count(selection, steps, counted);
+    bool known = true; /* of all processes, else a sum is meaningless */
+    count_steps(selection, steps, step_counts);
     for (size_t first = 0, end; first < all && known; first = end) {
         uint32_t id = steps->steps.data[first].process;
         for (end = first; end < all && steps->steps.data[end].process == id;) {
             end++;
         }
-        struct process process = process_of(steps, first, end, counted, scratch);
-        known = process.steps == 0 || take(throughput, &process, batch_size,
-                                           told_number(selection->model, id, "model.batch_size"));
+        struct process process = count_process(steps, first, end, step_counts, scratch);
+        known = process.steps == 0 ||
+                add_process(throughput, &process, batch_size,
+                            fact_number(selection->model, id, "model.batch_size"));
     }
     if (!known) {
         *throughput = (struct ss_throughput){0};
     }
     ss_free(scratch);
-    ss_free(counted);
+    ss_free(step_counts);
 }
 
 /* --- without steps --------------------------------------------------------------------------- */
 
 enum { FEWEST_CALLS = 5 };
 
-/* The calls of a process. Batches: those of loaders that began while it called. */
+/* The model calls of a process. Batches: requests to loaders that began between these calls. */
 struct caller {
-    uint32_t model_name; /* string: of the outermost module that takes most time */
-    uint64_t first_ns, second_ns, last_ns; /* begins; the end of the last */
+    uint32_t model_name;                   /* string: the outermost module with most time */
+    uint64_t first_ns, second_ns, last_ns; /* begins of the first two calls; end of the last */
     size_t calls, batches;
-    bool trains; /* without an optimizer that was found: there are backward passes */
+    bool trains; /* has backward passes, though no optimizer was found */
 };
 
 struct outermost {
@@ -198,7 +199,7 @@ static void add_time(struct outermosts *all, uint32_t process, uint32_t name, ui
     all->data[at].total_ns += ns;
 }
 
-/* A loss is a module too, and a metric: the model takes longer. */
+/* Losses and metrics are modules too; the model takes longer. */
 static void find_models(const struct ss_selection *selection, struct caller *callers)
 {
     enum { MOST = 1024 };
@@ -213,10 +214,10 @@ static void find_models(const struct ss_selection *selection, struct caller *cal
     }
     uint64_t *most_ns = ss_alloc_zero(model->processes.count + 1, sizeof *most_ns);
     for (size_t i = 0; i < all.count; i++) {
-        const struct outermost *one = &all.data[i];
-        if (one->total_ns > most_ns[one->process]) {
-            most_ns[one->process] = one->total_ns;
-            callers[one->process].model_name = one->name;
+        const struct outermost *module = &all.data[i];
+        if (module->total_ns > most_ns[module->process]) {
+            most_ns[module->process] = module->total_ns;
+            callers[module->process].model_name = module->name;
         }
     }
     ss_free(most_ns);
@@ -259,19 +260,19 @@ static void count_calls(const struct ss_selection *selection, struct caller *cal
     }
 }
 
-/* Batches that are asked for and not there, at the ends of epochs, are few. */
+/* Requests without a batch, at the ends of epochs, are few. */
 static int64_t batch_size_of(const struct ss_model *model, uint32_t process,
                              const struct caller *caller)
 {
     size_t lacking = caller->calls > caller->batches ? caller->calls - caller->batches
                                                      : caller->batches - caller->calls;
-    int64_t of_loader = told_number(model, process, "dataloader.batch_size");
+    int64_t loader_size = fact_number(model, process, "dataloader.batch_size");
     bool has_one_each = caller->batches > 0 && 10 * lacking <= caller->calls + 10;
-    return has_one_each && of_loader > 0 ? of_loader
-                                         : told_number(model, process, "model.batch_size");
+    return has_one_each && loader_size > 0 ? loader_size
+                                           : fact_number(model, process, "model.batch_size");
 }
 
-/* The first call is slow, and tells nothing of the others. */
+/* Leaves out the first call, which is slow and not representative. */
 static void add_caller(struct ss_model_calls *calls, const struct ss_model *model, uint32_t process,
                        const struct caller *caller, double *span_ns, bool *is_known)
 {

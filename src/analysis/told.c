@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-static const char between[] = " = ";
+static const char separator[] = " = ";
 
 bool ss_told_is(const struct ss_model *model, const struct ss_model_note *note, const char *key)
 {
     size_t length = strlen(key);
     const char *text = ss_model_text(model, note->text);
     return strncmp(text, key, length) == 0 &&
-           strncmp(text + length, between, sizeof between - 1) == 0 &&
+           strncmp(text + length, separator, sizeof separator - 1) == 0 &&
            strcmp(ss_model_text(model, note->kind), "fact") == 0;
 }
 
@@ -29,11 +29,11 @@ const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t proce
 
 struct ss_strview ss_told_text(const struct ss_model *model, const struct ss_model_note *note)
 {
-    const char *text = note != NULL ? strstr(ss_model_text(model, note->text), between) : NULL;
-    return ss_strview_of(text != NULL ? text + sizeof between - 1 : "");
+    const char *text = note != NULL ? strstr(ss_model_text(model, note->text), separator) : NULL;
+    return ss_strview_of(text != NULL ? text + sizeof separator - 1 : "");
 }
 
-/* Of a process and its children, which share its fate, it is the process that is named. */
+/* A process and its children share the reason: the process itself is named. */
 const char *ss_told_missed_torch(const struct ss_model *model, uint32_t input)
 {
     const struct ss_model_note *first = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process told of itself: notes of the kind "fact", "key = value". Pure. */
+/* The facts that a process recorded of itself: notes of the kind "fact", "key = value". Pure. */
 #ifndef SS_ANALYSIS_TOLD_H
 #define SS_ANALYSIS_TOLD_H
 
@@ -12,8 +12,8 @@ const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t proce
                                     const char *key);
 /* Its value; empty without a note. */
 struct ss_strview ss_told_text(const struct ss_model *model, const struct ss_model_note *note);
-/* A process that had torch and was not reached by our hooks: why, and what helps, one line. The
- * first of the input that was not reached later either; NULL: none. */
+/* One line on the first process of the input with torch that stepscope's hooks never reached: why,
+ * and the fix; NULL: none. */
 const char *ss_told_missed_torch(const struct ss_model *model, uint32_t input);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the beginnings of epochs cost a training whose DataLoader has workers: they are started
- * anew, and even those that stay have no batch ready. */
+/* The cost of epoch starts in a training whose DataLoader has workers: workers are restarted, and
+ * even persistent ones have no batch ready. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/training_facts.h"
 
-/* In the order in which they come at one time. */
+/* In the order of events that begin at one time. */
 enum kind { ITERATE, START, NEXT, STOP, KINDS };
 static const char *const names[KINDS] = {"iterate", "start workers", "next", "stop workers"};
 
@@ -17,7 +17,7 @@ struct event {
     int64_t workers;
 };
 
-/* A fetch of one of its workers began. */
+/* The begin of a fetch by one of a trainer's workers. */
 struct fetch {
     uint32_t trainer;
     uint64_t begin_ns;
@@ -26,20 +26,20 @@ struct fetch {
 struct epoch {
     uint32_t process;
     const struct ss_step *step; /* in which it begins */
-    uint64_t begin_ns, end_ns;  /* of starting it */
+    uint64_t begin_ns, end_ns;  /* of the range that starts it */
     uint64_t first_ns;          /* the first wait */
     uint64_t waits_ns;          /* for as many batches as there are workers */
     uint64_t waits;
     bool is_new; /* workers were started */
 };
 
-struct looking {
+struct scan {
     struct ss_training_facts *facts;
     struct ss_vec_of(struct event) events;  /* by process, then by begin */
     struct ss_vec_of(struct fetch) fetches; /* by trainer, then by begin */
-    struct ss_vec_of(struct epoch) epochs;  /* those that count */
+    struct ss_vec_of(struct epoch) epochs;  /* the epochs that count */
     uint64_t others, others_ns;             /* waits for later batches */
-    uint64_t stops_ns;                      /* ending workers */
+    uint64_t stops_ns;                      /* stopping workers */
 };
 
 static int compare(uint32_t a, uint64_t a_ns, uint32_t b, uint64_t b_ns)
@@ -60,15 +60,15 @@ static int compare_fetches(const void *left, const void *right)
     return compare(a->trainer, a->begin_ns, b->trainer, b->begin_ns);
 }
 
-static void take_range(struct looking *looking, const struct ss_model_range *range,
-                       uint32_t process, uint32_t trainer)
+static void add_range(struct scan *scan, const struct ss_model_range *range, uint32_t process,
+                      uint32_t trainer)
 {
-    const struct ss_model *model = looking->facts->model;
+    const struct ss_model *model = scan->facts->model;
     const struct ss_model_path *path = &model->paths.data[range->path];
     const char *name = ss_model_text(model, model->names.data[path->name].text);
     if (process != trainer) {
         if (strcmp(name, "fetch") == 0) {
-            ss_vec_push(&looking->fetches, (struct fetch){trainer, range->begin_ns});
+            ss_vec_push(&scan->fetches, (struct fetch){trainer, range->begin_ns});
         }
         return;
     }
@@ -76,37 +76,36 @@ static void take_range(struct looking *looking, const struct ss_model_range *ran
     bool has_number = range->payload != 0 && payload->type == SS_VALUE_INT;
     for (enum kind kind = ITERATE; kind < KINDS; kind++) {
         if (strcmp(name, names[kind]) == 0) {
-            ss_vec_push(&looking->events,
-                        (struct event){process, kind, range->begin_ns, range->end_ns,
-                                       has_number ? payload->integer : 0});
+            ss_vec_push(&scan->events, (struct event){process, kind, range->begin_ns, range->end_ns,
+                                                      has_number ? payload->integer : 0});
         }
     }
 }
 
-static void collect(struct looking *looking, const struct ss_selection *selection)
+static void collect(struct scan *scan, const struct ss_selection *selection)
 {
-    const struct ss_model *model = looking->facts->model;
+    const struct ss_model *model = scan->facts->model;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
         uint32_t process =
             track->thread != 0 ? model->threads.data[track->thread].process : track->process;
-        uint32_t trainer = ss_training_trainer(looking->facts, process);
+        uint32_t trainer = ss_training_trainer(scan->facts, process);
         if (track->kind == SS_TRACK_RANGES && (range->flags & SS_RANGE_OUTSIDE) == 0 &&
             trainer != 0 && selection->processes[trainer] &&
             strcmp(ss_model_text(model, track->name), "torch.data") == 0) {
-            take_range(looking, range, process, trainer);
+            add_range(scan, range, process, trainer);
         }
     }
-    if (looking->events.count > 0) {
-        qsort(looking->events.data, looking->events.count, sizeof(struct event), compare_events);
+    if (scan->events.count > 0) {
+        qsort(scan->events.data, scan->events.count, sizeof(struct event), compare_events);
     }
-    if (looking->fetches.count > 0) {
-        qsort(looking->fetches.data, looking->fetches.count, sizeof(struct fetch), compare_fetches);
+    if (scan->fetches.count > 0) {
+        qsort(scan->fetches.data, scan->fetches.count, sizeof(struct fetch), compare_fetches);
     }
 }
 
-/* The step that was under way then; NULL: none was. */
+/* The step at `time_ns`; NULL: none. */
 static const struct ss_step *step_at(const struct ss_step_summary *steps, uint32_t process,
                                      uint64_t time_ns)
 {
@@ -128,94 +127,94 @@ static bool counts(const struct ss_step *step)
     return step != NULL && (step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER);
 }
 
-/* Where an epoch is. */
-struct place {
+/* The progress of an epoch. */
+struct progress {
     struct epoch *epoch; /* NULL: it does not count */
     bool has_begun, has_workers;
-    uint64_t left;     /* batches that are the first ones yet */
-    uint64_t *wait_ns; /* that the last wait was added to; NULL: to none */
+    uint64_t left;     /* first batches still to come */
+    uint64_t *wait_ns; /* the sum that includes the last wait; NULL: none */
     uint64_t wait_end_ns;
 };
 
-/* The first epoch of a process must begin at some time: that is no fault. */
-static void begin_epoch(struct looking *looking, const struct event *event,
-                        const struct ss_step *step, struct place *place)
+/* The first epoch of a process does not count: its start is unavoidable. */
+static void begin_epoch(struct scan *scan, const struct event *event, const struct ss_step *step,
+                        struct progress *progress)
 {
-    place->has_workers = event->workers > 0;
-    place->left = place->has_workers ? (uint64_t)event->workers : 0;
-    place->epoch = NULL;
-    place->wait_ns = NULL;
-    if (place->has_workers && place->has_begun && counts(step)) {
-        ss_vec_push(&looking->epochs, (struct epoch){.process = event->process,
-                                                     .step = step,
-                                                     .begin_ns = event->begin_ns,
-                                                     .end_ns = event->end_ns,
-                                                     .is_new = event->kind == START});
-        place->epoch = &looking->epochs.data[looking->epochs.count - 1];
+    progress->has_workers = event->workers > 0;
+    progress->left = progress->has_workers ? (uint64_t)event->workers : 0;
+    progress->epoch = NULL;
+    progress->wait_ns = NULL;
+    if (progress->has_workers && progress->has_begun && counts(step)) {
+        ss_vec_push(&scan->epochs, (struct epoch){.process = event->process,
+                                                  .step = step,
+                                                  .begin_ns = event->begin_ns,
+                                                  .end_ns = event->end_ns,
+                                                  .is_new = event->kind == START});
+        progress->epoch = &scan->epochs.data[scan->epochs.count - 1];
     }
-    place->has_begun = place->has_begun || place->has_workers;
+    progress->has_begun = progress->has_begun || progress->has_workers;
 }
 
-static void take_wait(struct looking *looking, const struct event *event, struct place *place)
+static void add_wait(struct scan *scan, const struct event *event, struct progress *progress)
 {
     uint64_t ns = event->end_ns - event->begin_ns;
-    struct epoch *epoch = place->epoch;
-    place->wait_end_ns = event->end_ns;
-    place->wait_ns = NULL;
-    if (place->left == 0) {
-        looking->others++;
-        looking->others_ns += ns;
-        place->wait_ns = &looking->others_ns;
+    struct epoch *epoch = progress->epoch;
+    progress->wait_end_ns = event->end_ns;
+    progress->wait_ns = NULL;
+    if (progress->left == 0) {
+        scan->others++;
+        scan->others_ns += ns;
+        progress->wait_ns = &scan->others_ns;
     } else if (epoch != NULL) {
         epoch->first_ns = epoch->waits == 0 ? ns : epoch->first_ns;
         epoch->waits++;
         epoch->waits_ns += ns;
-        place->wait_ns = &epoch->waits_ns;
+        progress->wait_ns = &epoch->waits_ns;
     }
-    place->left -= place->left > 0;
+    progress->left -= progress->left > 0;
 }
 
-/* An epoch's end is found while one more batch is waited for. */
-static void take_stop(struct looking *looking, const struct event *event, struct place *place)
+/* The end of an epoch is detected within a wait for one more batch: the stop is no part of that
+ * wait. */
+static void add_stop(struct scan *scan, const struct event *event, struct progress *progress)
 {
     uint64_t ns = event->end_ns - event->begin_ns;
-    looking->stops_ns += ns;
-    if (place->wait_ns != NULL && event->begin_ns < place->wait_end_ns) {
-        *place->wait_ns -= ns < *place->wait_ns ? ns : *place->wait_ns;
+    scan->stops_ns += ns;
+    if (progress->wait_ns != NULL && event->begin_ns < progress->wait_end_ns) {
+        *progress->wait_ns -= ns < *progress->wait_ns ? ns : *progress->wait_ns;
     }
 }
 
 /* The events of one process in order. */
-static void walk(struct looking *looking, const struct event *events, size_t count)
+static void walk(struct scan *scan, const struct event *events, size_t count)
 {
-    struct place place = {0};
+    struct progress progress = {0};
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &events[i];
-        const struct ss_step *step =
-            step_at(looking->facts->steps, event->process, event->begin_ns);
+        const struct ss_step *step = step_at(scan->facts->steps, event->process, event->begin_ns);
         if (event->kind == ITERATE || event->kind == START) {
-            begin_epoch(looking, event, step, &place);
+            begin_epoch(scan, event, step, &progress);
         } else if (event->kind == STOP && counts(step)) {
-            take_stop(looking, event, &place);
-        } else if (event->kind == NEXT && place.has_workers && counts(step)) {
-            take_wait(looking, event, &place);
+            add_stop(scan, event, &progress);
+        } else if (event->kind == NEXT && progress.has_workers && counts(step)) {
+            add_wait(scan, event, &progress);
         }
     }
 }
 
-/* How long the first batch is waited for until a worker begins with it. */
-static uint64_t until_fetch_ns(const struct looking *looking, const struct epoch *epoch)
+/* The part of the first wait before a worker begins to fetch. */
+static uint64_t until_fetch_ns(const struct scan *scan, const struct epoch *epoch)
 {
-    size_t low = 0, high = looking->fetches.count;
+    size_t low = 0, high = scan->fetches.count;
     while (low < high) { /* the first of the epoch */
         size_t middle = low + (high - low) / 2;
-        const struct fetch *fetch = &looking->fetches.data[middle];
+        const struct fetch *fetch = &scan->fetches.data[middle];
         bool is_before =
             compare(fetch->trainer, fetch->begin_ns, epoch->process, epoch->begin_ns) < 0;
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }
-    const struct fetch *fetch = low < looking->fetches.count ? &looking->fetches.data[low] : NULL;
+    const struct fetch *fetch = low < scan->fetches.count ? &scan->fetches.data[low] : NULL;
     if (fetch == NULL || fetch->trainer != epoch->process || fetch->begin_ns <= epoch->end_ns) {
         return 0;
     }
@@ -228,8 +227,8 @@ static uint64_t per(uint64_t sum, uint64_t count)
     return count > 0 ? sum / count : 0;
 }
 
-/* What the step computes longer than usual ones do. Each worker that is forked leaves the trainer's
- * memory to be copied page by page as it is written to, and takes a core while it starts. */
+/* How much longer the step computes than a steady-state step. Each forked worker causes the
+ * trainer's memory to be copied page by page as it is written, and takes a core while it starts. */
 static uint64_t slower_ns(const struct ss_training_facts *facts, const struct ss_step *step)
 {
     static const char *const computes[] = {"forward", "backward", "optimizer"};
@@ -239,40 +238,40 @@ static uint64_t slower_ns(const struct ss_training_facts *facts, const struct ss
     uint64_t sum_ns = 0;
     for (size_t i = 0; i < sizeof computes / sizeof *computes; i++) {
         const struct ss_step_phase *phase = ss_training_phase(facts, computes[i]);
-        uint64_t usual_ns = ss_training_phase_ns(facts, computes[i]);
+        uint64_t steady_ns = ss_training_phase_ns(facts, computes[i]);
         uint64_t ns = phase != NULL ? row_ns[phase - steps->phases.data] : 0;
-        sum_ns += ns > usual_ns ? ns - usual_ns : 0;
+        sum_ns += ns > steady_ns ? ns - steady_ns : 0;
     }
     return sum_ns;
 }
 
-/* What of the waits is more than later batches are waited for. */
-static void level(struct looking *looking)
+/* Counts the part of the waits that exceeds the mean wait for later batches. */
+static void sum_up(struct scan *scan)
 {
-    struct ss_training_epochs *epochs = &looking->facts->epochs;
-    uint64_t other_ns = per(looking->others_ns, looking->others), restarts_ns = looking->stops_ns;
-    uint64_t waits_ns = 0, usual_ns = 0, behind_ns = 0;
-    for (size_t i = 0; i < looking->epochs.count; i++) {
-        const struct epoch *epoch = &looking->epochs.data[i];
-        uint64_t starting_ns = epoch->is_new ? until_fetch_ns(looking, epoch) : 0;
+    struct ss_training_epochs *epochs = &scan->facts->epochs;
+    uint64_t other_ns = per(scan->others_ns, scan->others), restarts_ns = scan->stops_ns;
+    uint64_t waits_ns = 0, steady_ns = 0, behind_ns = 0;
+    for (size_t i = 0; i < scan->epochs.count; i++) {
+        const struct epoch *epoch = &scan->epochs.data[i];
+        uint64_t starting_ns = epoch->is_new ? until_fetch_ns(scan, epoch) : 0;
         uint64_t expected_ns = starting_ns + epoch->waits * other_ns;
         uint64_t begin_ns = epoch->end_ns - epoch->begin_ns;
         uint64_t wait_ns = epoch->waits_ns > expected_ns ? epoch->waits_ns - expected_ns : 0;
         wait_ns += epoch->is_new ? 0 : begin_ns;
         restarts_ns += epoch->is_new ? begin_ns + starting_ns : 0;
-        behind_ns += epoch->is_new ? slower_ns(looking->facts, epoch->step) : 0;
+        behind_ns += epoch->is_new ? slower_ns(scan->facts, epoch->step) : 0;
         waits_ns += wait_ns;
-        usual_ns += epoch->step->kind == SS_STEP_USUAL ? wait_ns : 0;
+        steady_ns += epoch->step->kind == SS_STEP_USUAL ? wait_ns : 0;
         epochs->restarts += epoch->is_new;
     }
-    uint64_t steps = looking->facts->steps->usual + looking->facts->steps->outliers;
-    epochs->starts = looking->epochs.count;
-    epochs->steps = per(steps + looking->facts->steps->warm_up,
-                        epochs->starts + looking->facts->steps->processes);
+    uint64_t steps = scan->facts->steps->usual + scan->facts->steps->outliers;
+    epochs->starts = scan->epochs.count;
+    epochs->steps =
+        per(steps + scan->facts->steps->warm_up, epochs->starts + scan->facts->steps->processes);
     epochs->restart_ns = per(restarts_ns, steps);
     epochs->behind_ns = per(behind_ns, steps);
     epochs->wait_ns = per(waits_ns, steps);
-    epochs->usual_wait_ns = per(usual_ns, looking->facts->steps->usual);
+    epochs->usual_wait_ns = per(steady_ns, scan->facts->steps->usual);
     epochs->each_restart_ns = per(restarts_ns, epochs->restarts);
     epochs->each_behind_ns = per(behind_ns, epochs->restarts);
     epochs->each_wait_ns = per(waits_ns, epochs->starts);
@@ -280,18 +279,18 @@ static void level(struct looking *looking)
 
 void ss_training_epochs_find(struct ss_training_facts *facts, const struct ss_selection *selection)
 {
-    struct looking looking = {.facts = facts};
-    collect(&looking, selection);
-    const struct event *events = looking.events.data;
-    for (size_t first = 0, end; first < looking.events.count; first = end) {
+    struct scan scan = {.facts = facts};
+    collect(&scan, selection);
+    const struct event *events = scan.events.data;
+    for (size_t first = 0, end; first < scan.events.count; first = end) {
         for (end = first;
-             end < looking.events.count && events[end].process == events[first].process;) {
+             end < scan.events.count && events[end].process == events[first].process;) {
             end++;
         }
-        walk(&looking, events + first, end - first);
+        walk(&scan, events + first, end - first);
     }
-    level(&looking);
-    ss_vec_fini(&looking.events);
-    ss_vec_fini(&looking.fetches);
-    ss_vec_fini(&looking.epochs);
+    sum_up(&scan);
+    ss_vec_fini(&scan.events);
+    ss_vec_fini(&scan.fetches);
+    ss_vec_fini(&scan.epochs);
 }

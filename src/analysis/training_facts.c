@@ -27,7 +27,7 @@ const char *const ss_training_tracks[] = {
 
 /* --- notes and attributes -------------------------------------------------------------------- */
 
-/* Behind "key = "; NULL where the note is of another key. */
+/* The text after "key = "; NULL where the note has another key. */
 static const char *value_of(const struct ss_model *model, const struct ss_model_note *note,
                             const char *key)
 {
@@ -38,7 +38,7 @@ static const char *value_of(const struct ss_model *model, const struct ss_model_
     return same ? text + length + 3 : NULL;
 }
 
-/* Whether a trainer descends from it. */
+/* Whether the first trainer descends from the process. */
 static bool is_above_trainer(const struct ss_training_facts *facts, uint32_t process)
 {
     uint32_t trainer = facts->steps->steps.count > 0 ? facts->steps->steps.data[0].process : 0;
@@ -48,7 +48,7 @@ static bool is_above_trainer(const struct ss_training_facts *facts, uint32_t pro
     return trainer != 0;
 }
 
-/* What a trainer told last, else what the process that it was forked from did; NULL: none. */
+/* The last value of a trainer, else that of a process above the first trainer; NULL: none. */
 static const char *fact_text(const struct ss_training_facts *facts, const char *key)
 {
     const char *above = NULL;
@@ -65,8 +65,8 @@ static const char *fact_text(const struct ss_training_facts *facts, const char *
     return above;
 }
 
-/* Anybody may have written the file. */
-static const int64_t most_things = INT64_C(1) << 24, most_bytes = INT64_C(1) << 40;
+/* Caps: the file may be hostile. */
+static const int64_t most_count = INT64_C(1) << 24, most_bytes = INT64_C(1) << 40;
 
 static int64_t number_in(const char *text, int64_t most)
 {
@@ -77,10 +77,10 @@ static int64_t number_in(const char *text, int64_t most)
 static int64_t fact_number(const struct ss_training_facts *facts, const char *key)
 {
     const char *text = fact_text(facts, key);
-    return text != NULL ? number_in(text, most_things) : -1;
+    return text != NULL ? number_in(text, most_count) : -1;
 }
 
-/* Usual steps of the process that ended in [from, to). */
+/* Steady-state steps of the process that ended in [from, to). */
 static size_t steps_ended(const struct ss_step_summary *steps, uint32_t process, uint64_t from_ns,
                           uint64_t to_ns)
 {
@@ -93,9 +93,9 @@ static size_t steps_ended(const struct ss_step_summary *steps, uint32_t process,
     return count;
 }
 
-/* When the same process told the key next. */
-static uint64_t told_again_ns(const struct ss_model *model, const struct ss_model_note *note,
-                              const char *key)
+/* When the process next recorded the key; UINT64_MAX: never. */
+static uint64_t next_note_ns(const struct ss_model *model, const struct ss_model_note *note,
+                             const char *key)
 {
     uint64_t next_ns = UINT64_MAX;
     for (size_t i = 0; i < model->notes.count; i++) {
@@ -108,23 +108,23 @@ static uint64_t told_again_ns(const struct ss_model *model, const struct ss_mode
     return next_ns;
 }
 
-/* Of what loaders told, that of the one which most steps followed on: a program has others too,
- * for its validation. Many notes are those of many epochs: the last ones do. */
+/* The value of the loader that most steps follow: a program has other loaders too, for its
+ * validation. Many notes are those of many epochs: the last ones suffice. */
 static int64_t loader_number(const struct ss_training_facts *facts, const char *key, int64_t most)
 {
     enum { MOST_NOTES = 64 };
     const struct ss_model *model = facts->model;
     int64_t number = -1;
-    size_t most_steps = 0, looked_at = 0;
-    for (size_t i = model->notes.count; i-- > 0 && looked_at < MOST_NOTES;) {
+    size_t most_steps = 0, examined = 0;
+    for (size_t i = model->notes.count; i-- > 0 && examined < MOST_NOTES;) {
         const struct ss_model_note *note = &model->notes.data[i];
         const char *text = value_of(model, note, key);
         if (text == NULL || !ss_training_has_steps(facts, note->process)) {
             continue;
         }
-        looked_at++;
-        size_t steps = steps_ended(facts->steps, note->process, note->time_ns,
-                                   told_again_ns(model, note, key));
+        examined++;
+        size_t steps =
+            steps_ended(facts->steps, note->process, note->time_ns, next_note_ns(model, note, key));
         if (number < 0 || steps > most_steps) {
             most_steps = steps;
             number = number_in(text, most);
@@ -146,7 +146,7 @@ static uint64_t core_count(const struct ss_model *model)
     return cores;
 }
 
-/* No source records kernels yet whose name would not begin so. */
+/* The names of all sources that record kernels begin so. */
 static bool has_kernels(const struct ss_model *model)
 {
     for (size_t i = 0; i < model->sources.count; i++) {
@@ -159,23 +159,23 @@ static bool has_kernels(const struct ss_model *model)
     return false;
 }
 
-static const char *known(const char *text)
+static const char *text_or_empty(const char *text)
 {
     return text != NULL ? text : "";
 }
 
-static void take_notes(struct ss_training_facts *facts)
+static void find_notes(struct ss_training_facts *facts)
 {
-    facts->torch_version = known(fact_text(facts, "torch.version"));
-    facts->operator_source = known(fact_text(facts, "torch.operators"));
-    facts->step_source = known(fact_text(facts, "torch.steps"));
+    facts->torch_version = text_or_empty(fact_text(facts, "torch.version"));
+    facts->operator_source = text_or_empty(fact_text(facts, "torch.operators"));
+    facts->step_source = text_or_empty(fact_text(facts, "torch.steps"));
     facts->threads = fact_number(facts, "torch.threads");
     facts->uses_cuda = fact_number(facts, "torch.cuda") > 0;
     facts->records_gpu = has_kernels(facts->model);
     facts->has_anomaly_detection = fact_number(facts, "torch.anomaly") > 0;
-    facts->dtype = known(fact_text(facts, "model.dtype"));
-    facts->workers = loader_number(facts, "dataloader.workers", most_things);
-    facts->batch_size = loader_number(facts, "dataloader.batch_size", most_things);
+    facts->dtype = text_or_empty(fact_text(facts, "model.dtype"));
+    facts->workers = loader_number(facts, "dataloader.workers", most_count);
+    facts->batch_size = loader_number(facts, "dataloader.batch_size", most_count);
     facts->batch_bytes = loader_number(facts, "dataloader.batch_bytes", most_bytes);
     facts->cores = core_count(facts->model);
 }
@@ -186,7 +186,7 @@ struct span {
     uint32_t process;
     enum ss_step_kind kind;
     uint64_t begin_ns, end_ns;
-    uint64_t before_ns;    /* of usual steps of its process */
+    uint64_t before_ns;    /* of the process's steady-state steps before it */
     size_t number;         /* in its process */
     bool counts_operators; /* none was lost */
     bool has_operators;
@@ -197,19 +197,19 @@ struct span {
 struct part {
     uint32_t process;
     bool is_compile, is_backward;
-    bool has_reads; /* values that are read there are the program's: neither the loader's, nor the
-                     * optimizer's, nor of a phase that has rules of its own */
+    bool has_reads; /* values read in it are the program's: not the loader's, not the optimizer's,
+                     * not of a phase with rules of its own */
     uint64_t begin_ns, end_ns;
 };
 
 struct parts ss_vec_of(struct part);
 
-struct looking {
+struct scan {
     struct ss_training_facts *facts;
     const struct ss_model *model;
     struct span *spans; /* all steps, by process, then by begin */
     size_t span_count;
-    enum ss_step_kind operator_kind; /* of the steps whose operators are looked at */
+    enum ss_step_kind operator_kind; /* of the steps whose operators count */
     struct parts parts;              /* phases, by process, then by begin */
     struct ss_vec_of(uint64_t) operator_ns;
     bool *reads_value, *checks_nan; /* by name of the model */
@@ -244,64 +244,63 @@ static bool has_own_reads(const char *phase)
     return true;
 }
 
-static void collect_parts(struct looking *looking, const struct ss_selection *selection)
+static void collect_parts(struct scan *scan, const struct ss_selection *selection)
 {
-    const struct ss_model *model = looking->model;
+    const struct ss_model *model = scan->model;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
         if (track->kind == SS_TRACK_PHASES && ss_selection_has_track(selection, range->track)) {
             const char *name = name_of(model, range);
-            ss_vec_push(&looking->parts, (struct part){.process = track->process,
-                                                       .has_reads = has_own_reads(name),
-                                                       .is_backward = strcmp(name, "backward") == 0,
-                                                       .is_compile = strcmp(name, "compile") == 0,
-                                                       .begin_ns = range->begin_ns,
-                                                       .end_ns = range->end_ns});
+            ss_vec_push(&scan->parts, (struct part){.process = track->process,
+                                                    .has_reads = has_own_reads(name),
+                                                    .is_backward = strcmp(name, "backward") == 0,
+                                                    .is_compile = strcmp(name, "compile") == 0,
+                                                    .begin_ns = range->begin_ns,
+                                                    .end_ns = range->end_ns});
         }
     }
-    if (looking->parts.count > 0) {
-        qsort(looking->parts.data, looking->parts.count, sizeof *looking->parts.data,
-              compare_parts);
+    if (scan->parts.count > 0) {
+        qsort(scan->parts.data, scan->parts.count, sizeof *scan->parts.data, compare_parts);
     }
 }
 
 /* The first part of the process that begins at this time or later. */
-static size_t part_from(const struct looking *looking, uint32_t process, uint64_t time_ns)
+static size_t part_from(const struct scan *scan, uint32_t process, uint64_t time_ns)
 {
-    const struct part wanted = {.process = process, .begin_ns = time_ns};
-    size_t low = 0, high = looking->parts.count;
+    const struct part key = {.process = process, .begin_ns = time_ns};
+    size_t low = 0, high = scan->parts.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        bool is_before = compare_parts(&looking->parts.data[middle], &wanted) < 0;
+        bool is_before = compare_parts(&scan->parts.data[middle], &key) < 0;
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }
     return low;
 }
 
-/* The phase that was under way then; NULL: none. */
-static const struct part *part_at(const struct looking *looking, uint32_t process, uint64_t time_ns)
+/* The phase at `time_ns`; NULL: none. */
+static const struct part *part_at(const struct scan *scan, uint32_t process, uint64_t time_ns)
 {
-    size_t next = part_from(looking, process, time_ns + 1);
-    const struct part *part = next > 0 ? &looking->parts.data[next - 1] : NULL;
+    size_t next = part_from(scan, process, time_ns + 1);
+    const struct part *part = next > 0 ? &scan->parts.data[next - 1] : NULL;
     return part != NULL && part->process == process && time_ns < part->end_ns ? part : NULL;
 }
 
-static void list_spans(struct looking *looking)
+static void list_spans(struct scan *scan)
 {
-    const struct ss_step_summary *steps = looking->facts->steps;
+    const struct ss_step_summary *steps = scan->facts->steps;
     struct ss_recorded_steps recorded;
-    ss_recorded_steps_init(&recorded, looking->model);
+    ss_recorded_steps_init(&recorded, scan->model);
     uint64_t before_ns = 0;
-    looking->span_count = steps->steps.count;
-    looking->spans = ss_alloc_zero(steps->steps.count + 1, sizeof *looking->spans);
+    scan->span_count = steps->steps.count;
+    scan->spans = ss_alloc_zero(steps->steps.count + 1, sizeof *scan->spans);
     for (size_t i = 0; i < steps->steps.count; i++) {
         const struct ss_step *step = &steps->steps.data[i];
-        struct span *span = &looking->spans[i];
+        struct span *span = &scan->spans[i];
         bool is_first = i == 0 || step->process != span[-1].process;
-        looking->facts->reads_lost =
-            looking->facts->reads_lost || ss_recorded_steps_lost_some(&recorded, step->process);
+        scan->facts->reads_lost =
+            scan->facts->reads_lost || ss_recorded_steps_lost_some(&recorded, step->process);
         before_ns = is_first ? 0 : before_ns;
         *span = (struct span){.process = step->process,
                               .kind = step->kind,
@@ -311,9 +310,9 @@ static void list_spans(struct looking *looking)
                               .counts_operators =
                                   ss_recorded_steps_counts(&recorded, step->process, step->end_ns),
                               .number = is_first ? 0 : span[-1].number + 1};
-        looking->all_after_third +=
+        scan->all_after_third +=
             span->number > 2 && step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
-        looking->all_but_warm_up += step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER;
+        scan->all_but_warm_up += step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER;
         if (step->kind == SS_STEP_USUAL) {
             before_ns += step->end_ns - step->begin_ns;
         }
@@ -321,53 +320,52 @@ static void list_spans(struct looking *looking)
     ss_recorded_steps_fini(&recorded);
 }
 
-/* Usual steps tell of operators; slow ones where no usual one recorded all of them, which takes
- * time itself. */
-static void choose_operator_steps(struct looking *looking)
+/* Operators are those of steady-state steps; of outliers where no steady-state step has all of its
+ * operators recorded, since recording takes time itself. */
+static void choose_operator_steps(struct scan *scan)
 {
     enum ss_step_kind kind = SS_STEP_OUTLIER;
-    for (size_t i = 0; i < looking->span_count; i++) {
-        const struct span *span = &looking->spans[i];
+    for (size_t i = 0; i < scan->span_count; i++) {
+        const struct span *span = &scan->spans[i];
         kind = span->counts_operators && span->kind == SS_STEP_USUAL ? SS_STEP_USUAL : kind;
     }
-    looking->operator_kind = kind;
+    scan->operator_kind = kind;
 }
 
-/* The last step of the process that began until then; NULL: none. */
-static const struct span *last_span(const struct looking *looking, uint32_t process,
-                                    uint64_t time_ns)
+/* The last step of the process that begins at or before `time_ns`; NULL: none. */
+static const struct span *last_span(const struct scan *scan, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = looking->span_count;
+    size_t low = 0, high = scan->span_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct span *span = &looking->spans[middle];
+        const struct span *span = &scan->spans[middle];
         bool is_before =
             span->process != process ? span->process < process : span->begin_ns <= time_ns;
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }
-    const struct span *span = low > 0 ? &looking->spans[low - 1] : NULL;
+    const struct span *span = low > 0 ? &scan->spans[low - 1] : NULL;
     return span != NULL && span->process == process ? span : NULL;
 }
 
-/* The step that was under way then; NULL: none. */
-static const struct span *span_at(const struct looking *looking, uint32_t process, uint64_t time_ns)
+/* The step at `time_ns`; NULL: none. */
+static const struct span *span_at(const struct scan *scan, uint32_t process, uint64_t time_ns)
 {
-    const struct span *span = last_span(looking, process, time_ns);
+    const struct span *span = last_span(scan, process, time_ns);
     return span != NULL && time_ns < span->end_ns ? span : NULL;
 }
 
-static const struct span *usual_at(const struct looking *looking, uint32_t process,
-                                   uint64_t time_ns)
+static const struct span *steady_step_at(const struct scan *scan, uint32_t process,
+                                         uint64_t time_ns)
 {
-    const struct span *span = span_at(looking, process, time_ns);
+    const struct span *span = span_at(scan, process, time_ns);
     return span != NULL && span->kind == SS_STEP_USUAL ? span : NULL;
 }
 
-/* Time of usual steps of the process until then. */
-static uint64_t usual_until(const struct looking *looking, uint32_t process, uint64_t time_ns)
+/* Steady-state time of the process until `time_ns`. */
+static uint64_t steady_time_until(const struct scan *scan, uint32_t process, uint64_t time_ns)
 {
-    const struct span *span = last_span(looking, process, time_ns);
+    const struct span *span = last_span(scan, process, time_ns);
     if (span == NULL || span->kind != SS_STEP_USUAL) {
         return span == NULL ? 0 : span->before_ns;
     }
@@ -377,7 +375,7 @@ static uint64_t usual_until(const struct looking *looking, uint32_t process, uin
 bool ss_training_has_steps(const struct ss_training_facts *facts, uint32_t process)
 {
     size_t low = 0, high = facts->steps->steps.count;
-    while (low < high) { /* they are ordered by process */
+    while (low < high) { /* steps are ordered by process */
         size_t middle = low + (high - low) / 2;
         bool is_before = facts->steps->steps.data[middle].process < process;
         low = is_before ? middle + 1 : low;
@@ -408,62 +406,61 @@ static bool reads_value(const char *name)
            strcmp(name, "aten::is_nonzero") == 0;
 }
 
-static void find_reading_names(struct looking *looking)
+static void find_reading_names(struct scan *scan)
 {
-    const struct ss_model *model = looking->model;
-    looking->reads_value = ss_alloc_zero(model->names.count + 1, sizeof *looking->reads_value);
-    looking->checks_nan = ss_alloc_zero(model->names.count + 1, sizeof *looking->checks_nan);
+    const struct ss_model *model = scan->model;
+    scan->reads_value = ss_alloc_zero(model->names.count + 1, sizeof *scan->reads_value);
+    scan->checks_nan = ss_alloc_zero(model->names.count + 1, sizeof *scan->checks_nan);
     for (size_t i = 0; i < model->names.count; i++) {
         const char *text = ss_model_text(model, model->names.data[i].text);
-        looking->reads_value[i] = reads_value(text);
-        looking->checks_nan[i] = checks_nan(text);
+        scan->reads_value[i] = reads_value(text);
+        scan->checks_nan[i] = checks_nan(text);
     }
 }
 
-/* The operators of one thread, in order. */
-struct operators {
+/* A cursor over the operators of one thread. */
+struct operator_cursor {
     uint32_t track;
     uint32_t process;
     bool is_main;
-    uint64_t end_ns;      /* of the last outermost one */
-    uint64_t node_end_ns; /* of the autograd node that it is, if it is one */
+    uint64_t end_ns;      /* of the last outermost operator */
+    uint64_t node_end_ns; /* of that operator where it is an autograd node; else 0 */
     uint64_t inner_end_ns;
     struct span *node_span; /* NULL: of a step that does not count */
-    uint64_t node_ns;       /* without its operators so far */
+    uint64_t node_ns;       /* without its inner operators so far */
 };
 
-static void take_long(struct span *span, uint64_t ns)
+static void add_long(struct span *span, uint64_t ns)
 {
     if (span != NULL && ns >= SS_TINY_OPERATOR_NS) {
         span->long_operators_ns += ns;
     }
 }
 
-static void close_node(struct operators *of)
+static void close_node(struct operator_cursor *cursor)
 {
-    take_long(of->node_span, of->node_ns);
-    of->node_end_ns = 0;
-    of->node_span = NULL;
+    add_long(cursor->node_span, cursor->node_ns);
+    cursor->node_end_ns = 0;
+    cursor->node_span = NULL;
 }
 
-/* What computes is an operator that the program or an autograd node calls: what a node takes to
- * call them is dispatching. Behind each node anomaly detection looks for NaN in what it returned,
- * within its range. */
-static void take_inner(struct looking *looking, struct operators *of, uint32_t name,
-                       const struct ss_model_range *range, uint64_t end_ns)
+/* Operators that the program or an autograd node calls do the computing; the rest of a node is
+ * dispatching. After each node, within its range, anomaly detection searches what the node returned
+ * for NaN. */
+static void add_inner(struct scan *scan, struct operator_cursor *cursor, uint32_t name,
+                      const struct ss_model_range *range, uint64_t end_ns)
 {
-    if (of->node_span == NULL || range->begin_ns >= of->node_end_ns ||
-        range->begin_ns < of->inner_end_ns || end_ns < range->begin_ns) {
+    if (cursor->node_span == NULL || range->begin_ns >= cursor->node_end_ns ||
+        range->begin_ns < cursor->inner_end_ns || end_ns < range->begin_ns) {
         return;
     }
     uint64_t ns = end_ns - range->begin_ns;
-    of->node_ns -= ns < of->node_ns ? ns : of->node_ns;
-    of->inner_end_ns = range->end_ns;
-    if (looking->facts->has_anomaly_detection &&
-        (looking->checks_nan[name] || looking->reads_value[name])) {
-        looking->facts->nan_checks_ns += ns; /* sums until the end */
+    cursor->node_ns -= ns < cursor->node_ns ? ns : cursor->node_ns;
+    cursor->inner_end_ns = range->end_ns;
+    if (scan->facts->has_anomaly_detection && (scan->checks_nan[name] || scan->reads_value[name])) {
+        scan->facts->nan_checks_ns += ns; /* a sum until the end */
     }
-    take_long(of->node_span, ns);
+    add_long(cursor->node_span, ns);
 }
 
 static bool is_node(const char *name)
@@ -472,65 +469,65 @@ static bool is_node(const char *name)
     return strncmp(name, stem, sizeof stem - 1) == 0;
 }
 
-/* A value that is read, or an operator that looks for NaN: which of both is it for? */
-static void take_read(struct looking *looking, struct span *span, uint32_t name, uint64_t begin_ns,
-                      uint64_t ns)
+/* Counts an operator as a search for NaN or as a read of a value. */
+static void add_read(struct scan *scan, struct span *span, uint32_t name, uint64_t begin_ns,
+                     uint64_t ns)
 {
-    struct ss_training_facts *facts = looking->facts;
-    const struct part *part = part_at(looking, span->process, begin_ns);
+    struct ss_training_facts *facts = scan->facts;
+    const struct part *part = part_at(scan, span->process, begin_ns);
     if (facts->has_anomaly_detection && part != NULL && part->is_backward) {
-        facts->nan_checks_ns += ns; /* sums until the end */
-    } else if (looking->reads_value[name] && (part == NULL || part->has_reads)) {
+        facts->nan_checks_ns += ns; /* a sum until the end */
+    } else if (scan->reads_value[name] && (part == NULL || part->has_reads)) {
         facts->reads_ns += ns;
         span->reads++;
     }
 }
 
-static void take_outermost(struct looking *looking, struct span *span, uint32_t name,
-                           uint64_t begin_ns, uint64_t ns)
+static void add_outermost(struct scan *scan, struct span *span, uint32_t name, uint64_t begin_ns,
+                          uint64_t ns)
 {
-    struct ss_training_facts *facts = looking->facts;
+    struct ss_training_facts *facts = scan->facts;
     facts->operator_steps += !span->has_operators;
     span->has_operators = true;
-    if (looking->reads_value[name] || looking->checks_nan[name]) {
-        take_read(looking, span, name, begin_ns, ns);
+    if (scan->reads_value[name] || scan->checks_nan[name]) {
+        add_read(scan, span, name, begin_ns, ns);
     }
     facts->operators++;
     span->operators_ns += ns;
-    ss_vec_push(&looking->operator_ns, ns);
+    ss_vec_push(&scan->operator_ns, ns);
 }
 
-static void take_operator(struct looking *looking, struct operators *of,
-                          const struct ss_model_range *range)
+static void add_operator(struct scan *scan, struct operator_cursor *cursor,
+                         const struct ss_model_range *range)
 {
-    const struct ss_model *model = looking->model;
+    const struct ss_model *model = scan->model;
     uint32_t name = model->paths.data[range->path].name;
-    if (!of->is_main ||
+    if (!cursor->is_main ||
         strcmp(ss_model_text(model, model->names.data[name].category), "operator") != 0) {
         return;
     }
-    const struct span *at = span_at(looking, of->process, range->begin_ns);
-    bool counts = at != NULL && at->counts_operators && at->kind == looking->operator_kind;
-    struct span *span = counts ? &looking->spans[at - looking->spans] : NULL;
+    const struct span *at = span_at(scan, cursor->process, range->begin_ns);
+    bool counts = at != NULL && at->counts_operators && at->kind == scan->operator_kind;
+    struct span *span = counts ? &scan->spans[at - scan->spans] : NULL;
     uint64_t end_ns = counts && range->end_ns > at->end_ns ? at->end_ns : range->end_ns;
     uint64_t ns = end_ns - range->begin_ns;
-    if (range->begin_ns < of->end_ns) {
-        take_inner(looking, of, name, range, end_ns);
+    if (range->begin_ns < cursor->end_ns) {
+        add_inner(scan, cursor, name, range, end_ns);
         return;
     }
-    close_node(of);
+    close_node(cursor);
     if (is_node(ss_model_text(model, model->names.data[name].text))) {
-        of->node_end_ns = range->end_ns;
-        of->node_span = span;
-        of->node_ns = ns;
-        of->inner_end_ns = 0;
+        cursor->node_end_ns = range->end_ns;
+        cursor->node_span = span;
+        cursor->node_ns = ns;
+        cursor->inner_end_ns = 0;
     } else {
-        take_long(span, ns);
+        add_long(span, ns);
     }
     if (span != NULL) {
-        take_outermost(looking, span, name, range->begin_ns, ns);
+        add_outermost(scan, span, name, range->begin_ns, ns);
     }
-    of->end_ns = range->end_ns;
+    cursor->end_ns = range->end_ns;
 }
 
 /* --- batches --------------------------------------------------------------------------------- */
@@ -545,21 +542,21 @@ static bool has_payload(const struct ss_model *model, const struct ss_model_rang
 
 struct fetches {
     uint64_t ns, collate_ns; /* of all batches of all workers */
-    uint64_t in_steps_ns;    /* of them, what usual steps cover */
+    uint64_t in_steps_ns;    /* the part within steady-state steps */
 };
 
-static void take_of_worker(struct looking *looking, uint32_t trainer,
-                           const struct ss_model_range *range, bool is_fetch,
-                           struct fetches *workers)
+static void add_worker_range(struct scan *scan, uint32_t trainer,
+                             const struct ss_model_range *range, bool is_fetch,
+                             struct fetches *workers)
 {
     uint64_t ns = range->end_ns - range->begin_ns;
-    uint64_t from_ns = usual_until(looking, trainer, range->begin_ns);
-    uint64_t to_ns = usual_until(looking, trainer, range->end_ns);
+    uint64_t from_ns = steady_time_until(scan, trainer, range->begin_ns);
+    uint64_t to_ns = steady_time_until(scan, trainer, range->end_ns);
     if (to_ns <= from_ns) {
         return;
     }
     if (is_fetch) {
-        looking->facts->worker_batches++;
+        scan->facts->worker_batches++;
         workers->ns += ns;
         workers->in_steps_ns += to_ns - from_ns;
     } else {
@@ -567,46 +564,46 @@ static void take_of_worker(struct looking *looking, uint32_t trainer,
     }
 }
 
-/* With 0 workers the trainer fetches, between asking for a batch and having it. */
-static void take_data(struct looking *looking, uint32_t process, const struct ss_model_range *range,
-                      struct fetches *workers)
+/* With 0 workers the trainer itself fetches, while it requests a batch. */
+static void add_data_range(struct scan *scan, uint32_t process, const struct ss_model_range *range,
+                           struct fetches *workers)
 {
-    struct ss_training_facts *facts = looking->facts;
-    const char *name = name_of(looking->model, range);
+    struct ss_training_facts *facts = scan->facts;
+    const char *name = name_of(scan->model, range);
     bool is_fetch = strcmp(name, "fetch") == 0, is_collate = strcmp(name, "collate") == 0;
     uint32_t trainer = ss_training_trainer(facts, process);
     int64_t ready;
     if (trainer != process) {
         if (trainer != 0 && (is_fetch || is_collate)) {
-            take_of_worker(looking, trainer, range, is_fetch, workers);
+            add_worker_range(scan, trainer, range, is_fetch, workers);
         }
         return;
     }
-    if (usual_at(looking, process, range->begin_ns) == NULL) {
+    if (steady_step_at(scan, process, range->begin_ns) == NULL) {
         return;
     }
-    facts->fetch_ns += is_fetch ? range->end_ns - range->begin_ns : 0; /* sums until the end */
+    facts->fetch_ns += is_fetch ? range->end_ns - range->begin_ns : 0; /* a sum until the end */
     facts->fetches += is_fetch;
     facts->iterators += strcmp(name, "iterate") == 0;
     facts->fetch_collate_ns += is_collate ? range->end_ns - range->begin_ns : 0;
-    if (strcmp(name, "next") == 0 && has_payload(looking->model, range, &ready)) {
+    if (strcmp(name, "next") == 0 && has_payload(scan->model, range, &ready)) {
         facts->nexts++;
         facts->empty_nexts += ready <= 0;
     }
 }
 
-/* --- what interrupts ------------------------------------------------------------------------- */
+/* --- interruptions --------------------------------------------------------------------------- */
 
-static void take_collection(struct looking *looking, const struct span *span,
-                            const struct ss_model_range *range)
+static void add_collection(struct scan *scan, const struct span *span,
+                           const struct ss_model_range *range)
 {
-    const struct part *part = part_at(looking, span->process, range->begin_ns);
+    const struct part *part = part_at(scan, span->process, range->begin_ns);
     bool counts = span->kind == SS_STEP_USUAL || span->kind == SS_STEP_OUTLIER;
     if (!counts || (part != NULL && part->is_compile)) {
         return;
     }
-    looking->facts->collections++;
-    looking->facts->collections_ns += range->end_ns - range->begin_ns;
+    scan->facts->collections++;
+    scan->facts->collections_ns += range->end_ns - range->begin_ns;
 }
 
 /* "rnn (LSTMCell)" */
@@ -618,37 +615,36 @@ static bool is_cell(const char *name)
            strncmp(class, "RNNCell", 7) == 0;
 }
 
-static void take_module(struct looking *looking, uint32_t process,
-                        const struct ss_model_range *range)
+static void add_module_call(struct scan *scan, uint32_t process, const struct ss_model_range *range)
 {
-    const struct span *span = usual_at(looking, process, range->begin_ns);
-    if (span == NULL || !is_cell(name_of(looking->model, range))) {
+    const struct span *span = steady_step_at(scan, process, range->begin_ns);
+    if (span == NULL || !is_cell(name_of(scan->model, range))) {
         return;
     }
-    size_t step = (size_t)(span - looking->spans) + 1;
-    looking->cell_steps += step != looking->last_cell_step;
-    looking->last_cell_step = step;
-    looking->facts->cell_calls++; /* sums until the end */
-    looking->facts->cells_ns += range->end_ns - range->begin_ns;
+    size_t step = (size_t)(span - scan->spans) + 1;
+    scan->cell_steps += step != scan->last_cell_step;
+    scan->last_cell_step = step;
+    scan->facts->cell_calls++; /* a sum until the end */
+    scan->facts->cells_ns += range->end_ns - range->begin_ns;
 }
 
-static void take_interruption(struct looking *looking, const char *domain, uint32_t process,
-                              bool is_main, const struct ss_model_range *range, uint32_t *last_step)
+static void add_interruption(struct scan *scan, const char *domain, uint32_t process, bool is_main,
+                             const struct ss_model_range *range, uint32_t *last_step)
 {
-    struct ss_training_facts *facts = looking->facts;
-    const struct span *span = last_span(looking, process, range->begin_ns);
+    struct ss_training_facts *facts = scan->facts;
+    const struct span *span = last_span(scan, process, range->begin_ns);
     uint64_t ns = range->end_ns - range->begin_ns;
-    bool is_outermost = looking->model->paths.data[range->path].depth == 1;
+    bool is_outermost = scan->model->paths.data[range->path].depth == 1;
     if (span == NULL || !is_outermost) {
         return; /* before the first step */
     }
-    bool is_last = span + 1 == looking->spans + looking->span_count || span[1].process != process;
+    bool is_last = span + 1 == scan->spans + scan->span_count || span[1].process != process;
     bool in_step = range->begin_ns < span->end_ns;
     if (is_last && !in_step) {
         return; /* after the last one */
     }
     if (strcmp(domain, "torch.compile") == 0 && span->number > 2) {
-        uint32_t step = (uint32_t)(span - looking->spans) + 1;
+        uint32_t step = (uint32_t)(span - scan->spans) + 1;
         facts->late_compiles++;
         facts->late_compile_steps += step != *last_step;
         facts->late_compile_ns += ns;
@@ -657,26 +653,26 @@ static void take_interruption(struct looking *looking, const char *domain, uint3
         facts->saves++;
         facts->saves_ns += ns;
     } else if (strcmp(domain, "python.gc") == 0 && in_step && is_main) {
-        take_collection(looking, span, range);
+        add_collection(scan, span, range);
     }
 }
 
 /* --- all ranges ------------------------------------------------------------------------------ */
 
-/* Workers belong to their trainer, whatever names were asked for. */
-static bool is_wanted(const struct ss_training_facts *facts, const struct ss_selection *selection,
-                      uint32_t track, uint32_t process)
+/* Workers follow the selection of their trainer, whatever their own names. */
+static bool is_selected(const struct ss_training_facts *facts, const struct ss_selection *selection,
+                        uint32_t track, uint32_t process)
 {
     uint32_t trainer = ss_training_trainer(facts, process);
     return trainer == process ? ss_selection_has_track(selection, track)
                               : trainer != 0 && selection->processes[trainer];
 }
 
-static void take_ranges(struct looking *looking, const struct ss_selection *selection,
+static void scan_ranges(struct scan *scan, const struct ss_selection *selection,
                         struct fetches *workers)
 {
-    const struct ss_model *model = looking->model;
-    struct operators of = {0};
+    const struct ss_model *model = scan->model;
+    struct operator_cursor cursor = {0};
     uint32_t last_step = 0;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
@@ -684,28 +680,28 @@ static void take_ranges(struct looking *looking, const struct ss_selection *sele
         const struct ss_model_thread *thread = &model->threads.data[track->thread];
         uint32_t process = track->thread != 0 ? thread->process : track->process;
         if (track->kind != SS_TRACK_RANGES || (range->flags & SS_RANGE_OUTSIDE) != 0 ||
-            !is_wanted(looking->facts, selection, range->track, process)) {
+            !is_selected(scan->facts, selection, range->track, process)) {
             continue;
         }
         const char *domain = ss_model_text(model, track->name);
-        if (range->track != of.track) {
-            close_node(&of);
-            of.track = range->track;
-            of.process = process;
-            of.is_main = thread->is_main && ss_training_has_steps(looking->facts, process);
-            of.end_ns = 0;
+        if (range->track != cursor.track) {
+            close_node(&cursor);
+            cursor.track = range->track;
+            cursor.process = process;
+            cursor.is_main = thread->is_main && ss_training_has_steps(scan->facts, process);
+            cursor.end_ns = 0;
         }
         if (strcmp(domain, "torch") == 0) {
-            take_operator(looking, &of, range);
+            add_operator(scan, &cursor, range);
         } else if (strcmp(domain, "torch.data") == 0) {
-            take_data(looking, process, range, workers);
+            add_data_range(scan, process, range, workers);
         } else if (strcmp(domain, "torch.module") == 0) {
-            take_module(looking, process, range);
+            add_module_call(scan, process, range);
         } else {
-            take_interruption(looking, domain, process, thread->is_main, range, &last_step);
+            add_interruption(scan, domain, process, thread->is_main, range, &last_step);
         }
     }
-    close_node(&of);
+    close_node(&cursor);
 }
 
 static uint64_t per(uint64_t sum, uint64_t count)
@@ -713,15 +709,15 @@ static uint64_t per(uint64_t sum, uint64_t count)
     return count > 0 ? sum / count : 0;
 }
 
-/* A busy machine makes an operator long now and then: the mean would tell of the machine. */
-static uint64_t median_of_operators(struct looking *looking, bool only_long)
+/* Uses the median: on a busy machine some operators are long, and a mean measures the machine. */
+static uint64_t median_of_operators(struct scan *scan, bool only_long)
 {
     size_t count = 0;
-    ss_vec_clear(&looking->operator_ns);
-    for (size_t i = 0; i < looking->span_count; i++) {
-        const struct span *span = &looking->spans[i];
+    ss_vec_clear(&scan->operator_ns);
+    for (size_t i = 0; i < scan->span_count; i++) {
+        const struct span *span = &scan->spans[i];
         if (span->has_operators) {
-            ss_vec_push(&looking->operator_ns,
+            ss_vec_push(&scan->operator_ns,
                         only_long ? span->long_operators_ns : span->operators_ns);
             count++;
         }
@@ -729,51 +725,51 @@ static uint64_t median_of_operators(struct looking *looking, bool only_long)
     if (count == 0) {
         return 0;
     }
-    ss_sort_u64(looking->operator_ns.data, count);
-    return ss_percentile_u64(looking->operator_ns.data, count, 50);
+    ss_sort_u64(scan->operator_ns.data, count);
+    return ss_percentile_u64(scan->operator_ns.data, count, 50);
 }
 
-/* The first step has none where a program reads between steps: the usual one tells. Where most have
- * none, the mean does. */
-static double reads_of_step(struct looking *looking)
+/* The median: where a program reads between steps, the first step has no reads. The mean where most
+ * steps have none. */
+static double reads_of_step(struct scan *scan)
 {
     double sum = 0;
     size_t count = 0;
-    ss_vec_clear(&looking->operator_ns);
-    for (size_t i = 0; i < looking->span_count; i++) {
-        if (looking->spans[i].has_operators) {
-            ss_vec_push(&looking->operator_ns, looking->spans[i].reads);
-            sum += (double)looking->spans[i].reads;
+    ss_vec_clear(&scan->operator_ns);
+    for (size_t i = 0; i < scan->span_count; i++) {
+        if (scan->spans[i].has_operators) {
+            ss_vec_push(&scan->operator_ns, scan->spans[i].reads);
+            sum += (double)scan->spans[i].reads;
             count++;
         }
     }
     if (count == 0) {
         return 0;
     }
-    ss_sort_u64(looking->operator_ns.data, count);
-    uint64_t median = ss_percentile_u64(looking->operator_ns.data, count, 50);
+    ss_sort_u64(scan->operator_ns.data, count);
+    uint64_t median = ss_percentile_u64(scan->operator_ns.data, count, 50);
     return median > 0 ? (double)median : sum / (double)count;
 }
 
-/* From sums to figures per step. */
-static void level(struct looking *looking, const struct fetches *workers)
+/* Turns sums into figures per step. */
+static void finish_figures(struct scan *scan, const struct fetches *workers)
 {
-    struct ss_training_facts *facts = looking->facts;
+    struct ss_training_facts *facts = scan->facts;
     uint64_t usual = facts->steps->usual;
-    size_t count = looking->operator_ns.count;
+    size_t count = scan->operator_ns.count;
     if (count > 0) {
-        ss_sort_u64(looking->operator_ns.data, count);
-        facts->operator_p50_ns = ss_percentile_u64(looking->operator_ns.data, count, 50);
+        ss_sort_u64(scan->operator_ns.data, count);
+        facts->operator_p50_ns = ss_percentile_u64(scan->operator_ns.data, count, 50);
     }
     uint64_t steps = facts->operator_steps;
     facts->operators = per(facts->operators, steps);
-    facts->operators_ns = median_of_operators(looking, false);
-    facts->long_operators_ns = median_of_operators(looking, true);
-    facts->reads = reads_of_step(looking);
+    facts->operators_ns = median_of_operators(scan, false);
+    facts->long_operators_ns = median_of_operators(scan, true);
+    facts->reads = reads_of_step(scan);
     facts->reads_ns = per(facts->reads_ns, steps);
     facts->nan_checks_ns = per(facts->nan_checks_ns, steps);
-    facts->cell_calls = per(facts->cell_calls, looking->cell_steps);
-    facts->cells_ns = per(facts->cells_ns, looking->cell_steps);
+    facts->cell_calls = per(facts->cell_calls, scan->cell_steps);
+    facts->cells_ns = per(facts->cells_ns, scan->cell_steps);
     facts->fetch_ns = per(facts->fetch_ns, usual);
     facts->batches = (double)facts->fetches / (double)(usual > 0 ? usual : 1);
     facts->fetch_collate_ns = per(facts->fetch_collate_ns, usual);
@@ -783,12 +779,12 @@ static void level(struct looking *looking, const struct fetches *workers)
         facts->worker_busy = (double)workers->in_steps_ns /
                              ((double)facts->workers * (double)facts->steps->total_ns);
     }
-    facts->late_compile_ns = per(facts->late_compile_ns, looking->all_after_third);
-    facts->collections_ns = per(facts->collections_ns, looking->all_but_warm_up);
-    facts->saves_ns = per(facts->saves_ns, looking->all_but_warm_up);
+    facts->late_compile_ns = per(facts->late_compile_ns, scan->all_after_third);
+    facts->collections_ns = per(facts->collections_ns, scan->all_but_warm_up);
+    facts->saves_ns = per(facts->saves_ns, scan->all_but_warm_up);
 }
 
-static void take_seldom(const struct ss_training_facts *facts, const char *name,
+static void find_seldom(const struct ss_training_facts *facts, const char *name,
                         struct ss_training_seldom *found)
 {
     const struct ss_step_phase *phase = ss_training_phase(facts, name);
@@ -811,7 +807,7 @@ static void take_seldom(const struct ss_training_facts *facts, const char *name,
     found->each_ns = per(sum_ns, found->steps);
 }
 
-static void take_all_steps(struct ss_training_facts *facts)
+static void find_step_means(struct ss_training_facts *facts)
 {
     uint64_t sum_ns = 0, early = 0, later_ns = 0, later = 0;
     for (size_t i = 0; i < facts->steps->steps.count; i++) {
@@ -831,7 +827,7 @@ static void take_all_steps(struct ss_training_facts *facts)
     facts->spread_ns = per(later_ns, later);
 }
 
-/* A gauge of CPU use in percent of a core, each value held until the next. */
+/* A gauge of CPU use in percent of a core; each value holds until the next. */
 struct use {
     const char *group, *name;
     uint64_t from_ns, to_ns;
@@ -855,7 +851,7 @@ static void add_value(const struct ss_model *model, size_t index, struct use *us
     }
 }
 
-static void take_cpu_use(struct ss_training_facts *facts)
+static void find_cpu_use(struct ss_training_facts *facts)
 {
     const struct ss_model *model = facts->model;
     struct use all = {.group = "CPU", .name = "busy", .from_ns = UINT64_MAX};
@@ -900,25 +896,25 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                         .workers = -1,
                                         .batch_size = -1,
                                         .worker_busy = -1};
-    take_notes(facts);
-    take_all_steps(facts);
-    take_seldom(facts, "evaluation", &facts->evaluations);
-    take_seldom(facts, "checkpoint", &facts->checkpoints);
+    find_notes(facts);
+    find_step_means(facts);
+    find_seldom(facts, "evaluation", &facts->evaluations);
+    find_seldom(facts, "checkpoint", &facts->checkpoints);
     ss_flops_figures_find(&facts->flops, selection, steps);
     ss_throughput_find(&facts->throughput, selection, steps, facts->batch_size);
-    take_cpu_use(facts);
+    find_cpu_use(facts);
     ss_memories_init(&facts->memories, selection, steps);
     if (steps->usual == 0) {
         return;
     }
-    struct looking looking = {.facts = facts, .model = selection->model};
+    struct scan scan = {.facts = facts, .model = selection->model};
     struct fetches workers = {0};
-    collect_parts(&looking, selection);
-    list_spans(&looking);
-    choose_operator_steps(&looking);
-    find_reading_names(&looking);
-    take_ranges(&looking, selection, &workers);
-    level(&looking, &workers);
+    collect_parts(&scan, selection);
+    list_spans(&scan);
+    choose_operator_steps(&scan);
+    find_reading_names(&scan);
+    scan_ranges(&scan, selection, &workers);
+    finish_figures(&scan, &workers);
     ss_training_epochs_find(facts, selection);
     ss_training_period_find(facts);
     ss_late_rank_find(&facts->late_rank, selection, steps);
@@ -927,11 +923,11 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                      : -1;
     ss_training_samples_find(facts, selection, source);
     ss_waits_find(&facts->waits, selection, steps, source, facts->workers >= 0);
-    ss_free(looking.reads_value);
-    ss_free(looking.checks_nan);
-    ss_vec_fini(&looking.operator_ns);
-    ss_vec_fini(&looking.parts);
-    ss_free(looking.spans);
+    ss_free(scan.reads_value);
+    ss_free(scan.checks_nan);
+    ss_vec_fini(&scan.operator_ns);
+    ss_vec_fini(&scan.parts);
+    ss_free(scan.spans);
 }
 
 void ss_training_facts_fini(struct ss_training_facts *facts)

@@ -1,86 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What slows every so many steps, and would hide behind the usual ones: evaluation, metrics, data
- * that is read by the shard. */
+/* Periodic slow steps, which the steady-state figures hide: evaluation, metrics, data that is read
+ * by the shard. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/training_facts.h"
 #include "base/alloc.h"
 
-/* By chance it is slow at most of equally distant steps, and at few others? Not so often. */
+/* The conditions of a period: at equal distances most steps are slow, and elsewhere few are, which
+ * chance seldom produces. */
 enum { FEWEST_SLOW = 4, LEAST_SLOW_PERCENT = 80, MOST_ELSEWHERE_PERCENT = 20 };
 
-/* The steps of a process that count, with what a phase takes more of each than usual. */
+/* By step of a process that counts: how much longer the phase takes than its median. */
 struct series {
     uint64_t *more_ns;
-    uint64_t *apart; /* how often slow steps are so far apart */
+    uint64_t *histogram; /* counts by distance between slow steps, then by position in the period */
     size_t count;
-    uint64_t slow_ns; /* more is slow */
+    uint64_t slow_ns; /* a phase is slow above this */
 };
 
 static size_t distance_of(const struct series *series)
 {
     size_t last = series->count, most = 0;
-    memset(series->apart, 0, series->count * sizeof *series->apart);
+    memset(series->histogram, 0, series->count * sizeof *series->histogram);
     for (size_t i = 0; i < series->count; i++) {
         if (series->more_ns[i] > series->slow_ns) {
             if (last < i) {
-                series->apart[i - last]++;
+                series->histogram[i - last]++;
             }
             last = i;
         }
     }
     for (size_t i = 0; i < series->count; i++) {
-        most = series->apart[i] > series->apart[most] ? i : most;
+        most = series->histogram[i] > series->histogram[most] ? i : most;
     }
     return most;
 }
 
-struct judged {
+struct tally {
     size_t places, slow, elsewhere;
     uint64_t more_ns;
 };
 
-/* Of every so many steps from `first` on. */
-static struct judged judge(const struct series *series, size_t first, size_t every)
+/* Counts every `every`-th step from `first` on, and slow steps elsewhere. */
+static struct tally tally_steps(const struct series *series, size_t first, size_t every)
 {
-    struct judged judged = {0};
+    struct tally tally = {0};
     for (size_t i = 0; i < series->count; i++) {
         bool is_slow = series->more_ns[i] > series->slow_ns;
         bool is_place = i % every == first;
-        judged.places += is_place;
-        judged.slow += is_place && is_slow;
-        judged.elsewhere += !is_place && is_slow;
-        judged.more_ns += is_place ? series->more_ns[i] : 0;
+        tally.places += is_place;
+        tally.slow += is_place && is_slow;
+        tally.elsewhere += !is_place && is_slow;
+        tally.more_ns += is_place ? series->more_ns[i] : 0;
     }
-    return judged;
+    return tally;
 }
 
-static bool is_regular(const struct series *series, const struct judged *judged)
+static bool is_regular(const struct series *series, const struct tally *tally)
 {
-    size_t others = series->count - judged->places;
-    return judged->slow >= FEWEST_SLOW &&
-           100 * judged->slow >= LEAST_SLOW_PERCENT * judged->places &&
-           100 * judged->elsewhere <= MOST_ELSEWHERE_PERCENT * others;
+    size_t others = series->count - tally->places;
+    return tally->slow >= FEWEST_SLOW && 100 * tally->slow >= LEAST_SLOW_PERCENT * tally->places &&
+           100 * tally->elsewhere <= MOST_ELSEWHERE_PERCENT * others;
 }
 
-/* Where most slow steps lie in their period. */
+/* The position in the period with most slow steps. */
 static size_t first_of(const struct series *series, size_t every)
 {
     size_t most = 0;
-    memset(series->apart, 0, series->count * sizeof *series->apart);
+    memset(series->histogram, 0, series->count * sizeof *series->histogram);
     for (size_t i = 0; i < series->count; i++) {
-        series->apart[i % every] += series->more_ns[i] > series->slow_ns;
+        series->histogram[i % every] += series->more_ns[i] > series->slow_ns;
     }
     for (size_t i = 0; i < every; i++) {
-        most = series->apart[i] > series->apart[most] ? i : most;
+        most = series->histogram[i] > series->histogram[most] ? i : most;
     }
     return most;
 }
 
-/* What is written, compiled or loaded by workers has rules of its own. Operators are slow when
- * other processes want the cores, as workers do when an epoch begins. */
-static bool is_looked_at(const struct ss_training_facts *facts, const struct ss_step_phase *phase)
+/* Checkpoints, compiling and workers' loading have rules of their own. Operators are slow when
+ * other processes compete for the cores, as workers do when an epoch begins. */
+static bool is_eligible(const struct ss_training_facts *facts, const struct ss_step_phase *phase)
 {
     static const char *const others[] = {"forward", "backward", "optimizer", "checkpoint",
                                          "compile"};
@@ -93,26 +93,26 @@ static bool is_looked_at(const struct ss_training_facts *facts, const struct ss_
     return facts->workers <= 0 || !ss_strview_equal(name, ss_strview_of("data"));
 }
 
-static void look_at(struct ss_training_facts *facts, size_t phase, const struct series *series)
+static void check_phase(struct ss_training_facts *facts, size_t phase, const struct series *series)
 {
     size_t every = distance_of(series);
     if (every < 2) {
         return;
     }
-    struct judged judged = judge(series, first_of(series, every), every);
-    uint64_t more_ns = judged.more_ns / series->count;
-    if (is_regular(series, &judged) && more_ns > facts->period.more_ns) {
+    struct tally tally = tally_steps(series, first_of(series, every), every);
+    uint64_t more_ns = tally.more_ns / series->count;
+    if (is_regular(series, &tally) && more_ns > facts->period.more_ns) {
         facts->period = (struct ss_training_period){.phase = &facts->steps->phases.data[phase],
                                                     .every = every,
-                                                    .slow = judged.slow,
+                                                    .slow = tally.slow,
                                                     .more_ns = more_ns,
-                                                    .each_ns = judged.more_ns / judged.places};
+                                                    .each_ns = tally.more_ns / tally.places};
     }
 }
 
-/* A quarter of a step more is slow. */
-static void take_process(struct ss_training_facts *facts, size_t first, size_t end,
-                         struct series *series)
+/* A phase is slow from a quarter of a step beyond its median. */
+static void check_process(struct ss_training_facts *facts, size_t first, size_t end,
+                          struct series *series)
 {
     const struct ss_step_summary *steps = facts->steps;
     for (size_t phase = 0; phase < steps->phases.count; phase++) {
@@ -125,8 +125,8 @@ static void take_process(struct ss_training_facts *facts, size_t first, size_t e
                 series->more_ns[series->count++] = ns > row->p50_ns ? ns - row->p50_ns : 0;
             }
         }
-        if (series->count > 0 && is_looked_at(facts, row)) {
-            look_at(facts, phase, series);
+        if (series->count > 0 && is_eligible(facts, row)) {
+            check_phase(facts, phase, series);
         }
     }
 }
@@ -136,15 +136,15 @@ void ss_training_period_find(struct ss_training_facts *facts)
     const struct ss_step_summary *steps = facts->steps;
     size_t count = steps->steps.count;
     struct series series = {.more_ns = ss_alloc((count + 1) * sizeof *series.more_ns),
-                            .apart = ss_alloc((count + 1) * sizeof *series.apart),
+                            .histogram = ss_alloc((count + 1) * sizeof *series.histogram),
                             .slow_ns = steps->p50_ns / 4};
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first;
              end < count && steps->steps.data[end].process == steps->steps.data[first].process;) {
             end++;
         }
-        take_process(facts, first, end, &series);
+        check_process(facts, first, end, &series);
     }
     ss_free(series.more_ns);
-    ss_free(series.apart);
+    ss_free(series.histogram);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the samples of a training's main threads tell of it. */
+/* Facts from the samples of a training's main threads. */
 #include <string.h>
 
 #include "analysis/spots.h"
@@ -37,13 +37,14 @@ static bool is_log_frame(const struct ss_model *model, const struct ss_model_fra
                : frame->origin == SS_ORIGIN_PACKAGE && has_any(file, log_packages);
 }
 
-/* What lies around a loader's work, a progress bar too, has no part in it. */
+/* A loader's frame: logging around its work, such as a progress bar, is no part of it. */
 static bool is_of_loader(const struct ss_model *model, const struct ss_model_frame *frame)
 {
     return strstr(ss_model_text(model, frame->file), "/torch/utils/data/") != NULL;
 }
 
-/* A line of your own code that calls what has no frames: its source says what. */
+/* Whether the leaf is a line of user code whose source shows the activity: what it calls has no
+ * frames. */
 static bool is_own_line(struct samples *samples, uint32_t stack, enum ss_activity activity)
 {
     const struct ss_model *model = samples->model;
@@ -53,7 +54,7 @@ static bool is_own_line(struct samples *samples, uint32_t stack, enum ss_activit
                activity;
 }
 
-/* The frames next to the leaf, up to your own code: what logs may call numpy, torch and others. */
+/* Checks the frames from the leaf to user code: logging may call numpy, torch and others. */
 static bool logs(struct samples *samples, uint32_t stack)
 {
     const struct ss_model *model = samples->model;
@@ -73,8 +74,9 @@ static bool logs(struct samples *samples, uint32_t stack)
     return false;
 }
 
-/* Values that the program's own lines read: the optimizer and the loader read their own. */
-static bool is_of_others(const struct ss_model *model, const struct ss_model_total *total)
+/* True in phases whose reads are not the program's: the optimizer and the loader read their own
+ * values. */
+static bool has_foreign_reads(const struct ss_model *model, const struct ss_model_total *total)
 {
     const char *phase = ss_model_text(model, total->phase);
     return total->phase != 0 && (strcmp(phase, "optimizer") == 0 || strcmp(phase, "data") == 0);
@@ -88,7 +90,7 @@ static bool is_of_fetch(const struct ss_model *model, uint32_t stack)
     return strstr(ss_model_text(model, frame->file), "/torch/utils/data/_utils/fetch.py") != NULL;
 }
 
-/* A fetch takes samples, then calls what makes a batch of them. */
+/* A fetch gets the samples of a batch, then calls the collate function. */
 static bool collates(const struct ss_model *model, uint32_t stack)
 {
     for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
@@ -105,8 +107,8 @@ static bool collates(const struct ss_model *model, uint32_t stack)
 /* --- anomaly detection -------------------------------------------------------------------------
  */
 
-/* It keeps a traceback with each operator of the forward. */
-static bool keeps_traceback(const struct ss_model *model, uint32_t stack)
+/* Anomaly detection records a traceback with each operator of the forward. */
+static bool records_traceback(const struct ss_model *model, uint32_t stack)
 {
     for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
         const struct ss_model_frame *frame = &model->frames.data[model->stacks.data[at].frame];
@@ -124,8 +126,8 @@ static bool keeps_traceback(const struct ss_model *model, uint32_t stack)
 
 /* --- all samples ----------------------------------------------------------------------------- */
 
-static void take_trainer(struct samples *samples, struct ss_training_facts *facts,
-                         struct ss_spots *spots, const struct ss_model_total *total)
+static void add_trainer_sample(struct samples *samples, struct ss_training_facts *facts,
+                               struct ss_spots *spots, const struct ss_model_total *total)
 {
     struct ss_training_samples *found = &facts->samples;
     if (total->step != SS_SAMPLE_LATER_STEP) {
@@ -138,13 +140,13 @@ static void take_trainer(struct samples *samples, struct ss_training_facts *fact
     found->asleep_in_operators += is_asleep_inside ? total->samples : 0;
     bool runs_inside = total->in_operator == SS_OPERATOR_INSIDE && total->state == SS_STATE_ON_CPU;
     found->runs_in_operators += runs_inside ? total->samples : 0;
-    if (facts->has_anomaly_detection && keeps_traceback(samples->model, total->stack)) {
+    if (facts->has_anomaly_detection && records_traceback(samples->model, total->stack)) {
         found->tracebacks += total->samples;
         return;
     }
     if (total->phase != 0 &&
         strcmp(ss_model_text(samples->model, total->phase), "checkpoint") == 0) {
-        return; /* what writes and copies there is told as a checkpoint */
+        return; /* its writes and copies count as the checkpoint */
     }
     if (collates(samples->model, total->stack)) {
         ss_spots_add(spots, samples->model, COLLATES, total, &found->collates);
@@ -153,12 +155,12 @@ static void take_trainer(struct samples *samples, struct ss_training_facts *fact
     } else if (is_own_line(samples, total->stack, SS_ACTIVITY_GARBAGE)) {
         ss_spots_add(spots, samples->model, COLLECTS, total, &found->collects);
     } else if (is_own_line(samples, total->stack, SS_ACTIVITY_TENSOR_READ) &&
-               !is_of_others(samples->model, total)) {
+               !has_foreign_reads(samples->model, total)) {
         ss_spots_add(spots, samples->model, READS, total, &found->reads);
     }
 }
 
-/* Workers belong to their trainer, whatever names were asked for. */
+/* Workers follow the selection of their trainer, whatever their own names. */
 static bool is_of_worker(const struct ss_training_facts *facts,
                          const struct ss_selection *selection, const struct ss_model_total *total)
 {
@@ -168,8 +170,8 @@ static bool is_of_worker(const struct ss_training_facts *facts,
            facts->workers > 0;
 }
 
-static void take_worker(const struct ss_model *model, struct ss_training_samples *found,
-                        struct ss_spots *spots, const struct ss_model_total *total)
+static void add_worker_sample(const struct ss_model *model, struct ss_training_samples *found,
+                              struct ss_spots *spots, const struct ss_model_total *total)
 {
     bool computes = total->state == SS_STATE_ON_CPU || total->state == SS_STATE_RUNNABLE;
     found->of_workers += total->samples;
@@ -201,10 +203,10 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
         }
         if (ss_training_has_steps(facts, thread->process)) {
             if (selection->threads[total->thread]) {
-                take_trainer(&samples, facts, &spots, total);
+                add_trainer_sample(&samples, facts, &spots, total);
             }
         } else if (is_of_worker(facts, selection, total)) {
-            take_worker(model, found, &spots, total);
+            add_worker_sample(model, found, &spots, total);
         }
     }
     ss_spots_find(&spots, LOGS, &found->logs);

@@ -17,8 +17,8 @@ struct tree {
     struct ss_vec_of(struct node) nodes; /* 0 is the root; parents before children */
 };
 
-/* An import within an import is six frames of the interpreter's own machinery each time: as one
- * group they fold into a single call like recursion does. */
+/* A nested import adds six frames of the interpreter's own machinery: as one group they fold into a
+ * single call, as recursion does. */
 static void join_import_machinery(const struct ss_model *model, uint32_t *groups)
 {
     uint32_t first = 0;
@@ -86,7 +86,7 @@ static int by_parent_and_weight(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Children of one parent lie together; first[parent] … first[parent + 1]. */
+/* Children of one parent are contiguous: first[parent] … first[parent + 1]. */
 static struct child *list_children(const struct tree *tree, uint32_t *first)
 {
     size_t count = tree->nodes.count;
@@ -110,7 +110,7 @@ struct visit {
 
 struct visits ss_vec_of(struct visit);
 
-/* The lightest first, so that the heaviest is taken off the end next. */
+/* Pushes the lightest first, so that the heaviest is popped next. */
 static void push_children(const struct tree *tree, const struct child *children,
                           const uint32_t *first, struct visit from, uint64_t least,
                           struct visits *open, struct ss_table *table)

@@ -100,14 +100,14 @@ static const char *first_torch_route(const struct ss_model *model, uint32_t inpu
     return "";
 }
 
-/* What its user turned off is no loss to be told of. */
-static bool is_unwanted(const struct ss_model_source *source, const char *reason)
+/* A source that its user turned off is no loss to report. */
+static bool is_turned_off(const struct ss_model_source *source, const char *reason)
 {
     return source->status == SS_SOURCE_OFF &&
            (strncmp(reason, "--", 2) == 0 || strncmp(reason, "not asked for", 13) == 0);
 }
 
-/* Each source but once. */
+/* Adds each source once. */
 static void leave_out(struct ss_trust *trust, const char *name, const char *reason)
 {
     for (size_t i = 0; i < trust->left_out.count; i++) {
@@ -119,13 +119,13 @@ static void leave_out(struct ss_trust *trust, const char *name, const char *reas
     ss_vec_push(&trust->left_out, absence);
 }
 
-/* The first reason is the one that is told. */
-static void miss_marks(struct ss_trust *trust, const char *reason)
+/* The first reason is reported. */
+static void set_why_no_marks(struct ss_trust *trust, const char *reason)
 {
     trust->why_no_marks = trust->why_no_marks != NULL ? trust->why_no_marks : reason;
 }
 
-/* Processes whose rings could not be made or read. */
+/* Why the rings of a process could not be created or read; NULL: no such process. */
 static const char *lost_annotations(const struct ss_model *model, uint32_t index)
 {
     for (size_t i = 0; i < model->notes.count; i++) {
@@ -146,22 +146,22 @@ static void find_absences(struct ss_trust *trust, const struct ss_model *model, 
         const char *reason = ss_model_text(model, source->reason);
         bool is_absent = source->input == index && (source->status == SS_SOURCE_UNAVAILABLE ||
                                                     source->status == SS_SOURCE_OFF);
-        if (is_absent && !is_unwanted(source, reason)) {
+        if (is_absent && !is_turned_off(source, reason)) {
             leave_out(trust, name, reason);
         }
         if (is_absent && strcmp(name, "annotations") == 0) {
-            miss_marks(trust, reason);
+            set_why_no_marks(trust, reason);
         }
     }
     const char *lost = lost_annotations(model, index);
     if (lost != NULL) {
         leave_out(trust, "annotations", lost);
-        miss_marks(trust, lost);
+        set_why_no_marks(trust, lost);
     }
     const char *missed = ss_told_missed_torch(model, index);
     if (missed != NULL) {
         leave_out(trust, "torch", missed);
-        miss_marks(trust, missed);
+        set_why_no_marks(trust, missed);
     }
 }
 
@@ -204,7 +204,7 @@ static void add_problem(struct ss_trust *trust, enum ss_trust_problem_kind kind,
     ss_vec_push(&trust->problems, problem);
 }
 
-/* "" when a Python was there: then it was the sampling that brought nothing. */
+/* "" when there was a readable Python: then sampling itself yielded nothing. */
 static const char *why_no_samples(const struct ss_model *model, uint32_t index)
 {
     for (size_t i = 0; i < model->notes.count; i++) {
@@ -281,7 +281,7 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     if (ss_overhead_share(&one->overhead) > ss_overhead_share(&all->overhead)) {
         all->overhead = one->overhead;
     }
-    /* Inputs of different rates have no one rate. */
+    /* Inputs with different rates have no common rate. */
     all->asked_hz = all->asked_hz == one->asked_hz ? all->asked_hz : 0;
 }
 
@@ -302,7 +302,7 @@ void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
         find_absences(trust, model, i);
     }
     struct ss_trust_input *all = &trust->all;
-    /* Several files may name one process. */
+    /* Several files may contain the same process. */
     all->processes = model->processes.count - 1;
     all->threads = model->threads.count - 1;
     all->achieved_hz = all->due > 0 && all->asked_hz > 0
@@ -320,14 +320,14 @@ void ss_trust_fini(struct ss_trust *trust)
 
 void ss_trust_forgive_no_samples(struct ss_trust *trust)
 {
-    size_t kept = 0;
+    size_t remaining = 0;
     for (size_t i = 0; i < trust->problems.count; i++) {
         const struct ss_trust_problem *problem = &trust->problems.data[i];
         if (problem->kind == SS_PROBLEM_NO_SAMPLES) {
             trust->why_no_samples = problem->reason;
         } else {
-            trust->problems.data[kept++] = *problem;
+            trust->problems.data[remaining++] = *problem;
         }
     }
-    trust->problems.count = kept;
+    trust->problems.count = remaining;
 }

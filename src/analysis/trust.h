@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report says about its own input: what was recorded, how faithfully, and what of it the
+ * What a report states on its own input: what was recorded, how faithfully, and how much of it the
  * tables show. Facts and numbers; the views word them. Strings are borrowed from the model.
  */
 #ifndef SS_ANALYSIS_TRUST_H
@@ -21,7 +21,7 @@ enum ss_trust_problem_kind {
     SS_PROBLEM_NO_SAMPLES
 };
 
-/* Why a report must not be taken for the whole truth. */
+/* Why a report is not the whole truth. */
 struct ss_trust_problem {
     enum ss_trust_problem_kind kind;
     const char *input;  /* path */
@@ -34,7 +34,7 @@ struct ss_trust_input {
     const char *path;
     enum ss_input_kind kind;
     const char *command, *hostname, *runtime; /* "" unknown */
-    const char *torch_route;                  /* by which way PyTorch was met; "": it was not */
+    const char *torch_route;                  /* how PyTorch was detected; "": it was not */
     int64_t start_unix_ns;                    /* 0 unknown */
     double duration_s;                        /* between first and last sample; 0 unknown */
     double asked_hz, achieved_hz;             /* 0 unknown */
@@ -45,13 +45,13 @@ struct ss_trust_input {
     bool has_counts;
     uint64_t due, done, skipped, late;
     uint64_t seen, partial, lost, dropped, processes_short;
-    /* Of the programs' annotations: marked by them, and not stored. */
+    /* Annotation events: emitted by the programs, and not stored. */
     uint64_t events, events_dropped;
     uint64_t repaired_places, repaired_bytes; /* what `repair` had to leave out */
     struct ss_overhead overhead;
 };
 
-/* A source that brought nothing, without being told to. */
+/* A source without data that its user did not turn off. */
 struct ss_trust_absence {
     const char *source, *reason;
 };
@@ -59,17 +59,18 @@ struct ss_trust_absence {
 struct ss_trust {
     struct ss_vec_of(struct ss_trust_input) inputs;
     struct ss_vec_of(struct ss_trust_problem) problems;
-    struct ss_vec_of(struct ss_trust_absence) left_out; /* each but once */
+    struct ss_vec_of(struct ss_trust_absence) left_out; /* each source once */
     struct ss_trust_input all; /* sums over the inputs; names of the first, overhead the largest */
     uint32_t skipped_files;
-    const char *why_no_marks;   /* annotations and torch were not all recorded; NULL: they were */
+    const char *why_no_marks;   /* why annotations or torch were not fully recorded; NULL: they
+                                 * were */
     const char *why_no_samples; /* NULL: there are some, or their absence is a problem */
     const struct ss_selection *selection;
 };
 
 void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection);
 void ss_trust_fini(struct ss_trust *trust);
-/* A recording without samples is no problem for what shows ranges and counters. */
+/* For views of ranges and counters, where a recording without samples is no problem. */
 void ss_trust_forgive_no_samples(struct ss_trust *trust);
 
 #endif

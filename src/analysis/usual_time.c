@@ -3,7 +3,7 @@
 
 #include "analysis/recorded_steps.h"
 
-/* --- the time -------------------------------------------------------------------------------- */
+/* --- steady-state time ----------------------------------------------------------------------- */
 
 static void add_step(struct ss_usual_time *time, const struct ss_step *step)
 {
@@ -61,7 +61,7 @@ void ss_usual_cursor_init(struct ss_usual_cursor *cursor, const struct ss_usual_
     }
 }
 
-/* Usual time until then; `count` parts begin before or at it. */
+/* Steady-state time until `time_ns`; `count` parts begin at or before it. */
 static uint64_t time_until(const struct ss_usual_cursor *cursor, size_t count, uint64_t time_ns)
 {
     if (count == 0) {
@@ -83,7 +83,7 @@ uint64_t ss_usual_time_of(struct ss_usual_cursor *cursor, uint64_t begin_ns, uin
     size_t low = cursor->at, high = cursor->count;
     *is_in = low > 0 && begin_ns < cursor->parts[low - 1].end_ns;
     if (low < high && cursor->parts[low].begin_ns > end_ns) {
-        high = low; /* nearly always: it ends in its step */
+        high = low; /* the common case: it ends in its step */
     }
     while (low < high) {
         size_t middle = low + (high - low) / 2;

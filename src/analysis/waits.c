@@ -14,8 +14,8 @@ static bool is_asleep(const struct ss_model_total *total)
     return total->state == SS_STATE_SLEEPING || total->state == SS_STATE_UNINTERRUPTIBLE;
 }
 
-/* By the kernel, whatever asked for the data. An uninterruptible sleep of which earlier versions
- * recorded no more is one of them. */
+/* By the kernel's record, whatever requests the data. An uninterruptible sleep without a recorded
+ * wait, of earlier versions, counts as one. */
 static bool is_disk(const struct ss_model_total *total)
 {
     return total->wait == SS_WAIT_FILE ||
@@ -39,7 +39,7 @@ static enum ss_wait_group group_of_activity(enum ss_activity activity, bool on_d
         return SS_WAITS_NETWORK;
     case SS_ACTIVITY_SLEEP:
         return SS_WAITS_SLEEP;
-    /* Other rules speak of these, disk or not. */
+    /* Other rules cover these, disk or not. */
     case SS_ACTIVITY_LOADER_WAIT:
     case SS_ACTIVITY_COMMUNICATION:
     case SS_ACTIVITY_CHECKPOINT:
@@ -72,7 +72,7 @@ enum ss_wait_group ss_wait_group_of(struct ss_activities *activities,
 
 /* --- all samples ----------------------------------------------------------------------------- */
 
-struct finding {
+struct scan {
     const struct ss_model *model;
     const struct ss_step_summary *steps;
     struct ss_waits *waits;
@@ -101,71 +101,70 @@ static size_t phase_index(const struct ss_step_summary *steps, uint32_t name)
     return steps->phases.count > 0 ? steps->phases.count - 1 : 0; /* "other" */
 }
 
-static void take(struct finding *finding, const struct ss_model_total *total, bool has_loader)
+static void add_sample(struct scan *scan, const struct ss_model_total *total, bool has_loader)
 {
-    finding->waits->samples += total->samples;
-    enum ss_wait_group group = ss_wait_group_of(&finding->activities, total, has_loader);
+    scan->waits->samples += total->samples;
+    enum ss_wait_group group = ss_wait_group_of(&scan->activities, total, has_loader);
     if (group != SS_WAITS_NONE) {
-        ss_spots_add(&finding->spots, finding->model, group, total,
-                     &finding->waits->groups[group].line);
-        finding->in_phase[group][phase_index(finding->steps, total->phase)] += total->samples;
+        ss_spots_add(&scan->spots, scan->model, group, total, &scan->waits->groups[group].line);
+        scan->in_phase[group][phase_index(scan->steps, total->phase)] += total->samples;
     }
 }
 
-static void find_phase(const struct finding *finding, enum ss_wait_group group)
+static void find_phase(const struct scan *scan, enum ss_wait_group group)
 {
-    struct ss_wait *wait = &finding->waits->groups[group];
-    for (size_t i = 0; i < finding->steps->phases.count; i++) {
-        if (finding->in_phase[group][i] > wait->in_phase) {
-            wait->in_phase = finding->in_phase[group][i];
-            wait->phase = finding->steps->phases.data[i].name;
+    struct ss_wait *wait = &scan->waits->groups[group];
+    for (size_t i = 0; i < scan->steps->phases.count; i++) {
+        if (scan->in_phase[group][i] > wait->in_phase) {
+            wait->in_phase = scan->in_phase[group][i];
+            wait->phase = scan->steps->phases.data[i].name;
         }
     }
 }
 
 /* --- the holder of the GIL ------------------------------------------------------------------- */
 
-struct waiting {
+struct gil_wait {
     uint32_t process;
     uint64_t begin_ns, end_ns;
 };
 
-static int compare_waiting(const void *left, const void *right)
+static int compare_gil_waits(const void *left, const void *right)
 {
-    const struct waiting *a = left, *b = right;
+    const struct gil_wait *a = left, *b = right;
     if (a->process != b->process) {
         return a->process < b->process ? -1 : 1;
     }
     return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
-struct waitings ss_vec_of(struct waiting);
+struct gil_waits ss_vec_of(struct gil_wait);
 
-/* When the main threads waited; those of one process do not overlap. */
-static void collect_waitings(const struct finding *finding, struct waitings *waitings)
+/* The GIL waits of main threads; those of one process do not overlap. */
+static void collect_gil_waits(const struct scan *scan, struct gil_waits *gil_waits)
 {
-    const struct ss_model *model = finding->model;
+    const struct ss_model *model = scan->model;
     for (size_t i = 0; i < model->gil_spans.count; i++) {
         const struct ss_model_gil_span *span = &model->gil_spans.data[i];
         uint32_t process = model->threads.data[span->thread].process;
-        if (!span->holds && finding->has_steps[process]) {
-            ss_vec_push(waitings, (struct waiting){process, span->begin_ns, span->end_ns});
+        if (!span->holds && scan->has_steps[process]) {
+            ss_vec_push(gil_waits, (struct gil_wait){process, span->begin_ns, span->end_ns});
         }
     }
-    if (waitings->count > 0) {
-        qsort(waitings->data, waitings->count, sizeof *waitings->data, compare_waiting);
+    if (gil_waits->count > 0) {
+        qsort(gil_waits->data, gil_waits->count, sizeof *gil_waits->data, compare_gil_waits);
     }
 }
 
-/* The first that ends after the time. */
-static size_t first_after(const struct waitings *waitings, uint32_t process, uint64_t time_ns)
+/* The first wait of the process that ends after `time_ns`. */
+static size_t first_after(const struct gil_waits *gil_waits, uint32_t process, uint64_t time_ns)
 {
-    size_t low = 0, high = waitings->count;
+    size_t low = 0, high = gil_waits->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct waiting *waiting = &waitings->data[middle];
-        bool is_before = waiting->process < process ||
-                         (waiting->process == process && waiting->end_ns <= time_ns);
+        const struct gil_wait *gil_wait = &gil_waits->data[middle];
+        bool is_before = gil_wait->process < process ||
+                         (gil_wait->process == process && gil_wait->end_ns <= time_ns);
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }
@@ -183,44 +182,44 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /* Ticks of the span at which the main thread waited. */
-static uint64_t ticks_waited(const struct finding *finding, const struct waitings *waitings,
+static uint64_t ticks_waited(const struct scan *scan, const struct gil_waits *gil_waits,
                              const struct ss_model_gil_span *span)
 {
-    const struct ss_model *model = finding->model;
+    const struct ss_model *model = scan->model;
     uint32_t process = model->threads.data[span->thread].process;
     double rate_hz = model->inputs.data[model->processes.data[process].input].rate_hz;
     uint64_t shared_ns = 0;
-    for (size_t i = first_after(waitings, process, span->begin_ns); i < waitings->count; i++) {
-        const struct waiting *waiting = &waitings->data[i];
-        if (waiting->process != process || waiting->begin_ns >= span->end_ns) {
+    for (size_t i = first_after(gil_waits, process, span->begin_ns); i < gil_waits->count; i++) {
+        const struct gil_wait *gil_wait = &gil_waits->data[i];
+        if (gil_wait->process != process || gil_wait->begin_ns >= span->end_ns) {
             break;
         }
         shared_ns +=
-            earlier(waiting->end_ns, span->end_ns) - later(waiting->begin_ns, span->begin_ns);
+            earlier(gil_wait->end_ns, span->end_ns) - later(gil_wait->begin_ns, span->begin_ns);
     }
     return (uint64_t)((double)shared_ns / 1e9 * rate_hz + 0.5);
 }
 
-static void take_holder(struct finding *finding, const struct ss_model_gil_span *span,
-                        uint64_t ticks)
+static void add_holder_ticks(struct scan *scan, const struct ss_model_gil_span *span,
+                             uint64_t ticks)
 {
     struct ss_model_total total = {.stack = span->stack, .samples = ticks, .records = 1};
-    ss_spots_add(&finding->spots, finding->model, SS_WAITS_GROUPS, &total,
-                 &finding->waits->holder.line);
+    ss_spots_add(&scan->spots, scan->model, SS_WAITS_GROUPS, &total, &scan->waits->holder.line);
 }
 
-/* The thread that had it most often while a main thread waited for it, then that thread's line. */
-static void find_holder(struct finding *finding)
+/* Finds the thread that holds the GIL most often while a main thread waits for it, then that
+ * thread's hot line. */
+static void find_holder(struct scan *scan)
 {
-    const struct ss_model *model = finding->model;
-    struct ss_gil_holder *holder = &finding->waits->holder;
-    struct waitings waitings = {0};
-    collect_waitings(finding, &waitings);
+    const struct ss_model *model = scan->model;
+    struct ss_gil_holder *holder = &scan->waits->holder;
+    struct gil_waits gil_waits = {0};
+    collect_gil_waits(scan, &gil_waits);
     uint64_t *ticks = ss_alloc_zero(model->gil_spans.count + 1, sizeof *ticks);
     uint64_t *of_thread = ss_alloc_zero(model->threads.count + 1, sizeof *of_thread);
-    for (size_t i = 0; i < model->gil_spans.count && waitings.count > 0; i++) {
+    for (size_t i = 0; i < model->gil_spans.count && gil_waits.count > 0; i++) {
         const struct ss_model_gil_span *span = &model->gil_spans.data[i];
-        ticks[i] = span->holds ? ticks_waited(finding, &waitings, span) : 0;
+        ticks[i] = span->holds ? ticks_waited(scan, &gil_waits, span) : 0;
         of_thread[span->thread] += ticks[i];
         holder->known += ticks[i];
         if (of_thread[span->thread] > holder->samples) {
@@ -230,13 +229,13 @@ static void find_holder(struct finding *finding)
     }
     for (size_t i = 0; i < model->gil_spans.count; i++) {
         if (ticks[i] > 0 && model->gil_spans.data[i].thread == holder->thread) {
-            take_holder(finding, &model->gil_spans.data[i], ticks[i]);
+            add_holder_ticks(scan, &model->gil_spans.data[i], ticks[i]);
         }
     }
-    ss_spots_find(&finding->spots, SS_WAITS_GROUPS, &holder->line);
+    ss_spots_find(&scan->spots, SS_WAITS_GROUPS, &holder->line);
     ss_free(of_thread);
     ss_free(ticks);
-    ss_vec_fini(&waitings);
+    ss_vec_fini(&gil_waits);
 }
 
 void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
@@ -245,26 +244,26 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
 {
     const struct ss_model *model = selection->model;
     *waits = (struct ss_waits){0};
-    struct finding finding = {.model = model,
-                              .steps = steps,
-                              .waits = waits,
-                              .has_steps = processes_with_steps(model, steps)};
-    ss_activities_init(&finding.activities, model, source);
-    ss_spots_init(&finding.spots, model);
+    struct scan scan = {.model = model,
+                        .steps = steps,
+                        .waits = waits,
+                        .has_steps = processes_with_steps(model, steps)};
+    ss_activities_init(&scan.activities, model, source);
+    ss_spots_init(&scan.spots, model);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
         if (thread->is_main && selection->threads[total->thread] &&
-            total->step == SS_SAMPLE_LATER_STEP && finding.has_steps[thread->process]) {
-            take(&finding, total, has_loader);
+            total->step == SS_SAMPLE_LATER_STEP && scan.has_steps[thread->process]) {
+            add_sample(&scan, total, has_loader);
         }
     }
     for (size_t group = 0; group < SS_WAITS_GROUPS; group++) {
-        ss_spots_find(&finding.spots, group, &waits->groups[group].line);
-        find_phase(&finding, (enum ss_wait_group)group);
+        ss_spots_find(&scan.spots, group, &waits->groups[group].line);
+        find_phase(&scan, (enum ss_wait_group)group);
     }
-    find_holder(&finding);
-    ss_spots_fini(&finding.spots);
-    ss_activities_fini(&finding.activities);
-    ss_free(finding.has_steps);
+    find_holder(&scan);
+    ss_spots_fini(&scan.spots);
+    ss_activities_fini(&scan.activities);
+    ss_free(scan.has_steps);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the main threads of a training wait for within steps, but the first one: by samples that
- * found them asleep, or waiting for the GIL. Batches of a DataLoader and checkpoints are waits of
- * their own and not in here, unless it is the GIL that is waited for. Pure, but for the source of
- * the caller. Borrows the model.
+ * What the main threads of a training wait for within steps, without the first one: from samples
+ * that find them asleep, or waiting for the GIL. Waits for batches of a DataLoader and for
+ * checkpoints are covered elsewhere and excluded, unless they are for the GIL. Pure, except for the
+ * source lines of the caller. Borrows the model.
  */
 #ifndef SS_ANALYSIS_WAITS_H
 #define SS_ANALYSIS_WAITS_H
@@ -25,26 +25,26 @@ enum ss_wait_group {
 };
 
 struct ss_wait {
-    struct ss_phase_line line; /* where; `all` are the samples of the group */
-    uint32_t phase;            /* string: the phase with most of them; 0: in none */
-    uint64_t in_phase;         /* how many */
+    struct ss_phase_line line; /* hot line; `all` are the samples of the group */
+    uint32_t phase;            /* string: the phase with most of them; 0: "other", or none */
+    uint64_t in_phase;         /* samples in that phase */
 };
 
-/* Who had the GIL while it was waited for. */
+/* The thread that holds the GIL while a main thread waits for it. */
 struct ss_gil_holder {
     uint32_t thread;           /* 0: unknown */
-    uint64_t samples;          /* ticks at which it was seen to have it, */
-    uint64_t known;            /* of those at which any thread was, */
-    struct ss_phase_line line; /* and where; frame 0: outside of Python */
+    uint64_t samples;          /* ticks at which it holds the GIL */
+    uint64_t known;            /* ticks at which the holder is known */
+    struct ss_phase_line line; /* its hot line; frame 0: outside of Python */
 };
 
 struct ss_waits {
-    uint64_t samples; /* of main threads in steps, but the first one: waiting or not */
+    uint64_t samples; /* of main threads in steps, without the first one: waiting or not */
     struct ss_wait groups[SS_WAITS_GROUPS];
     struct ss_gil_holder holder;
 };
 
-/* `has_loader`: a DataLoader fetches in the phase "data", of which other rules speak. */
+/* `has_loader`: a DataLoader fetches in the phase "data", which other rules cover. */
 void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
                    const struct ss_step_summary *steps, const struct ss_source_lines *source,
                    bool has_loader);

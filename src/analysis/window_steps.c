@@ -21,7 +21,7 @@ static int compare(const void *left, const void *right)
     return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-/* "record from step 12", "record_and_save from step 14": as the recorder writes them. */
+/* Collects the recorder's notes: "record from step 12", "record_and_save from step 14". */
 static void collect(const struct ss_model *model, struct edges *edges)
 {
     for (size_t i = 0; i < model->notes.count; i++) {
@@ -36,16 +36,16 @@ static void collect(const struct ss_model *model, struct edges *edges)
     }
 }
 
-/* Goes through the edges as steps come, by process and time. */
+/* A cursor over the edges, for steps by process and time. */
 struct cursor {
     const struct edges *edges;
-    size_t at; /* the first edge that is not behind */
+    size_t at; /* the next edge */
     uint32_t process;
     bool records;
 };
 
-/* By its middle: edges lie where steps begin. Of processes without a schedule nothing is outside;
- * before the first edge, a schedule records nothing. */
+/* By the step's middle, as edges lie where steps begin. Processes without a schedule have no steps
+ * outside; before the first edge, a schedule records nothing. */
 static bool is_outside(struct cursor *cursor, const struct ss_step *step)
 {
     const struct edge *edges = cursor->edges->data;
