@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libstepscope: annotations that stay in the code. They cost less than a nanosecond until somebody
- * records the program.
+ * libstepscope: annotations that stay in the code. They cost less than a nanosecond while the
+ * program is not recorded.
  *
  *     #include <stepscope/stepscope.h>
  *
@@ -86,14 +86,14 @@ struct stepscope_sealed {
 };
 
 /*
- * The one runtime of the process, as a table. Later versions append; `size` tells how far it goes.
- * Languages without this header, and other parts in the process, call it directly: whoever does not
- * look at `gate` first pays a call and nothing else while nothing is recorded.
+ * The one runtime of the process, as a table. Later versions append members; `size` is that of the
+ * version at hand. Languages without this header, and other libraries in the process, call it
+ * directly: a caller that does not read `gate` first pays one call while nothing is recorded.
  */
 #define STEPSCOPE_RUNTIME_VERSION 1
 typedef struct stepscope_runtime {
     size_t size;
-    /* Not 0 while somebody records: STEPSCOPE_RANGES… Stays at this address. */
+    /* Not 0 while the program is recorded: STEPSCOPE_RANGES… Stays at this address. */
     const uint32_t *gate;
 
     stepscope_domain (*domain)(const char *name);
@@ -121,7 +121,7 @@ typedef struct stepscope_runtime {
     void (*thread_name)(const char *name);
     void (*fact)(stepscope_name key, unsigned type, uint64_t bits);
 
-    /* The step under way ends (0, when nobody said otherwise), the next begins; or `number`, when
+    /* The current step ends (step 0, if none was marked) and the next begins; or step `number`, if
      * it is not negative. */
     void (*next_step)(int64_t number);
     /* Epoch `number` begins (-1: the next), with `length` batches (-1: not known), at batch
@@ -377,9 +377,9 @@ static inline int stepscope_schedule(const char *text)
 
 /* Waits until the recorder has finished the file of a window of this process: notice `number`,
  * counted from 0 in the order in which files are finished. Fills *out (set out->size before) and
- * returns 1; 0: not within `timeout_ms`; -1: there is no such notice, and none will come: nobody
- * records, or the recording is over. Sleeps; for a thread that has nothing else to do, never for a
- * signal handler. The same notice can be asked for again. */
+ * returns 1; 0: not within `timeout_ms`; -1: there is no such notice, and none will come: the
+ * program is not recorded, or the recording is over. Sleeps: for a thread of its own, never for a
+ * signal handler. The same notice can be read again. */
 static inline int stepscope_wait_sealed(uint64_t number, uint32_t timeout_ms,
                                         struct stepscope_sealed *out)
 {
@@ -390,7 +390,7 @@ static inline int stepscope_wait_sealed(uint64_t number, uint32_t timeout_ms,
 }
 
 /* Waits until all that this process has marked so far is in the recording's file. 1: it is; 0: not
- * within `timeout_ms`; -1: nobody records. */
+ * within `timeout_ms`; -1: the program is not recorded. */
 static inline int stepscope_flush(uint32_t timeout_ms)
 {
     const stepscope_runtime *runtime = stepscope_link_.runtime;
@@ -401,8 +401,8 @@ static inline int stepscope_flush(uint32_t timeout_ms)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-/* How the calling thread is called in reports. Kept while nobody records: a recording that comes
- * later hears of it with the thread's first event. "": no name any more. */
+/* The name of the calling thread in reports. Stored while the program is not recorded: a later
+ * recording gets it with the thread's first event. "": no name any more. */
 static inline void stepscope_thread_name(const char *name)
 {
     if (stepscope_link_.runtime != NULL) {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What libstepscope runs in a recorded program when torch is there: it finds steps, phases, modules,
-data loading, checkpoints and compilation without a change of the program.
+"""The hooks that libstepscope runs in a recorded program once torch is imported: they detect steps,
+phases, modules, data loading, checkpoints and compilation without a change of the program.
 
-It is no module of this package that anybody imports: libstepscope holds its text, because the
-program's Python may not have stepscope. Names that are used here and nowhere defined (_push,
-_enter…) are functions of libstepscope (src/inject/torch_functions.c). Python 3.8 and later, torch
-1.13 and later; whatever this torch has not is left out.
+This is not an importable module of the package: libstepscope contains its text, because the
+program's Python may lack stepscope. Names that are used but not defined here (_push, _enter…) are
+functions of libstepscope (src/inject/torch_functions.c). Python 3.8 and later, torch 1.13 and
+later; hooks of functions that this torch lacks are omitted.
 
-A call that torch compiles is left as it is: each wrapper looks for that first, and the compiler
-finds nothing of ours behind it."""
+The hooks leave compiled calls unchanged: each wrapper first checks whether torch is compiling, so
+that the compiler traces only the original function."""
 
 import atexit
 import functools
@@ -50,50 +50,50 @@ def _settings_of(text):
 
 
 class _State:
-    """Of the process; the GIL guards it."""
-    optimizer = None         # weak reference to the one whose updates are the steps
-    optimizer_before = None  # the same, of the one that it took them over from
-    optimizer_wanted = None  # name of its class, where the user says so
-    made = {}                # id of an optimizer: its number, and a weak reference; and…
-    optimizers = 0           # …how many were made so far…
-    claimed = 0              # …how many there were when the last one began to count
-    keeps_counting = False   # it stepped again although another had taken over
-    other = None             # weak reference to the last that stepped and does not count, if…
-                             # …the one that counts has not stepped since
-    has_others = False       # another one stepped since the one that counts began to…
-    counts_since = 0         # …at this many updates
+    """State of the process; the GIL guards it."""
+    optimizer = None         # weak reference to the optimizer whose updates end steps
+    optimizer_before = None  # weak reference to the optimizer that it replaced
+    optimizer_wanted = None  # requested name of its class; None: any
+    made = {}                # id of an optimizer: its number, and a weak reference
+    optimizers = 0           # number of optimizers made so far
+    claimed = 0              # that number when `optimizer` was set
+    keeps_counting = False   # `optimizer` stepped again after another had replaced it
+    other = None             # weak reference to the last other optimizer that stepped; None:
+                             # `optimizer` has stepped since
+    has_others = False       # another optimizer stepped since `optimizer` was set
+    counts_since = 0         # `updates` when `optimizer` was set
     updates = 0
     trains_in_eval_mode = False
     unproven_eval = False
-    loader = None            # what was told of the last one
-    batch_bytes = None       # the same, of the last epoch's first batch
+    loader = None            # recorded facts of the last DataLoader
+    batch_bytes = None       # recorded size of the last epoch's first batch
     cuda = False
     threads = None
     rank = None
-    anomaly = None           # whether autograd looks for NaN, as it was told
-    is_worker = False        # of a DataLoader…
-    fetches = 0              # …and what it has fetched
-    no_operators = ""        # why they are not recorded; "off": they need not be
+    anomaly = None           # recorded: whether autograd detects NaN
+    is_worker = False        # this process is a worker of a DataLoader
+    fetches = 0              # number of its fetches
+    no_operators = ""        # why operators are not recorded; "off": not requested
     modules = {}             # id: weak reference
-    seen_modules = 0         # in sys.modules
-    _is_compiling_flag = False  # as torch.compiler has it
+    seen_modules = 0         # size of sys.modules at the last scan
+    _is_compiling_flag = False  # for a torch.compiler that lacks it
 
 
 _state = _State()
 
 
 class _Thread(threading.local):
-    in_data = 0              # a loader fetches: what runs within, a model too, is part of that
+    in_data = 0              # depth of loader calls: all within, even a model, is data loading
     in_optimizer = 0
-    in_checkpoint = 0        # of activations
-    before_evaluation = -1   # the phase that follows the evaluation under way; -1: there is none
+    in_checkpoint = 0        # depth of activation checkpoints
+    before_evaluation = -1   # the phase to restore after the current evaluation; -1: none
 
 
 _thread = _Thread()
 
 
 def _within(phase, domain, name):
-    """Decorator: a call is in this phase, and a range."""
+    """Decorator: a call has this phase, and is a range if it has a name."""
     def decorate(inner):
         @functools.wraps(inner)
         def wrapper(*args, **kwargs):
@@ -123,13 +123,13 @@ def _replace(owner, name, decorate):
 # --- steps ----------------------------------------------------------------------------------------
 
 class _Devices:
-    """Those whose allocator of PyTorch is read with the process's memory. The first is "cuda", others
-    are "cuda:1"…"""
+    """Devices whose PyTorch allocator is read with the process's memory. The first is "cuda",
+    others are "cuda:1"…"""
     known = set()
 
     @classmethod
     def find(cls):
-        """As CUDA is used for the first time, and ever less often after: programs add devices early."""
+        """Scans when CUDA is first used, then ever less often: programs add devices early."""
         if _state.cuda or not torch.cuda.is_initialized():
             is_due = _state.cuda and _state.updates & (_state.updates - 1) == 0
         else:
@@ -155,7 +155,7 @@ class _Devices:
 
 
 def _tell_threads():
-    """A program sets them when it likes."""
+    """Records a change: a program may set the number at any time."""
     threads = torch.get_num_threads()
     if threads != _state.threads:
         _state.threads = threads
@@ -163,7 +163,7 @@ def _tell_threads():
 
 
 def _tell_rank():
-    """Of the default group: environment variables tell it only where a launcher set them."""
+    """Records the rank in the default group: only launchers set environment variables for it."""
     distributed = sys.modules.get("torch.distributed")
     is_initialized = getattr(distributed, "is_initialized", None)
     if is_initialized is not None and is_initialized():
@@ -174,7 +174,7 @@ def _tell_rank():
 
 
 def _is_time_to_look():
-    """For what hardly ever changes: a look at each of tiny steps is a good part of them."""
+    """Whether to poll what rarely changes: polling in each step would slow down tiny steps."""
     return _state.updates < 64 or _state.updates % 16 == 0
 
 
@@ -199,7 +199,7 @@ def _alive(reference):
 
 
 def _made(optimizer):
-    """Also called as its state is loaded."""
+    """Registers an optimizer. Also called when its state is loaded."""
     place = id(optimizer)
     if place not in _state.made:
         _state.optimizers += 1
@@ -212,8 +212,9 @@ def _number_of(optimizer):
 
 
 def _is_boundary(optimizer):
-    """Of several optimizers the first that steps, until it is gone or one that was made later
-    steps: that of the next model. But one that goes on stepping itself is an outer loop's."""
+    """Whether updates of this optimizer end steps: of several, those of the first that steps, until
+    it is deleted or one made later (for the next model) steps. If the first then steps again, it
+    belongs to an outer loop, and ends steps again."""
     known = _alive(_state.optimizer)
     if known is optimizer:
         _state.other = None
@@ -242,9 +243,9 @@ def _count_steps_of(optimizer, is_back):
 
 
 def _takes_over(optimizer):
-    """Layers, or models, are trained one after the other by optimizers that were all made before. One
-    that does not count steps twice while the one that does never steps; or first after so many steps
-    that no loop with both goes without it."""
+    """Layers, or models, may be trained one after the other by optimizers that were made before all
+    of them. Another optimizer takes over when it steps twice without a step of the current one; or
+    when it first steps after so many updates that no loop has both."""
     if (_state.keeps_counting or _number_of(optimizer) == 0
             or _state.optimizer_wanted not in (None, type(optimizer).__name__)):
         return False
@@ -258,10 +259,10 @@ def _takes_over(optimizer):
 
 
 def _ends_step(optimizer):
-    """An optimizer may be of any class: one that takes no weak reference has no steps."""
+    """An optimizer may be of any class: without support of weak references it ends no steps."""
     try:
         return _is_boundary(optimizer) or _takes_over(optimizer)
-    except Exception:  # noqa: whatever it is
+    except Exception:  # noqa: any exception
         return False
 
 
@@ -288,7 +289,7 @@ def _hook_step(step):
 
 
 def _functions(code):
-    """Those in a function: what is hung into torch."""
+    """The code of functions within a function: the hooks in torch."""
     for one in code.co_consts:
         if isinstance(one, type(code)):
             yield one
@@ -296,9 +297,9 @@ def _functions(code):
 
 
 def _hook_frames(module):
-    """torch._dynamo.eval_frame: the compiler breaks its graph where it may not look, as in an
-    optimizer's step, and goes on with what is called from there. It is to leave our frames
-    around functions of torch to Python; and what they call of ours, with all that this calls."""
+    """torch._dynamo.eval_frame: the compiler breaks its graph where it must not trace, as in an
+    optimizer's step, and continues with the functions called from there. This makes it skip the
+    frames of hooks, and the functions of this file that hooks call, with all their callees."""
     skip_code = getattr(module, "skip_code", None) or torch._C._dynamo.eval_frame.skip_code
     strategy = getattr(module, "FrameExecStrategy", None)
 
@@ -319,8 +320,8 @@ def _hook_frames(module):
 
 
 def _hook_old_optimizers(kind):
-    """Classes whose step torch has taken in hand already: a program that records itself has made
-    its optimizer before. Whether there are any."""
+    """Hooks classes whose step torch has already wrapped: a program that records itself has made
+    its optimizer before. Returns whether there are any."""
     found = False
     for one in kind.__subclasses__():
         step = vars(one).get("step")
@@ -332,7 +333,7 @@ def _hook_old_optimizers(kind):
 
 
 def _hook_old_steps(module):
-    """A scheduler of learning rates, when it was made before, keeps the step that there was."""
+    """A learning-rate scheduler that was made before the hooks still calls the original step."""
     before = []
 
     def begin(optimizer, *_):
@@ -366,7 +367,7 @@ def _hook_optimizers():
             step = type(self).step
             if not getattr(step, "_stepscope", False):
                 hooked = _hook_step(step)
-                hooked.hooked = True  # torch's own mark: it is wrapped for the profiler already
+                hooked.hooked = True  # torch's own flag: already wrapped for the profiler
                 type(self).step = hooked
             return result
         wrapper._stepscope = True
@@ -380,7 +381,7 @@ def _hook_optimizers():
 
 
 def _hook_scaler(scaler):
-    """A scaler leaves out updates whose gradients overflowed: they are steps all the same."""
+    """A scaler skips updates whose gradients overflow: they end steps too."""
     def decorate(inner):
         @functools.wraps(inner)
         def wrapper(self, optimizer, *args, **kwargs):
@@ -400,7 +401,7 @@ def _hook_scaler(scaler):
 # --- forward, backward ----------------------------------------------------------------------------
 
 def _know(module, shown):
-    """The reference lives with its callback, which forgets the module as it dies."""
+    """Names a module. The reference is stored for its callback, which forgets a deleted module."""
     number = id(module)
 
     def forget(_):
@@ -413,7 +414,7 @@ def _know(module, shown):
 
 
 def _know_all(root):
-    """A model that is met first: its modules get the names by which its author knows them."""
+    """Names the modules of a new model by their paths in it: the names that its author knows."""
     _look_for_late_modules()
     _know(root, type(root).__name__)
     for path, module in root.named_modules():
@@ -422,7 +423,7 @@ def _know_all(root):
 
 
 def _is_compiled(module):
-    """A graph that AOT autograd runs: without gradients, whatever it is a part of."""
+    """Whether AOT autograd runs this graph: it does so without gradients in any phase."""
     graph = getattr(sys.modules.get("torch.fx"), "GraphModule", None)
     if graph is None or not isinstance(module, graph):
         return False
@@ -435,10 +436,10 @@ def _is_compiled(module):
 
 
 class _Trained:
-    """Which models are trained: they ran a forward, or an optimizer has their parameters."""
+    """Trained models: those that ran a forward phase, or whose parameters an optimizer has."""
     roots = set()        # ids of outermost modules
     parameters = set()   # ids
-    optimizers = 0       # those that `parameters` are of
+    optimizers = 0       # number of optimizers when `parameters` was computed
 
     @classmethod
     def has(cls, module):
@@ -453,17 +454,17 @@ class _Trained:
 
 
 def _phase_without_gradients(module):
-    """A model that is trained is evaluated in eval mode. Others are teachers and target networks;
-    in training mode a policy plays. Where no optimizer was made, nothing tells them apart."""
+    """A trained model in eval mode is evaluated. Other models are teachers and target networks; one
+    in training mode is a policy that acts. Without optimizers, these are indistinguishable."""
     if not _state.optimizers:
         return _EVALUATION
     return _EVALUATION if not module.training and _Trained.has(module) else _INFERENCE
 
 
 def _phase_of(module):
-    """Of the outermost module."""
+    """The phase of a call of the outermost module; None: it has none of its own."""
     if _phase() == _BACKWARD or _thread.in_checkpoint:
-        return None  # activations are computed again, or are not to be kept
+        return None  # activations are recomputed, or not stored
     if not _has_gradients():
         return None if _is_compiled(module) else _phase_without_gradients(module)
     if not module.training and not _state.trains_in_eval_mode:
@@ -473,7 +474,7 @@ def _phase_of(module):
 
 
 def _outermost(module, args, kwargs):
-    """The phase before that of this module's call; -1: it has none of its own."""
+    """Begins the phase of a call of this module. Returns the previous phase; -1: it begins none."""
     if not _module_is_known(module):
         _know_all(module)
     if _thread.before_evaluation >= 0 and _has_gradients():
@@ -494,7 +495,7 @@ def _outermost(module, args, kwargs):
 
 
 def _leave_outermost(before):
-    """Behind a trained model's evaluation come its loss and metrics: they are part of it as long as
+    """Loss and metrics follow the evaluation of a trained model: they are part of it as long as
     gradients are off."""
     if _phase() != _EVALUATION or _has_gradients() or _state.updates == 0:
         _leave(before)
@@ -509,7 +510,7 @@ def _end_evaluation():
 
 
 def _ends_evaluation(inner):
-    """What may switch gradients on again."""
+    """Wraps a function that may enable gradients again."""
     @functools.wraps(inner)
     def wrapper(*args, **kwargs):
         try:
@@ -522,21 +523,21 @@ def _ends_evaluation(inner):
 
 
 def _hook_gradients():
-    """no_grad, as a function, a decorator or a context, goes through set_grad_enabled."""
+    """no_grad, as a function, a decorator or a context, uses set_grad_enabled."""
     _replace(torch.set_grad_enabled, "__init__", _ends_evaluation)
     _replace(torch.set_grad_enabled, "__exit__", _ends_evaluation)
     _replace(getattr(torch, "inference_mode", None), "__exit__", _ends_evaluation)
 
 
 def _enter_module(module, call, args, kwargs):
-    """What of module_enter Python has to do. A module may answer to anything as it likes."""
+    """The Python part of _module_enter. A module may override any attribute."""
     before = -1
     try:
         if call == 2:
             before = _outermost(module, args, kwargs)
         else:
             _know(module, type(module).__name__)
-    except Exception:  # noqa: whatever it is
+    except Exception:  # noqa: any exception
         pass
     return _module_push(module), before
 
@@ -559,12 +560,12 @@ def _hook_modules():
                 _leave_outermost(before)
 
     flags = getattr(torch, "compiler", None)
-    if not hasattr(flags, "_is_compiling_flag"):  # then only the compiler traces, which sees inner
+    if not hasattr(flags, "_is_compiling_flag"):  # then only the compiler traces, and traces inner
         flags = _State
 
     @functools.wraps(inner)
     def in_place(self, *args, **kwargs):
-        """Does what torch's does, lest modules in modules reach Python's limit of calls earlier."""
+        """Does the same as torch's: nested modules must not reach the recursion limit earlier."""
         if flags._is_compiling_flag:
             return inner(self, *args, **kwargs)
         call, before = _module_enter(self), -1
@@ -585,7 +586,7 @@ def _hook_modules():
 
 
 def _hook_checkpoints(module):
-    """Activations that the reentrant checkpoint drops are of a forward, though without gradients."""
+    """The reentrant checkpoint, which drops activations, runs a forward without gradients."""
     inner = module.CheckpointFunction.forward
 
     def forward(*args):
@@ -602,7 +603,7 @@ def _hook_checkpoints(module):
 
 
 def _tell_anomaly():
-    """Detection of anomalies: programs switch it on around the backward, too."""
+    """Records anomaly detection: a program may enable it only around the backward."""
     is_on = torch.is_anomaly_enabled()
     if is_on != bool(_state.anomaly):
         _state.anomaly = is_on
@@ -615,7 +616,7 @@ def _hook_backward(inner):
         if _is_compiling() or _thread.in_data:
             return inner(*args, **kwargs)
         if _state.unproven_eval:
-            _state.trains_in_eval_mode = True  # what ran in eval mode was a training's forward
+            _state.trains_in_eval_mode = True  # the forward of a training ran in eval mode
         if _is_time_to_look():
             _try(_tell_anomaly)
         _end_evaluation()
@@ -637,8 +638,8 @@ _READY = _counter("dataloader ready batches", "")
 
 
 def _waiting(queue):
-    """Batches that can be taken from it. Those that a worker has put into a queue between processes
-    are counted there at once, but come when its thread that sends gets the worker's GIL."""
+    """The number of batches that can be read from a queue. A queue between processes counts a batch
+    of a worker at once, but delivers it only when the worker's sending thread gets the GIL."""
     try:
         reader = getattr(queue, "_reader", None)
         return queue.qsize() if reader is None or reader.poll(0) else 0
@@ -647,7 +648,7 @@ def _waiting(queue):
 
 
 def _ready_batches(iterator):
-    """How many wait for the program; None: nobody loads ahead."""
+    """How many batches wait for the program; None: no worker prefetches."""
     tasks = getattr(iterator, "_task_info", None)
     if tasks is None:
         return None
@@ -657,17 +658,17 @@ def _ready_batches(iterator):
     waiting = sum(map(_waiting, queues.values()))
     in_turn = tasks.get(getattr(iterator, "_rcvd_idx", None))
     if waiting == 0 and in_turn is not None and len(in_turn) != 2:
-        return 0  # later ones are of no use yet: batches are handed out in order
+        return 0  # later ones must wait: the iterator returns batches in order
     return ready + waiting
 
 
 def _push_counted(name, of, *args):
-    """A range of the loader with what `of` counts as its payload. What is counted is the program's,
-    and may have no length or raise."""
+    """Begins a range of the loader; its payload is what `of` counts. The counted objects are the
+    program's: they may have no length or raise."""
     try:
         count = of(*args)
         return _push(_LOADING, name) if count is None else _push(_LOADING, name, count)
-    except Exception:  # noqa: whatever it is
+    except Exception:  # noqa: any exception
         return _push(_LOADING, name)
 
 
@@ -679,7 +680,7 @@ def _count_ready(iterator):
 
 
 def _tell_bytes(iterator, batch):
-    """Of the first batch of an epoch: what a worker would have to hand over."""
+    """Records the size of an epoch's first batch: a worker would have to transfer it."""
     if getattr(iterator, "_num_yielded", 0) == 1:
         size = _bytes_in(batch)
         if size != _state.batch_bytes:
@@ -720,17 +721,17 @@ def _tell_loader(loader):
 
 
 def _workers_to_start(loader):
-    """Persistent ones are there from the first epoch on."""
+    """The number of workers that an iterator starts: persistent ones start in the first epoch."""
     is_there = (getattr(loader, "persistent_workers", False)
                 and getattr(loader, "_iterator", None) is not None)
     return 0 if is_there else int(loader.num_workers)
 
 
 def _name_of_iter(loader):
-    """What making an iterator over it is."""
+    """The name of the range in which an iterator is made."""
     try:
         return _START if _workers_to_start(loader) > 0 else _ITERATE
-    except Exception:  # noqa: whatever it is
+    except Exception:  # noqa: any exception
         return _ITERATE
 
 
@@ -755,7 +756,7 @@ def _hook_iter(inner):
 
 
 def _hook_shutdown(inner):
-    """It is the end of an epoch, or of an iterator that nobody holds any more."""
+    """Called at the end of an epoch, or when an iterator is no longer referenced."""
     is_finalizing = sys.is_finalizing
 
     @functools.wraps(inner)
@@ -775,7 +776,7 @@ def _hook_shutdown(inner):
 
 
 class _Collate:
-    """A collate function, as a range. Copied or pickled it is the function."""
+    """A collate function whose calls are ranges. Its copy or pickle is the function itself."""
 
     def __init__(self, inner):
         self.inner = inner
@@ -811,9 +812,9 @@ def _hook_fetch(inner, is_iterable):
     def fetch(self, index):
         if not vars(self).get("auto_collation"):
             pushed = _push(_LOADING, _FETCH, 1)
-        elif is_iterable:  # it may be at its end: what is collated, counts
+        elif is_iterable:  # it may be exhausted: the collate range has the count
             pushed = _push(_LOADING, _FETCH)
-        else:  # what a batch sampler yields needs no length
+        else:  # a batch of indices may have no length
             pushed = _push_counted(_FETCH, len, index)
         if _state.is_worker:
             _state.fetches += 1
@@ -836,7 +837,7 @@ def _hook_worker(inner):
 
     def begin(number):
         _state.is_worker = True
-        _disclaim()  # a model that a worker runs is no training
+        _disclaim()  # a model that a worker runs is not trained
         _thread_name(f"dataloader worker {number}")
         _fact("dataloader.worker", number)
 
@@ -867,7 +868,7 @@ def _hook_loaders():
 # --- operators ------------------------------------------------------------------------------------
 
 def _check_devices(shapes):
-    """The meta device is another one than the CPU that every torch has."""
+    """Every torch has the meta device: one other than the CPU."""
     for shape in shapes:
         for device in "cpu", "meta":
             one = torch.empty(shape, device=device, dtype=torch.float32)
@@ -875,8 +876,8 @@ def _check_devices(shapes):
 
 
 def _check_operators():
-    """Runs what libstepscope knows the names and arguments of (src/inject/torch_check.h): of the
-    smallest kind, on the CPU, without random numbers. Why operators can not be recorded."""
+    """Runs operators whose names and arguments libstepscope knows (src/inject/torch_check.h): of
+    minimal size, on the CPU, without random numbers. Returns why operators cannot be recorded."""
     a = torch.tensor([[1.0, 2.0, 3.0]], device="cpu", dtype=torch.float32, requires_grad=True)
     b = torch.tensor([[4.0, 5.0, 6.0]], device="cpu", dtype=torch.float32)
     shapes = (5, 7, 11), (13, 3), (2, 3, 1, 4, 1, 7), (1, 2, 1, 3, 5)
@@ -906,8 +907,8 @@ def _record_operators(in_all_steps):
 
 
 class _Itt:
-    """Operators by the ranges that torch itself makes for ITT: of the thread that imports torch, and
-    of its backward. torch does so or profiles: a profiler that the program starts goes first."""
+    """Operators by torch's own ranges for ITT: of the thread that imports torch, and of its
+    backward. torch either emits them or profiles: a profiler of the program has priority."""
     ranges = None
     thread = 0
     switching = False
@@ -966,17 +967,17 @@ class _Itt:
 
 
 class _Flops:
-    """Counted over a few steps, behind those that warm up and while operators are recorded: a little
-    longer than from the first one's begin to the last one's end."""
+    """Counts FLOPs in a few steps, after warm-up and while operators are recorded. It starts
+    shortly before the first step begins and stops shortly after the last one ends."""
     first, steps = 2, 3
-    left = None     # steps; None: not begun, 0: no more
-    recording = 0   # the one that they are counted for
+    left = None     # steps left; None: not begun, 0: done
+    recording = 0   # the recording that they are counted for
     is_wanted = True
 
     @classmethod
     def begin(cls):
         recording = cls.is_wanted and _recording()
-        if recording and recording != cls.recording:  # another one
+        if recording and recording != cls.recording:  # a new recording
             if cls.recording == 0:
                 os.register_at_fork(after_in_child=cls.forget)
             else:
@@ -996,7 +997,7 @@ class _Flops:
 
     @classmethod
     def forget(cls):
-        """In a forked child, which is no part of the training."""
+        """Called in a forked child, which is not part of the training."""
         cls.is_wanted = False
         if cls.left:
             cls.left = 0
@@ -1004,7 +1005,7 @@ class _Flops:
 
 
 def _tell_device():
-    """What computes, for the peak that it could reach."""
+    """Records the device that computes, for its peak rate."""
     if torch.cuda.is_initialized():
         _fact_text("torch.device", torch.cuda.get_device_name())
 
@@ -1017,13 +1018,13 @@ def _tell_cpu():
         shown = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
         if shown:
             _fact_text("cpu.capability", shown.group(1))
-    with open("/proc/cpuinfo", "rb", buffering=0) as file:  # of many cores it takes long
+    with open("/proc/cpuinfo", "rb", buffering=0) as file:  # many cores: reading all is slow
         shown = re.search(rb"cpu MHz\s*:\s*([0-9]+)", file.read(4096))
     if shown:
         _fact("cpu.mhz", int(shown.group(1)))
 
 
-# --- what comes later, if at all ------------------------------------------------------------------
+# --- modules that a program may import later ------------------------------------------------------
 
 def _hook_saving(module):
     for name in ("save", "async_save", "save_file"):
@@ -1047,13 +1048,13 @@ def _hook_collectives(module):
 
 
 def _hook_parallel(module):
-    """torch.nn.parallel.distributed: buffers are broadcast in the forward."""
+    """torch.nn.parallel.distributed: the forward broadcasts buffers."""
     _replace(module.DistributedDataParallel, "_distributed_broadcast_coalesced",
              _within(_COMMUNICATION, 0, 0))
 
 
 def _hook_compiler(module):
-    """torch._dynamo.callback: told as it begins and ends to compile."""
+    """torch._dynamo.callback: notifies the begin and end of compilation."""
     starts = getattr(getattr(module, "callback_handler", None), "start_callbacks", None)
     ends = getattr(getattr(module, "callback_handler", None), "end_callbacks", None)
     if not isinstance(starts, list) or not isinstance(ends, list):
@@ -1074,8 +1075,8 @@ def _hook_compiler(module):
 
 
 def _hook_compiled(module):
-    """torch._functorch._aot_autograd.runtime_wrappers: what runs with a backward to come is a
-    forward, also of a function that is no module."""
+    """torch._functorch._aot_autograd.runtime_wrappers: a compiled graph that has a backward is a
+    forward, even of a function that is no module."""
     def decorate(inner):
         @functools.wraps(inner)
         def post_compile(self, *args, **kwargs):
@@ -1108,7 +1109,7 @@ def _hook_compile(inner):
     return compile
 
 
-# Where frameworks save, with more around it than torch.save.
+# Methods in which frameworks save: these do more than torch.save.
 _SAVERS = {"transformers.trainer": ("Trainer", "_save_checkpoint"),
            "lightning.pytorch.trainer.trainer": ("Trainer", "save_checkpoint"),
            "pytorch_lightning.trainer.trainer": ("Trainer", "save_checkpoint"),
@@ -1121,8 +1122,8 @@ def _hook_saver(module):
 
 
 def _hook_update(inner):
-    """Of DeepSpeed's engine: one with ZeRO steps a torch optimizer for each group of parameters,
-    and does more than that; one of pipelines steps without calling its own step()."""
+    """Updates of DeepSpeed's engine. With ZeRO, it steps a torch optimizer for each group of
+    parameters, and does more than that; the pipeline engine does not call its own step()."""
     @functools.wraps(inner)
     def wrapper(self, *args, **kwargs):
         if _thread.in_optimizer:
@@ -1182,7 +1183,7 @@ _LATE = {**dict.fromkeys(_SAVERS, _hook_saver),
 def _look_for_late_modules():
     count = len(sys.modules)
     if count == _state.seen_modules:
-        return  # nothing was imported since: this is asked at each step
+        return  # nothing was imported since the last scan: the most frequent case
     _state.seen_modules = count
     for name in list(_LATE):
         module = sys.modules.get(name)
@@ -1196,22 +1197,22 @@ def _look_for_late_modules():
 # --- set-up ---------------------------------------------------------------------------------------
 
 def _text_of(error):
-    """An exception of the program's own may fail to tell."""
+    """The text of an exception; an exception class of the program may fail to give one."""
     try:
         text = f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: whatever it is
+    except Exception:  # noqa: any exception
         text = type(error).__name__
     return text.encode(errors="replace").decode()
 
 
 def _try(hook, *args):
-    """A torch that is made otherwise than we know loses a part, not the program."""
+    """Runs a hook. If it does not fit this torch, the hook fails, not the program."""
     try:
         hook(*args)
-    except Exception as error:  # noqa: whatever it is
+    except Exception as error:  # noqa: any exception
         try:
             _fact_text("torch.hooks", f"{hook.__qualname__.strip('_')}: {_text_of(error)}")
-        except Exception:  # noqa: nothing is left to tell it by
+        except Exception:  # noqa: the failure cannot be recorded
             pass
 
 
@@ -1261,7 +1262,7 @@ def _take_settings():
 
 
 def _configure():
-    """The program records itself, and not for the first time: by the settings of this recording."""
+    """A program that records itself starts another recording: applies its settings."""
     depth, optimizer = _depth, _state.optimizer_wanted
     _take_settings()
     _stop_operators()
@@ -1272,7 +1273,7 @@ def _configure():
         return
     if _depth > depth:
         for number in list(_state.modules):
-            _module_forget(number)  # their parts are to be met
+            _module_forget(number)  # the next call names deeper modules too
     _try(_take_operators)
 
 

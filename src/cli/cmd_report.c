@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "cli/report_next.h"
+#include "cli/report_request.h"
 #include "cli/source_text.h"
 #include "view/report.h"
 #include "view/sink.h"
@@ -62,349 +62,13 @@ static const struct ss_option options[] = {
      false},
     {0}};
 
-struct request {
-    const struct ss_table_kind *kind;
-    struct ss_table_options table;
-    struct ss_reading reading;
-    const struct ss_report_view *view;
-    struct ss_report_style style;
-    const char *output; /* NULL: stdout */
-};
-
-static bool is_overview(const struct request *request)
-{
-    return request->kind == &ss_overview || request->kind == &ss_overview_of_ranges;
-}
-
-/* --- which table ------------------------------------------------------------------------------ */
-
-enum { MOST_WORDS = 64 };
-
-/* The ids of --by, each once, ended by NULL. */
-static void list_ids(const char *ids[MOST_WORDS])
-{
-    size_t count = 0;
-    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
-        if (ss_table_kind_find(kind->id, NULL) == kind && count + 1 < MOST_WORDS) {
-            ids[count++] = kind->id;
-        }
-    }
-    ids[count] = NULL;
-}
-
-static const char *id_choice(size_t index, const char **meaning)
-{
-    const char *ids[MOST_WORDS];
-    list_ids(ids);
-    *meaning = ids[index] != NULL ? ss_table_kind_find(ids[index], NULL)->summary : NULL;
-    return ids[index];
-}
-
-/* Users of itwinai's report know one table, and these options of it. */
-static bool has_library_options(const struct ss_arguments *arguments)
-{
-    return ss_arguments_has(arguments, "library-name") ||
-           ss_arguments_has(arguments, "library-substring") ||
-           ss_arguments_has(arguments, "aggregate-leaf-paths");
-}
-
-/* "--sort belongs to --by function, line and op" */
-static void refuse_option(const struct ss_arguments *arguments, const char *what,
-                          bool (*takes)(const struct ss_table_kind *))
-{
-    const char *ids[MOST_WORDS];
-    size_t count = 0;
-    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
-        bool is_listed = count > 0 && strcmp(ids[count - 1], kind->id) == 0;
-        if (takes(kind) && !is_listed && count < MOST_WORDS) {
-            ids[count++] = kind->id;
-        }
-    }
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, 4096);
-    for (size_t i = 0; i < count; i++) {
-        ss_strbuf_append_format(&text, "%s%s",
-                                i == 0          ? ""
-                                : i + 1 < count ? ", "
-                                                : " and ",
-                                ids[i]);
-    }
-    ss_cli_usage(arguments, "%s to --by %s", what, text.data);
-    ss_strbuf_fini(&text);
-}
-
-static bool takes_columns(const struct ss_table_kind *kind)
-{
-    return kind->columns != NULL;
-}
-
-static bool parse_kind(const struct ss_arguments *arguments, struct request *request)
-{
-    const char *ids[MOST_WORDS], *columns[MOST_WORDS] = {NULL};
-    size_t count = 0;
-    int id, column;
-    list_ids(ids);
-    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
-        if (kind->columns != NULL && count + 1 < MOST_WORDS) {
-            columns[count++] = kind->columns;
-        }
-    }
-    if (!ss_arguments_get_choice(arguments, "by", ids, -1, &id) ||
-        !ss_arguments_get_choice(arguments, "columns", columns, -1, &column)) {
-        return false;
-    }
-    const char *by = id >= 0 ? ids[id] : has_library_options(arguments) ? "leaf" : NULL;
-    request->kind =
-        by == NULL ? &ss_overview : ss_table_kind_find(by, column >= 0 ? columns[column] : NULL);
-    if (request->kind == NULL || (column >= 0 && request->kind == &ss_overview)) {
-        refuse_option(arguments, "--columns belongs", takes_columns);
-        return false;
-    }
-    /* A table for a program is one table. */
-    request->table.is_single = strcmp(request->view->name, "csv") == 0;
-    if (request->table.is_single && is_overview(request)) {
-        request->kind = ss_table_kind_find("function", NULL);
-    }
-    return true;
-}
-
-/* --- its options ------------------------------------------------------------------------------ */
-
-static bool parse_rows(const struct ss_arguments *arguments, struct request *request)
-{
-    const char *text = ss_arguments_get(arguments, "num-rows");
-    request->table.max_rows = request->kind->rows;
-    if (text == NULL) {
-        return true;
-    }
-    if (strcmp(text, "all") == 0) {
-        request->table.max_rows = 0;
-        return true;
-    }
-    char *end;
-    errno = 0;
-    long long rows = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || rows < 1) {
-        ss_cli_usage(arguments, "--num-rows takes a whole number from 1, or \"all\", not \"%s\"",
-                     text);
-        return false;
-    }
-    request->table.max_rows = (uint64_t)rows;
-    return true;
-}
-
-static bool takes_library(const struct ss_table_kind *kind)
-{
-    return (kind->takes & SS_TAKES_LIBRARY) != 0;
-}
-
-static bool parse_library(const struct ss_arguments *arguments, struct request *request)
-{
-    const char *name = ss_arguments_get(arguments, "library-name");
-    const char *substring = ss_arguments_get(arguments, "library-substring");
-    struct ss_leaf_options *leaf = &request->table.leaf;
-    if (name != NULL && substring != NULL) {
-        ss_cli_usage(arguments, "--library-name and --library-substring exclude each other");
-        return false;
-    }
-    if (name != NULL && name[0] == '\0') {
-        ss_cli_usage(arguments, "--library-name takes a name; an empty one matches nothing");
-        return false;
-    }
-    if (!takes_library(request->kind) && has_library_options(arguments)) {
-        refuse_option(arguments,
-                      "--library-name, --library-substring and --aggregate-leaf-paths belong",
-                      takes_library);
-        return false;
-    }
-    leaf->rule = name != NULL        ? SS_LIBRARY_NAME
-                 : substring != NULL ? SS_LIBRARY_SUBSTRING
-                                     : SS_LIBRARY_OWN_CODE;
-    leaf->library = name != NULL ? name : substring;
-    leaf->aggregate = ss_arguments_has(arguments, "aggregate-leaf-paths");
-    return true;
-}
-
-static bool takes_groups(const struct ss_table_kind *kind)
-{
-    return kind->groups != NULL;
-}
-
-/* "name, thread and process" */
-static void append_choices(struct ss_strbuf *out, const struct ss_table_choice *choices)
-{
-    for (size_t i = 0; choices[i].word != NULL; i++) {
-        bool is_last = choices[i + 1].word == NULL;
-        ss_strbuf_append_format(out, "%s%s",
-                                i == 0    ? ""
-                                : is_last ? " and "
-                                          : ", ",
-                                choices[i].word);
-    }
-}
-
-static bool refuse_group(const struct ss_arguments *arguments, const struct ss_table_kind *kind,
-                         struct ss_strview word)
-{
-    bool is_variant = ss_table_kind_find(kind->id, NULL) != kind;
-    struct ss_strbuf text;
-    ss_strbuf_init(&text, 4096);
-    append_choices(&text, kind->groups);
-    ss_cli_usage(arguments,
-                 "--group of --by %s%s%s takes %s, with commas between them, not \"%.*s\"",
-                 kind->id, is_variant ? " --columns " : "", is_variant ? kind->columns : "",
-                 text.data, (int)word.length, word.data);
-    ss_strbuf_fini(&text);
-    return false;
-}
-
-/* "path,thread": the words' bits. */
-static bool parse_grouping(const struct ss_arguments *arguments, struct request *request)
-{
-    const struct ss_table_choice *groups = request->kind->groups;
-    const char *at = ss_arguments_get(arguments, "group");
-    if (at != NULL && groups == NULL) {
-        refuse_option(arguments, "--group belongs", takes_groups);
-        return false;
-    }
-    while (at != NULL) {
-        const char *comma = strchr(at, ',');
-        struct ss_strview word = {at, comma != NULL ? (size_t)(comma - at) : strlen(at)};
-        size_t i = 0;
-        while (groups[i].word != NULL && !ss_strview_equal(ss_strview_of(groups[i].word), word)) {
-            i++;
-        }
-        if (groups[i].word == NULL) {
-            return refuse_group(arguments, request->kind, word);
-        }
-        request->table.grouping |= groups[i].value;
-        at = comma != NULL ? comma + 1 : NULL;
-    }
-    return true;
-}
-
-static bool takes_sorts(const struct ss_table_kind *kind)
-{
-    return kind->sorts != NULL;
-}
-
-static bool parse_sort(const struct ss_arguments *arguments, struct request *request)
-{
-    const struct ss_table_choice *sorts = request->kind->sorts;
-    const char *words[MOST_WORDS] = {NULL};
-    int index;
-    if (sorts == NULL && ss_arguments_has(arguments, "sort")) {
-        refuse_option(arguments, "--sort belongs", takes_sorts);
-        return false;
-    }
-    for (size_t i = 0; sorts != NULL && sorts[i].word != NULL && i + 1 < MOST_WORDS; i++) {
-        words[i] = sorts[i].word;
-    }
-    if (!ss_arguments_get_choice(arguments, "sort", words, -1, &index)) {
-        return false;
-    }
-    request->table.sort = index >= 0 ? sorts[index].value : request->kind->sort;
-    return true;
-}
-
-static bool takes_share(const struct ss_table_kind *kind)
-{
-    return (kind->takes & SS_TAKES_SHARE) != 0;
-}
-
-static bool parse_share(const struct ss_arguments *arguments, struct request *request)
-{
-    if (!takes_share(request->kind) && ss_arguments_has(arguments, "min-percent")) {
-        refuse_option(arguments, "--min-percent belongs", takes_share);
-        return false;
-    }
-    return ss_arguments_get_number(arguments, "min-percent", 0, 100, 1,
-                                   &request->table.min_percent);
-}
-
-/* Filters that the table has no use for. */
-static bool check_filters(const struct ss_arguments *arguments, const struct ss_table_kind *kind)
-{
-    static const char *const of_samples[] = {"match", "exclude", "idle", "i", "gil"};
-    for (size_t i = 0; i < sizeof of_samples / sizeof *of_samples; i++) {
-        if ((kind->takes & SS_TAKES_SAMPLES) == 0 && ss_arguments_has(arguments, of_samples[i])) {
-            ss_cli_usage(arguments, "%s%s chooses samples; --by %s has none",
-                         of_samples[i][1] == '\0' ? "-" : "--", of_samples[i], kind->id);
-            return false;
-        }
-    }
-    if ((kind->takes & SS_TAKES_THREAD) == 0 && ss_arguments_has(arguments, "thread")) {
-        ss_cli_usage(arguments, "--thread chooses threads; a row of --by %s is of all threads",
-                     kind->id);
-        return false;
-    }
-    return true;
-}
-
-/* --- the output ------------------------------------------------------------------------------- */
-
-static const struct ss_report_view *view_by_ending(const char *path)
-{
-    size_t length = strlen(path);
-    for (const struct ss_report_view *view = ss_report_views; view->name != NULL; view++) {
-        size_t ending = strlen(view->ending);
-        if (length > ending && strcmp(path + length - ending, view->ending) == 0) {
-            return view;
-        }
-    }
-    return &ss_report_views[0];
-}
-
-static bool parse_output(const struct ss_arguments *arguments, struct request *request)
-{
-    static const char *const names[] = {"text", "csv", "json", NULL};
-    int view;
-    long long width;
-    request->output = ss_arguments_get(arguments, "output");
-    if (request->output != NULL && ss_sink_descriptor(request->output) == STDOUT_FILENO) {
-        request->output = NULL;
-    }
-    bool to_terminal = request->output == NULL && isatty(STDOUT_FILENO) == 1;
-    long long natural = to_terminal ? ss_cli_terminal_width(STDOUT_FILENO) : 0;
-    if (!ss_arguments_get_choice(arguments, "format", names, -1, &view) ||
-        !ss_arguments_get_integer(arguments, "width", 40, 100000, natural, &width)) {
-        return false;
-    }
-    request->view = view >= 0                 ? &ss_report_views[view]
-                    : request->output != NULL ? view_by_ending(request->output)
-                                              : &ss_report_views[0];
-    request->style.width = (size_t)width;
-    request->style.keeps_formulas = ss_arguments_has(arguments, "csv-formulas");
-    request->style.colour = to_terminal && ss_cli_use_colour(STDOUT_FILENO);
-    return true;
-}
-
-static bool parse(const struct ss_arguments *arguments, struct request *request)
-{
-    *request = (struct request){0};
-    if (!parse_output(arguments, request) || !parse_kind(arguments, request) ||
-        !parse_sort(arguments, request) || !parse_share(arguments, request) ||
-        !parse_rows(arguments, request) || !parse_library(arguments, request) ||
-        !parse_grouping(arguments, request) ||
-        !ss_reading_parse_filters(arguments, "to", request->kind->idle, &request->reading)) {
-        return false;
-    }
-    const struct ss_model_load *load = &request->reading.load;
-    request->table.steps = (struct ss_steps_options){
-        .has_numbers = load->has_steps, .first = load->first_step, .last = load->last_step};
-    request->table.full_paths = ss_arguments_has(arguments, "full-filenames");
-    ss_table_kind_load(request->kind, &request->table, &request->reading.load);
-    request->reading.selection.frameless = request->reading.load.sample_ranges;
-    return check_filters(arguments, request->kind);
-}
-
 static struct ss_strview source_line(void *context, struct ss_strview path, uint32_t line)
 {
     return ss_source_text_line(context, path, line);
 }
 
-static enum ss_status render_to(const struct request *request, const struct ss_report *report,
-                                FILE *out, struct ss_error *err)
+static enum ss_status render_to(const struct ss_report_request *request,
+                                const struct ss_report *report, FILE *out, struct ss_error *err)
 {
     enum ss_status status = request->view->render(report, &request->style, out, err);
     bool failed = fflush(out) != 0 || ferror(out) != 0;
@@ -415,8 +79,8 @@ static enum ss_status render_to(const struct request *request, const struct ss_r
     return status;
 }
 
-static enum ss_status render_to_file(const struct request *request, const struct ss_report *report,
-                                     struct ss_error *err)
+static enum ss_status render_to_file(const struct ss_report_request *request,
+                                     const struct ss_report *report, struct ss_error *err)
 {
     const struct ss_model *model = report->trust->selection->model;
     struct ss_sink sink;
@@ -437,8 +101,8 @@ static enum ss_status render_to_file(const struct request *request, const struct
     return ss_sink_close(&sink, err);
 }
 
-static enum ss_status render(const struct request *request, const struct ss_report *report,
-                             struct ss_error *err)
+static enum ss_status render(const struct ss_report_request *request,
+                             const struct ss_report *report, struct ss_error *err)
 {
     /* The numbers alone do not say how far to trust them. */
     if (strcmp(request->view->name, "csv") == 0) {
@@ -467,8 +131,8 @@ static int tell_problems(const struct ss_trust *trust)
 }
 
 /* Steps of the processes that were asked for, and of those that the table adds. */
-static void sum_up_steps(const struct request *request, const struct ss_selection *selection,
-                         struct ss_step_summary *training)
+static void sum_up_steps(const struct ss_report_request *request,
+                         const struct ss_selection *selection, struct ss_step_summary *training)
 {
     if (request->kind->add_processes == NULL) {
         ss_step_summary_init(training, selection, &request->table.steps);
@@ -509,7 +173,7 @@ static void judge(struct making *making, const struct ss_selection *selection,
     report->diagnosis = &making->diagnosis;
 }
 
-static void make(struct request *request, const struct ss_arguments *arguments,
+static void make(struct ss_report_request *request, const struct ss_arguments *arguments,
                  const struct ss_selection *selection, struct making *making,
                  struct ss_report *report)
 {
@@ -523,7 +187,7 @@ static void make(struct request *request, const struct ss_arguments *arguments,
         sum_up_steps(request, selection, &making->training);
         report->training = request->kind->hides_steps ? NULL : &making->training;
     }
-    if (is_overview(request)) {
+    if (ss_report_is_overview(request)) {
         ss_report_next_init(&making->next, arguments, selection->model,
                             request->kind == &ss_overview_of_ranges);
         report->steps = making->next.steps;
@@ -553,7 +217,8 @@ static void making_fini(struct making *making, size_t tables)
     ss_report_next_fini(&making->next);
 }
 
-static enum ss_status make_report(const struct ss_arguments *arguments, struct request *request,
+static enum ss_status make_report(const struct ss_arguments *arguments,
+                                  struct ss_report_request *request,
                                   const struct ss_selection *selection, int *exit_status,
                                   struct ss_error *err)
 {
@@ -581,8 +246,8 @@ static bool has_events_alone(const struct ss_model *model)
 
 static int run(const struct ss_arguments *arguments)
 {
-    struct request request;
-    if (!parse(arguments, &request)) {
+    struct ss_report_request request;
+    if (!ss_report_request_parse(arguments, &request)) {
         return ss_status_exit_code(SS_E_USAGE);
     }
     ss_text_use_utf8();
@@ -593,7 +258,7 @@ static int run(const struct ss_arguments *arguments)
     const char *input = NULL;
     ss_model_init(&model);
     enum ss_status status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
-    if (status == SS_OK && is_overview(&request) && has_events_alone(&model)) {
+    if (status == SS_OK && ss_report_is_overview(&request) && has_events_alone(&model)) {
         ss_model_fini(&model);
         ss_model_init(&model);
         request.kind = &ss_overview_of_ranges;
@@ -639,6 +304,6 @@ const struct ss_command ss_command_report = {
     .options = options,
     .examples = examples,
     .choices_of = "by",
-    .choice = id_choice,
+    .choice = ss_report_table_choice,
     .run = run,
 };

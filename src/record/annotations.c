@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +15,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/pages.h"
-#include "platform/maps.h"
 #include "platform/proc_status.h"
 #include "platform/procfs.h"
 #include "record/annotation_tracks.h"

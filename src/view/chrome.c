@@ -51,21 +51,21 @@ void ss_chrome_metadata(struct ss_chrome_writing *writing, const char *what, con
 static void number_processes(struct ss_chrome_writing *writing)
 {
     const struct ss_model *model = writing->selection->model;
-    struct ss_pair_ids taken = {0};
+    struct ss_pair_ids used_pids = {0};
     for (uint32_t i = 0; i < model->processes.count; i++) {
         int32_t pid = model->processes.data[i].pid;
-        uint32_t *owner = pid > 0 ? ss_pair_ids_at(&taken, (uint32_t)pid) : NULL;
-        bool own = owner != NULL && *owner == 0;
-        if (own) {
-            *owner = 1;
+        uint32_t *uses = pid > 0 ? ss_pair_ids_at(&used_pids, (uint32_t)pid) : NULL;
+        bool has_own_pid = uses != NULL && *uses == 0;
+        if (has_own_pid) {
+            *uses = 1;
         }
-        writing->pid_of_process[i] = own ? pid : FIRST_SYNTHETIC_ID + (int64_t)i;
+        writing->pid_of_process[i] = has_own_pid ? pid : FIRST_SYNTHETIC_ID + (int64_t)i;
     }
     for (size_t i = 0; i < model->inputs.count; i++) {
         size_t host = model->processes.count + i;
         writing->pid_of_process[host] = FIRST_SYNTHETIC_ID + (int64_t)host;
     }
-    ss_pair_ids_fini(&taken);
+    ss_pair_ids_fini(&used_pids);
 }
 
 uint32_t ss_chrome_owner(const struct ss_chrome_writing *writing, uint32_t track)
@@ -76,7 +76,7 @@ uint32_t ss_chrome_owner(const struct ss_chrome_writing *writing, uint32_t track
     return row->process != 0 ? row->process : host;
 }
 
-/* With the file it is of, where there are several. */
+/* With several inputs, the name contains the input's file. */
 static void name_host(struct ss_chrome_writing *writing, uint32_t input, int64_t pid)
 {
     const struct ss_model *model = writing->selection->model;
@@ -145,8 +145,8 @@ static void write_begin(struct ss_chrome_writing *writing, uint32_t frame, int64
     ss_sink_text(writing->sink, "}");
 }
 
-static void close_down_to(struct ss_chrome_writing *writing, size_t depth, int64_t pid, int64_t tid,
-                          uint64_t time_ns)
+static void close_to_depth(struct ss_chrome_writing *writing, size_t depth, int64_t pid,
+                           int64_t tid, uint64_t time_ns)
 {
     while (writing->open.count > depth) {
         writing->open.count--;
@@ -158,7 +158,7 @@ static void close_down_to(struct ss_chrome_writing *writing, size_t depth, int64
     }
 }
 
-/* The same call as far as samples can tell: the same function; the line moves on within it. */
+/* Samples cannot distinguish calls of one function: they count as one call, whose line advances. */
 static bool same_call(const struct ss_model *model, uint32_t a, uint32_t b)
 {
     const struct ss_model_frame *left = &model->frames.data[a], *right = &model->frames.data[b];
@@ -179,7 +179,7 @@ static void write_span(struct ss_chrome_writing *writing, const struct ss_span *
            same_call(model, writing->open.data[shared], writing->path.data[depth - 1 - shared])) {
         shared++;
     }
-    close_down_to(writing, shared, pid, tid, span->start_ns);
+    close_to_depth(writing, shared, pid, tid, span->start_ns);
     for (; shared < depth; shared++) {
         uint32_t frame = writing->path.data[depth - 1 - shared];
         write_begin(writing, frame, pid, tid, span->start_ns);
@@ -206,12 +206,12 @@ static void write_thread(struct ss_chrome_writing *writing, uint32_t thread)
     for (size_t i = 0; i < writing->list.count && !ss_sink_failed(writing->sink); i++) {
         const struct ss_span *span = &writing->list.data[i];
         if (span->start_ns != end_ns) {
-            close_down_to(writing, 0, pid, tid, end_ns);
+            close_to_depth(writing, 0, pid, tid, end_ns);
         }
         write_span(writing, span, pid, tid);
         end_ns = span->end_ns;
     }
-    close_down_to(writing, 0, pid, tid, end_ns);
+    close_to_depth(writing, 0, pid, tid, end_ns);
 }
 
 static void write_head(struct ss_chrome_writing *writing)

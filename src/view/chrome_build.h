@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writers of Chrome events share (samples, tracks). Private to chrome*.c. */
+/* State shared by the writers of Chrome events (samples, tracks). Private to chrome*.c. */
 #ifndef SS_VIEW_CHROME_BUILD_H
 #define SS_VIEW_CHROME_BUILD_H
 
@@ -7,8 +7,8 @@
 #include "view/chrome.h"
 #include "view/spans.h"
 
-/* Ids for processes and threads whose own id is unknown or taken by another machine's, and for rows
- * that are no threads: beyond what Linux gives out (4,194,304). */
+/* Ids of processes and threads whose own id is unknown, of processes whose pid is already used by
+ * one of another machine, and of lanes of tracks. Greater than all ids of Linux (4,194,304). */
 enum { FIRST_SYNTHETIC_ID = 5000000 };
 
 struct ss_chrome_writing {
@@ -17,20 +17,20 @@ struct ss_chrome_writing {
     struct ss_sink *sink;
     struct ss_spans spans;
     ss_span_list list;
-    /* Of the model's processes. Process 0 is the host of the first input; behind the last stand
-     * those of all inputs, the first one's for nothing. */
+    /* By process of the model; process 0 is the host of the first input. After the processes come
+     * the hosts of all inputs; the first of these entries is unused. */
     int64_t *pid_of_process;
     bool *process_named;
     struct ss_vec_of(uint32_t) open, path; /* frames, outermost first */
     bool any_event;
 };
 
-/* "{", after a comma where one is due. */
+/* Writes "{", after a comma unless it is the first event. */
 void ss_chrome_begin_event(struct ss_chrome_writing *writing);
 void ss_chrome_metadata(struct ss_chrome_writing *writing, const char *what, const char *key,
                         int64_t pid, int64_t tid, struct ss_strview text);
 void ss_chrome_name_process(struct ss_chrome_writing *writing, uint32_t process);
-/* The number of the process, or host, that a track belongs to: a row of pid_of_process. */
+/* The process, or host, of a track: an index into pid_of_process. */
 uint32_t ss_chrome_owner(const struct ss_chrome_writing *writing, uint32_t track);
 
 /* chrome_tracks.c: ranges, marks, flows and counters. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lies on tracks as Chrome events. Ranges are complete events in rows of their own, beside
- * those of the samples, whose edges are only known to a period; so are the lanes of ranges that
- * overlap.
+ * Writes the contents of tracks as Chrome events. Ranges are complete events on threads of their
+ * own, separate from those of the samples, whose edges are exact only to a sampling period. Each
+ * lane of overlapping ranges is a thread of its own too.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,23 +16,23 @@
 
 enum { NAME_BYTES = 64 * 1024 };
 
-/* A track and lane, and where it is drawn. */
-struct row {
+/* A lane of a track: one Chrome thread. */
+struct lane {
     uint32_t track;
     uint16_t lane;
 };
 
-struct rows {
+struct lanes {
     struct ss_chrome_writing *writing;
-    struct ss_pair_ids ids; /* by track and lane: row + 1 */
-    struct ss_vec_of(struct row) rows;
+    struct ss_pair_ids ids; /* by track and lane: index into lanes + 1 */
+    struct ss_vec_of(struct lane) lanes;
 };
 
 bool ss_chrome_has_tracks(const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
-    /* The figures of host and processes are in every recording: they are no answer to a filter that
-     * leaves nothing. */
+    /* Every recording has counters of host and processes: alone they are no result of filters that
+     * exclude all samples. */
     return model->ranges.count + model->marks.count > 0 ||
            (model->values.count > 0 && selection->filtered == 0);
 }
@@ -57,9 +57,9 @@ static uint64_t since_base(const struct ss_chrome_writing *writing, uint32_t tra
     return time_ns > base_ns ? time_ns - base_ns : 0;
 }
 
-/* --- rows ----------------------------------------------------------------------------------- */
+/* --- lanes ---------------------------------------------------------------------------------- */
 
-static void append_row_name(const struct ss_model *model, uint32_t track, struct ss_strbuf *name)
+static void append_lane_name(const struct ss_model *model, uint32_t track, struct ss_strbuf *name)
 {
     const struct ss_model_track *row = &model->tracks.data[track];
     if (row->thread != 0 && row->kind == SS_TRACK_RANGES) {
@@ -83,20 +83,20 @@ static int sort_index(enum ss_track_kind kind)
     return kind == SS_TRACK_STEPS ? -20 : kind == SS_TRACK_PHASES ? -10 : 10;
 }
 
-/* The row's thread id; named at its first use. */
-static int64_t row_tid(struct rows *rows, uint32_t track, uint16_t lane)
+/* The thread id of a lane; its first use writes the thread's name. */
+static int64_t lane_tid(struct lanes *lanes, uint32_t track, uint16_t lane)
 {
-    struct ss_chrome_writing *writing = rows->writing;
+    struct ss_chrome_writing *writing = lanes->writing;
     const struct ss_model *model = writing->selection->model;
-    uint32_t *id = ss_pair_ids_at(&rows->ids, ss_pair(track, lane));
+    uint32_t *id = ss_pair_ids_at(&lanes->ids, ss_pair(track, lane));
     int64_t first = FIRST_SYNTHETIC_ID + (int64_t)model->threads.count;
     if (*id == 0) {
-        ss_vec_push(&rows->rows, (struct row){track, lane});
-        *id = (uint32_t)rows->rows.count;
+        ss_vec_push(&lanes->lanes, (struct lane){track, lane});
+        *id = (uint32_t)lanes->lanes.count;
         int64_t tid = first + *id, pid = pid_of(writing, track);
         struct ss_strbuf name;
         ss_strbuf_init(&name, NAME_BYTES);
-        append_row_name(model, track, &name);
+        append_lane_name(model, track, &name);
         ss_chrome_name_process(writing, ss_chrome_owner(writing, track));
         ss_chrome_metadata(writing, "thread_name", "name", pid, tid,
                            (struct ss_strview){name.data, name.length});
@@ -145,9 +145,9 @@ static void write_payload(struct ss_chrome_writing *writing, uint32_t payload)
     }
 }
 
-/* Name, category and arguments, and the end of the event. */
-static void write_what(struct ss_chrome_writing *writing, uint32_t name, uint32_t payload,
-                       bool is_step, uint8_t flags)
+/* Writes name, category and arguments, and ends the event. */
+static void end_event(struct ss_chrome_writing *writing, uint32_t name, uint32_t payload,
+                      bool is_step, uint8_t flags)
 {
     const struct ss_model *model = writing->selection->model;
     const struct ss_model_name *row = &model->names.data[name];
@@ -180,11 +180,11 @@ static void write_what(struct ss_chrome_writing *writing, uint32_t name, uint32_
     ss_sink_text(writing->sink, "}");
 }
 
-static void write_place(struct rows *rows, const char *phase, uint32_t track, uint16_t lane,
+static void begin_event(struct lanes *lanes, const char *phase, uint32_t track, uint16_t lane,
                         uint64_t time_ns)
 {
-    struct ss_chrome_writing *writing = rows->writing;
-    int64_t tid = row_tid(rows, track, lane);
+    struct ss_chrome_writing *writing = lanes->writing;
+    int64_t tid = lane_tid(lanes, track, lane);
     ss_chrome_begin_event(writing);
     ss_sink_format(writing->sink,
                    "\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", phase,
@@ -192,56 +192,56 @@ static void write_place(struct rows *rows, const char *phase, uint32_t track, ui
     ss_json_write_us(writing->sink, since_base(writing, track, time_ns));
 }
 
-static void write_ranges(struct rows *rows)
+static void write_ranges(struct lanes *lanes)
 {
-    struct ss_chrome_writing *writing = rows->writing;
+    struct ss_chrome_writing *writing = lanes->writing;
     const struct ss_model *model = writing->selection->model;
     for (size_t i = 0; i < model->ranges.count && !ss_sink_failed(writing->sink); i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if ((range->flags & SS_RANGE_OUTSIDE) != 0 || !has_track(writing, range->track)) {
             continue;
         }
-        write_place(rows, "X", range->track, range->lane, range->begin_ns);
+        begin_event(lanes, "X", range->track, range->lane, range->begin_ns);
         ss_sink_text(writing->sink, ",\"dur\":");
         ss_json_write_us(writing->sink, range->end_ns - range->begin_ns);
-        write_what(writing, model->paths.data[range->path].name, range->payload,
-                   model->tracks.data[range->track].kind == SS_TRACK_STEPS, range->flags);
+        end_event(writing, model->paths.data[range->path].name, range->payload,
+                  model->tracks.data[range->track].kind == SS_TRACK_STEPS, range->flags);
     }
 }
 
-static uint64_t moment(uint32_t track, uint64_t time_ns)
+static uint64_t instant_key(uint32_t track, uint64_t time_ns)
 {
     return ss_hash_u64(time_ns ^ (uint64_t)track << 44);
 }
 
-/* The instants that flows stand on in a recording are left out: here an arrow ends at the range
- * itself, and viewers would take the instant for it. */
-static void write_marks(struct rows *rows)
+/* Omits the instants that carry flows in a recording: here an arrow ends at the range itself, and
+ * viewers would attach it to the instant instead. */
+static void write_marks(struct lanes *lanes)
 {
-    struct ss_chrome_writing *writing = rows->writing;
+    struct ss_chrome_writing *writing = lanes->writing;
     const struct ss_model *model = writing->selection->model;
     struct ss_pair_ids flows = {0};
     for (size_t i = 0; i < model->flows.count; i++) {
-        *ss_pair_ids_at(&flows, moment(model->flows.data[i].track, model->flows.data[i].time_ns)) =
-            1;
+        *ss_pair_ids_at(&flows,
+                        instant_key(model->flows.data[i].track, model->flows.data[i].time_ns)) = 1;
     }
     for (size_t i = 0; i < model->marks.count && !ss_sink_failed(writing->sink); i++) {
         const struct ss_model_mark *mark = &model->marks.data[i];
-        bool of_flow = *ss_pair_ids_at(&flows, moment(mark->track, mark->time_ns)) != 0;
+        bool of_flow = *ss_pair_ids_at(&flows, instant_key(mark->track, mark->time_ns)) != 0;
         if (has_track(writing, mark->track) && !of_flow) {
-            write_place(rows, "i", mark->track, 0, mark->time_ns);
+            begin_event(lanes, "i", mark->track, 0, mark->time_ns);
             ss_sink_text(writing->sink, ",\"s\":\"t\"");
-            write_what(writing, mark->name, mark->payload, false, 0);
+            end_event(writing, mark->name, mark->payload, false, 0);
         }
     }
     ss_pair_ids_fini(&flows);
 }
 
-/* A point of an arrow. Recordings know nothing of each other's ids. */
+/* A point of an arrow. Flow ids are unique only within an input. */
 struct flow_point {
     struct ss_model_flow flow;
     uint32_t input;
-    bool in_range; /* viewers bind it to the range around it */
+    bool in_range; /* viewers bind it to the enclosing range */
 };
 
 static int by_id_and_time(const void *left, const void *right)
@@ -256,43 +256,43 @@ static int by_id_and_time(const void *left, const void *right)
     return (a->flow.time_ns > b->flow.time_ns) - (a->flow.time_ns < b->flow.time_ns);
 }
 
-static int by_row_and_time(const void *left, const void *right)
+static int by_lane_and_time(const void *left, const void *right)
 {
     const struct flow_point *a = left, *b = right;
-    uint64_t row_a = ss_pair(a->flow.track, a->flow.lane);
-    uint64_t row_b = ss_pair(b->flow.track, b->flow.lane);
-    if (row_a != row_b) {
-        return row_a < row_b ? -1 : 1;
+    uint64_t lane_a = ss_pair(a->flow.track, a->flow.lane);
+    uint64_t lane_b = ss_pair(b->flow.track, b->flow.lane);
+    if (lane_a != lane_b) {
+        return lane_a < lane_b ? -1 : 1;
     }
     return (a->flow.time_ns > b->flow.time_ns) - (a->flow.time_ns < b->flow.time_ns);
 }
 
-/* Ranges of a row come in order of their begins: a point is in one when the latest end of those
- * that have begun lies behind it. */
-static void find_ranges_around(const struct ss_model *model, struct flow_point *points,
-                               size_t count)
+/* Ranges of a lane are sorted by begin: a point is in a range if the latest end of those begun so
+ * far is after the point. */
+static void find_enclosing_ranges(const struct ss_model *model, struct flow_point *points,
+                                  size_t count)
 {
-    struct ss_pair_ids first_of_row = {0}; /* range + 1 */
+    struct ss_pair_ids first_of_lane = {0}; /* range + 1 */
     for (size_t i = 0; i < model->ranges.count && count > 0; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (i == 0 || range->track != range[-1].track || range->lane != range[-1].lane) {
-            *ss_pair_ids_at(&first_of_row, ss_pair(range->track, range->lane)) = (uint32_t)i + 1;
+            *ss_pair_ids_at(&first_of_lane, ss_pair(range->track, range->lane)) = (uint32_t)i + 1;
         }
     }
-    qsort(points, count, sizeof *points, by_row_and_time);
+    qsort(points, count, sizeof *points, by_lane_and_time);
     size_t range = 0, end = 0;
-    uint64_t latest_ns = 0, row = UINT64_MAX;
+    uint64_t latest_ns = 0, lane = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         const struct ss_model_flow *flow = &points[i].flow;
-        if (ss_pair(flow->track, flow->lane) != row) {
-            row = ss_pair(flow->track, flow->lane);
-            uint32_t first = *ss_pair_ids_at(&first_of_row, row);
+        if (ss_pair(flow->track, flow->lane) != lane) {
+            lane = ss_pair(flow->track, flow->lane);
+            uint32_t first = *ss_pair_ids_at(&first_of_lane, lane);
             range = first != 0 ? first - 1 : model->ranges.count;
             end = model->ranges.count;
             latest_ns = 0;
         }
         for (; range < end && model->ranges.data[range].begin_ns <= flow->time_ns &&
-               ss_pair(model->ranges.data[range].track, model->ranges.data[range].lane) == row;
+               ss_pair(model->ranges.data[range].track, model->ranges.data[range].lane) == lane;
              range++) {
             const struct ss_model_range *begun = &model->ranges.data[range];
             bool drawn = (begun->flags & SS_RANGE_OUTSIDE) == 0;
@@ -300,29 +300,30 @@ static void find_ranges_around(const struct ss_model *model, struct flow_point *
         }
         points[i].in_range = latest_ns > flow->time_ns;
     }
-    ss_pair_ids_fini(&first_of_row);
+    ss_pair_ids_fini(&first_of_lane);
 }
 
-/* An arrow has to stand on something: outside ranges on a slice as short as can be. */
-static void write_flow_point(struct rows *rows, const struct flow_point *point, const char *phase)
+/* Viewers attach arrows to slices: outside ranges, writes the shortest slice for it. */
+static void write_flow_point(struct lanes *lanes, const struct flow_point *point, const char *phase)
 {
-    struct ss_chrome_writing *writing = rows->writing;
+    struct ss_chrome_writing *writing = lanes->writing;
     const struct ss_model_flow *flow = &point->flow;
     if (!point->in_range) {
-        write_place(rows, "X", flow->track, flow->lane, flow->time_ns);
+        begin_event(lanes, "X", flow->track, flow->lane, flow->time_ns);
         ss_sink_text(writing->sink, ",\"dur\":0.001,\"cat\":\"flow\",\"name\":\"flow\"}");
     }
     uint64_t id =
         point->input == 0 ? flow->id : ss_hash_u64(flow->id ^ (uint64_t)point->input << 48);
-    write_place(rows, phase, flow->track, flow->lane, flow->time_ns);
+    begin_event(lanes, phase, flow->track, flow->lane, flow->time_ns);
     ss_sink_format(writing->sink, ",\"cat\":\"flow\",\"name\":\"flow\",\"id\":\"0x%" PRIx64 "\"%s}",
                    id, phase[0] == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
-/* Arrows need two ends: the first point of an id, those on the way, the last. */
-static void write_flows(struct rows *rows)
+/* The first point of an id starts an arrow, the last ends it; others are between. Omits ids with a
+ * single point. */
+static void write_flows(struct lanes *lanes)
 {
-    struct ss_chrome_writing *writing = rows->writing;
+    struct ss_chrome_writing *writing = lanes->writing;
     const struct ss_model *model = writing->selection->model;
     size_t count = 0;
     struct flow_point *points = ss_alloc((model->flows.count + 1) * sizeof *points);
@@ -333,7 +334,7 @@ static void write_flows(struct rows *rows)
                 (struct flow_point){*flow, model->tracks.data[flow->track].input, false};
         }
     }
-    find_ranges_around(model, points, count);
+    find_enclosing_ranges(model, points, count);
     qsort(points, count, sizeof *points, by_id_and_time);
     for (size_t i = 0; i < count && !ss_sink_failed(writing->sink); i++) {
         const struct flow_point *at = &points[i];
@@ -341,7 +342,7 @@ static void write_flows(struct rows *rows)
         bool last = i + 1 == count || at[1].flow.id != at->flow.id || at[1].input != at->input;
         if (!first || !last) {
             const char *phase = first ? "s" : last ? "f" : "t";
-            write_flow_point(rows, at, phase);
+            write_flow_point(lanes, at, phase);
         }
     }
     ss_free(points);
@@ -349,16 +350,16 @@ static void write_flows(struct rows *rows)
 
 /* --- counters ------------------------------------------------------------------------------- */
 
-/* "host;disk sda;read": groups first. */
+/* "host;disk sda;read": groups first, outermost to innermost. */
 static void append_series(const struct ss_model *model, uint32_t track, struct ss_strbuf *name)
 {
-    uint32_t above[16], count = 0;
+    uint32_t groups[16], count = 0;
     for (uint32_t at = model->tracks.data[track].parent; at != 0 && count < 16;
          at = model->tracks.data[at].parent) {
-        above[count++] = at;
+        groups[count++] = at;
     }
     while (count > 0) {
-        uint32_t text = model->tracks.data[above[--count]].name;
+        uint32_t text = model->tracks.data[groups[--count]].name;
         ss_strbuf_append_view(name, ss_intern_get(&model->strings, text));
         ss_strbuf_append_char(name, ';');
     }
@@ -414,11 +415,11 @@ static void write_counters(struct ss_chrome_writing *writing)
 
 void ss_chrome_write_tracks(struct ss_chrome_writing *writing)
 {
-    struct rows rows = {.writing = writing};
-    write_ranges(&rows);
-    write_marks(&rows);
-    write_flows(&rows);
+    struct lanes lanes = {.writing = writing};
+    write_ranges(&lanes);
+    write_marks(&lanes);
+    write_flows(&lanes);
     write_counters(writing);
-    ss_pair_ids_fini(&rows.ids);
-    ss_vec_fini(&rows.rows);
+    ss_pair_ids_fini(&lanes.ids);
+    ss_vec_fini(&lanes.lanes);
 }

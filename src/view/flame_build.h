@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builders of a flame tree share (root first, leaf first). Private to flame_*.c. */
+/* State shared by the builders of a flame tree (root first, leaf first). Private to flame_*.c. */
 #ifndef SS_VIEW_FLAME_BUILD_H
 #define SS_VIEW_FLAME_BUILD_H
 
@@ -7,16 +7,16 @@
 #include "view/flame_tree.h"
 #include "view/pair_ids.h"
 
-/* A process, thread or range label around the frames; group 0 is none. */
+/* A process, thread or range label that encloses frames; group 0: none. */
 struct ss_flame_group {
     uint32_t parent, label;
 };
 
-/* One kept row of totals on its way from the leaf to the root. */
+/* Walks a selected total from its leaf to the root. */
 struct ss_flame_walker {
-    uint32_t label; /* of the box it is to enter next; UINT32_MAX: at its end */
-    uint32_t stack; /* the model's stack behind that box; 0: in the groups */
-    uint32_t group; /* next group when the stack is used up */
+    uint32_t label; /* of the next rectangle; UINT32_MAX: the walk has ended */
+    uint32_t stack; /* of the model, of that rectangle; 0: it is a group */
+    uint32_t group; /* next group after the frames */
     uint8_t side;
     bool waiting;
     uint64_t samples, records;
@@ -25,9 +25,9 @@ struct ss_flame_walker {
 struct ss_flame_build {
     struct ss_flame_tree *tree;
     const struct ss_flame_tree_options *options;
-    int side; /* whose rows are added now; indexes the arrays below */
+    int side; /* whose totals are being added; indexes the arrays below */
     const struct ss_model *models[SS_FLAME_SIDES];
-    uint32_t *label_of_frame[SS_FLAME_SIDES];  /* label + 1; 0: not known yet */
+    uint32_t *label_of_frame[SS_FLAME_SIDES];  /* label + 1; 0: not computed yet */
     uint32_t *group_of_thread[SS_FLAME_SIDES]; /* group + 1 */
     struct ss_pair_ids label_ids, group_ids, children, stack_nodes;
     struct ss_vec_of(struct ss_flame_group) groups;
@@ -37,7 +37,7 @@ struct ss_flame_build {
 };
 
 uint32_t ss_flame_frame_label(struct ss_flame_build *build, uint32_t frame);
-/* The innermost group around the frames of a total. */
+/* The innermost group that encloses the frames of a total. */
 uint32_t ss_flame_group_of(struct ss_flame_build *build, const struct ss_model_total *total);
 uint32_t ss_flame_child(struct ss_flame_build *build, uint32_t node, uint32_t label);
 

@@ -21,15 +21,15 @@ enum palette {
     PALETTES
 };
 
-/* Lightness and chroma in OKLCH, where equal numbers look equally bright in every hue. The
- * variants step the lightness, so that neighbours of one package can be told apart. */
+/* Lightness and chroma in OKLCH: equal numbers are perceived as equally bright in every hue. The
+ * variants differ in lightness, so that adjacent functions of a package are distinguishable. */
 struct palette_row {
     char letter;
     int hues;
     double first_hue, hue_step;
     int variants;
     double light_l, light_c, dark_l, dark_c;
-    double variant_l, variant_c; /* added per variant; in the dark with the opposite sign */
+    double variant_l, variant_c; /* added per variant; dark: variant_l is subtracted */
 };
 
 static const struct palette_row palettes[PALETTES] = {
@@ -143,17 +143,18 @@ static void oklch_to_hex(double lightness, double chroma, double hue_degrees, ch
 
 void ss_flame_paint_of(ss_flame_class class, struct ss_flame_paint *paint)
 {
-    int left = class;
+    int offset = class;
     int palette = 0;
-    while (palette < PALETTES - 1 && left >= palettes[palette].hues * palettes[palette].variants) {
-        left -= palettes[palette].hues * palettes[palette].variants;
+    while (palette < PALETTES - 1 &&
+           offset >= palettes[palette].hues * palettes[palette].variants) {
+        offset -= palettes[palette].hues * palettes[palette].variants;
         palette++;
     }
     const struct palette_row *row = &palettes[palette];
-    int hue_index = left / row->variants, variant = left % row->variants;
+    int hue_index = offset / row->variants, variant = offset % row->variants;
     double hue = row->first_hue + hue_index * row->hue_step;
     double chroma = variant * row->variant_c;
-    snprintf(paint->name, sizeof paint->name, "%c%d", row->letter, left & 0xff);
+    snprintf(paint->name, sizeof paint->name, "%c%d", row->letter, offset & 0xff);
     oklch_to_hex(row->light_l + variant * row->variant_l, row->light_c + chroma, hue, paint->light);
     oklch_to_hex(row->dark_l - variant * row->variant_l, row->dark_c + chroma, hue, paint->dark);
 }

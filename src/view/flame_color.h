@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Colours of a flame graph as CSS classes, each with a light and a dark value. A package keeps its
- * hue and a function its shade in every graph. Pure functions over const tables.
+ * Colours of a flame graph as CSS classes, each with a light and a dark value. A package has
+ * the same hue, and a function the same shade, in every graph. Pure functions over const tables.
  */
 #ifndef SS_VIEW_FLAME_COLOR_H
 #define SS_VIEW_FLAME_COLOR_H
@@ -9,7 +9,7 @@
 #include "view/flame_tree.h"
 
 enum ss_flame_scheme {
-    SS_FLAME_BY_MODULE,   /* hue by package, your code and the standard library set apart */
+    SS_FLAME_BY_MODULE,   /* hue by package; your code and the standard library have their own */
     SS_FLAME_BY_ORIGIN,   /* your code, packages, standard library, native */
     SS_FLAME_BY_FUNCTION, /* hue by function */
     SS_FLAME_WARM         /* the classic reds and yellows */
@@ -24,7 +24,7 @@ ss_flame_class ss_flame_class_of(const struct ss_flame_tree *tree,
                                  const struct ss_flame_label *label, enum ss_flame_scheme scheme);
 ss_flame_class ss_flame_class_waiting(void);
 ss_flame_class ss_flame_class_folded(void);
-/* -SS_FLAME_DIFF_STEPS (shrank) … 0 (no difference to speak of) … +SS_FLAME_DIFF_STEPS. */
+/* -SS_FLAME_DIFF_STEPS (shrank) … 0 (no significant difference) … +SS_FLAME_DIFF_STEPS. */
 ss_flame_class ss_flame_class_diff(int step);
 
 struct ss_flame_paint {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the script of a flame graph draws from: JSON inside the SVG, small numbers in flat lists
- * (viewer/flame.js reads it). */
+/* The data for the script of a flame graph (viewer/flame.js): JSON inside the SVG, small numbers in
+ * flat lists. */
 #include <inttypes.h>
 
 #include "view/flame_picture.h"
 #include "view/json_text.h"
 
-/* Only the texts and labels that are shown are written, with new numbers. */
+/* New numbers of the texts and labels that are shown: only these are written. */
 struct numbering {
     uint32_t *label; /* by label: number + 1 */
     uint32_t *text;
@@ -57,8 +57,8 @@ static void write_labels(const struct ss_flame_picture *picture, struct ss_sink 
     ss_sink_text(sink, "]");
 }
 
-/* Per box: levels to go up before going in, label (or minus the frames folded), then for each
- * side total, self, waiting, and how much of the total was not really read. */
+/* Per rectangle: levels to go up before going down, label (or minus the number of folded frames),
+ * then for each side total, self, waiting, and ticks of the total whose stack was not read. */
 static void write_cells(const struct ss_flame_picture *picture, struct ss_sink *sink,
                         struct numbering *numbers)
 {

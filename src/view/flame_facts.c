@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a flame graph says about itself: title, subtitle and legend. */
+/* Title, subtitle (facts) and legend of a flame graph. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,7 +258,7 @@ static void add_share(shares *list, const struct share *share)
             return;
         }
     }
-    /* Packages are few; beyond a thousand the rest is too small to be listed anyway. */
+    /* Packages are few: after a thousand, the others are too small to be listed. */
     if (list->count < 1000) {
         ss_vec_push(list, *share);
     }
@@ -310,7 +310,7 @@ static void put_difference_legend(struct ss_flame_picture *picture)
     push_legend(picture, ss_flame_class_diff(0), ss_strview_of("no difference above the noise"), 0);
 }
 
-/* Self time by package: what the colours stand for, and already an answer. */
+/* Self time by package: explains the colours and shows where the time goes. */
 void ss_flame_put_legend(struct ss_flame_picture *picture)
 {
     struct ss_flame_tree *tree = &picture->tree;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Shares on a logarithmic scale, fine enough that a step costs few boxes. */
+/* Shares on a logarithmic scale, fine enough that a bucket holds few rectangles. */
 enum { STEPS_PER_OCTAVE = 32, OCTAVES = 66, BUCKETS = STEPS_PER_OCTAVE * OCTAVES };
 
 static int bucket_of(double share)
@@ -12,7 +12,7 @@ static int bucket_of(double share)
     return bucket < 0 ? 0 : bucket >= BUCKETS ? BUCKETS - 1 : bucket;
 }
 
-/* The least share at which at most `max_cells` nodes are left. */
+/* The smallest minimum share that leaves at most `max_cells` nodes. */
 static double share_for(const struct ss_flame_tree *tree, uint32_t max_cells)
 {
     uint32_t counts[BUCKETS] = {0};
@@ -22,11 +22,11 @@ static double share_for(const struct ss_flame_tree *tree, uint32_t max_cells)
             counts[bucket_of(share)]++;
         }
     }
-    uint64_t kept = 0;
+    uint64_t nodes_left = 0;
     for (int bucket = 0; bucket < BUCKETS; bucket++) {
-        kept += counts[bucket];
-        if (kept > max_cells) {
-            /* Everything in this bucket goes: its shares are at most 2^-(bucket / steps). */
+        nodes_left += counts[bucket];
+        if (nodes_left > max_cells) {
+            /* Excludes this whole bucket: its shares are at most 2^-(bucket / steps). */
             return nextafter(exp2(-(double)bucket / STEPS_PER_OCTAVE), 2);
         }
     }
@@ -78,7 +78,7 @@ static double fold_share(const struct ss_flame_tree *tree, const struct level *l
     return largest;
 }
 
-/* The box for what was too narrow; none when even all of it together is. */
+/* Adds the rectangle of the folded children, unless even their sum is too narrow. */
 static void end_level(struct ss_flame_layout *layout, const struct ss_flame_tree *tree,
                       const struct level *level)
 {
@@ -112,7 +112,7 @@ static void enter(struct ss_flame_layout *layout, const struct ss_flame_tree *tr
     ss_vec_push(stack, level);
 }
 
-static void place(struct ss_flame_layout *layout, const struct ss_flame_tree *tree)
+static void lay_out(struct ss_flame_layout *layout, const struct ss_flame_tree *tree)
 {
     levels stack = {0};
     const double origin[SS_FLAME_SIDES] = {0};
@@ -150,10 +150,10 @@ void ss_flame_layout_init(struct ss_flame_layout *layout, const struct ss_flame_
     if (max_cells > SS_FLAME_MAX_CELLS) {
         max_cells = SS_FLAME_MAX_CELLS;
     }
-    /* A fold needs a box too: at most one for each box that is left. */
+    /* A fold needs a rectangle too: at most one for each remaining rectangle. */
     double needed = share_for(tree, max_cells / 2);
     layout->minimum_share = needed > minimum_share ? needed : minimum_share;
-    place(layout, tree);
+    lay_out(layout, tree);
 }
 
 void ss_flame_layout_fini(struct ss_flame_layout *layout)

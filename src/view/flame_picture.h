@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One flame graph on its way to SVG: what flame_svg.c, flame_facts.c, flame_static.c and
- * flame_data.c hand each other. Private to flame_*.c. */
+/* A flame graph that is being rendered to SVG: state shared by flame_svg.c, flame_facts.c,
+ * flame_static.c and flame_data.c. Private to flame_*.c. */
 #ifndef SS_VIEW_FLAME_PICTURE_H
 #define SS_VIEW_FLAME_PICTURE_H
 
@@ -9,7 +9,7 @@
 
 enum { SS_FLAME_MAX_FACTS = 12, SS_FLAME_MAX_LEGEND = 10 };
 
-/* Sizes in px, also in viewer/flame.js. */
+/* Sizes in px; viewer/flame.js has the same. */
 enum {
     SS_FLAME_ROW = 18,
     SS_FLAME_BOX = 17,
@@ -36,12 +36,12 @@ struct ss_flame_picture {
     struct ss_flame_legend legend[SS_FLAME_MAX_LEGEND];
     int legend_count;
     double width_px;
-    double rate_hz; /* 0: unknown or not the same everywhere */
+    double rate_hz; /* 0: unknown, or different between inputs */
     double asked_minimum_share;
 };
 
 bool ss_flame_is_diff(const struct ss_flame_picture *picture);
-/* Mostly off the CPU: greyed. */
+/* Idle in more than half of its samples: shown in grey. */
 bool ss_flame_is_waiting(const struct ss_flame_node *node);
 ss_flame_class ss_flame_cell_class(const struct ss_flame_picture *picture,
                                    const struct ss_flame_cell *cell);
@@ -49,13 +49,13 @@ ss_flame_class ss_flame_cell_class(const struct ss_flame_picture *picture,
 void ss_flame_put_facts(struct ss_flame_picture *picture);
 void ss_flame_put_legend(struct ss_flame_picture *picture);
 
-/* The picture: head, legend, boxes and labels. Returns its height in px. */
+/* The static picture: head, legend, rectangles and labels; its height is in px. */
 double ss_flame_height(const struct ss_flame_picture *picture);
 void ss_flame_write_static(const struct ss_flame_picture *picture, struct ss_sink *sink);
-/* What the script draws from. */
+/* The data for the script. */
 void ss_flame_write_data(const struct ss_flame_picture *picture, struct ss_sink *sink);
 
-/* Text for XML content and attributes. */
+/* Writes text for XML content and attributes. */
 void ss_flame_write_escaped(struct ss_sink *sink, struct ss_strview text);
 
 #endif

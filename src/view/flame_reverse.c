@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The leaf-first merge. Written out it may be as large as all stacks together, so it is grown
- * from the outside in, and only below boxes that are wide enough to be looked into.
+ * The leaf-first merge. In full it may be as large as all stacks together, so it is expanded level
+ * by level, and only below rectangles that are wide enough to be shown.
  */
 #include <stdlib.h>
 
 #include "view/flame_build.h"
 #include "view/flame_layout.h"
 
-struct range {
+struct slice {
     uint32_t node;
-    size_t from, to; /* of the walkers */
+    size_t from, to; /* indices of walkers: [from, to) */
 };
 
 struct growth {
     struct ss_flame_build *build;
     double all[SS_FLAME_SIDES];
-    struct ss_vec_of(struct range) pending;
+    struct ss_vec_of(struct slice) pending;
 };
 
 enum { AT_END = UINT32_MAX };
@@ -69,11 +69,11 @@ static int by_label(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The walkers of the range end in `node`. */
-static void settle(struct growth *growth, struct range range)
+/* The walkers of the slice end in its node. */
+static void end_walkers(struct growth *growth, struct slice slice)
 {
-    struct ss_flame_node *node = &growth->build->tree->nodes.data[range.node];
-    for (size_t i = range.from; i < range.to; i++) {
+    struct ss_flame_node *node = &growth->build->tree->nodes.data[slice.node];
+    for (size_t i = slice.from; i < slice.to; i++) {
         const struct ss_flame_walker *walker = &growth->build->walkers.data[i];
         node->self[walker->side] += walker->samples;
         node->records[walker->side] += walker->records;
@@ -81,10 +81,10 @@ static void settle(struct growth *growth, struct range range)
     }
 }
 
-static bool is_wide(const struct growth *growth, struct range range)
+static bool is_wide(const struct growth *growth, struct slice slice)
 {
     double sums[SS_FLAME_SIDES] = {0};
-    for (size_t i = range.from; i < range.to; i++) {
+    for (size_t i = slice.from; i < slice.to; i++) {
         const struct ss_flame_walker *walker = &growth->build->walkers.data[i];
         sums[walker->side] += (double)walker->samples;
     }
@@ -97,25 +97,25 @@ static bool is_wide(const struct growth *growth, struct range range)
     return false;
 }
 
-/* Parts the walkers of a node among its children. */
-static void grow(struct growth *growth, struct range range)
+/* Distributes the walkers of a node to its children. */
+static void grow(struct growth *growth, struct slice slice)
 {
     struct ss_flame_build *build = growth->build;
     struct ss_flame_walker *walkers = build->walkers.data;
-    qsort(walkers + range.from, range.to - range.from, sizeof *walkers, by_label);
-    for (size_t from = range.from, to; from < range.to; from = to) {
-        for (to = from + 1; to < range.to && walkers[to].label == walkers[from].label;) {
+    qsort(walkers + slice.from, slice.to - slice.from, sizeof *walkers, by_label);
+    for (size_t from = slice.from, to; from < slice.to; from = to) {
+        for (to = from + 1; to < slice.to && walkers[to].label == walkers[from].label;) {
             to++;
         }
-        struct range part = {range.node, from, to};
+        struct slice part = {slice.node, from, to};
         if (walkers[from].label == AT_END) {
-            settle(growth, part);
+            end_walkers(growth, part);
             continue;
         }
-        part.node = ss_flame_child(build, range.node, walkers[from].label);
+        part.node = ss_flame_child(build, slice.node, walkers[from].label);
         if (build->tree->nodes.data[part.node].depth > SS_FLAME_MAX_ROWS ||
             !is_wide(growth, part)) {
-            settle(growth, part);
+            end_walkers(growth, part);
             continue;
         }
         for (size_t i = from; i < to; i++) {
@@ -131,7 +131,7 @@ void ss_flame_reverse_finish(struct ss_flame_build *build)
     for (size_t i = 0; i < build->walkers.count; i++) {
         growth.all[build->walkers.data[i].side] += (double)build->walkers.data[i].samples;
     }
-    ss_vec_push(&growth.pending, (struct range){0, 0, build->walkers.count});
+    ss_vec_push(&growth.pending, (struct slice){0, 0, build->walkers.count});
     while (growth.pending.count > 0) {
         grow(&growth, growth.pending.data[--growth.pending.count]);
     }

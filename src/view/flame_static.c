@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a flame graph that needs no script. */
+/* The static part of a flame graph: it needs no script. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,25 +7,24 @@
 #include "base/utf8.h"
 #include "view/flame_picture.h"
 
-/* Advances of the fonts: the boxes' labels are monospaced; the head's width is estimated. */
+/* Glyph advances: the labels of rectangles are monospaced; that of the head is an estimate. */
 static const double label_advance_px = 7.23;
 static const double fact_advance_px = 6.4;
 enum { LABEL_PAD = 4, TITLE_BASELINE = 32, FACTS_TOP = 42 };
 
-/* Narrower boxes are not drawn one by one. */
+/* Narrower rectangles are not drawn. */
 static const double drawn_px = 0.5;
 
-/* XML 1.0 has no way to write control characters, U+FFFE and U+FFFF, nor bytes that are no UTF-8.
- */
+/* XML 1.0 cannot represent control characters, U+FFFE, U+FFFF, or bytes that are not UTF-8. */
 static void write_xml(struct ss_sink *sink, const char *text, size_t length)
 {
     for (size_t at = 0; at < length;) {
         size_t bytes = ss_utf8_length(text + at, length - at);
         unsigned char c = (unsigned char)text[at];
         bool is_control = bytes == 1 && c < ' ' && c != '\t' && c != '\n' && c != '\r';
-        bool is_no_character = bytes == 3 && c == 0xef && text[at + 1] == '\xbf' &&
+        bool is_noncharacter = bytes == 3 && c == 0xef && text[at + 1] == '\xbf' &&
                                (unsigned char)text[at + 2] >= 0xbe;
-        if (bytes == 0 || is_control || is_no_character) {
+        if (bytes == 0 || is_control || is_noncharacter) {
             ss_sink_text(sink, "\xef\xbf\xbd");
         } else {
             ss_sink_write(sink, text + at, bytes);
@@ -50,7 +49,7 @@ void ss_flame_write_escaped(struct ss_sink *sink, struct ss_strview text)
     }
 }
 
-/* East Asian wide characters and emoji take two columns. */
+/* East Asian wide characters and emoji are two columns wide. */
 static int columns_of(const char *text, size_t length)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -69,7 +68,7 @@ static size_t columns(struct ss_strview text)
     return count;
 }
 
-/* The first `room` columns, with "…" when that is not all. */
+/* Writes at most `room` columns; a cut text ends with "…". */
 static void write_fitted(struct ss_sink *sink, struct ss_strview text, size_t room)
 {
     if (columns(text) <= room) {
@@ -97,7 +96,8 @@ static double fact_width(struct ss_strview text)
     return (double)columns(text) * fact_advance_px;
 }
 
-/* Facts are joined by " · " and broken between them. Returns the lines; writes with a sink. */
+/* Joins facts by " · "; lines break between facts. Returns the number of lines; writes them unless
+ * `sink` is NULL. */
 static int lay_facts(const struct ss_flame_picture *picture, struct ss_sink *sink)
 {
     double room = picture->width_px - 2 * SS_FLAME_MARGIN, used = 0;
@@ -170,7 +170,7 @@ static int lay_legend(const struct ss_flame_picture *picture, struct ss_sink *si
     return lines;
 }
 
-static double boxes_top(const struct ss_flame_picture *picture)
+static double rectangles_top(const struct ss_flame_picture *picture)
 {
     return FACTS_TOP + 12 + lay_facts(picture, NULL) * SS_FLAME_FACT_LINE +
            lay_legend(picture, NULL, 0) * SS_FLAME_LEGEND_LINE + 4;
@@ -178,10 +178,10 @@ static double boxes_top(const struct ss_flame_picture *picture)
 
 double ss_flame_height(const struct ss_flame_picture *picture)
 {
-    return boxes_top(picture) + picture->layout.rows * SS_FLAME_ROW + SS_FLAME_MARGIN;
+    return rectangles_top(picture) + picture->layout.rows * SS_FLAME_ROW + SS_FLAME_MARGIN;
 }
 
-/* ---- boxes ----------------------------------------------------------------------------- */
+/* ---- rectangles ------------------------------------------------------------------------ */
 
 struct scale {
     int side;
@@ -198,7 +198,7 @@ static struct scale scale_of(const struct ss_flame_picture *picture)
     return (struct scale){.side = side,
                           .per_sample =
                               all > 0 ? (picture->width_px - 2 * SS_FLAME_MARGIN) / all : 0,
-                          .top = boxes_top(picture),
+                          .top = rectangles_top(picture),
                           .rows = picture->layout.rows,
                           .inverted = picture->options->inverted};
 }
@@ -219,9 +219,9 @@ static double top_of(const struct scale *scale, const struct ss_flame_cell *cell
     return scale->top + row * SS_FLAME_ROW;
 }
 
-/* All boxes of a colour are one path: a fifth of the bytes of separate elements. */
-static void write_boxes(const struct ss_flame_picture *picture, struct ss_sink *sink,
-                        const struct scale *scale)
+/* Writes all rectangles of a colour as one path: a fifth of the bytes of separate elements. */
+static void write_rectangles(const struct ss_flame_picture *picture, struct ss_sink *sink,
+                             const struct scale *scale)
 {
     const size_t count = picture->layout.cells.count;
     uint32_t heads[SS_FLAME_MAX_CLASSES];
@@ -254,9 +254,10 @@ static void write_boxes(const struct ss_flame_picture *picture, struct ss_sink *
     ss_free(next);
 }
 
-/* Where it was, with or without folders, behind a name of `used` columns when it fits. */
-static void write_place(struct ss_sink *sink, struct ss_strview file, int line, size_t used,
-                        size_t room)
+/* Writes file and line after a name of `used` columns: without folders if they do not fit, nothing
+ * if the rest does not fit either. */
+static void write_location(struct ss_sink *sink, struct ss_strview file, int line, size_t used,
+                           size_t room)
 {
     char number[16] = "";
     if (line > 0) {
@@ -295,7 +296,7 @@ static void write_label(const struct ss_flame_picture *picture, struct ss_sink *
         write_fitted(sink, ss_strview_of(fold), room);
     } else {
         write_fitted(sink, name, room);
-        write_place(sink, file, label->line, columns(name), room);
+        write_location(sink, file, label->line, columns(name), room);
     }
     ss_sink_text(sink, "</text>\n");
 }
@@ -312,7 +313,7 @@ void ss_flame_write_static(const struct ss_flame_picture *picture, struct ss_sin
     ss_sink_text(sink, "</g>\n<g class=\"legend\">\n");
     lay_legend(picture, sink, FACTS_TOP + 12 + lines * SS_FLAME_FACT_LINE);
     ss_sink_text(sink, "</g>\n</g>\n<g class=\"boxes\">\n");
-    write_boxes(picture, sink, &scale);
+    write_rectangles(picture, sink, &scale);
     for (size_t i = 0; i < picture->layout.cells.count; i++) {
         write_label(picture, sink, &scale, &picture->layout.cells.data[i]);
     }

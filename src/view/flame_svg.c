@@ -25,8 +25,8 @@ bool ss_flame_is_waiting(const struct ss_flame_node *node)
            node->waiting[SS_FLAME_NOW] * 2 > node->total[SS_FLAME_NOW];
 }
 
-/* How strongly a difference shows: steps of the absolute difference of shares, none within the
- * 95 % uncertainty of the two counts (also in viewer/flame.js). */
+/* The colour step of a difference, by the absolute difference of the shares; 0 within the 95 %
+ * uncertainty of the two counts (also in viewer/flame.js). */
 static int diff_step(const struct ss_flame_picture *picture, const struct ss_flame_cell *cell)
 {
     static const double steps[SS_FLAME_DIFF_STEPS - 1] = {0.005, 0.01, 0.025, 0.05};
@@ -130,7 +130,7 @@ static void write_svg(const struct ss_flame_picture *picture, struct ss_sink *si
     ss_sink_text(sink, "]]></script>\n</svg>\n");
 }
 
-/* ---- the whole ------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------- */
 
 static void build_tree(struct ss_flame_picture *picture, bool processes)
 {
@@ -165,8 +165,8 @@ static void render(struct ss_flame_picture *picture, uint32_t max_cells, struct 
     ss_flame_layout_fini(&picture->layout);
 }
 
-/* Draws to memory with fewer and fewer boxes until the file is small enough: long names cannot be
- * foreseen from the number of boxes. */
+/* Renders to memory with ever fewer rectangles until the file is small enough: their number does
+ * not determine its size, since names may be long. */
 static void render_within_limit(struct ss_flame_picture *picture, struct ss_sink *sink)
 {
     for (uint32_t max_cells = SS_FLAME_MAX_CELLS;; max_cells -= max_cells / 4) {

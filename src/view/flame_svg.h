@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flame graphs as one SVG file without outside references: a picture by itself, and with script
- * (an opened file, not an <img>) zoom, search, details, keyboard and links to what is shown.
+ * Flame graphs as one SVG file without external references: a static picture; where scripts run
+ * (in an opened file, not an <img>), with zoom, search, details, keyboard and links to the view.
  */
 #ifndef SS_VIEW_FLAME_SVG_H
 #define SS_VIEW_FLAME_SVG_H
@@ -19,19 +19,19 @@ struct ss_flame_options {
     struct ss_frame_style style;
     bool inverted;     /* outermost at the bottom */
     bool reverse;      /* leaves outermost */
-    bool threads;      /* boxes for threads */
-    bool ranges;       /* boxes for the ranges around the samples (load with sample_ranges) */
-    bool no_processes; /* no boxes for processes, also when there are several */
+    bool threads;      /* rectangles for threads */
+    bool ranges;       /* rectangles for the enclosing ranges (load with sample_ranges) */
+    bool no_processes; /* no rectangles for processes, even if there are several */
     enum ss_flame_scheme colors;
-    bool base_widths;  /* difference: widths of the baseline first */
-    bool by_samples;   /* difference: of samples instead of shares */
-    double width_px;   /* 0: 1200, and the window's where script runs */
-    double minimum_px; /* 0: 0.1; narrower boxes are folded */
+    bool base_widths;  /* difference: initial widths are the baseline's */
+    bool by_samples;   /* difference: compares samples instead of shares */
+    double width_px;   /* 0: 1200, or the window's width where the script runs */
+    double minimum_px; /* 0: 0.1; narrower rectangles are folded */
     const char *title; /* NULL: the command that was recorded */
 };
 
-/* `base` is NULL unless a difference is wanted. SS_E_EMPTY when no samples are left. Errors of
- * the sink come out of ss_sink_close. */
+/* `base`: the baseline of a difference; NULL: no difference. SS_E_EMPTY: no samples are selected.
+ * ss_sink_close returns errors of the sink. */
 enum ss_status ss_view_flame(const struct ss_selection *now, const struct ss_selection *base,
                              const struct ss_flame_options *options, struct ss_sink *sink,
                              struct ss_error *err);

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "view/flame_build.h"
 
-enum { NAME_BYTES = 300, LONGEST_CYCLE = 8, DEEPEST_RANGE = 256 };
+enum { NAME_BYTES = 300, MAX_CYCLE = 8, MAX_RANGE_DEPTH = 256 };
 
 /* ---- labels ---------------------------------------------------------------------------- */
 
@@ -18,7 +18,7 @@ static uint32_t put_clean(struct ss_flame_build *build, struct ss_strview text)
     return ss_intern_put(&build->tree->strings, build->text.data, build->text.length);
 }
 
-/* Labels are few: equal ones are found by a key over their content. */
+/* Finds an equal label by a key over its content; a collision tries the next (labels are few). */
 static uint32_t put_label(struct ss_flame_build *build, const struct ss_flame_label *label)
 {
     uint64_t key = ss_hash_u64(ss_pair(label->name, label->file));
@@ -75,7 +75,7 @@ static uint32_t group_label(struct ss_flame_build *build, enum ss_flame_kind kin
     return put_label(build, &label);
 }
 
-/* ---- groups: the boxes around a thread's frames ---------------------------------------- */
+/* ---- groups: the rectangles that enclose a thread's frames ------------------------------ */
 
 static uint32_t put_group(struct ss_flame_build *build, uint32_t parent, uint32_t label)
 {
@@ -90,7 +90,7 @@ static uint32_t put_group(struct ss_flame_build *build, uint32_t parent, uint32_
 static uint32_t process_group(struct ss_flame_build *build, uint32_t process, int guard)
 {
     const struct ss_model_process *row = &build->models[build->side]->processes.data[process];
-    /* Parents have smaller ids unless the input lies. */
+    /* Parents have smaller ids, except in a corrupt input. */
     uint32_t parent = row->parent != 0 && row->parent < process && guard < 64
                           ? process_group(build, row->parent, guard + 1)
                           : 0;
@@ -125,21 +125,21 @@ static uint32_t range_label(struct ss_flame_build *build, uint32_t path)
     return put_label(build, &label);
 }
 
-/* Ranges nested deeper than anybody looks stay with the outer ones. */
-static uint32_t range_group(struct ss_flame_build *build, uint32_t outside, uint32_t path)
+/* A range deeper than MAX_RANGE_DEPTH counts as its ancestor at that depth. */
+static uint32_t range_group(struct ss_flame_build *build, uint32_t outer_group, uint32_t path)
 {
     const struct ss_model *model = build->models[build->side];
-    uint32_t inward[DEEPEST_RANGE], count = 0;
-    while (model->paths.data[path].depth > DEEPEST_RANGE) {
+    uint32_t enclosing[MAX_RANGE_DEPTH], count = 0;
+    while (model->paths.data[path].depth > MAX_RANGE_DEPTH) {
         path = model->paths.data[path].parent;
     }
     for (; path != 0; path = model->paths.data[path].parent) {
-        inward[count++] = path;
+        enclosing[count++] = path;
     }
     while (count > 0) {
-        outside = put_group(build, outside, range_label(build, inward[--count]));
+        outer_group = put_group(build, outer_group, range_label(build, enclosing[--count]));
     }
-    return outside;
+    return outer_group;
 }
 
 uint32_t ss_flame_group_of(struct ss_flame_build *build, const struct ss_model_total *total)
@@ -157,10 +157,10 @@ static uint32_t label_above(const struct ss_flame_tree *tree, uint32_t *node)
     return label;
 }
 
-/* When `label` under `node` completes the second round of a cycle of `length` labels: the node
- * that ends the first round; else 0. */
-static uint32_t ends_cycle(const struct ss_flame_tree *tree, uint32_t node, uint32_t label,
-                           uint32_t length)
+/* If `label` below `node` completes the second repetition of a cycle of `length` labels: the node
+ * that ends the first repetition; else 0. */
+static uint32_t find_cycle_end(const struct ss_flame_tree *tree, uint32_t node, uint32_t label,
+                               uint32_t length)
 {
     if (tree->nodes.data[node].depth + 1 < 2 * length) {
         return 0;
@@ -185,8 +185,8 @@ uint32_t ss_flame_child(struct ss_flame_build *build, uint32_t node, uint32_t la
 {
     struct ss_flame_tree *tree = build->tree;
     if (build->options->merge_recursion && tree->labels.data[label].kind == SS_FLAME_FRAME) {
-        for (uint32_t length = 1; length <= LONGEST_CYCLE; length++) {
-            uint32_t merged = ends_cycle(tree, node, label, length);
+        for (uint32_t length = 1; length <= MAX_CYCLE; length++) {
+            uint32_t merged = find_cycle_end(tree, node, label, length);
             if (merged != 0) {
                 tree->recursion_merged = true;
                 return merged;
@@ -212,7 +212,7 @@ static uint32_t group_node(struct ss_flame_build *build, uint32_t group)
     return ss_flame_child(build, group_node(build, row.parent), row.label);
 }
 
-/* The node of a stack inside a group; every (group, stack) is resolved once. */
+/* The node of a stack in a group; each (group, stack) is resolved once. */
 static uint32_t stack_node(struct ss_flame_build *build, uint32_t group, uint32_t stack)
 {
     ss_vec_clear(&build->pending);
@@ -242,7 +242,7 @@ static uint32_t stack_node(struct ss_flame_build *build, uint32_t group, uint32_
 static void add_forward(struct ss_flame_build *build, const struct ss_model_total *total)
 {
     uint32_t group = ss_flame_group_of(build, total);
-    /* The call may move the nodes. */
+    /* The call may reallocate the nodes. */
     uint32_t id = stack_node(build, group, total->stack);
     struct ss_flame_node *node = &build->tree->nodes.data[id];
     node->self[build->side] += total->samples;
@@ -273,7 +273,7 @@ static void add_model(struct ss_flame_build *build, const struct ss_selection *s
 
 /* ---- sums and order -------------------------------------------------------------------- */
 
-/* Children come after their parents, so one pass from the end sums everything up. */
+/* Parents precede their children, so one backward pass computes all sums. */
 static void sum_up(struct ss_flame_tree *tree)
 {
     for (size_t i = tree->nodes.count; i-- > 0;) {
@@ -287,12 +287,12 @@ static void sum_up(struct ss_flame_tree *tree)
                 parent->records[side] += node->records[side];
             }
         }
-        /* Merged recursion leaves nodes behind in which nothing ended. */
-        bool counts = node->total[SS_FLAME_NOW] + node->total[SS_FLAME_BASE] > 0;
-        if (i != 0 && counts) {
+        /* Merging recursion leaves nodes without samples. */
+        bool has_samples = node->total[SS_FLAME_NOW] + node->total[SS_FLAME_BASE] > 0;
+        if (i != 0 && has_samples) {
             parent->descendants += node->descendants + 1;
         }
-        if (counts && node->depth > tree->depth) {
+        if (has_samples && node->depth > tree->depth) {
             tree->depth = node->depth;
         }
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The merged call tree behind a flame graph: totals of one model, or of two for a difference.
- * Nodes are dense u32 ids with parent < own id; node 0 is the root ("all"). Labels (what a box
- * says) are shared between nodes and models. Built by one thread, then immutable; owns all texts.
+ * The merged call tree of a flame graph: totals of one model, or of two for a difference. Nodes are
+ * dense u32 ids with parent < own id; node 0 is the root ("all"). Nodes and models share labels
+ * (the texts of rectangles). Built by one thread, then immutable; owns all texts.
  */
 #ifndef SS_VIEW_FLAME_TREE_H
 #define SS_VIEW_FLAME_TREE_H
@@ -21,7 +21,7 @@ enum ss_flame_kind {
     SS_FLAME_ALL,
     SS_FLAME_PROCESS,
     SS_FLAME_THREAD,
-    SS_FLAME_RANGE /* of annotations; flame.js knows the numbers */
+    SS_FLAME_RANGE /* of annotations; flame.js uses these numbers */
 };
 
 struct ss_flame_label {
@@ -38,22 +38,22 @@ struct ss_flame_node {
     uint32_t parent, label, depth;
     uint32_t first_child, next_sibling; /* 0: none; heaviest first, then by name */
     uint32_t descendants;
-    uint64_t total[SS_FLAME_SIDES];   /* samples with this box on the stack */
-    uint64_t self[SS_FLAME_SIDES];    /* of them, with nothing inside it */
+    uint64_t total[SS_FLAME_SIDES];   /* samples with this rectangle on the stack */
+    uint64_t self[SS_FLAME_SIDES];    /* of the total, with nothing inside it */
     uint64_t waiting[SS_FLAME_SIDES]; /* of the total, idle (see ss_total_is_idle) */
-    uint64_t records[SS_FLAME_SIDES]; /* of the total, ticks at which the stack was really read */
+    uint64_t records[SS_FLAME_SIDES]; /* of the total, ticks at which the stack was read */
 };
 
 struct ss_flame_tree_options {
     size_t size;
     struct ss_frame_style style;
-    bool processes; /* process labels as outermost boxes */
+    bool processes; /* process labels as outermost rectangles */
     bool threads;   /* thread labels inside them */
-    bool ranges;    /* and inside those the ranges around the samples */
+    bool ranges;    /* the enclosing ranges of the samples, inside those */
     bool reverse;   /* leaves outermost */
-    /* Runs of at most 8 frames that repeat at once become one. */
+    /* Merges immediate repetitions of sequences of at most 8 frames. */
     bool merge_recursion;
-    /* reverse only: boxes below this share are not looked into (memory); depth is capped */
+    /* reverse only: rectangles below this share are not expanded (memory); depth is capped */
     double minimum_share;
 };
 
@@ -65,7 +65,7 @@ struct ss_flame_tree {
     bool recursion_merged;
 };
 
-/* `base` is NULL unless a difference is wanted. */
+/* `base`: the baseline of a difference; NULL: no difference. */
 void ss_flame_tree_init(struct ss_flame_tree *tree, const struct ss_selection *now,
                         const struct ss_selection *base,
                         const struct ss_flame_tree_options *options);

@@ -11,7 +11,7 @@
 
 enum { ELEMENT_BYTES = 256 * 1024 };
 
-/* A line's last element, and the line it continues. Frames with equal texts are one. */
+/* The last element of a line, and the line that it extends. Frames with equal texts share one. */
 struct line {
     uint32_t parent; /* line; 0: none */
     uint32_t text;
@@ -92,7 +92,7 @@ static uint32_t thread_line(struct folding *folding, uint32_t thread)
     return *known - 1;
 }
 
-/* Every (labels, stack) is resolved once. */
+/* Each (labels, stack) is resolved once. */
 static uint32_t stack_line(struct folding *folding, uint32_t labels, uint32_t stack)
 {
     const struct ss_model *model = folding->selection->model;

@@ -24,8 +24,8 @@ int32_t ss_frame_line(const struct ss_model_frame *frame, const struct ss_frame_
     return style->no_lines || line < 0 ? 0 : line;
 }
 
-/* C1 controls (c2 80 … c2 9f), and the characters that reorder text on the screen: U+202A … 202E,
- * U+2066 … 2069. */
+/* C1 controls (c2 80 … c2 9f), and bidirectional controls, which reorder text on the screen:
+ * U+202A … 202E, U+2066 … 2069. */
 static bool is_hidden_control(const char *text, size_t length)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -80,7 +80,7 @@ void ss_frame_append_clean(struct ss_strbuf *out, struct ss_strview text, const 
 void ss_frame_append_folded(struct ss_strbuf *out, const struct ss_model *model,
                             const struct ss_model_frame *frame, const struct ss_frame_style *style)
 {
-    /* py-spy shows the qualified name since 0.4.3. */
+    /* Since 0.4.3, py-spy shows the qualified name. */
     uint32_t name = frame->function != 0 ? frame->function : frame->name;
     struct ss_strview file = ss_frame_file(model, frame, style);
     int32_t line = ss_frame_line(frame, style);
@@ -101,7 +101,7 @@ void ss_process_append_folded(struct ss_strbuf *out, const struct ss_model *mode
     const struct ss_model_process *row = &model->processes.data[process];
     uint32_t command = row->cmdline != 0 ? row->cmdline : row->name;
     ss_strbuf_append_format(out, "process %" PRId32 ":\"", row->pid);
-    /* py-spy leaves ';' in command lines as it is, and so do we: readers know this label. */
+    /* Like py-spy, does not replace ';' in command lines: readers parse this label. */
     ss_frame_append_clean(out, ss_intern_get(&model->strings, command), "", FOLDED_NAME_BYTES);
     ss_strbuf_append_char(out, '"');
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a frame is written: py-spy's `name (file:line)` with its options, made safe to print, and
- * the package that a frame belongs to. Pure functions of the model.
+ * The text of a frame: py-spy's `name (file:line)` with its options, made safe to print; and the
+ * package of a frame. Pure functions of the model.
  */
 #ifndef SS_VIEW_FRAME_TEXT_H
 #define SS_VIEW_FRAME_TEXT_H
@@ -13,7 +13,7 @@
 #include "base/strview.h"
 #include "model/model.h"
 
-/* Zero is py-spy's default: a frame per line, short file names. */
+/* Zero is py-spy's default: one frame per line of code, short file names. */
 struct ss_frame_style {
     bool by_function;    /* -F: the function's first line instead of the line */
     bool no_lines;       /* --nolineno */
@@ -25,13 +25,13 @@ struct ss_strview ss_frame_file(const struct ss_model *model, const struct ss_mo
                                 const struct ss_frame_style *style);
 int32_t ss_frame_line(const struct ss_model_frame *frame, const struct ss_frame_style *style);
 
-/* Valid UTF-8 without control characters, also those that turn text around (each becomes U+FFFD or
- * `\xNN`); every character of `also` becomes ':'. Longer texts than `maximum` bytes lose their
- * middle to "…". */
+/* Appends valid UTF-8 without control characters, bidirectional ones included (each becomes U+FFFD
+ * or `\xNN`); every character of `also` becomes ':'. In texts longer than `maximum_bytes`, "…"
+ * replaces the middle. */
 void ss_frame_append_clean(struct ss_strbuf *out, struct ss_strview text, const char *also,
                            size_t maximum_bytes);
 
-/* As one element of a folded line, without ';'. */
+/* Appends a frame as one element of a folded line, without ';'. */
 void ss_frame_append_folded(struct ss_strbuf *out, const struct ss_model *model,
                             const struct ss_model_frame *frame, const struct ss_frame_style *style);
 /* py-spy's root labels: `process 12:"python train.py"` and `thread (34): name`. */

@@ -55,7 +55,7 @@ void ss_json_write_string(struct ss_sink *sink, struct ss_strview text)
             write_escape(sink, (unsigned char)text.data[at++]);
         } else if (length == 3 && memcmp(text.data + at, "\xef\xbf", 2) == 0 &&
                    (unsigned char)text.data[at + 2] >= 0xbe) {
-            /* U+FFFE and U+FFFF: an XML file with them, an SVG, would be unreadable. */
+            /* U+FFFE and U+FFFF make an XML file, such as an SVG, unreadable. */
             ss_sink_text(sink, text.data[at + 2] == '\xbe' ? "\\ufffe" : "\\uffff");
             at += length;
         } else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings and numbers of strict JSON, written piece by piece (an export may be gigabytes). */
+/* Writes strings and numbers of strict JSON one at a time (an export may be gigabytes). */
 #ifndef SS_VIEW_JSON_TEXT_H
 #define SS_VIEW_JSON_TEXT_H
 
@@ -8,8 +8,8 @@
 #include "base/strview.h"
 #include "view/sink.h"
 
-/* With quotes. Bytes that are not UTF-8 become U+FFFD; '<', '>' and '&' are escaped too, so that
- * the text may stand inside XML. */
+/* Writes quotes too. Bytes that are not UTF-8 become U+FFFD; '<', '>' and '&' are escaped too, so
+ * that XML may contain the text. */
 void ss_json_write_string(struct ss_sink *sink, struct ss_strview text);
 /* Nanoseconds as microseconds with three decimals: exact, never with an exponent. */
 void ss_json_write_us(struct ss_sink *sink, uint64_t nanoseconds);

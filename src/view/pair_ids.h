@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Look-up from 64-bit keys (mostly pairs of ids) to ids; id 0 is free. Zero-initialised is empty.
- * One owner.
+ * A hash table from 64-bit keys (mostly pairs of ids) to ids; id 0: unused. A zero-initialised
+ * table is empty. One owner.
  */
 #ifndef SS_VIEW_PAIR_IDS_H
 #define SS_VIEW_PAIR_IDS_H
@@ -15,7 +15,7 @@ struct ss_pair_ids {
     size_t count, used;
 };
 
-/* The id behind a key, to read or (when 0) to set; valid until the next call. */
+/* The id of a key; if it is 0, the caller sets it. The pointer is valid until the next call. */
 uint32_t *ss_pair_ids_at(struct ss_pair_ids *table, uint64_t key);
 void ss_pair_ids_fini(struct ss_pair_ids *table);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renders a report: the trust header, tables, and what to do next. Computes nothing. */
+/* Renders a report: the trust header, tables, and next commands. Computes nothing. */
 #ifndef SS_VIEW_REPORT_H
 #define SS_VIEW_REPORT_H
 
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-/* A command that leads on from here, for people. */
+/* A suggestion for the next command, in the text report. */
 struct ss_report_step {
     const char *command, *meaning;
 };
@@ -22,10 +22,10 @@ struct ss_report_step {
 struct ss_report {
     const struct ss_trust *trust;
     const struct ss_step_summary *training; /* NULL: none */
-    /* What else there is to say of it; NULL: only its steps are shown. */
+    /* Further facts of the training; NULL: only its steps are shown. */
     const struct ss_training_facts *facts;
     const struct ss_diagnosis *diagnosis;
-    const struct ss_model_calls *calls; /* of a program without steps; NULL: not looked for */
+    const struct ss_model_calls *calls; /* of a program without steps; NULL: not searched for */
     const struct ss_table *tables;
     size_t table_count;
     const struct ss_report_step *steps; /* ends with a NULL command; may be NULL */
@@ -34,7 +34,7 @@ struct ss_report {
 struct ss_report_style {
     bool colour;
     size_t width;        /* terminal columns; 0: no limit */
-    bool keeps_formulas; /* CSV cells that a spreadsheet would run, as they are */
+    bool keeps_formulas; /* CSV: does not escape cells that a spreadsheet would execute */
 };
 
 struct ss_report_view {
@@ -48,20 +48,20 @@ extern const struct ss_report_view ss_report_views[];
 
 enum ss_status ss_report_text(const struct ss_report *report, const struct ss_report_style *style,
                               FILE *out, struct ss_error *err);
-/* The tables one after another, an empty line between them; RFC 4180. */
+/* The tables in order, separated by empty lines; RFC 4180. */
 enum ss_status ss_report_csv(const struct ss_report *report, const struct ss_report_style *style,
                              FILE *out, struct ss_error *err);
 enum ss_status ss_report_json(const struct ss_report *report, const struct ss_report_style *style,
                               FILE *out, struct ss_error *err);
 
-/* The header alone; its first line alone, and the rest. */
+/* The whole trust header; its first line; the rest. */
 void ss_report_text_header(const struct ss_trust *trust, const struct ss_report_style *style,
                            FILE *out);
 void ss_report_text_title(const struct ss_trust *trust, const struct ss_report_style *style,
                           FILE *out);
 void ss_report_text_panel(const struct ss_trust *trust, const struct ss_report_style *style,
                           FILE *out);
-/* One line for people: what is wrong and what to do. */
+/* Appends one line that describes the problem. */
 void ss_trust_problem_text(const struct ss_trust_problem *problem, struct ss_strbuf *out);
 
 #endif

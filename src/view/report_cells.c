@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of the report's tables as people read them. */
+/* Cells of the text report's tables. */
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
-enum { MOST_CELL_BYTES = 64 };
+enum { MAX_CELL_BYTES = 64 };
 
 static void put_text(struct ss_text_table *table, size_t column, struct ss_strbuf *text)
 {
@@ -15,7 +15,7 @@ void ss_report_put_duration(struct ss_text_table *table, size_t column, const st
 {
     struct ss_strbuf text;
     if (cell->type == SS_CELL_INTEGER) {
-        ss_strbuf_init(&text, MOST_CELL_BYTES);
+        ss_strbuf_init(&text, MAX_CELL_BYTES);
         ss_text_append_duration(&text, (uint64_t)cell->integer);
         put_text(table, column, &text);
     }
@@ -25,7 +25,7 @@ void ss_report_put_count(struct ss_text_table *table, size_t column, const struc
 {
     struct ss_strbuf text;
     if (cell->type == SS_CELL_INTEGER) {
-        ss_strbuf_init(&text, MOST_CELL_BYTES);
+        ss_strbuf_init(&text, MAX_CELL_BYTES);
         ss_text_append_count(&text, (uint64_t)cell->integer);
         put_text(table, column, &text);
     }
@@ -39,7 +39,7 @@ void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struc
         return;
     }
     double bytes = cell->type == SS_CELL_REAL ? cell->real : (double)cell->integer;
-    ss_strbuf_init(&text, MOST_CELL_BYTES);
+    ss_strbuf_init(&text, MAX_CELL_BYTES);
     if (is_change && bytes > 0) {
         ss_strbuf_append_char(&text, '+');
     }
@@ -47,18 +47,18 @@ void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struc
     put_text(table, column, &text);
 }
 
-/* Eighths of blocks make a bar of ten columns with 80 steps. */
+/* A bar of ten columns in eighths of a column: 80 levels. */
 void ss_report_put_bar(struct ss_text_table *table, size_t column, double percent,
                        const char *colour)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     struct ss_strbuf bar;
     ss_strbuf_init(&bar, 64);
-    int steps = (int)(percent * 80 / 100 + 0.5);
-    for (; steps >= 8; steps -= 8) {
+    int eighths_left = (int)(percent * 80 / 100 + 0.5);
+    for (; eighths_left >= 8; eighths_left -= 8) {
         ss_strbuf_append_text(&bar, "█");
     }
-    ss_strbuf_append_text(&bar, steps > 0 ? eighths[steps] : "");
+    ss_strbuf_append_text(&bar, eighths_left > 0 ? eighths[eighths_left] : "");
     ss_text_table_put(table, column, (struct ss_strview){bar.data, bar.length}, colour);
     ss_strbuf_fini(&bar);
 }

@@ -7,7 +7,7 @@
 
 enum { MAX_FIELD_BYTES = 64 << 20 };
 
-/* A spreadsheet runs what begins like this, also in quotes; a ' before it makes it text. */
+/* A spreadsheet executes cells that begin so, quoted or not; a ' before them makes them text. */
 static bool begins_formula(struct ss_strview text)
 {
     return text.length > 0 && strchr("=+-@\t", text.data[0]) != NULL && text.data[0] != '\0';
@@ -19,7 +19,7 @@ static void write_text(FILE *out, struct ss_strview text, bool keeps_formulas)
     ss_strbuf_init(&valid, MAX_FIELD_BYTES);
     ss_strbuf_append_text(&valid, !keeps_formulas && begins_formula(text) ? "'" : "");
     ss_clean_append_name(&valid, text);
-    /* An edge blank is kept by quotes where readers would trim it. */
+    /* Quotes preserve leading and trailing blanks, which some readers trim. */
     bool quoted =
         strpbrk(valid.data, ",\"\r\n") != NULL || strlen(valid.data) < valid.length ||
         (valid.length > 0 && (valid.data[0] == ' ' || valid.data[valid.length - 1] == ' '));

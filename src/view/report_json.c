@@ -29,7 +29,7 @@ static void put_count(json_t *object, const char *key, uint64_t count)
     json_object_set_new(object, key, json_integer((json_int_t)count));
 }
 
-/* 0 stands for unknown. */
+/* 0: unknown, written as null. */
 static void put_real(json_t *object, const char *key, double value)
 {
     json_object_set_new(object, key, value != 0 ? json_real(value) : json_null());
@@ -233,7 +233,7 @@ static json_t *line_of(const struct ss_phase_line *line, const char *of,
     return object;
 }
 
-/* null: no GIL is waited for, or nobody was seen to have it. */
+/* null: no wait for the GIL, or no holder was observed. */
 static json_t *holder_of(const struct ss_gil_holder *holder, const struct ss_model *model)
 {
     if (holder == NULL) {
@@ -247,7 +247,7 @@ static json_t *holder_of(const struct ss_gil_holder *holder, const struct ss_mod
     return object;
 }
 
-/* Of a hot line: the line of the loop that leads there. */
+/* The line of the loop that calls a hot line; null: none. */
 static json_t *caller_of(const struct ss_finding *finding, const struct ss_model *model)
 {
     if (finding->hot_line == NULL || finding->hot_line->caller == 0) {
@@ -262,7 +262,7 @@ static json_t *caller_of(const struct ss_finding *finding, const struct ss_model
     return object;
 }
 
-static json_t *advice_of(const struct ss_finding *finding, const struct ss_model *model)
+static json_t *finding_of(const struct ss_finding *finding, const struct ss_model *model)
 {
     static const char *const units[] = {[SS_EVIDENCE_COUNT] = "count",
                                         [SS_EVIDENCE_NUMBER] = "number",
@@ -305,7 +305,7 @@ static json_t *advice_of(const struct ss_finding *finding, const struct ss_model
     return object;
 }
 
-/* null: they were not counted. */
+/* null: floating-point operations were not counted. */
 static json_t *flops_of(const struct ss_flops_figures *figures)
 {
     if (figures->steps == 0) {
@@ -322,7 +322,7 @@ static json_t *flops_of(const struct ss_flops_figures *figures)
     return object;
 }
 
-/* null for NAN. */
+/* NAN is written as null. */
 static void put_bytes(json_t *row, const char *key, double bytes)
 {
     json_object_set_new(row, key, isfinite(bytes) ? json_real(bytes) : json_null());
@@ -390,22 +390,22 @@ static json_t *memory_of(const struct ss_training_facts *facts)
     return rows;
 }
 
-/* Only of a first look, which judges. */
+/* Only the overview has a diagnosis. */
 static void put_diagnosis(json_t *training, const struct ss_report *report)
 {
     if (report->diagnosis == NULL) {
         return;
     }
     const struct ss_diagnosis *diagnosis = report->diagnosis;
-    json_t *finding = json_array();
+    json_t *findings = json_array();
     for (size_t i = 0; i < diagnosis->findings.count; i++) {
         json_array_append_new(
-            finding, advice_of(&diagnosis->findings.data[i], report->trust->selection->model));
+            findings, finding_of(&diagnosis->findings.data[i], report->trust->selection->model));
     }
     json_object_set_new(training, "judged", json_boolean(diagnosis->judged));
     json_object_set_new(training, "uncertain", json_boolean(diagnosis->is_uncertain));
     json_object_set_new(training, "host_time", json_boolean(diagnosis->host_time));
-    json_object_set_new(training, "advice", finding);
+    json_object_set_new(training, "advice", findings);
     json_object_set_new(training, "memory", memory_of(report->facts));
     json_object_set_new(training, "flops", flops_of(&report->facts->flops));
     const struct ss_throughput *throughput = &report->facts->throughput;
@@ -416,7 +416,7 @@ static void put_diagnosis(json_t *training, const struct ss_report *report)
                         has_rate ? json_integer(throughput->batch_size) : json_null());
 }
 
-/* Of a program that trains nothing. */
+/* The model calls of a program without training; null: none. */
 static json_t *calls_of(const struct ss_model_calls *calls)
 {
     if (calls == NULL || calls->calls == 0) {

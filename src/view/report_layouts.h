@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How tables are printed for people: those that have a layout of their own, by their name. */
+/* The layouts of tables in the text report, by table name. */
 #ifndef SS_VIEW_REPORT_LAYOUTS_H
 #define SS_VIEW_REPORT_LAYOUTS_H
 
 #include "view/report.h"
 
-/* The table has at least one row. */
+/* Prints a table that has at least one row. */
 typedef enum ss_status ss_report_print(const struct ss_table *table,
                                        const struct ss_report_style *style, FILE *out,
                                        struct ss_error *err);
 
 struct ss_report_layout {
-    const char *table; /* its name; NULL: of all others, by the types and units of their columns */
+    const char *table; /* its name; NULL: all others, laid out by the types and units of columns */
     ss_report_print *print;
     bool has_own_title;
 };

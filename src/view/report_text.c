@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report for people: the answer, the tables, how far to trust them, and what to do next. */
+/* The text report: the findings, the tables, the trust header, and next commands. */
 #include "analysis/operators.h"
 #include "analysis/uncertainty.h"
 #include "base/terminal.h"
@@ -14,7 +14,7 @@ static void print_note(const struct ss_report_style *style, FILE *out, const cha
     fprintf(out, "%s%s%s\n", style->colour ? SS_DIM : "", text, style->colour ? SS_OFF : "");
 }
 
-/* What this table leaves out, and the option that shows it. */
+/* Prints what the table omits, and the option that shows it. */
 static void print_hidden(const struct ss_table *table, const struct ss_report_style *style,
                          FILE *out)
 {
@@ -56,13 +56,13 @@ static void print_hidden(const struct ss_table *table, const struct ss_report_st
     ss_strbuf_fini(&text);
 }
 
-/* That the program did nothing of the kind is known only where all that it did was recorded. */
+/* That the program did nothing of the kind is certain only if all events were recorded. */
 static void print_empty(const struct ss_report *report, const struct ss_table *table,
                         const struct ss_report_style *style, FILE *out)
 {
     const char *why = report->trust->why_no_marks;
-    bool in_part = report->trust->selection->model->filtered_samples > 0;
-    if (in_part) {
+    bool is_filtered = report->trust->selection->model->filtered_samples > 0;
+    if (is_filtered) {
         print_note(style, out,
                    "nothing of it in the time that was asked for: --from and --to count from the "
                    "first sample of all files");
@@ -117,14 +117,14 @@ static bool has_small_rows(const struct ss_table *table)
     return false;
 }
 
-/* Notes on all tables; true when there were any. */
+/* Prints notes on all tables; true if there were any. */
 static bool print_footer(const struct ss_report *report, const struct ss_report_style *style,
                          FILE *out)
 {
     const struct ss_selection *selection = report->trust->selection;
     struct ss_strbuf text;
     ss_strbuf_init(&text, 1024);
-    /* Those of tracks come first. */
+    /* Tables of tracks precede tables of samples. */
     bool sampled =
         report->table_count == 0 || report->tables[report->table_count - 1].samples_key != NULL;
     if (selection->idle > 0 && sampled) {
@@ -157,19 +157,19 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
     return small || outside > 0 || (selection->idle > 0 && sampled);
 }
 
-static void print_steps(const struct ss_report_step *steps, const struct ss_report_style *style,
-                        FILE *out)
+static void print_next(const struct ss_report_step *list, const struct ss_report_style *style,
+                       FILE *out)
 {
     fprintf(out, "%sNext%s\n", style->colour ? SS_BOLD : "", style->colour ? SS_OFF : "");
     size_t widest = 0;
-    for (const struct ss_report_step *step = steps; step->command != NULL; step++) {
-        size_t width = ss_text_width(step->command);
+    for (const struct ss_report_step *next = list; next->command != NULL; next++) {
+        size_t width = ss_text_width(next->command);
         widest = width > widest ? width : widest;
     }
-    for (const struct ss_report_step *step = steps; step->command != NULL; step++) {
-        size_t gap = widest - ss_text_width(step->command);
-        fprintf(out, "  %s%*s   %s%s%s\n", step->command, (int)gap, "", style->colour ? SS_DIM : "",
-                step->meaning, style->colour ? SS_OFF : "");
+    for (const struct ss_report_step *next = list; next->command != NULL; next++) {
+        size_t gap = widest - ss_text_width(next->command);
+        fprintf(out, "  %s%*s   %s%s%s\n", next->command, (int)gap, "", style->colour ? SS_DIM : "",
+                next->meaning, style->colour ? SS_OFF : "");
     }
 }
 
@@ -197,7 +197,7 @@ static bool print_calls(const struct ss_model_calls *calls, const struct ss_repo
     return true;
 }
 
-/* Of PyTorch's programs people expect steps. */
+/* Users expect steps in a program that uses PyTorch. */
 static void print_no_steps(const struct ss_report *report, const struct ss_report_style *style,
                            FILE *out)
 {
@@ -222,12 +222,12 @@ enum ss_status ss_report_text(const struct ss_report *report, const struct ss_re
                               FILE *out, struct ss_error *err)
 {
     bool trains = report->training != NULL && report->training->steps.count > 0;
-    bool first_look = trains && report->diagnosis != NULL; /* the answer first, its source last */
+    bool is_overview = trains && report->diagnosis != NULL; /* findings first, trust header last */
     ss_report_text_title(report->trust, style, out);
     if (!trains) {
         print_no_steps(report, style, out);
     }
-    if (!first_look) {
+    if (!is_overview) {
         ss_report_text_panel(report->trust, style, out);
     }
     if (trains) {
@@ -236,17 +236,17 @@ enum ss_status ss_report_text(const struct ss_report *report, const struct ss_re
     for (size_t i = 0; i < report->table_count; i++) {
         SS_TRY(print_table(report, &report->tables[i], style, out, err));
     }
-    if (first_look) {
+    if (is_overview) {
         SS_TRY(ss_report_text_memory(report, style, out, err));
         ss_report_text_figures(report->facts, style, out);
         ss_report_text_panel(report->trust, style, out);
     }
-    bool steps = report->steps != NULL && report->steps[0].command != NULL;
-    if (print_footer(report, style, out) && steps) {
+    bool has_next = report->steps != NULL && report->steps[0].command != NULL;
+    if (print_footer(report, style, out) && has_next) {
         fputc('\n', out);
     }
-    if (steps) {
-        print_steps(report->steps, style, out);
+    if (has_next) {
+        print_next(report->steps, style, out);
     }
     return SS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table without a layout of its own: each column by its type and unit. */
+/* The layout of tables without one of their own: formats each column by its type and unit. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,23 +9,23 @@
 #include "view/text_cell.h"
 #include "view/text_table.h"
 
-enum { LEAST_TEXT_WIDTH = 8 };
+enum { MIN_TEXT_WIDTH = 8 };
 
 static bool has_unit(const struct ss_column *column, const char *unit)
 {
     return column->unit != NULL && strcmp(column->unit, unit) == 0;
 }
 
-/* "wait_ns" is "wait" for people: its cells show the unit. */
+/* "wait_ns" → "wait": the cells show the unit. */
 static const char *title_of(const struct ss_column *column, struct ss_arena *arena)
 {
     static const char *const shown_units[] = {"ns", "bytes", "percent"};
     size_t length = strlen(column->key);
     for (size_t i = 0; i < sizeof shown_units / sizeof *shown_units; i++) {
         size_t unit = strlen(shown_units[i]);
-        bool ends_with_it = length > unit + 1 && column->key[length - unit - 1] == '_' &&
-                            strcmp(column->key + length - unit, shown_units[i]) == 0;
-        if (ends_with_it && has_unit(column, shown_units[i])) {
+        bool ends_with_unit = length > unit + 1 && column->key[length - unit - 1] == '_' &&
+                              strcmp(column->key + length - unit, shown_units[i]) == 0;
+        if (ends_with_unit && has_unit(column, shown_units[i])) {
             length -= unit + 1;
             break;
         }
@@ -37,7 +37,7 @@ static const char *title_of(const struct ss_column *column, struct ss_arena *are
     return title;
 }
 
-static bool is_of_text(const struct ss_table *table, size_t column)
+static bool has_text(const struct ss_table *table, size_t column)
 {
     for (size_t row = 0; row < table->row_count; row++) {
         if (ss_table_cell(table, row, column)->type == SS_CELL_TEXT) {
@@ -73,10 +73,10 @@ enum ss_status ss_report_text_any(const struct ss_table *table, const struct ss_
     struct ss_arena arena = {0};
     struct ss_text_column *columns = ss_alloc_zero(table->column_count, sizeof *columns);
     for (size_t c = 0; c < table->column_count; c++) {
-        bool of_text = is_of_text(table, c);
+        bool is_text = has_text(table, c);
         columns[c] = (struct ss_text_column){.title = title_of(&table->columns[c], &arena),
-                                             .right = !of_text,
-                                             .least = of_text ? LEAST_TEXT_WIDTH : 0};
+                                             .right = !is_text,
+                                             .least = is_text ? MIN_TEXT_WIDTH : 0};
     }
     struct ss_text_table text;
     ss_text_table_init(&text, columns, table->column_count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators and modules, for people. */
+/* Tables of operators and modules in the text report. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* --- cells ---------------------------------------------------------------------------------- */
 
-/* "12", "0.5": calls of a step are often as many each time. */
+/* "12", "0.5": most often, all steps have the same number of calls. */
 static void put_mean_count(struct ss_text_table *table, size_t column, const struct ss_cell *cell)
 {
     if (cell->type == SS_CELL_REAL) {
@@ -25,7 +25,7 @@ static const char *colour_of(double percent)
     return percent >= 25 ? "lightred" : percent >= 10 ? "brown" : NULL;
 }
 
-/* The share of a step; of all self time where there are no steps. */
+/* The share of a step; without steps, of all self time. */
 static void put_share(struct ss_text_table *table, size_t column, double percent)
 {
     ss_text_table_putf(table, column, colour_of(percent), "%.1f%%", percent);
@@ -44,7 +44,7 @@ static bool has_any(const struct ss_table *table, size_t column)
     return false;
 }
 
-/* "4242/4243 autograd", "4242"; pid, tid and thread name are three cells in a row. */
+/* "4242/4243 autograd", "4242"; pid, tid and thread name are consecutive cells. */
 static void put_owner(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
 {
     if (cells[1].type == SS_CELL_INTEGER) {
@@ -104,7 +104,7 @@ static void put_operator(struct ss_text_table *text, const struct ss_cell *cells
                            100 * (double)cells[SS_OPERATOR_BACKWARD].integer /
                                (double)cells[SS_OPERATOR_SELF].integer);
     }
-    /* Nodes of autograd and scopes stand back: what computes is within them. */
+    /* Nodes of autograd and scopes are less prominent: they contain the operators that compute. */
     bool is_operator = cells[SS_OPERATOR_KIND].text.data[0] == 'o';
     ss_text_table_put(text, OP_NAME, cells[SS_OPERATOR_NAME].text, is_operator ? NULL : "cyan");
     if (cells[SS_OPERATOR_PHASE].type == SS_CELL_TEXT) {
@@ -234,7 +234,7 @@ static enum ss_status print_modules(const struct ss_table *table,
     for (size_t row = 0; row < table->row_count; row++) {
         struct ss_cell cells[SS_MODULE_COLUMNS];
         memcpy(cells, ss_table_cell(table, row, 0), sizeof cells);
-        if (steps) { /* the one per step says it */
+        if (steps) { /* the column per step shows it */
             cells[SS_MODULE_BACKWARD] = (struct ss_cell){0};
         }
         put_module(&text, cells);
@@ -248,9 +248,9 @@ static enum ss_status print_modules(const struct ss_table *table,
 
 enum {
     KEY_WIDTH = 12,
-    LEAST_NAME = 8,
-    WIDEST_NAME = 55,
-    WIDEST_SHAPES = 80,
+    MIN_NAME = 8,
+    MAX_NAME = 55,
+    MAX_SHAPES = 80,
     KEY_GAP = 2,
     MAX_TIME_TEXT = 64
 };
@@ -269,7 +269,7 @@ static void print_time(FILE *out, double us, const char *end)
     fprintf(out, "%*s%s", KEY_WIDTH, text, end);
 }
 
-/* How wide each column is, in torch's order. */
+/* The columns and their widths, in torch's order. */
 struct key_layout {
     enum ss_key_averages_column columns[SS_KEY_COLUMNS];
     size_t widths[SS_KEY_COLUMNS];
@@ -282,24 +282,24 @@ static void print_rule(FILE *out, const struct key_layout *layout)
 {
     static const char dashes[] =
         "--------------------------------------------------------------------------------";
-    _Static_assert(sizeof dashes > WIDEST_SHAPES, "as wide as any column");
+    _Static_assert(sizeof dashes > MAX_SHAPES, "as wide as any column");
     for (size_t i = 0; i < layout->count; i++) {
         fprintf(out, "%.*s  ", (int)layout->widths[i], dashes);
     }
     fprintf(out, "\n");
 }
 
-/* Of a name too wide the begin, as torch cuts it; to the right. */
+/* Right-aligned; cuts the end of a wide name, as torch does. */
 static void print_name(FILE *out, struct ss_strview name, size_t width)
 {
     struct ss_strbuf clean;
     ss_strbuf_init(&clean, 1 << 16);
     ss_text_append_clean(&clean, name);
-    bool cut = ss_text_width(clean.data) >= width - 3 && width == WIDEST_NAME;
+    bool cut = ss_text_width(clean.data) >= width - 3 && width == MAX_NAME;
     struct ss_strbuf shown;
     ss_strbuf_init(&shown, 1 << 16);
     if (cut) {
-        ss_strbuf_append_text(&clean, "...."); /* so that there is something to cut off */
+        ss_strbuf_append_text(&clean, "...."); /* forces a cut */
         ss_text_append_cut_end(&shown, clean.data, width - 3 + 1);
         shown.length -= strlen("…");
         shown.data[shown.length] = '\0';
@@ -315,12 +315,12 @@ static void print_name(FILE *out, struct ss_strview name, size_t width)
 
 static size_t name_width_of(const struct ss_table *table)
 {
-    size_t widest = LEAST_NAME;
+    size_t widest = MIN_NAME;
     for (size_t row = 0; row < table->row_count; row++) {
         size_t width = ss_table_cell(table, row, SS_KEY_NAME)->text.length + 4;
         widest = width > widest ? width : widest;
     }
-    return widest < WIDEST_NAME ? widest : WIDEST_NAME;
+    return widest < MAX_NAME ? widest : MAX_NAME;
 }
 
 static bool has_column(const struct ss_table *table, size_t column)
@@ -335,15 +335,15 @@ static bool has_column(const struct ss_table *table, size_t column)
 
 static size_t shapes_width_of(const struct ss_table *table)
 {
-    size_t widest = LEAST_NAME;
+    size_t widest = MIN_NAME;
     for (size_t row = 0; row < table->row_count; row++) {
         size_t width = ss_table_cell(table, row, SS_KEY_SHAPES)->text.length + 4;
         widest = width > widest ? width : widest;
     }
-    return widest < WIDEST_SHAPES ? widest : WIDEST_SHAPES;
+    return widest < MAX_SHAPES ? widest : MAX_SHAPES;
 }
 
-/* By the smallest number that is there, as torch does. */
+/* By the smallest number above 0, as torch does. */
 static void choose_flops_unit(const struct ss_table *table, struct key_layout *layout)
 {
     static const char *const titles[] = {"Total FLOPs",  "Total KFLOPs", "Total MFLOPs",
@@ -388,7 +388,7 @@ static void lay_out(const struct ss_table *table, struct key_layout *layout)
     }
 }
 
-/* "256 B", "1.50 KB": thousands of torch's have 1024. */
+/* "256 B", "1.50 KB": torch's units are powers of 1024. */
 static void print_memory_cell(FILE *out, int64_t bytes)
 {
     static const char *const units[] = {"B", "KB", "MB", "GB"};
@@ -454,7 +454,7 @@ static void print_key_titles(const struct key_layout *layout, FILE *out)
     fprintf(out, "\n");
 }
 
-/* Layout and number formats are torch.profiler's, for those who read it with a program. */
+/* Layout and number formats are torch.profiler's, for programs that parse its table. */
 static void print_key_averages(const struct ss_table *table, FILE *out)
 {
     struct key_layout layout;
@@ -480,7 +480,7 @@ static void print_key_averages(const struct ss_table *table, FILE *out)
                         : us);
 }
 
-/* Of some steps only where all would have cost too much. */
+/* Prints in how many steps operators were recorded, unless in all: that may cost too much. */
 static void print_steps_recorded(const struct ss_table *table, const char *what,
                                  const struct ss_report_style *style, FILE *out)
 {
@@ -532,7 +532,7 @@ enum ss_status ss_report_text_key_averages(const struct ss_table *table,
 {
     (void)err;
     print_key_averages(table, out);
-    if (table->column_count <= SS_KEY_COUNT + 1) { /* else of torch.profiler's own windows */
+    if (table->column_count <= SS_KEY_COUNT + 1) { /* else from torch.profiler's own windows */
         print_steps_recorded(table, "operators were", style, out);
     }
     return SS_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The finding on a training, for people. */
+/* The findings about a training in the text report. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -8,9 +8,9 @@
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
-enum { MOST_FURTHER = 3, MOST_TEXT_BYTES = 1 << 16 };
+enum { MAX_FURTHER = 3, MAX_TEXT_BYTES = 1 << 16 };
 
-static uint64_t whole_of(double value)
+static uint64_t clamped(double value)
 {
     return value < 0 ? 0 : value < (double)INT64_MAX ? (uint64_t)value : INT64_MAX;
 }
@@ -20,13 +20,13 @@ static void append_evidence(const struct ss_evidence *evidence, struct ss_strbuf
     ss_strbuf_append_format(out, "%s ", evidence->what);
     switch (evidence->unit) {
     case SS_EVIDENCE_COUNT:
-        ss_text_append_count(out, whole_of(evidence->value + 0.5));
+        ss_text_append_count(out, clamped(evidence->value + 0.5));
         break;
     case SS_EVIDENCE_NUMBER:
         ss_strbuf_append_format(out, "%.0f", evidence->value);
         break;
     case SS_EVIDENCE_NS:
-        ss_text_append_duration(out, whole_of(evidence->value));
+        ss_text_append_duration(out, clamped(evidence->value));
         break;
     case SS_EVIDENCE_BYTES:
         ss_text_append_bytes(out, evidence->value);
@@ -108,11 +108,11 @@ static void append_holder(const struct ss_gil_holder *holder, const struct ss_mo
     ss_report_append_line(&holder->line, "that", model, out);
 }
 
-static void print_advice(const struct ss_finding *finding, const struct ss_model *model,
-                         const struct ss_report_style *style, bool is_first, FILE *out)
+static void print_finding(const struct ss_finding *finding, const struct ss_model *model,
+                          const struct ss_report_style *style, bool is_first, FILE *out)
 {
     struct ss_strbuf text;
-    ss_strbuf_init(&text, MOST_TEXT_BYTES);
+    ss_strbuf_init(&text, MAX_TEXT_BYTES);
     append_headline(finding, model, &text);
     ss_report_print_wrapped(text.data, is_first ? SS_BOLD : "", "", style, out);
     if (finding->line != NULL && !finding->is_of_line) {
@@ -152,14 +152,14 @@ void ss_report_text_findings(const struct ss_diagnosis *diagnosis, const struct 
     if (diagnosis->is_uncertain) {
         fprintf(out, "few steps: what follows may be different in a longer recording\n");
     }
-    for (size_t i = 0; i < diagnosis->findings.count && i <= MOST_FURTHER; i++) {
-        print_advice(&diagnosis->findings.data[i], model, style, i == 0, out);
+    for (size_t i = 0; i < diagnosis->findings.count && i <= MAX_FURTHER; i++) {
+        print_finding(&diagnosis->findings.data[i], model, style, i == 0, out);
     }
     if (diagnosis->findings.count == 0) {
         fprintf(out, "no rule found a fault that is worth mending\n");
-    } else if (diagnosis->findings.count > MOST_FURTHER + 1) {
+    } else if (diagnosis->findings.count > MAX_FURTHER + 1) {
         fprintf(out, "%zu more, smaller: --format json\n",
-                diagnosis->findings.count - MOST_FURTHER - 1);
+                diagnosis->findings.count - MAX_FURTHER - 1);
     }
     fputc('\n', out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floating-point operations, for people. */
+/* Floating-point operations in the text report. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void put_row(struct ss_text_table *table, const struct ss_cell *cells)
                       has_name ? cells[SS_FLOPS_NAME].text : ss_strview_of("(step)"), NULL);
 }
 
-/* "12 % of the 3.2 TFLOP/s of …"; more than all of it is no measurement. */
+/* "… 12 % of 3.2 TFLOP/s (…)"; more than 100 % is not a valid measurement. */
 static void print_peak(const struct ss_cell *cells, FILE *out)
 {
     char text[TEXT_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trust panel: what was recorded, how faithfully, and how the samples add up. */
+/* The trust header: what was recorded, how faithfully, and how the samples add up. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -14,8 +14,8 @@ enum { LABEL_COLUMNS = 11, MAX_LINE_BYTES = 1 << 16 };
 struct panel {
     FILE *out;
     const struct ss_report_style *style;
-    struct ss_strbuf line; /* the facts of the line that grows */
-    size_t used;           /* columns of it, since the last break */
+    struct ss_strbuf line; /* the facts of the current line */
+    size_t used;           /* its columns since the last line break */
     const char *label;
 };
 
@@ -26,7 +26,7 @@ static void begin_line(struct panel *panel, const char *label)
     panel->used = 0;
 }
 
-/* Adds a fact; facts are parted by a dot and broken between, never within. */
+/* Adds a fact. Lines break between facts, never within one. */
 static void add_fact(struct panel *panel, const char *separator, const char *fact)
 {
     size_t room = panel->style->width > LABEL_COLUMNS + 20 ? panel->style->width - LABEL_COLUMNS
@@ -35,7 +35,7 @@ static void add_fact(struct panel *panel, const char *separator, const char *fac
     if (panel->used > 0 && panel->used + gap + columns > room) {
         ss_strbuf_append_format(&panel->line, "\n%*s", LABEL_COLUMNS, "");
         panel->used = 0;
-        while (*separator == ' ') { /* "= " and "+ " lead the new line, a dot does not */
+        while (*separator == ' ') { /* "= " and "+ " begin the new line, a dot does not */
             separator++;
         }
         separator = strncmp(separator, "·", 2) == 0 ? "" : separator;
@@ -89,9 +89,10 @@ static void add_count(struct panel *panel, const char *separator, uint64_t count
     ss_strbuf_fini(&text);
 }
 
-static void add_some(struct panel *panel, uint32_t count, const char *one, const char *many)
+static void add_number(struct panel *panel, uint32_t count, const char *singular,
+                       const char *plural)
 {
-    add_count(panel, " · ", count, count == 1 ? one : many);
+    add_count(panel, " · ", count, count == 1 ? singular : plural);
 }
 
 static void add_time(struct panel *panel, int64_t unix_ns)
@@ -110,7 +111,7 @@ static void print_recorded(struct panel *panel, const struct ss_trust *trust)
     const struct ss_trust_input *all = &trust->all;
     begin_line(panel, "Recorded");
     if (trust->inputs.count > 1) {
-        add_some(panel, (uint32_t)trust->inputs.count, "file", "files");
+        add_number(panel, (uint32_t)trust->inputs.count, "file", "files");
     }
     if (all->kind == SS_INPUT_TRACE) {
         if (all->command[0] != '\0') {
@@ -137,8 +138,8 @@ static void print_recorded(struct panel *panel, const struct ss_trust *trust)
         }
     }
     if (all->processes > 1 || all->threads > 1) {
-        add_some(panel, all->processes, "process", "processes");
-        add_some(panel, all->threads, "thread", "threads");
+        add_number(panel, all->processes, "process", "processes");
+        add_number(panel, all->threads, "thread", "threads");
     }
     end_line(panel);
 }
@@ -235,7 +236,7 @@ static void print_left_out(struct panel *panel, const struct ss_trust *trust)
     end_line(panel);
 }
 
-/* A repaired file is whole again, yet not all that was recorded. */
+/* A repaired file is readable but incomplete. */
 static void print_repairs(struct panel *panel, const struct ss_trust_input *all)
 {
     if (all->repaired_places > 0) {
@@ -247,7 +248,7 @@ static void print_repairs(struct panel *panel, const struct ss_trust_input *all)
     }
 }
 
-/* recorded = shown + what each reason took away: whoever adds up gets the same. */
+/* recorded = shown + what each reason excludes: the numbers add up. */
 static void print_samples(struct panel *panel, const struct ss_trust *trust)
 {
     const struct ss_selection *selection = trust->selection;

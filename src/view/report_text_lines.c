@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line times for people: a block for each function, with the columns of line_profiler. */
+/* Line times in the text report: a block per function, with the columns of line_profiler. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
-enum { FIGURES_WIDTH = 49, LEAST_WIDTH = 12, MAX_TEXT_BYTES = 1 << 16 };
+enum { FIGURES_WIDTH = 49, MIN_WIDTH = 12, MAX_TEXT_BYTES = 1 << 16 };
 
 static bool same_function(const struct ss_cell *a, const struct ss_cell *b)
 {
@@ -53,7 +53,7 @@ static void print_head(const struct ss_table *table, size_t row,
     ss_strbuf_fini(&duration);
 }
 
-/* Right-aligned in ten columns, though "µ" has two bytes. */
+/* Right-aligned in ten columns, not bytes: "µ" has two bytes. */
 static void print_duration(const struct ss_cell *cell, FILE *out)
 {
     struct ss_strbuf text;
@@ -79,9 +79,9 @@ static void print_contents(const struct ss_cell *cell, const struct ss_report_st
     ss_strbuf_init(&cut, MAX_TEXT_BYTES);
     ss_text_append_clean(&clean, cell->text);
     if (style->width > 0) {
-        bool fits = style->width >= FIGURES_WIDTH + LEAST_WIDTH;
+        bool fits = style->width >= FIGURES_WIDTH + MIN_WIDTH;
         ss_text_append_cut_end(&cut, clean.data,
-                               fits ? style->width - FIGURES_WIDTH : (size_t)LEAST_WIDTH);
+                               fits ? style->width - FIGURES_WIDTH : (size_t)MIN_WIDTH);
     } else {
         ss_strbuf_append(&cut, clean.data, clean.length);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a training holds, for people. */
+/* The memory of a training in the text report. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
-enum { MOST_TEXT_BYTES = 1 << 16 };
+enum { MAX_TEXT_BYTES = 1 << 16 };
 
 enum ss_status ss_report_text_memories(const struct ss_table *table,
                                        const struct ss_report_style *style, FILE *out,
@@ -52,10 +52,10 @@ enum ss_status ss_report_text_memories(const struct ss_table *table,
     return status;
 }
 
-/* Memory and process have columns of their own unless there is one alone. The mean of the peaks is
- * for programs: where no phase passes its earlier peak, it is a mean of what was seen. */
+/* Memory and process have columns unless there is a single one. Omits the mean of the peaks, which
+ * CSV and JSON have: where no phase exceeds an earlier peak, it is a mean of sampled values. */
 static enum ss_status print_phases(const struct ss_table *table,
-                                   const struct ss_report_style *style, bool is_alone, FILE *out,
+                                   const struct ss_report_style *style, bool is_single, FILE *out,
                                    struct ss_error *err)
 {
     static const struct ss_text_column columns[SS_MEMORY_PHASE_PEAK + 1] = {
@@ -68,13 +68,13 @@ static enum ss_status print_phases(const struct ss_table *table,
         [SS_MEMORY_PHASE_CHANGE] = {.title = "change", .right = true},
         [SS_MEMORY_PHASE_CHANGE_MAX] = {.title = "most", .right = true},
         [SS_MEMORY_PHASE_PEAK] = {.title = "peak", .right = true}};
-    size_t first = is_alone ? SS_MEMORY_PHASE : 0;
+    size_t first = is_single ? SS_MEMORY_PHASE : 0;
     struct ss_text_table text;
     ss_text_table_init(&text, columns + first, SS_MEMORY_PHASE_PEAK + 1 - first);
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
         ss_text_table_add_row(&text, NULL);
-        if (!is_alone) {
+        if (!is_single) {
             ss_text_table_put(&text, SS_MEMORY_PHASE_NAME, cells[SS_MEMORY_PHASE_NAME].text, NULL);
             ss_text_table_putf(&text, SS_MEMORY_PHASE_PID, "cyan", "%" PRId64,
                                cells[SS_MEMORY_PHASE_PID].integer);
@@ -152,14 +152,14 @@ enum ss_status ss_report_text_memory(const struct ss_report *report,
 {
     const struct ss_memories *memories = &report->facts->memories;
     const struct ss_selection *selection = report->trust->selection;
-    const struct ss_memory *chosen = ss_memories_main(memories);
+    const struct ss_memory *main_memory = ss_memories_main(memories);
     if (memories->rows.count == 0) {
         return SS_OK;
     }
-    uint32_t process = chosen != NULL ? chosen->process : memories->rows.data[0].process;
+    uint32_t process = main_memory != NULL ? main_memory->process : memories->rows.data[0].process;
     fprintf(out, "%sMemory%s\n", style->colour ? SS_BOLD : "", style->colour ? SS_OFF : "");
     struct ss_strbuf text;
-    ss_strbuf_init(&text, MOST_TEXT_BYTES);
+    ss_strbuf_init(&text, MAX_TEXT_BYTES);
     bool has_more = false;
     for (size_t i = 0; i < memories->rows.count; i++) {
         const struct ss_memory *memory = &memories->rows.data[i];
@@ -172,9 +172,9 @@ enum ss_status ss_report_text_memory(const struct ss_report *report,
     }
     ss_strbuf_fini(&text);
     enum ss_status status = SS_OK;
-    if (chosen != NULL) {
+    if (main_memory != NULL) {
         struct ss_table table;
-        ss_memory_phases_table(memories, chosen, selection, report->training, &table);
+        ss_memory_phases_table(memories, main_memory, selection, report->training, &table);
         status = print_phases(&table, style, true, out, err);
         print_steps_read(&table, style, out);
         ss_table_fini(&table);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of samples for people: shares with their error first, long paths cut in the middle. */
+/* Tables of samples in the text report: shares with their error first, long paths cut in the
+ * middle. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "view/text_cell.h"
 #include "view/text_table.h"
 
-/* Rows that rest on too few samples step back; the heavy ones step forward. */
+/* Heavy rows are highlighted; rows with too few samples are grey. */
 static const char *share_colour(double percent)
 {
     return percent >= 25 ? "lightred" : percent >= 10 ? "brown" : NULL;
@@ -30,7 +31,7 @@ static void put_share(struct ss_text_table *table, size_t column, double percent
 }
 
 /* "path:line" of a row. */
-static void put_place(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
+static void put_location(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
 {
     const struct ss_cell *path = &cells[SS_HOT_PATH], *line = &cells[SS_HOT_LINE];
     if (path->type == SS_CELL_ABSENT) {
@@ -44,7 +45,7 @@ static void put_place(struct ss_text_table *table, size_t column, const struct s
     }
 }
 
-/* Raw files store no states. */
+/* False for raw files: they store no states. */
 static bool has_waiting(const struct ss_table *table)
 {
     for (size_t row = 0; row < table->row_count; row++) {
@@ -63,31 +64,32 @@ enum {
     SHOW_WAITING,
     SHOW_TOTAL,
     SHOW_NAME,
-    SHOW_PLACE,
+    SHOW_LOCATION,
     SHOW_COUNT
 };
 
-/* The ranges around a range: its path without the name at its end. */
-static void put_around(struct ss_text_table *text, const struct ss_cell *cells)
+/* The enclosing ranges of a range: its path without its own name. */
+static void put_enclosing(struct ss_text_table *text, const struct ss_cell *cells)
 {
     if (cells[SS_HOT_PATH].type == SS_CELL_ABSENT) {
         return;
     }
     struct ss_strview path = cells[SS_HOT_PATH].text, name = cells[SS_HOT_NAME].text;
-    bool ends_with_it = path.length >= name.length &&
-                        memcmp(path.data + path.length - name.length, name.data, name.length) == 0;
-    path.length -= ends_with_it ? name.length : 0;
-    path.length -= ends_with_it && path.length > 0 ? 1 : 0;
-    ss_text_table_put(text, SHOW_PLACE, path, "cyan");
+    bool ends_with_name =
+        path.length >= name.length &&
+        memcmp(path.data + path.length - name.length, name.data, name.length) == 0;
+    path.length -= ends_with_name ? name.length : 0;
+    path.length -= ends_with_name && path.length > 0 ? 1 : 0;
+    ss_text_table_put(text, SHOW_LOCATION, path, "cyan");
 }
 
-/* Who or where the row is. */
+/* The name of a row, and its pid and tid, location or enclosing ranges. */
 static void put_identity(struct ss_text_table *text, const struct ss_cell *cells, bool by_file,
                          bool of_ranges)
 {
     const struct ss_cell *pid = &cells[SS_HOT_PID], *tid = &cells[SS_HOT_TID];
     if (by_file) {
-        put_place(text, SHOW_NAME, cells);
+        put_location(text, SHOW_NAME, cells);
         return;
     }
     if (cells[SS_HOT_NAME].type == SS_CELL_TEXT) {
@@ -96,15 +98,15 @@ static void put_identity(struct ss_text_table *text, const struct ss_cell *cells
         ss_text_table_put(text, SHOW_NAME, ss_strview_of("(in no range)"), "darkgray");
     }
     if (tid->type == SS_CELL_INTEGER && pid->type == SS_CELL_INTEGER) {
-        ss_text_table_putf(text, SHOW_PLACE, "cyan", "%" PRId64 "/%" PRId64, pid->integer,
+        ss_text_table_putf(text, SHOW_LOCATION, "cyan", "%" PRId64 "/%" PRId64, pid->integer,
                            tid->integer);
     } else if (tid->type == SS_CELL_INTEGER || pid->type == SS_CELL_INTEGER) {
-        ss_text_table_putf(text, SHOW_PLACE, "cyan", "%" PRId64,
+        ss_text_table_putf(text, SHOW_LOCATION, "cyan", "%" PRId64,
                            tid->type == SS_CELL_INTEGER ? tid->integer : pid->integer);
     } else if (of_ranges) {
-        put_around(text, cells);
+        put_enclosing(text, cells);
     } else {
-        put_place(text, SHOW_PLACE, cells);
+        put_location(text, SHOW_LOCATION, cells);
     }
 }
 
@@ -146,7 +148,7 @@ enum ss_status ss_report_text_hotspots(const struct ss_table *table,
                                        struct ss_error *err)
 {
     static const struct {
-        const char *by, *name, *place;
+        const char *by, *name, *location;
     } titles[] = {{"function", "function", "where"},
                   {"line", "function", "where"},
                   {"file", "file", ""},
@@ -157,7 +159,7 @@ enum ss_status ss_report_text_hotspots(const struct ss_table *table,
     while (strcmp(titles[kind].by, table->name) != 0) {
         kind++;
     }
-    bool by_place = kind < 2 || kind == 5;
+    bool by_location = kind < 2 || kind == 5;
     const struct ss_text_column columns[SHOW_COUNT] = {
         [SHOW_SELF] = {.title = "self", .right = true},
         [SHOW_BAR] = {.title = "", .drops = true},
@@ -166,7 +168,7 @@ enum ss_status ss_report_text_hotspots(const struct ss_table *table,
         [SHOW_WAITING] = {.title = has_waiting(table) ? "waiting" : "", .right = true},
         [SHOW_TOTAL] = {.title = "total", .right = true},
         [SHOW_NAME] = {.title = titles[kind].name, .least = 12},
-        [SHOW_PLACE] = {.title = titles[kind].place, .least = by_place ? 12 : 0}};
+        [SHOW_LOCATION] = {.title = titles[kind].location, .least = by_location ? 12 : 0}};
     struct ss_text_table text;
     ss_text_table_init(&text, columns, SHOW_COUNT);
     for (size_t row = 0; row < table->row_count; row++) {
@@ -226,10 +228,10 @@ enum ss_status ss_report_text_leaves(const struct ss_table *table,
     return status;
 }
 
-/* Calls that have no sibling stay at their caller's indent: only branches move right, so that
- * a stack of sixty frames still fits the screen. */
+/* A call without siblings has the indent of its caller: only branches are indented, so that a stack
+ * of sixty frames fits the screen. */
 struct branch {
-    size_t indent;  /* branch levels above */
+    size_t indent;  /* number of branch levels above */
     bool is_branch; /* has shown siblings */
     bool is_last;   /* of its siblings */
 };
@@ -256,7 +258,7 @@ static struct branch *find_branches(const struct ss_table *table)
     return branches;
 }
 
-/* The rails to the left of a row: those of the branches above it that have siblings to come. */
+/* Appends the vertical lines left of a row: of each enclosing branch that has further siblings. */
 static void append_rails(const struct ss_table *table, const struct branch *branches, size_t row,
                          struct ss_strbuf *out)
 {
@@ -285,12 +287,12 @@ enum ss_status ss_report_text_tree(const struct ss_table *table,
                                    const struct ss_report_style *style, FILE *out,
                                    struct ss_error *err)
 {
-    enum { TOTAL, SELF, NAME, PLACE, COUNT };
+    enum { TOTAL, SELF, NAME, LOCATION, COUNT };
     static const struct ss_text_column columns[COUNT] = {
         [TOTAL] = {.title = "total", .right = true},
         [SELF] = {.title = "self", .right = true},
         [NAME] = {.title = "call", .least = 24},
-        [PLACE] = {.title = "where", .least = 12}};
+        [LOCATION] = {.title = "where", .least = 12}};
     struct branch *branches = find_branches(table);
     struct ss_text_table text;
     ss_text_table_init(&text, columns, COUNT);
@@ -311,7 +313,7 @@ enum ss_status ss_report_text_tree(const struct ss_table *table,
             ss_strbuf_append_view(&name, cells[SS_HOT_NAME].text);
         }
         ss_text_table_put(&text, NAME, (struct ss_strview){name.data, name.length}, NULL);
-        put_place(&text, PLACE, cells);
+        put_location(&text, LOCATION, cells);
     }
     enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
     ss_strbuf_fini(&name);

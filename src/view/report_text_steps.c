@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a training, for people. */
+/* The steps of a training in the text report. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "view/text_cell.h"
 #include "view/text_table.h"
 
-enum { MOST_TEXT_BYTES = 1 << 16 };
+enum { MAX_TEXT_BYTES = 1 << 16 };
 
 void ss_report_print_wrapped(const char *text, const char *colour, const char *lead,
                              const struct ss_report_style *style, FILE *out)
 {
     struct ss_strbuf lines;
-    ss_strbuf_init(&lines, 2 * MOST_TEXT_BYTES);
+    ss_strbuf_init(&lines, 2 * MAX_TEXT_BYTES);
     ss_text_append_wrapped(&lines, text, style->width, ss_text_width(lead));
     bool is_coloured = style->colour && colour[0] != '\0';
     fprintf(out, "%s%s%s%s\n", lead, is_coloured ? colour : "", lines.data,
@@ -26,7 +26,7 @@ void ss_report_print_wrapped(const char *text, const char *colour, const char *l
     ss_strbuf_fini(&lines);
 }
 
-/* Colours of the phases, as numbers of terminals; "other" is grey. */
+/* Terminal colour numbers of the phases; "other" is grey. */
 static const int colours[] = {1, 4, 5, 6, 2, 3};
 enum { COLOUR_COUNT = sizeof colours / sizeof *colours };
 
@@ -43,21 +43,21 @@ static void append_phase_name(const struct ss_step_summary *training, const stru
     ss_text_append_clean(out, ss_step_phase_text(model, &training->phases.data[phase]));
 }
 
-/* "41.0 % data, 33.2 % forward": the heaviest first. */
+/* "41.0 % data, 33.2 % forward": heaviest first. */
 static void append_shares(const struct ss_step_summary *training, const struct ss_model *model,
                           struct ss_strbuf *out)
 {
-    bool told[SS_STEP_MAX_PHASES] = {false};
+    bool listed[SS_STEP_MAX_PHASES] = {false};
     for (size_t i = 0; i < training->phases.count; i++) {
         size_t heaviest = training->phases.count;
         for (size_t p = 0; p < training->phases.count; p++) {
-            if (!told[p] &&
+            if (!listed[p] &&
                 (heaviest == training->phases.count ||
                  training->phases.data[p].total_ns > training->phases.data[heaviest].total_ns)) {
                 heaviest = p;
             }
         }
-        told[heaviest] = true;
+        listed[heaviest] = true;
         if (training->phases.data[heaviest].total_ns == 0) {
             return;
         }
@@ -67,9 +67,9 @@ static void append_shares(const struct ss_step_summary *training, const struct s
     }
 }
 
-/* Where it is neither an update of an optimizer nor marked by the program. */
-static const char *what_is_a_step(const struct ss_step_summary *training,
-                                  const struct ss_model *model)
+/* What a step is, if neither an optimizer's update nor a mark of the program; else "". */
+static const char *step_meaning(const struct ss_step_summary *training,
+                                const struct ss_model *model)
 {
     uint32_t process = training->steps.data[0].process;
     struct ss_strview how = ss_told_text(model, ss_told(model, process, "torch.steps"));
@@ -87,9 +87,9 @@ static void append_sentence(const struct ss_step_summary *training, const struct
                                 training->steps.count == 1 ? "" : "s");
         return;
     }
-    ss_strbuf_append_format(out, "A step%s takes ", what_is_a_step(training, model));
+    ss_strbuf_append_format(out, "A step%s takes ", step_meaning(training, model));
     ss_text_append_duration(out, training->p50_ns);
-    if (training->mean_ns > training->p50_ns + training->p50_ns / 4) { /* the shares are of these */
+    if (training->mean_ns > training->p50_ns + training->p50_ns / 4) { /* shares are of the mean */
         ss_strbuf_append_text(out, ", with the slow ones ");
         ss_text_append_duration(out, training->mean_ns);
         ss_strbuf_append_text(out, " on average");
@@ -105,45 +105,45 @@ static void append_sentence(const struct ss_step_summary *training, const struct
 
 /* --- the bar --------------------------------------------------------------------------------- */
 
-enum { BAR_COLUMNS = 72, LEAST_BAR_COLUMNS = 24 };
+enum { BAR_COLUMNS = 72, MIN_BAR_COLUMNS = 24 };
 
-/* Of a bar, where so many are taken. */
-static size_t columns_beside(const struct ss_report_style *style, size_t taken)
+/* The columns of a bar, when the line needs `reserved` others. */
+static size_t columns_beside(const struct ss_report_style *style, size_t reserved)
 {
-    return style->width == 0 || style->width > BAR_COLUMNS + taken ? BAR_COLUMNS
-           : style->width > LEAST_BAR_COLUMNS + taken              ? style->width - taken
-                                                                   : LEAST_BAR_COLUMNS;
+    return style->width == 0 || style->width > BAR_COLUMNS + reserved ? BAR_COLUMNS
+           : style->width > MIN_BAR_COLUMNS + reserved                ? style->width - reserved
+                                                                      : MIN_BAR_COLUMNS;
 }
 
-/* Columns of each phase: largest remainders first, so that they add up to `columns`. */
+/* The columns of each phase, by largest remainder, so that they add up to `columns`. */
 static void share_out(const struct ss_step_summary *training, size_t columns, size_t *widths)
 {
-    size_t given = 0;
-    double rests[SS_STEP_MAX_PHASES];
+    size_t assigned = 0;
+    double remainders[SS_STEP_MAX_PHASES];
     for (size_t i = 0; i < training->phases.count; i++) {
         double exact = training->phases.data[i].percent * (double)columns / 100;
         widths[i] = (size_t)exact;
-        rests[i] = exact - (double)widths[i];
-        given += widths[i];
+        remainders[i] = exact - (double)widths[i];
+        assigned += widths[i];
     }
-    while (given < columns) {
+    while (assigned < columns) {
         size_t most = 0;
         for (size_t i = 1; i < training->phases.count; i++) {
-            most = rests[i] > rests[most] ? i : most;
+            most = remainders[i] > remainders[most] ? i : most;
         }
         widths[most]++;
-        rests[most] = -1;
-        given++;
+        remainders[most] = -1;
+        assigned++;
     }
 }
 
-/* A phase's part of the bar, its name in it where there is room. */
+/* A phase's part of the bar, with its name if that fits. */
 static void append_part(const struct ss_step_summary *training, const struct ss_model *model,
                         size_t phase, size_t width, bool colour, struct ss_strbuf *out)
 {
     struct ss_strbuf name, shown;
-    ss_strbuf_init(&name, MOST_TEXT_BYTES);
-    ss_strbuf_init(&shown, MOST_TEXT_BYTES);
+    ss_strbuf_init(&name, MAX_TEXT_BYTES);
+    ss_strbuf_init(&shown, MAX_TEXT_BYTES);
     append_phase_name(training, model, phase, &name);
     if (width > 2) {
         ss_text_append_cut_end(&shown, name.data, width - 2);
@@ -182,7 +182,7 @@ static void append_bar(const struct ss_step_summary *training, const struct ss_m
 
 /* --- the series ------------------------------------------------------------------------------ */
 
-static uint64_t later(uint64_t a, uint64_t b)
+static uint64_t larger_of(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -192,31 +192,31 @@ static uint64_t duration_of(const struct ss_step *step)
     return step->end_ns - step->begin_ns;
 }
 
-/* The slowest step of each column: outliers show. The median is half as high as it goes; what is
- * higher is cut off. */
-static void append_series(const struct ss_step_summary *training, size_t most,
+/* Each column shows its slowest step, so that outliers are visible. The scale ends at twice the
+ * median; higher values are clipped. */
+static void append_series(const struct ss_step_summary *training, size_t max_columns,
                           struct ss_strbuf *out)
 {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     size_t count = training->steps.count;
-    size_t columns = count < most ? count : most;
+    size_t columns = count < max_columns ? count : max_columns;
     uint64_t top_ns = training->p50_ns > 0 ? 2 * training->p50_ns : 1;
     for (size_t i = 0; i < count && training->p50_ns == 0; i++) {
-        top_ns = later(top_ns, duration_of(&training->steps.data[i]));
+        top_ns = larger_of(top_ns, duration_of(&training->steps.data[i]));
     }
     for (size_t c = 0; c < columns; c++) {
-        uint64_t most_ns = 0;
+        uint64_t slowest_ns = 0;
         for (size_t i = c * count / columns; i < (c + 1) * count / columns; i++) {
-            most_ns = later(most_ns, duration_of(&training->steps.data[i]));
+            slowest_ns = larger_of(slowest_ns, duration_of(&training->steps.data[i]));
         }
-        most_ns = most_ns < top_ns ? most_ns : top_ns;
-        ss_strbuf_append_text(out, blocks[(size_t)((double)most_ns * 7.999 / (double)top_ns)]);
+        slowest_ns = slowest_ns < top_ns ? slowest_ns : top_ns;
+        ss_strbuf_append_text(out, blocks[(size_t)((double)slowest_ns * 7.999 / (double)top_ns)]);
     }
 }
 
-/* --- what was counted ------------------------------------------------------------------------ */
+/* --- the counts ------------------------------------------------------------------------------ */
 
-enum { MOST_NAMED = 3 };
+enum { MAX_NAMED = 3 };
 
 /* "step 17, 310 ms: data +240 ms" */
 static void append_step(const struct ss_step_summary *training, const struct ss_model *model,
@@ -248,13 +248,13 @@ static void append_kind(const struct ss_step_summary *training, const struct ss_
     ss_text_append_count(out, count);
     ss_strbuf_append_format(out, " %s (", count == 1 ? one : many);
     size_t named = 0;
-    for (size_t i = 0; i < training->steps.count && named < MOST_NAMED; i++) {
+    for (size_t i = 0; i < training->steps.count && named < MAX_NAMED; i++) {
         if (training->steps.data[i].kind == kind) {
             ss_strbuf_append_text(out, named++ > 0 ? "; " : "");
             append_step(training, model, i, out);
         }
     }
-    ss_strbuf_append_text(out, count > MOST_NAMED ? "; …)" : ")");
+    ss_strbuf_append_text(out, count > MAX_NAMED ? "; …)" : ")");
 }
 
 static void append_counted(const struct ss_step_summary *training, const struct ss_model *model,
@@ -305,7 +305,7 @@ void ss_report_append_throughput(const struct ss_throughput *throughput, struct 
     ss_strbuf_append_format(out, "%" PRId64 ")", throughput->batch_size);
 }
 
-/* Of the time of all steps that were seen whole. */
+/* Their share of the time of all whole steps. */
 static double percent_not_counted(const struct ss_step_summary *training)
 {
     double all_ns = 0, left_out_ns = 0;
@@ -340,25 +340,24 @@ static void append_not_counted(const struct ss_step_summary *training, const str
     }
 }
 
-/* --- the line behind it ---------------------------------------------------------------------- */
+/* --- the line -------------------------------------------------------------------------------- */
 
-/* The line of a backward pass or an update is the call of it, always. */
-static bool has_telling_line(const struct ss_model *model, const struct ss_step_phase *phase)
+/* The line of a backward pass or an update is always its own call. */
+static bool has_informative_line(const struct ss_model *model, const struct ss_step_phase *phase)
 {
     struct ss_strview name = ss_step_phase_text(model, phase);
     return !ss_strview_equal(name, ss_strview_of("backward")) &&
            !ss_strview_equal(name, ss_strview_of("optimizer"));
 }
 
-/* The heaviest phase with a name and a line that tells something; NULL: none, or too few samples to
- * name a line. */
+/* The heaviest named phase with an informative line; NULL: none, or too few samples for a line. */
 static const struct ss_step_phase *heaviest_phase(const struct ss_step_summary *training,
                                                   const struct ss_model *model)
 {
     const struct ss_step_phase *heaviest = NULL;
     for (size_t i = 0; i + 1 < training->phases.count; i++) {
         const struct ss_step_phase *phase = &training->phases.data[i];
-        if (has_telling_line(model, phase) &&
+        if (has_informative_line(model, phase) &&
             (heaviest == NULL || phase->total_ns > heaviest->total_ns)) {
             heaviest = phase;
         }
@@ -424,8 +423,8 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
         fprintf(out, "  %s\n", text->data);
     }
     const struct ss_step_phase *heaviest = heaviest_phase(training, model);
-    bool advised = report->diagnosis != NULL && report->diagnosis->findings.count > 0;
-    if (training->usual > 0 && heaviest != NULL && !advised) {
+    bool has_findings = report->diagnosis != NULL && report->diagnosis->findings.count > 0;
+    if (training->usual > 0 && heaviest != NULL && !has_findings) {
         ss_strbuf_clear(text);
         append_phase_line(heaviest, model, text);
         ss_report_print_wrapped(text->data, "", "", style, out);
@@ -458,7 +457,7 @@ void ss_report_text_training(const struct ss_report *report, const struct ss_rep
                              FILE *out)
 {
     struct ss_strbuf text;
-    ss_strbuf_init(&text, MOST_TEXT_BYTES);
+    ss_strbuf_init(&text, MAX_TEXT_BYTES);
     print_sentence(report, style, &text, out);
     if (report->diagnosis != NULL) {
         ss_report_text_findings(report->diagnosis, report->trust->selection->model, style, out);
@@ -470,7 +469,7 @@ void ss_report_text_training(const struct ss_report *report, const struct ss_rep
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-/* Too few samples name no line. */
+/* With too few samples, shows no line. */
 static void put_line_cells(struct ss_text_table *text, size_t column, const struct ss_cell *cells)
 {
     if (cells[SS_PHASE_LINE_PERCENT].type != SS_CELL_REAL ||
@@ -495,7 +494,7 @@ enum ss_status ss_report_text_phases(const struct ss_table *table,
                                      const struct ss_report_style *style, FILE *out,
                                      struct ss_error *err)
 {
-    enum { PLACE = SS_PHASE_STEPS + 1, LINE, AT_END, CHANGE, PEAK, COUNT };
+    enum { LINE_SHARE = SS_PHASE_STEPS + 1, LINE, AT_END, CHANGE, PEAK, COUNT };
     static const struct ss_text_column columns[COUNT] = {
         [SS_PHASE_NAME] = {.title = "phase", .least = 12},
         [SS_PHASE_PERCENT] = {.title = "share", .right = true},
@@ -505,7 +504,7 @@ enum ss_status ss_report_text_phases(const struct ss_table *table,
         [SS_PHASE_P95] = {.title = "p95", .right = true},
         [SS_PHASE_MAX] = {.title = "max", .right = true},
         [SS_PHASE_STEPS] = {.title = "in steps", .right = true},
-        [PLACE] = {.title = "of its samples", .right = true},
+        [LINE_SHARE] = {.title = "of its samples", .right = true},
         [LINE] = {.title = "are at", .least = 16},
         [AT_END] = {.title = "memory at its end", .short_title = "memory", .right = true},
         [CHANGE] = {.title = "change", .right = true},
@@ -522,7 +521,7 @@ enum ss_status ss_report_text_phases(const struct ss_table *table,
             ss_report_put_duration(&text, c, &cells[c]);
         }
         ss_text_table_putf(&text, SS_PHASE_STEPS, NULL, "%" PRId64, cells[SS_PHASE_STEPS].integer);
-        put_line_cells(&text, PLACE, cells);
+        put_line_cells(&text, LINE_SHARE, cells);
         for (size_t c = AT_END; c < memory; c++) {
             ss_report_put_bytes(&text, c, &cells[SS_PHASE_MEMORY_END + (c - AT_END)], c == CHANGE);
         }
@@ -532,13 +531,13 @@ enum ss_status ss_report_text_phases(const struct ss_table *table,
     return status;
 }
 
-/* "data_ns" is "data" for people. */
+/* "data_ns" → "data". */
 static const char *title_of(const char *key, struct ss_arena *arena)
 {
     size_t length = strlen(key);
     bool has_unit = length > 3 && strcmp(key + length - 3, "_ns") == 0;
     struct ss_strbuf clean;
-    ss_strbuf_init(&clean, MOST_TEXT_BYTES);
+    ss_strbuf_init(&clean, MAX_TEXT_BYTES);
     ss_text_append_clean(&clean, (struct ss_strview){key, has_unit ? length - 3 : length});
     const char *title = ss_arena_strndup(arena, clean.data, clean.length);
     ss_strbuf_fini(&clean);
@@ -561,14 +560,14 @@ enum ss_status ss_report_text_steps(const struct ss_table *table,
     ss_text_table_init(&text, columns, table->column_count);
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        bool usual = ss_strview_equal(cells[SS_STEP_KIND].text, ss_strview_of("usual"));
-        ss_text_table_add_row(&text, usual ? NULL : "darkgray");
+        bool is_steady = ss_strview_equal(cells[SS_STEP_KIND].text, ss_strview_of("usual"));
+        ss_text_table_add_row(&text, is_steady ? NULL : "darkgray");
         ss_text_table_putf(&text, SS_STEP_PID, NULL, "%" PRId64, cells[SS_STEP_PID].integer);
         ss_text_table_putf(&text, SS_STEP_NUMBER, NULL, "%" PRId64, cells[SS_STEP_NUMBER].integer);
         if (cells[SS_STEP_PROCESS].type == SS_CELL_TEXT) {
             ss_text_table_put(&text, SS_STEP_PROCESS, cells[SS_STEP_PROCESS].text, NULL);
         }
-        if (!usual) {
+        if (!is_steady) {
             ss_text_table_put(&text, SS_STEP_KIND, cells[SS_STEP_KIND].text, NULL);
         }
         for (size_t c = SS_STEP_BEGIN; c < table->column_count; c++) {

@@ -31,7 +31,7 @@ static const size_t durations[] = {
     [SHOW_TOTAL] = SS_RANGE_TOTAL, [SHOW_SELF] = SS_RANGE_SELF, [SHOW_MEAN] = SS_RANGE_MEAN,
     [SHOW_P50] = SS_RANGE_P50,     [SHOW_P95] = SS_RANGE_P95,   [SHOW_MAX] = SS_RANGE_MAX};
 
-/* Any number above 0, or any text, in a column? */
+/* Whether a column has any number above 0, or any text. */
 static bool has_any(const struct ss_table *table, size_t column)
 {
     for (size_t row = 0; row < table->row_count; row++) {
@@ -65,7 +65,7 @@ static void append_number(struct ss_strbuf *text, const struct ss_cell *cell)
     }
 }
 
-/* "1 to 9, mean 4.5"; one number where all are equal. */
+/* "1 to 9, mean 4.5"; one number if all are equal. */
 static void put_payload(struct ss_text_table *table, const struct ss_cell *cells)
 {
     const struct ss_cell *min = &cells[SS_RANGE_PAYLOAD_MIN], *max = &cells[SS_RANGE_PAYLOAD_MAX];
@@ -110,7 +110,7 @@ static void put_range(struct ss_text_table *text, const struct ss_cell *cells)
     put_thread(text, cells);
 }
 
-/* Is there anything for the column of domains and kinds? */
+/* Whether the column of domains and kinds has any entry. */
 static bool has_domains(const struct ss_table *table)
 {
     for (size_t row = 0; row < table->row_count; row++) {
@@ -121,7 +121,7 @@ static bool has_domains(const struct ss_table *table)
     return has_any(table, SS_RANGE_DOMAIN);
 }
 
-/* A column without title and text is not there. */
+/* A column without title and text is not printed. */
 enum ss_status ss_report_text_ranges(const struct ss_table *table,
                                      const struct ss_report_style *style, FILE *out,
                                      struct ss_error *err)
@@ -163,7 +163,7 @@ enum ss_status ss_report_text_ranges(const struct ss_table *table,
 
 /* --- counters ------------------------------------------------------------------------------- */
 
-/* Bytes in binary units, everything else with its own and grouped digits. */
+/* Bytes in binary units; all else in its own unit, with grouped digits. */
 static void put_value(struct ss_text_table *table, size_t column, const struct ss_cell *cell,
                       const struct ss_cell *unit)
 {
@@ -234,8 +234,8 @@ static void put_rate(struct ss_text_table *table, size_t column, const struct ss
         ss_strbuf_append_view(&unit, cells[SS_COUNTER_UNIT].text);
     }
     ss_strbuf_append_text(&unit, "/s");
-    struct ss_cell with = ss_cell_text((struct ss_strview){unit.data, unit.length});
-    put_value(table, column, &cells[SS_COUNTER_RATE], &with);
+    struct ss_cell unit_cell = ss_cell_text((struct ss_strview){unit.data, unit.length});
+    put_value(table, column, &cells[SS_COUNTER_RATE], &unit_cell);
     ss_strbuf_fini(&unit);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who loads data and who waits for it, for people. */
+/* Workers that load data, and the loaders' waits for it, in the text report. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -51,12 +51,14 @@ static const struct shown_column loader_columns[] = {
     {SS_LOADER_READY_P50, AS_NUMBER, {.title = "p50", .right = true}},
     {SS_LOADER_READY_P95, AS_NUMBER, {.title = "p95", .right = true}},
     {SS_LOADER_READY_MAX, AS_NUMBER, {.title = "max", .right = true}},
-    {SS_LOADER_COPY_MEAN, AS_DURATION, {.title = "to device", .right = true}}, /* last: see below */
+    {SS_LOADER_COPY_MEAN,
+     AS_DURATION,
+     {.title = "to device", .right = true}}, /* last: may be omitted */
 };
 enum {
     WORKER_COUNT = sizeof worker_columns / sizeof *worker_columns,
     LOADER_COUNT = sizeof loader_columns / sizeof *loader_columns,
-    MOST_COLUMNS = (int)LOADER_COUNT > (int)WORKER_COUNT ? (int)LOADER_COUNT : (int)WORKER_COUNT
+    MAX_COLUMNS = (int)LOADER_COUNT > (int)WORKER_COUNT ? (int)LOADER_COUNT : (int)WORKER_COUNT
 };
 
 static void put(struct ss_text_table *text, size_t column, enum shown_as as,
@@ -91,7 +93,7 @@ static enum ss_status print_table(const struct ss_table *table, const struct sho
                                   size_t count, const struct ss_report_style *style, FILE *out,
                                   struct ss_error *err)
 {
-    struct ss_text_column columns[MOST_COLUMNS];
+    struct ss_text_column columns[MAX_COLUMNS];
     for (size_t c = 0; c < count; c++) {
         columns[c] = shown[c].text;
     }

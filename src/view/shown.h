@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What graphs and exports ask of a selection. Pure. */
+/* Queries on a selection, for graphs and exports. Pure. */
 #ifndef SS_VIEW_SHOWN_H
 #define SS_VIEW_SHOWN_H
 
 #include "analysis/selection.h"
 
-/* Samples of more than one process? */
+/* Whether it has samples of more than one process. */
 bool ss_selection_has_processes(const struct ss_selection *selection);
-/* SS_E_EMPTY, with what took the samples away. */
+/* Fails with SS_E_EMPTY and the reasons that excluded the samples. */
 enum ss_status ss_fail_no_samples(const struct ss_selection *selection, struct ss_error *err);
 
 #endif

@@ -19,7 +19,7 @@ enum { BUFFER_BYTES = 256 * 1024, BUFFER_MAXIMUM = 64 * 1024 * 1024, NAME_ATTEMP
 /* ".name.PID-N.part": in the same folder, since rename does not cross file systems. */
 static char *temporary_name(const char *name, int attempt)
 {
-    /* The name may already be as long as a name can be. */
+    /* The name may already have the maximum length. */
     struct ss_strbuf temporary;
     ss_strbuf_init(&temporary, NAME_MAX);
     ss_strbuf_append_format(&temporary, ".%.200s.%ld-%d.part", name, (long)getpid(), attempt);
@@ -77,7 +77,7 @@ int ss_sink_descriptor(const char *path)
     return -1;
 }
 
-/* Not by its name: that would open the file behind it anew, and replace what is in it already. */
+/* Duplicates the descriptor: opening it by name would open the file anew and overwrite it. */
 static enum ss_status open_descriptor(struct ss_sink *sink, int fd, struct ss_error *err)
 {
     sink->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -116,7 +116,7 @@ enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, mode_t mode,
     if (ss_sink_descriptor(path) >= 0) {
         return open_descriptor(sink, ss_sink_descriptor(path), err);
     }
-    /* Through a symbolic link the file behind it is replaced, not the link. */
+    /* Replaces the file that a symbolic link points to, not the link. */
     enum ss_status opened = ss_output_place_open(path, SS_OUTPUT_FOLLOW_LINK, &sink->place, err);
     if (opened == SS_OK) {
         opened = open_file(sink, path, mode, err);
@@ -137,7 +137,7 @@ void ss_sink_open_memory(struct ss_sink *sink, size_t maximum_bytes)
     ss_strbuf_init(&sink->buffer, maximum_bytes);
 }
 
-/* write(2) with SIGPIPE held back: a closed pipe is an error like others, not a death. */
+/* write(2) with SIGPIPE blocked: a closed pipe is an error and does not kill the process. */
 static ssize_t write_quietly(int fd, const char *bytes, size_t length)
 {
     sigset_t pipe_signal, before;
@@ -146,7 +146,7 @@ static ssize_t write_quietly(int fd, const char *bytes, size_t length)
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
     ssize_t wrote = write(fd, bytes, length);
     int saved = errno;
-    /* A reader that leaves in the middle of a write raises the signal of a partial success, too. */
+    /* If the reader closes the pipe during a write, a partial success raises the signal too. */
     const struct timespec now = {0};
     sigtimedwait(&pipe_signal, NULL, &now);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -184,8 +184,8 @@ static void flush(struct ss_sink *sink)
     ss_strbuf_clear(&sink->buffer);
 }
 
-/* After something was appended to the buffer. */
-static void settle(struct ss_sink *sink)
+/* Called after each append to the buffer. */
+static void check_buffer(struct ss_sink *sink)
 {
     if (sink->buffer.overflow) {
         ss_fail(&sink->failure, SS_E_LIMIT, "%s holds at most %zu bytes", sink->name,
@@ -200,7 +200,7 @@ void ss_sink_write(struct ss_sink *sink, const void *bytes, size_t length)
     if (sink->failure.status == SS_OK) {
         sink->written_bytes += length;
         ss_strbuf_append(&sink->buffer, bytes, length);
-        settle(sink);
+        check_buffer(sink);
     }
 }
 
@@ -223,7 +223,7 @@ void ss_sink_format(struct ss_sink *sink, const char *format, ...)
         ss_strbuf_append_vformat(&sink->buffer, format, arguments);
         va_end(arguments);
         sink->written_bytes += sink->buffer.length - before;
-        settle(sink);
+        check_buffer(sink);
     }
 }
 
@@ -234,7 +234,7 @@ bool ss_sink_failed(const struct ss_sink *sink)
 
 static void put_in_place(struct ss_sink *sink)
 {
-    /* Some file systems (NFS, quotas) tell of a full disk only here. */
+    /* Some file systems (NFS, quotas) report a full disk only here. */
     if (close(sink->fd) != 0 && errno != EINTR) {
         ss_fail_errno(&sink->failure, errno, "cannot write %s", sink->name);
     } else if (renameat(sink->place.folder_fd, sink->temporary, sink->place.folder_fd,

@@ -8,8 +8,8 @@
 #include "view/pair_ids.h"
 
 static const double default_rate_hz = 100;
-/* One draw per period: two neighbours are up to two periods apart, and may be a little late. */
-static const double longest_step_periods = 2.5;
+/* One random tick per period: consecutive ticks are up to two periods apart, and may be late. */
+static const double max_distance_periods = 2.5;
 
 uint32_t ss_thread_input(const struct ss_model *model, uint32_t thread)
 {
@@ -22,15 +22,15 @@ static uint64_t total_key(uint32_t thread, uint32_t stack, uint8_t state, uint8_
     return ss_hash_u64(ss_pair(thread, stack)) ^ flags * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static bool is_of(const struct ss_model_sample *sample, const struct ss_model_total *total)
+static bool belongs_to(const struct ss_model_sample *sample, const struct ss_model_total *total)
 {
     return sample->thread == total->thread && sample->stack == total->stack &&
            sample->state == total->state && sample->gil == total->gil &&
            sample->partial == total->partial;
 }
 
-/* The selection speaks of rows of totals: finds each sample's row. */
-static void mark_kept(struct ss_spans *spans)
+/* The selection refers to totals: finds the total of each sample. */
+static void mark_selected(struct ss_spans *spans)
 {
     const struct ss_model *model = spans->selection->model;
     struct ss_pair_ids rows = {0};
@@ -50,7 +50,7 @@ static void mark_kept(struct ss_spans *spans)
             total_key(sample->thread, sample->stack, sample->state, sample->gil, sample->partial);
         uint32_t row;
         while ((row = *ss_pair_ids_at(&rows, key)) != 0 &&
-               !is_of(sample, &model->totals.data[row - 1])) {
+               !belongs_to(sample, &model->totals.data[row - 1])) {
             key++;
         }
         spans->kept[i] = row != 0 && spans->selection->totals[row - 1];
@@ -66,7 +66,7 @@ static int by_time(const void *left, const void *right, void *context)
     return time_a != time_b ? (time_a < time_b ? -1 : 1) : (a > b) - (a < b);
 }
 
-/* A counting sort by thread; within a thread the file is almost always in order already. */
+/* A counting sort by thread; within a thread, samples are almost always in order already. */
 static void sort_samples(struct ss_spans *spans)
 {
     const struct ss_model *model = spans->selection->model;
@@ -102,7 +102,7 @@ static uint64_t period_of(const struct ss_model *model, uint32_t thread)
     return (uint64_t)(1e9 / (rate > 0 ? rate : default_rate_hz));
 }
 
-/* When the earliest tick of a sample was, as far as its weight tells. */
+/* The time of the first tick of a sample, estimated from its weight. */
 static uint64_t first_tick(const struct ss_model_sample *sample, uint64_t period_ns)
 {
     uint64_t back = (uint64_t)(sample->weight > 0 ? sample->weight - 1 : 0) * period_ns;
@@ -128,30 +128,30 @@ static void find_bases(struct ss_spans *spans)
     }
 }
 
-static void begin_by(struct ss_spans *spans, uint32_t track, uint64_t time_ns)
+static void lower_base(struct ss_spans *spans, uint32_t track, uint64_t time_ns)
 {
     uint64_t *base_ns = &spans->base_ns[spans->selection->model->tracks.data[track].input];
     *base_ns = time_ns < *base_ns ? time_ns : *base_ns;
 }
 
-/* Time counts from the first thing that is there, sample or not. */
+/* Time counts from the first sample or event. */
 static void find_bases_of_tracks(struct ss_spans *spans)
 {
     const struct ss_model *model = spans->selection->model;
     for (size_t i = 0; i < model->ranges.count; i++) {
         if ((model->ranges.data[i].flags & SS_RANGE_OUTSIDE) == 0) {
-            begin_by(spans, model->ranges.data[i].track, model->ranges.data[i].begin_ns);
+            lower_base(spans, model->ranges.data[i].track, model->ranges.data[i].begin_ns);
         }
     }
     for (size_t i = 0; i < model->marks.count; i++) {
-        begin_by(spans, model->marks.data[i].track, model->marks.data[i].time_ns);
+        lower_base(spans, model->marks.data[i].track, model->marks.data[i].time_ns);
     }
     for (size_t i = 0; i < model->values.count; i++) {
-        begin_by(spans, model->values.data[i].track, model->values.data[i].time_ns);
+        lower_base(spans, model->values.data[i].track, model->values.data[i].time_ns);
     }
 }
 
-/* Inputs on one axis count from one moment. */
+/* Inputs on the common time axis share a base. */
 static void share_base(struct ss_spans *spans)
 {
     const struct ss_model *model = spans->selection->model;
@@ -176,7 +176,7 @@ void ss_spans_init(struct ss_spans *spans, const struct ss_selection *selection)
         .first = ss_alloc_zero(model->threads.count + 2, sizeof *spans->first),
         .kept = ss_alloc_zero(model->samples.count + 1, sizeof *spans->kept),
         .base_ns = ss_alloc_zero(model->inputs.count + 1, sizeof *spans->base_ns)};
-    mark_kept(spans);
+    mark_selected(spans);
     sort_samples(spans);
     find_bases(spans);
     find_bases_of_tracks(spans);
@@ -205,24 +205,24 @@ static void push_span(ss_span_list *list, struct ss_span span)
     }
 }
 
-/* Where `before` ends and `after` begins. */
-static void meet(const struct ss_model_sample *before, const struct ss_model_sample *after,
-                 uint64_t period_ns, uint64_t *end_ns, uint64_t *start_ns)
+/* Finds the end of `before` and the start of `after`. */
+static void find_boundary(const struct ss_model_sample *before, const struct ss_model_sample *after,
+                          uint64_t period_ns, uint64_t *end_ns, uint64_t *start_ns)
 {
     uint64_t start = first_tick(after, period_ns);
-    uint64_t one_more = before->time_ns + period_ns;
+    uint64_t next_tick = before->time_ns + period_ns;
     if (after->weight > 1 && after->stack == before->stack) {
-        /* It continues the earlier one: proof that nothing moved, also over missed ticks. */
-        start = one_more;
+        /* It continues the earlier one: the stack did not change, even during missed ticks. */
+        start = next_tick;
     }
     if (start <= before->time_ns) {
-        start = one_more;
+        start = next_tick;
     }
     if (start > after->time_ns) {
         start = after->time_ns;
     }
-    bool gap = (double)(start - before->time_ns) > longest_step_periods * (double)period_ns;
-    *end_ns = gap ? one_more : start;
+    bool gap = (double)(start - before->time_ns) > max_distance_periods * (double)period_ns;
+    *end_ns = gap ? next_tick : start;
     *start_ns = start;
 }
 
@@ -241,8 +241,8 @@ void ss_spans_of_thread(const struct ss_spans *spans, uint32_t thread, ss_span_l
         const struct ss_model_sample *sample = &model->samples.data[spans->order[i]];
         uint64_t end_ns = sample->time_ns + period_ns, next_start_ns = 0;
         if (i + 1 < to) {
-            meet(sample, &model->samples.data[spans->order[i + 1]], period_ns, &end_ns,
-                 &next_start_ns);
+            find_boundary(sample, &model->samples.data[spans->order[i + 1]], period_ns, &end_ns,
+                          &next_start_ns);
         }
         if (spans->kept[spans->order[i]]) {
             push_span(list, (struct ss_span){start_ns - base_ns, end_ns - base_ns, sample->stack});

@@ -13,9 +13,9 @@
 
 /* ---- frames ---------------------------------------------------------------------------- */
 
-/* Frames that look the same get one number. */
-static uint64_t look_of(const struct ss_speedscope_writing *writing,
-                        const struct ss_model_frame *frame)
+/* The key of a frame's texts: frames with equal texts share a number. */
+static uint64_t text_key(const struct ss_speedscope_writing *writing,
+                         const struct ss_model_frame *frame)
 {
     const struct ss_frame_style *style = &writing->options->style;
     uint32_t name = frame->function != 0 ? frame->function : frame->name;
@@ -48,22 +48,23 @@ static void write_frame(struct ss_speedscope_writing *writing, const struct ss_m
     ss_sink_text(writing->sink, "}");
 }
 
-/* All frames of selected stacks; every stack node is looked at once. */
+/* Writes all frames of selected stacks; visits each stack node once. */
 static void write_frames(struct ss_speedscope_writing *writing)
 {
     const struct ss_model *model = writing->selection->model;
-    bool *seen = ss_alloc_zero(model->stacks.count + 1, sizeof *seen);
-    struct ss_pair_ids looks = {0};
+    bool *visited = ss_alloc_zero(model->stacks.count + 1, sizeof *visited);
+    struct ss_pair_ids numbers = {0};
     ss_sink_text(writing->sink, "\"shared\":{\"frames\":[");
     for (size_t i = 0; i < model->totals.count; i++) {
         uint32_t stack = writing->selection->totals[i] ? model->totals.data[i].stack : 0;
-        for (; stack != 0 && !seen[stack]; stack = model->stacks.data[stack].parent) {
-            seen[stack] = true;
+        for (; stack != 0 && !visited[stack]; stack = model->stacks.data[stack].parent) {
+            visited[stack] = true;
             uint32_t frame = model->stacks.data[stack].frame;
             if (writing->number_of_frame[frame] != 0) {
                 continue;
             }
-            uint32_t *number = ss_pair_ids_at(&looks, look_of(writing, &model->frames.data[frame]));
+            uint32_t *number =
+                ss_pair_ids_at(&numbers, text_key(writing, &model->frames.data[frame]));
             if (*number == 0) {
                 write_frame(writing, &model->frames.data[frame]);
                 *number = writing->frame_count;
@@ -73,8 +74,8 @@ static void write_frames(struct ss_speedscope_writing *writing)
     }
     ss_speedscope_range_frames(writing);
     ss_sink_text(writing->sink, "]},\n");
-    ss_pair_ids_fini(&looks);
-    ss_free(seen);
+    ss_pair_ids_fini(&numbers);
+    ss_free(visited);
 }
 
 /* ---- profiles -------------------------------------------------------------------------- */
@@ -175,7 +176,7 @@ static void write_timed(struct ss_speedscope_writing *writing, uint32_t thread)
     ss_sink_text(writing->sink, "]}");
 }
 
-/* The rows of totals of each thread, as a chain: next[i] - 1 is the row after row i. */
+/* The totals of each thread, as a linked list: next[i] - 1 is the total after total i. */
 struct chains {
     uint32_t *head, *next;
 };

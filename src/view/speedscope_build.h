@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writers of speedscope's JSON share (samples, ranges). Private to speedscope*.c. */
+/* State shared by the writers of speedscope's JSON (samples, ranges). Private to speedscope*.c. */
 #ifndef SS_VIEW_SPEEDSCOPE_BUILD_H
 #define SS_VIEW_SPEEDSCOPE_BUILD_H
 
@@ -21,19 +21,19 @@ struct ss_speedscope_writing {
     bool any_profile;
 };
 
-/* "{"name": …", after a comma where one is due; the caller closes it. */
+/* Writes "{"name": …", after a comma unless it is the first; the caller closes it. */
 void ss_speedscope_begin_frame(struct ss_speedscope_writing *writing, struct ss_strview name);
 /* "Process 12 (rank 3) Thread 13 "loader"". */
 void ss_speedscope_append_owner(const struct ss_model *model, uint32_t process, uint32_t thread,
                                 struct ss_strbuf *name);
-/* Up to the member that holds what the profile is made of. */
+/* Writes a profile up to its member of samples or events. */
 void ss_speedscope_begin_profile(struct ss_speedscope_writing *writing, const char *type,
                                  struct ss_strview name, const char *unit, uint64_t start,
                                  uint64_t end);
 
-/* speedscope_ranges.c: an evented profile for each row of ranges. */
+/* speedscope_ranges.c: an evented profile for each lane of ranges. */
 bool ss_speedscope_has_ranges(const struct ss_selection *selection);
-/* The frames that their names are. */
+/* Writes their names as frames. */
 void ss_speedscope_range_frames(struct ss_speedscope_writing *writing);
 void ss_speedscope_write_ranges(struct ss_speedscope_writing *writing);
 

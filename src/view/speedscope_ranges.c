@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges as evented profiles of their own beside the sampled ones, whose edges are only known to a
- * period: one for each row (thread and domain, steps, phases, each lane of ranges that overlap).
+ * Ranges as evented profiles, separate from the sampled ones, whose edges are exact only to a
+ * sampling period: one per track (thread and domain, steps, phases), and per lane of overlapping
+ * ranges.
  */
 #include <inttypes.h>
 
@@ -30,7 +31,7 @@ bool ss_speedscope_has_ranges(const struct ss_selection *selection)
 
 /* --- frames --------------------------------------------------------------------------------- */
 
-/* Names that differ in colour or category only are one frame. */
+/* Names that differ only in colour or category share a frame. */
 void ss_speedscope_range_frames(struct ss_speedscope_writing *writing)
 {
     const struct ss_model *model = writing->selection->model;
@@ -55,8 +56,8 @@ void ss_speedscope_range_frames(struct ss_speedscope_writing *writing)
 
 /* --- profiles ------------------------------------------------------------------------------- */
 
-static void append_row(const struct ss_model *model, const struct ss_model_range *range,
-                       struct ss_strbuf *name)
+static void append_lane_name(const struct ss_model *model, const struct ss_model_range *range,
+                             struct ss_strbuf *name)
 {
     const struct ss_model_track *track = &model->tracks.data[range->track];
     bool of_thread = track->kind == SS_TRACK_RANGES;
@@ -75,8 +76,8 @@ static void append_row(const struct ss_model *model, const struct ss_model_range
 struct profile {
     struct ss_speedscope_writing *writing;
     uint64_t base_ns;
-    struct ss_vec_of(size_t) open; /* rows of model.ranges */
-    bool any;
+    struct ss_vec_of(size_t) open; /* indices of model.ranges */
+    bool has_event;
 };
 
 static void put_event(struct profile *profile, char type, size_t range, uint64_t time_ns)
@@ -85,12 +86,12 @@ static void put_event(struct profile *profile, char type, size_t range, uint64_t
     const struct ss_model *model = writing->selection->model;
     uint32_t name = model->paths.data[model->ranges.data[range].path].name;
     ss_sink_format(writing->sink, "%s{\"type\":\"%c\",\"frame\":%" PRIu32 ",\"at\":%" PRIu64 "}",
-                   profile->any ? "," : "", type, writing->number_of_name[name] - 1,
+                   profile->has_event ? "," : "", type, writing->number_of_name[name] - 1,
                    time_ns - profile->base_ns);
-    profile->any = true;
+    profile->has_event = true;
 }
 
-/* Closes what is open at `depth` and further in. */
+/* Closes open ranges at `depth` and deeper. */
 static void close_from(struct profile *profile, uint32_t depth)
 {
     const struct ss_model *model = profile->writing->selection->model;
@@ -118,8 +119,8 @@ static void write_events(struct profile *profile, size_t first, size_t end)
     close_from(profile, 0);
 }
 
-/* Ranges [first, end) of one row. */
-static void write_row(struct ss_speedscope_writing *writing, size_t first, size_t end)
+/* Writes ranges [first, end), which are of one lane. */
+static void write_lane(struct ss_speedscope_writing *writing, size_t first, size_t end)
 {
     const struct ss_model *model = writing->selection->model;
     uint64_t from_ns = UINT64_MAX, to_ns = 0;
@@ -133,12 +134,12 @@ static void write_row(struct ss_speedscope_writing *writing, size_t first, size_
     uint32_t input = model->tracks.data[model->ranges.data[first].track].input;
     uint64_t base_ns = writing->spans.base_ns[input];
     if (from_ns > to_ns) {
-        return; /* nothing of it is shown */
+        return; /* no range is shown */
     }
     base_ns = base_ns < from_ns ? base_ns : from_ns;
     struct ss_strbuf name;
     ss_strbuf_init(&name, NAME_BYTES);
-    append_row(model, &model->ranges.data[first], &name);
+    append_lane_name(model, &model->ranges.data[first], &name);
     ss_speedscope_begin_profile(writing, "evented", (struct ss_strview){name.data, name.length},
                                 "nanoseconds", from_ns - base_ns, to_ns - base_ns);
     ss_strbuf_fini(&name);
@@ -159,6 +160,6 @@ void ss_speedscope_write_ranges(struct ss_speedscope_writing *writing)
                           model->ranges.data[end].lane == range->lane;) {
             end++;
         }
-        write_row(writing, first, end);
+        write_lane(writing, first, end);
     }
 }

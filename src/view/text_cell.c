@@ -21,14 +21,14 @@ void ss_text_use_utf8(void)
     }
 }
 
-/* Bytes of the character at `text`; its columns, -1 when it is not printable. */
+/* Returns the bytes of the character at `text`. `columns` is -1 if it is not printable. */
 static size_t character(const char *text, size_t available, int *columns)
 {
     size_t length = ss_utf8_length(text, available);
     wchar_t wide = 0;
     mbstate_t state = {0};
     if (length == 0 || mbrtowc(&wide, text, length, &state) != length) {
-        *columns = length > 1 ? 1 : -1; /* no UTF-8 locale here: a guess */
+        *columns = length > 1 ? 1 : -1; /* no UTF-8 locale: a guess */
         return length > 0 ? length : 1;
     }
     *columns = wcwidth(wide);
@@ -64,8 +64,8 @@ size_t ss_text_width(const char *text)
     return width;
 }
 
-/* The longest start of `text` that fits. */
-static size_t start_that_fits(const char *text, size_t columns)
+/* The bytes of the longest prefix of `text` that fits. */
+static size_t prefix_that_fits(const char *text, size_t columns)
 {
     size_t used = 0, bytes = 0, left = strlen(text);
     while (left > 0) {
@@ -81,8 +81,8 @@ static size_t start_that_fits(const char *text, size_t columns)
     return bytes;
 }
 
-/* The longest end of `text` that fits. */
-static const char *end_that_fits(const char *text, size_t columns)
+/* The longest suffix of `text` that fits. */
+static const char *suffix_that_fits(const char *text, size_t columns)
 {
     size_t width = ss_text_width(text), left = strlen(text);
     while (width > columns) {
@@ -102,9 +102,9 @@ void ss_text_append_cut_middle(struct ss_strbuf *out, const char *text, size_t c
         return;
     }
     size_t start = (columns - 1) / 3;
-    ss_strbuf_append(out, text, start_that_fits(text, start));
+    ss_strbuf_append(out, text, prefix_that_fits(text, start));
     ss_strbuf_append_text(out, ellipsis);
-    ss_strbuf_append_text(out, end_that_fits(text, columns - 1 - start));
+    ss_strbuf_append_text(out, suffix_that_fits(text, columns - 1 - start));
 }
 
 void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t columns)
@@ -113,7 +113,7 @@ void ss_text_append_cut_end(struct ss_strbuf *out, const char *text, size_t colu
         ss_strbuf_append_text(out, columns > 0 ? text : "");
         return;
     }
-    ss_strbuf_append(out, text, start_that_fits(text, columns - 1));
+    ss_strbuf_append(out, text, prefix_that_fits(text, columns - 1));
     ss_strbuf_append_text(out, ellipsis);
 }
 
@@ -171,7 +171,7 @@ void ss_text_append_duration(struct ss_strbuf *out, uint64_t ns)
     ss_strbuf_append_format(out, "%u ns", (unsigned)ns);
 }
 
-/* Bytes of the word at `text`; numbers, and what joins words, have the next one with them. */
+/* Bytes of the word at `text`; a number or a joining sign includes the next word. */
 static size_t word_length(const char *text)
 {
     static const char *const joins[] = {"≤", "→", "±", "·", NULL};

@@ -56,8 +56,7 @@ void ss_text_table_putf(struct ss_text_table *table, size_t column, const char *
     ss_strbuf_fini(&text);
 }
 
-/* What the cells need, and the title with them. */
-/* What the cells need, and the title with them. */
+/* The widths of the columns: of their cells alone, and with the titles. */
 static void natural_widths(const struct ss_text_table *table, size_t *content, size_t *widths)
 {
     for (size_t c = 0; c < table->column_count; c++) {
@@ -81,7 +80,7 @@ static size_t sum_of(const size_t *widths, size_t count)
     return sum + (shown > 0 ? shown - 1 : 0) * SEPARATOR_COLUMNS;
 }
 
-/* Takes single columns off the widest that may still shrink, down to `floors`, until it fits. */
+/* Repeatedly narrows the widest shrinkable column by one, down to `floors`, until all fit. */
 static void shrink(const struct ss_text_table *table, const size_t *floors, size_t *widths,
                    size_t width)
 {
@@ -101,8 +100,8 @@ static void shrink(const struct ss_text_table *table, const size_t *floors, size
     }
 }
 
-/* What goes first: columns that may be dropped once others would lose more than half, then titles
- * that are wider than their cells, then the middle of the cells. */
+/* Order: omits optional columns if others would lose more than half; shortens titles that are wider
+ * than their cells; cuts the middle of cells. */
 static void fit(const struct ss_text_table *table, const size_t *content, size_t *widths,
                 size_t width)
 {

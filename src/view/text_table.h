@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Aligned columns through libsmartcols, fitted to a width: columns that may shrink lose their
- * middle, the widest first. One owner.
+ * Aligned columns through libsmartcols, fitted to a width: cells of shrinkable columns are cut in
+ * the middle, the widest column first. One owner.
  */
 #ifndef SS_VIEW_TEXT_TABLE_H
 #define SS_VIEW_TEXT_TABLE_H
@@ -16,10 +16,10 @@
 
 struct ss_text_column {
     const char *title;
-    const char *short_title; /* where the title does not fit; NULL: the title, cut */
+    const char *short_title; /* used if the title does not fit; NULL: cuts the title */
     bool right;
-    size_t least; /* columns it may shrink to; 0: keeps its width */
-    bool drops;   /* left out altogether when the width does not do */
+    size_t least; /* minimum width; 0: does not shrink */
+    bool drops;   /* omitted if the width is too small */
 };
 
 struct ss_text_cell {

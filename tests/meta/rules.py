@@ -147,21 +147,14 @@ RETIRED = {
     r"homeless": "unbuffered",
     r"thinly|load thin": "downsampled",
 }
-# Folders of src/ that are written so already. None leaves this list; each new one joins it.
-PLAIN = {"base", "ring", "wire", "annot", "platform", "unwind", "source", "trace", "lib", "inject",
-         "record", "model", "cli"}
-
-
 def comments_of(text):
     """[(line, comment)]: from 1."""
     return [(text.count("\n", 0, match.start()) + 1, match.group())
             for match in COMMENT.finditer(text) if not match.group().startswith('"')]
 
 
-def check_retired_words(files, plain=frozenset(PLAIN)):
+def check_retired_words(files):
     for path, text in files.items():
-        if folder_of(path) not in plain:
-            continue
         for line, comment in comments_of(text):
             for words, instead in RETIRED.items():
                 for match in re.finditer(rf"\b({words})\b", comment, re.I):

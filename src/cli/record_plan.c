@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record_plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "cli/formats.h"
+#include "cli/record_output.h"
+#include "record/kept_files.h"
+#include "record/naming.h"
+#include "record/window_files.h"
+#include "record/window_name.h"
+#include "view/sink.h"
+
+void ss_record_plan_fini(struct ss_record_plan *plan)
+{
+    ss_free(plan->program);
+    ss_free(plan->output_path);
+    ss_free(plan->trace_path);
+    ss_free(plan->command_line);
+    ss_free(plan->temporary_folder);
+}
+
+/* rmdir() fails, as intended, while the recording is in the folder. */
+void ss_record_plan_remove_folder(const struct ss_record_plan *plan)
+{
+    if (plan->temporary_folder != NULL) {
+        rmdir(plan->temporary_folder);
+    }
+}
+
+bool ss_record_plan_choose_format(const struct ss_arguments *arguments, struct ss_record_plan *plan)
+{
+    const char *name = ss_arguments_get(arguments, "format");
+    const char *path = ss_arguments_get(arguments, "output");
+    const struct ss_format_row *format = NULL;
+    if (name != NULL) {
+        format = ss_format_by_name(name);
+        if (format == NULL || !format->record) {
+            struct ss_strbuf names;
+            ss_strbuf_init(&names, 4096);
+            ss_format_append_names(&names, true);
+            ss_cli_usage(arguments, "--format takes %s, not \"%s\"", names.data, name);
+            ss_strbuf_fini(&names);
+            return false;
+        }
+    } else if (path != NULL) {
+        format = ss_format_by_ending(path);
+    }
+    plan->output.format = format != NULL && format->record ? format : ss_format_native();
+    return true;
+}
+
+/* A converted recording starts as a native trace, hidden beside its output, so that no failure
+ * loses recorded data. */
+static char *hidden_beside(const char *path)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 65536);
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    ss_strbuf_append(&text, path, folder);
+    ss_strbuf_append_format(&text, ".%s.%d.pftrace", path + folder, (int)getpid());
+    return text.data;
+}
+
+/* stdout, a pipe, a device: written when the recording is over, and not read again. */
+static bool is_written_in_place(const char *path)
+{
+    struct stat info;
+    return ss_sink_descriptor(path) >= 0 ||
+           (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+static enum ss_status check_writable_in_place(const char *path, struct ss_error *err)
+{
+    int fd = ss_sink_descriptor(path);
+    int flags = fd >= 0 ? fcntl(fd, F_GETFL) : 0;
+    if (fd >= 0 && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)) {
+        return ss_fail(err, SS_E_USAGE, "%s: file descriptor %d is not open for writing", path, fd);
+    }
+    if (fd < 0 && access(path, W_OK) != 0) {
+        return ss_fail_errno(err, errno, "cannot write %s", path);
+    }
+    return SS_OK;
+}
+
+static enum ss_status make_temporary_trace(struct ss_record_plan *plan, struct ss_error *err)
+{
+    const char *folder = ss_env_get(SS_ENV_TMPDIR);
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 65536);
+    ss_strbuf_append_format(&text, "%s/stepscope-XXXXXX",
+                            folder != NULL && folder[0] != '\0' ? folder : "/tmp");
+    char *made = ss_strbuf_take(&text);
+    if (mkdtemp(made) == NULL) {
+        enum ss_status status = ss_fail_errno(err, errno, "cannot make the folder %s", made);
+        ss_free(made);
+        return status;
+    }
+    plan->temporary_folder = made;
+    ss_strbuf_append_format(&text, "%s/recording.pftrace", made);
+    plan->trace_path = ss_strbuf_take(&text);
+    return SS_OK;
+}
+
+static enum ss_status choose_trace_path(struct ss_record_plan *plan, struct ss_error *err)
+{
+    bool native = ss_format_is_native(plan->output.format);
+    if (native && ss_sink_descriptor(plan->output_path) >= 0) {
+        return ss_fail(err, SS_E_USAGE,
+                       "a native recording needs a file, not %s: name one, or choose another "
+                       "format, as in -f raw",
+                       plan->output_path);
+    }
+    if (!native && is_written_in_place(plan->output_path)) {
+        plan->output.in_place = true;
+        plan->record.keep_fd = ss_sink_descriptor(plan->output_path);
+        SS_TRY(check_writable_in_place(plan->output_path, err));
+        return make_temporary_trace(plan, err);
+    }
+    plan->trace_path = native ? ss_strdup(plan->output_path) : hidden_beside(plan->output_path);
+    return ss_name_check_writable(plan->output_path, err);
+}
+
+/* --- a file for each window ------------------------------------------------------------------ */
+
+/* The arguments with which `export` converts a window's trace as record_convert.c converts a
+ * recording. */
+static void choose_converter(struct ss_record_plan *plan)
+{
+    const struct ss_record_output *output = &plan->output;
+    const char *const words[] = {"stepscope",
+                                 "export",
+                                 "--to",
+                                 output->format->name,
+                                 "--idle",
+                                 output->idle ? "all" : "none",
+                                 output->threads ? "--threads" : NULL,
+                                 output->gil_only ? "--gil" : NULL,
+                                 output->function_only ? "--function" : NULL,
+                                 output->no_lines ? "--nolineno" : NULL,
+                                 output->full_filenames ? "--full-filenames" : NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (words[i] != NULL) {
+            plan->converter[count++] = words[i];
+        }
+    }
+    if (!ss_format_is_native(output->format)) {
+        plan->record.converter = plan->converter;
+    }
+}
+
+/* Without a template: NAME.stepscope/rank0-pid4242-window00000.pftrace. */
+static void put_folder_template(const struct ss_record_plan *plan, struct ss_strbuf *name)
+{
+    char *path = ss_strbuf_take(name);
+    const char *const endings[] = {plan->output.format->endings[0], ".pftrace", ".stepscope"};
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') {
+        length--;
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i]);
+        if (length > ending && memcmp(path + length - ending, endings[i], ending) == 0) {
+            length -= ending;
+        }
+    }
+    ss_strbuf_append(name, path, length);
+    ss_strbuf_append_format(name, ".stepscope/rank{rank}-pid{pid}-window{window:05}%s",
+                            plan->output.format->endings[0]);
+    ss_free(path);
+}
+
+/* Replaces doubled braces by single ones in a name without variables. Takes ownership of `name`. */
+static char *without_doubled_braces(char *name)
+{
+    struct ss_window_name_values none = ss_window_name_unknown();
+    struct ss_strbuf plain;
+    ss_strbuf_init(&plain, 65536);
+    ss_window_name_expand(name, &none, &plain, NULL); /* it has no variables */
+    char *owned = ss_strbuf_take(&plain);
+    ss_strbuf_fini(&plain);
+    ss_free(name);
+    return owned;
+}
+
+/* The folder that contains all window files: up to the last slash before the first variable. */
+static char *folder_of(const char *template)
+{
+    size_t length = ss_window_name_fixed(template);
+    while (length > 0 && template[length - 1] != '/') {
+        length--;
+    }
+    return length > 0 ? without_doubled_braces(ss_strndup(template, length)) : ss_strdup("./");
+}
+
+static enum ss_status check_folder(const struct ss_record_plan *plan, struct ss_error *err)
+{
+    char *folder = folder_of(plan->output_path);
+    struct ss_strbuf probe;
+    ss_strbuf_init(&probe, 65536);
+    ss_strbuf_append_format(&probe, "%s.stepscope-%d.probe", folder, (int)getpid());
+    enum ss_status status = plan->no_overwrite ? ss_folder_check_empty(folder, err) : SS_OK;
+    if (status == SS_OK) {
+        status = ss_name_make_folders(probe.data, err);
+    }
+    int fd = status == SS_OK
+                 ? open(probe.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+                 : -1;
+    if (fd >= 0) {
+        close(fd);
+        unlink(probe.data);
+    } else if (status == SS_OK) {
+        status = ss_fail_errno(err, errno, "cannot write into the folder %s", folder);
+    }
+    ss_strbuf_fini(&probe);
+    ss_free(folder);
+    return status;
+}
+
+static enum ss_status choose_window_paths(struct ss_record_plan *plan, struct ss_error *err)
+{
+    if (ss_window_files_check(plan->output_path, err) != SS_OK) {
+        return err->status;
+    }
+    choose_converter(plan);
+    plan->record.window_name = plan->output_path;
+    plan->trace_path = ss_strdup(plan->output_path);
+    plan->output.per_window = true;
+    return check_folder(plan, err);
+}
+
+static enum ss_status check_overwrite(const struct ss_record_plan *plan, struct ss_error *err)
+{
+    bool is_there = plan->no_overwrite &&
+                    faccessat(AT_FDCWD, plan->output_path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return is_there ? ss_fail(err, SS_E_USAGE,
+                              "%s is there already; choose another -o, or leave --no-overwrite "
+                              "out",
+                              plan->output_path)
+                    : SS_OK;
+}
+
+enum ss_status ss_record_plan_choose_paths(const struct ss_arguments *arguments,
+                                           struct ss_record_plan *plan, struct ss_error *err)
+{
+    const char *given = ss_arguments_get(arguments, "output");
+    bool is_template = false, is_plain = false;
+    pid_t pid = plan->record.attach_pid != 0 ? plan->record.attach_pid : getpid();
+    struct ss_strbuf name;
+    ss_strbuf_init(&name, 65536);
+    enum ss_status status = SS_OK;
+    if (given != NULL) {
+        status = ss_name_expand(given, pid, &name, err);
+        is_template =
+            status == SS_OK && ss_window_name_is_template(name.data); /* %q{…} is expanded */
+        is_plain = status == SS_OK && !is_template;
+    } else {
+        ss_name_default(plan->record.program, pid, &name);
+        ss_strbuf_append_text(&name, plan->output.format->endings[0]);
+    }
+    if (status == SS_OK && plan->per_window && !is_template) {
+        put_folder_template(plan, &name);
+    }
+    plan->output_path = ss_strbuf_take(&name);
+    ss_strbuf_fini(&name);
+    SS_TRY(status);
+    if (is_plain && !plan->per_window) {
+        plan->output_path = without_doubled_braces(plan->output_path);
+    }
+    plan->record.keep_fd = -1;
+    if (is_template || plan->per_window) {
+        SS_TRY(choose_window_paths(plan, err));
+    } else {
+        SS_TRY(check_overwrite(plan, err));
+        SS_TRY(choose_trace_path(plan, err));
+    }
+    plan->record.path = plan->output.trace_path = plan->trace_path;
+    plan->record.output = plan->output.output_path = plan->output_path;
+    return SS_OK;
+}

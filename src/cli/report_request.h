@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the command line of `report` asks for. Main thread only; texts are borrowed from it. */
+#ifndef SS_CLI_REPORT_REQUEST_H
+#define SS_CLI_REPORT_REQUEST_H
+
+#include "analysis/tables.h"
+#include "cli/command.h"
+#include "cli/reading.h"
+#include "view/report.h"
+
+struct ss_report_request {
+    const struct ss_table_kind *kind;
+    struct ss_table_options table;
+    struct ss_reading reading;
+    const struct ss_report_view *view;
+    struct ss_report_style style;
+    const char *output; /* NULL: stdout */
+};
+
+/* False: a usage error was printed. Options that the table does not have are refused. */
+bool ss_report_request_parse(const struct ss_arguments *arguments,
+                             struct ss_report_request *request);
+/* Without --by: the overview, with the diagnosis of a training. */
+bool ss_report_is_overview(const struct ss_report_request *request);
+/* The ids of --by and what their rows are (struct ss_command.choice). */
+const char *ss_report_table_choice(size_t index, const char **meaning);
+
+#endif
