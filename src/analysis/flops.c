@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/calls.h"
+#include "analysis/program_facts.h"
 #include "analysis/ranges.h"
-#include "analysis/told.h"
 #include "base/alloc.h"
 
 static const char counted_domain[] = "torch.flops";
@@ -323,7 +323,7 @@ static void add_marks(struct tally *tally,
 
 static int64_t fact_number(const struct ss_model *model, uint32_t process, const char *key)
 {
-    const struct ss_model_note *note = ss_told(model, process, key);
+    const struct ss_model_note *note = ss_program_fact(model, process, key);
     return note != NULL ? note->value : 0;
 }
 
@@ -332,14 +332,15 @@ static struct ss_peak find_peak(const struct tally *tally, bool *is_gpu)
 {
     const struct ss_model *model = tally->model;
     uint32_t process = tally->steps.data[0].process;
-    struct ss_strview device = ss_told_text(model, ss_told(model, process, "torch.device"));
+    struct ss_strview device =
+        ss_program_fact_text(model, ss_program_fact(model, process, "torch.device"));
     *is_gpu = device.length > 0 || fact_number(model, process, "torch.cuda") != 0;
     if (*is_gpu) {
         return ss_peak_of_gpu(device);
     }
-    return ss_peak_of_cpu(ss_told_text(model, ss_told(model, process, "cpu.capability")),
-                          fact_number(model, process, "cpu.mhz"),
-                          fact_number(model, process, "torch.threads"));
+    return ss_peak_of_cpu(
+        ss_program_fact_text(model, ss_program_fact(model, process, "cpu.capability")),
+        fact_number(model, process, "cpu.mhz"), fact_number(model, process, "torch.threads"));
 }
 
 static uint64_t step_ns(const struct tally *tally)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/exposed_communication.h"
+#include "analysis/program_facts.h"
 #include "analysis/spots.h"
-#include "analysis/told.h"
 #include "base/alloc.h"
 
 enum { MIN_STEPS = 5 };
@@ -132,7 +132,7 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
         uint64_t waited_ns = others.phase_ns[communication];
         if (2 * own_ns < waited_ns) {
             const struct ss_model_note *fact =
-                ss_told(selection->model, rank->process, "torch.rank");
+                ss_program_fact(selection->model, rank->process, "torch.rank");
             *late = (struct ss_late_rank){.process = rank->process,
                                           .rank = fact != NULL ? fact->value : -1,
                                           .waits_ns = waited_ns - own_ns,

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "analysis/distribution.h"
+#include "analysis/program_facts.h"
 #include "analysis/ranges.h"
 #include "analysis/recorded_steps.h"
-#include "analysis/told.h"
 #include "base/alloc.h"
 
 const char *const ss_loader_tracks[] = {"torch.data", "torch", "operators recorded", NULL};
@@ -240,7 +240,7 @@ static uint64_t overlap_ns(const struct span *span, uint64_t begin_ns, uint64_t 
 /* From the worker's start (0: unknown) to its exit. */
 static struct span life_of(const struct ss_model *model, uint32_t process)
 {
-    const struct ss_model_note *began = ss_told(model, process, "dataloader.worker");
+    const struct ss_model_note *began = ss_program_fact(model, process, "dataloader.worker");
     struct span life = {began != NULL ? began->time_ns : 0, UINT64_MAX};
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
@@ -337,7 +337,7 @@ static void fill_busy(const struct ss_model *model, const struct loader_events *
                       size_t count, struct ss_cell *cells)
 {
     uint32_t process = fetches[0].process;
-    const struct ss_model_note *number = ss_told(model, process, "dataloader.worker");
+    const struct ss_model_note *number = ss_program_fact(model, process, "dataloader.worker");
     struct span life = life_of(model, process);
     struct spans spans = {0};
     uint64_t whole_ns = 0, busy_ns = 0;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analysis/phase_times.h"
+#include "analysis/program_facts.h"
 #include "analysis/ranges.h"
-#include "analysis/told.h"
 
 static const double least_rise = 0.01; /* of the peak */
 
@@ -312,7 +312,8 @@ static void find_limit(struct ss_memory *memory, const struct ss_model *model, c
         char key[64];
         const char *end = strchr(device, ' ');
         snprintf(key, sizeof key, "%.*s.total_memory", (int)(end - device), device);
-        struct ss_strview total = ss_told_text(model, ss_told(model, memory->process, key));
+        struct ss_strview total =
+            ss_program_fact_text(model, ss_program_fact(model, memory->process, key));
         memory->limit = total.length > 0 ? strtod(total.data, NULL) : 0;
         memory->limit_of = "the device's memory";
     } else {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/told.h"
+#include "analysis/program_facts.h"
 
 /* The ranges of one track. */
 struct use {
@@ -75,7 +75,7 @@ static void find_operators(struct ss_overhead *overhead, const struct ss_model *
             continue;
         }
         const struct ss_model_note *cost =
-            ss_told(model, model->tracks.data[i].process, "torch.operator_ns");
+            ss_program_fact(model, model->tracks.data[i].process, "torch.operator_ns");
         if (cost != NULL && cost->value > 0) { /* of 1 in 2^halvings steps */
             overhead->operators = use->count << (model->inputs.data[input].halvings & 31);
             overhead->operator_ns = (uint64_t)cost->value;

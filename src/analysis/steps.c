@@ -6,9 +6,9 @@
 
 #include "analysis/distribution.h"
 #include "analysis/exposed_communication.h"
+#include "analysis/program_facts.h"
 #include "analysis/ranges.h"
 #include "analysis/recorded_steps.h"
-#include "analysis/told.h"
 #include "analysis/window_steps.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
@@ -48,8 +48,8 @@ static int compare_steps(const void *left, const void *right)
 static bool is_no_step(const struct ss_model *model, const struct ss_model_range *range)
 {
     const struct ss_model_note *how =
-        ss_told(model, model->tracks.data[range->track].process, "torch.steps");
-    struct ss_strview text = ss_told_text(model, how);
+        ss_program_fact(model, model->tracks.data[range->track].process, "torch.steps");
+    struct ss_strview text = ss_program_fact_text(model, how);
     bool is_early =
         ss_strview_equal(text, ss_strview_of("program")) && range->begin_ns < how->time_ns;
     return is_early || (range->flags & SS_RANGE_END_UNSEEN) != 0;

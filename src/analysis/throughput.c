@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/distribution.h"
+#include "analysis/program_facts.h"
 #include "analysis/ranges.h"
-#include "analysis/told.h"
 #include "base/alloc.h"
 
 /* Per step: batches requested from a loader, and calls of the model. */
@@ -90,8 +90,8 @@ static struct process count_process(const struct ss_step_summary *steps, size_t 
 
 static int64_t fact_number(const struct ss_model *model, uint32_t process, const char *key)
 {
-    const struct ss_model_note *note = ss_told(model, process, key);
-    return note != NULL ? strtoll(ss_told_text(model, note).data, NULL, 10) : 0;
+    const struct ss_model_note *note = ss_program_fact(model, process, key);
+    return note != NULL ? strtoll(ss_program_fact_text(model, note).data, NULL, 10) : 0;
 }
 
 /* Steps that begin with a batch of a loader have its batch size; a program that prepares batches

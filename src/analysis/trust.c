@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/told.h"
+#include "analysis/program_facts.h"
 
 /* The newest value of an attribute; NULL when the recording has none. */
 static const struct ss_model_attribute *find_attribute(const struct ss_model *model, uint32_t input,
@@ -94,7 +94,7 @@ static const char *first_torch_route(const struct ss_model *model, uint32_t inpu
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
         if (note->input == input && ss_told_is(model, note, "torch.route")) {
-            return ss_told_text(model, note).data; /* the end of the note's text */
+            return ss_program_fact_text(model, note).data; /* the end of the note's text */
         }
     }
     return "";
@@ -158,7 +158,7 @@ static void find_absences(struct ss_trust *trust, const struct ss_model *model, 
         leave_out(trust, "annotations", lost);
         set_why_no_marks(trust, lost);
     }
-    const char *missed = ss_told_missed_torch(model, index);
+    const char *missed = ss_program_missed_torch(model, index);
     if (missed != NULL) {
         leave_out(trust, "torch", missed);
         set_why_no_marks(trust, missed);

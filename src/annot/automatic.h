@@ -35,6 +35,6 @@ void ss_automatic_guess(void);
 void ss_automatic_disclaim(void);
 /* Records the fact "torch.steps": how steps are detected. No effect once the program marks steps
  * explicitly. */
-void ss_automatic_tell(const char *how);
+void ss_automatic_set_step_source(const char *how);
 
 #endif

@@ -23,7 +23,7 @@ static void store_fact(uint32_t key, struct ss_event_value value)
     }
 }
 
-void ss_fact_tell(uint32_t key, struct ss_event_value value)
+void ss_fact_set(uint32_t key, struct ss_event_value value)
 {
     struct ss_thread_quiet quiet;
     if (ss_thread_enter(&quiet)) {

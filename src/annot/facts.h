@@ -10,6 +10,6 @@
 #include "annot/events.h"
 
 /* `key`: a name (annot/define.h). Replaces the previous value of the key. */
-void ss_fact_tell(uint32_t key, struct ss_event_value value);
+void ss_fact_set(uint32_t key, struct ss_event_value value);
 
 #endif

@@ -389,7 +389,7 @@ static void report_unrecorded(void)
         page = mmap(NULL, SS_RING_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
     if (page != MAP_FAILED) {
-        atomic_fetch_add(&((struct ss_ring_header *)page)->homeless, 1);
+        atomic_fetch_add(&((struct ss_ring_header *)page)->unbuffered_processes, 1);
         munmap(page, SS_RING_PAGE_BYTES);
     }
     close(fd);
@@ -699,7 +699,8 @@ static struct ss_ring_thread *make_ring(uint32_t *slots_log2)
     return ring;
 }
 
-struct ss_ring_thread *ss_process_take_ring(int32_t tid, uint32_t *slots_log2, bool *is_overwriting)
+struct ss_ring_thread *ss_process_acquire_ring(int32_t tid, uint32_t *slots_log2,
+                                               bool *is_overwriting)
 {
     bool is_new = false;
     struct ss_ring_thread *ring = reuse_ring(slots_log2);
@@ -715,7 +716,7 @@ struct ss_ring_thread *ss_process_take_ring(int32_t tid, uint32_t *slots_log2, b
     atomic_fetch_add_explicit(&ring->owner, 1, memory_order_relaxed);
     atomic_store_explicit(&ring->state, SS_RING_OPEN, memory_order_release);
     if (is_new) {
-        /* Pairs with the acquire of ss_ring_consumer_look. */
+        /* Pairs with the acquire of ss_ring_consumer_refresh. */
         atomic_store_explicit(&ss_process_header->thread_count, state->ring_count,
                               memory_order_release);
     }
@@ -724,7 +725,7 @@ struct ss_ring_thread *ss_process_take_ring(int32_t tid, uint32_t *slots_log2, b
     return ring;
 }
 
-void ss_process_give_ring(struct ss_ring_thread *thread)
+void ss_process_release_ring(struct ss_ring_thread *thread)
 {
     atomic_store_explicit(&thread->state, SS_RING_CLOSED, memory_order_release);
 }
@@ -735,8 +736,8 @@ void ss_process_check_heartbeat(void)
 {
     struct ss_ring_header *header = ss_process_header;
     uint64_t heartbeat_ns = atomic_load_explicit(&header->heartbeat_ns, memory_order_relaxed);
-    uint64_t timeout_ms = atomic_load_explicit(&header->patience_ms, memory_order_relaxed);
-    timeout_ms = timeout_ms != 0 ? timeout_ms : SS_RING_DEFAULT_PATIENCE_MS;
+    uint64_t timeout_ms = atomic_load_explicit(&header->heartbeat_timeout_ms, memory_order_relaxed);
+    timeout_ms = timeout_ms != 0 ? timeout_ms : SS_RING_DEFAULT_HEARTBEAT_TIMEOUT_MS;
     uint64_t now_ns = ss_stamp_monotonic_ns();
     if (now_ns < heartbeat_ns + timeout_ms * 1000000) {
         return;

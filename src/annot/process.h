@@ -37,9 +37,9 @@ void ss_process_unlock(void);
 bool ss_process_ensure(void);
 
 /* With the lock held: a reused or new ring for the calling thread. NULL: no room. */
-struct ss_ring_thread *ss_process_take_ring(int32_t tid, uint32_t *slots_log2,
-                                            bool *is_overwriting);
-void ss_process_give_ring(struct ss_ring_thread *thread);
+struct ss_ring_thread *ss_process_acquire_ring(int32_t tid, uint32_t *slots_log2,
+                                               bool *is_overwriting);
+void ss_process_release_ring(struct ss_ring_thread *thread);
 /* With the lock held: copies new definitions into the file and publishes them. */
 void ss_process_share_definitions(void);
 

@@ -158,7 +158,7 @@ static void thread_name(const char *text)
 
 static void fact(stepscope_name key, unsigned type, uint64_t bits)
 {
-    ss_fact_tell(key, (struct ss_event_value){bits, type});
+    ss_fact_set(key, (struct ss_event_value){bits, type});
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ struct ss_schedule_turn ss_schedule_run_start(struct ss_schedule_run *run)
     run->running = true;
     run->starts++;
     run->epoch = 0;
-    run->epoch_told = false;
+    run->epoch_is_marked = false;
     run->place = (struct ss_schedule_place){.length = -1};
     run->in_epoch = !run->schedule.per_epoch;
     begin_step(run, &turn);
@@ -62,8 +62,8 @@ struct ss_schedule_turn ss_schedule_run_step(struct ss_schedule_run *run)
     if (!run->running) {
         return turn;
     }
-    if (run->schedule.per_epoch && !run->epoch_told) {
-        run->epoch_told = true; /* a program without epoch marks is one long epoch */
+    if (run->schedule.per_epoch && !run->epoch_is_marked) {
+        run->epoch_is_marked = true; /* a program without epoch marks is one long epoch */
         run->epochs++;
         run->in_epoch = true;
     }
@@ -88,7 +88,7 @@ struct ss_schedule_turn ss_schedule_run_epoch(struct ss_schedule_run *run, int64
         return turn;
     }
     run->epoch = epoch;
-    run->epoch_told = true;
+    run->epoch_is_marked = true;
     run->epochs++;
     if (!run->schedule.per_epoch) {
         return turn;

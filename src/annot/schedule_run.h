@@ -30,9 +30,9 @@ struct ss_schedule_turn {
 struct ss_schedule_run {
     struct ss_schedule schedule;
     bool running;
-    bool epoch_told;  /* an epoch was marked, or assumed, since the start */
-    bool in_epoch;    /* false before the first epoch and after its last batch */
-    bool window_open; /* its number is windows - 1 */
+    bool epoch_is_marked; /* an epoch was marked, or assumed, since the start */
+    bool in_epoch;        /* false before the first epoch and after its last batch */
+    bool window_open;     /* its number is windows - 1 */
     enum ss_schedule_action action;
     struct ss_schedule_place place; /* of the current step */
     int64_t epoch;

@@ -63,8 +63,8 @@ static bool is_recorder_alive(void)
     }
     ss_process_check_heartbeat();
     uint64_t heartbeat_ns = atomic_load_explicit(&header->heartbeat_ns, memory_order_relaxed);
-    uint64_t timeout_ms = atomic_load_explicit(&header->patience_ms, memory_order_relaxed);
-    timeout_ms = timeout_ms != 0 ? timeout_ms : SS_RING_DEFAULT_PATIENCE_MS;
+    uint64_t timeout_ms = atomic_load_explicit(&header->heartbeat_timeout_ms, memory_order_relaxed);
+    timeout_ms = timeout_ms != 0 ? timeout_ms : SS_RING_DEFAULT_HEARTBEAT_TIMEOUT_MS;
     return ss_stamp_monotonic_ns() < heartbeat_ns + timeout_ms * 1000000;
 }
 

@@ -84,7 +84,7 @@ static void restart_schedule(struct ss_steps *steps, bool ends_step, struct ss_s
     }
 }
 
-static void advance_schedule(struct ss_steps *steps, const struct ss_steps_wish *request,
+static void advance_schedule(struct ss_steps *steps, const struct ss_steps_request *request,
                              struct ss_steps_change *change)
 {
     switch (request->mark) {
@@ -108,7 +108,7 @@ static void advance_schedule(struct ss_steps *steps, const struct ss_steps_wish 
 }
 
 /* After an epoch mark, NEXT ends the batch that the epoch began; BEGIN refers to that batch. */
-static void count_batch(struct ss_steps *steps, const struct ss_steps_wish *request)
+static void count_batch(struct ss_steps *steps, const struct ss_steps_request *request)
 {
     if (request->mark == SS_STEPS_EPOCH) {
         steps->batch = request->resumed_at > 0 ? request->resumed_at : 0;
@@ -119,7 +119,7 @@ static void count_batch(struct ss_steps *steps, const struct ss_steps_wish *requ
     }
 }
 
-static void count_mark(struct ss_steps *steps, const struct ss_steps_wish *request,
+static void count_mark(struct ss_steps *steps, const struct ss_steps_request *request,
                        struct ss_steps_change *change)
 {
     change->cut_step = steps->step;
@@ -202,7 +202,7 @@ struct ss_steps_change ss_steps_unschedule(struct ss_steps *steps)
     return change;
 }
 
-struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *request)
+struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_request *request)
 {
     struct ss_steps_change change = {0};
     if (!begin_mark(steps)) {

@@ -25,7 +25,7 @@ enum ss_steps_mark {
     SS_STEPS_END    /* the program ends */
 };
 
-struct ss_steps_wish {
+struct ss_steps_request {
     enum ss_steps_mark mark;
     int64_t number;     /* of the step or epoch; -1: the previous number + 1 */
     int64_t length;     /* of the epoch, in batches; -1: unknown */
@@ -68,7 +68,7 @@ struct ss_steps {
 void ss_steps_init(struct ss_steps *steps, const char *schedule);
 /* Resets the marks in a forked child; the schedule stays. */
 void ss_steps_forget(struct ss_steps *steps);
-struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_wish *wish);
+struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_request *wish);
 /* Sets a new schedule: its first step begins now (per epoch: with the next epoch). NULL: ends the
  * schedule and recording. An open window is cut. Window numbers continue. */
 struct ss_steps_change ss_steps_schedule(struct ss_steps *steps,

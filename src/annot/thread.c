@@ -73,7 +73,7 @@ static void on_thread_end(void *argument)
     struct ss_thread_quiet quiet;
     ss_thread_current = &ended_thread;
     if (thread->ring.thread != NULL && ss_thread_enter(&quiet)) {
-        ss_process_give_ring(thread->ring.thread);
+        ss_process_release_ring(thread->ring.thread);
         *thread = (struct ss_thread){0};
         if (free_count < sizeof free_threads / sizeof *free_threads) {
             free_threads[free_count++] = thread;
@@ -144,7 +144,7 @@ static bool open_ring(struct ss_thread *thread)
     uint32_t slots_log2 = 0;
     bool is_overwriting = false;
     struct ss_ring_thread *ring =
-        ss_process_take_ring(ss_thread_tid(), &slots_log2, &is_overwriting);
+        ss_process_acquire_ring(ss_thread_tid(), &slots_log2, &is_overwriting);
     if (ring == NULL) {
         return false;
     }

@@ -109,7 +109,7 @@ static void notify_watcher(bool is_step)
 }
 
 /* Counts without a recorder too: one that attaches later needs the right numbers. */
-static void apply_mark(const struct ss_steps_wish *request)
+static void apply_mark(const struct ss_steps_request *request)
 {
     follow_fork();
     if (request->mark == SS_STEPS_BEGIN || request->mark == SS_STEPS_NEXT) {
@@ -172,7 +172,7 @@ int ss_training_schedule(const char *text)
 static void record_step_source(const char *how)
 {
     struct ss_event_value value = {ss_define_name(how, strlen(how)), SS_RING_VALUE_NAME};
-    ss_fact_tell(ss_define_name("torch.steps", 11), value);
+    ss_fact_set(ss_define_name("torch.steps", 11), value);
 }
 
 /* --- follower of steps ----------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action)
     return steps.has_schedule;
 }
 
-static void mark_with_follower(const struct ss_steps_wish *request)
+static void mark_with_follower(const struct ss_steps_request *request)
 {
     ss_training_follower *callback = atomic_load_explicit(&follower, memory_order_relaxed);
     if (callback != NULL) {
@@ -208,7 +208,7 @@ static void mark_with_follower(const struct ss_steps_wish *request)
 /* The follower is called because the schedule may begin a window with an epoch. */
 static void mark_epoch(int64_t number, int64_t length, int64_t resumed_at)
 {
-    struct ss_steps_wish request = {
+    struct ss_steps_request request = {
         .mark = SS_STEPS_EPOCH, .number = number, .length = length, .resumed_at = resumed_at};
     apply_mark(&request);
     ss_training_follower *callback = atomic_load_explicit(&follower, memory_order_relaxed);
@@ -218,9 +218,9 @@ static void mark_epoch(int64_t number, int64_t length, int64_t resumed_at)
 }
 
 /* The first explicit step discards the automatic steps before it. */
-static struct ss_steps_wish own_step(enum ss_steps_mark mark, int64_t number)
+static struct ss_steps_request own_step(enum ss_steps_mark mark, int64_t number)
 {
-    struct ss_steps_wish request = {.mark = mark, .number = number, .length = -1};
+    struct ss_steps_request request = {.mark = mark, .number = number, .length = -1};
     if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
         atomic_store_explicit(&has_own_steps, true, memory_order_relaxed);
         request.overrules = atomic_exchange_explicit(&has_found_steps, false, memory_order_relaxed);
@@ -233,13 +233,13 @@ static struct ss_steps_wish own_step(enum ss_steps_mark mark, int64_t number)
 
 void ss_training_step(int64_t number)
 {
-    struct ss_steps_wish request = own_step(SS_STEPS_BEGIN, number);
+    struct ss_steps_request request = own_step(SS_STEPS_BEGIN, number);
     apply_mark(&request);
 }
 
 void ss_training_next_step(int64_t number)
 {
-    struct ss_steps_wish request = own_step(SS_STEPS_NEXT, number);
+    struct ss_steps_request request = own_step(SS_STEPS_NEXT, number);
     mark_with_follower(&request);
 }
 
@@ -257,7 +257,7 @@ void ss_training_begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
 __attribute__((destructor)) static void on_exit_of_program(void)
 {
     if (steps.has_schedule && steps_pid == ss_process_pid()) {
-        struct ss_steps_wish request = {.mark = SS_STEPS_END, .number = -1, .length = -1};
+        struct ss_steps_request request = {.mark = SS_STEPS_END, .number = -1, .length = -1};
         apply_mark(&request);
     }
 }
@@ -325,7 +325,7 @@ void ss_automatic_disclaim(void)
     set_trainer(0, true);
 }
 
-void ss_automatic_tell(const char *how)
+void ss_automatic_set_step_source(const char *how)
 {
     if (!atomic_load_explicit(&has_own_steps, memory_order_relaxed)) {
         record_step_source(how);
@@ -353,11 +353,11 @@ void ss_automatic_begin(void)
     }
     bool again = is_first_of_recording() && steps.step >= 0;
     if (again || steps.step < 0) {
-        struct ss_steps_wish request = {.mark = SS_STEPS_BEGIN,
-                                        .number = again ? steps.step : 0,
-                                        .length = -1,
-                                        .is_found = true,
-                                        .again = again};
+        struct ss_steps_request request = {.mark = SS_STEPS_BEGIN,
+                                           .number = again ? steps.step : 0,
+                                           .length = -1,
+                                           .is_found = true,
+                                           .again = again};
         if (!again) {
             atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
             record_step_source("optimizer");
@@ -383,7 +383,7 @@ bool ss_automatic_step(void)
     bool counts = !atomic_load_explicit(&has_own_steps, memory_order_relaxed);
     if (counts) {
         atomic_store_explicit(&has_found_steps, true, memory_order_relaxed);
-        struct ss_steps_wish request = {
+        struct ss_steps_request request = {
             .mark = SS_STEPS_NEXT, .number = -1, .length = -1, .is_found = true};
         mark_with_follower(&request);
     }

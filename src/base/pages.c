@@ -22,7 +22,7 @@ static void ensure_page_table(struct ss_pages *table, size_t count)
     }
 }
 
-void *ss_pages_take(struct ss_pages *table, uint32_t number)
+void *ss_pages_put(struct ss_pages *table, uint32_t number)
 {
     size_t at = number >> SS_PAGE_ITEMS_LOG2;
     ensure_page_table(table, at + 1);

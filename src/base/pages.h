@@ -35,7 +35,7 @@ static inline void *ss_pages_get(const struct ss_pages *table, uint32_t number)
                                                           : NULL;
 }
 /* Adds item `number`, zeroed, or returns the existing one. */
-void *ss_pages_take(struct ss_pages *table, uint32_t number);
+void *ss_pages_put(struct ss_pages *table, uint32_t number);
 void ss_pages_drop(struct ss_pages *table, uint32_t number);
 size_t ss_pages_memory(const struct ss_pages *table);
 void ss_pages_fini(struct ss_pages *table);

@@ -8,7 +8,7 @@
 #include "base/terminal.h"
 #include "base/version.h"
 #include "cli/command.h"
-#include "cli/doctor_findings.h"
+#include "cli/doctor_checks.h"
 #include "platform/runtime_library.h"
 #include "record/injection.h"
 #include "record/ring_directory.h"
@@ -21,7 +21,7 @@ static const enum ss_style level_styles[] = {SS_STYLE_GREEN, SS_STYLE_YELLOW, SS
                                              SS_STYLE_DIM};
 
 /* The sources besides Python stacks, which have findings of their own. */
-static size_t examine_sources(struct ss_finding *findings)
+static size_t examine_sources(struct ss_check *findings)
 {
     static const struct ss_source_setup setup = {.proc_root = "/proc", .sys_root = "/sys"};
     size_t count = 0;
@@ -29,32 +29,32 @@ static size_t examine_sources(struct ss_finding *findings)
         if (ss_sources[i] != &ss_source_python) {
             char reason[SS_SOURCE_REASON_BYTES];
             enum ss_source_state state = ss_sources[i]->probe(&setup, reason);
-            ss_finding_source(ss_sources[i], state, reason, &findings[count++]);
+            ss_check_source(ss_sources[i], state, reason, &findings[count++]);
         }
     }
     return count;
 }
 
-static void examine_injection(struct ss_finding *finding)
+static void examine_injection(struct ss_check *finding)
 {
     char library[4096];
     struct ss_strbuf foreign;
     ss_strbuf_init(&foreign, 65536);
-    ss_injection_list_taken(&foreign);
+    ss_injection_list_preset(&foreign);
     bool is_there = ss_runtime_library_find(library, sizeof library);
-    ss_finding_injection(is_there ? library : "", foreign.length > 0 ? foreign.data : "", finding);
+    ss_check_injection(is_there ? library : "", foreign.length > 0 ? foreign.data : "", finding);
     ss_strbuf_fini(&foreign);
 }
 
-static void examine_torch(struct ss_finding *finding)
+static void examine_torch(struct ss_check *finding)
 {
     char preload[4096], library[4096];
     bool is_there = ss_preload_find(preload, sizeof preload);
     bool has_library = ss_runtime_library_find(library, sizeof library);
-    ss_finding_torch(is_there ? preload : "", has_library, finding);
+    ss_check_torch(is_there ? preload : "", has_library, finding);
 }
 
-static size_t examine(struct ss_finding *findings)
+static size_t examine(struct ss_check *findings)
 {
     size_t count = 0;
     struct ss_host_facts host;
@@ -62,33 +62,33 @@ static size_t examine(struct ss_finding *findings)
     struct ss_ptrace_facts child, stranger;
     bool child_known = ss_ptrace_probe_child(&child);
     bool stranger_known = ss_ptrace_probe_stranger(&stranger);
-    ss_finding_record(&child, child_known, &findings[count++]);
-    ss_finding_attach(&stranger, stranger_known, &host, &findings[count++]);
+    ss_check_record(&child, child_known, &findings[count++]);
+    ss_check_attach(&stranger, stranger_known, &host, &findings[count++]);
 
     struct ss_python_installs installed = {0}, running = {0};
     ss_python_installs_find(ss_env_get(SS_ENV_PATH), ss_env_get(SS_ENV_HOME), &installed);
     ss_python_processes_find(&running);
-    ss_finding_python(&installed, &running, &findings[count++]);
+    ss_check_python(&installed, &running, &findings[count++]);
     ss_vec_fini(&installed);
     ss_vec_fini(&running);
 
-    ss_finding_children(&host, &findings[count++]);
+    ss_check_children(&host, &findings[count++]);
     count += examine_sources(findings + count);
     examine_injection(&findings[count++]);
     examine_torch(&findings[count++]);
-    ss_finding_clock(&host, &findings[count++]);
+    ss_check_clock(&host, &findings[count++]);
 
     struct ss_folder_facts folder;
     ss_folder_facts_collect(".", &folder);
-    ss_finding_folder("this folder", &folder, &findings[count++]);
+    ss_check_folder("this folder", &folder, &findings[count++]);
 
     char rings[SS_RING_DIRECTORY_REASON_BYTES], why_not_first[SS_RING_DIRECTORY_REASON_BYTES];
     ss_ring_directory_probe(rings, why_not_first);
-    ss_finding_rings(rings, why_not_first, &findings[count++]);
+    ss_check_rings(rings, why_not_first, &findings[count++]);
 
-    ss_finding_processes(&host, &findings[count++]);
-    ss_finding_confinement(&host, &findings[count++]);
-    ss_finding_machine(&host, &findings[count++]);
+    ss_check_processes(&host, &findings[count++]);
+    ss_check_confinement(&host, &findings[count++]);
+    ss_check_machine(&host, &findings[count++]);
     return count;
 }
 
@@ -112,13 +112,13 @@ static void print_text(const char *text, int width)
     fputc('\n', ss_stdout());
 }
 
-static void show_text(const struct ss_finding *findings, size_t count, bool works)
+static void show_text(const struct ss_check *findings, size_t count, bool works)
 {
     bool colour = ss_cli_use_colour(STDOUT_FILENO);
     int width = ss_cli_terminal_width(STDOUT_FILENO) - TEXT_COLUMN - 1;
     width = width < 40 ? 40 : width > 90 ? 90 : width;
     for (size_t i = 0; i < count; i++) {
-        const struct ss_finding *finding = &findings[i];
+        const struct ss_check *finding = &findings[i];
         fprintf(ss_stdout(), "%s%-*s%s%-*s", colour ? ss_style(level_styles[finding->verdict]) : "",
                 NAME_COLUMN, level_names[finding->verdict], colour ? SS_OFF : "",
                 TEXT_COLUMN - NAME_COLUMN, finding->name);
@@ -135,13 +135,13 @@ static void show_text(const struct ss_finding *findings, size_t count, bool work
                   : "Recording does not work here; the lines that say \"no\" tell why.");
 }
 
-static int show_json(const struct ss_finding *findings, size_t count, bool works)
+static int show_json(const struct ss_check *findings, size_t count, bool works)
 {
     json_t *checks = json_array();
     for (size_t i = 0; i < count; i++) {
-        const struct ss_finding *finding = &findings[i];
+        const struct ss_check *finding = &findings[i];
         const char *verdict =
-            finding->verdict == SS_VERDICT_FACT ? "fact" : level_names[finding->verdict];
+            finding->verdict == SS_CHECK_FACT ? "fact" : level_names[finding->verdict];
         json_array_append_new(checks, json_pack("{s:s, s:s, s:s+, s:s+}", "name", finding->name,
                                                 "verdict", verdict, "text", finding->text, "",
                                                 "fix", finding->fix, ""));
@@ -164,11 +164,11 @@ static int run(const struct ss_arguments *arguments)
     if (arguments->positional_count > 0) {
         return ss_cli_usage(arguments, "takes no argument, not \"%s\"", arguments->positional[0]);
     }
-    struct ss_finding findings[MAX_FINDINGS];
+    struct ss_check findings[MAX_FINDINGS];
     size_t count = examine(findings);
     /* The first finding alone decides whether recording works; a full folder is a separate finding,
      * since -o can name another folder. */
-    bool works = findings[0].verdict == SS_VERDICT_OK;
+    bool works = findings[0].verdict == SS_CHECK_OK;
     if (format == 1) {
         if (show_json(findings, count, works) != 0) {
             struct ss_error err;

@@ -137,7 +137,7 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
     ss_free(output);
     if (status == SS_OK) {
         *exit_status =
-            ss_reading_tell_problems(arguments, &selection, !request->reading.load.no_tracks);
+            ss_reading_report_problems(arguments, &selection, !request->reading.load.no_tracks);
     }
     ss_selection_fini(&selection);
     return status;

@@ -160,8 +160,8 @@ static enum ss_status load_and_draw(const struct ss_arguments *arguments,
         ss_free(output);
     }
     if (status == SS_OK) {
-        int of_base = is_diff ? ss_reading_tell_problems(arguments, &base, false) : 0;
-        int of_now = ss_reading_tell_problems(arguments, &now, false);
+        int of_base = is_diff ? ss_reading_report_problems(arguments, &base, false) : 0;
+        int of_now = ss_reading_report_problems(arguments, &now, false);
         *exit_status = of_now != 0 ? of_now : of_base;
     }
     ss_selection_fini(&now);

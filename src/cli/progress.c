@@ -46,7 +46,7 @@ static void draw(const char *path, uint64_t done_bytes, uint64_t all_bytes)
     ss_strbuf_fini(&line);
 }
 
-void ss_progress_tell(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes)
+void ss_progress_update(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes)
 {
     struct ss_progress *progress = context;
     uint64_t now_ns = ss_clock_monotonic_ns();

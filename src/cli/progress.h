@@ -13,7 +13,7 @@ struct ss_progress {
 };
 
 /* The callback of struct ss_model_load; `context` is a struct ss_progress. */
-void ss_progress_tell(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes);
+void ss_progress_update(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes);
 /* Erases the line. */
 void ss_progress_end(struct ss_progress *progress);
 

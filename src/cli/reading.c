@@ -167,7 +167,7 @@ enum ss_status ss_reading_load(const struct ss_arguments *arguments,
     struct ss_progress progress = {0};
     struct ss_model_load load = reading->load;
     enum ss_status status = SS_OK;
-    load.progress = ss_progress_tell;
+    load.progress = ss_progress_update;
     load.progress_context = &progress;
     if (arguments->positional_count > 0) {
         status = ss_model_add_inputs(model, (const char *const *)arguments->positional,
@@ -212,8 +212,8 @@ mode_t ss_reading_output_mode(const struct ss_model *model)
     return mode | S_IRUSR | S_IWUSR;
 }
 
-int ss_reading_tell_problems(const struct ss_arguments *arguments,
-                             const struct ss_selection *selection, bool shows_tracks)
+int ss_reading_report_problems(const struct ss_arguments *arguments,
+                               const struct ss_selection *selection, bool shows_tracks)
 {
     const struct ss_model *model = selection->model;
     bool has_ranges = model->ranges.count + model->marks.count > 0;

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "analysis/hotspots.h"
+#include "analysis/program_facts.h"
 #include "analysis/selection.h"
-#include "analysis/told.h"
 #include "annot/schedule_run.h"
 #include "base/alloc.h"
 #include "base/terminal.h"
@@ -274,7 +274,7 @@ static void print_hot_lines(FILE *out, const struct ss_model *model)
 /* More visible than a hint in a report: otherwise the user waits for steps that do not come. */
 static void report_missed_torch(const struct ss_model *model)
 {
-    const char *missed = ss_told_missed_torch(model, 0);
+    const char *missed = ss_program_missed_torch(model, 0);
     if (missed != NULL) {
         print_problem("no steps, phases and operators of PyTorch: %s", missed);
     }

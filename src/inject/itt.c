@@ -45,7 +45,7 @@ static bool is_known(const struct ss_itt_global *global)
 
 static _Atomic bool is_attached;
 
-bool ss_itt_is_met(void)
+bool ss_itt_is_attached(void)
 {
     return atomic_load_explicit(&is_attached, memory_order_relaxed);
 }

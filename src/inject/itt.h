@@ -82,7 +82,7 @@ enum { SS_ITT_MOST_FUNCTIONS = 4096 };
 extern const unsigned char ss_itt_magic[8];
 
 /* Whether a copy of ITT has attached to this collector. */
-bool ss_itt_is_met(void);
+bool ss_itt_is_attached(void);
 
 /* Types of metadata and of counter values. */
 enum ss_itt_type {

@@ -154,7 +154,7 @@ static struct ss_event_value storable(struct ss_event_value value)
 
 static void emit(const struct counter *counter, struct ss_event_value value)
 {
-    if (counter->name != 0 && ss_itt_wants(SS_RING_GATE_COUNTERS)) {
+    if (counter->name != 0 && ss_itt_is_recorded(SS_RING_GATE_COUNTERS)) {
         ss_event_count(counter->name, storable(value));
     }
 }

@@ -23,7 +23,7 @@ void ss_itt_marker(ss_itt_in_domain domain, struct ss_itt_id id, ss_itt_in_strin
 {
     (void)id;
     (void)scope;
-    if (ss_itt_wants(SS_RING_GATE_MARKS)) {
+    if (ss_itt_is_recorded(SS_RING_GATE_MARKS)) {
         ss_event_mark(ss_itt_domain(domain), ss_itt_name(name), (struct ss_event_value){0});
     }
 }
@@ -59,7 +59,7 @@ int ss_itt_mark_create(const char *name)
 
 int ss_itt_mark(int mark, const char *parameter)
 {
-    if (ss_itt_wants(SS_RING_GATE_MARKS)) {
+    if (ss_itt_is_recorded(SS_RING_GATE_MARKS)) {
         struct ss_event_value value = {0};
         if (parameter != NULL) {
             value = value_of_text(parameter, strlen(parameter));
@@ -130,7 +130,7 @@ static struct ss_event_value value_of_array(int type, size_t count, const void *
 static void emit_values(ss_itt_in_domain domain, ss_itt_in_string key, int type, size_t count,
                         const void *data)
 {
-    if (!ss_itt_wants(SS_RING_GATE_MARKS)) {
+    if (!ss_itt_is_recorded(SS_RING_GATE_MARKS)) {
         return;
     }
     struct ss_event_value value = {0};
@@ -146,7 +146,7 @@ static void emit_values(ss_itt_in_domain domain, ss_itt_in_string key, int type,
 static void emit_text(ss_itt_in_domain domain, ss_itt_in_string key, const char *text,
                       size_t length)
 {
-    if (!ss_itt_wants(SS_RING_GATE_MARKS)) {
+    if (!ss_itt_is_recorded(SS_RING_GATE_MARKS)) {
         return;
     }
     struct ss_event_value value = {0};
@@ -210,7 +210,7 @@ static void emit_formatted(ss_itt_in_domain domain, const char *format, va_list 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 void ss_itt_formatted_metadata_add(ss_itt_in_domain domain, ss_itt_in_string format, ...)
 {
-    if (ss_itt_wants(SS_RING_GATE_MARKS) && format != NULL && format->text != NULL) {
+    if (ss_itt_is_recorded(SS_RING_GATE_MARKS) && format != NULL && format->text != NULL) {
         va_list arguments;
         va_start(arguments, format);
         emit_formatted(domain, format->text, arguments);
@@ -222,7 +222,7 @@ void ss_itt_formatted_metadata_add_overlapped(ss_itt_in_domain domain, struct ss
                                               ss_itt_in_string format, ...)
 {
     (void)id;
-    if (ss_itt_wants(SS_RING_GATE_MARKS) && format != NULL && format->text != NULL) {
+    if (ss_itt_is_recorded(SS_RING_GATE_MARKS) && format != NULL && format->text != NULL) {
         va_list arguments;
         va_start(arguments, format);
         emit_formatted(domain, format->text, arguments);
@@ -238,8 +238,8 @@ void ss_itt_relation_add_to_current(ss_itt_in_domain domain, int relation, struc
 {
     (void)domain;
     (void)relation;
-    if (ss_itt_wants(SS_RING_GATE_RANGES)) {
-        ss_itt_pass_through(&tail);
+    if (ss_itt_is_recorded(SS_RING_GATE_RANGES)) {
+        ss_itt_connect_flow(&tail);
     }
 }
 
@@ -248,9 +248,9 @@ void ss_itt_relation_add(ss_itt_in_domain domain, struct ss_itt_id head, int rel
 {
     (void)domain;
     (void)relation;
-    if (ss_itt_wants(SS_RING_GATE_RANGES)) {
-        ss_itt_pass_through(&head);
-        ss_itt_pass_through(&tail);
+    if (ss_itt_is_recorded(SS_RING_GATE_RANGES)) {
+        ss_itt_connect_flow(&head);
+        ss_itt_connect_flow(&tail);
     }
 }
 

@@ -81,7 +81,7 @@ static struct {
 
 static uint32_t number_of_domain(const char *text)
 {
-    /* Pairs with the release in ss_itt_send_domain. */
+    /* Pairs with the release in ss_itt_redirect_domain. */
     const char *from = atomic_load_explicit(&redirect.from, memory_order_acquire);
     const char *name = text != NULL && from != NULL && strcmp(text, from) == 0 ? redirect.to : text;
     return name != NULL && name[0] != '\0' ? ss_define_domain(name, strlen(name)) : 0;
@@ -90,7 +90,7 @@ static uint32_t number_of_domain(const char *text)
 /* Domains that this collector created, by number. */
 static _Atomic(struct ss_itt_domain *) created_domains[SS_RING_MAX_DOMAINS];
 
-void ss_itt_send_domain(const char *from, const char *to)
+void ss_itt_redirect_domain(const char *from, const char *to)
 {
     struct ss_itt_domain *domain =
         atomic_load_explicit(&created_domains[number_of_domain(from)], memory_order_acquire);
@@ -101,14 +101,14 @@ void ss_itt_send_domain(const char *from, const char *to)
     }
 }
 
-uint32_t ss_itt_meet_string(struct ss_itt_string *string)
+uint32_t ss_itt_number_string(struct ss_itt_string *string)
 {
     return string != NULL && string->text != NULL
                ? cache_number(ss_itt_name_of_text(string->text), &string->extra1, &string->extra2)
                : 0;
 }
 
-uint32_t ss_itt_meet_domain(struct ss_itt_domain *domain)
+uint32_t ss_itt_number_domain(struct ss_itt_domain *domain)
 {
     return domain != NULL && domain->name != NULL
                ? cache_number(number_of_domain(domain->name), &domain->extra1, &domain->extra2)

@@ -16,8 +16,8 @@
 /* Its address in `extra2` says that `extra1` holds the number. */
 extern const char ss_itt_known;
 
-uint32_t ss_itt_meet_string(struct ss_itt_string *string);
-uint32_t ss_itt_meet_domain(struct ss_itt_domain *domain);
+uint32_t ss_itt_number_string(struct ss_itt_string *string);
+uint32_t ss_itt_number_domain(struct ss_itt_domain *domain);
 
 static inline uint32_t ss_itt_name(struct ss_itt_string *string)
 {
@@ -25,7 +25,7 @@ static inline uint32_t ss_itt_name(struct ss_itt_string *string)
     if (__builtin_expect(string == NULL || __atomic_load_n(&string->extra2, __ATOMIC_ACQUIRE) !=
                                                (void *)&ss_itt_known,
                          0)) {
-        return ss_itt_meet_string(string);
+        return ss_itt_number_string(string);
     }
     return (uint32_t)__atomic_load_n(&string->extra1, __ATOMIC_RELAXED);
 }
@@ -35,7 +35,7 @@ static inline uint32_t ss_itt_domain(const struct ss_itt_domain *domain)
     if (__builtin_expect(domain == NULL || __atomic_load_n(&domain->extra2, __ATOMIC_ACQUIRE) !=
                                                (void *)&ss_itt_known,
                          0)) {
-        return ss_itt_meet_domain((struct ss_itt_domain *)domain);
+        return ss_itt_number_domain((struct ss_itt_domain *)domain);
     }
     return (uint32_t)__atomic_load_n(&domain->extra1, __ATOMIC_RELAXED);
 }
@@ -47,7 +47,7 @@ uint32_t ss_itt_name_of_function(void *function);
 
 /* From now on, records the events of domain `from` in domain `to`. Call it once, before the first
  * event of `from`; both texts must stay valid. */
-void ss_itt_send_domain(const char *from, const char *to);
+void ss_itt_redirect_domain(const char *from, const char *to);
 
 /* Zeroed memory; NULL: none is left. */
 void *ss_itt_allocate(size_t bytes);

@@ -102,7 +102,7 @@ static __attribute__((noinline, cold)) void begin_related_task(uint32_t domain, 
                             (struct ss_event_value){ss_itt_flow(id), SS_RING_VALUE_FLOW});
     }
     if (!ss_itt_id_is_null(parent)) {
-        ss_itt_pass_through(parent);
+        ss_itt_connect_flow(parent);
     }
 }
 
@@ -292,7 +292,7 @@ void ss_itt_frame_submit_v3(ss_itt_in_domain domain, const struct ss_itt_id *id,
 {
     static const unsigned long long no_time = ULLONG_MAX; /* __itt_timestamp_none: now */
     (void)id;
-    if (!ss_itt_wants(SS_RING_GATE_RANGES)) {
+    if (!ss_itt_is_recorded(SS_RING_GATE_RANGES)) {
         return;
     }
     uint64_t now = ss_stamp_now();

@@ -13,7 +13,7 @@ enum {
 };
 extern _Atomic uint32_t ss_itt_pauses;
 
-static inline bool ss_itt_wants(uint32_t gate_bits)
+static inline bool ss_itt_is_recorded(uint32_t gate_bits)
 {
     return ss_event_is_on(gate_bits) &&
            (atomic_load_explicit(&ss_itt_pauses, memory_order_relaxed) & SS_ITT_PAUSED) == 0;
@@ -47,7 +47,7 @@ static inline uint64_t ss_itt_flow(const struct ss_itt_id *id)
 }
 
 /* Connects the flow of the task with this id to the innermost open range of this thread. */
-static inline void ss_itt_pass_through(const struct ss_itt_id *id)
+static inline void ss_itt_connect_flow(const struct ss_itt_id *id)
 {
     uint64_t stamp;
     struct ss_thread *thread =

@@ -6,14 +6,14 @@
 #include "annot/events.h"
 #include "inject/nvtx_abi.h"
 
-struct ss_nvtx_told {
+struct ss_nvtx_attributes {
     uint32_t name;
     struct ss_event_value value; /* type 0: none */
 };
 
 /* `domain` is that of the category and of the payload's schema. `event` NULL: an event without
  * message. */
-struct ss_nvtx_told ss_nvtx_read_event(uint32_t domain, const struct ss_nvtx_event *event);
+struct ss_nvtx_attributes ss_nvtx_read_event(uint32_t domain, const struct ss_nvtx_event *event);
 
 /* Converts a level to what NVTX returns: SS_NVTX_NOT_TRACKED if nothing was recorded. */
 static inline int ss_nvtx_level(int level)
@@ -21,7 +21,7 @@ static inline int ss_nvtx_level(int level)
     return level == SS_EVENT_OFF ? SS_NVTX_NOT_TRACKED : level;
 }
 
-static inline int ss_nvtx_push(uint32_t domain, struct ss_nvtx_told told)
+static inline int ss_nvtx_push(uint32_t domain, struct ss_nvtx_attributes told)
 {
     return ss_nvtx_level(told.value.type != SS_RING_VALUE_NONE
                              ? ss_event_push_value(domain, told.name, told.value)

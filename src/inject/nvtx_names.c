@@ -55,7 +55,7 @@ static _Atomic uint16_t *slot_of(const char *text)
     return &seen[(address ^ address >> 12) % SEEN_SLOTS];
 }
 
-uint32_t ss_nvtx_name_seen(const char *text)
+uint32_t ss_nvtx_name_cached(const char *text)
 {
     uint32_t name = atomic_load_explicit(slot_of(text), memory_order_relaxed);
     return __builtin_expect(text != NULL && name != 0 && is_text(name, text), 1) ? name : 0;
@@ -64,7 +64,7 @@ uint32_t ss_nvtx_name_seen(const char *text)
 /* `value` NULL: the whole text is the name. */
 static uint32_t name_of(const char *text, struct ss_event_value *value)
 {
-    uint32_t name = ss_nvtx_name_seen(text);
+    uint32_t name = ss_nvtx_name_cached(text);
     if (name != 0 || text == NULL) {
         return name;
     }

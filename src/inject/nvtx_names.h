@@ -15,7 +15,7 @@
 /* The name of a message, which the program may change or free after the call. NULL: 0. */
 uint32_t ss_nvtx_name(const char *text);
 /* The cached name, if this address held the same text at the last call; else 0. */
-uint32_t ss_nvtx_name_seen(const char *text);
+uint32_t ss_nvtx_name_cached(const char *text);
 /* PyTorch's emit_nvtx appends the number of an operation to its name, ", seq = 12, op_id = 34, …",
  * which would need one name per operation: the name ends before it, and `*value` is the number.
  * Without a number `*value` stays unchanged. */

@@ -303,11 +303,11 @@ static uint32_t schema_name(uint32_t domain, const struct ss_nvtx_payload *paylo
 
 /* An event whose message is in its payloads: the message field, else a text value, else the name of
  * the schema. */
-static struct ss_nvtx_told read_event(uint32_t domain, const struct ss_nvtx_payload *payloads,
-                                      size_t count, struct times *times)
+static struct ss_nvtx_attributes read_event(uint32_t domain, const struct ss_nvtx_payload *payloads,
+                                            size_t count, struct times *times)
 {
     struct ss_nvtx_style style = {0};
-    struct ss_nvtx_told attributes = {0};
+    struct ss_nvtx_attributes attributes = {0};
     read_all(domain, payloads, count, &style, &attributes.value, times);
     if (style.message == 0 && attributes.value.type == SS_RING_VALUE_NAME) {
         style.message = (uint32_t)attributes.value.bits;
@@ -344,7 +344,7 @@ static uint64_t start_payload(const void *handle, const struct ss_nvtx_payload *
         return 0;
     }
     uint32_t domain = ss_nvtx_domain(handle);
-    struct ss_nvtx_told attributes = read_event(domain, payloads, count, NULL);
+    struct ss_nvtx_attributes attributes = read_event(domain, payloads, count, NULL);
     return ss_event_begin(domain, attributes.name, attributes.value);
 }
 
@@ -361,7 +361,7 @@ static void mark_payload(const void *handle, const struct ss_nvtx_payload *paylo
 {
     if (ss_event_is_on(SS_RING_GATE_MARKS)) {
         uint32_t domain = ss_nvtx_domain(handle);
-        struct ss_nvtx_told attributes = read_event(domain, payloads, count, NULL);
+        struct ss_nvtx_attributes attributes = read_event(domain, payloads, count, NULL);
         ss_event_mark(domain, attributes.name, attributes.value);
     }
 }
@@ -370,7 +370,7 @@ static void mark_payload(const void *handle, const struct ss_nvtx_payload *paylo
 static void submit(uint32_t domain, const struct ss_nvtx_payload *payloads, size_t count)
 {
     struct times times = {0};
-    struct ss_nvtx_told attributes = read_event(domain, payloads, count, &times);
+    struct ss_nvtx_attributes attributes = read_event(domain, payloads, count, &times);
     if (times.is_unknown || times.has_begin != times.has_end) {
         ss_process_count_dropped();
     } else if (times.has_begin) {

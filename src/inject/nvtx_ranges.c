@@ -63,10 +63,10 @@ static const struct ss_nvtx_event *complete(const struct ss_nvtx_event *event,
     return copy;
 }
 
-struct ss_nvtx_told ss_nvtx_read_event(uint32_t domain, const struct ss_nvtx_event *event)
+struct ss_nvtx_attributes ss_nvtx_read_event(uint32_t domain, const struct ss_nvtx_event *event)
 {
     struct ss_nvtx_event copy;
-    struct ss_nvtx_told attributes = {0};
+    struct ss_nvtx_attributes attributes = {0};
     if (event == NULL) {
         attributes.name = ss_nvtx_name_none();
         return attributes;
@@ -104,7 +104,7 @@ uint32_t ss_nvtx_styled(uint32_t domain, uint32_t name, const struct ss_nvtx_sty
 
 static __attribute__((noinline)) int push_uncached(const char *message)
 {
-    struct ss_nvtx_told attributes = {0};
+    struct ss_nvtx_attributes attributes = {0};
     attributes.name = ss_nvtx_name_numbered(message, &attributes.value);
     return ss_nvtx_push(0, attributes);
 }
@@ -114,7 +114,7 @@ static int push(const char *message)
     if (!ss_event_is_on(SS_RING_GATE_RANGES)) {
         return SS_NVTX_NOT_TRACKED;
     }
-    uint32_t name = ss_nvtx_name_seen(message);
+    uint32_t name = ss_nvtx_name_cached(message);
     return name != 0 ? ss_nvtx_level(ss_event_push(0, name)) : push_uncached(message);
 }
 
@@ -168,7 +168,7 @@ static void mark_in(const void *handle, const struct ss_nvtx_event *event)
 {
     if (ss_event_is_on(SS_RING_GATE_MARKS)) {
         uint32_t domain = ss_nvtx_domain(handle);
-        struct ss_nvtx_told attributes = ss_nvtx_read_event(domain, event);
+        struct ss_nvtx_attributes attributes = ss_nvtx_read_event(domain, event);
         ss_event_mark(domain, attributes.name, attributes.value);
     }
 }
@@ -201,7 +201,7 @@ static uint64_t start_in(const void *handle, const struct ss_nvtx_event *event)
         return 0;
     }
     uint32_t domain = ss_nvtx_domain(handle);
-    struct ss_nvtx_told attributes = ss_nvtx_read_event(domain, event);
+    struct ss_nvtx_attributes attributes = ss_nvtx_read_event(domain, event);
     return ss_event_begin(domain, attributes.name, attributes.value);
 }
 

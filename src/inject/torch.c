@@ -33,8 +33,8 @@ static const char *_Atomic route;
 
 static void record_fact(const char *key, const char *text)
 {
-    ss_fact_tell(ss_define_name(key, strlen(key)),
-                 (struct ss_event_value){ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME});
+    ss_fact_set(ss_define_name(key, strlen(key)),
+                (struct ss_event_value){ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME});
 }
 
 /* Copies the current exception as text, and clears it. */

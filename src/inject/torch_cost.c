@@ -53,7 +53,7 @@ void ss_torch_cost_init(struct ss_torch_cost *cost)
     *cost = (struct ss_torch_cost){.ns = FIRST_NS};
 }
 
-void ss_torch_cost_see(struct ss_torch_cost *cost, bool is_recorded, double step_ns,
+void ss_torch_cost_add(struct ss_torch_cost *cost, bool is_recorded, double step_ns,
                        double operators)
 {
     unsigned *count = &cost->counts[is_recorded];

@@ -23,7 +23,7 @@ struct ss_torch_cost {
 
 void ss_torch_cost_init(struct ss_torch_cost *cost);
 /* Adds a step that ended. `operators`: how many were recorded in it. */
-void ss_torch_cost_see(struct ss_torch_cost *cost, bool is_recorded, double step_ns,
+void ss_torch_cost_add(struct ss_torch_cost *cost, bool is_recorded, double step_ns,
                        double operators);
 
 #endif

@@ -49,7 +49,7 @@ static void on_end(const struct ss_torch_call *call, void *context)
     }
 }
 
-const char *ss_torch_count_why_not(void)
+const char *ss_torch_count_unavailable(void)
 {
     const struct ss_torch_layout *layout = &ss_torch_layout;
     return layout->inputs == 0  ? "the arguments of operators were not found"
@@ -60,7 +60,7 @@ const char *ss_torch_count_why_not(void)
 
 void ss_torch_count_begin(void)
 {
-    if (counting_pid != 0 || ss_torch_count_why_not() != NULL) {
+    if (counting_pid != 0 || ss_torch_count_unavailable() != NULL) {
         return;
     }
     counting_pid = ss_process_pid();

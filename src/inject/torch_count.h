@@ -11,7 +11,7 @@
 #define SS_INJECT_TORCH_COUNT_H
 
 /* NULL, or why nothing can be counted. */
-const char *ss_torch_count_why_not(void);
+const char *ss_torch_count_unavailable(void);
 void ss_torch_count_begin(void);
 void ss_torch_count_end(void);
 

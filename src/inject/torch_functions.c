@@ -187,7 +187,7 @@ static ss_python_object *fact_text(ss_python_object *self, ss_python_object *con
         return NULL;
     }
     struct ss_event_value value = {ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME};
-    ss_fact_tell(ss_define_name(key, strlen(key)), value);
+    ss_fact_set(ss_define_name(key, strlen(key)), value);
     return ss_python_none();
 }
 
@@ -204,7 +204,7 @@ static ss_python_object *fact(ss_python_object *self, ss_python_object *const *a
     if (key == NULL || !value_of(args[1], &value)) {
         return NULL;
     }
-    ss_fact_tell(ss_define_name(key, strlen(key)), value);
+    ss_fact_set(ss_define_name(key, strlen(key)), value);
     return ss_python_none();
 }
 
@@ -263,7 +263,7 @@ static ss_python_object *set_step_source(ss_python_object *self, ss_python_objec
     if (text == NULL) {
         return NULL;
     }
-    ss_automatic_tell(text);
+    ss_automatic_set_step_source(text);
     return ss_python_none();
 }
 

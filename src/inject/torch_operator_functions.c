@@ -145,7 +145,7 @@ static ss_python_object *count_flops(ss_python_object *self, ss_python_object *c
     } else {
         ss_torch_count_end();
     }
-    return reason(ss_torch_count_why_not());
+    return reason(ss_torch_count_unavailable());
 }
 
 /* Records torch's own ITT ranges as its operators. torch attaches to a collector at its first
@@ -157,12 +157,12 @@ static ss_python_object *attach_itt(ss_python_object *self, ss_python_object *co
     static uint32_t pauses;
     (void)self;
     if (count == 1 && ss_python.PyObject_IsTrue(args[0]) == 1) {
-        ss_itt_send_domain("PyTorch", "torch");
+        ss_itt_redirect_domain("PyTorch", "torch");
         pauses = atomic_fetch_or(&ss_itt_pauses, SS_ITT_PAUSED);
     } else {
         atomic_store(&ss_itt_pauses, pauses);
     }
-    return ss_python.PyLong_FromLongLong(ss_itt_is_met());
+    return ss_python.PyLong_FromLongLong(ss_itt_is_attached());
 }
 
 static struct ss_python_method methods[] = {

@@ -266,8 +266,8 @@ static void emit_cost(void)
     double ns = duty_cycle.operator_cost.ns;
     if (ns < 0.9 * duty_cycle.emitted_ns || ns > 1.1 * duty_cycle.emitted_ns) {
         duty_cycle.emitted_ns = ns;
-        ss_fact_tell(ss_define_name(key, sizeof key - 1),
-                     (struct ss_event_value){(uint64_t)(ns + 0.5), SS_RING_VALUE_SIGNED});
+        ss_fact_set(ss_define_name(key, sizeof key - 1),
+                    (struct ss_event_value){(uint64_t)(ns + 0.5), SS_RING_VALUE_SIGNED});
     }
 }
 
@@ -281,7 +281,7 @@ static void settle(double step_ns, double operators)
         duty_cycle.credit_ns = CREDIT_STEPS * duty_cycle.cost_ns;
         return;
     }
-    ss_torch_cost_see(&duty_cycle.operator_cost, duty_cycle.is_on, step_ns, operators);
+    ss_torch_cost_add(&duty_cycle.operator_cost, duty_cycle.is_on, step_ns, operators);
     double most = CREDIT_STEPS * duty_cycle.cost_ns;
     duty_cycle.credit_ns += step_ns * BUDGET_PER_MILLE / 1000;
     duty_cycle.credit_ns -= duty_cycle.is_on ? duty_cycle.cost_ns : 0;

@@ -45,7 +45,7 @@ stepscope_status ss_reader_forward(stepscope_error *error, const struct ss_error
     }
 }
 
-const char *ss_reader_keep(struct stepscope_reader *reader, struct ss_strview text)
+const char *ss_reader_intern(struct stepscope_reader *reader, struct ss_strview text)
 {
     return ss_intern_text(&reader->strings,
                           ss_intern_put(&reader->strings, text.data, text.length));
@@ -60,8 +60,8 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
         snprintf(digits, sizeof digits, "%" PRId64, attribute->integer);
         text = ss_strview_of(digits);
     }
-    stepscope_attribute entry = {.key = ss_reader_keep(reader, attribute->key),
-                                 .text = ss_reader_keep(reader, text),
+    stepscope_attribute entry = {.key = ss_reader_intern(reader, attribute->key),
+                                 .text = ss_reader_intern(reader, text),
                                  .is_integer = attribute->is_integer,
                                  .integer = attribute->integer};
     /* Restart points repeat attributes; the latest value is valid. */
@@ -79,7 +79,7 @@ static enum ss_status on_source(void *context, const struct ss_trace_source *sou
 {
     struct stepscope_reader *reader = context;
     SS_READER_GROW(&reader->source_names, source->ref);
-    reader->source_names.data[source->ref - 1] = ss_reader_keep(reader, source->name);
+    reader->source_names.data[source->ref - 1] = ss_reader_intern(reader, source->name);
     return SS_OK;
 }
 
@@ -95,11 +95,11 @@ static enum ss_status on_process(void *context, const struct ss_trace_process *p
                             .pid_namespace = process->pid_namespace,
                             .start_time_ticks = process->start_time_ticks,
                             .first_seen_ns = process->first_seen_ns,
-                            .name = ss_reader_keep(reader, process->name),
-                            .cmdline = ss_reader_keep(reader, process->cmdline),
-                            .runtime = ss_reader_keep(reader, process->runtime),
-                            .executable = ss_reader_keep(reader, process->executable),
-                            .label = ss_reader_keep(reader, process->label)};
+                            .name = ss_reader_intern(reader, process->name),
+                            .cmdline = ss_reader_intern(reader, process->cmdline),
+                            .runtime = ss_reader_intern(reader, process->runtime),
+                            .executable = ss_reader_intern(reader, process->executable),
+                            .label = ss_reader_intern(reader, process->label)};
     return SS_OK;
 }
 
@@ -112,7 +112,7 @@ static enum ss_status on_thread(void *context, const struct ss_trace_thread *thr
                            .process_ref = thread->process_ref,
                            .tid = thread->tid,
                            .is_main = thread->is_main,
-                           .name = ss_reader_keep(reader, thread->name)};
+                           .name = ss_reader_intern(reader, thread->name)};
     return SS_OK;
 }
 
@@ -120,7 +120,7 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
 {
     struct stepscope_reader *reader = context;
     SS_READER_GROW(&reader->frames, frame->ref);
-    const char *file = ss_reader_keep(reader, frame->file);
+    const char *file = ss_reader_intern(reader, frame->file);
     /* Compared with strlen: a NUL inside the interned text ends the C string early. */
     size_t offset = frame->short_file_offset <= strlen(file) ? frame->short_file_offset : 0;
     reader->frames.data[frame->ref - 1] =
@@ -128,8 +128,8 @@ static enum ss_status on_frame(void *context, const struct ss_trace_frame *frame
                           .line = frame->line,
                           .first_line = frame->first_line,
                           .kind = (int32_t)frame->kind,
-                          .function = ss_reader_keep(reader, frame->function),
-                          .name = ss_reader_keep(reader, frame->name),
+                          .function = ss_reader_intern(reader, frame->function),
+                          .name = ss_reader_intern(reader, frame->name),
                           .file = file,
                           .short_file = file + offset};
     return SS_OK;

@@ -48,7 +48,7 @@ struct stepscope_reader {
 stepscope_status ss_reader_fail(stepscope_error *error, stepscope_status status,
                                 const char *message);
 stepscope_status ss_reader_forward(stepscope_error *error, const struct ss_error *err);
-const char *ss_reader_keep(struct stepscope_reader *reader, struct ss_strview text);
+const char *ss_reader_intern(struct stepscope_reader *reader, struct ss_strview text);
 
 /* reader_tracks.c: visitors of definitions. */
 enum ss_status ss_reader_on_track(void *context, const struct ss_trace_track *track);

@@ -33,8 +33,8 @@ enum ss_status ss_reader_on_track(void *context, const struct ss_trace_track *tr
                           .process_ref = track->process_ref,
                           .thread_ref = track->thread_ref,
                           .parent_ref = track->parent_ref,
-                          .name = ss_reader_keep(reader, track->name),
-                          .unit = ss_reader_keep(reader, track->unit),
+                          .name = ss_reader_intern(reader, track->name),
+                          .unit = ss_reader_intern(reader, track->unit),
                           .values = (stepscope_counter_kind)track->counter};
     return SS_OK;
 }
@@ -45,8 +45,8 @@ enum ss_status ss_reader_on_name(void *context, const struct ss_trace_name *name
     SS_READER_GROW(&reader->event_names, name->ref);
     reader->event_names.data[name->ref - 1] =
         (stepscope_event_name){.ref = name->ref,
-                               .text = ss_reader_keep(reader, name->text),
-                               .category = ss_reader_keep(reader, name->category),
+                               .text = ss_reader_intern(reader, name->text),
+                               .category = ss_reader_intern(reader, name->category),
                                .colour = name->colour};
     return SS_OK;
 }

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "model/index.h"
-#include "model/load_thin.h"
+#include "model/load_downsample.h"
 
 /* --- order ---------------------------------------------------------------------------------- */
 
@@ -143,7 +143,7 @@ void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model,
                                                      .flags = event->flags});
     tracks->operators += nest->is_operators;
     if (tracks->most_operators > 0 && tracks->operators > tracks->most_operators) {
-        ss_load_thin(tracks, model);
+        ss_load_downsample(tracks, model);
     }
 }
 
@@ -245,7 +245,7 @@ static bool is_in_range(const struct ss_load_times *times, uint64_t time_ns)
 void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
                         const struct ss_load_times *times)
 {
-    ss_load_thin_end(tracks, model);
+    ss_load_downsample_end(tracks, model);
     KEEP_IN_RANGE(&model->values, tracks->first_value, times);
     KEEP_IN_RANGE(&model->marks, tracks->first_mark, times);
     KEEP_IN_RANGE(&model->flows, tracks->first_flow, times);

@@ -15,7 +15,7 @@ struct step_track {
 struct finder {
     struct ss_vec_of(struct step_track) tracks; /* by ref, from 1 */
     int64_t first, last;
-    struct ss_steps_seen *seen;
+    struct ss_step_numbers *seen;
     bool has_span;
     struct ss_step_span span;
 };
@@ -45,7 +45,7 @@ static bool number_of(const struct ss_trace_value *value, int64_t *number)
     return value->type == SS_VALUE_INT || value->type == SS_VALUE_UINT;
 }
 
-static void add_number(struct ss_steps_seen *seen, int64_t number)
+static void add_number(struct ss_step_numbers *seen, int64_t number)
 {
     seen->lowest = !seen->has_steps || number < seen->lowest ? number : seen->lowest;
     seen->highest = !seen->has_steps || number > seen->highest ? number : seen->highest;
@@ -92,8 +92,8 @@ static void end_open_steps(struct finder *finder, const struct ss_trace_summary 
     }
 }
 
-enum ss_status ss_step_span_look(const char *path, int64_t first, int64_t last,
-                                 struct ss_steps_seen *seen, struct ss_step_span *span,
+enum ss_status ss_step_span_scan(const char *path, int64_t first, int64_t last,
+                                 struct ss_step_numbers *seen, struct ss_step_span *span,
                                  bool *has_span, struct ss_error *err)
 {
     static const struct ss_trace_visitor visitor = {.track = on_track, .event = on_event};
@@ -110,7 +110,7 @@ enum ss_status ss_step_span_look(const char *path, int64_t first, int64_t last,
 }
 
 enum ss_status ss_step_span_fail(const char *path, size_t count, int64_t first, int64_t last,
-                                 const struct ss_steps_seen *seen, struct ss_error *err)
+                                 const struct ss_step_numbers *seen, struct ss_error *err)
 {
     char where[40] = "";
     if (count > 1) {
@@ -133,8 +133,8 @@ enum ss_status ss_step_span_fail(const char *path, size_t count, int64_t first, 
 enum ss_status ss_step_span_find(const char *path, int64_t first, int64_t last,
                                  struct ss_step_span *span, struct ss_error *err)
 {
-    struct ss_steps_seen seen = {0};
+    struct ss_step_numbers seen = {0};
     bool has_span = false;
-    SS_TRY(ss_step_span_look(path, first, last, &seen, span, &has_span, err));
+    SS_TRY(ss_step_span_scan(path, first, last, &seen, span, &has_span, err));
     return has_span ? SS_OK : ss_step_span_fail(path, 1, first, last, &seen, err);
 }

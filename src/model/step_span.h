@@ -19,17 +19,17 @@ enum ss_status ss_step_span_find(const char *path, int64_t first, int64_t last,
                                  struct ss_step_span *span, struct ss_error *err);
 
 /* The step numbers found in any number of traces. */
-struct ss_steps_seen {
+struct ss_step_numbers {
     bool has_steps;
     int64_t lowest, highest;
 };
 
 /* As ss_step_span_find, for one of several traces: a trace without such a step is no error. */
-enum ss_status ss_step_span_look(const char *path, int64_t first, int64_t last,
-                                 struct ss_steps_seen *seen, struct ss_step_span *span,
+enum ss_status ss_step_span_scan(const char *path, int64_t first, int64_t last,
+                                 struct ss_step_numbers *seen, struct ss_step_span *span,
                                  bool *has_span, struct ss_error *err);
 /* The error for `count` traces without such a step; `path` is the first of them. */
 enum ss_status ss_step_span_fail(const char *path, size_t count, int64_t first, int64_t last,
-                                 const struct ss_steps_seen *seen, struct ss_error *err);
+                                 const struct ss_step_numbers *seen, struct ss_error *err);
 
 #endif

@@ -102,7 +102,7 @@ static bool read_head(struct ss_model *model, const char *path, struct peek *pee
 
 struct search {
     const struct ss_model_load *load;
-    struct ss_steps_seen steps;
+    struct ss_step_numbers steps;
     bool has_base, has_sample, has_span;
     uint64_t base_ns;
     struct ss_time_span span;
@@ -126,7 +126,7 @@ static enum ss_status update_steps(struct search *search, const char *path, int6
 {
     struct ss_step_span span;
     bool has_span;
-    SS_TRY(ss_step_span_look(path, search->load->first_step, search->load->last_step,
+    SS_TRY(ss_step_span_scan(path, search->load->first_step, search->load->last_step,
                              &search->steps, &span, &has_span, err));
     if (has_span) {
         uint64_t from_ns = ss_time_axis_moved(span.begin_ns, shift_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What this machine offers to a profiler: kernel, clock, perf events, confinement, file systems.
- * Facts only; src/cli/doctor_findings evaluates them. Stateless; thread-safe. */
+ * Facts only; src/cli/doctor_checks evaluates them. Stateless; thread-safe. */
 #ifndef SS_PLATFORM_HOST_FACTS_H
 #define SS_PLATFORM_HOST_FACTS_H
 

@@ -137,7 +137,7 @@ static bool same_owner(const struct ss_proc_status *own, const struct ss_proc_st
     return true;
 }
 
-enum ss_ptrace_refusal ss_ptrace_judge(const struct ss_ptrace_facts *facts)
+enum ss_ptrace_refusal ss_ptrace_classify(const struct ss_ptrace_facts *facts)
 {
     if (!facts->target_exists || facts->read_errno == ESRCH) {
         /* process_vm_readv also fails with ESRCH for a task without memory. */
@@ -188,9 +188,9 @@ static const char *capability_fix(const struct ss_ptrace_facts *facts)
     return "run stepscope with sudo";
 }
 
-static void set(struct ss_ptrace_advice *diagnosis, const char *fix, const char *format, ...)
+static void set(struct ss_ptrace_diagnosis *diagnosis, const char *fix, const char *format, ...)
     SS_PRINTF(3, 4);
-static void set(struct ss_ptrace_advice *diagnosis, const char *fix, const char *format, ...)
+static void set(struct ss_ptrace_diagnosis *diagnosis, const char *fix, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -200,7 +200,7 @@ static void set(struct ss_ptrace_advice *diagnosis, const char *fix, const char 
 }
 
 static void diagnose_yama(const struct ss_ptrace_facts *facts, const char *process,
-                          struct ss_ptrace_advice *diagnosis)
+                          struct ss_ptrace_diagnosis *diagnosis)
 {
     if (facts->yama_scope == 3) {
         set(diagnosis, "set it to 1 in /etc/sysctl.d and reboot",
@@ -222,7 +222,7 @@ static void diagnose_yama(const struct ss_ptrace_facts *facts, const char *proce
 }
 
 static void diagnose_uid(const struct ss_ptrace_facts *facts, const char *process,
-                         struct ss_ptrace_advice *diagnosis)
+                         struct ss_ptrace_diagnosis *diagnosis)
 {
     const struct ss_proc_status *target = &facts->target;
     if (target->uid[1] == facts->own.uid[0]) {
@@ -239,7 +239,7 @@ static void diagnose_uid(const struct ss_ptrace_facts *facts, const char *proces
 }
 
 static void diagnose_seccomp(const struct ss_ptrace_facts *facts,
-                             struct ss_ptrace_advice *diagnosis)
+                             struct ss_ptrace_diagnosis *diagnosis)
 {
     if (facts->in_container) {
         set(diagnosis,
@@ -252,7 +252,7 @@ static void diagnose_seccomp(const struct ss_ptrace_facts *facts,
 }
 
 static void diagnose_security_module(const struct ss_ptrace_facts *facts, const char *process,
-                                     struct ss_ptrace_advice *diagnosis)
+                                     struct ss_ptrace_diagnosis *diagnosis)
 {
     const char *fix = "allow ptrace in its policy, or run both programs under the same profile";
     if (facts->security_label[0] != '\0') {
@@ -263,14 +263,14 @@ static void diagnose_security_module(const struct ss_ptrace_facts *facts, const 
     }
 }
 
-void ss_ptrace_advise(const struct ss_ptrace_facts *facts, enum ss_ptrace_refusal refusal,
-                      struct ss_ptrace_advice *diagnosis)
+void ss_ptrace_diagnose(const struct ss_ptrace_facts *facts, enum ss_ptrace_refusal refusal,
+                        struct ss_ptrace_diagnosis *diagnosis)
 {
     char process[48] = "another process of yours";
     if (facts->pid != 0) {
         snprintf(process, sizeof process, "process %d", (int)facts->pid);
     }
-    *diagnosis = (struct ss_ptrace_advice){{0}, {0}};
+    *diagnosis = (struct ss_ptrace_diagnosis){{0}, {0}};
     switch (refusal) {
     case SS_PTRACE_ALLOWED:
         break;
@@ -333,8 +333,8 @@ enum ss_status ss_ptrace_describe(const struct ss_ptrace_facts *facts,
     if (refusal == SS_PTRACE_ALLOWED) {
         return SS_OK;
     }
-    struct ss_ptrace_advice diagnosis;
-    ss_ptrace_advise(facts, refusal, &diagnosis);
+    struct ss_ptrace_diagnosis diagnosis;
+    ss_ptrace_diagnose(facts, refusal, &diagnosis);
     return ss_fail(err, status_of(refusal), "%s: %s", diagnosis.reason, diagnosis.fix);
 }
 
@@ -342,7 +342,7 @@ enum ss_status ss_ptrace_explain(pid_t pid, struct ss_error *err)
 {
     struct ss_ptrace_facts facts;
     ss_ptrace_facts_collect(pid, &facts);
-    return ss_ptrace_describe(&facts, ss_ptrace_judge(&facts), err);
+    return ss_ptrace_describe(&facts, ss_ptrace_classify(&facts), err);
 }
 
 bool ss_ptrace_probe_child(struct ss_ptrace_facts *facts)

@@ -49,15 +49,15 @@ struct ss_ptrace_facts {
 
 /* Tries to read; collects the other facts only when the read is refused. */
 void ss_ptrace_facts_collect(pid_t pid, struct ss_ptrace_facts *facts);
-enum ss_ptrace_refusal ss_ptrace_judge(const struct ss_ptrace_facts *facts);
+enum ss_ptrace_refusal ss_ptrace_classify(const struct ss_ptrace_facts *facts);
 
 /* For people: the cause of the refusal and the fix. Both "" for SS_PTRACE_ALLOWED. */
-struct ss_ptrace_advice {
+struct ss_ptrace_diagnosis {
     char reason[256];
     char fix[256];
 };
-void ss_ptrace_advise(const struct ss_ptrace_facts *facts, enum ss_ptrace_refusal refusal,
-                      struct ss_ptrace_advice *advice);
+void ss_ptrace_diagnose(const struct ss_ptrace_facts *facts, enum ss_ptrace_refusal refusal,
+                        struct ss_ptrace_diagnosis *advice);
 /* The same as an error, "reason: fix" in one line; SS_OK for SS_PTRACE_ALLOWED. */
 enum ss_status ss_ptrace_describe(const struct ss_ptrace_facts *facts,
                                   enum ss_ptrace_refusal refusal, struct ss_error *err);

@@ -271,7 +271,7 @@ bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
     return true;
 }
 
-void ss_task_state_take_wait(struct ss_task_state *task, uint64_t address, uint64_t now_ns)
+void ss_task_state_assume_wait(struct ss_task_state *task, uint64_t address, uint64_t now_ns)
 {
     task->activity = SS_TASK_SLEEPING;
     task->syscall_number = SYS_futex;

@@ -52,7 +52,7 @@ uint64_t ss_task_state_peek_run_ns(struct ss_task_state *task, uint64_t now_ns);
 /* For a thread in a long sleep: reads the kind of sleep (disk, stopped). */
 void ss_task_state_refine_sleep(struct ss_task_state *task);
 /* Sets the state of a thread that the caller knows to sleep in a futex call on `address`. */
-void ss_task_state_take_wait(struct ss_task_state *task, uint64_t address, uint64_t now_ns);
+void ss_task_state_assume_wait(struct ss_task_state *task, uint64_t address, uint64_t now_ns);
 /* The cause of a sleep, as of the last update; UNKNOWN for a thread that does not sleep, and where
  * the kernel does not report it. */
 enum ss_task_wait ss_task_state_wait(const struct ss_task_state *task);

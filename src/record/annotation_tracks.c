@@ -67,10 +67,10 @@ static void keep_error(struct ss_annotation_tracks *tracks, enum ss_status statu
     }
 }
 
-static struct ss_aim aim_of(const struct ss_annotation_tracks *tracks)
+static struct ss_route aim_of(const struct ss_annotation_tracks *tracks)
 {
     uint32_t owner = tracks->window_owner != 0 ? tracks->window_owner : tracks->process_ref;
-    return (struct ss_aim){owner, tracks->window};
+    return (struct ss_route){owner, tracks->window};
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -501,7 +501,7 @@ static void write_note(struct ss_annotation_tracks *tracks, const char *kind,
                                  .text = text,
                                  .value = value};
     struct ss_error err = {0};
-    struct ss_aim aim = {.process_ref = tracks->process_ref};
+    struct ss_route aim = {.process_ref = tracks->process_ref};
     keep_error(tracks, ss_recording_note(tracks->context->recording, aim, &note, &err), &err);
 }
 

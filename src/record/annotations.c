@@ -47,7 +47,7 @@ struct past_edge {
 };
 enum { MOST_PAST_EDGES = 64 };
 
-struct ss_record_annotated {
+struct ss_record_client {
     struct ss_record_annotations *annotations;
     char path[PATH_BYTES];
     pid_t pid;
@@ -93,8 +93,8 @@ struct ss_record_annotations {
     int inotify_fd;
     struct ss_stamp_clock clock;
     struct ss_torch_profiles torch;
-    struct ss_vec_of(struct ss_record_annotated *) clients;
-    struct ss_pages by_process; /* struct ss_record_annotated *, by ref; only while not ended */
+    struct ss_vec_of(struct ss_record_client *) clients;
+    struct ss_pages by_process; /* struct ss_record_client *, by ref; only while not ended */
     uint32_t unreadable_before; /* unreadable clients that were removed */
     struct ss_vec_of(struct drained_window) drained; /* their files are to be finished */
     uint32_t scheduled;                              /* processes with a schedule of their own */
@@ -135,7 +135,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     annotations->context = context;
     annotations->options = options;
     annotations->attach_pid = attach_pid;
-    annotations->by_process.item_bytes = sizeof(struct ss_record_annotated *);
+    annotations->by_process.item_bytes = sizeof(struct ss_record_client *);
     annotations->inotify_fd = -1;
     annotations->next_ns = UINT64_MAX;
     annotations->drain_period_ns = drain_first_ns;
@@ -165,7 +165,7 @@ const char *ss_record_annotations_passed_over(const struct ss_record_annotations
     return annotations->directory.passed_over;
 }
 
-const char *ss_record_annotations_folder(const struct ss_record_annotations *annotations)
+const char *ss_record_annotations_ring_directory(const struct ss_record_annotations *annotations)
 {
     return annotations->is_off || annotations->attach_pid != 0 ? "" : annotations->directory.path;
 }
@@ -184,7 +184,7 @@ static void note(struct ss_record_annotations *annotations, uint32_t process_ref
                                    .process_ref = process_ref,
                                    .kind = ss_strview_of(kind),
                                    .text = ss_strview_of(text)};
-    struct ss_aim aim = {.process_ref = process_ref};
+    struct ss_route aim = {.process_ref = process_ref};
     struct ss_error err = {0};
     if (ss_recording_note(annotations->context->recording, aim, &record, &err) != SS_OK &&
         annotations->context->error.status == SS_OK) {
@@ -192,8 +192,8 @@ static void note(struct ss_record_annotations *annotations, uint32_t process_ref
     }
 }
 
-static struct ss_record_annotated *find_client(struct ss_record_annotations *annotations,
-                                               const char *path)
+static struct ss_record_client *find_client(struct ss_record_annotations *annotations,
+                                            const char *path)
 {
     for (size_t i = annotations->clients.count; i > 0; i--) {
         if (strcmp(annotations->clients.data[i - 1]->path, path) == 0) {
@@ -203,14 +203,14 @@ static struct ss_record_annotated *find_client(struct ss_record_annotations *ann
     return NULL;
 }
 
-static struct ss_record_annotated *client_of(const struct ss_record_annotations *annotations,
-                                             uint32_t process_ref)
+static struct ss_record_client *client_of(const struct ss_record_annotations *annotations,
+                                          uint32_t process_ref)
 {
-    struct ss_record_annotated **entry = ss_pages_get(&annotations->by_process, process_ref);
+    struct ss_record_client **entry = ss_pages_get(&annotations->by_process, process_ref);
     return entry != NULL ? *entry : NULL;
 }
 
-static void write_counts(struct ss_record_annotated *client, uint64_t now_ns)
+static void write_counts(struct ss_record_client *client, uint64_t now_ns)
 {
     struct ss_annot_totals totals;
     ss_annot_get_totals(client->annot, &totals);
@@ -235,7 +235,7 @@ static void write_counts(struct ss_record_annotated *client, uint64_t now_ns)
 }
 
 /* Notes on data problems, at the end of the process. */
-static void note_problems(struct ss_record_annotated *client, uint64_t now_ns)
+static void note_problems(struct ss_record_client *client, uint64_t now_ns)
 {
     static const struct {
         size_t offset;
@@ -259,7 +259,7 @@ static void note_problems(struct ss_record_annotated *client, uint64_t now_ns)
 }
 
 /* The cause that an empty table of the report shows. */
-static void note_unbuffered(struct ss_record_annotated *client, uint64_t now_ns)
+static void note_unbuffered(struct ss_record_client *client, uint64_t now_ns)
 {
     char text[REASON_BYTES];
     if (client->totals.unbuffered == 0) {
@@ -277,7 +277,7 @@ static void note_unbuffered(struct ss_record_annotated *client, uint64_t now_ns)
     note(client->annotations, client->process_ref, "annotations-lost", text, now_ns);
 }
 
-static void add_windows(const struct ss_record_annotated *client, struct ss_record_windows *sum)
+static void add_windows(const struct ss_record_client *client, struct ss_record_windows *sum)
 {
     if (client->filter == NULL) {
         return;
@@ -291,12 +291,11 @@ static void add_windows(const struct ss_record_annotated *client, struct ss_reco
     sum->most_steps = most_steps > sum->most_steps ? most_steps : sum->most_steps;
 }
 
-static struct ss_record_annotated *window_owner_of(const struct ss_record_annotated *client);
+static struct ss_record_client *window_owner_of(const struct ss_record_client *client);
 
-static void end_client(struct ss_record_annotated *client, uint64_t now_ns, bool is_dead)
+static void end_client(struct ss_record_client *client, uint64_t now_ns, bool is_dead)
 {
-    const struct ss_record_annotated *window_owner =
-        client->is_ended ? NULL : window_owner_of(client);
+    const struct ss_record_client *window_owner = client->is_ended ? NULL : window_owner_of(client);
     if (client->is_ended) {
         return;
     }
@@ -347,7 +346,7 @@ static void end_images_before(struct ss_record_annotations *annotations, pid_t p
                               uint64_t begin_ns, uint64_t now_ns)
 {
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         if (client->pid == pid && !client->is_ended) {
             client->seen_ns = client->seen_ns < begin_ns ? client->seen_ns : begin_ns;
             end_client(client, now_ns, true);
@@ -376,11 +375,10 @@ static struct ss_recorded_process *process_of(struct ss_record_annotations *anno
     return ss_process_table_process(annotations->processes, &identity, is_ours);
 }
 
-static struct ss_record_annotated *add_client(struct ss_record_annotations *annotations,
-                                              const char *path, pid_t pid,
-                                              uint64_t start_time_ticks)
+static struct ss_record_client *add_client(struct ss_record_annotations *annotations,
+                                           const char *path, pid_t pid, uint64_t start_time_ticks)
 {
-    struct ss_record_annotated *client = ss_alloc_zero(1, sizeof *client);
+    struct ss_record_client *client = ss_alloc_zero(1, sizeof *client);
     client->annotations = annotations;
     client->pid = pid;
     client->start_time_ticks = start_time_ticks;
@@ -391,9 +389,8 @@ static struct ss_record_annotated *add_client(struct ss_record_annotations *anno
 }
 
 /* The process of the file; NULL: not a ring file, or not part of this recording. */
-static struct ss_recorded_process *identify_process(struct ss_record_annotated *client,
-                                                    uint64_t now_ns, bool *is_new,
-                                                    uint64_t *begin_ns)
+static struct ss_recorded_process *
+identify_process(struct ss_record_client *client, uint64_t now_ns, bool *is_new, uint64_t *begin_ns)
 {
     struct ss_error err = {0};
     struct ss_ring_memory memory = ss_ring_file_memory(client->file);
@@ -413,10 +410,10 @@ static struct ss_recorded_process *identify_process(struct ss_record_annotated *
 }
 
 /* Counts are per process: they include those of earlier images. */
-static void count_images_before(struct ss_record_annotated *client)
+static void count_images_before(struct ss_record_client *client)
 {
     for (size_t i = 0; i < client->annotations->clients.count; i++) {
-        const struct ss_record_annotated *other = client->annotations->clients.data[i];
+        const struct ss_record_client *other = client->annotations->clients.data[i];
         if (other != client && other->process_ref == client->process_ref &&
             other->process_ref != 0) {
             client->produced_before += other->totals.produced;
@@ -427,21 +424,21 @@ static void count_images_before(struct ss_record_annotated *client)
 
 /* --- windows of a process -------------------------------------------------------------------- */
 
-static struct ss_aim aim_of(const struct ss_record_annotated *client, uint32_t window)
+static struct ss_route aim_of(const struct ss_record_client *client, uint32_t window)
 {
-    return (struct ss_aim){client->process_ref, window};
+    return (struct ss_route){client->process_ref, window};
 }
 
 /* The process marks steps: its children follow its windows. */
-static void mark_as_window_owner(struct ss_record_annotated *client)
+static void mark_as_window_owner(struct ss_record_client *client)
 {
     if (!client->marks_steps) {
         client->marks_steps = true;
-        ss_recording_marks(client->annotations->context->recording, client->process_ref);
+        ss_recording_marks_steps(client->annotations->context->recording, client->process_ref);
     }
 }
 
-static int64_t epoch_of(const struct ss_record_annotated *client, const struct ss_window_edge *edge)
+static int64_t epoch_of(const struct ss_record_client *client, const struct ss_window_edge *edge)
 {
     const struct ss_ring_header *header = ss_annot_header(client->annot);
     int64_t now = atomic_load_explicit(&header->epoch, memory_order_relaxed);
@@ -449,19 +446,19 @@ static int64_t epoch_of(const struct ss_record_annotated *client, const struct s
 }
 
 /* The window owner of a process that marks no steps itself; NULL: none. */
-static struct ss_record_annotated *window_owner_of(const struct ss_record_annotated *client)
+static struct ss_record_client *window_owner_of(const struct ss_record_client *client)
 {
     const struct ss_record_annotations *annotations = client->annotations;
-    uint32_t owner_ref = ss_recording_owner(annotations->context->recording, client->process_ref);
+    uint32_t owner_ref =
+        ss_recording_window_owner(annotations->context->recording, client->process_ref);
     bool follows = owner_ref != 0 && owner_ref != client->process_ref && !client->marks_steps;
     return follows ? client_of(annotations, owner_ref) : NULL;
 }
 
-static void install_late_filter(struct ss_record_annotated *client);
+static void install_late_filter(struct ss_record_client *client);
 
-static void forward_edge(struct ss_record_annotated *client,
-                         const struct ss_record_annotated *window_owner,
-                         const struct past_edge *past)
+static void forward_edge(struct ss_record_client *client,
+                         const struct ss_record_client *window_owner, const struct past_edge *past)
 {
     if (client->filter == NULL) {
         install_late_filter(client);
@@ -469,7 +466,7 @@ static void forward_edge(struct ss_record_annotated *client,
     ss_window_filter_follow(client->filter, window_owner->process_ref, &past->edge, past->opens);
 }
 
-static void notify_followers(struct ss_record_annotated *window_owner,
+static void notify_followers(struct ss_record_client *window_owner,
                              const struct ss_window_edge *edge, bool opens)
 {
     struct ss_record_annotations *annotations = window_owner->annotations;
@@ -483,7 +480,7 @@ static void notify_followers(struct ss_record_annotated *window_owner,
     }
     ss_vec_push(&window_owner->edges, past);
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_ended && window_owner_of(client) == window_owner) {
             forward_edge(client, window_owner, &past);
         }
@@ -491,9 +488,9 @@ static void notify_followers(struct ss_record_annotated *window_owner,
 }
 
 /* For a process that started after its window owner had marked edges. */
-static void replay_edges(struct ss_record_annotated *client)
+static void replay_edges(struct ss_record_client *client)
 {
-    const struct ss_record_annotated *window_owner = window_owner_of(client);
+    const struct ss_record_client *window_owner = window_owner_of(client);
     for (size_t i = 0; window_owner != NULL && i < window_owner->edges.count; i++) {
         forward_edge(client, window_owner, &window_owner->edges.data[i]);
     }
@@ -501,7 +498,7 @@ static void replay_edges(struct ss_record_annotated *client)
 
 static void on_window_begin(void *context, const struct ss_window_edge *edge)
 {
-    struct ss_record_annotated *client = context;
+    struct ss_record_client *client = context;
     struct ss_window window = {.process_ref = client->process_ref,
                                .number = edge->window,
                                .pid = client->pid,
@@ -517,7 +514,7 @@ static void on_window_begin(void *context, const struct ss_window_edge *edge)
  * step. */
 static void on_window_end(void *context, const struct ss_window_edge *edge)
 {
-    struct ss_record_annotated *client = context;
+    struct ss_record_client *client = context;
     int64_t last = edge->step >= 0 ? edge->step - !edge->is_cut : 0;
     ss_recording_window_end(client->annotations->context->recording, aim_of(client, edge->window),
                             edge->time_ns, last, edge->is_cut);
@@ -529,7 +526,7 @@ static bool has_pending_events(const struct ss_record_annotations *annotations,
                                uint32_t process_ref, uint32_t window)
 {
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        const struct ss_record_annotated *client = annotations->clients.data[i];
+        const struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_ended && client->filter != NULL &&
             ss_window_filter_holds(client->filter, process_ref, window)) {
             return true;
@@ -541,14 +538,14 @@ static bool has_pending_events(const struct ss_record_annotations *annotations,
 /* During a tick no file is finished: pending weights may belong to it. */
 static void on_window_drained(void *context, uint32_t window)
 {
-    struct ss_record_annotated *client = context;
+    struct ss_record_client *client = context;
     struct ss_record_annotations *annotations = client->annotations;
     ss_torch_files_take(&client->torch, ss_clock_monotonic_ns());
     if (annotations->context->is_sampling ||
         has_pending_events(annotations, client->process_ref, window)) {
         ss_vec_push(&annotations->drained, (struct drained_window){client->process_ref, window});
     } else {
-        ss_recording_window_passed(annotations->context->recording, aim_of(client, window));
+        ss_recording_window_drained(annotations->context->recording, aim_of(client, window));
     }
 }
 
@@ -560,14 +557,14 @@ static void finish_drained(struct ss_record_annotations *annotations)
         if (has_pending_events(annotations, drained.process_ref, drained.window)) {
             annotations->drained.data[remaining++] = drained;
         } else {
-            struct ss_aim aim = {drained.process_ref, drained.window};
-            ss_recording_window_passed(annotations->context->recording, aim);
+            struct ss_route aim = {drained.process_ref, drained.window};
+            ss_recording_window_drained(annotations->context->recording, aim);
         }
     }
     annotations->drained.count = remaining;
 }
 
-static struct ss_annot_sink filter_sink(struct ss_record_annotated *client, bool is_late)
+static struct ss_annot_sink filter_sink(struct ss_record_client *client, bool is_late)
 {
     struct ss_annot_sink sink = ss_annotation_tracks_sink(client->tracks);
     struct ss_recording *recording = client->annotations->context->recording;
@@ -580,7 +577,7 @@ static struct ss_annot_sink filter_sink(struct ss_record_annotated *client, bool
 }
 
 /* The recorder attached during a window, which began before the recording. */
-static void enter_open_window(struct ss_record_annotated *client, uint64_t now_ns)
+static void enter_open_window(struct ss_record_client *client, uint64_t now_ns)
 {
     const struct ss_ring_header *header = ss_annot_header(client->annot);
     uint32_t window = atomic_load(&header->window);
@@ -598,20 +595,20 @@ static void enter_open_window(struct ss_record_annotated *client, uint64_t now_n
 }
 
 /* For a process without a filter: from the first edge on, its events are cut. */
-static void install_late_filter(struct ss_record_annotated *client)
+static void install_late_filter(struct ss_record_client *client)
 {
     struct ss_annot_sink sink = filter_sink(client, true);
     ss_annot_set_sink(client->annot, &sink);
 }
 
 /* Pairs with the release store in annot/training.c: visible before the first edge. */
-static bool has_own_schedule(const struct ss_record_annotated *client)
+static bool has_own_schedule(const struct ss_record_client *client)
 {
     const struct ss_ring_header *header = ss_annot_header(client->annot);
     return atomic_load_explicit(&header->scheduled, memory_order_acquire) != 0;
 }
 
-static void follow_own_schedule(struct ss_record_annotated *client, bool scheduled)
+static void follow_own_schedule(struct ss_record_client *client, bool scheduled)
 {
     if (scheduled && !client->is_scheduled) {
         client->is_scheduled = true;
@@ -624,13 +621,13 @@ static void follow_own_schedule(struct ss_record_annotated *client, bool schedul
 
 static void before_window(void *context)
 {
-    struct ss_record_annotated *client = context;
+    struct ss_record_client *client = context;
     follow_own_schedule(client, has_own_schedule(client));
 }
 
 /* Reads from the header what the ring contains a little later: a schedule, another window. Returns
  * whether the ring should be drained now. */
-static bool poll_header(struct ss_record_annotated *client)
+static bool poll_header(struct ss_record_client *client)
 {
     const struct ss_ring_header *header = ss_annot_header(client->annot);
     bool marks_steps = atomic_load_explicit(&header->step, memory_order_relaxed) >= 0 ||
@@ -648,7 +645,7 @@ static bool poll_header(struct ss_record_annotated *client)
 
 /* A process that already has a schedule is recorded only in its windows; a process that sets one
  * later is recorded fully until then. */
-static void start_filter(struct ss_record_annotated *client)
+static void start_filter(struct ss_record_client *client)
 {
     bool all_follow = client->annotations->context->follows_schedule;
     bool scheduled = has_own_schedule(client);
@@ -661,7 +658,7 @@ static void start_filter(struct ss_record_annotated *client)
     }
 }
 
-static void name_sealed_file(struct ss_record_annotated *client)
+static void name_sealed_file(struct ss_record_client *client)
 {
     size_t stem = strlen(client->path) - (sizeof SS_RING_FILE_SUFFIX - 1);
     snprintf(client->sealed_path, sizeof client->sealed_path, "%.*s" SS_RING_SEALED_SUFFIX,
@@ -669,7 +666,7 @@ static void name_sealed_file(struct ss_record_annotated *client)
     unlink(client->sealed_path); /* from an earlier recording */
 }
 
-static bool start_client(struct ss_record_annotated *client, struct ss_recorded_process *process,
+static bool start_client(struct ss_record_client *client, struct ss_recorded_process *process,
                          uint64_t now_ns, bool is_new)
 {
     struct ss_record_annotations *annotations = client->annotations;
@@ -684,11 +681,10 @@ static bool start_client(struct ss_record_annotated *client, struct ss_recorded_
         client->tracks = NULL;
         return false;
     }
-    struct ss_record_annotated **entry =
-        ss_pages_take(&annotations->by_process, client->process_ref);
+    struct ss_record_client **entry = ss_pages_put(&annotations->by_process, client->process_ref);
     *entry = client;
     start_filter(client);
-    struct ss_ring_wish request = ss_ring_directory_request(&annotations->directory, now_ns);
+    struct ss_ring_request request = ss_ring_directory_request(&annotations->directory, now_ns);
     ss_annot_start(client->annot, &request, is_new);
     client->process = process;
     ss_torch_files_init(&client->torch, &annotations->torch, client->tracks, process, client->path);
@@ -707,7 +703,7 @@ static bool start_client(struct ss_record_annotated *client, struct ss_recorded_
     return true;
 }
 
-static void open_client(struct ss_record_annotated *client, uint64_t now_ns)
+static void open_client(struct ss_record_client *client, uint64_t now_ns)
 {
     struct ss_error err = {0};
     bool is_new = false;
@@ -757,7 +753,7 @@ static void scan_file(struct ss_record_annotations *annotations, const char *nam
     if (!ss_ring_file_parse_name(name, &pid, &start)) {
         return;
     }
-    struct ss_record_annotated *client = find_client(annotations, path);
+    struct ss_record_client *client = find_client(annotations, path);
     if (is_torch) {
         if (client != NULL && !client->is_ended) {
             ss_torch_files_take(&client->torch, now_ns);
@@ -801,7 +797,7 @@ void ss_record_annotations_begin(struct ss_record_annotations *annotations,
     scan(annotations, now_ns);
 }
 
-void ss_record_annotations_news(struct ss_record_annotations *annotations, uint64_t now_ns)
+void ss_record_annotations_poll(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     _Alignas(struct inotify_event) char buffer[4096];
     ssize_t got;
@@ -822,7 +818,7 @@ void ss_record_annotations_news(struct ss_record_annotations *annotations, uint6
 }
 
 /* Drains until `until_ns`, even if the ring is not empty by then. */
-static uint32_t drain_ring(struct ss_record_annotated *client, uint64_t now_ns, uint64_t until_ns)
+static uint32_t drain_ring(struct ss_record_client *client, uint64_t now_ns, uint64_t until_ns)
 {
     poll_header(client);
     uint32_t filled = ss_annot_drain_until(client->annot, now_ns, until_ns);
@@ -834,9 +830,9 @@ static uint32_t drain_ring(struct ss_record_annotated *client, uint64_t now_ns, 
 }
 
 /* Emits events whose windows are known; the edges may come from the window owner's ring. */
-static void finish_drain(struct ss_record_annotated *client)
+static void finish_drain(struct ss_record_client *client)
 {
-    const struct ss_record_annotated *window_owner = window_owner_of(client);
+    const struct ss_record_client *window_owner = window_owner_of(client);
     bool waits = window_owner != NULL && window_owner->drained_ns < client->drained_ns;
     if (client->filter != NULL) {
         ss_window_filter_drained(client->filter,
@@ -847,13 +843,13 @@ static void finish_drain(struct ss_record_annotated *client)
     }
 }
 
-static void drain_client(struct ss_record_annotated *client, uint64_t now_ns)
+static void drain_client(struct ss_record_client *client, uint64_t now_ns)
 {
     drain_ring(client, now_ns, UINT64_MAX);
     finish_drain(client);
 }
 
-static void poll_flush_request(struct ss_record_annotated *client)
+static void poll_flush_request(struct ss_record_client *client)
 {
     if (!client->wants_flush && ss_annot_wants_flush(client->annot, &client->flush_number)) {
         client->wants_flush = true;
@@ -868,7 +864,7 @@ static void poll_flush_request(struct ss_record_annotated *client)
 static bool is_flush_pending(const struct ss_record_annotations *annotations)
 {
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        const struct ss_record_annotated *client = annotations->clients.data[i];
+        const struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_ended && client->wants_flush) {
             return true;
         }
@@ -877,7 +873,7 @@ static bool is_flush_pending(const struct ss_record_annotations *annotations)
 }
 
 /* The process stops making system calls for rings: its filter could kill it. */
-static void confine(struct ss_record_annotated *client, uint64_t now_ns)
+static void confine(struct ss_record_client *client, uint64_t now_ns)
 {
     char text[200];
     client->is_confined = true;
@@ -901,7 +897,7 @@ static void poll_confinement(struct ss_record_annotations *annotations, uint64_t
     for (size_t i = 0; i < annotations->clients.count; i++) {
         annotations->confinement_client =
             (annotations->confinement_client + 1) % annotations->clients.count;
-        struct ss_record_annotated *client =
+        struct ss_record_client *client =
             annotations->clients.data[annotations->confinement_client];
         if (!client->is_ended && !client->is_confined &&
             now_ns >= client->confinement_polled_ns + confinement_period_ns) {
@@ -943,7 +939,7 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
     }
     for (size_t n = 0, first = annotations->first_client; n < annotations->clients.count; n++) {
         size_t i = (first + n) % annotations->clients.count;
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_ended) {
             poll_flush_request(client);
             uint32_t filled = drain_ring(client, now_ns, until_ns);
@@ -966,12 +962,12 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
     return annotations->next_ns;
 }
 
-void ss_record_annotations_look(struct ss_record_annotations *annotations, uint64_t now_ns)
+void ss_record_annotations_poll_windows(struct ss_record_annotations *annotations, uint64_t now_ns)
 {
     bool has_read_clock = false;
     finish_drained(annotations);
     for (size_t i = 0; annotations->live > 0 && i < annotations->clients.count; i++) {
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_ended && poll_header(client)) {
             if (!has_read_clock) {
                 ss_stamp_clock_read(&annotations->clock);
@@ -991,7 +987,7 @@ void ss_record_annotations_flushed(struct ss_record_annotations *annotations)
 {
     annotations->wants_flush = false;
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_ended && client->wants_flush && client->flush_drains >= FLUSH_DRAINS) {
             ss_annot_flushed(client->annot, client->flush_number);
             client->wants_flush = false;
@@ -1026,7 +1022,7 @@ void ss_record_annotations_sealed(struct ss_record_annotations *annotations,
                                     .path_length = strlen(path)};
     size_t length = ss_ring_sealed_put(&sealed, line, sizeof line);
     for (size_t i = annotations->clients.count; i > 0; i--) { /* the newest image of the process */
-        struct ss_record_annotated *client = annotations->clients.data[i - 1];
+        struct ss_record_client *client = annotations->clients.data[i - 1];
         if (client->process_ref == window->process_ref && client->sealed_path[0] != '\0') {
             if (!client->is_dead) {
                 append_notice(client->sealed_path, line, length);
@@ -1041,7 +1037,7 @@ static void notify_end(struct ss_record_annotations *annotations)
 {
     static const char end[] = SS_RING_SEALED_END "\n";
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_dead && client->sealed_path[0] != '\0' &&
             is_alive(client->pid, client->start_time_ticks)) {
             append_notice(client->sealed_path, end, sizeof end - 1);
@@ -1065,14 +1061,14 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
                               memory_order_relaxed);
     }
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         if (!client->is_ended) {
             write_counts(client, now_ns);
-            ss_annot_tell_room(client->annot, room_bytes);
+            ss_annot_publish_room(client->annot, room_bytes);
             /* The program closed the gate while the recorder was stopped: reopen it. */
             const struct ss_ring_header *header = ss_annot_header(client->annot);
             if ((atomic_load(&header->gate) & SS_RING_GATE_ALL) == 0) {
-                struct ss_ring_wish request =
+                struct ss_ring_request request =
                     ss_ring_directory_request(&annotations->directory, now_ns);
                 ss_annot_drain(client->annot, now_ns);
                 ss_annot_start(client->annot, &request, true);
@@ -1082,7 +1078,7 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
 }
 
 void ss_record_annotations_process_ended(struct ss_record_annotations *annotations,
-                                         struct ss_record_annotated *annotated, uint64_t now_ns)
+                                         struct ss_record_client *annotated, uint64_t now_ns)
 {
     (void)annotations;
     end_client(annotated, now_ns, true);
@@ -1104,7 +1100,7 @@ static bool is_mapped(pid_t pid, const char *path)
 }
 
 void ss_record_annotations_image_ended(struct ss_record_annotations *annotations,
-                                       struct ss_record_annotated *annotated, uint64_t now_ns)
+                                       struct ss_record_client *annotated, uint64_t now_ns)
 {
     (void)annotations;
     if (!is_mapped(annotated->pid, annotated->path)) {
@@ -1112,7 +1108,7 @@ void ss_record_annotations_image_ended(struct ss_record_annotations *annotations
     }
 }
 
-void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t tid,
+void ss_record_annotations_label(struct ss_record_client *annotated, int32_t tid,
                                  struct ss_trace_sample *sample)
 {
     struct ss_annot_label label;
@@ -1128,14 +1124,14 @@ void ss_record_annotations_label(struct ss_record_annotated *annotated, int32_t 
 
 /* --- windows --------------------------------------------------------------------------------- */
 
-static bool is_scheduled(const struct ss_record_annotated *client)
+static bool is_scheduled(const struct ss_record_client *client)
 {
     const struct ss_ring_header *header = ss_annot_header(client->annot);
     return client->annotations->context->follows_schedule ||
            atomic_load_explicit(&header->scheduled, memory_order_relaxed) != 0;
 }
 
-uint32_t ss_record_annotations_window(const struct ss_record_annotated *annotated)
+uint32_t ss_record_annotations_window(const struct ss_record_client *annotated)
 {
     return annotated->is_ended || !is_scheduled(annotated)
                ? 0
@@ -1163,15 +1159,15 @@ bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotation
     if (!all_follow && annotations->scheduled == 0) {
         return true;
     }
-    uint32_t owner_ref = ss_recording_owner(annotations->context->recording, process_ref);
-    const struct ss_record_annotated *client = client_of(annotations, owner_ref);
+    uint32_t owner_ref = ss_recording_window_owner(annotations->context->recording, process_ref);
+    const struct ss_record_client *client = client_of(annotations, owner_ref);
     if (client != NULL && !client->is_ended) {
         return !is_scheduled(client) || ss_record_annotations_window(client) != 0;
     }
     return !all_follow || is_any_in_window(annotations, now_ns);
 }
 
-void ss_record_annotations_meet_window(struct ss_record_annotated *annotated, uint32_t window)
+void ss_record_annotations_ensure_window(struct ss_record_client *annotated, uint32_t window)
 {
     struct ss_recording *recording = annotated->annotations->context->recording;
     if (annotated->is_ended || annotated->filter == NULL ||
@@ -1205,7 +1201,7 @@ void ss_record_annotations_get_windows(const struct ss_record_annotations *annot
     }
 }
 
-static bool is_unread(const struct ss_record_annotated *client)
+static bool is_unread(const struct ss_record_client *client)
 {
     return client->is_unreadable || client->totals.lost_rings > 0;
 }
@@ -1214,7 +1210,7 @@ void ss_record_annotations_forget(struct ss_record_annotations *annotations, uin
 {
     size_t remaining = 0;
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         if (client->process_ref != process_ref || !client->is_ended || !client->is_dead) {
             annotations->clients.data[remaining++] = client;
             continue;
@@ -1247,11 +1243,12 @@ static void note_missing(struct ss_record_annotations *annotations, uint64_t now
     uint32_t unreadable = annotations->unreadable_before;
     if (annotations->directory.page != NULL) {
         snprintf(why, sizeof why, "%.150s is full", annotations->directory.path);
-        note_lost_processes(annotations, atomic_load(&annotations->directory.page->homeless), why,
+        note_lost_processes(annotations,
+                            atomic_load(&annotations->directory.page->unbuffered_processes), why,
                             now_ns);
     }
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        const struct ss_record_annotated *client = annotations->clients.data[i];
+        const struct ss_record_client *client = annotations->clients.data[i];
         unreadable += is_unread(client);
     }
     note_lost_processes(annotations, unreadable, "the recorder could not open their rings", now_ns);
@@ -1269,7 +1266,7 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
         scan(annotations, now_ns); /* of processes that inotify did not report in time */
     }
     for (size_t i = 0; i < annotations->clients.count; i++) {
-        struct ss_record_annotated *client = annotations->clients.data[i];
+        struct ss_record_client *client = annotations->clients.data[i];
         end_client(client, now_ns, !is_alive(client->pid, client->start_time_ticks));
     }
     finish_drained(annotations);

@@ -79,7 +79,7 @@ static const char *user_value(const struct ss_child_env *row)
     return present != NULL && !ss_runtime_library_is(present) ? present : NULL;
 }
 
-void ss_injection_list_taken(struct ss_strbuf *text)
+void ss_injection_list_preset(struct ss_strbuf *text)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const char *value = user_value(&ss_child_env_table[i]);
@@ -117,8 +117,8 @@ static void describe(const struct ss_injection *injection, const struct ss_child
     }
 }
 
-enum ss_status ss_injection_tell(const struct ss_injection *injection,
-                                 struct ss_recording *recording, struct ss_error *err)
+enum ss_status ss_injection_write_sources(const struct ss_injection *injection,
+                                          struct ss_recording *recording, struct ss_error *err)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];

@@ -31,7 +31,7 @@ const size_t ss_child_env_count = sizeof ss_child_env_table / sizeof ss_child_en
 
 /* The value for the letter after `%`; NULL: none. */
 static const char *value_of(char letter, const struct ss_record_options *options,
-                            const struct ss_handed *values)
+                            const struct ss_program_environment *values)
 {
     switch (letter) {
     case 'p':
@@ -70,7 +70,8 @@ static void add_to_list(const struct ss_child_env *row, const char *value, const
     ss_strbuf_fini(&list);
 }
 
-static void set_environment(const struct ss_record_options *options, const struct ss_handed *values)
+static void set_environment(const struct ss_record_options *options,
+                            const struct ss_program_environment *values)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
         const struct ss_child_env *row = &ss_child_env_table[i];
@@ -121,7 +122,7 @@ _Noreturn void ss_launch_unrecorded(const struct ss_record_options *options,
 
 static _Noreturn void become_program(const struct ss_record_options *options,
                                      const struct ss_program_signals *signals,
-                                     const struct ss_handed *values,
+                                     const struct ss_program_environment *values,
                                      struct ss_record_shared *shared, int go_fd)
 {
     char go = 0;
@@ -141,8 +142,9 @@ static _Noreturn void become_program(const struct ss_record_options *options,
 
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,
                                  const struct ss_program_signals *signals,
-                                 const struct ss_handed *values, struct ss_record_shared *shared,
-                                 struct ss_launch *launch, struct ss_error *err)
+                                 const struct ss_program_environment *values,
+                                 struct ss_record_shared *shared, struct ss_launch *launch,
+                                 struct ss_error *err)
 {
     int go[2];
     if (pipe2(go, O_CLOEXEC) != 0) {

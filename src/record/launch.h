@@ -33,7 +33,7 @@ struct ss_program_signals {
 enum { SS_EXIT_OURS = 125, SS_EXIT_NOT_EXECUTABLE = 126, SS_EXIT_NOT_FOUND = 127 };
 
 /* Values for child_env.def that are not in the options. */
-struct ss_handed {
+struct ss_program_environment {
     const char *rings;   /* the ring directory; "": none */
     const char *library; /* libstepscope, for programs to load; "": none */
     const char *preload; /* preload.so; "": not requested, or none */
@@ -43,8 +43,9 @@ struct ss_handed {
 
 enum ss_status ss_launch_prepare(const struct ss_record_options *options,
                                  const struct ss_program_signals *signals,
-                                 const struct ss_handed *values, struct ss_record_shared *shared,
-                                 struct ss_launch *launch, struct ss_error *err);
+                                 const struct ss_program_environment *values,
+                                 struct ss_record_shared *shared, struct ss_launch *launch,
+                                 struct ss_error *err);
 void ss_launch_go(struct ss_launch *launch);
 /* Without a recorder: this process becomes the program, with `signals` (NULL: unchanged) and an
  * unchanged environment. `shared` (may be NULL) gets its pid, and the errno of a failed exec. */

@@ -63,7 +63,7 @@ static void add_member(struct ss_process_table *table, pid_t pid, pid_t parent)
     struct member *parent_member = find(table, parent);
     uint32_t parent_ref = 0;
     if (parent_member != NULL) {
-        parent_ref = ss_recorded_process_tell(parent_member->process);
+        parent_ref = ss_recorded_process_define(parent_member->process);
     }
     struct member *member = ss_alloc_zero(1, sizeof *member);
     member->pid = pid;
@@ -99,7 +99,7 @@ static void remove_member(struct ss_process_table *table, struct member *member,
     table->unjudged_count += !ss_recorded_process_is_judged(member->process);
     if (table->context->annotations != NULL) {
         /* Ring files of its last image still belong to this process. */
-        ss_record_annotations_news(table->context->annotations, table->now_ns);
+        ss_record_annotations_poll(table->context->annotations, table->now_ns);
     }
     HASH_DEL(table->by_pid, member);
     struct ended ended = {ss_recorded_process_ref(member->process), table->now_ns};
@@ -143,7 +143,7 @@ static void write_note(struct ss_process_table *table, const char *kind, const c
                                  .text = ss_strview_of(text),
                                  .value = value};
     struct ss_error err = {0};
-    struct ss_aim aim = {.process_ref = process_ref};
+    struct ss_route aim = {.process_ref = process_ref};
     if (ss_recording_note(table->context->recording, aim, &note, &err) != SS_OK &&
         table->context->error.status == SS_OK) {
         table->context->error = err;
@@ -167,7 +167,7 @@ static void on_execed(void *context, pid_t pid, const char *name)
     struct member *member = find(table, pid);
     if (member != NULL) {
         member->ended = false;
-        struct ss_record_annotated *annotated = ss_recorded_process_annotated(member->process);
+        struct ss_record_client *annotated = ss_recorded_process_annotated(member->process);
         if (annotated != NULL) {
             ss_record_annotations_image_ended(table->context->annotations, annotated,
                                               table->now_ns);
@@ -207,8 +207,8 @@ struct ss_recorded_process *ss_process_table_process(struct ss_process_table *ta
     if (member == NULL) {
         return NULL;
     }
-    ss_recorded_process_tell_gone(member->process, identity->parent_pid,
-                                  identity->start_time_ticks);
+    ss_recorded_process_define_ended(member->process, identity->parent_pid,
+                                     identity->start_time_ticks);
     return member->process;
 }
 
@@ -296,7 +296,7 @@ void ss_process_table_exit_status(struct ss_process_table *table, pid_t pid, int
 {
     struct member *member = find(table, pid);
     if (member != NULL) {
-        write_note(table, "process-exit", "", ss_recorded_process_tell(member->process), status);
+        write_note(table, "process-exit", "", ss_recorded_process_define(member->process), status);
     } else if (pid == table->root) {
         write_note(table, "process-exit", "", ROOT_REF, status); /* the children source was first */
     }
@@ -322,9 +322,9 @@ void ss_process_table_each(struct ss_process_table *table,
             continue;
         }
         if (member->pid == table->root) {
-            ss_recorded_process_tell(member->process); /* the others once they have run a while */
+            ss_recorded_process_define(member->process); /* the others once they have run a while */
         }
-        if (ss_recorded_process_is_told(member->process)) {
+        if (ss_recorded_process_is_defined(member->process)) {
             visit(visitor, member->pid, ss_recorded_process_ref(member->process));
         }
     }
@@ -340,7 +340,7 @@ uint64_t ss_process_table_short(const struct ss_process_table *table)
     return table->short_count;
 }
 
-uint64_t ss_process_table_unjudged(const struct ss_process_table *table)
+uint64_t ss_process_table_unclassified(const struct ss_process_table *table)
 {
     return table->unjudged_count;
 }

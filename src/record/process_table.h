@@ -42,7 +42,7 @@ void ss_process_table_each(struct ss_process_table *table,
 uint64_t ss_process_table_seen(const struct ss_process_table *table);  /* so far, root included */
 uint64_t ss_process_table_short(const struct ss_process_table *table); /* ended unsampled */
 /* Ended before they were classified as Python or not. Valid after ss_process_table_end. */
-uint64_t ss_process_table_unjudged(const struct ss_process_table *table);
+uint64_t ss_process_table_unclassified(const struct ss_process_table *table);
 /* The end of the recording: writes all pending data. */
 void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns);
 void ss_process_table_close(struct ss_process_table *table);

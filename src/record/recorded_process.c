@@ -61,7 +61,7 @@ struct ss_recorded_process {
     struct ss_vec_of(uint32_t) frame_refs;           /* by frame id of the sampler */
     struct ss_vec_of(struct sampled_thread) threads; /* by thread id of the sampler */
     struct ss_vec_of(struct known_thread) tids;
-    struct ss_record_annotated *annotated;
+    struct ss_record_client *annotated;
     bool is_in_window;             /* at the last tick… */
     uint32_t window;               /* …its own; 0: none */
     struct ss_sampler_counts base; /* of samplers before an exec */
@@ -266,15 +266,15 @@ static bool is_outside_windows(const struct ss_recorded_process *process, uint64
 
 /* A stack that was read just now belongs to the current window; a weight that is emitted later
  * belongs to the window of the last tick. */
-static struct ss_aim aim_of_sample(const struct ss_recorded_process *process,
-                                   struct ss_trace_sample *sample, bool was_counted)
+static struct ss_route aim_of_sample(const struct ss_recorded_process *process,
+                                     struct ss_trace_sample *sample, bool was_counted)
 {
     if (was_counted && process->window != 0) {
         sample->window = process->window;
     } else if (!was_counted && process->annotated != NULL && sample->window != 0) {
-        ss_record_annotations_meet_window(process->annotated, sample->window);
+        ss_record_annotations_ensure_window(process->annotated, sample->window);
     }
-    return (struct ss_aim){process->ref, sample->window};
+    return (struct ss_route){process->ref, sample->window};
 }
 
 /* Step, phase and range at the time of the counted ticks. */
@@ -318,7 +318,7 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
                                      .partial = sample->partial || entry->truncated,
                                      .step = -1};
     label(process, entry, sample, &record);
-    struct ss_aim aim = aim_of_sample(process, &record, sample->counted_before);
+    struct ss_route aim = aim_of_sample(process, &record, sample->counted_before);
     struct ss_error err = {0};
     keep_error(process->context,
                ss_recording_sample(process->context->recording, aim, &record, &err), &err);
@@ -401,7 +401,7 @@ static void note_missed_torch(struct ss_recorded_process *process, uint64_t now_
         struct ss_error err = {0};
         keep_error(process->context,
                    ss_recording_note(process->context->recording,
-                                     (struct ss_aim){.process_ref = process->ref}, &note, &err),
+                                     (struct ss_route){.process_ref = process->ref}, &note, &err),
                    &err);
     }
     ss_torch_reach_fini(&process->torch);
@@ -485,7 +485,7 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
         write_process(process);
         keep_error(process->context,
                    ss_recording_note(process->context->recording,
-                                     (struct ss_aim){.process_ref = process->ref}, &note,
+                                     (struct ss_route){.process_ref = process->ref}, &note,
                                      &write_err),
                    &write_err);
         ss_log(SS_INFO, "record", "process %d: %s", (int)process->pid, err.message);
@@ -558,12 +558,12 @@ void ss_recorded_process_flush(struct ss_recorded_process *process, uint64_t now
         ss_python_sampler_flush(process->sampler);
     }
     if (process->sampler != NULL) {
-        ss_torch_reach_look(&process->torch, process->context->injection, process->pid, now_ns);
+        ss_torch_reach_poll(&process->torch, process->context->injection, process->pid, now_ns);
     }
     write_counts(process, now_ns);
 }
 
-uint32_t ss_recorded_process_tell(struct ss_recorded_process *process)
+uint32_t ss_recorded_process_define(struct ss_recorded_process *process)
 {
     if (!process->is_written) {
         write_process(process);
@@ -571,15 +571,15 @@ uint32_t ss_recorded_process_tell(struct ss_recorded_process *process)
     return process->is_written ? process->ref : process->parent_ref;
 }
 
-bool ss_recorded_process_is_told(const struct ss_recorded_process *process)
+bool ss_recorded_process_is_defined(const struct ss_recorded_process *process)
 {
     return process->is_written;
 }
 
-void ss_recorded_process_tell_gone(struct ss_recorded_process *process, int32_t parent_pid,
-                                   uint64_t start_time_ticks)
+void ss_recorded_process_define_ended(struct ss_recorded_process *process, int32_t parent_pid,
+                                      uint64_t start_time_ticks)
 {
-    ss_recorded_process_tell(process);
+    ss_recorded_process_define(process);
     if (process->is_written) {
         return;
     }
@@ -596,7 +596,7 @@ void ss_recorded_process_tell_gone(struct ss_recorded_process *process, int32_t 
 }
 
 void ss_recorded_process_set_annotated(struct ss_recorded_process *process,
-                                       struct ss_record_annotated *annotated)
+                                       struct ss_record_client *annotated)
 {
     process->annotated = annotated;
     if (annotated != NULL && process->is_written) {
@@ -604,7 +604,7 @@ void ss_recorded_process_set_annotated(struct ss_recorded_process *process,
     }
 }
 
-struct ss_record_annotated *ss_recorded_process_annotated(const struct ss_recorded_process *process)
+struct ss_record_client *ss_recorded_process_annotated(const struct ss_recorded_process *process)
 {
     return process->annotated;
 }

@@ -49,10 +49,10 @@ void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_
 
 /* Writes the process to the trace if it is not there yet (a parent before its child). Returns its
  * ref, or its parent's if it has already ended. */
-uint32_t ss_recorded_process_tell(struct ss_recorded_process *process);
+uint32_t ss_recorded_process_define(struct ss_recorded_process *process);
 /* The same for an ended process, from the given data. */
-void ss_recorded_process_tell_gone(struct ss_recorded_process *process, int32_t parent_pid,
-                                   uint64_t start_time_ticks);
+void ss_recorded_process_define_ended(struct ss_recorded_process *process, int32_t parent_pid,
+                                      uint64_t start_time_ticks);
 
 /* The trace ref of a thread, defined on first use. */
 uint32_t ss_recorded_process_thread(struct ss_recorded_process *process, int32_t tid);
@@ -62,11 +62,10 @@ void ss_recorded_process_name_thread(struct ss_recorded_process *process, int32_
                                      struct ss_strview name);
 /* The annotations that label its samples; NULL: none. They are notified when the process ends. */
 void ss_recorded_process_set_annotated(struct ss_recorded_process *process,
-                                       struct ss_record_annotated *annotated);
-struct ss_record_annotated *
-ss_recorded_process_annotated(const struct ss_recorded_process *process);
+                                       struct ss_record_client *annotated);
+struct ss_record_client *ss_recorded_process_annotated(const struct ss_recorded_process *process);
 
-bool ss_recorded_process_is_told(const struct ss_recorded_process *process);
+bool ss_recorded_process_is_defined(const struct ss_recorded_process *process);
 
 /* One tick. false: the process has ended. */
 bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_ns);

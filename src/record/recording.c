@@ -31,7 +31,7 @@ struct process_entry {
 /* A note that waits for a file; owns its texts. */
 struct cached_note {
     struct ss_trace_note note;
-    struct ss_aim aim;
+    struct ss_route aim;
     bool is_permanent; /* goes to every file of its process */
 };
 
@@ -157,7 +157,7 @@ static struct ss_trace_writer *get_writer(struct ss_recording *recording, struct
     if (new_idle_writer(&writer, err) != SS_OK) {
         return NULL;
     }
-    if (ss_trace_writer_learn(writer, recording->writers.data[0], err) != SS_OK) {
+    if (ss_trace_writer_copy_definitions(writer, recording->writers.data[0], err) != SS_OK) {
         ss_trace_writer_close(writer, NULL);
         return NULL;
     }
@@ -215,10 +215,10 @@ void ss_recording_finish(struct ss_recording *recording)
 {
     while (recording->open.count > 0) {
         struct open_window *open = recording->open.data[0];
-        struct ss_aim aim = {open->window.process_ref, open->window.number};
+        struct ss_route aim = {open->window.process_ref, open->window.number};
         ss_recording_window_end(recording, aim, ss_clock_monotonic_ns(), open->window.last_step,
                                 true);
-        ss_recording_window_passed(recording, aim);
+        ss_recording_window_drained(recording, aim);
     }
     if (recording->files != NULL) {
         ss_window_files_wait(recording->files);
@@ -275,7 +275,7 @@ enum ss_status ss_recording_device(struct ss_recording *recording,
 enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err)
 {
-    struct process_entry *entry = ss_pages_take(&recording->processes, process->ref);
+    struct process_entry *entry = ss_pages_put(&recording->processes, process->ref);
     entry->parent_ref = process->parent_ref;
     WRITE_TO_ALL(recording, ss_trace_writer_process, process, err);
 }
@@ -312,9 +312,9 @@ enum ss_status ss_recording_name(struct ss_recording *recording, const struct ss
 
 /* --- routing --------------------------------------------------------------------------------- */
 
-void ss_recording_marks(struct ss_recording *recording, uint32_t process_ref)
+void ss_recording_marks_steps(struct ss_recording *recording, uint32_t process_ref)
 {
-    struct process_entry *entry = ss_pages_take(&recording->processes, process_ref);
+    struct process_entry *entry = ss_pages_put(&recording->processes, process_ref);
     entry->marks_steps = true;
 }
 
@@ -334,7 +334,7 @@ void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref)
     ss_trace_writer_forget(recording->single, process_ref);
 }
 
-uint32_t ss_recording_owner(const struct ss_recording *recording, uint32_t process_ref)
+uint32_t ss_recording_window_owner(const struct ss_recording *recording, uint32_t process_ref)
 {
     for (int i = 0; i < MOST_ANCESTORS && process_ref != 0; i++) {
         const struct process_entry *entry = ss_pages_get(&recording->processes, process_ref);
@@ -352,12 +352,12 @@ uint32_t ss_recording_owner(const struct ss_recording *recording, uint32_t proce
 static bool follows_window(const struct ss_recording *recording, const struct open_window *open,
                            uint32_t process_ref)
 {
-    uint32_t owner = ss_recording_owner(recording, process_ref);
+    uint32_t owner = ss_recording_window_owner(recording, process_ref);
     return owner == 0 || owner == open->window.process_ref;
 }
 
 static bool is_for_window(const struct ss_recording *recording, const struct open_window *open,
-                          struct ss_aim aim, uint64_t time_ns)
+                          struct ss_route aim, uint64_t time_ns)
 {
     const struct ss_window *window = &open->window;
     if (aim.window != 0) {
@@ -389,34 +389,34 @@ static bool is_for_window(const struct ss_recording *recording, const struct ope
         return SS_OK;                                                                              \
     } while (0)
 
-enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_route aim,
                                    const struct ss_trace_sample *sample, struct ss_error *err)
 {
     WRITE_AIMED(recording, aim, sample->time_ns, err,
                 ss_trace_writer_sample(writer_, sample, failure_));
 }
 
-enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_route aim,
                                   const struct ss_trace_event *event, struct ss_error *err)
 {
     WRITE_AIMED(recording, aim, event->time_ns, err,
                 ss_trace_writer_event(writer_, event, failure_));
 }
 
-enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route aim,
                                     const struct ss_trace_counter *counter, struct ss_error *err)
 {
     WRITE_AIMED(recording, aim, counter->time_ns, err,
                 ss_trace_writer_counter(writer_, counter, failure_));
 }
 
-enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_route aim,
                                  const struct ss_trace_line *line, struct ss_error *err)
 {
     WRITE_AIMED(recording, aim, line->time_ns, err, ss_trace_writer_line(writer_, line, failure_));
 }
 
-enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_route aim,
                                         uint64_t id, const struct ss_trace_event *event,
                                         bool *accepted, struct ss_error *err)
 {
@@ -425,7 +425,7 @@ enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct s
                 ss_trace_writer_async_begin(writer_, id, event, accepted, failure_));
 }
 
-enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_route aim,
                                       uint64_t id, const struct ss_trace_event *end,
                                       struct ss_error *err)
 {
@@ -524,7 +524,7 @@ static void remove_note(struct ss_recording *recording, size_t index)
     recording->notes.count--;
 }
 
-static void cache_note(struct ss_recording *recording, struct ss_aim aim,
+static void cache_note(struct ss_recording *recording, struct ss_route aim,
                        const struct ss_trace_note *note, bool is_permanent)
 {
     if (recording->notes.count == MOST_CACHED_NOTES) {
@@ -536,13 +536,13 @@ static void cache_note(struct ss_recording *recording, struct ss_aim aim,
     ss_vec_push(&recording->notes, cached);
 }
 
-static enum ss_status write_note(struct ss_recording *recording, struct ss_aim aim,
+static enum ss_status write_note(struct ss_recording *recording, struct ss_route aim,
                                  const struct ss_trace_note *note, struct ss_error *err)
 {
     WRITE_AIMED(recording, aim, note->time_ns, err, ss_trace_writer_note(writer_, note, failure_));
 }
 
-enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route aim,
                                  const struct ss_trace_note *note, struct ss_error *err)
 {
     if (recording->single == NULL) {
@@ -582,7 +582,7 @@ static void write_cached_notes(struct ss_recording *recording, struct open_windo
 
 /* --- windows --------------------------------------------------------------------------------- */
 
-static struct open_window *find_window(const struct ss_recording *recording, struct ss_aim aim,
+static struct open_window *find_window(const struct ss_recording *recording, struct ss_route aim,
                                        size_t *index)
 {
     for (size_t i = 0; i < recording->open.count; i++) {
@@ -595,7 +595,7 @@ static struct open_window *find_window(const struct ss_recording *recording, str
     return NULL;
 }
 
-bool ss_recording_has_window(const struct ss_recording *recording, struct ss_aim aim)
+bool ss_recording_has_window(const struct ss_recording *recording, struct ss_route aim)
 {
     size_t index;
     return recording->single != NULL || find_window(recording, aim, &index) != NULL;
@@ -663,17 +663,17 @@ static void note_begin(struct ss_recording *recording, const struct open_window 
                                  .kind = ss_strview_of("window"),
                                  .text = ss_strview_of(text),
                                  .value = (int64_t)open->window.number - 1};
-    struct ss_aim aim = {open->window.process_ref, open->window.number};
+    struct ss_route aim = {open->window.process_ref, open->window.number};
     write_note(recording, aim, &note, NULL);
 }
 
 void ss_recording_window_begin(struct ss_recording *recording, const struct ss_window *window)
 {
-    struct ss_aim aim = {window->process_ref, window->number};
+    struct ss_route aim = {window->process_ref, window->number};
     if (ss_recording_has_window(recording, aim)) {
         return;
     }
-    ss_recording_marks(recording, window->process_ref);
+    ss_recording_marks_steps(recording, window->process_ref);
     recording->hooks.refresh(recording->hooks.context);
     struct open_window *open = ss_alloc_zero(1, sizeof *open);
     struct ss_error err = {0};
@@ -696,7 +696,7 @@ void ss_recording_window_begin(struct ss_recording *recording, const struct ss_w
     write_cached_notes(recording, open);
 }
 
-void ss_recording_window_end(struct ss_recording *recording, struct ss_aim aim, uint64_t end_ns,
+void ss_recording_window_end(struct ss_recording *recording, struct ss_route aim, uint64_t end_ns,
                              int64_t last_step, bool partial)
 {
     size_t index;
@@ -718,7 +718,7 @@ static void note_end(struct ss_recording *recording, const struct open_window *o
                                  .kind = ss_strview_of("window-ended"),
                                  .text = ss_strview_of(text),
                                  .value = open->window.partial};
-    struct ss_aim aim = {open->window.process_ref, open->window.number};
+    struct ss_route aim = {open->window.process_ref, open->window.number};
     write_note(recording, aim, &note, NULL);
 }
 
@@ -739,7 +739,7 @@ static void finish_file(struct ss_recording *recording, struct open_window *open
     }
 }
 
-void ss_recording_window_passed(struct ss_recording *recording, struct ss_aim aim)
+void ss_recording_window_drained(struct ss_recording *recording, struct ss_route aim)
 {
     size_t index;
     struct open_window *open = find_window(recording, aim, &index);

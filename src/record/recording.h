@@ -29,7 +29,7 @@ struct ss_recording;
 /* The owner of an event. {0, 0}: the machine or the recording: goes to every window that is open at
  * its time. {p, 0}: process p: of these, only to the windows of the nearest of p, its parent, its
  * grandparent… that marks steps; if none marks steps, to all. {p, w}: window w of process p. */
-struct ss_aim {
+struct ss_route {
     uint32_t process_ref;
     uint32_t window; /* from 1 */
 };
@@ -76,18 +76,18 @@ enum ss_status ss_recording_name(struct ss_recording *recording, const struct ss
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_sample(struct ss_recording *recording, struct ss_route aim,
                                    const struct ss_trace_sample *sample, struct ss_error *err);
-enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_event(struct ss_recording *recording, struct ss_route aim,
                                   const struct ss_trace_event *event, struct ss_error *err);
-enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_counter(struct ss_recording *recording, struct ss_route aim,
                                     const struct ss_trace_counter *counter, struct ss_error *err);
-enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_line(struct ss_recording *recording, struct ss_route aim,
                                  const struct ss_trace_line *line, struct ss_error *err);
-enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_async_begin(struct ss_recording *recording, struct ss_route aim,
                                         uint64_t id, const struct ss_trace_event *event,
                                         bool *accepted, struct ss_error *err);
-enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_route aim,
                                       uint64_t id, const struct ss_trace_event *end,
                                       struct ss_error *err);
 /* Cumulative over the recording, per process or for the whole source. */
@@ -95,7 +95,7 @@ enum ss_status ss_recording_counts(struct ss_recording *recording,
                                    const struct ss_trace_counts *counts, struct ss_error *err);
 /* A note without an open file goes to the begin of the next file, a note of kind "fact" to every
  * file of its process. */
-enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_aim aim,
+enum ss_status ss_recording_note(struct ss_recording *recording, struct ss_route aim,
                                  const struct ss_trace_note *note, struct ss_error *err);
 
 /* As in trace/writer.h. */
@@ -106,20 +106,20 @@ enum ss_status ss_recording_flush(struct ss_recording *recording, struct ss_erro
 /* --- windows; a recording of one file ignores their edges ------------------------------------ */
 
 /* The process marks steps: it is the window owner of itself and its children. */
-void ss_recording_marks(struct ss_recording *recording, uint32_t process_ref);
+void ss_recording_marks_steps(struct ss_recording *recording, uint32_t process_ref);
 /* Frees the data of a process that ended a while ago. No effect with a file per window: later files
  * may still need it. */
 void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref);
 /* The nearest of the process, its parent, … that marks steps; 0: none. In any recording. */
-uint32_t ss_recording_owner(const struct ss_recording *recording, uint32_t process_ref);
+uint32_t ss_recording_window_owner(const struct ss_recording *recording, uint32_t process_ref);
 /* Opens the file of a window; no effect for a window that is already open. */
 void ss_recording_window_begin(struct ss_recording *recording, const struct ss_window *window);
-bool ss_recording_has_window(const struct ss_recording *recording, struct ss_aim aim);
+bool ss_recording_has_window(const struct ss_recording *recording, struct ss_route aim);
 /* The end of the window is known… */
-void ss_recording_window_end(struct ss_recording *recording, struct ss_aim aim, uint64_t end_ns,
+void ss_recording_window_end(struct ss_recording *recording, struct ss_route aim, uint64_t end_ns,
                              int64_t last_step, bool partial);
 /* …and all of its events have arrived: finishes the file. */
-void ss_recording_window_passed(struct ss_recording *recording, struct ss_aim aim);
+void ss_recording_window_drained(struct ss_recording *recording, struct ss_route aim);
 uint64_t ss_recording_windows(const struct ss_recording *recording); /* begun so far */
 /* Children of the recorder that convert files; not part of the program. */
 bool ss_recording_is_own_child(const struct ss_recording *recording, pid_t pid);

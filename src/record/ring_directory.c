@@ -140,14 +140,14 @@ uint64_t ss_ring_directory_free_bytes(const struct ss_ring_directory *directory)
     return statvfs(directory->path, &room) == 0 ? (uint64_t)room.f_bavail * room.f_frsize : 0;
 }
 
-struct ss_ring_wish ss_ring_directory_request(const struct ss_ring_directory *directory,
-                                              uint64_t now_ns)
+struct ss_ring_request ss_ring_directory_request(const struct ss_ring_directory *directory,
+                                                 uint64_t now_ns)
 {
-    return (struct ss_ring_wish){.gate = SS_RING_GATE_ALL,
-                                 .mode = directory->mode,
-                                 .recorder_pid = (int32_t)getpid(),
-                                 .room_bytes = ss_ring_directory_free_bytes(directory),
-                                 .now_ns = now_ns};
+    return (struct ss_ring_request){.gate = SS_RING_GATE_ALL,
+                                    .mode = directory->mode,
+                                    .recorder_pid = (int32_t)getpid(),
+                                    .room_bytes = ss_ring_directory_free_bytes(directory),
+                                    .now_ns = now_ns};
 }
 
 /* The page that programs of this recording read as they start. Returns an errno; 0: it exists. */
@@ -170,7 +170,7 @@ static int create_page(struct ss_ring_directory *directory, uint64_t now_ns)
     }
     close(fd);
     directory->page = page;
-    struct ss_ring_wish request = ss_ring_directory_request(directory, now_ns);
+    struct ss_ring_request request = ss_ring_directory_request(directory, now_ns);
     atomic_store(&directory->page->mode, (uint32_t)request.mode);
     atomic_store(&directory->page->recorder_pid, request.recorder_pid);
     atomic_store(&directory->page->heartbeat_ns, request.now_ns);
@@ -204,7 +204,7 @@ static bool create(struct ss_ring_directory *directory, uint64_t now_ns,
                    struct ss_strbuf *passed_over)
 {
     struct ss_ring_roots roots;
-    struct ss_ring_place candidates[SS_RING_MOST_ROOTS];
+    struct ss_ring_place candidates[SS_RING_MAX_ROOTS];
     ss_ring_roots_read(&roots);
     for (int accepts_tight = 0; accepts_tight < 2; accepts_tight++) {
         for (size_t i = 0; i < roots.count; i++) {

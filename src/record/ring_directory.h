@@ -38,8 +38,8 @@ bool ss_ring_directory_attach(struct ss_ring_directory *directory, enum ss_ring_
 void ss_ring_directory_remove(struct ss_ring_directory *directory);
 
 /* The recorder's request for the rings of a program. */
-struct ss_ring_wish ss_ring_directory_request(const struct ss_ring_directory *directory,
-                                              uint64_t now_ns);
+struct ss_ring_request ss_ring_directory_request(const struct ss_ring_directory *directory,
+                                                 uint64_t now_ns);
 /* Free bytes of its file system; 0: unknown. */
 uint64_t ss_ring_directory_free_bytes(const struct ss_ring_directory *directory);
 

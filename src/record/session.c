@@ -66,7 +66,8 @@ static void note(struct session *session, const char *kind, const char *text, in
                                    .text = ss_strview_of(text),
                                    .value = value};
     struct ss_error err = {0};
-    if (ss_recording_note(session->context.recording, (struct ss_aim){0}, &record, &err) != SS_OK &&
+    if (ss_recording_note(session->context.recording, (struct ss_route){0}, &record, &err) !=
+            SS_OK &&
         session->context.error.status == SS_OK) {
         session->context.error = err;
     }
@@ -77,7 +78,7 @@ static void note(struct session *session, const char *kind, const char *text, in
 /* The supervisor stops like the program, so that the shell sees it. */
 static void notify_stopped(struct session *session)
 {
-    char notice = SS_NEWS_STOPPED;
+    char notice = SS_NOTICE_STOPPED;
     ssize_t written = write(session->notice_fd, &notice, 1);
     (void)written; /* without a supervisor the recording continues */
 }
@@ -303,7 +304,8 @@ static void begin_annotations(struct session *session)
 
 static const char *ring_directory(const struct session *session)
 {
-    return session->annotations != NULL ? ss_record_annotations_folder(session->annotations) : "";
+    return session->annotations != NULL ? ss_record_annotations_ring_directory(session->annotations)
+                                        : "";
 }
 
 static enum ss_status start_target(struct session *session,
@@ -314,7 +316,7 @@ static enum ss_status start_target(struct session *session,
     char reason[512] = "";
     struct ss_injection *injection = &session->injection;
     ss_injection_find(options, ring_directory(session), injection);
-    SS_TRY(ss_injection_tell(injection, session->context.recording, err));
+    SS_TRY(ss_injection_write_sources(injection, session->context.recording, err));
     session->context.injection = injection;
     if (options->attach_pid != 0) {
         session->program = options->attach_pid;
@@ -326,11 +328,11 @@ static enum ss_status start_target(struct session *session,
         return SS_OK;
     }
     struct ss_launch launch;
-    struct ss_handed values = {.rings = ring_directory(session),
-                               .library = injection->is_off ? "" : injection->library,
-                               .preload = injection->preload,
-                               .python = injection->python,
-                               .torch = injection->torch};
+    struct ss_program_environment values = {.rings = ring_directory(session),
+                                            .library = injection->is_off ? "" : injection->library,
+                                            .preload = injection->preload,
+                                            .python = injection->python,
+                                            .torch = injection->torch};
     SS_TRY(ss_launch_prepare(options, signals, &values, session->shared, &launch, err));
     session->program = launch.pid;
     ss_descriptors_release(-1); /* only the program holds them: their readers see them end */
@@ -343,7 +345,7 @@ static enum ss_status start_target(struct session *session,
     start_sources(session, since_ns);
     begin_annotations(session);
     ss_launch_go(&launch);
-    char notice = SS_NEWS_LAUNCHED;
+    char notice = SS_NOTICE_LAUNCHED;
     ssize_t written = write(session->notice_fd, &notice, 1);
     (void)written;
     return SS_OK;
@@ -472,7 +474,7 @@ static void flush_if_due(struct session *session, uint64_t now_ns)
 static void tick(struct session *session, uint64_t now_ns)
 {
     if (session->annotations != NULL) {
-        ss_record_annotations_look(session->annotations, now_ns);
+        ss_record_annotations_poll_windows(session->annotations, now_ns);
     }
     ss_ticker_begin(&session->ticker, now_ns);
     session->context.is_sampling = true;
@@ -529,7 +531,7 @@ static void drain_annotations(struct session *session, uint64_t now_ns)
 static void handle_annotation_events(struct session *session)
 {
     uint64_t now_ns = ss_clock_monotonic_ns();
-    ss_record_annotations_news(session->annotations, now_ns);
+    ss_record_annotations_poll(session->annotations, now_ns);
     session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns,
                                                               drain_deadline_ns(session, now_ns));
 }
@@ -607,7 +609,7 @@ static void loop(struct session *session)
         wait_for_events(session, next_wake_ns(session, stop_ns));
         uint64_t now_ns = ss_clock_monotonic_ns();
         drain_annotations(session, now_ns);
-        ss_record_sources_look(session->sources, now_ns);
+        ss_record_sources_poll_window(session->sources, now_ns);
         if (session->end == SS_RECORD_RUNNING && now_ns >= stop_ns) {
             session->end = SS_RECORD_DURATION;
         } else if (session->end == SS_RECORD_RUNNING && now_ns >= session->ticker.next_due_ns) {
@@ -681,7 +683,7 @@ static void close_recording(struct session *session)
 static void describe_unjudged(const struct session *session, char *text, size_t size)
 {
     unsigned long long seen = ss_process_table_seen(session->processes);
-    unsigned long long unjudged = ss_process_table_unjudged(session->processes);
+    unsigned long long unjudged = ss_process_table_unclassified(session->processes);
     uint64_t start_ns = session->shared->figures.start_ns;
     if (unjudged == 0 || session->end == SS_RECORD_DURATION) {
         return;

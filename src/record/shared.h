@@ -43,8 +43,8 @@ enum { SS_SIGNAL_COUNT = 65 };
 
 /* Notices from the recorder to the supervisor, one byte each. */
 enum {
-    SS_NEWS_STOPPED = 'S', /* the program stopped: the supervisor stops too, for the shell */
-    SS_NEWS_LAUNCHED = 'L' /* the program runs */
+    SS_NOTICE_STOPPED = 'S', /* the program stopped: the supervisor stops too, for the shell */
+    SS_NOTICE_LAUNCHED = 'L' /* the program runs */
 };
 
 struct ss_record_shared {

@@ -144,10 +144,10 @@ static uint32_t on_ranges(void *context, struct ss_metric_owner owner, uint32_t 
     return write_track(context, &track);
 }
 
-static struct ss_aim aim_of(const struct ss_record_sources *sources, uint32_t track)
+static struct ss_route aim_of(const struct ss_record_sources *sources, uint32_t track)
 {
     uint32_t index = track - sources->first_track;
-    return (struct ss_aim){index < sources->owners.count ? sources->owners.data[index] : 0, 0};
+    return (struct ss_route){index < sources->owners.count ? sources->owners.data[index] : 0, 0};
 }
 
 /* Outside of the windows of a schedule no file is open for a range. */
@@ -166,7 +166,7 @@ static void on_range(void *context, uint32_t track, uint64_t begin_ns, uint64_t 
     struct ss_trace_event end = {.time_ns = end_ns, .track_ref = track, .kind = SS_EVENT_END};
     keep_error(shared, err.status, &err);
     if (shared->error.status == SS_OK && (!shared->follows_schedule || sources->in_window)) {
-        struct ss_aim aim = aim_of(sources, track);
+        struct ss_route aim = aim_of(sources, track);
         keep_error(shared, ss_recording_event(shared->recording, aim, &event, &err), &err);
         keep_error(shared, ss_recording_event(shared->recording, aim, &end, &err), &err);
     }
@@ -175,7 +175,7 @@ static void on_range(void *context, uint32_t track, uint64_t begin_ns, uint64_t 
 static void put_counter(struct ss_record_sources *sources, const struct ss_trace_counter *counter)
 {
     struct ss_error err = {0};
-    struct ss_aim aim = aim_of(sources, counter->track_ref);
+    struct ss_route aim = aim_of(sources, counter->track_ref);
     if (sources->context->error.status == SS_OK) { /* after a failed track its ref is unknown */
         keep_error(sources->context,
                    ss_recording_counter(sources->context->recording, aim, counter, &err), &err);
@@ -210,7 +210,7 @@ static void write_counter(struct ss_record_sources *sources, const struct ss_tra
     }
 }
 
-void ss_record_sources_look(struct ss_record_sources *sources, uint64_t now_ns)
+void ss_record_sources_poll_window(struct ss_record_sources *sources, uint64_t now_ns)
 {
     struct ss_record_context *context = sources->context;
     bool was_in_window = sources->in_window;
@@ -256,8 +256,8 @@ static void each_process(void *context, void (*visit)(void *visitor, pid_t pid, 
 /* --- life ------------------------------------------------------------------------------------- */
 
 static const enum ss_source_status statuses[] = {[SS_SOURCE_RUNS] = SS_SOURCE_RAN,
-                                                 [SS_SOURCE_NOT_WANTED] = SS_SOURCE_OFF,
-                                                 [SS_SOURCE_NOT_HERE] = SS_SOURCE_UNAVAILABLE,
+                                                 [SS_SOURCE_NOT_REQUESTED] = SS_SOURCE_OFF,
+                                                 [SS_SOURCE_NOT_AVAILABLE] = SS_SOURCE_UNAVAILABLE,
                                                  [SS_SOURCE_BROKE] = SS_SOURCE_FAILED};
 
 static void write_source(struct ss_record_sources *sources, const struct running *running,
@@ -282,8 +282,8 @@ static void start_one(struct ss_record_sources *sources, const struct ss_source_
         (struct running){.ops = ops, .ref = ss_recording_new_source(sources->context->recording)};
     running->source = ops->start(setup, reason);
     enum ss_source_state state = running->source != NULL   ? SS_SOURCE_RUNS
-                                 : setup->interval_ns == 0 ? SS_SOURCE_NOT_WANTED
-                                                           : SS_SOURCE_NOT_HERE;
+                                 : setup->interval_ns == 0 ? SS_SOURCE_NOT_REQUESTED
+                                                           : SS_SOURCE_NOT_AVAILABLE;
     write_source(sources, running, state, reason);
 }
 

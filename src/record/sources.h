@@ -21,7 +21,7 @@ struct ss_record_sources *ss_record_sources_start(struct ss_record_context *cont
                                                   struct ss_process_table *processes,
                                                   uint64_t since_ns);
 /* With a schedule, call often: a window that has opened begins with the newest metrics. */
-void ss_record_sources_look(struct ss_record_sources *sources, uint64_t now_ns);
+void ss_record_sources_poll_window(struct ss_record_sources *sources, uint64_t now_ns);
 /* Ticks the sources that are due; returns when one is due again (UINT64_MAX: never). */
 uint64_t ss_record_sources_tick(struct ss_record_sources *sources, uint64_t now_ns);
 /* The process has ended and is not reaped yet: the last chance to read its data. */

@@ -274,9 +274,9 @@ static void handle_notice(struct supervisor *supervisor)
     if (got == 0) {
         close(supervisor->notice_fd);
         supervisor->notice_fd = -1;
-    } else if (got == 1 && notice == SS_NEWS_STOPPED) {
+    } else if (got == 1 && notice == SS_NOTICE_STOPPED) {
         stop_like_program(supervisor);
-    } else if (got == 1 && notice == SS_NEWS_LAUNCHED) {
+    } else if (got == 1 && notice == SS_NOTICE_LAUNCHED) {
         release_descriptors(supervisor);
     }
 }

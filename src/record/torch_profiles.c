@@ -217,7 +217,7 @@ static void put_details(struct ss_strbuf *text, struct ss_strview details,
 struct writing {
     struct ss_torch_files *files;
     const struct ss_torch_profile *profile;
-    struct ss_aim aim;
+    struct ss_route aim;
     uint64_t now_ns;
     uint32_t track;
     struct ss_vec_of(uint64_t) ends; /* of the open ranges of the track */
@@ -346,7 +346,7 @@ static void note(struct ss_torch_files *files, const char *text, uint64_t now_ns
                                    .process_ref = ss_recorded_process_ref(files->process),
                                    .kind = ss_strview_of("fact"),
                                    .text = ss_strview_of(text)};
-    struct ss_aim aim = {.process_ref = record.process_ref};
+    struct ss_route aim = {.process_ref = record.process_ref};
     struct ss_error err = {0};
     ss_recording_note(context->recording, aim, &record, &err);
     keep_error(context, &err);

@@ -83,7 +83,7 @@ static void explain(const struct ss_injection *injection, pid_t pid, struct ss_s
     ss_strbuf_append_text(text, "import stepscope in the program");
 }
 
-void ss_torch_reach_look(struct ss_torch_reach *reach, const struct ss_injection *injection,
+void ss_torch_reach_poll(struct ss_torch_reach *reach, const struct ss_injection *injection,
                          pid_t pid, uint64_t now_ns)
 {
     if (injection == NULL || injection->torch[0] == '\0' || reach->is_preloaded ||

@@ -21,7 +21,7 @@ struct ss_torch_reach {
 };
 
 /* Polls now and then while the process is alive: it may load torch, and the hooks, at any time. */
-void ss_torch_reach_look(struct ss_torch_reach *reach, const struct ss_injection *injection,
+void ss_torch_reach_poll(struct ss_torch_reach *reach, const struct ss_injection *injection,
                          pid_t pid, uint64_t now_ns);
 /* Also call it after exec. */
 void ss_torch_reach_fini(struct ss_torch_reach *reach);

@@ -18,9 +18,9 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "record/kept_files.h"
 #include "record/naming.h"
 #include "record/ranks.h"
+#include "record/retained_files.h"
 #include "record/window_name.h"
 
 enum { MOST_NAME_BYTES = 4000, MOST_TRIES = 10000 };
@@ -28,7 +28,7 @@ enum { MOST_NAME_BYTES = 4000, MOST_TRIES = 10000 };
 /* The newest files of a process, which stay. */
 struct retained_files {
     uint32_t process_ref;
-    struct ss_kept_files files, natives;
+    struct ss_retained_files files, natives;
 };
 
 /* A window whose trace is closed. */
@@ -326,7 +326,7 @@ static void remove_old_files(struct ss_window_files *files, const struct ss_wind
         return; /* all files stay */
     }
     struct retained_files *entry = retained_of(files, window->process_ref);
-    struct ss_kept_files *retained = &entry->files;
+    struct ss_retained_files *retained = &entry->files;
     struct ss_error err = {0};
     size_t before = retained->paths.count;
     if (ss_kept_files_add(retained, window->output_path, &err) != SS_OK) {

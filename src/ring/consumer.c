@@ -39,10 +39,11 @@ void ss_ring_consumer_close(struct ss_ring_consumer *consumer)
 
 /* --- the gate -------------------------------------------------------------------------------- */
 
-void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_ring_wish *request)
+void ss_ring_consumer_start(struct ss_ring_consumer *consumer,
+                            const struct ss_ring_request *request)
 {
     struct ss_ring_header *header = consumer->header;
-    ss_ring_consumer_look(consumer);
+    ss_ring_consumer_refresh(consumer);
     for (size_t i = 0; i < consumer->lanes.count; i++) {
         struct ss_ring_lane *lane = &consumer->lanes.data[i];
         struct ss_ring_thread *thread = lane->thread;
@@ -102,7 +103,7 @@ static bool open_lane(struct ss_ring_consumer *consumer, uint64_t entry, struct 
     return true;
 }
 
-void ss_ring_consumer_look(struct ss_ring_consumer *consumer)
+void ss_ring_consumer_refresh(struct ss_ring_consumer *consumer)
 {
     uint32_t count = atomic_load_explicit(&consumer->header->thread_count, memory_order_acquire);
     count = count < SS_RING_MAX_THREADS ? count : SS_RING_MAX_THREADS;
@@ -385,7 +386,7 @@ size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
     return count;
 }
 
-void ss_ring_consumer_step_over(struct ss_ring_consumer *consumer, uint32_t number)
+void ss_ring_consumer_skip_torn(struct ss_ring_consumer *consumer, uint32_t number)
 {
     struct ss_ring_lane *lane = &consumer->lanes.data[number];
     struct slot_copy copy;

@@ -81,7 +81,7 @@ enum ss_status ss_ring_consumer_open(const struct ss_ring_memory *memory,
 void ss_ring_consumer_close(struct ss_ring_consumer *consumer);
 
 /* Opens the gate. `gate`: SS_RING_GATE_… bits. Records already in the rings are skipped. */
-struct ss_ring_wish {
+struct ss_ring_request {
     uint32_t gate;
     enum ss_ring_mode mode;
     uint32_t slots_log2; /* 0: the default */
@@ -89,12 +89,13 @@ struct ss_ring_wish {
     uint64_t room_bytes; /* free on the file system of the ring file; 0: unknown */
     uint64_t now_ns;
 };
-void ss_ring_consumer_start(struct ss_ring_consumer *consumer, const struct ss_ring_wish *request);
+void ss_ring_consumer_start(struct ss_ring_consumer *consumer,
+                            const struct ss_ring_request *request);
 void ss_ring_consumer_heartbeat(struct ss_ring_consumer *consumer, uint64_t now_ns);
 void ss_ring_consumer_stop(struct ss_ring_consumer *consumer); /* closes the gate */
 
 /* Refreshes the lanes: adds new rings, and reads state and owner of all. */
-void ss_ring_consumer_look(struct ss_ring_consumer *consumer);
+void ss_ring_consumer_refresh(struct ss_ring_consumer *consumer);
 
 /* Moves at most `capacity` records of one lane to `records`. `is_final`: the program has exited;
  * unfinished records are skipped and counted as torn. */
@@ -102,7 +103,7 @@ size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t lane,
                              struct ss_ring_record *records, size_t capacity, bool is_final);
 /* Skips a record at the tail that the running program will never finish, for example because a
  * signal handler left by longjmp. It counts as torn. */
-void ss_ring_consumer_step_over(struct ss_ring_consumer *consumer, uint32_t lane);
+void ss_ring_consumer_skip_torn(struct ss_ring_consumer *consumer, uint32_t lane);
 /* Updates and returns the counts of the lane. */
 const struct ss_ring_counts *ss_ring_consumer_count(struct ss_ring_consumer *consumer,
                                                     uint32_t lane);

@@ -43,7 +43,7 @@ enum {
     SS_RING_MAX_SLOTS_LOG2 = 24,
     SS_RING_DEFAULT_SLOTS_LOG2 = 16, /* 1 MiB: 65 ms at a million records per second */
 
-    SS_RING_DEFAULT_PATIENCE_MS = 10000,
+    SS_RING_DEFAULT_HEARTBEAT_TIMEOUT_MS = 10000,
 
     SS_RING_LIVE_DEPTH = 64, /* deeper ranges are recorded, but samples do not contain them */
     SS_RING_MAX_NAMES = 1 << 16,
@@ -112,11 +112,11 @@ struct ss_ring_header {
     _Atomic uint32_t mode;       /* enum ss_ring_mode; set before the gate opens */
     _Atomic uint32_t slots_log2; /* of new rings; 0: the default */
     _Atomic int32_t recorder_pid;
-    _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, updated at least once a second */
-    _Atomic uint32_t patience_ms;  /* heartbeat timeout; 0: the default */
-    _Atomic uint32_t flush_done;   /* flush requests for which all data is written */
-    _Atomic uint64_t room_bytes;   /* free on its file system, about; 0: unknown */
-    _Atomic uint32_t confined;     /* the program has set a seccomp filter: see annot/process.c */
+    _Atomic uint64_t heartbeat_ns;         /* CLOCK_MONOTONIC, updated at least once a second */
+    _Atomic uint32_t heartbeat_timeout_ms; /* heartbeat timeout; 0: the default */
+    _Atomic uint32_t flush_done;           /* flush requests for which all data is written */
+    _Atomic uint64_t room_bytes;           /* free on its file system, about; 0: unknown */
+    _Atomic uint32_t confined; /* the program has set a seccomp filter: see annot/process.c */
 
     /* Written by the program, rarely. */
     alignas(SS_RING_LINE_BYTES) _Atomic uint32_t thread_count; /* publishes directory entries */
@@ -125,7 +125,7 @@ struct ss_ring_header {
     _Atomic uint64_t lost_names; /* definitions for which there was no space */
     _Atomic uint32_t orphaned;   /* how often the program closed the gate itself */
     /* Only in the recorder's page: processes without a ring file, which record nothing. */
-    _Atomic uint32_t homeless;
+    _Atomic uint32_t unbuffered_processes;
 
     /* Written by the program: state of the whole process. Read by the sampler. */
     alignas(SS_RING_LINE_BYTES) _Atomic int64_t step; /* -1: none */

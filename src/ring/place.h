@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SS_RING_PATH_BYTES = 320, SS_RING_ROOT_BYTES = 160, SS_RING_MOST_ROOTS = 4 };
+enum { SS_RING_PATH_BYTES = 320, SS_RING_ROOT_BYTES = 160, SS_RING_MAX_ROOTS = 4 };
 
 /* Rings of the default size for a few threads: a root with less free space is chosen only when no
  * root has more. */
@@ -18,7 +18,7 @@ enum { SS_RING_PATH_BYTES = 320, SS_RING_ROOT_BYTES = 160, SS_RING_MOST_ROOTS = 
 /* Possible roots of ring directories: /dev/shm, $XDG_RUNTIME_DIR, /tmp, $TMPDIR; no duplicates.
  * Reads the environment, which other threads may change: call it when the program starts. */
 struct ss_ring_roots {
-    char paths[SS_RING_MOST_ROOTS][SS_RING_ROOT_BYTES];
+    char paths[SS_RING_MAX_ROOTS][SS_RING_ROOT_BYTES];
     size_t count;
 };
 void ss_ring_roots_read(struct ss_ring_roots *roots);

@@ -57,7 +57,7 @@ uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, u
     return UINT64_MAX;
 }
 
-bool ss_ring_look_for_spare(struct ss_ring_producer *producer)
+bool ss_ring_reload_tail(struct ss_ring_producer *producer)
 {
     return make_room(producer, ss_ring_spare(producer));
 }
@@ -66,7 +66,7 @@ void ss_ring_drop(struct ss_ring_producer *producer)
 {
     if (producer->thread != NULL) {
         ss_ring_take(&producer->dropped, 1);
-        ss_ring_show(&producer->thread->dropped, &producer->dropped);
+        ss_ring_publish_counter(&producer->thread->dropped, &producer->dropped);
     }
 }
 
@@ -102,7 +102,7 @@ uint32_t ss_ring_live_pop_domain(struct ss_ring_producer *producer, uint32_t dom
     uint32_t found = find_domain(producer, domain);
     if (found == 0) {
         ss_ring_take(&producer->unmatched, 1);
-        ss_ring_show(&producer->thread->unmatched, &producer->unmatched);
+        ss_ring_publish_counter(&producer->thread->unmatched, &producer->unmatched);
         return 0;
     }
     /* Ranges of other domains above it move down by one. Meanwhile the published stack ends below

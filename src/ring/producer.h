@@ -49,7 +49,7 @@ void ss_ring_producer_init(struct ss_ring_producer *producer, struct ss_ring_thr
  * tail and reserves again. UINT64_MAX: the record is dropped and counted. */
 uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, uint32_t slots);
 /* Reloads the tail. false: less than the reserved eighth is free. */
-bool ss_ring_look_for_spare(struct ss_ring_producer *producer);
+bool ss_ring_reload_tail(struct ss_ring_producer *producer);
 /* Counts a record as dropped. */
 void ss_ring_drop(struct ss_ring_producer *producer);
 /* A new recording begins: no range is open. */
@@ -76,7 +76,7 @@ static inline bool ss_ring_exchange(uint64_t *counter, uint64_t from, uint64_t t
 /* Publishes `own` to the recorder. A signal handler between load and store publishes a newer value,
  * which the store overwrites: the loop repeats, or the handler's last records would stay invisible
  * until this thread writes again. */
-static inline void ss_ring_show(_Atomic uint64_t *shown, const uint64_t *own)
+static inline void ss_ring_publish_counter(_Atomic uint64_t *shown, const uint64_t *own)
 {
     uint64_t value;
     do {
@@ -108,7 +108,7 @@ static inline bool ss_ring_leaves_spare(struct ss_ring_producer *producer)
 {
     uint64_t head = *(const volatile uint64_t *)&producer->head;
     if (__builtin_expect(head + ss_ring_spare(producer) <= producer->limit, 1) ||
-        ss_ring_look_for_spare(producer)) {
+        ss_ring_reload_tail(producer)) {
         return true;
     }
     ss_ring_drop(producer);
@@ -127,7 +127,7 @@ static inline void ss_ring_put(struct ss_ring_producer *producer, uint64_t at, u
 
 static inline void ss_ring_publish(struct ss_ring_producer *producer)
 {
-    ss_ring_show(&producer->thread->head, &producer->head);
+    ss_ring_publish_counter(&producer->thread->head, &producer->head);
 }
 
 static inline bool ss_ring_write(struct ss_ring_producer *producer, uint64_t stamp, uint64_t word)
@@ -161,7 +161,7 @@ static inline bool ss_ring_write_more(struct ss_ring_producer *producer, uint64_
     }
     ss_ring_put(producer, at, stamp, word);
     ss_ring_take(&producer->continuation_slots, count);
-    ss_ring_show(&producer->thread->continuation_slots, &producer->continuation_slots);
+    ss_ring_publish_counter(&producer->thread->continuation_slots, &producer->continuation_slots);
     ss_ring_publish(producer);
     return true;
 }

@@ -378,7 +378,7 @@ static uint32_t count_facts(const struct ss_annot *annot)
 
 static void update_lanes(struct ss_annot *annot)
 {
-    ss_ring_consumer_look(&annot->ring);
+    ss_ring_consumer_refresh(&annot->ring);
     while (annot->lanes.count < annot->ring.lanes.count) {
         ss_vec_push(&annot->lanes, (struct lane){.last_ns = annot->since_ns});
     }
@@ -436,7 +436,7 @@ static void skip_unfinished(struct ss_annot *annot, uint32_t number)
         lane->blocked_at = ring->tail;
         lane->blocked_since_ns = head > ring->tail ? annot->now_ns : 0;
     } else if (annot->now_ns > lane->blocked_since_ns + unfinished_timeout_ns) {
-        ss_ring_consumer_step_over(&annot->ring, number);
+        ss_ring_consumer_skip_torn(&annot->ring, number);
         lane->blocked_since_ns = 0;
     }
 }
@@ -493,7 +493,7 @@ const struct ss_ring_header *ss_annot_header(const struct ss_annot *annot)
     return annot->ring.header;
 }
 
-void ss_annot_start(struct ss_annot *annot, const struct ss_ring_wish *wish, bool is_new)
+void ss_annot_start(struct ss_annot *annot, const struct ss_ring_request *wish, bool is_new)
 {
     if (is_new) {
         annot->old_facts = count_facts(annot);
@@ -532,7 +532,7 @@ void ss_annot_set_window_hook(struct ss_annot *annot, void (*hook)(void *context
     annot->hook_context = context;
 }
 
-void ss_annot_tell_room(struct ss_annot *annot, uint64_t room_bytes)
+void ss_annot_publish_room(struct ss_annot *annot, uint64_t room_bytes)
 {
     atomic_store_explicit(&annot->ring.header->room_bytes, room_bytes, memory_order_relaxed);
 }

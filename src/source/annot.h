@@ -94,7 +94,7 @@ enum ss_status ss_annot_open(const struct ss_ring_memory *memory,
 const struct ss_ring_header *ss_annot_header(const struct ss_annot *annot);
 /* Opens the gate, or keeps it open. `is_new`: the process is new in the recording, and the records
  * in its rings are old. */
-void ss_annot_start(struct ss_annot *annot, const struct ss_ring_wish *wish, bool is_new);
+void ss_annot_start(struct ss_annot *annot, const struct ss_ring_request *wish, bool is_new);
 /* The sink of all later events. */
 void ss_annot_set_sink(struct ss_annot *annot, const struct ss_annot_sink *sink);
 /* Called before each WINDOW event; it may set another sink, which then receives this event. */
@@ -107,7 +107,7 @@ uint32_t ss_annot_drain(struct ss_annot *annot, uint64_t now_ns);
 uint32_t ss_annot_drain_until(struct ss_annot *annot, uint64_t now_ns, uint64_t until_ns);
 bool ss_annot_is_behind(const struct ss_annot *annot);
 /* Publishes the free space of the ring directory, which limits the size of new rings. */
-void ss_annot_tell_room(struct ss_annot *annot, uint64_t room_bytes);
+void ss_annot_publish_room(struct ss_annot *annot, uint64_t room_bytes);
 /* Requests that the runtime in the process makes no more system calls. */
 void ss_annot_confine(struct ss_annot *annot);
 void ss_annot_stop(struct ss_annot *annot); /* closes the gate */

@@ -73,7 +73,7 @@ static enum ss_source_state probe(const struct ss_source_setup *setup, char *rea
     }
     if (found == 0) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "nothing can be read in %.200s", setup->proc_root);
-        return SS_SOURCE_NOT_HERE;
+        return SS_SOURCE_NOT_AVAILABLE;
     }
     if (missing[0] != '\0') {
         append(reason, "; not here: ");

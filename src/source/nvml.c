@@ -163,7 +163,7 @@ static enum ss_source_state probe(const struct ss_source_setup *setup, char *rea
     (void)setup;
     struct ss_nvml *nvml = ss_nvml_open(NULL, reason);
     if (nvml == NULL) {
-        return SS_SOURCE_NOT_HERE;
+        return SS_SOURCE_NOT_AVAILABLE;
     }
     size_t count = ss_nvml_count(nvml);
     snprintf(reason, SS_SOURCE_REASON_BYTES, "%zu GPU%s: %.200s", count, count == 1 ? "" : "s",
@@ -313,7 +313,7 @@ static enum ss_source_state stop(void *argument, uint64_t now_ns, char *reason)
     pthread_mutex_destroy(&box->mutex);
     pthread_cond_destroy(&box->changed);
     ss_free(source);
-    return failed ? SS_SOURCE_NOT_HERE : SS_SOURCE_RUNS;
+    return failed ? SS_SOURCE_NOT_AVAILABLE : SS_SOURCE_RUNS;
 }
 
 const struct ss_source_ops ss_source_nvml = {

@@ -250,7 +250,7 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
     }
     bool wants_gil = sampler->active.count >= GIL_FROM_THREADS;
     bool is_due = !wants_gil && now_ns - sampler->threads_ns >= new_threads_ns;
-    bool needs_update = is_due && !ss_python_take_heads(sampler->python);
+    bool needs_update = is_due && !ss_python_poll_heads(sampler->python);
     sampler->threads_ns = is_due ? now_ns : sampler->threads_ns;
     sampler->has_gil = false;
     if (force || wants_gil || needs_update) {
@@ -272,7 +272,7 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
     }
     if (sampler->names_wanted && ss_sampler_chore_is_due(&sampler->names, now_ns)) {
         ss_sampler_chore_begin(&sampler->names);
-        ss_sampler_look_at_names(sampler);
+        ss_sampler_poll_names(sampler);
         ss_sampler_chore_end(&sampler->names, name_poll_ns);
     }
     if (ss_sampler_chore_is_due(&sampler->cache, now_ns)) {

@@ -11,10 +11,11 @@ static enum ss_source_state probe_python(const struct ss_source_setup *setup, ch
 {
     (void)setup;
     struct ss_ptrace_facts child;
-    bool readable = ss_ptrace_probe_child(&child) && ss_ptrace_judge(&child) == SS_PTRACE_ALLOWED;
+    bool readable =
+        ss_ptrace_probe_child(&child) && ss_ptrace_classify(&child) == SS_PTRACE_ALLOWED;
     snprintf(reason, SS_SOURCE_REASON_BYTES, "the memory of a child process %s be read",
              readable ? "can" : "cannot");
-    return readable ? SS_SOURCE_RUNS : SS_SOURCE_NOT_HERE;
+    return readable ? SS_SOURCE_RUNS : SS_SOURCE_NOT_AVAILABLE;
 }
 
 const struct ss_source_ops ss_source_python = {

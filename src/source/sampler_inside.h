@@ -92,7 +92,7 @@ struct ss_sampler_entry *ss_sampler_entry_of(struct ss_python_sampler *sampler,
 void ss_sampler_flush_entry(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry);
 
 /* sampler_names.c */
-void ss_sampler_look_at_names(struct ss_python_sampler *sampler);
+void ss_sampler_poll_names(struct ss_python_sampler *sampler);
 
 /* sampler_states.c */
 void ss_sampler_unpark(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry);

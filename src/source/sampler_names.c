@@ -47,7 +47,7 @@ static void on_name(void *context, uint64_t pthread, struct ss_strview text)
     }
 }
 
-void ss_sampler_look_at_names(struct ss_python_sampler *sampler)
+void ss_sampler_poll_names(struct ss_python_sampler *sampler)
 {
     sampler->names_wanted = false;
     ss_vec_clear(&sampler->named);

@@ -234,7 +234,7 @@ static void on_stack(void *context, struct ss_python_thread *thread, enum ss_pyt
 /* Reads the stacks of threads that moved. False: the process has ended. */
 static bool read_stacks(struct ss_python_sampler *sampler)
 {
-    struct ss_python_takes takes = {sampler, on_stack};
+    struct ss_python_stack_visitor takes = {sampler, on_stack};
     bool is_alive =
         sampler->moved.count == 0 ||
         ss_python_walk_threads(sampler->python, sampler->moved.data, sampler->moved.count, &takes);
@@ -325,7 +325,7 @@ static bool sample_as_waiting(struct ss_python_sampler *sampler, struct ss_sampl
         return sample_python_thread(sampler, entry);
     }
     ss_sampler_flush_entry(sampler, entry);
-    ss_task_state_take_wait(&entry->state, address, sampler->tick_ns);
+    ss_task_state_assume_wait(&entry->state, address, sampler->tick_ns);
     entry->activity = entry->state.activity;
     entry->still_looks = 0;
     return add_moved(sampler, entry);

@@ -29,9 +29,9 @@ struct ss_source_setup {
 
 enum ss_source_state {
     SS_SOURCE_RUNS,
-    SS_SOURCE_NOT_WANTED,
-    SS_SOURCE_NOT_HERE, /* unavailable on this machine */
-    SS_SOURCE_BROKE     /* failed while running */
+    SS_SOURCE_NOT_REQUESTED,
+    SS_SOURCE_NOT_AVAILABLE, /* unavailable on this machine */
+    SS_SOURCE_BROKE          /* failed while running */
 };
 
 struct ss_source_ops {

@@ -229,7 +229,7 @@ static enum ss_outcome emit_sample(struct ss_step *step, struct ss_wire_cursor b
     }
     summary->last_ns = sample->time_ns > summary->last_ns ? sample->time_ns : summary->last_ns;
     summary->samples++;
-    SS_STEP_TELL(step, sample, sample);
+    SS_STEP_EMIT(step, sample, sample);
     return SS_STEP_GOOD;
 }
 

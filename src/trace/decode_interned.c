@@ -101,7 +101,7 @@ static enum ss_outcome emit_frame(struct ss_step *step, uint32_t ref)
                                    .line = row->line,
                                    .first_line = row->first_line,
                                    .kind = (enum ss_frame_kind)row->kind};
-    SS_STEP_TELL(step, frame, &frame);
+    SS_STEP_EMIT(step, frame, &frame);
     return SS_STEP_GOOD;
 }
 
@@ -199,7 +199,7 @@ static enum ss_outcome put_stack(struct ss_step *step, struct ss_wire_cursor bod
         stack = ss_tables_put_stack(&decoder->tables, parent, frame, &is_new);
         if (is_new) {
             struct ss_trace_stack record = {stack, parent, frame};
-            SS_STEP_TELL(step, stack, &record);
+            SS_STEP_EMIT(step, stack, &record);
         }
     }
     return ss_id_map_put(&decoder->stacks, iid, stack)

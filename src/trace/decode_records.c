@@ -58,7 +58,7 @@ static enum ss_outcome put_process(struct ss_step *step, struct ss_wire_cursor b
     process.ref = ss_known_put(known, uuid, digest, &is_changed);
     process.parent_ref = parent_uuid != 0 ? ss_known_find(known, parent_uuid) : 0;
     if (is_changed) {
-        SS_STEP_TELL(step, process, &process);
+        SS_STEP_EMIT(step, process, &process);
     }
     return SS_STEP_GOOD;
 }
@@ -108,7 +108,7 @@ static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor bo
         return ss_step_malformed(step, "an interning id is too large");
     }
     if (is_changed) {
-        SS_STEP_TELL(step, thread, &thread);
+        SS_STEP_EMIT(step, thread, &thread);
     }
     return SS_STEP_GOOD;
 }
@@ -128,7 +128,7 @@ static enum ss_outcome put_source(struct ss_step *step, struct ss_wire_cursor bo
     source.ref =
         ss_known_put(&step->decoder->tables.sources, source.ref, digest_of(body), &is_changed);
     if (is_changed) {
-        SS_STEP_TELL(step, source, &source);
+        SS_STEP_EMIT(step, source, &source);
     }
     return SS_STEP_GOOD;
 }
@@ -146,7 +146,7 @@ static enum ss_outcome put_device(struct ss_step *step, struct ss_wire_cursor bo
     device.ref =
         ss_known_put(&step->decoder->tables.devices, device.ref, digest_of(body), &is_changed);
     if (is_changed) {
-        SS_STEP_TELL(step, device, &device);
+        SS_STEP_EMIT(step, device, &device);
     }
     return SS_STEP_GOOD;
 }
@@ -188,7 +188,7 @@ static enum ss_outcome put_counts(struct ss_step *step, struct ss_wire_cursor bo
     if (process_uuid != 0 && counts.process_ref == 0) {
         return SS_STEP_GOOD; /* a ref of 0 would mean the totals of the source itself */
     }
-    SS_STEP_TELL(step, counts, &counts);
+    SS_STEP_EMIT(step, counts, &counts);
     return SS_STEP_GOOD;
 }
 
@@ -210,7 +210,7 @@ static enum ss_outcome put_note(struct ss_step *step, struct ss_wire_cursor body
             note.text = ss_wire_view(field.body);
         }
     }
-    SS_STEP_TELL(step, note, &note);
+    SS_STEP_EMIT(step, note, &note);
     return SS_STEP_GOOD;
 }
 
@@ -248,7 +248,7 @@ static enum ss_outcome put_line(struct ss_step *step, struct ss_wire_cursor body
         decoder->summary->lost_events++;
         return SS_STEP_GOOD;
     }
-    SS_STEP_TELL(step, line, &line);
+    SS_STEP_EMIT(step, line, &line);
     return SS_STEP_GOOD;
 }
 
@@ -262,7 +262,7 @@ static enum ss_outcome emit_attribute(struct ss_step *step,
     bool is_changed;
     ss_known_put(&tables->attributes, key, digest, &is_changed);
     if (is_changed) {
-        SS_STEP_TELL(step, attribute, attribute);
+        SS_STEP_EMIT(step, attribute, attribute);
     }
     return SS_STEP_GOOD;
 }
@@ -359,7 +359,7 @@ enum ss_outcome ss_decode_clocks(struct ss_step *step, struct ss_wire_cursor bod
         }
     }
     if (clock.realtime_ns != 0) { /* else the snapshot only sets the sequence clock */
-        SS_STEP_TELL(step, clock, &clock);
+        SS_STEP_EMIT(step, clock, &clock);
     }
     return SS_STEP_GOOD;
 }

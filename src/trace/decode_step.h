@@ -33,7 +33,7 @@ static inline enum ss_outcome ss_step_malformed(struct ss_step *step, const char
     } while (0)
 
 /* Passes the record to the visitor if the visitor has this callback. */
-#define SS_STEP_TELL(step, member, record)                                                         \
+#define SS_STEP_EMIT(step, member, record)                                                         \
     do {                                                                                           \
         const struct ss_trace_visitor *visitor_ = (step)->decoder->visitor;                        \
         if (visitor_->member != NULL) {                                                            \

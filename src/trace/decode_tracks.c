@@ -117,7 +117,7 @@ enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body
     row->parent = record->parent_ref;
     row->depth =
         record->parent_ref != 0 ? (uint8_t)(tables->tracks.data[record->parent_ref].depth + 1) : 0;
-    SS_STEP_TELL(step, track, record);
+    SS_STEP_EMIT(step, track, record);
     return SS_STEP_GOOD;
 }
 
@@ -281,7 +281,7 @@ enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
                                      .colour = row.colour,
                                      .file = ss_intern_get(strings, row.file),
                                      .line = row.line};
-        SS_STEP_TELL(step, name, &name);
+        SS_STEP_EMIT(step, name, &name);
     }
     return SS_STEP_GOOD;
 }
@@ -392,7 +392,7 @@ static enum ss_outcome emit_counter(struct ss_step *step, struct event_message *
     summary->counter_values++;
     message->counter.time_ns = time_ns;
     message->counter.track_ref = target.track;
-    SS_STEP_TELL(step, counter, &message->counter);
+    SS_STEP_EMIT(step, counter, &message->counter);
     return SS_STEP_GOOD;
 }
 
@@ -420,7 +420,7 @@ static enum ss_outcome emit_event(struct ss_step *step, const struct event_messa
     summary->events++;
     event->track_ref = target.track;
     event->lane = target.lane;
-    SS_STEP_TELL(step, event, event);
+    SS_STEP_EMIT(step, event, event);
     return SS_STEP_GOOD;
 }
 

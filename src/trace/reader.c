@@ -105,7 +105,7 @@ static enum ss_status read_unit(struct ss_decoder *decoder, const struct ss_scan
         summary->whole_bytes = unit->offset + unit->length;
         summary->next_number = unit->number + 1;
     } else {
-        summary->units_behind_damage++;
+        summary->units_after_damage++;
     }
     summary->restart_points += unit->restart;
     summary->read_bytes += unit->length;

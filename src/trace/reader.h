@@ -69,7 +69,7 @@ struct ss_trace_summary {
     uint64_t first_damage_offset; /* meaningful when damaged_units or lost_bytes */
     uint64_t whole_bytes;         /* intact prefix: complete units and foreign packets */
     uint32_t next_number;         /* number of the unit after the intact prefix */
-    uint64_t units_behind_damage; /* decoded after the first damage */
+    uint64_t units_after_damage;  /* decoded after the first damage */
     bool sealed;                  /* the writer closed the file */
     uint32_t format_version;
     char damage[160]; /* text about the first damage; "" when there is none */

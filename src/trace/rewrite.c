@@ -400,7 +400,7 @@ enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_
     if (summary != NULL) {
         *summary = read;
     }
-    if (read.units_behind_damage > 0 || read.whole_bytes == 0) {
+    if (read.units_after_damage > 0 || read.whole_bytes == 0) {
         return rewrite_all(in, out, summary, err);
     }
     bool is_whole = read.sealed && read.damage[0] == '\0';

@@ -111,7 +111,7 @@ enum ss_status ss_trace_writer_begin(struct ss_trace_writer *writer, const char 
     writer->failure = (struct ss_error){0};
     writer->stats = (struct ss_trace_writer_stats){0};
     writer->unit_number = 0;
-    writer->unit_has_gap = writer->restarted_untold = false;
+    writer->unit_has_gap = writer->restart_pending = false;
     writer->lost_shown = writer->forgotten_lost = 0;
     ss_vec_clear(&writer->counts);
     ss_writer_tracks_begin(writer);
@@ -384,7 +384,7 @@ static enum ss_status restart(struct ss_trace_writer *writer, struct ss_error *e
         SS_TRY(close_unit(writer, false, err));
     }
     begin_period(writer);
-    writer->restarted_untold = true;
+    writer->restart_pending = true;
     return SS_OK;
 }
 
@@ -421,8 +421,8 @@ enum ss_status ss_trace_writer_tick(struct ss_trace_writer *writer, uint64_t now
         SS_TRY(restart(writer, err));
     }
     if (restarted != NULL) {
-        *restarted = writer->restarted_untold;
-        writer->restarted_untold = false;
+        *restarted = writer->restart_pending;
+        writer->restart_pending = false;
     }
     return SS_OK;
 }

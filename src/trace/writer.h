@@ -50,8 +50,9 @@ enum ss_status ss_trace_writer_begin(struct ss_trace_writer *writer, const char 
                                      struct ss_error *err);
 enum ss_status ss_trace_writer_end(struct ss_trace_writer *writer, struct ss_error *err);
 /* Copies all definitions of `from`, with the same refs, into an empty writer. */
-enum ss_status ss_trace_writer_learn(struct ss_trace_writer *writer,
-                                     const struct ss_trace_writer *from, struct ss_error *err);
+enum ss_status ss_trace_writer_copy_definitions(struct ss_trace_writer *writer,
+                                                const struct ss_trace_writer *from,
+                                                struct ss_error *err);
 
 /* Frees the definitions of an ended process: its ref and those of its threads and tracks become
  * unknown. */

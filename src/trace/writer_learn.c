@@ -95,8 +95,9 @@ static enum ss_status copy_tracks(struct ss_trace_writer *writer,
     return SS_OK;
 }
 
-enum ss_status ss_trace_writer_learn(struct ss_trace_writer *writer,
-                                     const struct ss_trace_writer *from, struct ss_error *err)
+enum ss_status ss_trace_writer_copy_definitions(struct ss_trace_writer *writer,
+                                                const struct ss_trace_writer *from,
+                                                struct ss_error *err)
 {
     SS_TRY(copy_recording(writer, from, err));
     SS_TRY(copy_processes(writer, from, err));

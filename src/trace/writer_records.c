@@ -6,7 +6,7 @@
 
 enum { MAX_REF = 1 << 24 };
 
-struct ss_strview ss_writer_keep(struct ss_trace_writer *writer, struct ss_strview text)
+struct ss_strview ss_writer_intern(struct ss_trace_writer *writer, struct ss_strview text)
 {
     size_t length = text.length < SS_MAX_TEXT_BYTES ? text.length : SS_MAX_TEXT_BYTES;
     struct ss_intern *strings = &writer->definitions.strings;
@@ -29,8 +29,8 @@ enum ss_status ss_trace_writer_attribute(struct ss_trace_writer *writer,
                                          struct ss_error *err)
 {
     SS_TRY(ss_writer_failed(writer, err));
-    struct ss_trace_attribute copy = {.key = ss_writer_keep(writer, attribute->key),
-                                      .text = ss_writer_keep(writer, attribute->text),
+    struct ss_trace_attribute copy = {.key = ss_writer_intern(writer, attribute->key),
+                                      .text = ss_writer_intern(writer, attribute->text),
                                       .is_integer = attribute->is_integer,
                                       .integer = attribute->integer};
     const struct ss_trace_attribute *known = find_attribute(writer, copy.key);
@@ -47,7 +47,7 @@ enum ss_status ss_trace_writer_attribute(struct ss_trace_writer *writer,
 
 static struct ss_strview keep_text(void *writer, struct ss_strview text)
 {
-    return ss_writer_keep(writer, text);
+    return ss_writer_intern(writer, text);
 }
 
 /* Puts a definition of the whole recording in the place of an earlier one with the same ref. */
@@ -107,14 +107,14 @@ enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
     if (process->ref == 0 || process->ref > MAX_REF) {
         return ss_fail(err, SS_E_BUG, "process %u is out of range", process->ref);
     }
-    struct ss_writer_process *entry = ss_pages_take(&writer->processes, process->ref);
+    struct ss_writer_process *entry = ss_pages_put(&writer->processes, process->ref);
     entry->uuid = entry->record.ref != 0 ? entry->uuid : make_process_uuid(writer, process);
     entry->record = *process;
-    entry->record.cmdline = ss_writer_keep(writer, process->cmdline);
-    entry->record.name = ss_writer_keep(writer, process->name);
-    entry->record.runtime = ss_writer_keep(writer, process->runtime);
-    entry->record.executable = ss_writer_keep(writer, process->executable);
-    entry->record.label = ss_writer_keep(writer, process->label);
+    entry->record.cmdline = ss_writer_intern(writer, process->cmdline);
+    entry->record.name = ss_writer_intern(writer, process->name);
+    entry->record.runtime = ss_writer_intern(writer, process->runtime);
+    entry->record.executable = ss_writer_intern(writer, process->executable);
+    entry->record.label = ss_writer_intern(writer, process->label);
     if (writer->options.only_used) {
         entry->period = 0; /* the next reference writes the new content */
     } else {
@@ -134,7 +134,7 @@ enum ss_status ss_trace_writer_thread(struct ss_trace_writer *writer,
         return ss_fail(err, SS_E_BUG, "thread %u has no process %u", thread->ref,
                        thread->process_ref);
     }
-    struct ss_writer_thread *entry = ss_pages_take(&writer->threads, thread->ref);
+    struct ss_writer_thread *entry = ss_pages_put(&writer->threads, thread->ref);
     struct ss_writer_process *owner = ss_writer_process_at(writer, thread->process_ref);
     if (entry->record.ref == 0) {
         entry->next = owner->first_thread;
@@ -145,7 +145,7 @@ enum ss_status ss_trace_writer_thread(struct ss_trace_writer *writer,
     uint64_t mixed = ss_hash_u64(process ^ (uint64_t)(uint32_t)thread->tid << 32 ^ thread->ref);
     entry->uuid = (process & UINT64_C(0xffff000000000000)) | (mixed & UINT64_C(0xffffffffffff)) | 1;
     entry->record = *thread;
-    entry->record.name = ss_writer_keep(writer, thread->name);
+    entry->record.name = ss_writer_intern(writer, thread->name);
     entry->changed = true;
     return SS_OK;
 }
@@ -305,8 +305,8 @@ enum ss_status ss_trace_writer_note(struct ss_trace_writer *writer,
 {
     SS_TRY(ss_writer_make_room(writer, err));
     struct ss_trace_note copy = *note;
-    copy.kind = ss_writer_keep(writer, note->kind);
-    copy.text = ss_writer_keep(writer, note->text);
+    copy.kind = ss_writer_intern(writer, note->kind);
+    copy.text = ss_writer_intern(writer, note->text);
     ss_writer_use_process(writer, note->process_ref);
     uint64_t process = ss_writer_process_uuid(writer, note->process_ref);
     uint64_t track = process != 0 ? process : ss_writer_track_uuid(writer, SS_NOTES_TRACK);

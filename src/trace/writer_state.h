@@ -89,7 +89,7 @@ struct ss_trace_writer {
     struct ss_clock_reading clock; /* at the begin of the unit */
     bool has_clock;
     bool unit_restarts, unit_has_gap;
-    bool restarted_untold;
+    bool restart_pending;
     uint32_t unit_number;
     uint64_t period_began_ns;
     uint64_t period_bytes;
@@ -138,7 +138,7 @@ void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref);
 uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref);
 void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref); /* writer_tracks.c */
 /* The interned copy of a text, truncated to the limit of the format. */
-struct ss_strview ss_writer_keep(struct ss_trace_writer *writer, struct ss_strview text);
+struct ss_strview ss_writer_intern(struct ss_trace_writer *writer, struct ss_strview text);
 
 /* writer_tracks.c */
 void ss_writer_tracks_fini(struct ss_trace_writer *writer);

@@ -126,7 +126,7 @@ enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
 {
     SS_TRY(ss_writer_failed(writer, err));
     SS_TRY(check_track(writer, track, err));
-    struct ss_writer_track *entry = ss_pages_take(&writer->tracks, track->ref);
+    struct ss_writer_track *entry = ss_pages_put(&writer->tracks, track->ref);
     if (entry->record.ref != 0 && entry->record.kind != track->kind) {
         return ss_fail(err, SS_E_BUG, "track %u changes its kind", track->ref);
     }
@@ -142,8 +142,8 @@ enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,
             owner->first_track = record.ref;
         }
     }
-    record.name = ss_writer_keep(writer, track->name);
-    record.unit = ss_writer_keep(writer, track->unit);
+    record.name = ss_writer_intern(writer, track->name);
+    record.unit = ss_writer_intern(writer, track->unit);
     entry->record = record;
     entry->changed = true;
     return SS_OK;

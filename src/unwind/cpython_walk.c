@@ -76,7 +76,7 @@ struct attempt {
     bool reached_base;
     bool is_torn;          /* a frame changed during the read */
     bool was_mispredicted; /* a frame was not where it was predicted */
-    struct ss_walk_lesson lesson;
+    struct ss_walk_observation lesson;
 };
 
 /* Reads a frame that no range covers, so that the next plan includes it. */

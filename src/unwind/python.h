@@ -75,7 +75,7 @@ enum ss_status ss_python_update_threads(struct ss_python *python, bool force,
                                         void *context, struct ss_error *err);
 /* true: since the last call, ss_python_walk_threads found the list unchanged; no refresh is needed.
  * Requests the next such check, which is read along with the next stacks. */
-bool ss_python_take_heads(struct ss_python *python);
+bool ss_python_poll_heads(struct ss_python *python);
 size_t ss_python_thread_count(const struct ss_python *python);
 /* Changes with every walk of the list: there may be new threads. */
 uint32_t ss_python_thread_round(const struct ss_python *python);
@@ -117,13 +117,13 @@ enum ss_python_result ss_python_walk_thread(struct ss_python *python,
 /* Walks many threads with few system calls and calls `take` for each in order. A thread that cannot
  * run Python during the read, because another one holds the GIL throughout, is copied only once.
  * false: the target is gone or refuses; the remaining threads are not walked. */
-struct ss_python_takes {
+struct ss_python_stack_visitor {
     void *context;
     void (*take)(void *context, struct ss_python_thread *thread, enum ss_python_result result,
                  const struct ss_python_stack *stack);
 };
 bool ss_python_walk_threads(struct ss_python *python, struct ss_python_thread *const *threads,
-                            size_t count, const struct ss_python_takes *takes);
+                            size_t count, const struct ss_python_stack_visitor *takes);
 
 /* Frame ids are dense from 1 and never reused: (code object, line). Text is valid until close. */
 struct ss_python_frame {

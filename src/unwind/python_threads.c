@@ -208,7 +208,7 @@ static bool is_unchanged(struct ss_python *python, bool *is_gone)
     return ss_python_are_heads_same(python, &heads, ranges);
 }
 
-bool ss_python_take_heads(struct ss_python *python)
+bool ss_python_poll_heads(struct ss_python *python)
 {
     bool are_fresh = python->heads_fresh && !python->threads_stale;
     python->heads_fresh = python->has_gil = false;

@@ -74,7 +74,7 @@ static bool add_thread(struct ss_python *python, struct ss_python_thread *thread
     if (!fits && batch->count > 0) {
         return false;
     }
-    ss_walk_place_ranges(slot);
+    ss_walk_assign_buffers(slot);
     for (size_t i = 0; i < slot->ranges.count; i++) {
         ss_vec_push(&batch->ranges, slot->ranges.data[i]);
     }
@@ -190,7 +190,7 @@ static bool fetch_batch(struct ss_python *python, struct ss_python_thread *const
 }
 
 bool ss_python_walk_threads(struct ss_python *python, struct ss_python_thread *const *threads,
-                            size_t count, const struct ss_python_takes *takes)
+                            size_t count, const struct ss_python_stack_visitor *takes)
 {
     if (python->batch == NULL) {
         python->batch = ss_alloc_zero(1, sizeof *python->batch);

@@ -318,7 +318,7 @@ void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_pyt
     plan->below_count = scratch->ranges.count - below;
 }
 
-void ss_walk_place_ranges(struct ss_walk_scratch *scratch)
+void ss_walk_assign_buffers(struct ss_walk_scratch *scratch)
 {
     if (scratch->plan.total_bytes > scratch->buffer_bytes) {
         ss_free(scratch->buffer);
@@ -335,7 +335,7 @@ void ss_walk_place_ranges(struct ss_walk_scratch *scratch)
 bool ss_walk_fetch(struct ss_python *python)
 {
     struct ss_walk_scratch *scratch = python->scratch;
-    ss_walk_place_ranges(scratch);
+    ss_walk_assign_buffers(scratch);
     return python->reader->read(python->reader, scratch->ranges.data, scratch->ranges.count) == 0;
 }
 
@@ -408,7 +408,7 @@ bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t addres
 }
 
 void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
-                        struct ss_walk_lesson *lesson)
+                        struct ss_walk_observation *lesson)
 {
     bool on_stack = ss_walk_in_current_chunk(walk, address);
     lesson->externals += !on_stack;
@@ -476,7 +476,7 @@ static void note_high_water(const struct ss_python *python, struct ss_python_wal
 }
 
 static void learn_stack(struct ss_python *python, struct ss_python_walk *walk,
-                        const uint8_t *window, const struct ss_walk_lesson *lesson)
+                        const uint8_t *window, const struct ss_walk_observation *lesson)
 {
     const struct ss_walk_scratch *scratch = python->scratch;
     uint64_t chunk = ss_word(window, python->layout.tstate_datastack_chunk - python->window_start);
@@ -555,7 +555,7 @@ static void learn_externals(struct ss_python *python, struct ss_python_walk *wal
 
 /* The anchor stays as long as it fits: it links the rest to the top, and outer frames rarely
  * change. */
-static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_lesson *lesson)
+static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_observation *lesson)
 {
     size_t before = walk->top_externals;
     bool fits = lesson->is_anchor_met && lesson->anchor_externals <= TOP_EXTERNALS &&
@@ -575,7 +575,7 @@ static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_lesso
 }
 
 void ss_walk_learn(struct ss_python *python, struct ss_python_walk *walk, const uint8_t *window,
-                   const struct ss_walk_lesson *lesson)
+                   const struct ss_walk_observation *lesson)
 {
     if (ss_walk_has_datastack(python)) {
         learn_stack(python, walk, window, lesson);

@@ -88,7 +88,7 @@ struct ss_walk_scratch {
 };
 
 /* Observations of a chain, for the next plan. */
-struct ss_walk_lesson {
+struct ss_walk_observation {
     uint64_t highest;        /* innermost frame in the current chunk; 0 none */
     uint64_t lowest;         /* outermost frame in the chunk that fits into the top */
     uint64_t anchor;         /* outermost frame that fits into the top */
@@ -116,7 +116,7 @@ void ss_walk_make_plan(const struct ss_python *python, const struct ss_python_th
 /* A plan for a thread that does not run Python during the read; the caller proves this. */
 void ss_walk_make_quiet_plan(const struct ss_python *python, const struct ss_python_thread *thread);
 /* Assigns each range its part of the buffer. */
-void ss_walk_place_ranges(struct ss_walk_scratch *scratch);
+void ss_walk_assign_buffers(struct ss_walk_scratch *scratch);
 /* Fetches all ranges in one call; false: the target is gone or refuses. */
 bool ss_walk_fetch(struct ss_python *python);
 /* Walks a thread; the first attempt uses the ranges in `fetched` (NULL: none). */
@@ -133,8 +133,8 @@ void ss_walk_remember_cframe(struct ss_python_walk *walk, uint64_t cframe);
 bool ss_walk_in_current_chunk(const struct ss_python_walk *walk, uint64_t address);
 /* Records one frame of a chain, innermost first. */
 void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
-                        struct ss_walk_lesson *lesson);
+                        struct ss_walk_observation *lesson);
 void ss_walk_learn(struct ss_python *python, struct ss_python_walk *walk, const uint8_t *window,
-                   const struct ss_walk_lesson *lesson);
+                   const struct ss_walk_observation *lesson);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/told.h"
+#include "analysis/program_facts.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
 #include "base/terminal.h"
@@ -72,7 +72,8 @@ static const char *step_meaning(const struct ss_step_summary *training,
                                 const struct ss_model *model)
 {
     uint32_t process = training->steps.data[0].process;
-    struct ss_strview how = ss_told_text(model, ss_told(model, process, "torch.steps"));
+    struct ss_strview how =
+        ss_program_fact_text(model, ss_program_fact(model, process, "torch.steps"));
     return ss_strview_equal(how, ss_strview_of("backward passes"))  ? " (a backward pass)"
            : ss_strview_equal(how, ss_strview_of("forward passes")) ? " (a forward pass: inference)"
                                                                     : "";

@@ -183,12 +183,12 @@ static int open_own_ring(void)
 
 static void start(enum ss_ring_mode mode)
 {
-    struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL,
-                                .mode = mode,
-                                .recorder_pid = getpid(),
-                                .now_ns = ss_clock_monotonic_ns()};
+    struct ss_ring_request wish = {.gate = SS_RING_GATE_ALL,
+                                   .mode = mode,
+                                   .recorder_pid = getpid(),
+                                   .now_ns = ss_clock_monotonic_ns()};
     ss_ring_consumer_start(&consumer, &wish);
-    atomic_store(&consumer.header->patience_ms, 600000);
+    atomic_store(&consumer.header->heartbeat_timeout_ms, 600000);
 }
 
 /* CPU time to take and check a record. */
@@ -198,7 +198,7 @@ static double drain(void (*fill)(void), size_t *slots)
     double least = 1e9;
     for (int i = 0; i < ROUNDS; i++) {
         fill();
-        ss_ring_consumer_look(&consumer);
+        ss_ring_consumer_refresh(&consumer);
         uint64_t begin = ss_clock_thread_cpu_ns();
         size_t got, all = 0;
         uint64_t tail = consumer.lanes.data[0].tail;

@@ -65,7 +65,7 @@ static inline void close_recorded(struct recorded *recorded)
 static inline void drain(struct recorded *recorded)
 {
     static struct ss_ring_record records[BATCH];
-    ss_ring_consumer_look(&recorded->consumer);
+    ss_ring_consumer_refresh(&recorded->consumer);
     for (uint32_t i = 0; i < recorded->consumer.lanes.count; i++) {
         size_t got;
         while ((got = ss_ring_consumer_read(&recorded->consumer, i, records, BATCH, true)) > 0) {
@@ -95,10 +95,10 @@ static inline uint64_t check_sums(struct recorded *recorded)
 static inline void start(struct recorded *recorded, uint32_t slots_log2, uint64_t now_ns)
 {
     open_recorded(recorded, getpid());
-    struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL,
-                                .slots_log2 = slots_log2,
-                                .recorder_pid = getpid(),
-                                .now_ns = now_ns};
+    struct ss_ring_request wish = {.gate = SS_RING_GATE_ALL,
+                                   .slots_log2 = slots_log2,
+                                   .recorder_pid = getpid(),
+                                   .now_ns = now_ns};
     ss_ring_consumer_start(&recorded->consumer, &wish);
 }
 

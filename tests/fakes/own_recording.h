@@ -172,7 +172,7 @@ static inline bool own_recording_start(struct own_recording *own)
     }
     struct ss_ring_memory memory = ss_ring_file_memory(own->file);
     struct ss_annot_sink sink = {own, own_on_name, own_on_domain, own_on_counter, own_on_event};
-    struct ss_ring_wish wish = {
+    struct ss_ring_request wish = {
         .gate = SS_RING_GATE_ALL, .recorder_pid = getpid(), .now_ns = ss_clock_monotonic_ns()};
     ss_stamp_clock_read(&own->clock);
     if (ss_annot_open(&memory, &own->clock, 0, &sink, &own->annot, NULL) != SS_OK) {

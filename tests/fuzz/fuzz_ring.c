@@ -31,7 +31,7 @@ static void read_all(struct ss_ring_consumer *consumer, bool is_final)
 {
     static struct ss_ring_record records[100];
     size_t text = 0;
-    ss_ring_consumer_look(consumer);
+    ss_ring_consumer_refresh(consumer);
     for (uint32_t i = 0; i < consumer->lanes.count; i++) {
         size_t got = ss_ring_consumer_read(consumer, i, records, 100, is_final);
         for (size_t j = 0; j < got; j++) {
@@ -147,8 +147,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (ss_ring_consumer_open(&map, &consumer, NULL) == SS_OK) {
         if (choice & 8) {
-            struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL,
-                                        .mode = (enum ss_ring_mode)(choice & 1)};
+            struct ss_ring_request wish = {.gate = SS_RING_GATE_ALL,
+                                           .mode = (enum ss_ring_mode)(choice & 1)};
             ss_ring_consumer_start(&consumer, &wish);
         }
         consumer.is_overwriting = choice & 1;

@@ -101,7 +101,7 @@ static void use_image(struct image *image)
             threads[count] = ss_python_thread_at(use.python, count);
             count++;
         }
-        struct ss_python_takes takes = {&use, take_stack};
+        struct ss_python_stack_visitor takes = {&use, take_stack};
         ss_python_walk_threads(use.python, threads, count, &takes);
         for (size_t k = 0; k < count; k++) {
             struct ss_python_stack stack;

@@ -75,7 +75,7 @@ static struct ss_ring_header *open_gate_of_page(void)
     struct ss_ring_header *page = recorders_page();
     atomic_store(&page->heartbeat_ns, now());
     atomic_store(&page->recorder_pid, (int32_t)getpid());
-    atomic_store(&page->homeless, 0);
+    atomic_store(&page->unbuffered_processes, 0);
     atomic_store(&page->gate, SS_RING_GATE_RECORDING | SS_RING_GATE_ALL);
     return page;
 }
@@ -103,7 +103,7 @@ static int run_as(const char *role, void (*prepare)(void), pid_t *pid)
 static uint32_t count_homeless(void)
 {
     struct ss_ring_header *page = recorders_page();
-    uint32_t count = atomic_load(&page->homeless);
+    uint32_t count = atomic_load(&page->unbuffered_processes);
     munmap(page, SS_RING_PAGE_BYTES);
     return count;
 }

@@ -124,14 +124,14 @@ static void test_orphan_closes_its_gate(void **state)
     struct recorded recorded;
     start(&recorded, 0, now());
     atomic_store(&recorded.consumer.header->heartbeat_ns, 1); /* long ago */
-    atomic_store(&recorded.consumer.header->patience_ms, 1);
+    atomic_store(&recorded.consumer.header->heartbeat_timeout_ms, 1);
     uint64_t begin_ns = now();
     while (stepscope_enabled(STEPSCOPE_ANY) && now() - begin_ns < 20000000000) {
         stepscope_mark(0, 1); /* it looks once a second */
     }
     assert_int_equal(stepscope_enabled(STEPSCOPE_ANY), 0);
     assert_true(atomic_load(&recorded.consumer.header->orphaned) > 0);
-    atomic_store(&recorded.consumer.header->patience_ms, 0);
+    atomic_store(&recorded.consumer.header->heartbeat_timeout_ms, 0);
     stop(&recorded);
 }
 
@@ -414,7 +414,7 @@ static void test_file_cut_under_the_recorder(void **state)
     char path[512];
     struct recorded child;
     open_recorded(&child, pid);
-    ss_ring_consumer_look(&child.consumer);
+    ss_ring_consumer_refresh(&child.consumer);
     assert_true(find_file(pid, path, sizeof path));
     assert_int_equal(truncate(path, 0), 0);
     drain(&child);

@@ -93,9 +93,9 @@ static void test_storms_on_threads_with_full_rings(void **state)
     (void)state;
     struct recorded recorded;
     pthread_t threads[THREADS];
-    uint64_t made[THREADS], all = 0, homeless;
+    uint64_t made[THREADS], all = 0, unbuffered_processes;
     begin_with(&recorded, SMALL_LOG2);
-    homeless = homeless_events(&recorded);
+    unbuffered_processes = homeless_events(&recorded);
     catch_ticks();
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, work_among_ticks, &made[i]), 0);
@@ -104,7 +104,7 @@ static void test_storms_on_threads_with_full_rings(void **state)
     for (int ended = 0; ended < THREADS;) {
         /* Not the last word: what a handler interrupted is written when it returns. */
         static struct ss_ring_record records[BATCH];
-        ss_ring_consumer_look(&recorded.consumer);
+        ss_ring_consumer_refresh(&recorded.consumer);
         for (uint32_t i = 0; i < recorded.consumer.lanes.count; i++) {
             recorded.records += ss_ring_consumer_read(&recorded.consumer, i, records, BATCH, false);
         }
@@ -114,7 +114,7 @@ static void test_storms_on_threads_with_full_rings(void **state)
         nanosleep(&pause, NULL);
     }
     drain(&recorded);
-    homeless = homeless_events(&recorded) - homeless;
+    unbuffered_processes = homeless_events(&recorded) - unbuffered_processes;
     uint64_t dropped = 0;
     for (uint32_t i = 0; i < recorded.consumer.lanes.count; i++) {
         const struct ss_ring_counts *counts = ss_ring_consumer_count(&recorded.consumer, i);
@@ -122,7 +122,7 @@ static void test_storms_on_threads_with_full_rings(void **state)
         assert_int_equal(counts->damaged, 0);
         dropped += counts->dropped + counts->unmatched;
     }
-    assert_int_equal(recorded.records + dropped + homeless, all);
+    assert_int_equal(recorded.records + dropped + unbuffered_processes, all);
     alarm(0);
     stop(&recorded);
 }

@@ -20,7 +20,7 @@ static uint32_t window; /* open in the story */
 
 /* "s5" step 5 begins, "e1" epoch 1, "[2" window 2 is open from here, "]" none is, "~" the one that
  * ended was cut; "w" warmup, "." skip. */
-static void mark_wish(const struct ss_steps_wish *wish)
+static void mark_wish(const struct ss_steps_request *wish)
 {
     struct ss_steps_change change = ss_steps_mark(&steps, wish);
     assert_false(change.busy);
@@ -50,7 +50,7 @@ static void mark_wish(const struct ss_steps_wish *wish)
 
 static void mark_all(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
 {
-    struct ss_steps_wish wish = {
+    struct ss_steps_request wish = {
         .mark = mark, .number = number, .length = length, .resumed_at = resumed_at};
     mark_wish(&wish);
 }
@@ -58,14 +58,14 @@ static void mark_all(enum ss_steps_mark mark, int64_t number, int64_t length, in
 /* What nobody wrote into the program. */
 static void find(enum ss_steps_mark mark, int64_t number)
 {
-    struct ss_steps_wish wish = {.mark = mark, .number = number, .length = -1, .is_found = true};
+    struct ss_steps_request wish = {.mark = mark, .number = number, .length = -1, .is_found = true};
     mark_wish(&wish);
 }
 
 /* The program's first own mark, which comes behind some that were found. */
 static void overrule(enum ss_steps_mark mark)
 {
-    struct ss_steps_wish wish = {
+    struct ss_steps_request wish = {
         .mark = mark, .number = mark == SS_STEPS_BEGIN ? 0 : -1, .length = -1, .overrules = true};
     mark_wish(&wish);
 }
@@ -186,7 +186,7 @@ static void epochs_of_both_kinds(void **state)
 static void windows_of_epochs_open_with_their_own_step(void **state)
 {
     (void)state;
-    struct ss_steps_wish epoch_begins = {SS_STEPS_EPOCH, -1, 2, 0};
+    struct ss_steps_request epoch_begins = {SS_STEPS_EPOCH, -1, 2, 0};
     with_schedule("per_epoch,warmup=0,active=1");
     struct ss_steps_change change = ss_steps_mark(&steps, &epoch_begins);
     assert_int_equal(change.window_step, -1); /* nobody has counted yet */
@@ -319,7 +319,7 @@ static void who_comes_in_between_is_turned_away(void **state)
     (void)state;
     with_schedule(NULL);
     atomic_store(&steps.is_marking, true);
-    struct ss_steps_wish wish = {.mark = SS_STEPS_NEXT, .number = -1};
+    struct ss_steps_request wish = {.mark = SS_STEPS_NEXT, .number = -1};
     assert_true(ss_steps_mark(&steps, &wish).busy);
     assert_true(ss_steps_schedule(&steps, NULL).busy);
     assert_true(ss_steps_mark(&steps, &wish).busy);
@@ -393,7 +393,7 @@ static void a_step_begins_again(void **state)
     with_schedule("wait=1,active=1,repeat=1");
     find(SS_STEPS_BEGIN, 0);
     find(SS_STEPS_NEXT, -1);
-    struct ss_steps_wish again = {
+    struct ss_steps_request again = {
         .mark = SS_STEPS_BEGIN, .number = 1, .length = -1, .is_found = true, .again = true};
     mark_wish(&again);
     assert_int_equal(steps.batch, 1);
@@ -408,7 +408,7 @@ static void where_a_window_is_cut(void **state)
     find(SS_STEPS_BEGIN, 0);
     find(SS_STEPS_NEXT, -1);
     find(SS_STEPS_NEXT, -1);
-    struct ss_steps_wish own = {
+    struct ss_steps_request own = {
         .mark = SS_STEPS_NEXT, .number = 700, .length = -1, .overrules = true};
     struct ss_steps_change change = ss_steps_mark(&steps, &own);
     assert_true(change.cut && change.changes_window);

@@ -22,7 +22,7 @@ static double cost_of(double operators, double cost_ns, double noise_ns)
         double step = 600e3 + noise_ns * (2.0 * (random >> 8) / (1 << 24) - 1);
         bool is_recorded = i % 2 == 0;
         step += is_recorded ? operators * cost_ns : 0;
-        ss_torch_cost_see(&cost, is_recorded, i % 37 == 5 ? 10 * step : step, operators);
+        ss_torch_cost_add(&cost, is_recorded, i % 37 == 5 ? 10 * step : step, operators);
     }
     return cost.ns;
 }
@@ -59,11 +59,11 @@ static void test_without_both_kinds_of_steps_nothing_is_measured(void **state)
     struct ss_torch_cost cost;
     ss_torch_cost_init(&cost);
     for (int i = 0; i < 200; i++) {
-        ss_torch_cost_see(&cost, true, 1e6, 1000);
+        ss_torch_cost_add(&cost, true, 1e6, 1000);
     }
     assert_about(cost.ns, FIRST_NS, 0);
     for (int i = 0; i < 200; i++) {
-        ss_torch_cost_see(&cost, i % 2 == 0, 1e6, 0); /* nor where none ran */
+        ss_torch_cost_add(&cost, i % 2 == 0, 1e6, 0); /* nor where none ran */
     }
     assert_true(cost.ns >= LEAST_NS && cost.ns <= MOST_NS);
 }

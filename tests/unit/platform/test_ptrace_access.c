@@ -41,7 +41,7 @@ static void expect(const struct ss_ptrace_facts *facts, enum ss_ptrace_refusal r
                    enum ss_status status, const char *why, const char *fix)
 {
     struct ss_error err = {0};
-    assert_int_equal(ss_ptrace_judge(facts), refusal);
+    assert_int_equal(ss_ptrace_classify(facts), refusal);
     assert_int_equal(ss_ptrace_describe(facts, refusal, &err), status);
     assert_non_null(strstr(err.message, why));
     assert_non_null(strstr(err.message, fix));
@@ -53,7 +53,7 @@ static void test_allowed_when_the_read_works(void **state)
     (void)state;
     struct ss_ptrace_facts facts = refused();
     facts.read_errno = 0;
-    assert_int_equal(ss_ptrace_judge(&facts), SS_PTRACE_ALLOWED);
+    assert_int_equal(ss_ptrace_classify(&facts), SS_PTRACE_ALLOWED);
     assert_int_equal(ss_ptrace_describe(&facts, SS_PTRACE_ALLOWED, NULL), SS_OK);
 }
 
@@ -78,10 +78,10 @@ static void test_yama_is_not_blamed_for_descendants_or_the_capable(void **state)
     struct ss_ptrace_facts facts = refused();
     facts.yama_scope = 1;
     facts.is_descendant = true;
-    assert_int_equal(ss_ptrace_judge(&facts), SS_PTRACE_SECURITY_MODULE);
+    assert_int_equal(ss_ptrace_classify(&facts), SS_PTRACE_SECURITY_MODULE);
     facts.is_descendant = false;
     facts.own.cap_effective = UINT64_C(1) << SS_CAP_SYS_PTRACE;
-    assert_int_equal(ss_ptrace_judge(&facts), SS_PTRACE_SECURITY_MODULE);
+    assert_int_equal(ss_ptrace_classify(&facts), SS_PTRACE_SECURITY_MODULE);
 }
 
 static void test_another_user(void **state)
@@ -104,7 +104,7 @@ static void test_namespace_comes_before_ids(void **state)
     facts.target.uid[1] = 65534;
     expect(&facts, SS_PTRACE_USER_NAMESPACE, SS_E_PERMISSION, "user namespace", "inside");
     facts.target_user_ns = 0; /* unknown is no evidence */
-    assert_int_equal(ss_ptrace_judge(&facts), SS_PTRACE_UID);
+    assert_int_equal(ss_ptrace_classify(&facts), SS_PTRACE_UID);
 }
 
 static void test_undumpable_and_capabilities(void **state)
@@ -128,7 +128,7 @@ static void test_seccomp_and_missing_call(void **state)
     expect(&facts, SS_PTRACE_SECCOMP, SS_E_PERMISSION, "seccomp", "seccomp=unconfined");
     facts = refused();
     facts.read_errno = ENOSYS;
-    assert_int_equal(ss_ptrace_judge(&facts), SS_PTRACE_SECCOMP);
+    assert_int_equal(ss_ptrace_classify(&facts), SS_PTRACE_SECCOMP);
 }
 
 static void test_gone_hidden_and_without_memory(void **state)
@@ -229,7 +229,7 @@ static void become_undumpable_daemon(void)
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* What ss_ptrace_judge says of `pid` in a process that did `prepare`. */
+/* What ss_ptrace_classify says of `pid` in a process that did `prepare`. */
 static int judge_in_another(void (*prepare)(void), pid_t pid)
 {
     pid_t judge = fork();
@@ -238,7 +238,7 @@ static int judge_in_another(void (*prepare)(void), pid_t pid)
         prepare();
         struct ss_ptrace_facts facts;
         ss_ptrace_facts_collect(pid, &facts);
-        _exit((int)ss_ptrace_judge(&facts));
+        _exit((int)ss_ptrace_classify(&facts));
     }
     int status;
     assert_int_equal(waitpid(judge, &status, 0), judge);
@@ -310,9 +310,9 @@ static void test_probes_on_processes_of_its_own(void **state)
     (void)state;
     struct ss_ptrace_facts facts;
     assert_true(ss_ptrace_probe_child(&facts));
-    assert_int_equal(ss_ptrace_judge(&facts), SS_PTRACE_ALLOWED);
+    assert_int_equal(ss_ptrace_classify(&facts), SS_PTRACE_ALLOWED);
     assert_true(ss_ptrace_probe_stranger(&facts));
-    enum ss_ptrace_refusal stranger = ss_ptrace_judge(&facts);
+    enum ss_ptrace_refusal stranger = ss_ptrace_classify(&facts);
     assert_true(stranger == SS_PTRACE_ALLOWED || stranger == SS_PTRACE_YAMA);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
 }

@@ -103,9 +103,9 @@ static void begin(uint32_t process, uint32_t number, uint64_t at, int64_t step)
 
 static void finish(uint32_t process, uint32_t number, uint64_t at, int64_t last)
 {
-    struct ss_aim aim = {process, number};
+    struct ss_route aim = {process, number};
     ss_recording_window_end(recording, aim, base_ns + at, last, false);
-    ss_recording_window_passed(recording, aim);
+    ss_recording_window_drained(recording, aim);
 }
 
 static void sample(uint32_t process, uint32_t window, uint64_t at)
@@ -116,7 +116,7 @@ static void sample(uint32_t process, uint32_t window, uint64_t at)
                                    .weight = 1,
                                    .window = window,
                                    .step = -1};
-    struct ss_aim aim = {process, window};
+    struct ss_route aim = {process, window};
     assert_int_equal(ss_recording_sample(recording, aim, &told, NULL), SS_OK);
 }
 
@@ -126,7 +126,7 @@ static void note(uint32_t process, uint64_t at, const char *kind, const char *te
                                  .process_ref = process,
                                  .kind = ss_strview_of(kind),
                                  .text = ss_strview_of(text)};
-    struct ss_aim aim = {.process_ref = process};
+    struct ss_route aim = {.process_ref = process};
     assert_int_equal(ss_recording_note(recording, aim, &told, NULL), SS_OK);
 }
 
@@ -239,8 +239,8 @@ static void close_all(void)
 static void windows_of_two_processes_overlap(void **state)
 {
     (void)state;
-    ss_recording_marks(recording, RANK_A);
-    ss_recording_marks(recording, RANK_B);
+    ss_recording_marks_steps(recording, RANK_A);
+    ss_recording_marks_steps(recording, RANK_B);
     sample(MAIN, 0, 1); /* no window is open */
     begin(RANK_A, 1, 10, 5);
     sample(RANK_A, 1, 11);
@@ -267,13 +267,13 @@ static void windows_back_to_back(void **state)
     (void)state;
     begin(RANK_A, 1, 10, 0);
     sample(RANK_A, 1, 11);
-    ss_recording_window_end(recording, (struct ss_aim){RANK_A, 1}, base_ns + 20, 0, false);
+    ss_recording_window_end(recording, (struct ss_route){RANK_A, 1}, base_ns + 20, 0, false);
     begin(RANK_A, 2, 20, 1); /* before all of the first has come */
     sample(RANK_A, 2, 21);
     sample(MAIN, 0, 19);
     sample(MAIN, 0, 20);
     sample(RANK_A, 1, 18);
-    ss_recording_window_passed(recording, (struct ss_aim){RANK_A, 1});
+    ss_recording_window_drained(recording, (struct ss_route){RANK_A, 1});
     close_all(); /* the second is open: it is cut */
     assert_int_equal(sealed_count, 2);
     assert_true(sealed[1].partial && !sealed[0].partial);
@@ -288,7 +288,7 @@ static void counts_are_those_of_the_window(void **state)
     count(RANK_A, 60);
     count(RANK_B, 40);
     begin(RANK_A, 1, 10, 0);
-    ss_recording_marks(recording, RANK_B);
+    ss_recording_marks_steps(recording, RANK_B);
     count(0, 110);
     count(RANK_A, 65);
     count(RANK_B, 45);

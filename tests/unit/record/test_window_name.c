@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/kept_files.h"
+#include "record/retained_files.h"
 #include "record/window_name.h"
 
 static struct ss_window_name_values values(void)
@@ -153,7 +153,7 @@ static bool exists(const char *name)
     return access(path_of(name), F_OK) == 0;
 }
 
-static void add(struct ss_kept_files *kept, const char *name)
+static void add(struct ss_retained_files *kept, const char *name)
 {
     struct ss_error err = {0};
     touch(name);
@@ -163,7 +163,7 @@ static void add(struct ss_kept_files *kept, const char *name)
 static void the_newest_stay(void **state)
 {
     (void)state;
-    struct ss_kept_files kept;
+    struct ss_retained_files kept;
     touch("theirs");
     ss_kept_files_init(&kept, 2);
     add(&kept, "a");
@@ -193,7 +193,7 @@ static void the_newest_stay(void **state)
 static void what_cannot_be_removed_is_told(void **state)
 {
     (void)state;
-    struct ss_kept_files kept;
+    struct ss_retained_files kept;
     struct ss_error err = {0};
     mkdir(path_of("folder"), 0700);
     ss_kept_files_init(&kept, 0);

@@ -28,11 +28,12 @@ static void open_bench(struct bench *bench, uint32_t slots_log2, enum ss_ring_mo
     ring_memory_open(&bench->memory, MEMORY_BYTES);
     struct ss_ring_memory memory = {&bench->memory, ring_memory_map};
     assert_int_equal(ss_ring_consumer_open(&memory, &bench->consumer, NULL), SS_OK);
-    struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL, .mode = mode, .slots_log2 = slots_log2};
+    struct ss_ring_request wish = {
+        .gate = SS_RING_GATE_ALL, .mode = mode, .slots_log2 = slots_log2};
     ss_ring_consumer_start(&bench->consumer, &wish);
     struct ss_ring_thread *thread = ring_memory_thread(&bench->memory, slots_log2, 7);
     ss_ring_producer_init(&bench->producer, thread, slots_log2, mode);
-    ss_ring_consumer_look(&bench->consumer);
+    ss_ring_consumer_refresh(&bench->consumer);
     assert_int_equal(bench->consumer.lanes.count, 1);
 }
 
@@ -238,10 +239,10 @@ static void test_abandoned_record_is_stepped_over(void **state)
     put_push(&bench, 2, 1);
     assert_int_equal(take(&bench), 1);
     assert_int_equal(take(&bench), 0);
-    ss_ring_consumer_step_over(&bench.consumer, 0);
+    ss_ring_consumer_skip_torn(&bench.consumer, 0);
     assert_int_equal(take(&bench), 1);
     assert_int_equal(bench.records[0].stamp, 2);
-    ss_ring_consumer_step_over(&bench.consumer, 0); /* nothing is in the way */
+    ss_ring_consumer_skip_torn(&bench.consumer, 0); /* nothing is in the way */
     put_push(&bench, 3, 1);
     assert_int_equal(take(&bench), 1);
     assert_true(ss_ring_consumer_count(&bench.consumer, 0)->torn > 0);
@@ -388,7 +389,7 @@ static void test_recorder_does_not_believe_an_impossible_ring(void **state)
         atomic_store(&directory[i + 1], entries[i]);
     }
     atomic_store(&ring_memory_header(&bench.memory)->thread_count, UINT32_MAX);
-    ss_ring_consumer_look(&bench.consumer);
+    ss_ring_consumer_refresh(&bench.consumer);
     assert_int_equal(bench.consumer.lanes.count, SS_RING_MAX_THREADS);
     for (uint32_t i = 1; i < SS_RING_MAX_THREADS; i++) {
         assert_null(bench.consumer.lanes.data[i].thread);

@@ -293,7 +293,7 @@ static void test_facts_from_before_the_recording(void **state)
 {
     (void)state;
     static struct bench bench;
-    struct ss_ring_wish wish = {.gate = SS_RING_GATE_ALL, .now_ns = 1000};
+    struct ss_ring_request wish = {.gate = SS_RING_GATE_ALL, .now_ns = 1000};
     open_bench(&bench);
     keep_fact(&bench, 0, 1, SS_RING_VALUE_SIGNED, 7);
     keep_fact(&bench, 1, 2, SS_RING_VALUE_NAME, 1);

@@ -722,7 +722,7 @@ static void nothing_to_read_is_told(void **state)
     assert_null(open_source(reason));
     assert_non_null(strstr(reason, "nothing can be read in"));
     struct ss_source_setup setup = {.proc_root = root, .sys_root = sys_root};
-    assert_int_equal(ss_source_host.probe(&setup, reason), SS_SOURCE_NOT_HERE);
+    assert_int_equal(ss_source_host.probe(&setup, reason), SS_SOURCE_NOT_AVAILABLE);
     assert_null(ss_source_host.start(&setup, reason)); /* not wanted: interval 0 */
     assert_string_equal(reason, "--host-interval 0");
     put_file("loadavg", "1 2 3 4/5 6\n");

@@ -499,7 +499,7 @@ static void test_one_file_after_the_other(void **state)
     put_frame(first, 2, "b", "b", 2);
     put_stack(first, 2, 1, 2);
     struct ss_trace_writer *second = open_writer(NULL, &options);
-    assert_int_equal(ss_trace_writer_learn(second, first, NULL), SS_OK);
+    assert_int_equal(ss_trace_writer_copy_definitions(second, first, NULL), SS_OK);
     begin_file(second, two);
     put_sample(second, now, 1, 2);
     put_sample(first, now + 1, 1, 1);

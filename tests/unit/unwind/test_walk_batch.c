@@ -116,7 +116,7 @@ static void end(struct fixture *fixture)
 static uint64_t walk_all(struct fixture *fixture)
 {
     struct ss_error err;
-    struct ss_python_takes takes = {fixture, take};
+    struct ss_python_stack_visitor takes = {fixture, take};
     uint64_t before = fixture->image.reader.syscalls;
     fixture->taken_count = 0;
     assert_int_equal(ss_python_update_threads(fixture->python, false, NULL, NULL, &err), SS_OK);
@@ -211,7 +211,7 @@ static void when_the_gil_moves_each_is_read_on_its_own(void **state)
     begin(&fixture, 4);
     learn(&fixture);
     struct ss_error err;
-    struct ss_python_takes takes = {&fixture, take};
+    struct ss_python_stack_visitor takes = {&fixture, take};
     struct image *image = &fixture.image;
     assert_int_equal(ss_python_update_threads(fixture.python, false, NULL, NULL, &err), SS_OK);
     fixture.taken_count = 0;
@@ -236,10 +236,10 @@ static void new_threads_are_seen_along_with_the_stacks(void **state)
     begin(&fixture, 2);
     learn(&fixture);
     struct image *image = &fixture.image;
-    struct ss_python_takes takes = {&fixture, take};
+    struct ss_python_stack_visitor takes = {&fixture, take};
     struct ss_error err;
     for (int i = 0; i < 3; i++) {
-        bool seen = ss_python_take_heads(fixture.python);
+        bool seen = ss_python_poll_heads(fixture.python);
         assert_int_equal(seen, i > 0);
         if (!seen) {
             ss_python_update_threads(fixture.python, false, NULL, NULL, &err);
@@ -251,9 +251,9 @@ static void new_threads_are_seen_along_with_the_stacks(void **state)
     /* The newest thread ends. */
     image_put_word(image, image->interpreter, image->layout->interp_threads_head,
                    fixture.tstates[0]);
-    assert_true(ss_python_take_heads(fixture.python));
+    assert_true(ss_python_poll_heads(fixture.python));
     assert_true(ss_python_walk_threads(fixture.python, fixture.threads, 1, &takes));
-    assert_false(ss_python_take_heads(fixture.python));
+    assert_false(ss_python_poll_heads(fixture.python));
     assert_int_equal(ss_python_update_threads(fixture.python, false, NULL, NULL, &err), SS_OK);
     assert_int_equal(ss_python_thread_count(fixture.python), 1);
     end(&fixture);
@@ -275,7 +275,7 @@ static void who_has_the_gil_is_told(void **state)
     fixture.image.is_gone = true;
     assert_int_equal(ss_python_update_threads(fixture.python, false, NULL, NULL, &err), SS_E_GONE);
     assert_false(ss_python_get_gil(fixture.python, &gil));
-    struct ss_python_takes takes = {&fixture, take};
+    struct ss_python_stack_visitor takes = {&fixture, take};
     fixture.taken_count = 0;
     assert_false(ss_python_walk_threads(fixture.python, fixture.threads, fixture.count, &takes));
     assert_int_equal(fixture.taken_count, 0);

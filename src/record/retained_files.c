@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/kept_files.h"
+#include "record/retained_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,12 +8,12 @@
 
 #include "base/alloc.h"
 
-void ss_kept_files_init(struct ss_kept_files *kept, int64_t most)
+void ss_kept_files_init(struct ss_retained_files *kept, int64_t most)
 {
-    *kept = (struct ss_kept_files){.most = most};
+    *kept = (struct ss_retained_files){.most = most};
 }
 
-void ss_kept_files_fini(struct ss_kept_files *kept)
+void ss_kept_files_fini(struct ss_retained_files *kept)
 {
     for (size_t i = 0; i < kept->paths.count; i++) {
         ss_free(kept->paths.data[i]);
@@ -21,7 +21,7 @@ void ss_kept_files_fini(struct ss_kept_files *kept)
     ss_vec_fini(&kept->paths);
 }
 
-static void remove_entry(struct ss_kept_files *kept, size_t index)
+static void remove_entry(struct ss_retained_files *kept, size_t index)
 {
     ss_free(kept->paths.data[index]);
     for (size_t i = index + 1; i < kept->paths.count; i++) {
@@ -30,7 +30,8 @@ static void remove_entry(struct ss_kept_files *kept, size_t index)
     kept->paths.count--;
 }
 
-enum ss_status ss_kept_files_add(struct ss_kept_files *kept, const char *path, struct ss_error *err)
+enum ss_status ss_kept_files_add(struct ss_retained_files *kept, const char *path,
+                                 struct ss_error *err)
 {
     if (kept->most < 0) {
         return SS_OK; /* no file is ever removed: the list of a long run would only grow */

@@ -6,14 +6,14 @@
  * stay correct; the counter "operators recorded" is 0 for the dropped steps, as for steps that were
  * not recorded. Private to model/.
  */
-#ifndef SS_MODEL_LOAD_THIN_H
-#define SS_MODEL_LOAD_THIN_H
+#ifndef SS_MODEL_LOAD_DOWNSAMPLE_H
+#define SS_MODEL_LOAD_DOWNSAMPLE_H
 
 #include "model/load_tracks.h"
 
 /* Called when there are more operator events than load_tracks.most_operators. */
-void ss_load_thin(struct ss_load_tracks *tracks, struct ss_model *model);
+void ss_load_downsample(struct ss_load_tracks *tracks, struct ss_model *model);
 /* At the end of the input, before its values are sorted. */
-void ss_load_thin_end(struct ss_load_tracks *tracks, struct ss_model *model);
+void ss_load_downsample_end(struct ss_load_tracks *tracks, struct ss_model *model);
 
 #endif

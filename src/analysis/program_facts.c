@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/told.h"
+#include "analysis/program_facts.h"
 
 #include <string.h>
 
@@ -14,7 +14,8 @@ bool ss_told_is(const struct ss_model *model, const struct ss_model_note *note, 
            strcmp(ss_model_text(model, note->kind), "fact") == 0;
 }
 
-const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t process, const char *key)
+const struct ss_model_note *ss_program_fact(const struct ss_model *model, uint32_t process,
+                                            const char *key)
 {
     const struct ss_model_note *last = NULL;
     for (size_t i = 0; i < model->notes.count; i++) {
@@ -27,20 +28,21 @@ const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t proce
     return last;
 }
 
-struct ss_strview ss_told_text(const struct ss_model *model, const struct ss_model_note *note)
+struct ss_strview ss_program_fact_text(const struct ss_model *model,
+                                       const struct ss_model_note *note)
 {
     const char *text = note != NULL ? strstr(ss_model_text(model, note->text), separator) : NULL;
     return ss_strview_of(text != NULL ? text + sizeof separator - 1 : "");
 }
 
 /* A process and its children share the reason: the process itself is named. */
-const char *ss_told_missed_torch(const struct ss_model *model, uint32_t input)
+const char *ss_program_missed_torch(const struct ss_model *model, uint32_t input)
 {
     const struct ss_model_note *first = NULL;
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
         if (note->input == input && strcmp(ss_model_text(model, note->kind), "torch-missed") == 0 &&
-            ss_told(model, note->process, "torch.version") == NULL &&
+            ss_program_fact(model, note->process, "torch.version") == NULL &&
             (first == NULL || note->process < first->process)) {
             first = note;
         }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The facts that a process recorded of itself: notes of the kind "fact", "key = value". Pure. */
-#ifndef SS_ANALYSIS_TOLD_H
-#define SS_ANALYSIS_TOLD_H
+#ifndef SS_ANALYSIS_PROGRAM_FACTS_H
+#define SS_ANALYSIS_PROGRAM_FACTS_H
 
 #include "model/model.h"
 
 /* Whether the note is a fact with this key. */
 bool ss_told_is(const struct ss_model *model, const struct ss_model_note *note, const char *key);
 /* The last note with this key; NULL: none. */
-const struct ss_model_note *ss_told(const struct ss_model *model, uint32_t process,
-                                    const char *key);
+const struct ss_model_note *ss_program_fact(const struct ss_model *model, uint32_t process,
+                                            const char *key);
 /* Its value; empty without a note. */
-struct ss_strview ss_told_text(const struct ss_model *model, const struct ss_model_note *note);
+struct ss_strview ss_program_fact_text(const struct ss_model *model,
+                                       const struct ss_model_note *note);
 /* One line on the first process of the input with torch that stepscope's hooks never reached: why,
  * and the fix; NULL: none. */
-const char *ss_told_missed_torch(const struct ss_model *model, uint32_t input);
+const char *ss_program_missed_torch(const struct ss_model *model, uint32_t input);
 
 #endif

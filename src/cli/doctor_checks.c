@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/doctor_findings.h"
+#include "cli/doctor_checks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,56 +17,56 @@ enum {
     NO_DISK_MIB = 16
 };
 
-static void say(struct ss_finding *finding, const char *name, enum ss_verdict verdict,
+static void say(struct ss_check *finding, const char *name, enum ss_check_result verdict,
                 const char *format, ...) SS_PRINTF(4, 5);
-static void say(struct ss_finding *finding, const char *name, enum ss_verdict verdict,
+static void say(struct ss_check *finding, const char *name, enum ss_check_result verdict,
                 const char *format, ...)
 {
-    *finding = (struct ss_finding){.name = name, .verdict = verdict};
+    *finding = (struct ss_check){.name = name, .verdict = verdict};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(finding->text, sizeof finding->text, format, arguments);
     va_end(arguments);
 }
 
-static void fix(struct ss_finding *finding, const char *text)
+static void fix(struct ss_check *finding, const char *text)
 {
     snprintf(finding->fix, sizeof finding->fix, "%s", text);
 }
 
-static void say_refused(struct ss_finding *finding, const char *name, enum ss_verdict verdict,
+static void say_refused(struct ss_check *finding, const char *name, enum ss_check_result verdict,
                         const struct ss_ptrace_facts *facts)
 {
-    struct ss_ptrace_advice advice;
-    ss_ptrace_advise(facts, ss_ptrace_judge(facts), &advice);
+    struct ss_ptrace_diagnosis advice;
+    ss_ptrace_diagnose(facts, ss_ptrace_classify(facts), &advice);
     say(finding, name, verdict, "%s", advice.reason);
     fix(finding, advice.fix);
 }
 
-void ss_finding_record(const struct ss_ptrace_facts *child, bool probed, struct ss_finding *finding)
+void ss_check_record(const struct ss_ptrace_facts *child, bool probed, struct ss_check *finding)
 {
     const char *name = "record a program";
     if (!probed) {
-        say(finding, name, SS_VERDICT_NO, "no child process could be started");
+        say(finding, name, SS_CHECK_NO, "no child process could be started");
         fix(finding,
             "raise the limit of processes (ulimit -u, or the pids limit of the container)");
-    } else if (ss_ptrace_judge(child) != SS_PTRACE_ALLOWED) {
-        say_refused(finding, name, SS_VERDICT_NO, child);
+    } else if (ss_ptrace_classify(child) != SS_PTRACE_ALLOWED) {
+        say_refused(finding, name, SS_CHECK_NO, child);
     } else {
-        say(finding, name, SS_VERDICT_OK, "the memory of a child process can be read");
+        say(finding, name, SS_CHECK_OK, "the memory of a child process can be read");
     }
 }
 
-void ss_finding_attach(const struct ss_ptrace_facts *stranger, bool probed,
-                       const struct ss_host_facts *host, struct ss_finding *finding)
+void ss_check_attach(const struct ss_ptrace_facts *stranger, bool probed,
+                     const struct ss_host_facts *host, struct ss_check *finding)
 {
     const char *name = "attach to a process";
     if (!probed) {
-        say(finding, name, SS_VERDICT_NO, "could not be tried: no child process could be started");
-    } else if (ss_ptrace_judge(stranger) != SS_PTRACE_ALLOWED) {
-        say_refused(finding, name, SS_VERDICT_LIMITED, stranger);
+        say(finding, name, SS_CHECK_NO, "could not be tried: no child process could be started");
+    } else if (ss_ptrace_classify(stranger) != SS_PTRACE_ALLOWED) {
+        say_refused(finding, name, SS_CHECK_LIMITED, stranger);
     } else {
-        say(finding, name, SS_VERDICT_OK, "processes of %s can be read",
+        say(finding, name, SS_CHECK_OK, "processes of %s can be read",
             ss_proc_status_can(&host->self, SS_CAP_SYS_PTRACE) ? "every user" : "your own user");
     }
 }
@@ -113,8 +113,8 @@ static void list_pythons(const struct ss_python_installs *list, bool readable,
     }
 }
 
-void ss_finding_python(const struct ss_python_installs *installed,
-                       const struct ss_python_installs *running, struct ss_finding *finding)
+void ss_check_python(const struct ss_python_installs *installed,
+                     const struct ss_python_installs *running, struct ss_check *finding)
 {
     struct ss_strbuf readable, other, processes;
     ss_strbuf_init(&readable, 160);
@@ -124,7 +124,7 @@ void ss_finding_python(const struct ss_python_installs *installed,
     list_pythons(installed, false, &other);
     list_pythons(running, true, &processes);
     bool any = readable.length > 0 || processes.length > 0;
-    say(finding, "python", any ? SS_VERDICT_OK : SS_VERDICT_LIMITED, "%s%s%s%s%s%s",
+    say(finding, "python", any ? SS_CHECK_OK : SS_CHECK_LIMITED, "%s%s%s%s%s%s",
         readable.length > 0 ? "CPython " : "no CPython 3.8 to 3.14 found", readable.data,
         processes.length > 0 ? "; running: " : "", processes.data,
         other.length > 0 ? "; cannot be recorded: " : "", other.data);
@@ -137,22 +137,22 @@ void ss_finding_python(const struct ss_python_installs *installed,
     ss_strbuf_fini(&processes);
 }
 
-void ss_finding_children(const struct ss_host_facts *host, struct ss_finding *finding)
+void ss_check_children(const struct ss_host_facts *host, struct ss_check *finding)
 {
     const char *name = "follow children";
     if (host->perf_errno == 0) {
-        say(finding, name, SS_VERDICT_OK, "the kernel reports every new process (perf_event_open)");
+        say(finding, name, SS_CHECK_OK, "the kernel reports every new process (perf_event_open)");
         return;
     }
     if (!host->perf_known || host->perf_errno == ENOENT || host->perf_errno == ENOSYS) {
-        say(finding, name, SS_VERDICT_LIMITED,
+        say(finding, name, SS_CHECK_LIMITED,
             "this kernel or sandbox offers no perf events: children are found by looking for them, "
             "those that live a few ms may be missed");
         fix(finding,
             host->in_container ? "start the container with --security-opt seccomp=unconfined" : "");
         return;
     }
-    say(finding, name, SS_VERDICT_LIMITED,
+    say(finding, name, SS_CHECK_LIMITED,
         "perf events are refused (kernel.perf_event_paranoid is %d%s): children are found by "
         "looking for them, those that live a few ms may be missed",
         host->perf_paranoid, host->self.seccomp == 2 ? ", and a seccomp filter is active" : "");
@@ -164,86 +164,86 @@ void ss_finding_children(const struct ss_host_facts *host, struct ss_finding *fi
     }
 }
 
-void ss_finding_clock(const struct ss_host_facts *host, struct ss_finding *finding)
+void ss_check_clock(const struct ss_host_facts *host, struct ss_check *finding)
 {
     static const char *const fast[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
                                        "arch_sys_counter"};
     for (size_t i = 0; i < sizeof fast / sizeof *fast; i++) {
         if (strcmp(host->clock_source, fast[i]) == 0) {
-            say(finding, "clock", SS_VERDICT_OK, "%s: read without a system call",
+            say(finding, "clock", SS_CHECK_OK, "%s: read without a system call",
                 host->clock_source);
             return;
         }
     }
     if (host->clock_source[0] == '\0') {
-        say(finding, "clock", SS_VERDICT_FACT, "the kernel does not tell its clock source");
+        say(finding, "clock", SS_CHECK_FACT, "the kernel does not tell its clock source");
         return;
     }
-    say(finding, "clock", SS_VERDICT_LIMITED,
+    say(finding, "clock", SS_CHECK_LIMITED,
         "%s: each reading is a system call, the recorder costs more CPU", host->clock_source);
     fix(finding, "boot with clocksource=tsc where the processor's counter is reliable");
 }
 
-void ss_finding_folder(const char *name, const struct ss_folder_facts *folder,
-                       struct ss_finding *finding)
+void ss_check_folder(const char *name, const struct ss_folder_facts *folder,
+                     struct ss_check *finding)
 {
     if (folder->error != 0) {
-        say(finding, name, SS_VERDICT_NO, "%s: %s", folder->path, strerror(folder->error));
+        say(finding, name, SS_CHECK_NO, "%s: %s", folder->path, strerror(folder->error));
         fix(finding, "go to a folder that exists, or name one with -o");
         return;
     }
     double gib = (double)folder->free_bytes / (1 << 30);
     uint64_t mib = folder->free_bytes >> 20;
     if (!folder->writable) {
-        say(finding, name, SS_VERDICT_LIMITED, "%s (%s) cannot be written", folder->path,
+        say(finding, name, SS_CHECK_LIMITED, "%s (%s) cannot be written", folder->path,
             folder->file_system);
         fix(finding, "name a writable place with -o");
     } else if (mib < NO_DISK_MIB || folder->free_inodes == 0) {
-        say(finding, name, SS_VERDICT_NO, "%s (%s) is full: %" PRIu64 " MiB and %s free",
+        say(finding, name, SS_CHECK_NO, "%s (%s) is full: %" PRIu64 " MiB and %s free",
             folder->path, folder->file_system, mib,
             folder->free_inodes == 0 ? "no inode" : "inodes");
         fix(finding, "make room, or name another place with -o");
     } else if (mib < LOW_DISK_MIB) {
-        say(finding, name, SS_VERDICT_LIMITED, "%s (%s) has %" PRIu64 " MiB left", folder->path,
+        say(finding, name, SS_CHECK_LIMITED, "%s (%s) has %" PRIu64 " MiB left", folder->path,
             folder->file_system, mib);
         fix(finding, "make room, or name another place with -o");
     } else {
-        say(finding, name, SS_VERDICT_OK, "%s (%s): %.1f GiB free%s", folder->path,
+        say(finding, name, SS_CHECK_OK, "%s (%s): %.1f GiB free%s", folder->path,
             folder->file_system, gib,
             ss_file_system_is_remote(folder->file_system) ? ", over the network" : "");
     }
 }
 
-void ss_finding_rings(const char *folder, const char *why, struct ss_finding *finding)
+void ss_check_rings(const char *folder, const char *why, struct ss_check *finding)
 {
     const char *name = "ring directory";
     if (folder[0] == '\0') {
-        say(finding, name, SS_VERDICT_LIMITED,
+        say(finding, name, SS_CHECK_LIMITED,
             "annotations, and steps and operators of PyTorch, are not recorded: %.400s", why);
         fix(finding, "make room in /dev/shm, or set TMPDIR to a folder of your own");
     } else if (why[0] != '\0') {
-        say(finding, name, SS_VERDICT_LIMITED, "%.120s, because %.360s", folder, why);
+        say(finding, name, SS_CHECK_LIMITED, "%.120s, because %.360s", folder, why);
         fix(finding, "make room in /dev/shm (docker run --shm-size), and remove what others have "
                      "put there under this name");
     } else {
-        say(finding, name, SS_VERDICT_OK, "%.400s", folder);
+        say(finding, name, SS_CHECK_OK, "%.400s", folder);
     }
 }
 
-void ss_finding_processes(const struct ss_host_facts *host, struct ss_finding *finding)
+void ss_check_processes(const struct ss_host_facts *host, struct ss_check *finding)
 {
     if (host->proc_hidepid) {
-        say(finding, "processes", SS_VERDICT_FACT,
+        say(finding, "processes", SS_CHECK_FACT,
             "/proc hides other users' processes (hidepid); your own are visible");
     } else {
-        say(finding, "processes", SS_VERDICT_OK, "/proc shows all of them");
+        say(finding, "processes", SS_CHECK_OK, "/proc shows all of them");
     }
 }
 
-void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding *finding)
+void ss_check_confinement(const struct ss_host_facts *host, struct ss_check *finding)
 {
     static const char *const seccomp[] = {"none", "strict", "a filter"};
-    say(finding, "confinement", SS_VERDICT_FACT, "%s, user %u, %s CAP_SYS_PTRACE, seccomp: %s%s",
+    say(finding, "confinement", SS_CHECK_FACT, "%s, user %u, %s CAP_SYS_PTRACE, seccomp: %s%s",
         host->in_container ? "a container" : "no container", (unsigned)host->self.uid[1],
         ss_proc_status_can(&host->self, SS_CAP_SYS_PTRACE) ? "with" : "without",
         host->self.seccomp >= 0 && host->self.seccomp <= 2 ? seccomp[host->self.seccomp]
@@ -253,46 +253,46 @@ void ss_finding_confinement(const struct ss_host_facts *host, struct ss_finding 
 
 /* A source that is unavailable is a fact, no defect: a machine may have no GPU. A source that runs
  * without part of its data is limited. */
-void ss_finding_source(const struct ss_source_ops *source, enum ss_source_state state,
-                       const char *reason, struct ss_finding *finding)
+void ss_check_source(const struct ss_source_ops *source, enum ss_source_state state,
+                     const char *reason, struct ss_check *finding)
 {
     bool runs = state == SS_SOURCE_RUNS;
     bool partly = runs && strstr(reason, "not here") != NULL;
     say(finding, source->name,
-        partly ? SS_VERDICT_LIMITED
-        : runs ? SS_VERDICT_OK
-               : SS_VERDICT_FACT,
+        partly ? SS_CHECK_LIMITED
+        : runs ? SS_CHECK_OK
+               : SS_CHECK_FACT,
         "%s", reason);
 }
 
-void ss_finding_injection(const char *library, const char *foreign, struct ss_finding *finding)
+void ss_check_injection(const char *library, const char *foreign, struct ss_check *finding)
 {
     const char *name = "injection";
     if (library[0] == '\0') {
-        say(finding, name, SS_VERDICT_LIMITED,
+        say(finding, name, SS_CHECK_LIMITED,
             "libstepscope.so.0 is neither beside this program nor in its ../lib: annotations of "
             "programs with ITT or NVTX are not recorded");
         fix(finding, "install stepscope with its libraries");
     } else if (foreign[0] != '\0') {
-        say(finding, name, SS_VERDICT_LIMITED, "another tool's is left as it is: %s", foreign);
+        say(finding, name, SS_CHECK_LIMITED, "another tool's is left as it is: %s", foreign);
         fix(finding, "unset it to have stepscope record these annotations");
     } else {
-        say(finding, name, SS_VERDICT_OK, "programs with ITT or NVTX load %s", library);
+        say(finding, name, SS_CHECK_OK, "programs with ITT or NVTX load %s", library);
     }
 }
 
-void ss_finding_torch(const char *preload, bool has_library, struct ss_finding *finding)
+void ss_check_torch(const char *preload, bool has_library, struct ss_check *finding)
 {
     const char *name = "torch";
     if (preload[0] == '\0' || !has_library) {
-        say(finding, name, SS_VERDICT_LIMITED,
+        say(finding, name, SS_CHECK_LIMITED,
             "%s: steps, phases and operators of PyTorch programs are not recorded",
             preload[0] == '\0' ? "preload.so is neither in the libexec beside this program nor in "
                                  "its ../libexec/stepscope"
                                : "preload.so has no libstepscope.so.0 to load");
         fix(finding, "install stepscope with its libraries");
     } else if (strpbrk(preload, " :") != NULL) {
-        say(finding, name, SS_VERDICT_LIMITED,
+        say(finding, name, SS_CHECK_LIMITED,
             "LD_PRELOAD takes no path with a space or colon, such as %.200s: steps, phases and "
             "operators of PyTorch programs are recorded only %s",
             preload,
@@ -300,15 +300,15 @@ void ss_finding_torch(const char *preload, bool has_library, struct ss_finding *
                                          : "by PYTHONPATH, not with -I, -E or -S");
         fix(finding, "install stepscope in another folder");
     } else {
-        say(finding, name, SS_VERDICT_OK,
+        say(finding, name, SS_CHECK_OK,
             "steps, phases and operators of PyTorch programs: by %.300s in LD_PRELOAD, else by "
             "PYTHONPATH",
             preload);
     }
 }
 
-void ss_finding_machine(const struct ss_host_facts *host, struct ss_finding *finding)
+void ss_check_machine(const struct ss_host_facts *host, struct ss_check *finding)
 {
-    say(finding, "machine", SS_VERDICT_FACT, "%s, %d %s usable", host->kernel, host->cores,
+    say(finding, "machine", SS_CHECK_FACT, "%s, %d %s usable", host->kernel, host->cores,
         host->cores == 1 ? "core" : "cores");
 }

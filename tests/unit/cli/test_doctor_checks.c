@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/doctor_findings.h"
+#include "cli/doctor_checks.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static void expect(const struct ss_finding *finding, enum ss_verdict verdict, const char *text,
+static void expect(const struct ss_check *finding, enum ss_check_result verdict, const char *text,
                    const char *fix)
 {
     assert_int_equal(finding->verdict, verdict);
@@ -20,8 +20,8 @@ static void expect(const struct ss_finding *finding, enum ss_verdict verdict, co
         fail();
     }
     /* What does not work has a fix; what works needs none. */
-    assert_true(verdict != SS_VERDICT_NO || finding->fix[0] != '\0');
-    assert_true(verdict != SS_VERDICT_OK || finding->fix[0] == '\0');
+    assert_true(verdict != SS_CHECK_NO || finding->fix[0] != '\0');
+    assert_true(verdict != SS_CHECK_OK || finding->fix[0] == '\0');
 }
 
 static struct ss_ptrace_facts of_same_user(int read_errno)
@@ -35,23 +35,23 @@ static struct ss_ptrace_facts of_same_user(int read_errno)
 static void test_record_and_attach(void **state)
 {
     (void)state;
-    struct ss_finding finding;
+    struct ss_check finding;
     struct ss_host_facts host = {.cores = 1};
     struct ss_ptrace_facts readable = of_same_user(0), refused = of_same_user(EPERM);
-    ss_finding_record(&readable, true, &finding);
-    expect(&finding, SS_VERDICT_OK, "child", "");
-    ss_finding_record(NULL, false, &finding);
-    expect(&finding, SS_VERDICT_NO, "no child process", "ulimit -u");
-    ss_finding_attach(&refused, true, &host, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "another process of yours", "stepscope record --");
-    ss_finding_attach(&readable, true, &host, &finding);
-    expect(&finding, SS_VERDICT_OK, "your own user", "");
+    ss_check_record(&readable, true, &finding);
+    expect(&finding, SS_CHECK_OK, "child", "");
+    ss_check_record(NULL, false, &finding);
+    expect(&finding, SS_CHECK_NO, "no child process", "ulimit -u");
+    ss_check_attach(&refused, true, &host, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "another process of yours", "stepscope record --");
+    ss_check_attach(&readable, true, &host, &finding);
+    expect(&finding, SS_CHECK_OK, "your own user", "");
     host.self.cap_effective = UINT64_C(1) << SS_CAP_SYS_PTRACE;
-    ss_finding_attach(&readable, true, &host, &finding);
-    expect(&finding, SS_VERDICT_OK, "every user", "");
+    ss_check_attach(&readable, true, &host, &finding);
+    expect(&finding, SS_CHECK_OK, "every user", "");
     refused.self_read_refused = true;
-    ss_finding_record(&refused, true, &finding);
-    expect(&finding, SS_VERDICT_NO, "seccomp", "sandbox");
+    ss_check_record(&refused, true, &finding);
+    expect(&finding, SS_CHECK_NO, "seccomp", "sandbox");
 }
 
 static void add(struct ss_python_installs *list, int minor, int pid)
@@ -64,23 +64,23 @@ static void test_pythons(void **state)
 {
     (void)state;
     struct ss_python_installs installed = {0}, running = {0};
-    struct ss_finding finding;
-    ss_finding_python(&installed, &running, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "no CPython 3.8 to 3.14 found", "PATH");
+    struct ss_check finding;
+    ss_check_python(&installed, &running, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "no CPython 3.8 to 3.14 found", "PATH");
     add(&running, 12, 77);
-    ss_finding_python(&installed, &running, &finding);
-    expect(&finding, SS_VERDICT_OK, "running: 3.12 (process 77)", "");
+    ss_check_python(&installed, &running, &finding);
+    expect(&finding, SS_CHECK_OK, "running: 3.12 (process 77)", "");
     add(&installed, 7, 0);
     add(&installed, 11, 0);
     add(&installed, 11, 0);
-    ss_finding_python(&installed, &running, &finding);
-    expect(&finding, SS_VERDICT_OK,
+    ss_check_python(&installed, &running, &finding);
+    expect(&finding, SS_CHECK_OK,
            "CPython 3.11; running: 3.12 (process 77); cannot be recorded: 3.7", "");
     for (int pid = 100; pid < 200; pid++) {
         add(&running, 13, pid);
     }
-    ss_finding_python(&installed, &running, &finding);
-    expect(&finding, SS_VERDICT_OK, "(process 101) and 98 more; cannot be", "");
+    ss_check_python(&installed, &running, &finding);
+    expect(&finding, SS_CHECK_OK, "(process 101) and 98 more; cannot be", "");
     ss_vec_fini(&installed);
     ss_vec_fini(&running);
 }
@@ -88,90 +88,90 @@ static void test_pythons(void **state)
 static void test_children(void **state)
 {
     (void)state;
-    struct ss_finding finding;
+    struct ss_check finding;
     struct ss_host_facts host = {.perf_known = true, .perf_paranoid = 3};
-    ss_finding_children(&host, &finding);
-    expect(&finding, SS_VERDICT_OK, "every new process", "");
+    ss_check_children(&host, &finding);
+    expect(&finding, SS_CHECK_OK, "every new process", "");
     host.perf_errno = EACCES;
-    ss_finding_children(&host, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "perf_event_paranoid is 3", "perf_event_paranoid=2");
+    ss_check_children(&host, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "perf_event_paranoid is 3", "perf_event_paranoid=2");
     host.perf_paranoid = 2;
     host.self.seccomp = 2;
-    ss_finding_children(&host, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "seccomp filter", "--cap-add=PERFMON");
+    ss_check_children(&host, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "seccomp filter", "--cap-add=PERFMON");
     host.perf_known = false;
     host.perf_errno = ENOSYS;
-    ss_finding_children(&host, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "no perf events", "");
+    ss_check_children(&host, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "no perf events", "");
 }
 
 static void test_clock(void **state)
 {
     (void)state;
-    struct ss_finding finding;
+    struct ss_check finding;
     struct ss_host_facts host = {.clock_source = "tsc"};
-    ss_finding_clock(&host, &finding);
-    expect(&finding, SS_VERDICT_OK, "tsc", "");
+    ss_check_clock(&host, &finding);
+    expect(&finding, SS_CHECK_OK, "tsc", "");
     strcpy(host.clock_source, "hpet");
-    ss_finding_clock(&host, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "hpet", "clocksource=tsc");
+    ss_check_clock(&host, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "hpet", "clocksource=tsc");
     host.clock_source[0] = '\0';
-    ss_finding_clock(&host, &finding);
-    expect(&finding, SS_VERDICT_FACT, "does not tell", "");
+    ss_check_clock(&host, &finding);
+    expect(&finding, SS_CHECK_FACT, "does not tell", "");
 }
 
 static void test_folder(void **state)
 {
     (void)state;
-    struct ss_finding finding;
+    struct ss_check finding;
     struct ss_folder_facts folder = {.path = "/data",
                                      .file_system = "lustre",
                                      .free_bytes = UINT64_C(5) << 30,
                                      .free_inodes = 10,
                                      .writable = true};
-    ss_finding_folder("this folder", &folder, &finding);
-    expect(&finding, SS_VERDICT_OK, "/data (lustre): 5.0 GiB free, over the network", "");
+    ss_check_folder("this folder", &folder, &finding);
+    expect(&finding, SS_CHECK_OK, "/data (lustre): 5.0 GiB free, over the network", "");
     folder.free_bytes = 100 << 20;
-    ss_finding_folder("this folder", &folder, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "100 MiB left", "-o");
+    ss_check_folder("this folder", &folder, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "100 MiB left", "-o");
     folder.free_inodes = 0;
-    ss_finding_folder("this folder", &folder, &finding);
-    expect(&finding, SS_VERDICT_NO, "no inode", "-o");
+    ss_check_folder("this folder", &folder, &finding);
+    expect(&finding, SS_CHECK_NO, "no inode", "-o");
     folder.writable = false;
-    ss_finding_folder("this folder", &folder, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "cannot be written", "-o");
+    ss_check_folder("this folder", &folder, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "cannot be written", "-o");
     folder.error = ENOENT;
-    ss_finding_folder("this folder", &folder, &finding);
-    expect(&finding, SS_VERDICT_NO, "No such file", "-o");
+    ss_check_folder("this folder", &folder, &finding);
+    expect(&finding, SS_CHECK_NO, "No such file", "-o");
 }
 
 static void test_torch(void **state)
 {
     static const char preload[] = "/usr/libexec/stepscope/preload.so";
     (void)state;
-    struct ss_finding finding;
-    ss_finding_torch(preload, true, &finding);
-    expect(&finding, SS_VERDICT_OK, preload, "");
-    ss_finding_torch("/a folder/preload.so", true, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "only by PYTHONPATH", "another folder");
-    ss_finding_torch("/a:folder/preload.so", true, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "where they import stepscope", "another folder");
-    ss_finding_torch("", true, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "preload.so is neither", "install");
-    ss_finding_torch(preload, false, &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "libstepscope", "install");
+    struct ss_check finding;
+    ss_check_torch(preload, true, &finding);
+    expect(&finding, SS_CHECK_OK, preload, "");
+    ss_check_torch("/a folder/preload.so", true, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "only by PYTHONPATH", "another folder");
+    ss_check_torch("/a:folder/preload.so", true, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "where they import stepscope", "another folder");
+    ss_check_torch("", true, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "preload.so is neither", "install");
+    ss_check_torch(preload, false, &finding);
+    expect(&finding, SS_CHECK_LIMITED, "libstepscope", "install");
 }
 
 static void test_injection(void **state)
 {
     (void)state;
-    struct ss_finding finding;
-    ss_finding_injection("/usr/lib/libstepscope.so.0", "", &finding);
-    expect(&finding, SS_VERDICT_OK, "/usr/lib/libstepscope.so.0", "");
-    ss_finding_injection("/usr/lib/libstepscope.so.0", "A_VARIABLE (x.so)", &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "A_VARIABLE (x.so)", "unset");
-    ss_finding_injection("", "", &finding);
-    expect(&finding, SS_VERDICT_LIMITED, "libstepscope.so.0", "install");
+    struct ss_check finding;
+    ss_check_injection("/usr/lib/libstepscope.so.0", "", &finding);
+    expect(&finding, SS_CHECK_OK, "/usr/lib/libstepscope.so.0", "");
+    ss_check_injection("/usr/lib/libstepscope.so.0", "A_VARIABLE (x.so)", &finding);
+    expect(&finding, SS_CHECK_LIMITED, "A_VARIABLE (x.so)", "unset");
+    ss_check_injection("", "", &finding);
+    expect(&finding, SS_CHECK_LIMITED, "libstepscope.so.0", "install");
 }
 
 static void test_facts_of_this_machine(void **state)

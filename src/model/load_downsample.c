@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/load_thin.h"
+#include "model/load_downsample.h"
 
 #include <string.h>
 
@@ -165,7 +165,7 @@ static bool can_halve(const struct ss_load_tracks *tracks, const struct step_beg
     return tracks->halvings < MAX_HALVINGS && most_steps >> (tracks->halvings + 1) >= MIN_STEPS;
 }
 
-void ss_load_thin(struct ss_load_tracks *tracks, struct ss_model *model)
+void ss_load_downsample(struct ss_load_tracks *tracks, struct ss_model *model)
 {
     struct step_begins steps;
     uint64_t target = tracks->most_operators - tracks->most_operators / 4;
@@ -243,7 +243,7 @@ static void emit_steps(const struct ss_load_tracks *tracks, struct ss_model *mod
     ss_vec_fini(&extracted);
 }
 
-void ss_load_thin_end(struct ss_load_tracks *tracks, struct ss_model *model)
+void ss_load_downsample_end(struct ss_load_tracks *tracks, struct ss_model *model)
 {
     if (tracks->halvings == 0) {
         return;
