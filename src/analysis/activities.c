@@ -283,7 +283,7 @@ const char *ss_activity_text(enum ss_activity activity)
     return activity_table[activity].text;
 }
 
-const char *ss_activity_cure(enum ss_activity activity)
+const char *ss_activity_fix(enum ss_activity activity)
 {
     return activity_table[activity].cure;
 }
@@ -300,7 +300,7 @@ void ss_activity_count(struct ss_activity_counts *counts, enum ss_activity activ
     counts->all += samples;
 }
 
-enum ss_activity ss_activity_most(const struct ss_activity_counts *counts)
+enum ss_activity ss_activity_majority(const struct ss_activity_counts *counts)
 {
     for (size_t i = 1; i < SS_ACTIVITY_COUNT; i++) {
         if (counts->samples[i] > 0 && 2 * counts->samples[i] >= counts->all) {

@@ -41,7 +41,7 @@ enum ss_activity ss_activity_of_total(struct ss_activities *activities,
 /* Completes "goes into …"; "" for NOTHING. */
 const char *ss_activity_text(enum ss_activity activity);
 /* NULL: there is no general fix. */
-const char *ss_activity_cure(enum ss_activity activity);
+const char *ss_activity_fix(enum ss_activity activity);
 /* A thread in this activity mostly waits: it needs no core meanwhile. */
 bool ss_activity_is_wait(enum ss_activity activity);
 
@@ -53,6 +53,6 @@ struct ss_activity_counts {
 void ss_activity_count(struct ss_activity_counts *counts, enum ss_activity activity,
                        uint64_t samples);
 /* The activity of at least half of the samples; NOTHING: there is none. */
-enum ss_activity ss_activity_most(const struct ss_activity_counts *counts);
+enum ss_activity ss_activity_majority(const struct ss_activity_counts *counts);
 
 #endif

@@ -61,15 +61,15 @@ static const char *why_unrecorded(const struct ss_model *model)
     return replaces_operators ? fact_of(model, "torch.operators") : NULL;
 }
 
-void ss_call_put_steps(const struct ss_model *model, const struct ss_usual_time *steady,
+void ss_call_put_steps(const struct ss_model *model, const struct ss_steady_time *steady,
                        const struct ss_calls *calls, struct ss_table *table)
 {
-    table->seen_because = why_unrecorded(model);
+    table->profiler_reason = why_unrecorded(model);
     table->whole_ns = calls->self_ns;
     table->steps_recorded = steady->recorded;
     table->steps = steady->all;
     for (size_t i = 0; i < model->inputs.count; i++) {
-        table->is_thinned = table->is_thinned || model->inputs.data[i].halvings > 0;
+        table->is_downsampled = table->is_downsampled || model->inputs.data[i].halvings > 0;
     }
 }
 

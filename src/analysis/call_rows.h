@@ -20,7 +20,7 @@ void ss_call_order_sort(struct ss_call_order *order, size_t count);
 
 /* Sets the steps that the table covers, the time that is its 100 %, and why operators are
  * missing. */
-void ss_call_put_steps(const struct ss_model *model, const struct ss_usual_time *steady,
+void ss_call_put_steps(const struct ss_model *model, const struct ss_steady_time *steady,
                        const struct ss_calls *calls, struct ss_table *table);
 double ss_call_percent(uint64_t part, uint64_t whole);
 struct ss_cell ss_call_time_cell(uint64_t ns);

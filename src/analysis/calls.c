@@ -29,9 +29,9 @@ struct builder {
     const struct ss_selection *selection;
     const struct ss_model *model;
     const struct ss_calls_options *options;
-    const struct ss_usual_time *steady;
+    const struct ss_steady_time *steady;
     struct ss_phase_times phases;
-    struct ss_usual_cursor steady_at; /* of the track's process */
+    struct ss_steady_cursor steady_at; /* of the track's process */
     struct ss_phase_cursor phase_at;
     struct ss_intern keys;
     struct cached_row *cached; /* by path */
@@ -133,7 +133,7 @@ static void join(struct builder *builder, const struct open_call *call)
     struct ss_call_row *row = &builder->out->rows.data[call->row - 1];
     size_t inner = call->range + 1; /* an outer range precedes its inner ones */
     row->all.calls--;
-    row->usual.calls -= builder->out->row_of[inner] >> 31;
+    row->steady.calls -= builder->out->row_of[inner] >> 31;
     builder->out->row_of[inner] = 0;
 }
 
@@ -152,13 +152,13 @@ static void close_call(struct builder *builder, struct open_call *open, size_t c
     uint64_t self_ns = rest(call->duration_ns, call->inner_ns);
     uint64_t steady_ns = rest(call->steady_ns, call->inner_steady_ns);
     add(&row->all.self_ns, self_ns);
-    add(&row->usual.self_ns, steady_ns);
+    add(&row->steady.self_ns, steady_ns);
     add(&row->all.backward_ns, call->is_backward ? self_ns : 0);
-    add(&row->usual.backward_ns, call->is_backward ? steady_ns : 0);
+    add(&row->steady.backward_ns, call->is_backward ? steady_ns : 0);
     add(&builder->out->self_ns, self_ns);
     if (--builder->open_counts.data[call->row] == 0) {
         add(&row->all.total_ns, call->duration_ns);
-        add(&row->usual.total_ns, call->steady_ns);
+        add(&row->steady.total_ns, call->steady_ns);
     }
     if (builder->options->joins_same && call->inner_calls == 1 && call->inner_row == call->row) {
         join(builder, call);
@@ -184,7 +184,7 @@ static void open_call(struct builder *builder, size_t at)
     bool is_outside = (range->flags & SS_RANGE_OUTSIDE) != 0;
     struct open_call call = {.range = at, .duration_ns = range->end_ns - range->begin_ns};
     call.steady_ns =
-        ss_usual_time_of(&builder->steady_at, range->begin_ns, range->end_ns, &call.is_steady);
+        ss_steady_time_of(&builder->steady_at, range->begin_ns, range->end_ns, &call.is_steady);
     call.row = is_outside ? 0 : row_of(builder, range, at);
     if (builder->open.count > 0) {
         struct open_call *outer = &builder->open.data[builder->open.count - 1];
@@ -196,7 +196,7 @@ static void open_call(struct builder *builder, size_t at)
         struct ss_call_row *row = &out->rows.data[call.row - 1];
         call.is_backward = call.is_backward || row->kind == SS_CALL_BACKWARD;
         row->all.calls++;
-        row->usual.calls += call.is_steady;
+        row->steady.calls += call.is_steady;
         builder->open_counts.data[call.row]++;
     }
     out->row_of[at] = call.row | (call.is_steady && call.row != 0 ? steady_bit : 0);
@@ -215,7 +215,7 @@ static void scan_ranges(struct builder *builder)
             track = range->track;
             is_selected = ss_calls_has_track(builder->selection, track, builder->options->domain);
             uint32_t process = model->tracks.data[track].process;
-            ss_usual_cursor_init(&builder->steady_at, builder->steady, process);
+            ss_steady_cursor_init(&builder->steady_at, builder->steady, process);
             ss_phase_cursor_init(&builder->phase_at, &builder->phases, process);
         }
         if (is_selected) {
@@ -251,7 +251,7 @@ static void gather_durations(const struct ss_model *model, struct ss_calls *out)
 }
 
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
-                   const struct ss_usual_time *steady, const struct ss_calls_options *options)
+                   const struct ss_steady_time *steady, const struct ss_calls_options *options)
 {
     const struct ss_model *model = selection->model;
     *calls = (struct ss_calls){.row_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t))};

@@ -8,7 +8,7 @@
 #ifndef SS_ANALYSIS_CALLS_H
 #define SS_ANALYSIS_CALLS_H
 
-#include "analysis/usual_time.h"
+#include "analysis/steady_time.h"
 
 /* By the category that the integration gives a name. EVALUATION, in which autograd's engine
  * evaluates a node, is known by its name; in rows it counts as BACKWARD. */
@@ -43,8 +43,8 @@ struct ss_call_row {
     uint32_t apart;
     enum ss_call_kind kind;
     uint32_t order;
-    struct ss_call_times all, usual; /* usual: within steady-state steps */
-    size_t first;                    /* of its durations: all.calls, sorted */
+    struct ss_call_times all, steady; /* usual: within steady-state steps */
+    size_t first;                     /* of its durations: all.calls, sorted */
 };
 
 struct ss_calls {
@@ -55,7 +55,7 @@ struct ss_calls {
 };
 
 void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
-                   const struct ss_usual_time *steady, const struct ss_calls_options *options);
+                   const struct ss_steady_time *steady, const struct ss_calls_options *options);
 void ss_calls_fini(struct ss_calls *calls);
 
 enum ss_call_kind ss_call_kind_of(const struct ss_model *model, uint32_t name);

@@ -346,7 +346,7 @@ static struct ss_peak find_peak(const struct tally *tally, bool *is_gpu)
 static uint64_t step_ns(const struct tally *tally)
 {
     uint64_t sum = 0;
-    if (tally->training->usual > 0) {
+    if (tally->training->steady > 0) {
         return tally->training->mean_ns;
     }
     for (size_t i = 0; i < tally->steps.count; i++) {

@@ -399,7 +399,7 @@ static void extract_line(struct search *search, uint32_t frame, struct ss_hot_li
         line->is_function ? search->function[leaf] == search->function[frame] : leaf == frame;
     line->line.frame = frame;
     line->line.leaf = is_leaf ? 0 : leaf;
-    line->activity = ss_activity_most(&activities);
+    line->activity = ss_activity_majority(&activities);
 }
 
 /* Mean time of the phase over steady-state steps and outliers. */
@@ -409,7 +409,7 @@ static uint64_t mean_of(const struct ss_step_summary *steps, const struct ss_ste
     uint64_t sum_ns = 0, count = 0;
     for (size_t i = 0; i < steps->steps.count; i++) {
         enum ss_step_kind kind = steps->steps.data[i].kind;
-        if (kind == SS_STEP_USUAL || kind == SS_STEP_OUTLIER) {
+        if (kind == SS_STEP_STEADY || kind == SS_STEP_OUTLIER) {
             uint64_t ns = steps->phase_ns[i * steps->phases.count + column];
             sum_ns += ns < UINT64_MAX - sum_ns ? ns : 0;
             count++;
@@ -420,8 +420,8 @@ static uint64_t mean_of(const struct ss_step_summary *steps, const struct ss_ste
 
 static void insert(struct ss_hot_lines *lines, const struct ss_hot_line *line)
 {
-    size_t at = lines->count < SS_MOST_HOT_LINES ? lines->count++ : SS_MOST_HOT_LINES - 1;
-    if (at + 1 == SS_MOST_HOT_LINES && lines->rows[at].cost_ns >= line->cost_ns) {
+    size_t at = lines->count < SS_MAX_HOT_LINES ? lines->count++ : SS_MAX_HOT_LINES - 1;
+    if (at + 1 == SS_MAX_HOT_LINES && lines->rows[at].cost_ns >= line->cost_ns) {
         return;
     }
     for (; at > 0 && lines->rows[at - 1].cost_ns < line->cost_ns; at--) {

@@ -17,7 +17,7 @@
 #include "analysis/activities.h"
 #include "analysis/steps.h"
 
-enum { SS_MOST_HOT_LINES = 4 };
+enum { SS_MAX_HOT_LINES = 4 };
 
 struct ss_hot_line {
     const struct ss_step_phase *phase;
@@ -31,7 +31,7 @@ struct ss_hot_line {
 
 /* The heaviest first; each sample counts for one line. */
 struct ss_hot_lines {
-    struct ss_hot_line rows[SS_MOST_HOT_LINES];
+    struct ss_hot_line rows[SS_MAX_HOT_LINES];
     size_t count;
 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/exposed_communication.h"
+#include "analysis/line_samples.h"
 #include "analysis/program_facts.h"
-#include "analysis/spots.h"
 #include "base/alloc.h"
 
 enum { MIN_STEPS = 5 };
@@ -48,7 +48,7 @@ static void collect(const struct ss_step_summary *steps, struct ranks *ranks)
         if (ranks->count == 0 || ranks->data[ranks->count - 1].process != step->process) {
             ss_vec_push(ranks, (struct rank){.process = step->process});
         }
-        if (step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER) {
+        if (step->kind == SS_STEP_STEADY || step->kind == SS_STEP_OUTLIER) {
             struct rank *rank = &ranks->data[ranks->count - 1];
             rank->steps++;
             rank->step_ns += step->end_ns - step->begin_ns;
@@ -95,18 +95,18 @@ static void find_phase(struct ss_late_rank *late, const struct ss_step_summary *
 static void find_line(struct ss_late_rank *late, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
-    struct ss_spots spots;
-    ss_spots_init(&spots, model);
+    struct ss_line_samples spots;
+    ss_line_samples_init(&spots, model);
     for (size_t i = 0; i < model->totals.count && late->phase != NULL; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
         if (thread->is_main && thread->process == late->process &&
             total->step == SS_SAMPLE_LATER_STEP && total->phase == late->phase->name) {
-            ss_spots_add(&spots, model, 0, total, &late->line);
+            ss_line_samples_add(&spots, model, 0, total, &late->line);
         }
     }
-    ss_spots_find(&spots, 0, &late->line);
-    ss_spots_fini(&spots);
+    ss_line_samples_find(&spots, 0, &late->line);
+    ss_line_samples_fini(&spots);
 }
 
 void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *selection,

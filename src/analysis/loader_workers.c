@@ -381,7 +381,7 @@ static bool is_process_selected(const struct loader_events *events, const struct
     return false;
 }
 
-void ss_loader_takers(const struct ss_selection *selection, bool *processes)
+void ss_loader_consumers(const struct ss_selection *selection, bool *processes)
 {
     struct loader_events events;
     collect(&events, selection);
@@ -471,7 +471,7 @@ static struct ss_cell setting(const struct ss_model *model, const char *key,
     size_t most = 0, loaders = 0;
     for (size_t i = model->notes.count; i-- > 0 && loaders < MAX_LOADERS;) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->process != waits[0].process || !ss_told_is(model, note, key)) {
+        if (note->process != waits[0].process || !ss_program_fact_is(model, note, key)) {
             continue;
         }
         size_t requests = waits_within(waits, count, note->time_ns, until_ns);
@@ -539,7 +539,7 @@ static void sum_steps(const struct ss_step_summary *training, const struct wait 
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
         uint64_t wait_ns = 0;
-        if (step->process != waits[0].process || step->kind != SS_STEP_USUAL) {
+        if (step->process != waits[0].process || step->kind != SS_STEP_STEADY) {
             continue;
         }
         while (at < count && waits[at].end_ns <= step->begin_ns) {
@@ -594,7 +594,7 @@ static void fill_copies(const struct ss_model *model, const struct loader_events
     ss_recorded_steps_init(&recorded, model);
     for (size_t i = 0; i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        if (step->process != process || step->kind != SS_STEP_USUAL ||
+        if (step->process != process || step->kind != SS_STEP_STEADY ||
             !ss_recorded_steps_has(&recorded, process, step->end_ns)) {
             continue;
         }

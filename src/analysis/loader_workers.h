@@ -17,7 +17,7 @@ extern const char *const ss_loader_tracks[];
 
 /* Marks, by process, the consumers of the batches that selected processes fetch: these tables need
  * the consumers' steps. */
-void ss_loader_takers(const struct ss_selection *selection, bool *processes);
+void ss_loader_consumers(const struct ss_selection *selection, bool *processes);
 
 /* Only batches that are recorded whole count; a schedule's window may cut one. A selected process
  * is listed with its workers. The time of a batch is that of its fetch, including collating; that

@@ -207,9 +207,9 @@ static bool read_step(struct scan *scan, const struct ss_step *step, struct phas
 static void add_step(struct scan *scan, const struct ss_step *step,
                      const struct phase_bytes *phases)
 {
-    bool is_usual = step->kind == SS_STEP_USUAL;
+    bool is_steady = step->kind == SS_STEP_STEADY;
     scan->memory->steps_read++;
-    scan->steady_steps += is_usual;
+    scan->steady_steps += is_steady;
     for (size_t i = 0; i < scan->training->phases.count; i++) {
         struct ss_memory_phase *sum = &scan->memory->phases[i];
         const struct phase_bytes *phase = &phases[i];
@@ -224,7 +224,7 @@ static void add_step(struct scan *scan, const struct ss_step *step,
             sum->rising_peak = phase->rising_peak;
             sum->rising_step = step->number;
         }
-        if (is_usual) { /* sums until all steps are added */
+        if (is_steady) { /* sums until all steps are added */
             sum->end_mean += phase->end;
             sum->peak_mean += phase->peak;
             sum->change_mean += phase->change;
@@ -238,7 +238,7 @@ static void add_point(struct scan *scan, const struct ss_step *step, size_t plac
     double bytes = value_in(&values, step->begin_ns, step->end_ns);
     if (!isnan(bytes)) {
         ss_vec_push(&scan->memory->points,
-                    (struct ss_memory_point){(double)place, bytes, step->kind == SS_STEP_USUAL});
+                    (struct ss_memory_point){(double)place, bytes, step->kind == SS_STEP_STEADY});
     }
 }
 
@@ -264,7 +264,7 @@ static void add_steps(struct scan *scan)
         if (is_whole && is_read) {
             add_step(scan, step, phases);
             for (size_t p = 0; p < training->phases.count; p++) {
-                steady_in[p] += phases[p].is_there && step->kind == SS_STEP_USUAL;
+                steady_in[p] += phases[p].is_there && step->kind == SS_STEP_STEADY;
             }
         }
     }
@@ -384,7 +384,7 @@ static void add_memory(struct ss_memories *memories, const struct ss_model *mode
     size_t phases = training != NULL ? training->phases.count : 0;
     find_peak(&memory, &scan, phases);
     find_limit(&memory, model, name);
-    ss_memory_judge(&memory, phases);
+    ss_memory_detect_growth(&memory, phases);
     if (isnan(memory.first) || isnan(memory.last)) {
         ss_vec_fini(&memory.points);
         return; /* not a valid size */
@@ -456,7 +456,7 @@ static struct ss_cell per_step_cell(const struct ss_memory *memory)
     double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
     for (size_t i = 0; i < memory->points.count; i++) {
         const struct ss_memory_point *point = &memory->points.data[i];
-        if (point->is_usual) {
+        if (point->is_steady) {
             double x = point->place, y = point->bytes - memory->first;
             n++;
             sum_x += x;

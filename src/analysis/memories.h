@@ -36,7 +36,7 @@ struct ss_memory_phase {
 struct ss_memory_point {
     double place; /* index of the step among all steps of its process, from 0 */
     double bytes;
-    bool is_usual;
+    bool is_steady;
 };
 
 struct ss_memory {
@@ -69,7 +69,7 @@ void ss_memories_init(struct ss_memories *memories, const struct ss_selection *s
                       const struct ss_step_summary *training);
 void ss_memories_fini(struct ss_memories *memories);
 /* Determines whether the memory grows. Called by ss_memories_init only. */
-void ss_memory_judge(struct ss_memory *memory, size_t phases);
+void ss_memory_detect_growth(struct ss_memory *memory, size_t phases);
 /* The memory to show for the first process: a device's, else the process's own. NULL: none has
  * steps that were read. */
 const struct ss_memory *ss_memories_main(const struct ss_memories *memories);

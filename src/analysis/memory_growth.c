@@ -85,7 +85,7 @@ static size_t growing_phase(const struct ss_memory *memory, size_t phases)
     return count == 1 ? chosen : phases;
 }
 
-void ss_memory_judge(struct ss_memory *memory, size_t phases)
+void ss_memory_detect_growth(struct ss_memory *memory, size_t phases)
 {
     struct points points = {0};
     size_t count = memory->points.count, first = count / 4, rest = count - first;

@@ -64,7 +64,7 @@ struct builder {
     struct numbers numbers;
     uint8_t *kinds;     /* by name */
     uint32_t *outer_of; /* by range: the enclosing module + 1; 0: none */
-    const struct ss_usual_time *usual;
+    const struct ss_steady_time *steady;
     struct ss_backward_times *times;
     bool found;
 };
@@ -168,7 +168,7 @@ static void number_all(struct builder *builder, const struct track_span *spans)
 struct open_node {
     size_t range;
     uint64_t number;
-    uint64_t duration_ns, usual_ns, inner_ns, inner_usual_ns;
+    uint64_t duration_ns, steady_ns, inner_ns, inner_usual_ns;
 };
 
 struct open_nodes ss_vec_of(struct open_node);
@@ -189,7 +189,7 @@ static bool is_charged(const struct builder *builder, uint32_t from, uint32_t un
     return false;
 }
 
-static void charge(struct builder *builder, uint32_t innermost, uint64_t ns, uint64_t usual_ns)
+static void charge(struct builder *builder, uint32_t innermost, uint64_t ns, uint64_t steady_ns)
 {
     int depth = 0;
     for (uint32_t at = innermost; at != 0 && depth < MAX_DEPTH; at = builder->outer_of[at - 1]) {
@@ -200,9 +200,9 @@ static void charge(struct builder *builder, uint32_t innermost, uint64_t ns, uin
         }
         struct ss_backward_times *times = &builder->times[row - 1];
         times->all_ns += ns;
-        times->usual_ns += usual_ns;
+        times->steady_ns += steady_ns;
         times->self_all_ns += at == innermost ? ns : 0;
-        times->self_usual_ns += at == innermost ? usual_ns : 0;
+        times->self_steady_ns += at == innermost ? steady_ns : 0;
         builder->found = true;
     }
 }
@@ -213,7 +213,7 @@ static void close_node(struct builder *builder, struct open_nodes *open)
     uint32_t track = builder->model->ranges.data[node->range].track;
     if (open->count > 0) {
         open->data[open->count - 1].inner_ns += node->duration_ns;
-        open->data[open->count - 1].inner_usual_ns += node->usual_ns;
+        open->data[open->count - 1].inner_usual_ns += node->steady_ns;
     }
     if (builder->numbers.capacity == 0 || node->number == no_number) {
         return;
@@ -222,7 +222,7 @@ static void close_node(struct builder *builder, struct open_nodes *open)
         slot_of(&builder->numbers, builder->model->tracks.data[track].process, node->number);
     if (slot->taken && slot->module != 0) {
         charge(builder, slot->module, node->duration_ns - node->inner_ns,
-               node->usual_ns - node->inner_usual_ns);
+               node->steady_ns - node->inner_usual_ns);
     }
 }
 
@@ -256,8 +256,8 @@ static void charge_nodes(struct builder *builder, uint32_t track, struct track_s
 {
     const struct ss_model *model = builder->model;
     struct open_nodes open = {0};
-    struct ss_usual_cursor cursor;
-    ss_usual_cursor_init(&cursor, builder->usual, model->tracks.data[track].process);
+    struct ss_steady_cursor cursor;
+    ss_steady_cursor_init(&cursor, builder->steady, model->tracks.data[track].process);
     for (size_t i = span.first; i < span.end; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         bool is_outside = (range->flags & SS_RANGE_OUTSIDE) != 0, is_in;
@@ -272,7 +272,7 @@ static void charge_nodes(struct builder *builder, uint32_t track, struct track_s
         if (begins_node(builder, &open, range, &node)) {
             node.range = i;
             node.duration_ns = range->end_ns - range->begin_ns;
-            node.usual_ns = ss_usual_time_of(&cursor, range->begin_ns, range->end_ns, &is_in);
+            node.steady_ns = ss_steady_time_of(&cursor, range->begin_ns, range->end_ns, &is_in);
             ss_vec_push(&open, node);
         }
     }
@@ -283,7 +283,7 @@ static void charge_nodes(struct builder *builder, uint32_t track, struct track_s
 }
 
 bool ss_module_backward_find(const struct ss_selection *selection,
-                             const struct ss_usual_time *usual, const struct ss_calls *modules,
+                             const struct ss_steady_time *steady, const struct ss_calls *modules,
                              struct ss_backward_times *times)
 {
     const struct ss_model *model = selection->model;
@@ -293,7 +293,7 @@ bool ss_module_backward_find(const struct ss_selection *selection,
     struct builder builder = {.selection = selection,
                               .model = model,
                               .modules = modules,
-                              .usual = usual,
+                              .steady = steady,
                               .kinds = ss_call_kinds(model),
                               .outer_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
                               .times = times};

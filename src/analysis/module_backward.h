@@ -6,13 +6,13 @@
 #include "analysis/calls.h"
 
 struct ss_backward_times {
-    uint64_t all_ns, usual_ns;           /* with inner modules */
-    uint64_t self_all_ns, self_usual_ns; /* without */
+    uint64_t all_ns, steady_ns;           /* with inner modules */
+    uint64_t self_all_ns, self_steady_ns; /* without */
 };
 
 /* `times`: by row of `modules`, zeroed by the caller. False: no node belongs to any module. */
 bool ss_module_backward_find(const struct ss_selection *selection,
-                             const struct ss_usual_time *usual, const struct ss_calls *modules,
+                             const struct ss_steady_time *steady, const struct ss_calls *modules,
                              struct ss_backward_times *times);
 
 #endif

@@ -33,14 +33,14 @@ struct modules {
     struct ss_calls calls;
     struct ss_backward_times *backward; /* by row */
     bool has_backward;
-    struct ss_usual_time usual, recorded; /* all steady-state steps; those with recorded
-                                           * operators */
+    struct ss_steady_time steady, recorded; /* all steady-state steps; those with recorded
+                                             * operators */
 };
 
 static double step_percent(const struct modules *modules, size_t at)
 {
-    return ss_call_percent(modules->calls.rows.data[at].usual.total_ns, modules->usual.total_ns) +
-           ss_call_percent(modules->backward[at].usual_ns, modules->recorded.total_ns);
+    return ss_call_percent(modules->calls.rows.data[at].steady.total_ns, modules->steady.total_ns) +
+           ss_call_percent(modules->backward[at].steady_ns, modules->recorded.total_ns);
 }
 
 /* A damaged recording may yield any number. */
@@ -96,8 +96,8 @@ static void fill_backward(const struct modules *modules, size_t at, struct ss_ce
 /* Forward covers all steady-state steps, backward those whose operators were recorded. */
 static void fill_steps(const struct modules *modules, size_t at, struct ss_cell *cells)
 {
-    const struct ss_call_times *times = &modules->calls.rows.data[at].usual;
-    uint64_t steps = modules->usual.steps, recorded = modules->recorded.steps;
+    const struct ss_call_times *times = &modules->calls.rows.data[at].steady;
+    uint64_t steps = modules->steady.steps, recorded = modules->recorded.steps;
     if (steps == 0) {
         return;
     }
@@ -106,7 +106,7 @@ static void fill_steps(const struct modules *modules, size_t at, struct ss_cell 
     cells[SS_MODULE_STEP_TOTAL] = ss_call_time_cell(times->total_ns / steps);
     if (modules->has_backward && recorded > 0) {
         cells[SS_MODULE_STEP_BACKWARD] =
-            ss_call_time_cell(modules->backward[at].usual_ns / recorded);
+            ss_call_time_cell(modules->backward[at].steady_ns / recorded);
     }
 }
 
@@ -153,13 +153,13 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
                                              "recorded (stepscope info)",
                                .columns = columns,
                                .column_count = SS_MODULE_COLUMNS};
-    ss_usual_time_init(&modules.usual, selection, training, false);
-    ss_usual_time_init(&modules.recorded, selection, training, true);
-    ss_calls_init(&modules.calls, selection, &modules.usual, &call_options);
+    ss_steady_time_init(&modules.steady, selection, training, false);
+    ss_steady_time_init(&modules.recorded, selection, training, true);
+    ss_calls_init(&modules.calls, selection, &modules.steady, &call_options);
     modules.backward = ss_alloc_zero(modules.calls.rows.count + 1, sizeof *modules.backward);
     modules.has_backward =
         ss_module_backward_find(selection, &modules.recorded, &modules.calls, modules.backward);
-    ss_call_put_steps(selection->model, modules.has_backward ? &modules.recorded : &modules.usual,
+    ss_call_put_steps(selection->model, modules.has_backward ? &modules.recorded : &modules.steady,
                       &modules.calls, table);
     struct ss_call_order *order = order_rows(selection->model, &modules, options->sort);
     for (size_t i = 0; i < modules.calls.rows.count; i++) {
@@ -174,6 +174,6 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
     ss_free(order);
     ss_free(modules.backward);
     ss_calls_fini(&modules.calls);
-    ss_usual_time_fini(&modules.usual);
-    ss_usual_time_fini(&modules.recorded);
+    ss_steady_time_fini(&modules.steady);
+    ss_steady_time_fini(&modules.recorded);
 }

@@ -95,7 +95,7 @@ static uint64_t sort_value(const struct ss_calls *calls, const struct ss_call_ro
     case SS_OPERATORS_BY_MAX:
         return durations[count - 1];
     case SS_OPERATORS_BY_STEP:
-        return row->usual.self_ns;
+        return row->steady.self_ns;
     case SS_OPERATORS_BY_BACKWARD:
         return row->all.backward_ns;
     case SS_OPERATORS_BY_CPU_BYTES:
@@ -134,7 +134,7 @@ static const char *const kinds[] = {
     [SS_CALL_FORWARD] = "operator", [SS_CALL_BACKWARD] = "backward", [SS_CALL_SCOPE] = "scope"};
 
 static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
-                     const struct ss_usual_time *usual, unsigned grouping,
+                     const struct ss_steady_time *steady, unsigned grouping,
                      const struct ss_call_row *row, struct ss_cell *cells)
 {
     const uint64_t *durations = calls->durations + row->first;
@@ -149,14 +149,14 @@ static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
     cells[SS_OPERATOR_TOTAL] = ss_call_time_cell(row->all.total_ns);
     cells[SS_OPERATOR_MEAN] = ss_call_time_cell(row->all.total_ns / row->all.calls);
     ss_call_duration_cells(durations, row->all.calls, &cells[SS_OPERATOR_MIN]);
-    if (usual->steps == 0) {
+    if (steady->steps == 0) {
         return;
     }
     cells[SS_OPERATOR_STEP_PERCENT] =
-        ss_cell_real(ss_call_percent(row->usual.self_ns, usual->total_ns));
-    cells[SS_OPERATOR_STEP_CALLS] = ss_cell_real((double)row->usual.calls / (double)usual->steps);
-    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(row->usual.self_ns / usual->steps);
-    cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->usual.total_ns / usual->steps);
+        ss_cell_real(ss_call_percent(row->steady.self_ns, steady->total_ns));
+    cells[SS_OPERATOR_STEP_CALLS] = ss_cell_real((double)row->steady.calls / (double)steady->steps);
+    cells[SS_OPERATOR_STEP_SELF] = ss_call_time_cell(row->steady.self_ns / steady->steps);
+    cells[SS_OPERATOR_STEP_TOTAL] = ss_call_time_cell(row->steady.total_ns / steady->steps);
 }
 
 void ss_operators_table(const struct ss_selection *selection,
@@ -172,10 +172,10 @@ void ss_operators_table(const struct ss_selection *selection,
                                .empty_text = no_operators,
                                .columns = columns,
                                .column_count = SS_OPERATOR_COLUMNS};
-    struct ss_usual_time usual;
-    ss_usual_time_init(&usual, selection, training, true);
-    ss_calls_init(&calls, selection, &usual, &call_options);
-    ss_call_put_steps(selection->model, &usual, &calls, table);
+    struct ss_steady_time steady;
+    ss_steady_time_init(&steady, selection, training, true);
+    ss_calls_init(&calls, selection, &steady, &call_options);
+    ss_call_put_steps(selection->model, &steady, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, NULL, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
         if (options->max_rows != 0 && i >= options->max_rows) {
@@ -183,12 +183,12 @@ void ss_operators_table(const struct ss_selection *selection,
             break;
         }
         struct ss_cell *cells = ss_table_add_row(table);
-        fill_row(selection->model, &calls, &usual, options->grouping,
+        fill_row(selection->model, &calls, &steady, options->grouping,
                  &calls.rows.data[order[i].row], cells);
     }
     ss_free(order);
     ss_calls_fini(&calls);
-    ss_usual_time_fini(&usual);
+    ss_steady_time_fini(&steady);
 }
 
 static struct ss_cell microseconds(uint64_t ns)
@@ -236,7 +236,7 @@ void ss_key_averages_table(const struct ss_selection *selection,
                            const struct ss_operators_options *options, struct ss_table *table)
 {
     struct ss_call_details details;
-    struct ss_usual_time usual;
+    struct ss_steady_time steady;
     struct ss_calls calls;
     ss_call_details_init(&details, selection);
     bool by_shapes = (options->grouping & SS_CALLS_BY_SHAPES) != 0 && details.has_shapes;
@@ -250,10 +250,10 @@ void ss_key_averages_table(const struct ss_selection *selection,
                                .empty_text = no_operators,
                                .columns = key_columns,
                                .column_count = details.has_any ? SS_KEY_COLUMNS : SS_KEY_COUNT + 1};
-    ss_usual_time_init(&usual, selection, training, true);
-    ss_calls_init(&calls, selection, &usual, &call_options);
+    ss_steady_time_init(&steady, selection, training, true);
+    ss_calls_init(&calls, selection, &steady, &call_options);
     ss_call_details_sum(&details, selection, &calls);
-    ss_call_put_steps(selection->model, &usual, &calls, table);
+    ss_call_put_steps(selection->model, &steady, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, details.rows, options->sort);
     for (size_t i = 0; i < calls.rows.count; i++) {
         const struct ss_call_row *row = &calls.rows.data[order[i].row];
@@ -269,6 +269,6 @@ void ss_key_averages_table(const struct ss_selection *selection,
     }
     ss_free(order);
     ss_calls_fini(&calls);
-    ss_usual_time_fini(&usual);
+    ss_steady_time_fini(&steady);
     ss_call_details_fini(&details);
 }

@@ -5,7 +5,8 @@
 
 static const char separator[] = " = ";
 
-bool ss_told_is(const struct ss_model *model, const struct ss_model_note *note, const char *key)
+bool ss_program_fact_is(const struct ss_model *model, const struct ss_model_note *note,
+                        const char *key)
 {
     size_t length = strlen(key);
     const char *text = ss_model_text(model, note->text);
@@ -20,7 +21,7 @@ const struct ss_model_note *ss_program_fact(const struct ss_model *model, uint32
     const struct ss_model_note *last = NULL;
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->process == process && ss_told_is(model, note, key) &&
+        if (note->process == process && ss_program_fact_is(model, note, key) &&
             (last == NULL || note->time_ns >= last->time_ns)) {
             last = note;
         }

@@ -6,7 +6,8 @@
 #include "model/model.h"
 
 /* Whether the note is a fact with this key. */
-bool ss_told_is(const struct ss_model *model, const struct ss_model_note *note, const char *key);
+bool ss_program_fact_is(const struct ss_model *model, const struct ss_model_note *note,
+                        const char *key);
 /* The last note with this key; NULL: none. */
 const struct ss_model_note *ss_program_fact(const struct ss_model *model, uint32_t process,
                                             const char *key);

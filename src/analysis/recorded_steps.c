@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 
 /* A step lost nothing when the value at its begin is positive and no loss follows it. */
-static struct ss_told_values summarize(const struct ss_model *model, size_t first, size_t end)
+static struct ss_recorded_values summarize(const struct ss_model *model, size_t first, size_t end)
 {
-    struct ss_told_values summary = {.at = first, .end = end};
+    struct ss_recorded_values summary = {.at = first, .end = end};
     for (size_t i = first; i < end; i++) {
         double value = ss_model_real(&model->values.data[i]);
         bool is_lossy = i + 1 < end && ss_model_real(&model->values.data[i + 1]) < 0;
@@ -45,7 +45,7 @@ void ss_recorded_steps_fini(struct ss_recorded_steps *recorded)
 static double value_at(struct ss_recorded_steps *recorded, uint32_t process, uint64_t end_ns)
 {
     const struct ss_model_value *values = recorded->model->values.data;
-    struct ss_told_values *cursor = &recorded->told[process];
+    struct ss_recorded_values *cursor = &recorded->told[process];
     while (cursor->at + 1 < cursor->end && values[cursor->at + 1].time_ns < end_ns) {
         cursor->at++;
     }

@@ -15,7 +15,7 @@
 
 struct ss_recorded_steps {
     const struct ss_model *model;
-    struct ss_told_values {
+    struct ss_recorded_values {
         size_t at, end;            /* a cursor into the model's values, and their end */
         bool lost_some, has_whole; /* some step lost operators; some step lost none */
     } * told;                      /* by process */

@@ -208,8 +208,8 @@ static struct ss_finding empty_finding(const struct ss_training_facts *facts,
 
 void ss_diagnosis_init(struct ss_diagnosis *diagnosis, const struct ss_training_facts *facts)
 {
-    *diagnosis = (struct ss_diagnosis){.judged = facts->steps->usual > 0,
-                                       .is_uncertain = facts->steps->usual < FEWEST_STEPS,
+    *diagnosis = (struct ss_diagnosis){.judged = facts->steps->steady > 0,
+                                       .is_uncertain = facts->steps->steady < FEWEST_STEPS,
                                        .host_time = !ss_knows_compute_time(facts)};
     for (size_t i = 0; ss_rules[i].id != NULL && diagnosis->judged; i++) {
         struct ss_finding finding = empty_finding(facts, &ss_rules[i]);

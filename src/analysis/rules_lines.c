@@ -64,7 +64,7 @@ bool ss_finding_put_hot_line(const struct ss_training_facts *facts, const struct
     finding->is_of_line = true;
     finding->hot_line = line;
     finding->activity = line->activity;
-    finding->fix = ss_activity_cure(line->activity);
+    finding->fix = ss_activity_fix(line->activity);
     ss_finding_add(finding, "of the samples of that phase", SS_EVIDENCE_PERCENT,
                    100 * (double)line->line.samples / (double)line->line.all);
     ss_finding_add(finding, "samples at the line", SS_EVIDENCE_COUNT, (double)line->line.samples);

@@ -70,7 +70,7 @@ static void collect_steps(struct ss_step_summary *summary, const struct ss_selec
                                .number = number_of(model, range),
                                .begin_ns = range->begin_ns,
                                .end_ns = range->end_ns,
-                               .kind = cut ? SS_STEP_CUT : SS_STEP_USUAL};
+                               .kind = cut ? SS_STEP_CUT : SS_STEP_STEADY};
         if (!options->has_numbers ||
             (step.number >= options->first && step.number <= options->last)) {
             ss_vec_push(&summary->steps, step);
@@ -121,11 +121,11 @@ static void reclassify_frequent(struct ss_step *steps, size_t count)
     size_t outliers = 0, later = 0;
     for (size_t i = 0; i < count; i++) {
         outliers += steps[i].kind == SS_STEP_OUTLIER;
-        later += steps[i].kind == SS_STEP_OUTLIER || steps[i].kind == SS_STEP_USUAL;
+        later += steps[i].kind == SS_STEP_OUTLIER || steps[i].kind == SS_STEP_STEADY;
     }
     bool is_frequent = outliers > FEW_OUTLIERS && 100 * outliers > MOST_OUTLIERS_PERCENT * later;
     for (size_t i = 0; i < count && is_frequent; i++) {
-        steps[i].kind = steps[i].kind == SS_STEP_OUTLIER ? SS_STEP_USUAL : steps[i].kind;
+        steps[i].kind = steps[i].kind == SS_STEP_OUTLIER ? SS_STEP_STEADY : steps[i].kind;
     }
 }
 
@@ -145,7 +145,7 @@ static void classify(struct ss_step *steps, size_t count, uint64_t *scratch)
         }
         bool is_slow = steps[i].end_ns - steps[i].begin_ns > slow[steps[i].has_operators];
         warming_up = warming_up && is_slow;
-        steps[i].kind = warming_up ? SS_STEP_WARM_UP : is_slow ? SS_STEP_OUTLIER : SS_STEP_USUAL;
+        steps[i].kind = warming_up ? SS_STEP_WARM_UP : is_slow ? SS_STEP_OUTLIER : SS_STEP_STEADY;
     }
     reclassify_frequent(steps, count);
 }
@@ -172,7 +172,7 @@ static void classify_all(struct ss_step_summary *summary, const struct ss_model 
     ss_free(scratch);
     ss_window_steps_mark(summary, model);
     for (size_t i = 0; i < summary->steps.count; i++) {
-        summary->usual += steps[i].kind == SS_STEP_USUAL;
+        summary->steady += steps[i].kind == SS_STEP_STEADY;
         summary->warm_up += steps[i].kind == SS_STEP_WARM_UP;
         summary->outliers += steps[i].kind == SS_STEP_OUTLIER;
         summary->cut += steps[i].kind == SS_STEP_CUT;
@@ -431,7 +431,7 @@ static void sum_up_phase(struct ss_step_summary *summary, size_t phase, uint64_t
     struct ss_step_phase *row = &summary->phases.data[phase];
     size_t count = 0;
     for (size_t i = 0; i < summary->steps.count; i++) {
-        if (summary->steps.data[i].kind == SS_STEP_USUAL) {
+        if (summary->steps.data[i].kind == SS_STEP_STEADY) {
             uint64_t ns = summary->phase_ns[i * summary->phases.count + phase];
             scratch[count++] = ns;
             row->total_ns = add_up(row->total_ns, ns);
@@ -441,7 +441,7 @@ static void sum_up_phase(struct ss_step_summary *summary, size_t phase, uint64_t
     ss_sort_u64(scratch, count);
     row->percent =
         100 * (double)row->total_ns / (double)(summary->total_ns > 0 ? summary->total_ns : 1);
-    row->mean_ns = row->total_ns / summary->usual;
+    row->mean_ns = row->total_ns / summary->steady;
     row->p50_ns = ss_percentile_u64(scratch, count, 50);
     row->p95_ns = ss_percentile_u64(scratch, count, 95);
     row->max_ns = scratch[count - 1];
@@ -449,20 +449,20 @@ static void sum_up_phase(struct ss_step_summary *summary, size_t phase, uint64_t
 
 static void sum_up(struct ss_step_summary *summary)
 {
-    if (summary->usual == 0) {
+    if (summary->steady == 0) {
         return;
     }
-    uint64_t *scratch = ss_alloc((summary->usual + 1) * sizeof *scratch);
+    uint64_t *scratch = ss_alloc((summary->steady + 1) * sizeof *scratch);
     size_t count = 0;
     for (size_t i = 0; i < summary->steps.count; i++) {
         const struct ss_step *step = &summary->steps.data[i];
-        if (step->kind == SS_STEP_USUAL) {
+        if (step->kind == SS_STEP_STEADY) {
             scratch[count++] = step->end_ns - step->begin_ns;
             summary->total_ns = add_up(summary->total_ns, step->end_ns - step->begin_ns);
         }
     }
     ss_sort_u64(scratch, count);
-    summary->mean_ns = summary->total_ns / summary->usual;
+    summary->mean_ns = summary->total_ns / summary->steady;
     summary->p50_ns = ss_percentile_u64(scratch, count, 50);
     summary->p95_ns = ss_percentile_u64(scratch, count, 95);
     summary->max_ns = scratch[count - 1];
@@ -568,7 +568,7 @@ static void init_step_columns(const struct ss_step_summary *summary, const struc
 void ss_steps_table(const struct ss_step_summary *summary, const struct ss_selection *selection,
                     const struct ss_steps_options *options, struct ss_table *table)
 {
-    static const char *const kinds[] = {[SS_STEP_USUAL] = "usual",
+    static const char *const kinds[] = {[SS_STEP_STEADY] = "usual",
                                         [SS_STEP_WARM_UP] = "warm-up",
                                         [SS_STEP_OUTLIER] = "outlier",
                                         [SS_STEP_CUT] = "cut",
@@ -657,7 +657,7 @@ void ss_phases_table(const struct ss_step_summary *summary, const struct ss_sele
                                .empty_text = no_steps,
                                .columns = phase_columns,
                                .column_count = SS_PHASE_COLUMNS};
-    for (size_t i = 0; i < summary->phases.count && summary->usual > 0; i++) {
+    for (size_t i = 0; i < summary->phases.count && summary->steady > 0; i++) {
         const struct ss_step_phase *phase = &summary->phases.data[i];
         struct ss_cell *cells = ss_table_add_row(table);
         cells[SS_PHASE_NAME] = ss_cell_text(ss_step_phase_text(selection->model, phase));

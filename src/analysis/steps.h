@@ -20,7 +20,7 @@
 enum { SS_STEP_MAX_PHASES = 32 };
 
 enum ss_step_kind {
-    SS_STEP_USUAL,
+    SS_STEP_STEADY,
     SS_STEP_WARM_UP,
     SS_STEP_OUTLIER,
     SS_STEP_CUT,
@@ -71,7 +71,7 @@ struct ss_step_summary {
     struct ss_vec_of(struct ss_step_phase) phases;
     uint64_t *phase_ns; /* [steps][phases] */
     size_t processes;   /* with steps */
-    size_t usual, warm_up, outliers, cut, outside;
+    size_t steady, warm_up, outliers, cut, outside;
     uint64_t total_ns, mean_ns, p50_ns, p95_ns, max_ns; /* of the steady-state steps */
 };
 

@@ -61,9 +61,9 @@ struct ss_table {
     uint64_t whole_ns;      /* the same in tables of times that have it */
     /* In tables of operators: steps whose operators were recorded, and all steps. */
     uint64_t steps_recorded, steps;
-    bool is_thinned; /* too many operators: those of other steps were not loaded */
+    bool is_downsampled; /* too many operators: those of other steps were not loaded */
     /* Why operators could not be recorded, so that torch.profiler's are shown; NULL: they were. */
-    const char *seen_because;
+    const char *profiler_reason;
 };
 
 void ss_table_fini(struct ss_table *table);

@@ -77,7 +77,7 @@ static struct process count_process(const struct ss_step_summary *steps, size_t 
     uint64_t *batches = scratch, *calls = scratch + (end - first);
     for (size_t i = first; i < end; i++) {
         const struct ss_step *step = &steps->steps.data[i];
-        if (step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER) {
+        if (step->kind == SS_STEP_STEADY || step->kind == SS_STEP_OUTLIER) {
             process.time_ns += step->end_ns - step->begin_ns;
             batches[process.steps] = step_counts[i].batches;
             calls[process.steps++] = step_counts[i].calls;
@@ -116,7 +116,7 @@ void ss_throughput_find(struct ss_throughput *throughput, const struct ss_select
                         const struct ss_step_summary *steps, int64_t batch_size)
 {
     *throughput = (struct ss_throughput){0};
-    if (steps->usual == 0) {
+    if (steps->steady == 0) {
         return;
     }
     size_t all = steps->steps.count;

@@ -124,7 +124,7 @@ static const struct ss_step *step_at(const struct ss_step_summary *steps, uint32
 
 static bool counts(const struct ss_step *step)
 {
-    return step != NULL && (step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER);
+    return step != NULL && (step->kind == SS_STEP_STEADY || step->kind == SS_STEP_OUTLIER);
 }
 
 /* The progress of an epoch. */
@@ -261,17 +261,17 @@ static void sum_up(struct scan *scan)
         restarts_ns += epoch->is_new ? begin_ns + starting_ns : 0;
         behind_ns += epoch->is_new ? slower_ns(scan->facts, epoch->step) : 0;
         waits_ns += wait_ns;
-        steady_ns += epoch->step->kind == SS_STEP_USUAL ? wait_ns : 0;
+        steady_ns += epoch->step->kind == SS_STEP_STEADY ? wait_ns : 0;
         epochs->restarts += epoch->is_new;
     }
-    uint64_t steps = scan->facts->steps->usual + scan->facts->steps->outliers;
+    uint64_t steps = scan->facts->steps->steady + scan->facts->steps->outliers;
     epochs->starts = scan->epochs.count;
     epochs->steps =
         per(steps + scan->facts->steps->warm_up, epochs->starts + scan->facts->steps->processes);
     epochs->restart_ns = per(restarts_ns, steps);
     epochs->behind_ns = per(behind_ns, steps);
     epochs->wait_ns = per(waits_ns, steps);
-    epochs->usual_wait_ns = per(steady_ns, scan->facts->steps->usual);
+    epochs->steady_wait_ns = per(steady_ns, scan->facts->steps->steady);
     epochs->each_restart_ns = per(restarts_ns, epochs->restarts);
     epochs->each_behind_ns = per(behind_ns, epochs->restarts);
     epochs->each_wait_ns = per(waits_ns, epochs->starts);

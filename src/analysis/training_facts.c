@@ -87,7 +87,7 @@ static size_t steps_ended(const struct ss_step_summary *steps, uint32_t process,
     size_t count = 0;
     for (size_t i = 0; i < steps->steps.count; i++) {
         const struct ss_step *step = &steps->steps.data[i];
-        count += step->process == process && step->kind == SS_STEP_USUAL &&
+        count += step->process == process && step->kind == SS_STEP_STEADY &&
                  step->end_ns >= from_ns && step->end_ns < to_ns;
     }
     return count;
@@ -312,8 +312,8 @@ static void list_spans(struct scan *scan)
                               .number = is_first ? 0 : span[-1].number + 1};
         scan->all_after_third +=
             span->number > 2 && step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
-        scan->all_but_warm_up += step->kind == SS_STEP_USUAL || step->kind == SS_STEP_OUTLIER;
-        if (step->kind == SS_STEP_USUAL) {
+        scan->all_but_warm_up += step->kind == SS_STEP_STEADY || step->kind == SS_STEP_OUTLIER;
+        if (step->kind == SS_STEP_STEADY) {
             before_ns += step->end_ns - step->begin_ns;
         }
     }
@@ -327,7 +327,7 @@ static void choose_operator_steps(struct scan *scan)
     enum ss_step_kind kind = SS_STEP_OUTLIER;
     for (size_t i = 0; i < scan->span_count; i++) {
         const struct span *span = &scan->spans[i];
-        kind = span->counts_operators && span->kind == SS_STEP_USUAL ? SS_STEP_USUAL : kind;
+        kind = span->counts_operators && span->kind == SS_STEP_STEADY ? SS_STEP_STEADY : kind;
     }
     scan->operator_kind = kind;
 }
@@ -359,14 +359,14 @@ static const struct span *steady_step_at(const struct scan *scan, uint32_t proce
                                          uint64_t time_ns)
 {
     const struct span *span = span_at(scan, process, time_ns);
-    return span != NULL && span->kind == SS_STEP_USUAL ? span : NULL;
+    return span != NULL && span->kind == SS_STEP_STEADY ? span : NULL;
 }
 
 /* Steady-state time of the process until `time_ns`. */
 static uint64_t steady_time_until(const struct scan *scan, uint32_t process, uint64_t time_ns)
 {
     const struct span *span = last_span(scan, process, time_ns);
-    if (span == NULL || span->kind != SS_STEP_USUAL) {
+    if (span == NULL || span->kind != SS_STEP_STEADY) {
         return span == NULL ? 0 : span->before_ns;
     }
     return span->before_ns + (time_ns < span->end_ns ? time_ns : span->end_ns) - span->begin_ns;
@@ -598,7 +598,7 @@ static void add_collection(struct scan *scan, const struct span *span,
                            const struct ss_model_range *range)
 {
     const struct part *part = part_at(scan, span->process, range->begin_ns);
-    bool counts = span->kind == SS_STEP_USUAL || span->kind == SS_STEP_OUTLIER;
+    bool counts = span->kind == SS_STEP_STEADY || span->kind == SS_STEP_OUTLIER;
     if (!counts || (part != NULL && part->is_compile)) {
         return;
     }
@@ -755,7 +755,7 @@ static double reads_of_step(struct scan *scan)
 static void finish_figures(struct scan *scan, const struct fetches *workers)
 {
     struct ss_training_facts *facts = scan->facts;
-    uint64_t usual = facts->steps->usual;
+    uint64_t steady = facts->steps->steady;
     size_t count = scan->operator_ns.count;
     if (count > 0) {
         ss_sort_u64(scan->operator_ns.data, count);
@@ -770,9 +770,9 @@ static void finish_figures(struct scan *scan, const struct fetches *workers)
     facts->nan_checks_ns = per(facts->nan_checks_ns, steps);
     facts->cell_calls = per(facts->cell_calls, scan->cell_steps);
     facts->cells_ns = per(facts->cells_ns, scan->cell_steps);
-    facts->fetch_ns = per(facts->fetch_ns, usual);
-    facts->batches = (double)facts->fetches / (double)(usual > 0 ? usual : 1);
-    facts->fetch_collate_ns = per(facts->fetch_collate_ns, usual);
+    facts->fetch_ns = per(facts->fetch_ns, steady);
+    facts->batches = (double)facts->fetches / (double)(steady > 0 ? steady : 1);
+    facts->fetch_collate_ns = per(facts->fetch_collate_ns, steady);
     facts->worker_batch_ns = per(workers->ns, facts->worker_batches);
     facts->worker_collate_ns = per(workers->collate_ns, facts->worker_batches);
     if (facts->workers > 0 && facts->steps->total_ns > 0) {
@@ -796,7 +796,7 @@ static void find_seldom(const struct ss_training_facts *facts, const char *name,
     uint64_t sum_ns = 0;
     for (size_t i = 0; i < steps->steps.count; i++) {
         enum ss_step_kind kind = steps->steps.data[i].kind;
-        if (kind == SS_STEP_USUAL || kind == SS_STEP_OUTLIER) {
+        if (kind == SS_STEP_STEADY || kind == SS_STEP_OUTLIER) {
             uint64_t ns = steps->phase_ns[i * steps->phases.count + column];
             found->all_steps++;
             found->steps += ns > 0;
@@ -815,7 +815,7 @@ static void find_step_means(struct ss_training_facts *facts)
         uint64_t ns = step->end_ns - step->begin_ns;
         bool is_first = i == 0 || step->process != step[-1].process;
         if (step->kind != SS_STEP_CUT && ns < UINT64_MAX - sum_ns - later_ns) {
-            bool counts = step->kind == SS_STEP_WARM_UP || step->kind == SS_STEP_USUAL;
+            bool counts = step->kind == SS_STEP_WARM_UP || step->kind == SS_STEP_STEADY;
             sum_ns += counts ? ns : 0;
             early += counts;
             later_ns += step->kind != SS_STEP_WARM_UP ? ns : 0;
@@ -904,7 +904,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     ss_throughput_find(&facts->throughput, selection, steps, facts->batch_size);
     find_cpu_use(facts);
     ss_memories_init(&facts->memories, selection, steps);
-    if (steps->usual == 0) {
+    if (steps->steady == 0) {
         return;
     }
     struct scan scan = {.facts = facts, .model = selection->model};

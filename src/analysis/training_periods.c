@@ -121,7 +121,7 @@ static void check_process(struct ss_training_facts *facts, size_t first, size_t 
         for (size_t i = first; i < end; i++) {
             enum ss_step_kind kind = steps->steps.data[i].kind;
             uint64_t ns = steps->phase_ns[i * steps->phases.count + phase];
-            if (kind == SS_STEP_USUAL || kind == SS_STEP_OUTLIER) {
+            if (kind == SS_STEP_STEADY || kind == SS_STEP_OUTLIER) {
                 series->more_ns[series->count++] = ns > row->p50_ns ? ns - row->p50_ns : 0;
             }
         }

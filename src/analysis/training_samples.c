@@ -2,7 +2,7 @@
 /* Facts from the samples of a training's main threads. */
 #include <string.h>
 
-#include "analysis/spots.h"
+#include "analysis/line_samples.h"
 #include "analysis/training_facts.h"
 #include "base/alloc.h"
 
@@ -127,7 +127,7 @@ static bool records_traceback(const struct ss_model *model, uint32_t stack)
 /* --- all samples ----------------------------------------------------------------------------- */
 
 static void add_trainer_sample(struct samples *samples, struct ss_training_facts *facts,
-                               struct ss_spots *spots, const struct ss_model_total *total)
+                               struct ss_line_samples *spots, const struct ss_model_total *total)
 {
     struct ss_training_samples *found = &facts->samples;
     if (total->step != SS_SAMPLE_LATER_STEP) {
@@ -149,14 +149,14 @@ static void add_trainer_sample(struct samples *samples, struct ss_training_facts
         return; /* its writes and copies count as the checkpoint */
     }
     if (collates(samples->model, total->stack)) {
-        ss_spots_add(spots, samples->model, COLLATES, total, &found->collates);
+        ss_line_samples_add(spots, samples->model, COLLATES, total, &found->collates);
     } else if (logs(samples, total->stack)) {
-        ss_spots_add(spots, samples->model, LOGS, total, &found->logs);
+        ss_line_samples_add(spots, samples->model, LOGS, total, &found->logs);
     } else if (is_own_line(samples, total->stack, SS_ACTIVITY_GARBAGE)) {
-        ss_spots_add(spots, samples->model, COLLECTS, total, &found->collects);
+        ss_line_samples_add(spots, samples->model, COLLECTS, total, &found->collects);
     } else if (is_own_line(samples, total->stack, SS_ACTIVITY_TENSOR_READ) &&
                !has_foreign_reads(samples->model, total)) {
-        ss_spots_add(spots, samples->model, READS, total, &found->reads);
+        ss_line_samples_add(spots, samples->model, READS, total, &found->reads);
     }
 }
 
@@ -171,7 +171,7 @@ static bool is_of_worker(const struct ss_training_facts *facts,
 }
 
 static void add_worker_sample(const struct ss_model *model, struct ss_training_samples *found,
-                              struct ss_spots *spots, const struct ss_model_total *total)
+                              struct ss_line_samples *spots, const struct ss_model_total *total)
 {
     bool computes = total->state == SS_STATE_ON_CPU || total->state == SS_STATE_RUNNABLE;
     found->of_workers += total->samples;
@@ -179,9 +179,9 @@ static void add_worker_sample(const struct ss_model *model, struct ss_training_s
     if (total->state == SS_STATE_SLEEPING) {
         return;
     }
-    ss_spots_add(spots, model, WORKERS, total, &found->workers);
+    ss_line_samples_add(spots, model, WORKERS, total, &found->workers);
     if (collates(model, total->stack)) {
-        ss_spots_add(spots, model, COLLATES, total, &found->collates);
+        ss_line_samples_add(spots, model, COLLATES, total, &found->collates);
     }
 }
 
@@ -193,8 +193,8 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
     struct ss_activities activities;
     ss_activities_init(&activities, model, source);
     struct samples samples = {.model = model, .activities = &activities};
-    struct ss_spots spots;
-    ss_spots_init(&spots, model);
+    struct ss_line_samples spots;
+    ss_line_samples_init(&spots, model);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
@@ -209,12 +209,12 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
             add_worker_sample(model, found, &spots, total);
         }
     }
-    ss_spots_find(&spots, LOGS, &found->logs);
-    ss_spots_find(&spots, READS, &found->reads);
-    ss_spots_find(&spots, COLLECTS, &found->collects);
-    ss_spots_find(&spots, WORKERS, &found->workers);
-    ss_spots_find(&spots, COLLATES, &found->collates);
-    ss_spots_fini(&spots);
+    ss_line_samples_find(&spots, LOGS, &found->logs);
+    ss_line_samples_find(&spots, READS, &found->reads);
+    ss_line_samples_find(&spots, COLLECTS, &found->collects);
+    ss_line_samples_find(&spots, WORKERS, &found->workers);
+    ss_line_samples_find(&spots, COLLATES, &found->collates);
+    ss_line_samples_fini(&spots);
     ss_hot_lines_find(&facts->hot_lines, selection, facts->steps,
                       &(struct ss_hot_lines_options){.activities = &activities});
     ss_activities_fini(&activities);

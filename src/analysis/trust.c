@@ -93,7 +93,7 @@ static const char *first_torch_route(const struct ss_model *model, uint32_t inpu
 {
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == input && ss_told_is(model, note, "torch.route")) {
+        if (note->input == input && ss_program_fact_is(model, note, "torch.route")) {
             return ss_program_fact_text(model, note).data; /* the end of the note's text */
         }
     }
@@ -176,7 +176,7 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
                                    .torch_route = first_torch_route(model, index),
                                    .start_unix_ns =
                                        attribute_integer(model, index, "start_realtime_ns"),
-                                   .asked_hz = input->rate_hz,
+                                   .requested_hz = input->rate_hz,
                                    .samples = input->samples,
                                    .lines = input->lines,
                                    .skipped_lines = input->skipped_lines};
@@ -192,8 +192,8 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     sum_events(model, index, out);
     sum_repairs(model, index, out);
     ss_overhead_init(&out->overhead, model, index);
-    if (out->due > 0 && out->asked_hz > 0) {
-        out->achieved_hz = out->asked_hz * (double)out->done / (double)out->due;
+    if (out->due > 0 && out->requested_hz > 0) {
+        out->achieved_hz = out->requested_hz * (double)out->done / (double)out->due;
     }
 }
 
@@ -282,7 +282,7 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
         all->overhead = one->overhead;
     }
     /* Inputs with different rates have no common rate. */
-    all->asked_hz = all->asked_hz == one->asked_hz ? all->asked_hz : 0;
+    all->requested_hz = all->requested_hz == one->requested_hz ? all->requested_hz : 0;
 }
 
 void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
@@ -305,8 +305,8 @@ void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection)
     /* Several files may contain the same process. */
     all->processes = model->processes.count - 1;
     all->threads = model->threads.count - 1;
-    all->achieved_hz = all->due > 0 && all->asked_hz > 0
-                           ? all->asked_hz * (double)all->done / (double)all->due
+    all->achieved_hz = all->due > 0 && all->requested_hz > 0
+                           ? all->requested_hz * (double)all->done / (double)all->due
                            : 0;
 }
 
@@ -318,7 +318,7 @@ void ss_trust_fini(struct ss_trust *trust)
     *trust = (struct ss_trust){0};
 }
 
-void ss_trust_forgive_no_samples(struct ss_trust *trust)
+void ss_trust_allow_no_samples(struct ss_trust *trust)
 {
     size_t remaining = 0;
     for (size_t i = 0; i < trust->problems.count; i++) {

@@ -37,7 +37,7 @@ struct ss_trust_input {
     const char *torch_route;                  /* how PyTorch was detected; "": it was not */
     int64_t start_unix_ns;                    /* 0 unknown */
     double duration_s;                        /* between first and last sample; 0 unknown */
-    double asked_hz, achieved_hz;             /* 0 unknown */
+    double requested_hz, achieved_hz;         /* 0 unknown */
     uint64_t samples;                         /* ticks in the model */
     uint64_t lines, skipped_lines;
     uint32_t processes, threads;
@@ -71,6 +71,6 @@ struct ss_trust {
 void ss_trust_init(struct ss_trust *trust, const struct ss_selection *selection);
 void ss_trust_fini(struct ss_trust *trust);
 /* For views of ranges and counters, where a recording without samples is no problem. */
-void ss_trust_forgive_no_samples(struct ss_trust *trust);
+void ss_trust_allow_no_samples(struct ss_trust *trust);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/spots.h"
+#include "analysis/line_samples.h"
 #include "base/alloc.h"
 
 /* --- what a sample waits for ----------------------------------------------------------------- */
@@ -78,7 +78,7 @@ struct scan {
     struct ss_waits *waits;
     bool *has_steps; /* by process */
     struct ss_activities activities;
-    struct ss_spots spots;
+    struct ss_line_samples spots;
     uint64_t in_phase[SS_WAITS_GROUPS][SS_STEP_MAX_PHASES];
 };
 
@@ -106,7 +106,8 @@ static void add_sample(struct scan *scan, const struct ss_model_total *total, bo
     scan->waits->samples += total->samples;
     enum ss_wait_group group = ss_wait_group_of(&scan->activities, total, has_loader);
     if (group != SS_WAITS_NONE) {
-        ss_spots_add(&scan->spots, scan->model, group, total, &scan->waits->groups[group].line);
+        ss_line_samples_add(&scan->spots, scan->model, group, total,
+                            &scan->waits->groups[group].line);
         scan->in_phase[group][phase_index(scan->steps, total->phase)] += total->samples;
     }
 }
@@ -204,7 +205,8 @@ static void add_holder_ticks(struct scan *scan, const struct ss_model_gil_span *
                              uint64_t ticks)
 {
     struct ss_model_total total = {.stack = span->stack, .samples = ticks, .records = 1};
-    ss_spots_add(&scan->spots, scan->model, SS_WAITS_GROUPS, &total, &scan->waits->holder.line);
+    ss_line_samples_add(&scan->spots, scan->model, SS_WAITS_GROUPS, &total,
+                        &scan->waits->holder.line);
 }
 
 /* Finds the thread that holds the GIL most often while a main thread waits for it, then that
@@ -232,7 +234,7 @@ static void find_holder(struct scan *scan)
             add_holder_ticks(scan, &model->gil_spans.data[i], ticks[i]);
         }
     }
-    ss_spots_find(&scan->spots, SS_WAITS_GROUPS, &holder->line);
+    ss_line_samples_find(&scan->spots, SS_WAITS_GROUPS, &holder->line);
     ss_free(of_thread);
     ss_free(ticks);
     ss_vec_fini(&gil_waits);
@@ -249,7 +251,7 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
                         .waits = waits,
                         .has_steps = processes_with_steps(model, steps)};
     ss_activities_init(&scan.activities, model, source);
-    ss_spots_init(&scan.spots, model);
+    ss_line_samples_init(&scan.spots, model);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
@@ -259,11 +261,11 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
         }
     }
     for (size_t group = 0; group < SS_WAITS_GROUPS; group++) {
-        ss_spots_find(&scan.spots, group, &waits->groups[group].line);
+        ss_line_samples_find(&scan.spots, group, &waits->groups[group].line);
         find_phase(&scan, (enum ss_wait_group)group);
     }
     find_holder(&scan);
-    ss_spots_fini(&scan.spots);
+    ss_line_samples_fini(&scan.spots);
     ss_activities_fini(&scan.activities);
     ss_free(scan.has_steps);
 }

@@ -75,7 +75,7 @@ void ss_window_steps_mark(struct ss_step_summary *summary, const struct ss_model
     for (size_t i = 0; i < summary->steps.count && edges.count > 0; i++) {
         const struct ss_step *step = &summary->steps.data[i];
         bool outside = is_outside(&counting, step);
-        left += step->kind == SS_STEP_USUAL && !outside;
+        left += step->kind == SS_STEP_STEADY && !outside;
     }
     for (size_t i = 0; i < summary->steps.count && left > 0; i++) {
         struct ss_step *step = &summary->steps.data[i];

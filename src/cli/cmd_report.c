@@ -200,7 +200,7 @@ static void make(struct ss_report_request *request, const struct ss_arguments *a
     report->table_count = request->kind->build(&input, making->tables);
     const struct ss_table *first = &making->tables[0];
     if (request->kind != &ss_overview && first->samples_key == NULL && first->row_count > 0) {
-        ss_trust_forgive_no_samples(&making->trust);
+        ss_trust_allow_no_samples(&making->trust);
     }
 }
 

@@ -222,7 +222,7 @@ int ss_reading_report_problems(const struct ss_arguments *arguments,
     bool has_problems = false;
     ss_trust_init(&trust, selection);
     if (shows_tracks && ss_model_has_events(selection->model)) {
-        ss_trust_forgive_no_samples(&trust);
+        ss_trust_allow_no_samples(&trust);
     }
     if (trust.why_no_samples != NULL && trust.why_no_samples[0] != '\0') {
         fprintf(ss_stderr(), "stepscope %s: ranges, but no samples: %s\n", arguments->command->name,

@@ -8,12 +8,12 @@
 
 #include "base/alloc.h"
 
-void ss_kept_files_init(struct ss_retained_files *kept, int64_t most)
+void ss_retained_files_init(struct ss_retained_files *kept, int64_t most)
 {
     *kept = (struct ss_retained_files){.most = most};
 }
 
-void ss_kept_files_fini(struct ss_retained_files *kept)
+void ss_retained_files_fini(struct ss_retained_files *kept)
 {
     for (size_t i = 0; i < kept->paths.count; i++) {
         ss_free(kept->paths.data[i]);
@@ -30,8 +30,8 @@ static void remove_entry(struct ss_retained_files *kept, size_t index)
     kept->paths.count--;
 }
 
-enum ss_status ss_kept_files_add(struct ss_retained_files *kept, const char *path,
-                                 struct ss_error *err)
+enum ss_status ss_retained_files_add(struct ss_retained_files *kept, const char *path,
+                                     struct ss_error *err)
 {
     if (kept->most < 0) {
         return SS_OK; /* no file is ever removed: the list of a long run would only grow */

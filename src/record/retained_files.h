@@ -16,12 +16,12 @@ struct ss_retained_files {
     struct ss_vec_of(char *) paths; /* oldest first */
 };
 
-void ss_kept_files_init(struct ss_retained_files *kept, int64_t most);
-void ss_kept_files_fini(struct ss_retained_files *kept); /* removes nothing */
+void ss_retained_files_init(struct ss_retained_files *kept, int64_t most);
+void ss_retained_files_fini(struct ss_retained_files *kept); /* removes nothing */
 /* Adds a complete file, which replaces an entry of the same name. Removes the oldest beyond `most`
  * (with `most` 0 the new file too); an already missing file is no error. */
-enum ss_status ss_kept_files_add(struct ss_retained_files *kept, const char *path,
-                                 struct ss_error *err);
+enum ss_status ss_retained_files_add(struct ss_retained_files *kept, const char *path,
+                                     struct ss_error *err);
 
 /* SS_OK when the folder is empty or missing; else SS_E_USAGE with the name of an entry. */
 enum ss_status ss_folder_check_empty(const char *folder, struct ss_error *err);

@@ -132,8 +132,8 @@ static void window_fini(struct ss_window *window)
 void ss_window_files_free(struct ss_window_files *files)
 {
     for (size_t i = 0; i < files->retained.count; i++) {
-        ss_kept_files_fini(&files->retained.data[i].files);
-        ss_kept_files_fini(&files->retained.data[i].natives);
+        ss_retained_files_fini(&files->retained.data[i].files);
+        ss_retained_files_fini(&files->retained.data[i].natives);
     }
     for (size_t i = 0; i < files->waiting.count; i++) {
         window_fini(&files->waiting.data[i].window);
@@ -315,8 +315,8 @@ static struct retained_files *retained_of(struct ss_window_files *files, uint32_
     }
     ss_vec_push(&files->retained, (struct retained_files){.process_ref = process_ref});
     struct retained_files *entry = &files->retained.data[files->retained.count - 1];
-    ss_kept_files_init(&entry->files, files->options->windows_to_keep);
-    ss_kept_files_init(&entry->natives, files->options->windows_to_keep);
+    ss_retained_files_init(&entry->files, files->options->windows_to_keep);
+    ss_retained_files_init(&entry->natives, files->options->windows_to_keep);
     return entry;
 }
 
@@ -329,13 +329,13 @@ static void remove_old_files(struct ss_window_files *files, const struct ss_wind
     struct ss_retained_files *retained = &entry->files;
     struct ss_error err = {0};
     size_t before = retained->paths.count;
-    if (ss_kept_files_add(retained, window->output_path, &err) != SS_OK) {
+    if (ss_retained_files_add(retained, window->output_path, &err) != SS_OK) {
         keep_error(files, err.message);
     }
     files->figures.removed += before + 1 - retained->paths.count;
     if (files->options->converter != NULL && files->options->keep_native) {
         char *native = ss_name_native_beside(window->output_path);
-        if (ss_kept_files_add(&entry->natives, native, &err) != SS_OK) {
+        if (ss_retained_files_add(&entry->natives, native, &err) != SS_OK) {
             keep_error(files, err.message);
         }
         ss_free(native);

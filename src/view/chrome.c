@@ -226,7 +226,7 @@ static void write_head(struct ss_chrome_writing *writing)
     ss_sink_format(writing->sink,
                    ",\"start_unix_ns\":\"%" PRId64 "\",\"rate_hz\":\"%g\",\"first_sample_"
                    "monotonic_ns\":\"%" PRIu64 "\"},\n\"traceEvents\":[",
-                   trust.all.start_unix_ns, trust.all.asked_hz, writing->spans.base_ns[0]);
+                   trust.all.start_unix_ns, trust.all.requested_hz, writing->spans.base_ns[0]);
     ss_trust_fini(&trust);
 }
 

@@ -95,7 +95,7 @@ static json_t *input_of(const struct ss_trust_input *input)
                         input->start_unix_ns != 0 ? json_integer(input->start_unix_ns)
                                                   : json_null());
     put_real(object, "duration_s", input->duration_s);
-    put_real(object, "asked_hz", input->asked_hz);
+    put_real(object, "asked_hz", input->requested_hz);
     put_real(object, "achieved_hz", input->achieved_hz);
     put_count(object, "processes", input->processes);
     put_count(object, "threads", input->threads);
@@ -197,10 +197,10 @@ static json_t *table_of(const struct ss_table *table)
     if (table->steps > 0) {
         put_count(object, "steps", table->steps);
         put_count(object, "steps_recorded", table->steps_recorded);
-        json_object_set_new(object, "steps_drawn", json_boolean(table->is_thinned));
-        if (table->seen_because != NULL) {
+        json_object_set_new(object, "steps_drawn", json_boolean(table->is_downsampled));
+        if (table->profiler_reason != NULL) {
             put_text(object, "seen_by", "torch.profiler");
-            put_text(object, "seen_because", table->seen_because);
+            put_text(object, "seen_because", table->profiler_reason);
         }
     }
     put_count(object, "hidden_rows", table->hidden_rows);
@@ -444,7 +444,7 @@ static json_t *training_of(const struct ss_report *report)
     json_t *object = json_object();
     put_count(object, "processes", training->processes);
     put_count(object, "steps", training->steps.count);
-    put_count(object, "usual", training->usual);
+    put_count(object, "usual", training->steady);
     put_count(object, "warm_up", training->warm_up);
     put_count(object, "outliers", training->outliers);
     put_count(object, "cut", training->cut);
@@ -455,7 +455,7 @@ static json_t *training_of(const struct ss_report *report)
     put_count(object, "p95_ns", training->p95_ns);
     put_count(object, "max_ns", training->max_ns);
     json_t *phases = json_array();
-    for (size_t i = 0; i < training->phases.count && training->usual > 0; i++) {
+    for (size_t i = 0; i < training->phases.count && training->steady > 0; i++) {
         const struct ss_step_phase *phase = &training->phases.data[i];
         json_t *row = json_object();
         json_object_set_new(row, "phase", text_of(ss_step_phase_text(model, phase)));

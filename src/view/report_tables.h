@@ -9,8 +9,8 @@
 
 /* Of the overview: a line about the floating-point operations of a step; and, unless the callback
  * recorded operators, how or why not. */
-void ss_report_text_figures(const struct ss_training_facts *facts,
-                            const struct ss_report_style *style, FILE *out);
+void ss_report_text_flops_summary(const struct ss_training_facts *facts,
+                                  const struct ss_report_style *style, FILE *out);
 /* ", 1,234 samples/s (batches of 16)"; nothing if the rate is unknown. */
 void ss_report_append_throughput(const struct ss_throughput *throughput, struct ss_strbuf *out);
 /* A bar of ten columns for 100 %. */
@@ -32,8 +32,8 @@ enum ss_status ss_report_text_memory(const struct ss_report *report,
                                      const struct ss_report_style *style, FILE *out,
                                      struct ss_error *err);
 /* "train.py:310 main → deepcopy" */
-void ss_report_append_place(const struct ss_phase_line *line, const struct ss_model *model,
-                            struct ss_strbuf *out);
+void ss_report_append_location(const struct ss_phase_line *line, const struct ss_model *model,
+                               struct ss_strbuf *out);
 /* "94 % ±2 of WHAT is at dataset.py:31 __getitem__ → normal" */
 void ss_report_append_line(const struct ss_phase_line *line, const char *what,
                            const struct ss_model *model, struct ss_strbuf *out);

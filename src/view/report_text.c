@@ -238,7 +238,7 @@ enum ss_status ss_report_text(const struct ss_report *report, const struct ss_re
     }
     if (is_overview) {
         SS_TRY(ss_report_text_memory(report, style, out, err));
-        ss_report_text_figures(report->facts, style, out);
+        ss_report_text_flops_summary(report->facts, style, out);
         ss_report_text_panel(report->trust, style, out);
     }
     bool has_next = report->steps != NULL && report->steps[0].command != NULL;

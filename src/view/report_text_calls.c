@@ -485,11 +485,11 @@ static void print_steps_recorded(const struct ss_table *table, const char *what,
                                  const struct ss_report_style *style, FILE *out)
 {
     const char *dim = style->colour ? SS_DIM : "", *plain = style->colour ? SS_OFF : "";
-    if (table->seen_because != NULL) {
+    if (table->profiler_reason != NULL) {
         fprintf(out,
                 "%s%s seen by torch.profiler in %" PRIu64 " of %" PRIu64
                 " steps, since operators cannot be recorded: %s%s\n",
-                dim, what, table->steps_recorded, table->steps, table->seen_because, plain);
+                dim, what, table->steps_recorded, table->steps, table->profiler_reason, plain);
         return;
     }
     if (table->steps_recorded >= table->steps) {
@@ -497,13 +497,15 @@ static void print_steps_recorded(const struct ss_table *table, const char *what,
     }
     struct ss_strbuf text;
     ss_strbuf_init(&text, 512);
-    ss_strbuf_append_format(&text, "%s %s in ", what, table->is_thinned ? "counted" : "recorded");
+    ss_strbuf_append_format(&text, "%s %s in ", what,
+                            table->is_downsampled ? "counted" : "recorded");
     ss_text_append_count(&text, table->steps_recorded);
     ss_strbuf_append_text(&text, " of ");
     ss_text_append_count(&text, table->steps);
-    ss_strbuf_append_text(&text, table->is_thinned ? " steps, drawn by chance: of all they are too "
-                                                     "many (--steps 0:1000: of these)"
-                                                   : " steps (record --operators all: in each)");
+    ss_strbuf_append_text(&text, table->is_downsampled
+                                     ? " steps, drawn by chance: of all they are too "
+                                       "many (--steps 0:1000: of these)"
+                                     : " steps (record --operators all: in each)");
     fprintf(out, "%s%s%s\n", dim, text.data, plain);
     ss_strbuf_fini(&text);
 }

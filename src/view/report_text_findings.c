@@ -52,14 +52,14 @@ static void append_line_headline(const struct ss_finding *finding, const struct 
     ss_text_append_clean(out, ss_step_phase_text(model, finding->phase));
     if (finding->hot_line->caller != 0) {
         ss_strbuf_append_text(out, " are at ");
-        ss_report_append_place(&(struct ss_phase_line){.frame = finding->hot_line->caller}, model,
-                               out);
+        ss_report_append_location(&(struct ss_phase_line){.frame = finding->hot_line->caller},
+                                  model, out);
         ss_strbuf_append_text(out,
                               finding->hot_line->is_function ? ", mostly in " : ", mostly at ");
     } else {
         ss_strbuf_append_text(out, " are at ");
     }
-    ss_report_append_place(finding->line, model, out);
+    ss_report_append_location(finding->line, model, out);
 }
 
 /* "37 % of each step waits for data: DataLoader with 0 workers; recovers ≤ 31 ms of 65 ms a step"

@@ -127,8 +127,8 @@ static void print_figures(const struct ss_flops_figures *figures,
     ss_strbuf_fini(&text);
 }
 
-void ss_report_text_figures(const struct ss_training_facts *facts,
-                            const struct ss_report_style *style, FILE *out)
+void ss_report_text_flops_summary(const struct ss_training_facts *facts,
+                                  const struct ss_report_style *style, FILE *out)
 {
     const char *source = facts->operator_source;
     if (facts->flops.steps > 0) {

@@ -162,8 +162,8 @@ static void add_share(struct panel *panel, const char *what, uint64_t part, uint
 static void print_sampling(struct panel *panel, const struct ss_trust_input *all)
 {
     begin_line(panel, "Sampling");
-    if (all->asked_hz > 0) {
-        add_format(panel, "%.6g Hz asked", all->asked_hz);
+    if (all->requested_hz > 0) {
+        add_format(panel, "%.6g Hz asked", all->requested_hz);
     }
     if (all->achieved_hz > 0) {
         add_format(panel, all->achieved_hz < 1000 ? "%.4g Hz achieved" : "%.0f Hz achieved",

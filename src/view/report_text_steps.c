@@ -82,7 +82,7 @@ static const char *step_meaning(const struct ss_step_summary *training,
 static void append_sentence(const struct ss_step_summary *training, const struct ss_model *model,
                             bool host_time, struct ss_strbuf *out)
 {
-    if (training->usual == 0) {
+    if (training->steady == 0) {
         ss_text_append_count(out, training->steps.count);
         ss_strbuf_append_format(out, " step%s marked, none seen from begin to end",
                                 training->steps.count == 1 ? "" : "s");
@@ -262,12 +262,12 @@ static void append_counted(const struct ss_step_summary *training, const struct 
                            struct ss_strbuf *out)
 {
     (void)model;
-    if (training->usual == 0) {
+    if (training->steady == 0) {
         return;
     }
     ss_strbuf_append_text(out, "median of ");
-    ss_text_append_count(out, training->usual);
-    ss_strbuf_append_format(out, " step%s", training->usual == 1 ? "" : "s");
+    ss_text_append_count(out, training->steady);
+    ss_strbuf_append_format(out, " step%s", training->steady == 1 ? "" : "s");
     if (training->processes > 1) {
         ss_strbuf_append_text(out, " of ");
         ss_text_append_count(out, training->processes);
@@ -315,7 +315,7 @@ static double percent_not_counted(const struct ss_step_summary *training)
         bool is_whole = step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
         double ns = is_whole ? (double)duration_of(step) : 0;
         all_ns += ns;
-        left_out_ns += step->kind != SS_STEP_USUAL ? ns : 0;
+        left_out_ns += step->kind != SS_STEP_STEADY ? ns : 0;
     }
     return all_ns > 0 ? 100 * left_out_ns / all_ns : 0;
 }
@@ -336,7 +336,7 @@ static void append_not_counted(const struct ss_step_summary *training, const str
         ss_strbuf_append_text(out, " outside the schedule's windows");
         first = false;
     }
-    if (!first && training->warm_up + training->outliers > 0 && training->usual > 0) {
+    if (!first && training->warm_up + training->outliers > 0 && training->steady > 0) {
         ss_strbuf_append_format(out, "; %.0f %% of all time", percent_not_counted(training));
     }
 }
@@ -368,8 +368,8 @@ static const struct ss_step_phase *heaviest_phase(const struct ss_step_summary *
     return claims ? heaviest : NULL;
 }
 
-void ss_report_append_place(const struct ss_phase_line *line, const struct ss_model *model,
-                            struct ss_strbuf *out)
+void ss_report_append_location(const struct ss_phase_line *line, const struct ss_model *model,
+                               struct ss_strbuf *out)
 {
     const struct ss_model_frame *frame = &model->frames.data[line->frame];
     ss_text_append_clean(out, ss_intern_get(&model->strings, frame->short_file));
@@ -392,7 +392,7 @@ void ss_report_append_line(const struct ss_phase_line *line, const char *what,
         line->samples < line->records ? line->samples : line->records, line->records, line->all);
     ss_strbuf_append_format(out, "%.0f %% ±%.0f of %s is at ",
                             100 * (double)line->samples / (double)line->all, ceil(error), what);
-    ss_report_append_place(line, model, out);
+    ss_report_append_location(line, model, out);
 }
 
 /* "data: 94 % ±2 of its 311 samples is at dataset.py:31 __getitem__ → normal" */
@@ -418,14 +418,14 @@ static void print_sentence(const struct ss_report *report, const struct ss_repor
     bool host_time = report->diagnosis != NULL && report->diagnosis->host_time;
     append_sentence(training, model, host_time, text);
     ss_report_print_wrapped(text->data, SS_BOLD, "", style, out);
-    if (training->usual > 0 && training->phases.count > 1) {
+    if (training->steady > 0 && training->phases.count > 1) {
         ss_strbuf_clear(text);
         append_bar(training, model, style, text);
         fprintf(out, "  %s\n", text->data);
     }
     const struct ss_step_phase *heaviest = heaviest_phase(training, model);
     bool has_findings = report->diagnosis != NULL && report->diagnosis->findings.count > 0;
-    if (training->usual > 0 && heaviest != NULL && !has_findings) {
+    if (training->steady > 0 && heaviest != NULL && !has_findings) {
         ss_strbuf_clear(text);
         append_phase_line(heaviest, model, text);
         ss_report_print_wrapped(text->data, "", "", style, out);
@@ -445,7 +445,7 @@ static void print_series(const struct ss_report *report, const struct ss_report_
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         ss_strbuf_clear(text);
         counts[i](report->training, report->trust->selection->model, text);
-        if (i == 0 && report->facts != NULL && report->training->usual > 0) {
+        if (i == 0 && report->facts != NULL && report->training->steady > 0) {
             ss_report_append_throughput(&report->facts->throughput, text);
         }
         if (text->length > 0) {

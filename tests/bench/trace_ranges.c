@@ -268,8 +268,8 @@ enum { NAMES = 200, THREADS = 4, DEPTH = 4 };
 /* A time of its own for each layer and each place in it, up to an eighth longer. */
 static uint64_t some_ns(uint32_t place, uint64_t least_ns)
 {
-    uint64_t usual_ns = least_ns + place * UINT64_C(2654435761) % (8 * least_ns);
-    return usual_ns + next_random() % (usual_ns / 8);
+    uint64_t steady_ns = least_ns + place * UINT64_C(2654435761) % (8 * least_ns);
+    return steady_ns + next_random() % (steady_ns / 8);
 }
 
 /* As of training loops: on each thread the layers of a network in turn, each a nest of DEPTH

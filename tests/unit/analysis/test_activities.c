@@ -291,7 +291,7 @@ static void each_activity_has_a_text(void **state)
 {
     (void)state;
     assert_string_equal(ss_activity_text(SS_ACTIVITY_NOTHING), "");
-    assert_null(ss_activity_cure(SS_ACTIVITY_NOTHING));
+    assert_null(ss_activity_fix(SS_ACTIVITY_NOTHING));
     for (int i = 1; i < SS_ACTIVITY_COUNT; i++) {
         const char *text = ss_activity_text((enum ss_activity)i);
         assert_true(text != NULL && text[0] != '\0');
@@ -307,12 +307,12 @@ static void half_of_the_samples_name_a_line(void **state)
 {
     (void)state;
     struct ss_activity_counts counts = {0};
-    assert_int_equal(ss_activity_most(&counts), SS_ACTIVITY_NOTHING);
+    assert_int_equal(ss_activity_majority(&counts), SS_ACTIVITY_NOTHING);
     ss_activity_count(&counts, SS_ACTIVITY_COPY, 5);
     ss_activity_count(&counts, SS_ACTIVITY_NOTHING, 5);
-    assert_int_equal(ss_activity_most(&counts), SS_ACTIVITY_COPY);
+    assert_int_equal(ss_activity_majority(&counts), SS_ACTIVITY_COPY);
     ss_activity_count(&counts, SS_ACTIVITY_NOTHING, 1);
-    assert_int_equal(ss_activity_most(&counts), SS_ACTIVITY_NOTHING);
+    assert_int_equal(ss_activity_majority(&counts), SS_ACTIVITY_NOTHING);
 }
 
 int main(void)

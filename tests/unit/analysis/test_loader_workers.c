@@ -299,7 +299,7 @@ static void test_one_process(void **state)
     ss_loaders_table(&made.selection, &made.training, &table);
     assert_int_equal(table.row_count, 0);
     ss_table_fini(&table);
-    ss_loader_takers(&made.selection, takers);
+    ss_loader_consumers(&made.selection, takers);
     assert_true(takers[1] && !takers[0] && !takers[2] && !takers[3]);
     end(&made);
 }

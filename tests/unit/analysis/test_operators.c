@@ -295,7 +295,7 @@ static void test_only_time_in_usual_steps_counts_for_them(void **state)
     op(&made, 0, "add", 1895, 2000); /* 5 of it in step 8, then none */
     op(&made, 0, "add", 2000, 2100);
     sum_up(&made);
-    assert_int_equal(made.training.usual, 8);
+    assert_int_equal(made.training.steady, 8);
     assert_int_equal(made.training.total_ns, 800);
     ss_operators_table(&made.selection, &made.training, &options, &made.table);
     const struct ss_cell *mm = cells_of(&made, "mm"), *add = cells_of(&made, "add");
@@ -341,7 +341,7 @@ static void test_steps_without_operators_count_for_nothing(void **state)
         }
     }
     sum_up(&made);
-    assert_int_equal(made.training.usual, 8);
+    assert_int_equal(made.training.steady, 8);
     ss_operators_table(&made.selection, &made.training, &options, &made.table);
     assert_int_equal(made.table.steps, 9);
     assert_int_equal(made.table.steps_recorded, 4);

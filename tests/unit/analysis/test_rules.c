@@ -906,7 +906,7 @@ static void test_hot_line(void **state)
                     finding.cost_ns * 116 / 100);
     assert_int_equal(made.model.frames.data[finding.line->frame].line, 20);
     assert_int_equal(finding.activity, SS_ACTIVITY_NUMPY);
-    assert_string_equal(finding.fix, ss_activity_cure(SS_ACTIVITY_NUMPY));
+    assert_string_equal(finding.fix, ss_activity_fix(SS_ACTIVITY_NUMPY));
     end(&made);
     shape.prepares = 20; /* too few samples */
     shape.torch_other = 0;

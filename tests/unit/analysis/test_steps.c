@@ -113,7 +113,7 @@ static void test_the_usual_step(void **state)
     make_training(&made);
     sum_up(&made, NULL, &summary);
     assert_int_equal(summary.steps.count, 9);
-    assert_int_equal(summary.usual, 7);
+    assert_int_equal(summary.steady, 7);
     assert_int_equal(summary.warm_up, 1);
     assert_int_equal(summary.outliers, 1);
     assert_int_equal(summary.cut, 0);
@@ -150,7 +150,7 @@ static void test_what_follows_the_last_update_is_no_step(void **state)
         sum_up(&made, NULL, &summary);
         assert_int_equal(summary.steps.count, 9);
         assert_int_equal(summary.cut, 0);
-        assert_int_equal(summary.usual, 7);
+        assert_int_equal(summary.steady, 7);
         end(&made, &summary);
     }
 }
@@ -229,12 +229,12 @@ static void test_few_steps_are_not_judged(void **state)
         add_step(&made, (int64_t)i, i * 1000 * MS, (i * 1000 + (i == 0 ? 900 : 10)) * MS, 0);
     }
     sum_up(&made, NULL, &summary);
-    assert_int_equal(summary.usual, 4);
+    assert_int_equal(summary.steady, 4);
     end(&made, &summary);
 }
 
 /* Every `each`-th of 40 steps takes 90 ms, the others 10. */
-static void sum_up_slow(uint32_t each, size_t usual, size_t outliers)
+static void sum_up_slow(uint32_t each, size_t steady, size_t outliers)
 {
     struct made made;
     struct ss_step_summary summary;
@@ -247,7 +247,7 @@ static void sum_up_slow(uint32_t each, size_t usual, size_t outliers)
     }
     sum_up(&made, NULL, &summary);
     assert_int_equal(summary.warm_up, 0);
-    assert_int_equal(summary.usual, usual);
+    assert_int_equal(summary.steady, steady);
     assert_int_equal(summary.outliers, outliers);
     end(&made, &summary);
 }
@@ -311,7 +311,7 @@ static void test_a_phase_that_never_ends(void **state)
         add_step(&made, i, at, at + 10 * MS, 0);
     }
     sum_up(&made, NULL, &summary);
-    assert_int_equal(summary.usual, STEPS);
+    assert_int_equal(summary.steady, STEPS);
     assert_int_equal(summary.phases.count, 3);
     assert_int_equal(summary.phases.data[0].total_ns, 2 * MS); /* until "forward" ended it */
     assert_int_equal(summary.phases.data[1].total_ns, STEPS * 4 * MS);
@@ -405,12 +405,12 @@ static void test_steps_that_a_schedule_left_out(void **state)
     add_edge(&made, process, 1700 * MS, "record_and_save from step 3");
     add_edge(&made, process, 1800 * MS, "skip from step 4");
     sum_up(&made, NULL, &summary);
-    assert_int_equal(summary.usual, 2);
+    assert_int_equal(summary.steady, 2);
     assert_int_equal(summary.outside, 7);
     assert_int_equal(summary.cut, 0);
     assert_int_equal(summary.warm_up + summary.outliers, 0);
-    assert_int_equal(summary.steps.data[2].kind, SS_STEP_USUAL);
-    assert_int_equal(summary.steps.data[3].kind, SS_STEP_USUAL);
+    assert_int_equal(summary.steps.data[2].kind, SS_STEP_STEADY);
+    assert_int_equal(summary.steps.data[3].kind, SS_STEP_STEADY);
     assert_int_equal(summary.p50_ns, 100 * MS);
     end(&made, &summary);
     /* A schedule that recorded nothing usual leaves the steps as they are. */
@@ -418,7 +418,7 @@ static void test_steps_that_a_schedule_left_out(void **state)
     add_edge(&made, process, 1000 * MS, "record from step 0");
     add_edge(&made, process, 1500 * MS, "skip from step 1");
     sum_up(&made, NULL, &summary);
-    assert_int_equal(summary.usual, 7);
+    assert_int_equal(summary.steady, 7);
     assert_int_equal(summary.outside, 0);
     end(&made, &summary);
 }

@@ -157,7 +157,7 @@ static void add(struct ss_retained_files *kept, const char *name)
 {
     struct ss_error err = {0};
     touch(name);
-    assert_int_equal(ss_kept_files_add(kept, path_of(name), &err), SS_OK);
+    assert_int_equal(ss_retained_files_add(kept, path_of(name), &err), SS_OK);
 }
 
 static void the_newest_stay(void **state)
@@ -165,7 +165,7 @@ static void the_newest_stay(void **state)
     (void)state;
     struct ss_retained_files kept;
     touch("theirs");
-    ss_kept_files_init(&kept, 2);
+    ss_retained_files_init(&kept, 2);
     add(&kept, "a");
     add(&kept, "b");
     add(&kept, "a"); /* written anew: b is the oldest now */
@@ -176,18 +176,18 @@ static void the_newest_stay(void **state)
     unlink(path_of("a"));
     add(&kept, "d"); /* what is gone already is no error */
     assert_true(exists("c") && exists("d"));
-    ss_kept_files_fini(&kept);
+    ss_retained_files_fini(&kept);
     assert_true(exists("c") && exists("d"));
-    ss_kept_files_init(&kept, 0);
+    ss_retained_files_init(&kept, 0);
     add(&kept, "e");
     assert_false(exists("e"));
-    ss_kept_files_fini(&kept);
-    ss_kept_files_init(&kept, -1);
+    ss_retained_files_fini(&kept);
+    ss_retained_files_init(&kept, -1);
     add(&kept, "f");
     add(&kept, "g");
     assert_true(exists("f") && exists("g"));
     assert_int_equal(kept.paths.count, 0); /* nothing to remember */
-    ss_kept_files_fini(&kept);
+    ss_retained_files_fini(&kept);
 }
 
 static void what_cannot_be_removed_is_told(void **state)
@@ -196,11 +196,11 @@ static void what_cannot_be_removed_is_told(void **state)
     struct ss_retained_files kept;
     struct ss_error err = {0};
     mkdir(path_of("folder"), 0700);
-    ss_kept_files_init(&kept, 0);
-    assert_int_not_equal(ss_kept_files_add(&kept, path_of("folder"), &err), SS_OK);
+    ss_retained_files_init(&kept, 0);
+    assert_int_not_equal(ss_retained_files_add(&kept, path_of("folder"), &err), SS_OK);
     assert_non_null(strstr(err.message, "cannot remove the old recording"));
     assert_int_equal(kept.paths.count, 0);
-    ss_kept_files_fini(&kept);
+    ss_retained_files_fini(&kept);
     rmdir(path_of("folder"));
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/usual_time.h"
+#include "analysis/steady_time.h"
 
 #include "analysis/recorded_steps.h"
 
 /* --- steady-state time ----------------------------------------------------------------------- */
 
-static void add_step(struct ss_usual_time *time, const struct ss_step *step)
+static void add_step(struct ss_steady_time *time, const struct ss_step *step)
 {
-    struct ss_usual_part *last =
+    struct ss_steady_part *last =
         time->parts.count > 0 ? &time->parts.data[time->parts.count - 1] : NULL;
     bool same = last != NULL && last->process == step->process;
     time->steps++;
@@ -18,13 +18,13 @@ static void add_step(struct ss_usual_time *time, const struct ss_step *step)
     }
     uint64_t before_ns = same ? last->before_ns + (last->end_ns - last->begin_ns) : 0;
     ss_vec_push(&time->parts,
-                (struct ss_usual_part){step->process, step->begin_ns, step->end_ns, before_ns});
+                (struct ss_steady_part){step->process, step->begin_ns, step->end_ns, before_ns});
 }
 
-void ss_usual_time_init(struct ss_usual_time *time, const struct ss_selection *selection,
-                        const struct ss_step_summary *training, bool of_operators)
+void ss_steady_time_init(struct ss_steady_time *time, const struct ss_selection *selection,
+                         const struct ss_step_summary *training, bool of_operators)
 {
-    *time = (struct ss_usual_time){0};
+    *time = (struct ss_steady_time){0};
     struct ss_recorded_steps recorded;
     ss_recorded_steps_init(&recorded, selection->model);
     for (size_t i = 0; training != NULL && i < training->steps.count; i++) {
@@ -33,20 +33,20 @@ void ss_usual_time_init(struct ss_usual_time *time, const struct ss_selection *s
             !of_operators || ss_recorded_steps_counts(&recorded, step->process, step->end_ns);
         time->recorded += counts;
         time->all++;
-        if (counts && step->kind == SS_STEP_USUAL) {
+        if (counts && step->kind == SS_STEP_STEADY) {
             add_step(time, step);
         }
     }
     ss_recorded_steps_fini(&recorded);
 }
 
-void ss_usual_time_fini(struct ss_usual_time *time)
+void ss_steady_time_fini(struct ss_steady_time *time)
 {
     ss_vec_fini(&time->parts);
 }
 
-void ss_usual_cursor_init(struct ss_usual_cursor *cursor, const struct ss_usual_time *time,
-                          uint32_t process)
+void ss_steady_cursor_init(struct ss_steady_cursor *cursor, const struct ss_steady_time *time,
+                           uint32_t process)
 {
     size_t first = 0, end;
     while (first < time->parts.count && time->parts.data[first].process != process) {
@@ -55,24 +55,24 @@ void ss_usual_cursor_init(struct ss_usual_cursor *cursor, const struct ss_usual_
     for (end = first; end < time->parts.count && time->parts.data[end].process == process;) {
         end++;
     }
-    *cursor = (struct ss_usual_cursor){.count = end - first};
+    *cursor = (struct ss_steady_cursor){.count = end - first};
     if (end > first) {
         cursor->parts = time->parts.data + first;
     }
 }
 
 /* Steady-state time until `time_ns`; `count` parts begin at or before it. */
-static uint64_t time_until(const struct ss_usual_cursor *cursor, size_t count, uint64_t time_ns)
+static uint64_t time_until(const struct ss_steady_cursor *cursor, size_t count, uint64_t time_ns)
 {
     if (count == 0) {
         return 0;
     }
-    const struct ss_usual_part *last = &cursor->parts[count - 1];
+    const struct ss_steady_part *last = &cursor->parts[count - 1];
     return last->before_ns + (time_ns < last->end_ns ? time_ns : last->end_ns) - last->begin_ns;
 }
 
-uint64_t ss_usual_time_of(struct ss_usual_cursor *cursor, uint64_t begin_ns, uint64_t end_ns,
-                          bool *is_in)
+uint64_t ss_steady_time_of(struct ss_steady_cursor *cursor, uint64_t begin_ns, uint64_t end_ns,
+                           bool *is_in)
 {
     while (cursor->at > 0 && cursor->parts[cursor->at - 1].begin_ns > begin_ns) {
         cursor->at--;

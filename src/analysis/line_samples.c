@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/spots.h"
+#include "analysis/line_samples.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
 
 /* Parents precede children. */
-void ss_spots_init(struct ss_spots *spots, const struct ss_model *model)
+void ss_line_samples_init(struct ss_line_samples *spots, const struct ss_model *model)
 {
     uint32_t *own = ss_alloc_zero(model->stacks.count + 1, sizeof *own);
     for (uint32_t id = 1; id < model->stacks.count; id++) {
@@ -19,31 +19,31 @@ void ss_spots_init(struct ss_spots *spots, const struct ss_model *model)
             own[id] = model->stacks.data[id].frame;
         }
     }
-    *spots = (struct ss_spots){.own = own};
+    *spots = (struct ss_line_samples){.own = own};
 }
 
-void ss_spots_fini(struct ss_spots *spots)
+void ss_line_samples_fini(struct ss_line_samples *spots)
 {
     ss_vec_fini(&spots->rows);
     ss_free(spots->own);
-    *spots = (struct ss_spots){0};
+    *spots = (struct ss_line_samples){0};
 }
 
-void ss_spots_add(struct ss_spots *spots, const struct ss_model *model, size_t group,
-                  const struct ss_model_total *total, struct ss_phase_line *line)
+void ss_line_samples_add(struct ss_line_samples *spots, const struct ss_model *model, size_t group,
+                         const struct ss_model_total *total, struct ss_phase_line *line)
 {
     uint32_t frame = spots->own[total->stack], leaf = model->stacks.data[total->stack].frame;
     line->all += total->samples;
     line->records += total->records;
     if (frame != 0) {
-        ss_vec_push(&spots->rows,
-                    (struct ss_spot){group, frame, leaf == frame ? 0 : leaf, total->samples});
+        ss_vec_push(&spots->rows, (struct ss_line_sample){group, frame, leaf == frame ? 0 : leaf,
+                                                          total->samples});
     }
 }
 
 static int compare(const void *left, const void *right)
 {
-    const struct ss_spot *a = left, *b = right;
+    const struct ss_line_sample *a = left, *b = right;
     if (a->frame != b->frame) {
         return a->frame < b->frame ? -1 : 1;
     }
@@ -51,7 +51,8 @@ static int compare(const void *left, const void *right)
 }
 
 /* `entries`: all samples of one line, which replaces `line` when it has more samples. */
-static void update_hot_line(const struct ss_spot *entries, size_t count, struct ss_phase_line *line)
+static void update_hot_line(const struct ss_line_sample *entries, size_t count,
+                            struct ss_phase_line *line)
 {
     uint64_t samples = 0, heaviest = 0, at_leaf = 0;
     uint32_t leaf = 0;
@@ -71,9 +72,9 @@ static void update_hot_line(const struct ss_spot *entries, size_t count, struct 
     }
 }
 
-void ss_spots_find(struct ss_spots *spots, size_t group, struct ss_phase_line *line)
+void ss_line_samples_find(struct ss_line_samples *spots, size_t group, struct ss_phase_line *line)
 {
-    struct ss_spot *entries = ss_alloc((spots->rows.count + 1) * sizeof *entries);
+    struct ss_line_sample *entries = ss_alloc((spots->rows.count + 1) * sizeof *entries);
     size_t count = 0;
     for (size_t i = 0; i < spots->rows.count; i++) {
         if (spots->rows.data[i].group == group) {

@@ -5,38 +5,38 @@
  * (the counter "operators recorded" is 1 or 0 as a step begins), only those steps. Pure; immutable
  * once built.
  */
-#ifndef SS_ANALYSIS_USUAL_TIME_H
-#define SS_ANALYSIS_USUAL_TIME_H
+#ifndef SS_ANALYSIS_STEADY_TIME_H
+#define SS_ANALYSIS_STEADY_TIME_H
 
 #include "analysis/steps.h"
 
 /* Consecutive steady-state steps; adjacent ones are one part. */
-struct ss_usual_part {
+struct ss_steady_part {
     uint32_t process;
     uint64_t begin_ns, end_ns;
     uint64_t before_ns; /* steady-state time of this process before it */
 };
 
-struct ss_usual_time {
-    struct ss_vec_of(struct ss_usual_part) parts; /* by process, then by begin */
-    uint64_t steps, total_ns;                     /* of the steady-state steps that count */
+struct ss_steady_time {
+    struct ss_vec_of(struct ss_steady_part) parts; /* by process, then by begin */
+    uint64_t steps, total_ns;                      /* of the steady-state steps that count */
     uint64_t recorded, all; /* recorded steps, steady-state or not, and all steps */
 };
 
 /* `training` may be NULL: then there are no parts. */
-void ss_usual_time_init(struct ss_usual_time *time, const struct ss_selection *selection,
-                        const struct ss_step_summary *training, bool of_operators);
-void ss_usual_time_fini(struct ss_usual_time *time);
+void ss_steady_time_init(struct ss_steady_time *time, const struct ss_selection *selection,
+                         const struct ss_step_summary *training, bool of_operators);
+void ss_steady_time_fini(struct ss_steady_time *time);
 
 /* Cursor for queries of one process; fast for ascending times. */
-struct ss_usual_cursor {
-    const struct ss_usual_part *parts;
+struct ss_steady_cursor {
+    const struct ss_steady_part *parts;
     size_t count, at; /* `at`: parts that begin at or before the last time */
 };
-void ss_usual_cursor_init(struct ss_usual_cursor *cursor, const struct ss_usual_time *time,
-                          uint32_t process);
+void ss_steady_cursor_init(struct ss_steady_cursor *cursor, const struct ss_steady_time *time,
+                           uint32_t process);
 /* Steady-state time in [begin, end); `*is_in`: whether the begin is in it. */
-uint64_t ss_usual_time_of(struct ss_usual_cursor *cursor, uint64_t begin_ns, uint64_t end_ns,
-                          bool *is_in);
+uint64_t ss_steady_time_of(struct ss_steady_cursor *cursor, uint64_t begin_ns, uint64_t end_ns,
+                           bool *is_in);
 
 #endif
