@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/phase_spread.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
 
@@ -402,22 +403,6 @@ static void extract_line(struct search *search, uint32_t frame, struct ss_hot_li
     line->activity = ss_activity_majority(&activities);
 }
 
-/* Mean time of the phase over steady-state steps and outliers. */
-static uint64_t mean_of(const struct ss_step_summary *steps, const struct ss_step_phase *phase)
-{
-    size_t column = (size_t)(phase - steps->phases.data);
-    uint64_t sum_ns = 0, count = 0;
-    for (size_t i = 0; i < steps->steps.count; i++) {
-        enum ss_step_kind kind = steps->steps.data[i].kind;
-        if (kind == SS_STEP_STEADY || kind == SS_STEP_OUTLIER) {
-            uint64_t ns = steps->phase_ns[i * steps->phases.count + column];
-            sum_ns += ns < UINT64_MAX - sum_ns ? ns : 0;
-            count++;
-        }
-    }
-    return count > 0 ? sum_ns / count : 0;
-}
-
 static void insert(struct ss_hot_lines *lines, const struct ss_hot_line *line)
 {
     size_t at = lines->count < SS_MAX_HOT_LINES ? lines->count++ : SS_MAX_HOT_LINES - 1;
@@ -452,7 +437,7 @@ static void search_phase(struct search *search, const struct ss_step_phase *phas
     enum { MAX_TRIED = 8 };
     struct ss_phase_line phase_line = {0};
     collect(search, phase, kind_of(search->model, phase), &phase_line);
-    uint64_t phase_ns = mean_of(search->steps, phase);
+    uint64_t phase_ns = ss_phase_spread_of(search->steps, phase).mean_ns;
     for (int tries = 0; tries < MAX_TRIED; tries++) {
         sum_samples(search, 0);
         uint32_t frame = heaviest(search, false);

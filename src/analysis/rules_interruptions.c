@@ -25,7 +25,7 @@ bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding 
 
 bool ss_rule_checkpoint_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_training_seldom *checkpoints = &facts->checkpoints;
+    const struct ss_phase_spread *checkpoints = &facts->checkpoints;
     bool has_more = checkpoints->mean_ns > facts->saves_ns; /* a framework's checkpoint, around
                                                              * torch.save */
     ss_finding_set_spread_cost(facts, finding, has_more ? checkpoints->mean_ns : facts->saves_ns);
@@ -125,7 +125,7 @@ bool ss_rule_late_rank(const struct ss_training_facts *facts, struct ss_finding 
 /* The recoverable time is that of evaluating once in SELDOM_STEPS steps. */
 bool ss_rule_evaluation(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    const struct ss_training_seldom *evaluations = &facts->evaluations;
+    const struct ss_phase_spread *evaluations = &facts->evaluations;
     double every =
         evaluations->steps > 0 ? (double)evaluations->all_steps / (double)evaluations->steps : 0;
     if (evaluations->steps < 2 || every >= SELDOM_STEPS) {

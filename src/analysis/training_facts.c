@@ -784,29 +784,6 @@ static void finish_figures(struct scan *scan, const struct fetches *workers)
     facts->saves_ns = per(facts->saves_ns, scan->all_but_warm_up);
 }
 
-static void find_seldom(const struct ss_training_facts *facts, const char *name,
-                        struct ss_training_seldom *found)
-{
-    const struct ss_step_phase *phase = ss_training_phase(facts, name);
-    const struct ss_step_summary *steps = facts->steps;
-    if (phase == NULL) {
-        return;
-    }
-    size_t column = (size_t)(phase - steps->phases.data);
-    uint64_t sum_ns = 0;
-    for (size_t i = 0; i < steps->steps.count; i++) {
-        enum ss_step_kind kind = steps->steps.data[i].kind;
-        if (kind == SS_STEP_STEADY || kind == SS_STEP_OUTLIER) {
-            uint64_t ns = steps->phase_ns[i * steps->phases.count + column];
-            found->all_steps++;
-            found->steps += ns > 0;
-            sum_ns += ns < UINT64_MAX - sum_ns ? ns : 0;
-        }
-    }
-    found->mean_ns = per(sum_ns, found->all_steps);
-    found->each_ns = per(sum_ns, found->steps);
-}
-
 static void find_step_means(struct ss_training_facts *facts)
 {
     uint64_t sum_ns = 0, early = 0, later_ns = 0, later = 0;
@@ -898,8 +875,8 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                         .worker_busy = -1};
     find_notes(facts);
     find_step_means(facts);
-    find_seldom(facts, "evaluation", &facts->evaluations);
-    find_seldom(facts, "checkpoint", &facts->checkpoints);
+    facts->evaluations = ss_phase_spread_of(facts->steps, ss_training_phase(facts, "evaluation"));
+    facts->checkpoints = ss_phase_spread_of(facts->steps, ss_training_phase(facts, "checkpoint"));
     ss_flops_figures_find(&facts->flops, selection, steps);
     ss_throughput_find(&facts->throughput, selection, steps, facts->batch_size);
     find_cpu_use(facts);

@@ -13,6 +13,7 @@
 #include "analysis/late_rank.h"
 #include "analysis/line_times.h"
 #include "analysis/memories.h"
+#include "analysis/phase_spread.h"
 #include "analysis/selection.h"
 #include "analysis/steps.h"
 #include "analysis/throughput.h"
@@ -59,13 +60,6 @@ struct ss_training_period {
     uint64_t every, slow;              /* steps */
     uint64_t more_ns;                  /* per step of all but warm-up */
     uint64_t each_ns;                  /* per slow step */
-};
-
-/* A phase that not every step has; over all steps but warm-up. */
-struct ss_training_seldom {
-    uint64_t steps, all_steps; /* steps with the phase, and all */
-    uint64_t mean_ns;          /* per step */
-    uint64_t each_ns;          /* per step with one */
 };
 
 struct ss_training_facts {
@@ -123,7 +117,7 @@ struct ss_training_facts {
 
     struct ss_training_epochs epochs;
     struct ss_training_period period;
-    struct ss_training_seldom evaluations, checkpoints;
+    struct ss_phase_spread evaluations, checkpoints;
     uint64_t iterators; /* over loaders, made by the trainers within steps */
 
     struct ss_memories memories;

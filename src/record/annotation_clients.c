@@ -351,7 +351,7 @@ void ss_annotations_scan_file(struct ss_record_annotations *annotations, const c
     char path[SS_CLIENT_PATH_BYTES], ring[64];
     pid_t pid;
     uint64_t start;
-    bool is_torch = ss_torch_profiles_is_name(name, ring);
+    bool is_torch = ss_ring_file_parse_profile_name(name, ring);
     name = is_torch ? ring : name;
     snprintf(path, sizeof path, "%.*s/%.255s", SS_RING_PATH_BYTES, annotations->directory.path,
              name);
@@ -381,8 +381,8 @@ void ss_annotations_scan(struct ss_record_annotations *annotations, uint64_t now
     }
 }
 
-void ss_record_annotations_process_ended(struct ss_record_annotations *annotations,
-                                         struct ss_record_client *annotated, uint64_t now_ns)
+void ss_client_process_ended(struct ss_record_annotations *annotations,
+                             struct ss_record_client *annotated, uint64_t now_ns)
 {
     (void)annotations;
     ss_client_end(annotated, now_ns, true);
@@ -403,8 +403,8 @@ static bool is_mapped(pid_t pid, const char *path)
     return found;
 }
 
-void ss_record_annotations_image_ended(struct ss_record_annotations *annotations,
-                                       struct ss_record_client *annotated, uint64_t now_ns)
+void ss_client_image_ended(struct ss_record_annotations *annotations,
+                           struct ss_record_client *annotated, uint64_t now_ns)
 {
     (void)annotations;
     if (!is_mapped(annotated->pid, annotated->path)) {
@@ -412,8 +412,8 @@ void ss_record_annotations_image_ended(struct ss_record_annotations *annotations
     }
 }
 
-void ss_record_annotations_label(struct ss_record_client *annotated, int32_t tid,
-                                 struct ss_trace_sample *sample)
+void ss_client_label(struct ss_record_client *annotated, int32_t tid,
+                     struct ss_trace_sample *sample)
 {
     struct ss_annot_label label;
     if (annotated->is_ended) {
@@ -431,7 +431,7 @@ bool ss_client_is_unread(const struct ss_record_client *client)
     return client->is_unreadable || client->totals.lost_rings > 0;
 }
 
-void ss_record_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref)
+void ss_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref)
 {
     size_t remaining = 0;
     for (size_t i = 0; i < annotations->clients.count; i++) {

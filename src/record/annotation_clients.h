@@ -127,4 +127,19 @@ void ss_client_start_filter(struct ss_record_client *client);
 int ss_count_seccomp_filters(pid_t pid);
 void ss_client_drain(struct ss_record_client *client, uint64_t now_ns);
 
+/* --- struct ss_process_observer: declared there ------------------------------------------------
+ */
+
+void ss_client_process_ended(struct ss_record_annotations *annotations,
+                             struct ss_record_client *annotated, uint64_t now_ns);
+void ss_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref);
+void ss_client_image_ended(struct ss_record_annotations *annotations,
+                           struct ss_record_client *annotated, uint64_t now_ns);
+void ss_client_label(struct ss_record_client *annotated, int32_t tid,
+                     struct ss_trace_sample *sample);
+bool ss_annotations_is_in_window(struct ss_record_annotations *annotations, uint32_t process_ref,
+                                 uint64_t now_ns);
+uint32_t ss_client_window(const struct ss_record_client *annotated);
+void ss_client_ensure_window(struct ss_record_client *annotated, uint32_t window);
+
 #endif

@@ -276,7 +276,7 @@ static bool is_scheduled(const struct ss_record_client *client)
            atomic_load_explicit(&header->scheduled, memory_order_relaxed) != 0;
 }
 
-uint32_t ss_record_annotations_window(const struct ss_record_client *annotated)
+uint32_t ss_client_window(const struct ss_record_client *annotated)
 {
     return annotated->is_ended || !is_scheduled(annotated)
                ? 0
@@ -290,15 +290,14 @@ static bool is_any_in_window(struct ss_record_annotations *annotations, uint64_t
         annotations->any_in_window_ns = now_ns;
         annotations->any_in_window = false;
         for (size_t i = 0; i < annotations->clients.count && !annotations->any_in_window; i++) {
-            annotations->any_in_window =
-                ss_record_annotations_window(annotations->clients.data[i]) != 0;
+            annotations->any_in_window = ss_client_window(annotations->clients.data[i]) != 0;
         }
     }
     return annotations->any_in_window;
 }
 
-bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotations,
-                                        uint32_t process_ref, uint64_t now_ns)
+bool ss_annotations_is_in_window(struct ss_record_annotations *annotations, uint32_t process_ref,
+                                 uint64_t now_ns)
 {
     bool all_follow = annotations->context->follows_schedule;
     if (!all_follow && annotations->scheduled == 0) {
@@ -307,12 +306,12 @@ bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotation
     uint32_t owner_ref = ss_recording_window_owner(annotations->context->recording, process_ref);
     const struct ss_record_client *client = ss_annotations_client(annotations, owner_ref);
     if (client != NULL && !client->is_ended) {
-        return !is_scheduled(client) || ss_record_annotations_window(client) != 0;
+        return !is_scheduled(client) || ss_client_window(client) != 0;
     }
     return !all_follow || is_any_in_window(annotations, now_ns);
 }
 
-void ss_record_annotations_ensure_window(struct ss_record_client *annotated, uint32_t window)
+void ss_client_ensure_window(struct ss_record_client *annotated, uint32_t window)
 {
     struct ss_recording *recording = annotated->annotations->context->recording;
     if (annotated->is_ended || annotated->filter == NULL ||

@@ -20,6 +20,35 @@
 #include "ring/sealed.h"
 #include "source/annot.h"
 
+/* --- the observer of processes ---------------------------------------------------------------- */
+
+static void before_removal(void *context, uint64_t now_ns)
+{
+    ss_record_annotations_poll(context, now_ns);
+}
+
+static void on_ended(void *context, struct ss_record_client *client, uint64_t now_ns)
+{
+    ss_client_process_ended(context, client, now_ns);
+}
+
+static void on_image_ended(void *context, struct ss_record_client *client, uint64_t now_ns)
+{
+    ss_client_image_ended(context, client, now_ns);
+}
+
+static void on_forget(void *context, uint32_t process_ref)
+{
+    ss_annotations_forget(context, process_ref);
+}
+
+static bool on_is_in_window(void *context, uint32_t process_ref, uint64_t now_ns)
+{
+    return ss_annotations_is_in_window(context, process_ref, now_ns);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
                                                          char *reason)
@@ -51,6 +80,15 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
         }
     }
     annotations->is_off = reason[0] != '\0';
+    context->observer = (struct ss_process_observer){.context = annotations,
+                                                     .before_removal = before_removal,
+                                                     .ended = on_ended,
+                                                     .image_ended = on_image_ended,
+                                                     .forget = on_forget,
+                                                     .is_in_window = on_is_in_window,
+                                                     .window = ss_client_window,
+                                                     .ensure_window = ss_client_ensure_window,
+                                                     .label = ss_client_label};
     return annotations;
 }
 

@@ -50,27 +50,8 @@ uint64_t ss_record_annotations_drain(struct ss_record_annotations *annotations, 
                                      uint64_t until_ns);
 /* Once a second: writes the counts of produced and lost events. */
 void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint64_t now_ns);
-/* Drains the rest of an ended process. */
-void ss_record_annotations_process_ended(struct ss_record_annotations *annotations,
-                                         struct ss_record_client *annotated, uint64_t now_ns);
-/* Frees the data of a process that ended a while ago. */
-void ss_record_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref);
-/* The process called exec: the same, unless the new image already uses the file. */
-void ss_record_annotations_image_ended(struct ss_record_annotations *annotations,
-                                       struct ss_record_client *annotated, uint64_t now_ns);
-/* Current step, phase and innermost range of a thread. */
-void ss_record_annotations_label(struct ss_record_client *annotated, int32_t tid,
-                                 struct ss_trace_sample *sample);
 /* Call before sampling: drains the processes whose window has changed. */
 void ss_record_annotations_poll_windows(struct ss_record_annotations *annotations, uint64_t now_ns);
-/* With a schedule: whether the nearest of the process, its parent, … that marks steps is in a
- * window now; if none marks steps (and for 0), whether any process is. Without: true. */
-bool ss_record_annotations_is_in_window(struct ss_record_annotations *annotations,
-                                        uint32_t process_ref, uint64_t now_ns);
-/* Its own window, from 1; 0: none. */
-uint32_t ss_record_annotations_window(const struct ss_record_client *annotated);
-/* A sample lies in the window: opens its file if it is not open yet. */
-void ss_record_annotations_ensure_window(struct ss_record_client *annotated, uint32_t window);
 /* Whether a process waits for a flush; and: all data is written. */
 bool ss_record_annotations_wants_flush(const struct ss_record_annotations *annotations);
 void ss_record_annotations_flushed(struct ss_record_annotations *annotations);

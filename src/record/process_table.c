@@ -97,9 +97,9 @@ static void remove_member(struct ss_process_table *table, struct member *member,
         count_short(table, name);
     }
     table->unjudged_count += !ss_recorded_process_is_judged(member->process);
-    if (table->context->annotations != NULL) {
-        /* Ring files of its last image still belong to this process. */
-        ss_record_annotations_poll(table->context->annotations, table->now_ns);
+    const struct ss_process_observer *observer = &table->context->observer;
+    if (observer->context != NULL) {
+        observer->before_removal(observer->context, table->now_ns);
     }
     HASH_DEL(table->by_pid, member);
     struct ended ended = {ss_recorded_process_ref(member->process), table->now_ns};
@@ -119,8 +119,8 @@ static void forget_ended(struct ss_process_table *table)
            table->now_ns >= table->ended.data[count].time_ns + context->forget_after_ns) {
         if (!context->follows_schedule) {
             uint32_t ref = table->ended.data[count].ref;
-            if (context->annotations != NULL) {
-                ss_record_annotations_forget(context->annotations, ref);
+            if (context->observer.context != NULL) {
+                context->observer.forget(context->observer.context, ref);
             }
             ss_recording_forget(context->recording, ref);
         }
@@ -169,8 +169,8 @@ static void on_execed(void *context, pid_t pid, const char *name)
         member->ended = false;
         struct ss_record_client *annotated = ss_recorded_process_annotated(member->process);
         if (annotated != NULL) {
-            ss_record_annotations_image_ended(table->context->annotations, annotated,
-                                              table->now_ns);
+            const struct ss_process_observer *observer = &table->context->observer;
+            observer->image_ended(observer->context, annotated, table->now_ns);
         }
         ss_recorded_process_execed(member->process, table->now_ns);
     }

@@ -260,8 +260,9 @@ static void cache_stack(struct ss_recorded_process *process, struct sampled_thre
 /* A schedule is active, and the process is outside its windows. */
 static bool is_outside_windows(const struct ss_recorded_process *process, uint64_t now_ns)
 {
-    return process->context->annotations != NULL &&
-           !ss_record_annotations_is_in_window(process->context->annotations, process->ref, now_ns);
+    const struct ss_process_observer *observer = &process->context->observer;
+    return observer->context != NULL &&
+           !observer->is_in_window(observer->context, process->ref, now_ns);
 }
 
 /* A stack that was read just now belongs to the current window; a weight that is emitted later
@@ -272,7 +273,7 @@ static struct ss_route aim_of_sample(const struct ss_recorded_process *process,
     if (was_counted && process->window != 0) {
         sample->window = process->window;
     } else if (!was_counted && process->annotated != NULL && sample->window != 0) {
-        ss_record_annotations_ensure_window(process->annotated, sample->window);
+        process->context->observer.ensure_window(process->annotated, sample->window);
     }
     return (struct ss_route){process->ref, sample->window};
 }
@@ -283,7 +284,7 @@ static void label(struct ss_recorded_process *process, struct sampled_thread *en
 {
     struct ss_trace_sample now = *record;
     if (process->annotated != NULL) {
-        ss_record_annotations_label(process->annotated, sample->thread->tid, &now);
+        process->context->observer.label(process->annotated, sample->thread->tid, &now);
     }
     if (!sample->counted_before) {
         entry->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
@@ -430,8 +431,8 @@ void ss_recorded_process_free(struct ss_recorded_process *process, uint64_t now_
 {
     close_sampler(process);
     if (process->annotated != NULL) {
-        ss_record_annotations_process_ended(process->context->annotations, process->annotated,
-                                            now_ns);
+        const struct ss_process_observer *observer = &process->context->observer;
+        observer->ended(observer->context, process->annotated, now_ns);
     }
     write_counts(process, now_ns);
     note_missed_torch(process, now_ns);
@@ -512,7 +513,7 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
     }
     bool is_in_window = !is_outside_windows(process, now_ns);
     uint32_t window =
-        process->annotated != NULL ? ss_record_annotations_window(process->annotated) : 0;
+        process->annotated != NULL ? process->context->observer.window(process->annotated) : 0;
     if (process->is_in_window && (!is_in_window || window != process->window)) {
         ss_python_sampler_flush(process->sampler);
     }

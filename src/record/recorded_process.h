@@ -12,10 +12,10 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "record/annotations.h"
 #include "record/event_names.h"
 #include "record/frame_table.h"
 #include "record/injection.h"
+#include "record/process_observer.h"
 #include "record/recording.h"
 #include "source/python_sampler.h"
 
@@ -28,7 +28,7 @@ struct ss_record_context {
     uint32_t next_thread_ref;
     uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */
     uint32_t track_refs;      /* assigned so far */
-    struct ss_record_annotations *annotations;
+    struct ss_process_observer observer;
     const struct ss_injection *injection;  /* what the program inherits; NULL: nothing */
     bool is_sampling;                      /* during a tick: no calls into samplers */
     bool keeps_secrets;                    /* command lines are not redacted */

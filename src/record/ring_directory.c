@@ -16,7 +16,6 @@
 #include "base/strbuf.h"
 #include "platform/maps.h"
 #include "platform/procfs.h"
-#include "record/torch_profiles.h"
 #include "ring/place.h"
 #include "ring/sealed.h"
 #include "source/ring_file.h"
@@ -101,7 +100,7 @@ static bool parse_owner(const char *entry, bool is_directory, pid_t *pid, uint64
     char name[64];
     snprintf(name, sizeof name, "%.40s%s", entry + is_directory,
              is_directory ? SS_RING_FILE_SUFFIX : "");
-    if (!ss_torch_profiles_is_name(entry, name) && has_suffix(name, SS_RING_SEALED_SUFFIX)) {
+    if (!ss_ring_file_parse_profile_name(entry, name) && has_suffix(name, SS_RING_SEALED_SUFFIX)) {
         char *suffix = strrchr(name, '.');
         snprintf(suffix, sizeof name - (size_t)(suffix - name), SS_RING_FILE_SUFFIX);
     }

@@ -274,7 +274,6 @@ static enum ss_status open_annotations(struct session *session, struct ss_error 
         return ss_recording_source(session->context.recording, &source, err);
     }
     session->annotations = ss_record_annotations_open(&session->context, options, reason);
-    session->context.annotations = session->annotations;
     if (reason[0] != '\0' && (options->schedule != NULL || options->window_name != NULL)) {
         return ss_fail(err, SS_E_UNSUPPORTED, "no schedule can be followed here: %s", reason);
     }

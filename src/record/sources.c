@@ -214,8 +214,9 @@ void ss_record_sources_poll_window(struct ss_record_sources *sources, uint64_t n
 {
     struct ss_record_context *context = sources->context;
     bool was_in_window = sources->in_window;
-    sources->in_window = context->follows_schedule &&
-                         ss_record_annotations_is_in_window(context->annotations, 0, now_ns);
+    const struct ss_process_observer *observer = &context->observer;
+    sources->in_window = context->follows_schedule && observer->context != NULL &&
+                         observer->is_in_window(observer->context, 0, now_ns);
     uint64_t windows = ss_recording_windows(context->recording);
     bool is_same = was_in_window && windows == sources->windows;
     sources->windows = windows;

@@ -85,24 +85,6 @@ void ss_torch_profiles_end(struct ss_torch_profiles *profiles)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-bool ss_torch_profiles_is_name(const char *name, char *ring_name)
-{
-    size_t length = strlen(name), suffix = sizeof SS_RING_TORCH_SUFFIX - 1;
-    if (length <= suffix || length > 48 ||
-        strcmp(name + length - suffix, SS_RING_TORCH_SUFFIX) != 0) {
-        return false;
-    }
-    size_t end = length - suffix;
-    while (end > 0 && name[end - 1] != '.') {
-        end--;
-    }
-    if (end < 2) {
-        return false;
-    }
-    snprintf(ring_name, 64, "%.*s" SS_RING_FILE_SUFFIX, (int)end - 1, name);
-    return true;
-}
-
 void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles *profiles,
                          struct ss_annotation_tracks *tracks, struct ss_recorded_process *process,
                          const char *ring_path)

@@ -48,9 +48,6 @@ void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_recor
                              const struct ss_record_options *options);
 /* Writes the outcome of the source. */
 void ss_torch_profiles_end(struct ss_torch_profiles *profiles);
-/* Whether it is the name of such a file; then `ring_name` (64 bytes) is the name of the ring beside
- * it. */
-bool ss_torch_profiles_is_name(const char *name, char *ring_name);
 
 void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles *profiles,
                          struct ss_annotation_tracks *tracks, struct ss_recorded_process *process,

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -178,4 +179,22 @@ bool ss_ring_file_parse_name(const char *name, pid_t *pid, uint64_t *start_time_
     }
     strtoul(end + 1, &end, 10);
     return strcmp(end, SS_RING_FILE_SUFFIX) == 0;
+}
+
+bool ss_ring_file_parse_profile_name(const char *name, char ring_name[SS_RING_FILE_NAME_BYTES])
+{
+    size_t length = strlen(name), suffix = sizeof SS_RING_TORCH_SUFFIX - 1;
+    if (length <= suffix || length > 48 ||
+        strcmp(name + length - suffix, SS_RING_TORCH_SUFFIX) != 0) {
+        return false;
+    }
+    size_t end = length - suffix;
+    while (end > 0 && name[end - 1] != '.') {
+        end--;
+    }
+    if (end < 2) {
+        return false;
+    }
+    snprintf(ring_name, SS_RING_FILE_NAME_BYTES, "%.*s" SS_RING_FILE_SUFFIX, (int)end - 1, name);
+    return true;
 }

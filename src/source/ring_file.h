@@ -24,6 +24,11 @@ struct ss_ring_memory ss_ring_file_memory(struct ss_ring_file *file);
 const char *ss_ring_file_path(const struct ss_ring_file *file);
 size_t ss_ring_file_mapped_bytes(const struct ss_ring_file *file);
 
+enum { SS_RING_FILE_NAME_BYTES = 64 };
+
+/* The name of the ring file beside a profile that torch.profiler wrote; false: not the name of
+ * such a profile. */
+bool ss_ring_file_parse_profile_name(const char *name, char ring_name[SS_RING_FILE_NAME_BYTES]);
 /* Parses a file name; false: not the name of a ring file. */
 bool ss_ring_file_parse_name(const char *name, pid_t *pid, uint64_t *start_time_ticks);
 
