@@ -41,10 +41,9 @@ void ss_annotations_note(struct ss_record_annotations *annotations, uint32_t pro
                                    .text = ss_strview_of(text)};
     struct ss_route aim = {.process_ref = process_ref};
     struct ss_error err = {0};
-    if (ss_recording_note(annotations->context->recording, aim, &record, &err) != SS_OK &&
-        annotations->context->error.status == SS_OK) {
-        annotations->context->error = err;
-    }
+    ss_record_context_check(annotations->context,
+                            ss_recording_note(annotations->context->recording, aim, &record, &err),
+                            &err);
 }
 
 static struct ss_record_client *find_client(struct ss_record_annotations *annotations,
@@ -83,10 +82,9 @@ void ss_client_write_counts(struct ss_record_client *client, uint64_t now_ns)
     counts.ok = counts.seen - counts.lost;
     counts.dropped = counts.lost;
     struct ss_error err = {0};
-    if (ss_recording_counts(client->annotations->context->recording, &counts, &err) != SS_OK &&
-        client->annotations->context->error.status == SS_OK) {
-        client->annotations->context->error = err;
-    }
+    ss_record_context_check(
+        client->annotations->context,
+        ss_recording_counts(client->annotations->context->recording, &counts, &err), &err);
 }
 
 /* Notes on data problems, at the end of the process. */

@@ -59,14 +59,6 @@ struct ss_annotation_tracks {
     uint64_t refused;
 };
 
-static void keep_error(struct ss_annotation_tracks *tracks, enum ss_status status,
-                       const struct ss_error *err)
-{
-    if (status != SS_OK && tracks->context->error.status == SS_OK) {
-        tracks->context->error = *err;
-    }
-}
-
 static struct ss_route aim_of(const struct ss_annotation_tracks *tracks)
 {
     uint32_t owner = tracks->window_owner != 0 ? tracks->window_owner : tracks->process_ref;
@@ -84,7 +76,7 @@ static uint32_t name_ref(struct ss_annotation_tracks *tracks, const struct ss_ev
 {
     struct ss_error err = {0};
     uint32_t ref = ss_event_names_put(tracks->names, tracks->context->recording, name, &err);
-    keep_error(tracks, err.status, &err);
+    ss_record_context_check(tracks->context, err.status, &err);
     return ref;
 }
 
@@ -157,7 +149,8 @@ static uint32_t new_track(struct ss_annotation_tracks *tracks, struct ss_trace_t
 {
     struct ss_error err = {0};
     track.ref = ++tracks->context->track_refs;
-    keep_error(tracks, ss_recording_track(tracks->context->recording, &track, &err), &err);
+    ss_record_context_check(tracks->context,
+                            ss_recording_track(tracks->context->recording, &track, &err), &err);
     return track.ref;
 }
 
@@ -279,8 +272,9 @@ static struct ss_trace_value payload_of(const struct ss_annotation_tracks *track
 static void write_event(struct ss_annotation_tracks *tracks, const struct ss_trace_event *event)
 {
     struct ss_error err = {0};
-    keep_error(tracks, ss_recording_event(tracks->context->recording, aim_of(tracks), event, &err),
-               &err);
+    ss_record_context_check(
+        tracks->context,
+        ss_recording_event(tracks->context->recording, aim_of(tracks), event, &err), &err);
 }
 
 static void write_range(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
@@ -331,9 +325,9 @@ static void write_count(struct ss_annotation_tracks *tracks, const struct ss_ann
         memcpy(&counter.real, &event->value, sizeof counter.real);
     }
     struct ss_error err = {0};
-    keep_error(tracks,
-               ss_recording_counter(tracks->context->recording, aim_of(tracks), &counter, &err),
-               &err);
+    ss_record_context_check(
+        tracks->context,
+        ss_recording_counter(tracks->context->recording, aim_of(tracks), &counter, &err), &err);
 }
 
 static void write_line(struct ss_annotation_tracks *tracks, const struct ss_annot_event *event)
@@ -345,8 +339,9 @@ static void write_line(struct ss_annotation_tracks *tracks, const struct ss_anno
                                  .hits = event->id,
                                  .total_ns = event->value};
     struct ss_error err = {0};
-    keep_error(tracks, ss_recording_line(tracks->context->recording, aim_of(tracks), &line, &err),
-               &err);
+    ss_record_context_check(
+        tracks->context, ss_recording_line(tracks->context->recording, aim_of(tracks), &line, &err),
+        &err);
 }
 
 /* --- asynchronous ranges --------------------------------------------------------------------- */
@@ -359,10 +354,10 @@ static void end_async(struct ss_annotation_tracks *tracks, struct async_range *r
                                     .kind = SS_EVENT_END,
                                     .flags = unseen ? SS_EVENT_END_UNSEEN : 0};
     struct ss_error err = {0};
-    keep_error(tracks,
-               ss_recording_async_end(tracks->context->recording, aim_of(tracks), range->id,
-                                      &record, &err),
-               &err);
+    ss_record_context_check(tracks->context,
+                            ss_recording_async_end(tracks->context->recording, aim_of(tracks),
+                                                   range->id, &record, &err),
+                            &err);
     HASH_DEL(tracks->async, range);
     ss_free(range);
 }
@@ -384,10 +379,10 @@ static void begin_async(struct ss_annotation_tracks *tracks, const struct ss_ann
     struct ss_error err = {0};
     bool accepted = false;
     if (HASH_COUNT(tracks->async) < MAX_ASYNC && find_async(tracks, event->id) == NULL) {
-        keep_error(tracks,
-                   ss_recording_async_begin(tracks->context->recording, aim_of(tracks), event->id,
-                                            &record, &accepted, &err),
-                   &err);
+        ss_record_context_check(tracks->context,
+                                ss_recording_async_begin(tracks->context->recording, aim_of(tracks),
+                                                         event->id, &record, &accepted, &err),
+                                &err);
     }
     if (!accepted) {
         tracks->refused++;
@@ -502,7 +497,8 @@ static void write_note(struct ss_annotation_tracks *tracks, const char *kind,
                                  .value = value};
     struct ss_error err = {0};
     struct ss_route aim = {.process_ref = tracks->process_ref};
-    keep_error(tracks, ss_recording_note(tracks->context->recording, aim, &note, &err), &err);
+    ss_record_context_check(tracks->context,
+                            ss_recording_note(tracks->context->recording, aim, &note, &err), &err);
 }
 
 /* "name = value" */

@@ -144,10 +144,8 @@ static void write_note(struct ss_process_table *table, const char *kind, const c
                                  .value = value};
     struct ss_error err = {0};
     struct ss_route aim = {.process_ref = process_ref};
-    if (ss_recording_note(table->context->recording, aim, &note, &err) != SS_OK &&
-        table->context->error.status == SS_OK) {
-        table->context->error = err;
-    }
+    ss_record_context_check(table->context,
+                            ss_recording_note(table->context->recording, aim, &note, &err), &err);
 }
 
 /* --- notifications of children --------------------------------------------------------------- */

@@ -69,14 +69,6 @@ struct ss_recorded_process {
     struct ss_error error;
 };
 
-static void keep_error(struct ss_record_context *context, enum ss_status status,
-                       const struct ss_error *err)
-{
-    if (status != SS_OK && context->error.status == SS_OK) {
-        context->error = *err;
-    }
-}
-
 /* --- processes and threads in the trace ------------------------------------------------------ */
 
 static struct ss_strview last_path_part(const char *path)
@@ -116,8 +108,9 @@ static void write_process(struct ss_recorded_process *process)
         .first_seen_ns = process->first_seen_ns};
     struct ss_error err = {0};
     if (stat.start_time_ticks != 0) { /* else it has ended, and there is no data */
-        keep_error(process->context,
-                   ss_recording_process(process->context->recording, &record, &err), &err);
+        ss_record_context_check(process->context,
+                                ss_recording_process(process->context->recording, &record, &err),
+                                &err);
         process->is_written = true;
     }
     ss_strbuf_fini(&cmdline);
@@ -157,8 +150,8 @@ static void write_thread(struct ss_recorded_process *process, uint32_t ref, int3
     struct ss_trace_thread record = {
         .ref = ref, .process_ref = process->ref, .tid = tid, .is_main = is_main, .name = name};
     struct ss_error err = {0};
-    keep_error(process->context, ss_recording_thread(process->context->recording, &record, &err),
-               &err);
+    ss_record_context_check(process->context,
+                            ss_recording_thread(process->context->recording, &record, &err), &err);
 }
 
 uint32_t ss_recorded_process_thread(struct ss_recorded_process *process, int32_t tid)
@@ -218,9 +211,9 @@ static uint32_t frame_ref_of(struct ss_recorded_process *process, uint32_t id)
         struct ss_python_frame frame;
         struct ss_error err = {0};
         ss_python_frame_get(ss_python_sampler_python(process->sampler), id, &frame);
-        keep_error(process->context,
-                   ss_frame_table_frame(process->context->frames, process->pid, &frame, ref, &err),
-                   &err);
+        ss_record_context_check(
+            process->context,
+            ss_frame_table_frame(process->context->frames, process->pid, &frame, ref, &err), &err);
     }
     return *ref;
 }
@@ -243,9 +236,9 @@ static void cache_stack(struct ss_recorded_process *process, struct sampled_thre
         struct ss_error err = {0};
         entry->frames.data[i] = sample->frames[i];
         uint32_t frame_ref = frame_ref_of(process, sample->frames[i]);
-        keep_error(process->context,
-                   ss_frame_table_stack(process->context->frames, node, frame_ref, &next, &err),
-                   &err);
+        ss_record_context_check(
+            process->context,
+            ss_frame_table_stack(process->context->frames, node, frame_ref, &next, &err), &err);
         if (next == 0) {
             entry->truncated = true;
             ss_vec_resize(&entry->frames, i);
@@ -321,8 +314,9 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
     label(process, entry, sample, &record);
     struct ss_route aim = aim_of_sample(process, &record, sample->counted_before);
     struct ss_error err = {0};
-    keep_error(process->context,
-               ss_recording_sample(process->context->recording, aim, &record, &err), &err);
+    ss_record_context_check(process->context,
+                            ss_recording_sample(process->context->recording, aim, &record, &err),
+                            &err);
     process->context->samples++;
 }
 
@@ -387,8 +381,8 @@ static void write_counts(struct ss_recorded_process *process, uint64_t now_ns)
     struct ss_trace_counts counts = ss_recorded_counts(process->context, &sum, now_ns);
     counts.process_ref = process->ref;
     struct ss_error err = {0};
-    keep_error(process->context, ss_recording_counts(process->context->recording, &counts, &err),
-               &err);
+    ss_record_context_check(process->context,
+                            ss_recording_counts(process->context->recording, &counts, &err), &err);
 }
 
 /* At the end of the image: until then the hooks could still be loaded. */
@@ -400,10 +394,11 @@ static void note_missed_torch(struct ss_recorded_process *process, uint64_t now_
                                      .kind = ss_strview_of("torch-missed"),
                                      .text = ss_strview_of(process->torch.missed)};
         struct ss_error err = {0};
-        keep_error(process->context,
-                   ss_recording_note(process->context->recording,
-                                     (struct ss_route){.process_ref = process->ref}, &note, &err),
-                   &err);
+        ss_record_context_check(process->context,
+                                ss_recording_note(process->context->recording,
+                                                  (struct ss_route){.process_ref = process->ref},
+                                                  &note, &err),
+                                &err);
     }
     ss_torch_reach_fini(&process->torch);
 }
@@ -484,11 +479,11 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
                                      .text = ss_strview_of(err.message)};
         struct ss_error write_err = {0};
         write_process(process);
-        keep_error(process->context,
-                   ss_recording_note(process->context->recording,
-                                     (struct ss_route){.process_ref = process->ref}, &note,
-                                     &write_err),
-                   &write_err);
+        ss_record_context_check(process->context,
+                                ss_recording_note(process->context->recording,
+                                                  (struct ss_route){.process_ref = process->ref},
+                                                  &note, &write_err),
+                                &write_err);
         ss_log(SS_INFO, "record", "process %d: %s", (int)process->pid, err.message);
     }
     return true;
@@ -591,8 +586,8 @@ void ss_recorded_process_define_ended(struct ss_recorded_process *process, int32
                                       .start_time_ticks = start_time_ticks,
                                       .first_seen_ns = process->first_seen_ns};
     struct ss_error err = {0};
-    keep_error(process->context, ss_recording_process(process->context->recording, &record, &err),
-               &err);
+    ss_record_context_check(process->context,
+                            ss_recording_process(process->context->recording, &record, &err), &err);
     process->is_written = true;
 }
 

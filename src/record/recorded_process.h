@@ -12,32 +12,8 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "record/event_names.h"
-#include "record/frame_table.h"
-#include "record/injection.h"
-#include "record/process_observer.h"
-#include "record/recording.h"
+#include "record/context.h"
 #include "source/python_sampler.h"
-
-/* Shared by all processes of a recording. */
-struct ss_record_context {
-    struct ss_recording *recording;
-    struct ss_frame_table *frames;
-    struct ss_event_names names;
-    uint32_t python_source_ref, annotations_source_ref;
-    uint32_t next_thread_ref;
-    uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */
-    uint32_t track_refs;      /* assigned so far */
-    struct ss_process_observer observer;
-    const struct ss_injection *injection;  /* what the program inherits; NULL: nothing */
-    bool is_sampling;                      /* during a tick: no calls into samplers */
-    bool keeps_secrets;                    /* command lines are not redacted */
-    bool follows_schedule;                 /* every process is sampled only in windows */
-    uint64_t samples;                      /* written: records, not ticks */
-    struct ss_sampler_counts ended_counts; /* of ended processes */
-    uint64_t python_processes;
-    struct ss_error error; /* the writer's first, sticky; SS_OK: none */
-};
 
 struct ss_recorded_process;
 

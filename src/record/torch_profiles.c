@@ -16,13 +16,6 @@
 
 enum { PATH_BYTES = 400, MOST_LANES = 4096, MOST_DETAIL_BYTES = 8192 };
 
-static void keep_error(struct ss_record_context *context, const struct ss_error *err)
-{
-    if (err->status != SS_OK && context->error.status == SS_OK) {
-        context->error = *err;
-    }
-}
-
 /* --- the source ------------------------------------------------------------------------------- */
 
 static void write_source(struct ss_torch_profiles *profiles, enum ss_source_status status,
@@ -36,8 +29,8 @@ static void write_source(struct ss_torch_profiles *profiles, enum ss_source_stat
                                      .status = status,
                                      .reason = ss_strview_of(reason)};
     struct ss_error err = {0};
-    ss_recording_source(profiles->context->recording, &source, &err);
-    keep_error(profiles->context, &err);
+    ss_record_context_check(profiles->context,
+                            ss_recording_source(profiles->context->recording, &source, &err), &err);
 }
 
 void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_record_context *context,
@@ -211,8 +204,8 @@ static void write_event(struct writing *writing, const struct ss_trace_event *ev
 {
     struct ss_record_context *context = writing->files->profiles->context;
     struct ss_error err = {0};
-    ss_recording_event(context->recording, writing->aim, event, &err);
-    keep_error(context, &err);
+    ss_record_context_check(
+        context, ss_recording_event(context->recording, writing->aim, event, &err), &err);
 }
 
 /* Ends the ranges that are over at `time_ns`. */
@@ -330,8 +323,8 @@ static void note(struct ss_torch_files *files, const char *text, uint64_t now_ns
                                    .text = ss_strview_of(text)};
     struct ss_route aim = {.process_ref = record.process_ref};
     struct ss_error err = {0};
-    ss_recording_note(context->recording, aim, &record, &err);
-    keep_error(context, &err);
+    ss_record_context_check(context, ss_recording_note(context->recording, aim, &record, &err),
+                            &err);
 }
 
 static void count_window(struct ss_torch_profiles *profiles,

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all processes and sources of a recording share: where they write, the refs that they assign,
+ * and the error that ends the recording. Owned by the recorder's thread.
+ */
+#ifndef SS_RECORD_CONTEXT_H
+#define SS_RECORD_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "record/event_names.h"
+#include "record/frame_table.h"
+#include "record/injection.h"
+#include "record/process_observer.h"
+#include "record/recording.h"
+#include "source/python_sampler.h"
+
+struct ss_record_context {
+    struct ss_recording *recording;
+    struct ss_frame_table *frames;
+    struct ss_event_names names;
+    uint32_t python_source_ref, annotations_source_ref;
+    uint32_t next_thread_ref;
+    uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */
+    uint32_t track_refs;      /* assigned so far */
+    struct ss_process_observer observer;
+    const struct ss_injection *injection;  /* what the program inherits; NULL: nothing */
+    bool is_sampling;                      /* during a tick: no calls into samplers */
+    bool keeps_secrets;                    /* command lines are not redacted */
+    bool follows_schedule;                 /* every process is sampled only in windows */
+    uint64_t samples;                      /* written: records, not ticks */
+    struct ss_sampler_counts ended_counts; /* of ended processes */
+    uint64_t python_processes;
+    struct ss_error error; /* the writer's first; SS_OK: none */
+};
+
+/* Takes the outcome of a write: the first failure is the recording's error and ends it, later ones
+ * have the same cause. `err` is that of the write; unused with SS_OK. */
+void ss_record_context_check(struct ss_record_context *context, enum ss_status status,
+                             const struct ss_error *err);
+
+#endif
