@@ -73,8 +73,7 @@ static size_t build_tree(const struct ss_table_input *input, struct ss_table *ta
     return 1;
 }
 
-/* --- ranges, counters, lines -------------------------------------------------------------------
- */
+/* --- ranges, counters, lines ------------------------------------------------------------------ */
 
 static struct ss_ranges_options ranges_options(const struct ss_table_options *options)
 {
@@ -112,8 +111,7 @@ static size_t build_line_times(const struct ss_table_input *input, struct ss_tab
     return 1;
 }
 
-/* --- a training's steps ------------------------------------------------------------------------
- */
+/* --- a training's steps ----------------------------------------------------------------------- */
 
 static size_t build_steps(const struct ss_table_input *input, struct ss_table *tables)
 {
@@ -193,8 +191,7 @@ static size_t build_memory(const struct ss_table_input *input, struct ss_table *
     return count > 0 ? count : 1; /* the empty table, which says why */
 }
 
-/* --- the rows ----------------------------------------------------------------------------------
- */
+/* --- the rows --------------------------------------------------------------------------------- */
 
 const struct ss_table_choice ss_sorts_of_samples[] = {
     {"self", SS_SORT_SELF}, {"total", SS_SORT_TOTAL}, {NULL, 0}};

@@ -23,7 +23,7 @@ static bool has_any(const char *text, const char *const *words)
     return false;
 }
 
-/* --- logging --------------------------------------------------------------------------------- */
+/* --- logging ---------------------------------------------------------------------------------- */
 
 static const char *const log_packages[] = {
     "/tqdm/",     "/wandb/",   "/tensorboard/", "/tensorboardX/", "/mlflow/",       "/loguru/",
@@ -82,7 +82,7 @@ static bool has_foreign_reads(const struct ss_model *model, const struct ss_mode
     return total->phase != 0 && (strcmp(phase, "optimizer") == 0 || strcmp(phase, "data") == 0);
 }
 
-/* --- collating ------------------------------------------------------------------------------- */
+/* --- collating -------------------------------------------------------------------------------- */
 
 static bool is_of_fetch(const struct ss_model *model, uint32_t stack)
 {
@@ -104,8 +104,7 @@ static bool collates(const struct ss_model *model, uint32_t stack)
     return false;
 }
 
-/* --- anomaly detection -------------------------------------------------------------------------
- */
+/* --- anomaly detection ------------------------------------------------------------------------ */
 
 /* Anomaly detection records a traceback with each operator of the forward. */
 static bool records_traceback(const struct ss_model *model, uint32_t stack)
@@ -124,7 +123,7 @@ static bool records_traceback(const struct ss_model *model, uint32_t stack)
     return false;
 }
 
-/* --- all samples ----------------------------------------------------------------------------- */
+/* --- all samples ------------------------------------------------------------------------------ */
 
 static void add_trainer_sample(struct samples *samples, struct ss_training_facts *facts,
                                struct ss_line_samples *spots, const struct ss_model_total *total)

@@ -91,8 +91,7 @@ struct ss_record_annotations {
     size_t confinement_client;
 };
 
-/* --- annotation_clients.c ----------------------------------------------------------------------
- */
+/* --- annotation_clients.c --------------------------------------------------------------------- */
 
 bool ss_client_process_is_alive(pid_t pid, uint64_t start_time_ticks);
 void ss_annotations_note(struct ss_record_annotations *annotations, uint32_t process_ref,
@@ -107,8 +106,7 @@ void ss_annotations_scan_file(struct ss_record_annotations *annotations, const c
 void ss_annotations_scan(struct ss_record_annotations *annotations, uint64_t now_ns);
 bool ss_client_is_unread(const struct ss_record_client *client);
 
-/* --- annotation_windows.c ----------------------------------------------------------------------
- */
+/* --- annotation_windows.c --------------------------------------------------------------------- */
 
 void ss_client_add_windows(const struct ss_record_client *client, struct ss_record_windows *sum);
 /* The window owner of a process that marks no steps itself; NULL: none. */
@@ -121,14 +119,12 @@ void ss_client_enter_open_window(struct ss_record_client *client, uint64_t now_n
 bool ss_client_poll_header(struct ss_record_client *client);
 void ss_client_start_filter(struct ss_record_client *client);
 
-/* --- annotation_drain.c ------------------------------------------------------------------------
- */
+/* --- annotation_drain.c ----------------------------------------------------------------------- */
 
 int ss_count_seccomp_filters(pid_t pid);
 void ss_client_drain(struct ss_record_client *client, uint64_t now_ns);
 
-/* --- struct ss_process_observer: declared there ------------------------------------------------
- */
+/* --- struct ss_process_observer: declared there ----------------------------------------------- */
 
 void ss_client_process_ended(struct ss_record_annotations *annotations,
                              struct ss_record_client *annotated, uint64_t now_ns);

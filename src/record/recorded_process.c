@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/recorded_process.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/vec.h"
 #include "platform/procfs.h"
 #include "record/facts.h"
-#include "record/torch_reach.h"
-
-_Static_assert((int)SS_TASK_ON_CPU == (int)SS_STATE_ON_CPU &&
-                   (int)SS_TASK_STOPPED == (int)SS_STATE_STOPPED &&
-                   (int)SS_SAMPLER_GIL_WAITED == (int)SS_GIL_WAITED &&
-                   (int)SS_TASK_WAIT_FUTEX == (int)SS_WAIT_FUTEX &&
-                   (int)SS_TASK_WAIT_OTHER == (int)SS_WAIT_OTHER,
-               "the sampler's values are those of the trace");
+#include "record/recorded_process_inside.h"
 
 /* How often a process that is not Python (yet) is retried. */
 static const uint64_t eager_ns = UINT64_C(300000000); /* after start or exec: every tick */
@@ -26,50 +17,7 @@ static const uint64_t linked_ns = UINT64_C(20000000);
 static const uint64_t slow_retry_ns = UINT64_C(50000000);
 static const uint64_t slowest_retry_ns = UINT64_C(1000000000);
 
-/* The position of a thread in the program's annotations. */
-struct sample_label {
-    int64_t step;
-    uint32_t window, phase_name, range_name;
-};
-
-struct sampled_thread {
-    uint32_t ref;
-    struct sample_label label;         /* at the last sample */
-    uint32_t stack_ref;                /* of the last sample */
-    bool truncated;                    /* the stack table was full */
-    struct ss_vec_of(uint32_t) frames; /* of the last sample: sampler ids… */
-    struct ss_vec_of(uint32_t) nodes;  /* …and their stack refs */
-};
-
-/* A thread that is defined in the trace, by the sampler or by its annotations. */
-struct known_thread {
-    int32_t tid;
-    uint32_t ref;
-    bool is_sampled;
-    bool is_named; /* by the program itself */
-};
-
-struct ss_recorded_process {
-    struct ss_record_context *context;
-    uint32_t ref, parent_ref;
-    pid_t pid;
-    bool is_written;
-    bool seen;
-    bool judged; /* known to be Python, not Python, or unreadable */
-    uint64_t first_seen_ns, image_since_ns, next_try_ns, retry_ns;
-    struct ss_python_sampler *sampler;
-    struct ss_vec_of(uint32_t) frame_refs;           /* by frame id of the sampler */
-    struct ss_vec_of(struct sampled_thread) threads; /* by thread id of the sampler */
-    struct ss_vec_of(struct known_thread) tids;
-    struct ss_record_client *annotated;
-    bool is_in_window;             /* at the last tick… */
-    uint32_t window;               /* …its own; 0: none */
-    struct ss_sampler_counts base; /* of samplers before an exec */
-    struct ss_torch_reach torch;
-    struct ss_error error;
-};
-
-/* --- processes and threads in the trace ------------------------------------------------------ */
+/* --- the process in the trace ----------------------------------------------------------------- */
 
 static struct ss_strview last_path_part(const char *path)
 {
@@ -118,209 +66,7 @@ static void write_process(struct ss_recorded_process *process)
     ss_strbuf_fini(&runtime);
 }
 
-static struct sampled_thread *sampled_thread_of(struct ss_recorded_process *process, uint32_t id)
-{
-    if (id >= process->threads.count) {
-        ss_vec_resize(&process->threads, (size_t)id + 1);
-    }
-    return &process->threads.data[id];
-}
-
-/* The newest thread of this id: ids are reused. */
-static struct known_thread *find_tid(struct ss_recorded_process *process, int32_t tid)
-{
-    for (size_t i = process->tids.count; i > 0; i--) {
-        if (process->tids.data[i - 1].tid == tid) {
-            return &process->tids.data[i - 1];
-        }
-    }
-    return NULL;
-}
-
-static struct known_thread *add_tid(struct ss_recorded_process *process, int32_t tid)
-{
-    ss_vec_push(&process->tids,
-                (struct known_thread){.tid = tid, .ref = process->context->next_thread_ref++});
-    return &process->tids.data[process->tids.count - 1];
-}
-
-static void write_thread(struct ss_recorded_process *process, uint32_t ref, int32_t tid,
-                         bool is_main, struct ss_strview name)
-{
-    struct ss_trace_thread record = {
-        .ref = ref, .process_ref = process->ref, .tid = tid, .is_main = is_main, .name = name};
-    struct ss_error err = {0};
-    ss_record_context_check(process->context,
-                            ss_recording_thread(process->context->recording, &record, &err), &err);
-}
-
-uint32_t ss_recorded_process_thread(struct ss_recorded_process *process, int32_t tid)
-{
-    struct known_thread *entry = find_tid(process, tid);
-    if (entry == NULL) {
-        struct ss_procfs_stat stat = {0};
-        ss_procfs_stat(process->pid, tid, &stat);
-        entry = add_tid(process, tid);
-        write_thread(process, entry->ref, tid, tid == process->pid, ss_strview_of(stat.comm));
-    }
-    return entry->ref;
-}
-
-bool ss_recorded_process_has_thread(struct ss_recorded_process *process, int32_t tid)
-{
-    struct ss_procfs_stat stat;
-    return tid > 0 && (find_tid(process, tid) != NULL || ss_procfs_stat(process->pid, tid, &stat));
-}
-
-void ss_recorded_process_name_thread(struct ss_recorded_process *process, int32_t tid,
-                                     struct ss_strview name)
-{
-    uint32_t ref = ss_recorded_process_thread(process, tid);
-    find_tid(process, tid)->is_named = true;
-    write_thread(process, ref, tid, tid == process->pid, name);
-}
-
-static void on_thread(void *context, const struct ss_sampler_thread *thread)
-{
-    struct ss_recorded_process *process = context;
-    struct sampled_thread *entry = sampled_thread_of(process, thread->id);
-    struct known_thread *known = thread->tid > 0 ? find_tid(process, thread->tid) : NULL;
-    if (entry->ref == 0) {
-        if (known == NULL || known->is_sampled) {
-            known = add_tid(process, thread->tid);
-        }
-        known->is_sampled = true;
-        entry->ref = known->ref;
-    }
-    if (known == NULL || known->ref != entry->ref || !known->is_named) {
-        write_thread(process, entry->ref, thread->tid, thread->is_main,
-                     ss_strview_of(thread->name));
-    }
-}
-
-/* --- stacks ---------------------------------------------------------------------------------- */
-
-static uint32_t frame_ref_of(struct ss_recorded_process *process, uint32_t id)
-{
-    if (id >= process->frame_refs.count) {
-        const struct ss_python *python = ss_python_sampler_python(process->sampler);
-        ss_vec_resize(&process->frame_refs, (size_t)ss_python_frame_count(python) + 1);
-    }
-    uint32_t *ref = &process->frame_refs.data[id];
-    if (*ref == 0) {
-        struct ss_python_frame frame;
-        struct ss_error err = {0};
-        ss_python_frame_get(ss_python_sampler_python(process->sampler), id, &frame);
-        ss_record_context_check(
-            process->context,
-            ss_frame_table_frame(process->context->frames, process->pid, &frame, ref, &err), &err);
-    }
-    return *ref;
-}
-
-/* Consecutive stacks of a thread have most frames in common: resolves only those that differ. */
-static void cache_stack(struct ss_recorded_process *process, struct sampled_thread *entry,
-                        const struct ss_sampler_sample *sample)
-{
-    size_t common = 0;
-    while (common < entry->frames.count && common < sample->depth &&
-           entry->frames.data[common] == sample->frames[common]) {
-        common++;
-    }
-    ss_vec_resize(&entry->frames, sample->depth);
-    ss_vec_resize(&entry->nodes, sample->depth);
-    uint32_t node = common > 0 ? entry->nodes.data[common - 1] : 0;
-    entry->truncated = false;
-    for (size_t i = common; i < sample->depth; i++) {
-        uint32_t next = 0;
-        struct ss_error err = {0};
-        entry->frames.data[i] = sample->frames[i];
-        uint32_t frame_ref = frame_ref_of(process, sample->frames[i]);
-        ss_record_context_check(
-            process->context,
-            ss_frame_table_stack(process->context->frames, node, frame_ref, &next, &err), &err);
-        if (next == 0) {
-            entry->truncated = true;
-            ss_vec_resize(&entry->frames, i);
-            ss_vec_resize(&entry->nodes, i);
-            break;
-        }
-        entry->nodes.data[i] = node = next;
-    }
-    entry->stack_ref = node;
-}
-
-/* A schedule is active, and the process is outside its windows. */
-static bool is_outside_windows(const struct ss_recorded_process *process, uint64_t now_ns)
-{
-    const struct ss_process_observer *observer = &process->context->observer;
-    return observer->context != NULL &&
-           !observer->is_in_window(observer->context, process->ref, now_ns);
-}
-
-/* A stack that was read just now belongs to the current window; a weight that is emitted later
- * belongs to the window of the last tick. */
-static struct ss_route aim_of_sample(const struct ss_recorded_process *process,
-                                     struct ss_trace_sample *sample, bool was_counted)
-{
-    if (was_counted && process->window != 0) {
-        sample->window = process->window;
-    } else if (!was_counted && process->annotated != NULL && sample->window != 0) {
-        process->context->observer.ensure_window(process->annotated, sample->window);
-    }
-    return (struct ss_route){process->ref, sample->window};
-}
-
-/* Step, phase and range at the time of the counted ticks. */
-static void label(struct ss_recorded_process *process, struct sampled_thread *entry,
-                  const struct ss_sampler_sample *sample, struct ss_trace_sample *record)
-{
-    struct ss_trace_sample now = *record;
-    if (process->annotated != NULL) {
-        process->context->observer.label(process->annotated, sample->thread->tid, &now);
-    }
-    if (!sample->counted_before) {
-        entry->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
-    }
-    record->step = entry->label.step;
-    record->window = entry->label.window;
-    record->phase_name = entry->label.phase_name;
-    record->range_name = entry->label.range_name;
-    entry->label = (struct sample_label){now.step, now.window, now.phase_name, now.range_name};
-}
-
-static void on_sample(void *context, const struct ss_sampler_sample *sample)
-{
-    struct ss_recorded_process *process = context;
-    /* The window may have ended while the stack was read. An accumulated weight (same_stack) is of
-     * earlier ticks. */
-    if (!sample->same_stack && is_outside_windows(process, sample->time_ns)) {
-        return;
-    }
-    struct sampled_thread *entry = sampled_thread_of(process, sample->thread->id);
-    process->seen = true;
-    if (!sample->same_stack) {
-        cache_stack(process, entry, sample);
-    }
-    struct ss_trace_sample record = {.time_ns = sample->time_ns,
-                                     .thread_ref = entry->ref,
-                                     .stack_ref = entry->stack_ref,
-                                     .weight = sample->weight,
-                                     .state = (enum ss_thread_state)sample->activity,
-                                     .gil = (enum ss_gil_state)sample->gil,
-                                     .wait = (enum ss_wait_kind)sample->wait,
-                                     .partial = sample->partial || entry->truncated,
-                                     .step = -1};
-    label(process, entry, sample, &record);
-    struct ss_route aim = aim_of_sample(process, &record, sample->counted_before);
-    struct ss_error err = {0};
-    ss_record_context_check(process->context,
-                            ss_recording_sample(process->context->recording, aim, &record, &err),
-                            &err);
-    process->context->samples++;
-}
-
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct ss_recorded_process *ss_recorded_process_new(struct ss_record_context *context, uint32_t ref,
                                                     uint32_t parent_ref, pid_t pid, uint64_t now_ns)
@@ -446,7 +192,7 @@ static bool is_alive(pid_t pid)
  * refuses or is unreadable gets one note in the trace. */
 static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
 {
-    struct ss_sampler_sink sink = {process, on_thread, on_sample};
+    struct ss_sampler_sink sink = ss_recorded_process_sink(process);
     struct ss_error err = {0};
     enum ss_status status = ss_python_sampler_open(process->pid, &sink, &process->sampler, &err);
     if (status == SS_OK) {
@@ -506,7 +252,7 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
             return true;
         }
     }
-    bool is_in_window = !is_outside_windows(process, now_ns);
+    bool is_in_window = !ss_recorded_process_is_outside_windows(process, now_ns);
     uint32_t window =
         process->annotated != NULL ? process->context->observer.window(process->annotated) : 0;
     if (process->is_in_window && (!is_in_window || window != process->window)) {

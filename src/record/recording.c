@@ -42,7 +42,7 @@ static bool can_continue(struct ss_recording *recording, struct ss_trace_writer 
     return true;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 enum ss_status ss_recording_open(const struct ss_record_options *options,
                                  const struct ss_recording_hooks *hooks,
@@ -102,7 +102,7 @@ enum ss_status ss_recording_close(struct ss_recording *recording, struct ss_erro
     return status;
 }
 
-/* --- definitions ----------------------------------------------------------------------------- */
+/* --- definitions ------------------------------------------------------------------------------ */
 
 enum ss_status ss_recording_attribute(struct ss_recording *recording,
                                       const struct ss_trace_attribute *attribute,
@@ -166,7 +166,7 @@ enum ss_status ss_recording_name(struct ss_recording *recording, const struct ss
     WRITE_TO_ALL(recording, ss_trace_writer_name, name, err);
 }
 
-/* --- time ------------------------------------------------------------------------------------ */
+/* --- time ------------------------------------------------------------------------------------- */
 
 enum ss_status ss_recording_tick(struct ss_recording *recording, uint64_t now_ns, bool *restarted,
                                  struct ss_error *err)
@@ -203,7 +203,7 @@ enum ss_status ss_recording_flush(struct ss_recording *recording, struct ss_erro
     return SS_OK;
 }
 
-/* --- figures --------------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 void ss_recording_get_stats(const struct ss_recording *recording,
                             struct ss_trace_writer_stats *stats)

@@ -103,7 +103,7 @@ enum ss_status ss_recording_tick(struct ss_recording *recording, uint64_t now_ns
                                  struct ss_error *err);
 enum ss_status ss_recording_flush(struct ss_recording *recording, struct ss_error *err);
 
-/* --- windows; a recording of one file ignores their edges ------------------------------------ */
+/* --- windows; a recording of one file ignores their edges ------------------------------------- */
 
 /* The process marks steps: it is the window owner of itself and its children. */
 void ss_recording_marks_steps(struct ss_recording *recording, uint32_t process_ref);

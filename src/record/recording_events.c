@@ -4,7 +4,7 @@
 
 enum { MOST_CACHED_NOTES = 256, MOST_ANCESTORS = 64 };
 
-/* --- routing --------------------------------------------------------------------------------- */
+/* --- routing ---------------------------------------------------------------------------------- */
 
 void ss_recording_marks_steps(struct ss_recording *recording, uint32_t process_ref)
 {
@@ -127,7 +127,7 @@ enum ss_status ss_recording_async_end(struct ss_recording *recording, struct ss_
                 ss_trace_writer_async_end(writer_, id, end, NULL, failure_));
 }
 
-/* --- counts ---------------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 static bool same_counts(const struct ss_trace_counts *a, const struct ss_trace_counts *b)
 {
@@ -207,7 +207,7 @@ enum ss_status ss_recording_counts(struct ss_recording *recording,
     return SS_OK;
 }
 
-/* --- notes ----------------------------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------------ */
 
 static void free_note(struct ss_cached_note *cached)
 {

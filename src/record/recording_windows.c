@@ -12,7 +12,7 @@
 
 enum { MOST_IDLE_WRITERS = 2 };
 
-/* --- writers --------------------------------------------------------------------------------- */
+/* --- writers ---------------------------------------------------------------------------------- */
 
 struct ss_open_window *ss_recording_window_of(struct ss_recording *recording,
                                               const struct ss_trace_writer *writer)
@@ -100,7 +100,7 @@ static void drop_idle_writers(struct ss_recording *recording)
     }
 }
 
-/* --- windows --------------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 static struct ss_open_window *find_window(const struct ss_recording *recording, struct ss_route aim,
                                           size_t *index)
