@@ -155,29 +155,49 @@ static void markdown_formats(struct ss_strbuf *out)
     }
 }
 
-/* Records of the trace that are plain fields. */
+static void append_schema_head(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(out, "\n## Trace records\n\nThe fields of stepscope's payload in a trace "
+                               "([the trace format](trace-format.md)).\n\n"
+                               "| field | name | type | meaning |\n|---|---|---|---|\n");
+    for (const struct ss_payload_field *field = ss_payload_fields; field->name != NULL; field++) {
+        ss_strbuf_append_format(out, "| %u | `%s` | %s | ", field->number, field->name,
+                                field->type);
+        append_cell(out, field->meaning);
+        ss_strbuf_append_text(out, " |\n");
+    }
+    ss_strbuf_append_text(out, "\nIts other fields are messages. A field that is 0 or empty is "
+                               "absent, except where it is always written.\n");
+}
+
+static void append_schema_field(struct ss_strbuf *out, const struct ss_schema_field *field)
+{
+    static const char *const types[SS_FIELD_TYPE_COUNT] = {
+        [SS_FIELD_ID] = "varint",          [SS_FIELD_U32] = "varint",
+        [SS_FIELD_U64] = "varint",         [SS_FIELD_I32] = "varint, zigzag",
+        [SS_FIELD_I64] = "varint, zigzag", [SS_FIELD_BOOL] = "varint",
+        [SS_FIELD_FIXED32] = "fixed32",    [SS_FIELD_ENUM] = "varint",
+        [SS_FIELD_KIND] = "varint",        [SS_FIELD_TEXT] = "bytes"};
+    ss_strbuf_append_format(out, "| %u | `%s` | %s%s | %s | ", field->number, field->name,
+                            types[field->type], field->is_key ? ", always written" : "",
+                            field->unit);
+    append_cell(out, field->meaning);
+    ss_strbuf_append_text(out, " |\n");
+}
+
+/* What the payload of a trace contains. */
 static void markdown_schema(struct ss_strbuf *out)
 {
-    static const char *const types[] = {[SS_FIELD_U32] = "varint",
-                                        [SS_FIELD_U64] = "varint",
-                                        [SS_FIELD_I64] = "varint, zigzag",
-                                        [SS_FIELD_ENUM] = "varint",
-                                        [SS_FIELD_TEXT] = "bytes"};
-    ss_strbuf_append_text(out, "\n## Trace records\n\nMessages of stepscope's payload in a trace "
-                               "([the trace format](trace-format.md)) that hold plain fields. A "
-                               "field that is 0 or empty is absent.\n");
+    append_schema_head(out);
     for (int i = 0; i < SS_SCHEMA_COUNT; i++) {
         const struct ss_schema_record *record = &ss_schema[i];
+        ss_strbuf_append_format(out, "\nField %u, `%s`: ", record->number, record->name);
         ss_strbuf_append_format(out,
-                                "\nField %u, `%s`: %s.\n\n| field | name | type | unit | meaning "
+                                "%s.\n\n| field | name | type | unit | meaning "
                                 "|\n|---|---|---|---|---|\n",
-                                record->number, record->name, record->meaning);
+                                record->meaning);
         for (size_t k = 0; k < record->field_count; k++) {
-            const struct ss_schema_field *field = &record->fields[k];
-            ss_strbuf_append_format(out, "| %u | `%s` | %s | %s | ", field->number, field->name,
-                                    types[field->type], field->unit);
-            append_cell(out, field->meaning);
-            ss_strbuf_append_text(out, " |\n");
+            append_schema_field(out, &record->fields[k]);
         }
     }
 }

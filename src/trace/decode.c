@@ -93,7 +93,7 @@ static enum ss_outcome read_payload_field(struct ss_step *step, const struct ss_
 {
     struct ss_trace_sample *sample = &payload->sample;
     switch (field->number) {
-    case SS_PAYLOAD_SAMPLE_FLAGS: {
+    case SS_PAYLOAD_sample_flags: {
         unsigned state = field->value & 7;
         unsigned gil = field->value >> 3 & 3;
         sample->state = state < SS_STATE_COUNT ? (enum ss_thread_state)state : SS_STATE_UNKNOWN;
@@ -103,25 +103,25 @@ static enum ss_outcome read_payload_field(struct ss_step *step, const struct ss_
         sample->wait = wait < SS_WAIT_COUNT ? (enum ss_wait_kind)wait : SS_WAIT_OTHER;
         return SS_STEP_GOOD;
     }
-    case SS_PAYLOAD_WINDOW:
+    case SS_PAYLOAD_window:
         sample->window = (uint32_t)field->value;
         return SS_STEP_GOOD;
-    case SS_PAYLOAD_STEP:
+    case SS_PAYLOAD_step:
         sample->step = (int64_t)(field->value - 1);
         return SS_STEP_GOOD;
-    case SS_PAYLOAD_PHASE:
+    case SS_PAYLOAD_phase:
         sample->phase_name = main_name(step, field->value);
         return SS_STEP_GOOD;
-    case SS_PAYLOAD_RANGE:
+    case SS_PAYLOAD_range:
         sample->range_name = main_name(step, field->value);
         return SS_STEP_GOOD;
-    case SS_PAYLOAD_CLOCK_WIDTH:
+    case SS_PAYLOAD_clock_width:
         payload->width_ns = field->value;
         return SS_STEP_GOOD;
-    case SS_PAYLOAD_EVENT_FLAGS:
+    case SS_PAYLOAD_event_flags:
         payload->event.flags = (uint8_t)field->value;
         return SS_STEP_GOOD;
-    case SS_PAYLOAD_EVENT_TEXT:
+    case SS_PAYLOAD_event_text:
         if (field->type == SS_WIRE_BYTES) {
             payload->event.payload.type = SS_VALUE_TEXT;
             payload->event.payload.text = ss_wire_view(field->body);
@@ -136,14 +136,14 @@ static enum ss_outcome read_payload(struct ss_step *step, struct ss_wire_cursor 
                                     struct payload *payload)
 {
     struct ss_wire_field field;
-    if (ss_wire_next(&body, &field) != SS_WIRE_FIELD || field.number != SS_PAYLOAD_FORMAT ||
+    if (ss_wire_next(&body, &field) != SS_WIRE_FIELD || field.number != SS_PAYLOAD_format ||
         (field.value & 0x7f) != SS_FORMAT_MAGIC) {
         return ss_step_malformed(step, "a payload does not begin with our format word");
     }
     SS_EACH_FIELD(step, body, field)
     {
-        payload->has_attribute |= field.number == SS_PAYLOAD_ATTRIBUTE;
-        payload->has_note |= field.number == SS_PAYLOAD_NOTE;
+        payload->has_attribute |= field.number == SS_PAYLOAD_attribute;
+        payload->has_note |= field.number == SS_PAYLOAD_note;
         SS_STEP_TRY(read_payload_field(step, &field, payload));
     }
     return SS_STEP_GOOD;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/decode_step.h"
+#include "trace/wire_records.h"
 #include "wire/perfetto.h"
 
 static enum ss_outcome put_string(struct ss_step *step, struct ss_wire_cursor body,
@@ -14,53 +15,18 @@ static enum ss_outcome put_string(struct ss_step *step, struct ss_wire_cursor bo
                : ss_step_malformed(step, "an interning id is too large");
 }
 
-/* The extension payload of a frame. */
-struct frame_extra {
-    uint64_t name_tail, short_offset;
-    int64_t above_line; /* line of the frame - first line of the function */
-    struct ss_strview name;
-    bool has_name, has_first_line;
-};
-
-static enum ss_outcome read_extra(struct ss_step *step, struct ss_wire_cursor body,
-                                  struct frame_extra *extra)
-{
-    *extra = (struct frame_extra){0};
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        switch (field.number) {
-        case SS_FRAME_NAME_TAIL:
-            extra->name_tail = field.value;
-            break;
-        case SS_FRAME_NAME:
-            extra->has_name = field.type == SS_WIRE_BYTES;
-            extra->name = extra->has_name ? ss_wire_view(field.body) : extra->name;
-            break;
-        case SS_FRAME_SHORT_OFFSET:
-            extra->short_offset = field.value;
-            break;
-        case SS_FRAME_FIRST_LINE:
-            extra->has_first_line = true;
-            extra->above_line = ss_wire_unzigzag(field.value);
-            break;
-        default:
-            break;
-        }
-    }
-    return SS_STEP_GOOD;
-}
-
 /* Frame payloads are in the order of the frames: the next one belongs to this frame. */
-static enum ss_outcome next_extra(struct ss_step *step, struct ss_wire_cursor *extras,
-                                  struct frame_extra *extra)
+static enum ss_outcome next_rest(struct ss_step *step, struct ss_wire_cursor *extras,
+                                 struct ss_trace_frame_rest *rest)
 {
-    *extra = (struct frame_extra){0};
+    *rest = (struct ss_trace_frame_rest){0};
     struct ss_wire_field field;
     SS_EACH_FIELD(step, *extras, field)
     {
-        if (field.number == SS_PAYLOAD_FRAME && field.type == SS_WIRE_BYTES) {
-            return read_extra(step, field.body, extra);
+        if (field.number == SS_PAYLOAD_frame_rest && field.type == SS_WIRE_BYTES) {
+            return ss_schema_read(SS_SCHEMA_frame_rest, field.body, rest, NULL)
+                       ? SS_STEP_GOOD
+                       : ss_step_malformed(step, "a message is cut or not protocol-buffer data");
         }
     }
     return SS_STEP_GOOD;
@@ -71,21 +37,21 @@ static int32_t to_line(uint64_t value)
     return value <= INT32_MAX ? (int32_t)value : 0;
 }
 
-static void apply_extra(struct ss_intern *strings, const struct frame_extra *extra,
-                        struct ss_frame_row *row)
+static void apply_rest(struct ss_intern *strings, const struct ss_trace_frame_rest *rest,
+                       struct ss_frame_row *row)
 {
     struct ss_strview function = ss_intern_get(strings, row->function);
     struct ss_strview file = ss_intern_get(strings, row->file);
     row->name = row->function;
-    if (extra->has_name) {
-        row->name = ss_intern_put(strings, extra->name.data, extra->name.length);
-    } else if (extra->name_tail > 0 && extra->name_tail < function.length) {
-        row->name = ss_intern_put(strings, function.data + function.length - extra->name_tail,
-                                  extra->name_tail);
+    if (rest->has_name) {
+        row->name = ss_intern_put(strings, rest->name.data, rest->name.length);
+    } else if (rest->name_tail > 0 && rest->name_tail < function.length) {
+        row->name = ss_intern_put(strings, function.data + function.length - rest->name_tail,
+                                  rest->name_tail);
     }
-    row->short_file_offset = extra->short_offset <= file.length ? (uint32_t)extra->short_offset : 0;
-    if (extra->has_first_line && extra->above_line > -INT32_MAX && extra->above_line < INT32_MAX) {
-        row->first_line = to_line((uint64_t)((int64_t)row->line - extra->above_line));
+    row->short_file_offset = rest->short_file_offset <= file.length ? rest->short_file_offset : 0;
+    if (rest->has_above_line && rest->above_line > -INT32_MAX && rest->above_line < INT32_MAX) {
+        row->first_line = to_line((uint64_t)((int64_t)row->line - rest->above_line));
     }
 }
 
@@ -134,8 +100,8 @@ static enum ss_outcome put_frame(struct ss_step *step, struct ss_wire_cursor bod
             break;
         }
     }
-    struct frame_extra extra;
-    SS_STEP_TRY(next_extra(step, extras, &extra));
+    struct ss_trace_frame_rest rest;
+    SS_STEP_TRY(next_rest(step, extras, &rest));
     uint32_t function = ss_id_map_get(&decoder->functions, function_iid);
     uint32_t path = ss_id_map_get(&decoder->paths, path_iid);
     if (function == 0 || path == 0) {
@@ -143,7 +109,7 @@ static enum ss_outcome put_frame(struct ss_step *step, struct ss_wire_cursor bod
     }
     row.function = function - 1;
     row.file = path - 1;
-    apply_extra(&decoder->tables.strings, &extra, &row);
+    apply_rest(&decoder->tables.strings, &rest, &row);
     bool is_new;
     uint32_t ref = ss_tables_put_frame(&decoder->tables, &row, &is_new);
     if (!ss_id_map_put(&decoder->frames, iid, ref)) {

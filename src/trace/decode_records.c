@@ -9,54 +9,23 @@ static uint64_t digest_of(struct ss_wire_cursor body)
     return (uint64_t)ss_hash_bytes(body.at, length) << 32 | (uint32_t)length;
 }
 
+static enum ss_outcome malformed_record(struct ss_step *step)
+{
+    return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
+}
+
 static enum ss_outcome put_process(struct ss_step *step, struct ss_wire_cursor body)
 {
     struct ss_known *known = &step->decoder->tables.processes;
     struct ss_trace_process process = {0};
-    uint64_t uuid = 0, parent_uuid = 0, digest = digest_of(body);
-    struct ss_strview *texts[] = {&process.cmdline, &process.name, &process.runtime,
-                                  &process.executable, &process.label};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        *texts[i] = (struct ss_strview){"", 0};
+    uint64_t ids[SS_IDS_process];
+    if (!ss_schema_read(SS_SCHEMA_process, body, &process, ids)) {
+        return malformed_record(step);
     }
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.number >= SS_PROCESS_CMDLINE && field.number <= SS_PROCESS_LABEL) {
-            if (field.type == SS_WIRE_BYTES) {
-                *texts[field.number - SS_PROCESS_CMDLINE] = ss_wire_view(field.body);
-            }
-            continue;
-        }
-        switch (field.number) {
-        case SS_PROCESS_UUID:
-            uuid = field.value;
-            break;
-        case SS_PROCESS_PARENT_UUID:
-            parent_uuid = field.value;
-            break;
-        case SS_PROCESS_PID:
-            process.pid = (int32_t)ss_wire_unzigzag(field.value);
-            break;
-        case SS_PROCESS_PARENT_PID:
-            process.parent_pid = (int32_t)ss_wire_unzigzag(field.value);
-            break;
-        case SS_PROCESS_NAMESPACE:
-            process.pid_namespace = field.value;
-            break;
-        case SS_PROCESS_START:
-            process.start_time_ticks = field.value;
-            break;
-        case SS_PROCESS_FIRST_SEEN:
-            process.first_seen_ns = field.value;
-            break;
-        default:
-            break;
-        }
-    }
+    uint64_t parent = ids[SS_ID_process_parent_uuid];
     bool is_changed;
-    process.ref = ss_known_put(known, uuid, digest, &is_changed);
-    process.parent_ref = parent_uuid != 0 ? ss_known_find(known, parent_uuid) : 0;
+    process.ref = ss_known_put(known, ids[SS_ID_process_uuid], digest_of(body), &is_changed);
+    process.parent_ref = parent != 0 ? ss_known_find(known, parent) : 0;
     if (is_changed) {
         SS_STEP_EMIT(step, process, &process);
     }
@@ -66,34 +35,12 @@ static enum ss_outcome put_process(struct ss_step *step, struct ss_wire_cursor b
 static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor body)
 {
     struct ss_decoder *decoder = step->decoder;
-    struct ss_trace_thread thread = {.name = {"", 0}};
-    uint64_t uuid = 0, process_uuid = 0, iid = 0;
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        switch (field.number) {
-        case SS_THREAD_UUID:
-            uuid = field.value;
-            break;
-        case SS_THREAD_PROCESS_UUID:
-            process_uuid = field.value;
-            break;
-        case SS_THREAD_TID:
-            thread.tid = (int32_t)ss_wire_unzigzag(field.value);
-            break;
-        case SS_THREAD_IS_MAIN:
-            thread.is_main = field.value != 0;
-            break;
-        case SS_THREAD_NAME:
-            thread.name = field.type == SS_WIRE_BYTES ? ss_wire_view(field.body) : thread.name;
-            break;
-        case SS_THREAD_IID:
-            iid = field.value;
-            break;
-        default:
-            break;
-        }
+    struct ss_trace_thread thread = {0};
+    uint64_t ids[SS_IDS_thread];
+    if (!ss_schema_read(SS_SCHEMA_thread, body, &thread, ids)) {
+        return malformed_record(step);
     }
+    uint64_t process_uuid = ids[SS_ID_thread_process_uuid];
     thread.process_ref = ss_known_find(&decoder->tables.processes, process_uuid);
     if (thread.process_ref == 0) {
         return SS_STEP_GOOD; /* its process was lost; its samples count as lost */
@@ -103,8 +50,9 @@ static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor bo
                       (uint32_t)ss_hash_u64(process_uuid ^ (uint32_t)thread.tid) << 1 |
                       thread.is_main;
     bool is_changed;
-    thread.ref = ss_known_put(&decoder->tables.threads, uuid, digest, &is_changed);
-    if (!ss_id_map_put(&decoder->tasks, iid, thread.ref)) {
+    thread.ref =
+        ss_known_put(&decoder->tables.threads, ids[SS_ID_thread_uuid], digest, &is_changed);
+    if (!ss_id_map_put(&decoder->tasks, ids[SS_ID_thread_task_iid], thread.ref)) {
         return ss_step_malformed(step, "an interning id is too large");
     }
     if (is_changed) {
@@ -113,16 +61,11 @@ static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor bo
     return SS_STEP_GOOD;
 }
 
-static enum ss_outcome malformed_record(struct ss_step *step)
-{
-    return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
-}
-
 static enum ss_outcome put_source(struct ss_step *step, struct ss_wire_cursor body)
 {
     struct ss_trace_source source;
     bool is_changed;
-    if (!ss_schema_read(SS_SCHEMA_source, body, &source)) {
+    if (!ss_schema_read(SS_SCHEMA_source, body, &source, NULL)) {
         return malformed_record(step);
     }
     source.ref =
@@ -137,7 +80,7 @@ static enum ss_outcome put_device(struct ss_step *step, struct ss_wire_cursor bo
 {
     struct ss_trace_device device;
     bool is_changed;
-    if (!ss_schema_read(SS_SCHEMA_device, body, &device)) {
+    if (!ss_schema_read(SS_SCHEMA_device, body, &device, NULL)) {
         return malformed_record(step);
     }
     if (device.ref == 0) {
@@ -155,35 +98,12 @@ static enum ss_outcome put_counts(struct ss_step *step, struct ss_wire_cursor bo
 {
     const struct ss_tables *tables = &step->decoder->tables;
     struct ss_trace_counts counts = {0};
-    uint64_t *const values[SS_COUNTS_FIELDS] = {&counts.due,
-                                                &counts.done,
-                                                &counts.skipped,
-                                                &counts.late,
-                                                &counts.seen,
-                                                &counts.ok,
-                                                &counts.partial,
-                                                &counts.lost,
-                                                &counts.unchanged,
-                                                &counts.dropped,
-                                                &counts.retries,
-                                                &counts.read_syscalls,
-                                                &counts.processes_short};
-    uint64_t process_uuid = 0, source = 0;
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.number == SS_COUNTS_SOURCE) {
-            source = field.value;
-        } else if (field.number == SS_COUNTS_PROCESS_UUID) {
-            process_uuid = field.value;
-        } else if (field.number == SS_COUNTS_TIME) {
-            counts.time_ns = field.value;
-        } else if (field.number >= SS_COUNTS_FIRST &&
-                   field.number < SS_COUNTS_FIRST + SS_COUNTS_FIELDS) {
-            *values[field.number - SS_COUNTS_FIRST] = field.value;
-        }
+    uint64_t ids[SS_IDS_counts];
+    if (!ss_schema_read(SS_SCHEMA_counts, body, &counts, ids)) {
+        return malformed_record(step);
     }
-    counts.source_ref = ss_known_find(&tables->sources, source);
+    uint64_t process_uuid = ids[SS_ID_counts_process_uuid];
+    counts.source_ref = ss_known_find(&tables->sources, counts.source_ref);
     counts.process_ref = ss_known_find(&tables->processes, process_uuid);
     if (process_uuid != 0 && counts.process_ref == 0) {
         return SS_STEP_GOOD; /* a ref of 0 would mean the totals of the source itself */
@@ -194,22 +114,13 @@ static enum ss_outcome put_counts(struct ss_step *step, struct ss_wire_cursor bo
 
 static enum ss_outcome put_note(struct ss_step *step, struct ss_wire_cursor body)
 {
-    struct ss_trace_note note = {.kind = {"", 0}, .text = {"", 0}};
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.number == SS_NOTE_TIME) {
-            note.time_ns = field.value;
-        } else if (field.number == SS_NOTE_PROCESS_UUID) {
-            note.process_ref = ss_known_find(&step->decoder->tables.processes, field.value);
-        } else if (field.number == SS_NOTE_VALUE) {
-            note.value = ss_wire_unzigzag(field.value);
-        } else if (field.number == SS_NOTE_KIND && field.type == SS_WIRE_BYTES) {
-            note.kind = ss_wire_view(field.body);
-        } else if (field.number == SS_NOTE_TEXT && field.type == SS_WIRE_BYTES) {
-            note.text = ss_wire_view(field.body);
-        }
+    struct ss_trace_note note = {0};
+    uint64_t ids[SS_IDS_note];
+    if (!ss_schema_read(SS_SCHEMA_note, body, &note, ids)) {
+        return malformed_record(step);
     }
+    note.process_ref =
+        ss_known_find(&step->decoder->tables.processes, ids[SS_ID_note_process_uuid]);
     SS_STEP_EMIT(step, note, &note);
     return SS_STEP_GOOD;
 }
@@ -218,32 +129,14 @@ static enum ss_outcome put_line(struct ss_step *step, struct ss_wire_cursor body
 {
     struct ss_decoder *decoder = step->decoder;
     struct ss_trace_line line = {0};
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        switch (field.number) {
-        case SS_LINE_TIME:
-            line.time_ns = field.value;
-            break;
-        case SS_LINE_PROCESS_UUID:
-            line.process_ref = ss_known_find(&decoder->tables.processes, field.value);
-            break;
-        case SS_LINE_NAME:
-            line.name_ref = ss_id_map_get(&decoder->sequences.data[SS_SEQUENCE].names, field.value);
-            break;
-        case SS_LINE_NUMBER:
-            line.line = field.value <= INT32_MAX ? (uint32_t)field.value : 0;
-            break;
-        case SS_LINE_HITS:
-            line.hits = field.value;
-            break;
-        case SS_LINE_NS:
-            line.total_ns = field.value;
-            break;
-        default:
-            break;
-        }
+    uint64_t ids[SS_IDS_line];
+    if (!ss_schema_read(SS_SCHEMA_line, body, &line, ids)) {
+        return malformed_record(step);
     }
+    line.line = line.line <= INT32_MAX ? line.line : 0;
+    line.process_ref = ss_known_find(&decoder->tables.processes, ids[SS_ID_line_process_uuid]);
+    line.name_ref =
+        ss_id_map_get(&decoder->sequences.data[SS_SEQUENCE].names, ids[SS_ID_line_name_iid]);
     if (line.name_ref == 0) { /* its definition was in a damaged unit */
         decoder->summary->lost_events++;
         return SS_STEP_GOOD;
@@ -269,15 +162,9 @@ static enum ss_outcome emit_attribute(struct ss_step *step,
 
 static enum ss_outcome put_raw_attribute(struct ss_step *step, struct ss_wire_cursor body)
 {
-    struct ss_trace_attribute attribute = {.key = {"", 0}, .text = {"", 0}};
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.type == SS_WIRE_BYTES && field.number == SS_ATTRIBUTE_KEY) {
-            attribute.key = ss_wire_view(field.body);
-        } else if (field.type == SS_WIRE_BYTES && field.number == SS_ATTRIBUTE_TEXT) {
-            attribute.text = ss_wire_view(field.body);
-        }
+    struct ss_trace_attribute attribute = {0};
+    if (!ss_schema_read(SS_SCHEMA_attribute, body, &attribute, NULL)) {
+        return malformed_record(step);
     }
     return emit_attribute(step, &attribute);
 }
@@ -370,25 +257,25 @@ enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_fiel
         return SS_STEP_GOOD;
     }
     switch (field->number) {
-    case SS_PAYLOAD_PROCESS:
+    case SS_PAYLOAD_process:
         return put_process(step, field->body);
-    case SS_PAYLOAD_THREAD:
+    case SS_PAYLOAD_thread:
         return put_thread(step, field->body);
-    case SS_PAYLOAD_SOURCE:
+    case SS_PAYLOAD_source:
         return put_source(step, field->body);
-    case SS_PAYLOAD_DEVICE:
+    case SS_PAYLOAD_device:
         return put_device(step, field->body);
-    case SS_PAYLOAD_COUNTS:
+    case SS_PAYLOAD_counts:
         return put_counts(step, field->body);
-    case SS_PAYLOAD_NOTE:
+    case SS_PAYLOAD_note:
         return put_note(step, field->body);
-    case SS_PAYLOAD_LINE:
+    case SS_PAYLOAD_line:
         return put_line(step, field->body);
-    case SS_PAYLOAD_ATTRIBUTE:
+    case SS_PAYLOAD_attribute:
         return put_raw_attribute(step, field->body);
-    case SS_PAYLOAD_TRACK:
+    case SS_PAYLOAD_track:
         return ss_decode_track(step, field->body);
-    case SS_PAYLOAD_LANE:
+    case SS_PAYLOAD_lane:
         return ss_decode_lane(step, field->body);
     default:
         return SS_STEP_GOOD; /* written by a later version, or decoded elsewhere */

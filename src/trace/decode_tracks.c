@@ -1,104 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/decode_step.h"
+#include "trace/wire_records.h"
 #include "wire/perfetto.h"
 
 /* --- tracks --------------------------------------------------------------------------------- */
 
-/* A track as encoded in the file. */
-struct track_message {
-    uint64_t uuid, process_uuid, thread_uuid, parent_uuid, device;
-    struct ss_trace_track record;
-};
-
-static enum ss_outcome read_track(struct ss_step *step, struct ss_wire_cursor body,
-                                  struct track_message *track)
+static uint64_t digest_of_track(const struct ss_trace_track *track, const uint64_t *ids)
 {
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        switch (field.number) {
-        case SS_TRACK_UUID:
-            track->uuid = field.value;
-            break;
-        case SS_TRACK_KIND:
-            track->record.kind = field.value < SS_TRACK_KIND_COUNT ? (enum ss_track_kind)field.value
-                                                                   : SS_TRACK_KIND_COUNT;
-            break;
-        case SS_TRACK_PROCESS_UUID:
-            track->process_uuid = field.value;
-            break;
-        case SS_TRACK_THREAD_UUID:
-            track->thread_uuid = field.value;
-            break;
-        case SS_TRACK_PARENT_UUID:
-            track->parent_uuid = field.value;
-            break;
-        case SS_TRACK_NAME:
-            track->record.name =
-                field.type == SS_WIRE_BYTES ? ss_wire_view(field.body) : track->record.name;
-            break;
-        case SS_TRACK_UNIT:
-            track->record.unit =
-                field.type == SS_WIRE_BYTES ? ss_wire_view(field.body) : track->record.unit;
-            break;
-        case SS_TRACK_COUNTER_VALUES:
-            track->record.counter = field.value < SS_COUNTER_KIND_COUNT
-                                        ? (enum ss_counter_kind)field.value
-                                        : SS_COUNTER_GAUGE;
-            break;
-        case SS_TRACK_RANK:
-            track->record.rank = (int32_t)ss_wire_unzigzag(field.value);
-            break;
-        case SS_TRACK_DEVICE:
-            track->device = field.value;
-            break;
-        default:
-            break;
-        }
-    }
-    return SS_STEP_GOOD;
-}
-
-static uint64_t digest_of_track(const struct track_message *track)
-{
-    const struct ss_trace_track *record = &track->record;
-    uint64_t digest = ss_hash_u64(track->process_uuid ^ track->thread_uuid << 1);
-    digest = ss_hash_u64(digest ^ track->parent_uuid ^ track->device << 1);
-    digest ^= (uint64_t)ss_hash_bytes(record->name.data, record->name.length) << 32;
-    digest = ss_hash_u64(digest ^ ss_hash_bytes(record->unit.data, record->unit.length));
-    return ss_hash_u64(digest ^ (uint64_t)record->kind << 40 ^ (uint64_t)record->counter << 36 ^
-                       (uint32_t)record->rank);
+    uint64_t digest =
+        ss_hash_u64(ids[SS_ID_track_process_uuid] ^ ids[SS_ID_track_thread_uuid] << 1);
+    digest = ss_hash_u64(digest ^ ids[SS_ID_track_parent_uuid] ^ (uint64_t)track->device_ref << 1);
+    digest ^= (uint64_t)ss_hash_bytes(track->name.data, track->name.length) << 32;
+    digest = ss_hash_u64(digest ^ ss_hash_bytes(track->unit.data, track->unit.length));
+    return ss_hash_u64(digest ^ (uint64_t)track->kind << 40 ^ (uint64_t)track->counter << 36 ^
+                       (uint32_t)track->rank);
 }
 
 /* Resolves owner and group to refs; false when a damaged unit held the owner. */
-static bool resolve_track(const struct ss_tables *tables, struct track_message *track)
+static bool resolve_track(const struct ss_tables *tables, const uint64_t *ids,
+                          struct ss_trace_track *track)
 {
-    struct ss_trace_track *record = &track->record;
-    record->process_ref = ss_known_find(&tables->processes, track->process_uuid);
-    record->thread_ref = ss_known_find(&tables->threads, track->thread_uuid);
-    record->device_ref = ss_known_find(&tables->devices, track->device);
-    const struct ss_track_target *parent = ss_tables_find_target(tables, track->parent_uuid);
+    uint64_t process_uuid = ids[SS_ID_track_process_uuid];
+    uint64_t thread_uuid = ids[SS_ID_track_thread_uuid];
+    track->process_ref = ss_known_find(&tables->processes, process_uuid);
+    track->thread_ref = ss_known_find(&tables->threads, thread_uuid);
+    track->device_ref = ss_known_find(&tables->devices, track->device_ref);
+    const struct ss_track_target *parent =
+        ss_tables_find_target(tables, ids[SS_ID_track_parent_uuid]);
     /* The writer never nests groups deeper than SS_MAX_TRACK_DEPTH. */
     if (parent != NULL && tables->tracks.data[parent->track].kind == SS_TRACK_GROUP &&
         tables->tracks.data[parent->track].depth < SS_MAX_TRACK_DEPTH) {
-        record->parent_ref = parent->track;
+        track->parent_ref = parent->track;
     }
-    return (track->process_uuid == 0 || record->process_ref != 0) &&
-           (track->thread_uuid == 0 || record->thread_ref != 0);
+    return (process_uuid == 0 || track->process_ref != 0) &&
+           (thread_uuid == 0 || track->thread_ref != 0);
 }
 
 enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body)
 {
     struct ss_tables *tables = &step->decoder->tables;
-    struct track_message track = {.record = {.name = {"", 0}, .unit = {"", 0}}};
-    SS_STEP_TRY(read_track(step, body, &track));
-    struct ss_trace_track *record = &track.record;
-    if (record->kind >= SS_TRACK_KIND_COUNT || !resolve_track(tables, &track)) {
+    struct ss_trace_track track = {0};
+    uint64_t ids[SS_IDS_track];
+    if (!ss_schema_read(SS_SCHEMA_track, body, &track, ids)) {
+        return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
+    }
+    uint64_t digest = digest_of_track(&track, ids);
+    if (track.kind >= SS_TRACK_KIND_COUNT || !resolve_track(tables, ids, &track)) {
         return SS_STEP_GOOD; /* of a later version, or the owner is lost: events count as lost */
     }
     bool is_changed;
     struct ss_track_target *target =
-        ss_tables_put_target(tables, track.uuid, digest_of_track(&track), &is_changed);
+        ss_tables_put_target(tables, ids[SS_ID_track_uuid], digest, &is_changed);
     bool is_new = target->track == 0;
     if (is_new) {
         if (tables->tracks.count > SS_MAX_TRACKS) {
@@ -106,44 +58,38 @@ enum ss_outcome ss_decode_track(struct ss_step *step, struct ss_wire_cursor body
         }
         target->track = (uint32_t)tables->tracks.count;
         ss_vec_push_zero(&tables->tracks);
-        tables->tracks.data[target->track].kind = (uint8_t)record->kind;
+        tables->tracks.data[target->track].kind = (uint8_t)track.kind;
     }
-    record->ref = target->track;
-    struct ss_track_row *row = &tables->tracks.data[record->ref];
-    if (!is_changed || row->kind != record->kind) { /* the kind of a track is constant */
+    track.ref = target->track;
+    struct ss_track_row *row = &tables->tracks.data[track.ref];
+    if (!is_changed || row->kind != track.kind) { /* the kind of a track is constant */
         return SS_STEP_GOOD;
     }
-    record->parent_ref = record->parent_ref < record->ref ? record->parent_ref : 0;
-    row->parent = record->parent_ref;
+    track.parent_ref = track.parent_ref < track.ref ? track.parent_ref : 0;
+    row->parent = track.parent_ref;
     row->depth =
-        record->parent_ref != 0 ? (uint8_t)(tables->tracks.data[record->parent_ref].depth + 1) : 0;
-    SS_STEP_EMIT(step, track, record);
+        track.parent_ref != 0 ? (uint8_t)(tables->tracks.data[track.parent_ref].depth + 1) : 0;
+    SS_STEP_EMIT(step, track, &track);
     return SS_STEP_GOOD;
 }
 
 enum ss_outcome ss_decode_lane(struct ss_step *step, struct ss_wire_cursor body)
 {
     struct ss_tables *tables = &step->decoder->tables;
-    uint64_t uuid = 0, track_uuid = 0, number = 0;
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.number == SS_LANE_UUID) {
-            uuid = field.value;
-        } else if (field.number == SS_LANE_TRACK_UUID) {
-            track_uuid = field.value;
-        } else if (field.number == SS_LANE_NUMBER) {
-            number = field.value;
-        }
+    struct ss_trace_lane lane;
+    uint64_t ids[SS_IDS_lane];
+    if (!ss_schema_read(SS_SCHEMA_lane, body, &lane, ids)) {
+        return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
     }
-    const struct ss_track_target *of = ss_tables_find_target(tables, track_uuid);
-    if (of == NULL || tables->tracks.data[of->track].kind != SS_TRACK_ASYNC || number == 0 ||
-        number > SS_MAX_LANES) {
+    const struct ss_track_target *of = ss_tables_find_target(tables, ids[SS_ID_lane_track_uuid]);
+    if (of == NULL || tables->tracks.data[of->track].kind != SS_TRACK_ASYNC || lane.number == 0 ||
+        lane.number > SS_MAX_LANES) {
         return SS_STEP_GOOD;
     }
-    struct ss_track_target target = {of->track, (uint32_t)number};
+    struct ss_track_target target = {of->track, lane.number};
     bool is_changed;
-    struct ss_track_target *known = ss_tables_put_target(tables, uuid, 0, &is_changed);
+    struct ss_track_target *known =
+        ss_tables_put_target(tables, ids[SS_ID_lane_uuid], 0, &is_changed);
     if (known->track == 0) {
         *known = target;
     }
@@ -194,60 +140,34 @@ enum ss_outcome ss_decode_defaults(struct ss_step *step, struct ss_wire_cursor b
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-struct name_extra {
-    uint64_t iid;
-    struct ss_strview category, text, file;
-    uint32_t colour, line;
-    bool has_text;
-};
-
-static enum ss_outcome read_name_extra(struct ss_step *step, struct ss_wire_cursor body,
-                                       struct name_extra *extra)
-{
-    *extra = (struct name_extra){.category = {"", 0}, .text = {"", 0}, .file = {"", 0}};
-    struct ss_wire_field field;
-    SS_EACH_FIELD(step, body, field)
-    {
-        if (field.number == SS_NAME_IID) {
-            extra->iid = field.value;
-        } else if (field.number == SS_NAME_COLOUR) {
-            extra->colour = (uint32_t)field.value;
-        } else if (field.number == SS_NAME_CATEGORY && field.type == SS_WIRE_BYTES) {
-            extra->category = ss_wire_view(field.body);
-        } else if (field.number == SS_NAME_TEXT && field.type == SS_WIRE_BYTES) {
-            extra->text = ss_wire_view(field.body);
-            extra->has_text = true;
-        } else if (field.number == SS_NAME_FILE && field.type == SS_WIRE_BYTES) {
-            extra->file = ss_wire_view(field.body);
-        } else if (field.number == SS_NAME_LINE && field.value <= INT32_MAX) {
-            extra->line = (uint32_t)field.value;
-        }
-    }
-    return SS_STEP_GOOD;
-}
-
 /* The payload entry of name `iid`: the next entry, if its iid matches. Entries are in the order of
  * the names, but not every name has one. */
-static enum ss_outcome find_name_extra(struct ss_step *step, struct ss_wire_cursor *extras,
-                                       uint64_t iid, struct name_extra *extra)
+static enum ss_outcome find_name_rest(struct ss_step *step, struct ss_wire_cursor *extras,
+                                      uint64_t iid, struct ss_trace_name *rest)
 {
-    *extra = (struct name_extra){.category = {"", 0}, .text = {"", 0}, .file = {"", 0}};
+    static const struct ss_trace_name none = {
+        .text = {"", 0}, .category = {"", 0}, .file = {"", 0}};
+    *rest = none;
     for (struct ss_wire_cursor ahead = *extras;;) {
         struct ss_wire_field field;
         enum ss_wire_next next = ss_wire_next(&ahead, &field);
         if (next != SS_WIRE_FIELD) {
             return SS_STEP_GOOD;
         }
-        if (field.number != SS_PAYLOAD_NAME || field.type != SS_WIRE_BYTES) {
+        if (field.number != SS_PAYLOAD_name || field.type != SS_WIRE_BYTES) {
             *extras = ahead;
             continue;
         }
-        struct name_extra found;
-        SS_STEP_TRY(read_name_extra(step, field.body, &found));
-        if (found.iid == iid) {
-            *extra = found;
-            *extras = ahead;
+        uint64_t ids[SS_IDS_name];
+        if (!ss_schema_read(SS_SCHEMA_name, field.body, rest, ids)) {
+            return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
         }
+        if (ids[SS_ID_name_iid] != iid) {
+            *rest = none;
+            return SS_STEP_GOOD;
+        }
+        rest->line = rest->line <= INT32_MAX ? rest->line : 0;
+        *extras = ahead;
         return SS_STEP_GOOD;
     }
 }
@@ -259,16 +179,16 @@ enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
     uint64_t iid;
     struct ss_strview text;
     SS_STEP_TRY(ss_step_interned(step, body, &iid, &text));
-    struct name_extra extra;
-    SS_STEP_TRY(find_name_extra(step, extras, iid, &extra));
-    text = extra.has_text ? extra.text : text;
+    struct ss_trace_name rest;
+    SS_STEP_TRY(find_name_rest(step, extras, iid, &rest));
+    text = rest.text.length > 0 ? rest.text : text;
     struct ss_intern *strings = &decoder->tables.strings;
-    struct ss_name_row row = {
-        .text = ss_intern_put(strings, text.data, text.length),
-        .category = ss_intern_put(strings, extra.category.data, extra.category.length),
-        .colour = extra.colour,
-        .file = ss_intern_put(strings, extra.file.data, extra.file.length),
-        .line = extra.line};
+    struct ss_name_row row = {.text = ss_intern_put(strings, text.data, text.length),
+                              .category =
+                                  ss_intern_put(strings, rest.category.data, rest.category.length),
+                              .colour = rest.colour,
+                              .file = ss_intern_put(strings, rest.file.data, rest.file.length),
+                              .line = rest.line};
     bool is_new;
     uint32_t ref = ss_tables_put_name(&decoder->tables, &row, &is_new);
     if (!ss_id_map_put(&decoder->sequences.data[sequence].names, iid, ref)) {

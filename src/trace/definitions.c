@@ -2,6 +2,7 @@
 #include "trace/definitions.h"
 
 #include "trace/profile.h"
+#include "trace/wire_records.h"
 #include "wire/perfetto.h"
 
 /* The recorder assigns refs; a corrupt ref would allocate up to its value, so it is rejected. */
@@ -155,29 +156,22 @@ static uint32_t use_mapping(struct ss_definitions *definitions, uint8_t kind)
     return iid;
 }
 
-/* Data that Perfetto's Frame has no field for. The plain name is nearly always a suffix of the
- * qualified name ("Layer.forward"); its length is then sufficient. */
-static void put_frame_payload(struct ss_definitions *definitions,
-                              const struct ss_frame_definition *frame)
+static void put_frame_rest(struct ss_definitions *definitions,
+                           const struct ss_frame_definition *frame)
 {
     struct ss_strview function = ss_intern_get(&definitions->strings, frame->function);
     struct ss_strview name = ss_intern_get(&definitions->strings, frame->name);
     bool same = frame->name == frame->function;
     bool tail = name.length > 0 && name.length < function.length &&
                 memcmp(function.data + function.length - name.length, name.data, name.length) == 0;
-    struct ss_wire_buffer *out = &definitions->extras;
-    size_t message = ss_wire_begin(out, SS_PAYLOAD_FRAME);
-    if (tail) {
-        ss_wire_put_uint(out, SS_FRAME_NAME_TAIL, name.length);
-    } else if (!same) {
-        ss_wire_put_bytes(out, SS_FRAME_NAME, name.data, name.length);
-    }
-    ss_wire_put_nonzero(out, SS_FRAME_SHORT_OFFSET, frame->short_file_offset);
-    if (frame->first_line != 0) {
-        ss_wire_put_uint(out, SS_FRAME_FIRST_LINE,
-                         ss_wire_zigzag((int64_t)frame->line - frame->first_line));
-    }
-    ss_wire_end(out, message);
+    struct ss_trace_frame_rest rest = {.name_tail = (uint32_t)name.length,
+                                       .has_name_tail = tail,
+                                       .name = name,
+                                       .has_name = !tail && !same,
+                                       .short_file_offset = frame->short_file_offset,
+                                       .above_line = (int64_t)frame->line - frame->first_line,
+                                       .has_above_line = frame->first_line != 0};
+    ss_schema_put(&definitions->extras, SS_SCHEMA_frame_rest, &rest, NULL);
 }
 
 static uint32_t use_frame(struct ss_definitions *definitions, uint32_t ref)
@@ -199,7 +193,7 @@ static uint32_t use_frame(struct ss_definitions *definitions, uint32_t ref)
     ss_wire_put_nonzero(out, SS_PF_FRAME_LINE, (uint64_t)frame->line);
     ss_wire_put_nonzero(out, SS_PF_FRAME_KIND, frame->kind);
     ss_wire_end(out, message);
-    put_frame_payload(definitions, frame);
+    put_frame_rest(definitions, frame);
     return frame->iid.iid;
 }
 

@@ -30,8 +30,16 @@ void ss_encode_clock(struct ss_wire_buffer *out, uint32_t id, uint64_t time_ns, 
 size_t ss_encode_payload_begin(struct ss_wire_buffer *out)
 {
     size_t payload = ss_wire_begin(out, SS_EXTENSION);
-    ss_wire_put_uint(out, SS_PAYLOAD_FORMAT, ss_format_word(SS_FORMAT_VERSION));
+    ss_wire_put_uint(out, SS_PAYLOAD_format, ss_format_word(SS_FORMAT_VERSION));
     return payload;
+}
+
+static void put_payload(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record,
+                        const uint64_t *ids)
+{
+    size_t payload = ss_encode_payload_begin(out);
+    ss_schema_put(out, id, record, ids);
+    ss_wire_end(out, payload);
 }
 
 void ss_encode_display_text(struct ss_wire_buffer *out, uint32_t number, struct ss_strview text)
@@ -106,22 +114,9 @@ void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process
     ss_wire_put_uint(out, SS_PF_TRACK_THREAD_ORDERING, SS_PF_THREADS_EXPLICIT);
     ss_wire_end(out, track);
 
-    size_t payload = ss_encode_payload_begin(out);
-    size_t own = ss_wire_begin(out, SS_PAYLOAD_PROCESS);
-    ss_wire_put_uint(out, SS_PROCESS_UUID, uuid);
-    ss_wire_put_nonzero(out, SS_PROCESS_PARENT_UUID, parent_uuid);
-    ss_wire_put_uint(out, SS_PROCESS_PID, ss_wire_zigzag(process->pid));
-    ss_wire_put_nonzero(out, SS_PROCESS_PARENT_PID, ss_wire_zigzag(process->parent_pid));
-    ss_wire_put_nonzero(out, SS_PROCESS_NAMESPACE, process->pid_namespace);
-    ss_wire_put_nonzero(out, SS_PROCESS_START, process->start_time_ticks);
-    ss_wire_put_view(out, SS_PROCESS_CMDLINE, process->cmdline);
-    ss_wire_put_view(out, SS_PROCESS_NAME, process->name);
-    ss_wire_put_view(out, SS_PROCESS_RUNTIME, process->runtime);
-    ss_wire_put_view(out, SS_PROCESS_EXECUTABLE, process->executable);
-    ss_wire_put_view(out, SS_PROCESS_LABEL, process->label);
-    ss_wire_put_nonzero(out, SS_PROCESS_FIRST_SEEN, process->first_seen_ns);
-    ss_wire_end(out, own);
-    ss_wire_end(out, payload);
+    put_payload(
+        out, SS_SCHEMA_process, process,
+        (const uint64_t[]){[SS_ID_process_uuid] = uuid, [SS_ID_process_parent_uuid] = parent_uuid});
     ss_wire_end(out, packet);
 }
 
@@ -140,55 +135,18 @@ void ss_encode_thread(struct ss_wire_buffer *out, const struct ss_trace_thread *
     ss_wire_put_uint(out, SS_PF_TRACK_RANK, thread->is_main ? 0 : 1);
     ss_wire_end(out, track);
 
-    size_t payload = ss_encode_payload_begin(out);
-    size_t own = ss_wire_begin(out, SS_PAYLOAD_THREAD);
-    ss_wire_put_uint(out, SS_THREAD_UUID, uuid);
-    ss_wire_put_nonzero(out, SS_THREAD_PROCESS_UUID, process_uuid);
-    ss_wire_put_uint(out, SS_THREAD_TID, ss_wire_zigzag(thread->tid));
-    ss_wire_put_nonzero(out, SS_THREAD_IS_MAIN, thread->is_main);
-    ss_wire_put_view(out, SS_THREAD_NAME, thread->name);
-    ss_wire_put_uint(out, SS_THREAD_IID, iid);
-    ss_wire_end(out, own);
-    ss_wire_end(out, payload);
+    put_payload(out, SS_SCHEMA_thread, thread,
+                (const uint64_t[]){[SS_ID_thread_uuid] = uuid,
+                                   [SS_ID_thread_process_uuid] = process_uuid,
+                                   [SS_ID_thread_task_iid] = iid});
     ss_wire_end(out, packet);
 }
 
-void ss_encode_record(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record)
+void ss_encode_record(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record,
+                      const uint64_t *ids)
 {
     size_t packet = ss_encode_packet_begin(out);
-    size_t payload = ss_encode_payload_begin(out);
-    ss_schema_put(out, id, record);
-    ss_wire_end(out, payload);
-    ss_wire_end(out, packet);
-}
-
-void ss_encode_counts(struct ss_wire_buffer *out, const struct ss_trace_counts *counts,
-                      uint64_t process_uuid)
-{
-    const uint64_t values[SS_COUNTS_FIELDS] = {counts->due,
-                                               counts->done,
-                                               counts->skipped,
-                                               counts->late,
-                                               counts->seen,
-                                               counts->ok,
-                                               counts->partial,
-                                               counts->lost,
-                                               counts->unchanged,
-                                               counts->dropped,
-                                               counts->retries,
-                                               counts->read_syscalls,
-                                               counts->processes_short};
-    size_t packet = ss_encode_packet_begin(out);
-    size_t payload = ss_encode_payload_begin(out);
-    size_t own = ss_wire_begin(out, SS_PAYLOAD_COUNTS);
-    ss_wire_put_uint(out, SS_COUNTS_SOURCE, counts->source_ref);
-    ss_wire_put_nonzero(out, SS_COUNTS_PROCESS_UUID, process_uuid);
-    ss_wire_put_nonzero(out, SS_COUNTS_TIME, counts->time_ns);
-    for (uint32_t i = 0; i < SS_COUNTS_FIELDS; i++) {
-        ss_wire_put_nonzero(out, SS_COUNTS_FIRST + i, values[i]);
-    }
-    ss_wire_end(out, own);
-    ss_wire_end(out, payload);
+    put_payload(out, id, record, ids);
     ss_wire_end(out, packet);
 }
 
@@ -210,12 +168,7 @@ void ss_encode_attribute(struct ss_wire_buffer *out, const struct ss_trace_attri
     bool valid = ss_utf8_valid(attribute->key.data, attribute->key.length) &&
                  ss_utf8_valid(attribute->text.data, attribute->text.length);
     if (!valid && !attribute->is_integer) {
-        size_t payload = ss_encode_payload_begin(out);
-        size_t own = ss_wire_begin(out, SS_PAYLOAD_ATTRIBUTE);
-        ss_wire_put_view(out, SS_ATTRIBUTE_KEY, attribute->key);
-        ss_wire_put_view(out, SS_ATTRIBUTE_TEXT, attribute->text);
-        ss_wire_end(out, own);
-        ss_wire_end(out, payload);
+        put_payload(out, SS_SCHEMA_attribute, attribute, NULL);
     }
     ss_wire_end(out, packet);
 }
@@ -286,30 +239,16 @@ void ss_encode_note_event(struct ss_wire_buffer *out, const struct ss_trace_note
     put_annotation(out, "value", (struct ss_strview){NULL, 0}, note->value);
     ss_wire_end(out, event);
 
-    size_t payload = ss_encode_payload_begin(out);
-    size_t own = ss_wire_begin(out, SS_PAYLOAD_NOTE);
-    ss_wire_put_nonzero(out, SS_NOTE_TIME, note->time_ns);
-    ss_wire_put_nonzero(out, SS_NOTE_PROCESS_UUID, process_uuid);
-    ss_wire_put_view(out, SS_NOTE_KIND, note->kind);
-    ss_wire_put_view(out, SS_NOTE_TEXT, note->text);
-    ss_wire_put_nonzero(out, SS_NOTE_VALUE, ss_wire_zigzag(note->value));
-    ss_wire_end(out, own);
-    ss_wire_end(out, payload);
+    put_payload(out, SS_SCHEMA_note, note,
+                (const uint64_t[]){[SS_ID_note_process_uuid] = process_uuid});
 }
 
 void ss_encode_line_event(struct ss_wire_buffer *out, const struct ss_trace_line *line,
                           uint64_t process_uuid, uint32_t name_iid)
 {
-    size_t payload = ss_encode_payload_begin(out);
-    size_t own = ss_wire_begin(out, SS_PAYLOAD_LINE);
-    ss_wire_put_nonzero(out, SS_LINE_TIME, line->time_ns);
-    ss_wire_put_nonzero(out, SS_LINE_PROCESS_UUID, process_uuid);
-    ss_wire_put_uint(out, SS_LINE_NAME, name_iid);
-    ss_wire_put_nonzero(out, SS_LINE_NUMBER, line->line);
-    ss_wire_put_nonzero(out, SS_LINE_HITS, line->hits);
-    ss_wire_put_nonzero(out, SS_LINE_NS, line->total_ns);
-    ss_wire_end(out, own);
-    ss_wire_end(out, payload);
+    put_payload(out, SS_SCHEMA_line, line,
+                (const uint64_t[]){
+                    [SS_ID_line_process_uuid] = process_uuid, [SS_ID_line_name_iid] = name_iid});
 }
 
 void ss_encode_counter_event(struct ss_wire_buffer *out, uint64_t track_uuid, uint64_t value)

@@ -23,10 +23,9 @@ void ss_encode_process(struct ss_wire_buffer *out, const struct ss_trace_process
                        uint64_t uuid, uint64_t parent_uuid);
 void ss_encode_thread(struct ss_wire_buffer *out, const struct ss_trace_thread *thread,
                       uint64_t uuid, uint64_t process_uuid, int32_t pid, uint32_t iid);
-/* A packet with one record of schema.def. */
-void ss_encode_record(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record);
-void ss_encode_counts(struct ss_wire_buffer *out, const struct ss_trace_counts *counts,
-                      uint64_t process_uuid);
+/* A packet with one record of schema.def and its ids (NULL: none). */
+void ss_encode_record(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record,
+                      const uint64_t *ids);
 void ss_encode_attribute(struct ss_wire_buffer *out, const struct ss_trace_attribute *attribute);
 void ss_encode_trace_uuid(struct ss_wire_buffer *out, const uint64_t uuid[2]);
 /* A named track; `is_counter`: a counter series of unit "count". */

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "trace/encode.h"
 #include "trace/profile.h"
+#include "trace/wire_records.h"
 #include "wire/perfetto.h"
 
 /* --- tracks --------------------------------------------------------------------------------- */
@@ -90,18 +91,11 @@ void ss_encode_track_record(struct ss_wire_buffer *out, const struct ss_trace_tr
         put_descriptor(out, track, uuids->own, pf_parent_of(track, uuids));
     }
     size_t payload = ss_encode_payload_begin(out);
-    size_t own = ss_wire_begin(out, SS_PAYLOAD_TRACK);
-    ss_wire_put_uint(out, SS_TRACK_UUID, uuids->own);
-    ss_wire_put_nonzero(out, SS_TRACK_KIND, track->kind);
-    ss_wire_put_nonzero(out, SS_TRACK_PROCESS_UUID, uuids->process);
-    ss_wire_put_nonzero(out, SS_TRACK_THREAD_UUID, uuids->thread);
-    ss_wire_put_nonzero(out, SS_TRACK_PARENT_UUID, uuids->parent);
-    ss_wire_put_view(out, SS_TRACK_NAME, track->name);
-    ss_wire_put_view(out, SS_TRACK_UNIT, track->unit);
-    ss_wire_put_nonzero(out, SS_TRACK_COUNTER_VALUES, track->counter);
-    ss_wire_put_nonzero(out, SS_TRACK_RANK, ss_wire_zigzag(track->rank));
-    ss_wire_put_nonzero(out, SS_TRACK_DEVICE, track->device_ref);
-    ss_wire_end(out, own);
+    ss_schema_put(out, SS_SCHEMA_track, track,
+                  (const uint64_t[]){[SS_ID_track_uuid] = uuids->own,
+                                     [SS_ID_track_process_uuid] = uuids->process,
+                                     [SS_ID_track_thread_uuid] = uuids->thread,
+                                     [SS_ID_track_parent_uuid] = uuids->parent});
     ss_wire_end(out, payload);
     ss_wire_end(out, packet);
 }
@@ -113,11 +107,9 @@ void ss_encode_lane(struct ss_wire_buffer *out, const struct ss_trace_track *tra
     /* Viewers merge sibling tracks of the same name. */
     put_descriptor(out, track, lane_uuid, pf_parent_of(track, uuids));
     size_t payload = ss_encode_payload_begin(out);
-    size_t own = ss_wire_begin(out, SS_PAYLOAD_LANE);
-    ss_wire_put_uint(out, SS_LANE_UUID, lane_uuid);
-    ss_wire_put_uint(out, SS_LANE_TRACK_UUID, uuids->own);
-    ss_wire_put_uint(out, SS_LANE_NUMBER, lane);
-    ss_wire_end(out, own);
+    ss_schema_put(
+        out, SS_SCHEMA_lane, &(struct ss_trace_lane){.number = lane},
+        (const uint64_t[]){[SS_ID_lane_uuid] = lane_uuid, [SS_ID_lane_track_uuid] = uuids->own});
     ss_wire_end(out, payload);
     ss_wire_end(out, packet);
 }
@@ -135,18 +127,11 @@ void ss_encode_event_name(struct ss_wire_buffer *interned, struct ss_wire_buffer
     if (valid && name->colour == 0 && name->category.length == 0 && name->file.length == 0) {
         return;
     }
-    size_t own = ss_wire_begin(extras, SS_PAYLOAD_NAME);
-    ss_wire_put_uint(extras, SS_NAME_IID, iid);
-    if (name->colour != 0) {
-        ss_wire_put_fixed32(extras, SS_NAME_COLOUR, name->colour);
+    struct ss_trace_name rest = *name;
+    if (valid) {
+        rest.text.length = 0;
     }
-    ss_wire_put_view(extras, SS_NAME_CATEGORY, name->category);
-    if (!valid) {
-        ss_wire_put_view(extras, SS_NAME_TEXT, name->text);
-    }
-    ss_wire_put_view(extras, SS_NAME_FILE, name->file);
-    ss_wire_put_nonzero(extras, SS_NAME_LINE, name->line);
-    ss_wire_end(extras, own);
+    ss_schema_put(extras, SS_SCHEMA_name, &rest, (const uint64_t[]){[SS_ID_name_iid] = iid});
 }
 
 void ss_encode_event_category(struct ss_wire_buffer *interned, struct ss_strview category,
@@ -235,9 +220,9 @@ void ss_encode_event_payload(struct ss_wire_buffer *out, const struct ss_trace_e
         return;
     }
     size_t payload = ss_encode_payload_begin(out);
-    ss_wire_put_nonzero(out, SS_PAYLOAD_EVENT_FLAGS, event->flags);
+    ss_wire_put_nonzero(out, SS_PAYLOAD_event_flags, event->flags);
     if (is_raw) {
-        ss_wire_put_view(out, SS_PAYLOAD_EVENT_TEXT, value->text);
+        ss_wire_put_view(out, SS_PAYLOAD_event_text, value->text);
     }
     ss_wire_end(out, payload);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "trace/profile.h"
+#include "trace/wire_records.h"
 #include "wire/crc32c.h"
 #include "wire/perfetto.h"
 
@@ -114,7 +115,7 @@ static size_t find_unit(const uint8_t *data, size_t from, size_t length)
 static bool open_payload(struct ss_wire_cursor *body, uint32_t *version)
 {
     struct ss_wire_field field;
-    if (ss_wire_next(body, &field) != SS_WIRE_FIELD || field.number != SS_PAYLOAD_FORMAT ||
+    if (ss_wire_next(body, &field) != SS_WIRE_FIELD || field.number != SS_PAYLOAD_format ||
         field.type != SS_WIRE_VARINT || (field.value & 0x7f) != SS_FORMAT_MAGIC ||
         field.value >> 7 == 0 || field.value >> 7 > UINT32_MAX) {
         return false;
@@ -151,21 +152,17 @@ static bool find_payload(struct ss_wire_cursor packet, uint32_t number, uint32_t
 static bool read_start(struct ss_wire_cursor packet, struct ss_scan_unit *unit)
 {
     struct ss_wire_cursor body;
-    if (!find_payload(packet, SS_PAYLOAD_UNIT, &unit->version, &body)) {
+    if (!find_payload(packet, SS_PAYLOAD_unit, &unit->version, &body)) {
         return false;
     }
-    struct ss_wire_field field;
-    while (ss_wire_next(&body, &field) == SS_WIRE_FIELD) {
-        if (field.number == SS_UNIT_NUMBER) {
-            unit->number = (uint32_t)field.value;
-        } else if (field.number == SS_UNIT_PERIOD) {
-            unit->period = (uint32_t)field.value;
-        } else if (field.number == SS_UNIT_RESTART) {
-            unit->restart = field.value != 0;
-        } else if (field.number == SS_UNIT_GAP) {
-            unit->gap = field.value != 0;
-        }
+    struct ss_trace_unit start;
+    if (!ss_schema_read(SS_SCHEMA_unit, body, &start, NULL)) {
+        return false;
     }
+    unit->number = start.number;
+    unit->period = start.period;
+    unit->restart = start.restart;
+    unit->gap = start.gap;
     return true;
 }
 
@@ -179,26 +176,18 @@ static bool read_trailer(const uint8_t *unit_bytes, struct ss_wire_cursor packet
     struct ss_wire_cursor body;
     uint32_t version;
     if (packet.end - packet.at < 8 || memcmp(packet.at, tag, sizeof tag) != 0 ||
-        !find_payload(packet, SS_PAYLOAD_TRAILER, &version, &body)) {
+        !find_payload(packet, SS_PAYLOAD_trailer, &version, &body)) {
         return false;
     }
-    struct ss_wire_field field;
-    bool has_crc = false;
-    uint32_t crc = 0, number = 0;
-    while (ss_wire_next(&body, &field) == SS_WIRE_FIELD) {
-        if (field.number == SS_TRAILER_CRC && field.type == SS_WIRE_FIXED32) {
-            crc = (uint32_t)field.value;
-            has_crc = body.at == packet.end;
-        } else if (field.number == SS_TRAILER_NUMBER) {
-            number = (uint32_t)field.value;
-        } else if (field.number == SS_TRAILER_SAMPLES) {
-            unit->samples = field.value;
-        } else if (field.number == SS_TRAILER_SEALED) {
-            unit->sealed = field.value != 0;
-        }
-    }
-    size_t covered = (size_t)(packet.end - unit_bytes) - sizeof crc;
-    *good = has_crc && number == unit->number && ss_crc32c(0, unit_bytes, covered) == crc;
+    static const uint8_t crc_tag = 15 << 3 | SS_WIRE_FIXED32;
+    struct ss_trace_trailer trailer;
+    bool is_whole = ss_schema_read(SS_SCHEMA_trailer, body, &trailer, NULL) &&
+                    body.end == packet.end && body.end - body.at > 4 && body.end[-5] == crc_tag;
+    unit->samples = trailer.samples;
+    unit->sealed = trailer.sealed;
+    size_t covered = (size_t)(packet.end - unit_bytes) - sizeof trailer.crc;
+    *good = is_whole && trailer.number == unit->number &&
+            ss_crc32c(0, unit_bytes, covered) == trailer.crc;
     return true;
 }
 

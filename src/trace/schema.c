@@ -4,55 +4,69 @@
 #include <string.h>
 
 #include "trace/records.h"
+#include "trace/wire_records.h"
 
+#define ROW(record, number, member, has, count, type, unit, meaning, key)                          \
+    {                                                                                              \
+        #member, unit,   meaning, offsetof(struct ss_trace_##record, member),                      \
+        has,     number, count,   SS_FIELD_##type,                                                 \
+        key},
 #define SS_RECORD(name, number, meaning) static const struct ss_schema_field name##_fields[] = {
+#define SS_ID(record, number, name, meaning)                                                       \
+    {#name, "", meaning, SS_ID_##record##_##name, 0, number, 0, SS_FIELD_ID, false},
 #define SS_FIELD(record, number, member, type, unit, meaning)                                      \
-    {#member, unit, meaning,        offsetof(struct ss_trace_##record, member),                    \
-     number,  0,    SS_FIELD_##type},
+    ROW(record, number, member, 0, 0, type, unit, meaning, false)
+#define SS_KEY_FIELD(record, number, member, type, unit, meaning)                                  \
+    ROW(record, number, member, 0, 0, type, unit, meaning, true)
+#define SS_OPTIONAL_FIELD(record, number, member, has, type, unit, meaning)                        \
+    ROW(record, number, member, offsetof(struct ss_trace_##record, has), 0, type, unit, meaning,   \
+        false)
 #define SS_ENUM_FIELD(record, number, member, count, meaning)                                      \
-    {#member, "",    meaning,      offsetof(struct ss_trace_##record, member),                     \
-     number,  count, SS_FIELD_ENUM},
+    ROW(record, number, member, 0, count, ENUM, "", meaning, false)
+#define SS_KIND_FIELD(record, number, member, count, meaning)                                      \
+    ROW(record, number, member, 0, count, KIND, "", meaning, false)
 #define SS_RECORD_END(name)                                                                        \
     }                                                                                              \
     ;
 #include "trace/schema.def"
-#undef SS_RECORD
-#undef SS_FIELD
-#undef SS_ENUM_FIELD
-#undef SS_RECORD_END
 
 const struct ss_schema_record ss_schema[SS_SCHEMA_COUNT] = {
 #define SS_RECORD(name, number, meaning)                                                           \
     [SS_SCHEMA_##name] = {#name, meaning, name##_fields,                                           \
                           sizeof name##_fields / sizeof *name##_fields, number},
-#define SS_FIELD(record, number, member, type, unit, meaning)
-#define SS_ENUM_FIELD(record, number, member, count, meaning)
-#define SS_RECORD_END(name)
 #include "trace/schema.def"
 };
 
+const struct ss_payload_field ss_payload_fields[] = {
+#define SS_PAYLOAD_FIELD(name, number, type, meaning) {#name, type, meaning, number},
+#include "trace/schema.def"
+    {NULL, NULL, NULL, 0}};
+
+/* The value of a numeric member as the wire has it. */
 static uint64_t number_at(const struct ss_schema_field *field, const void *record)
 {
     const char *at = (const char *)record + field->offset;
+    uint32_t narrow;
+    uint64_t wide;
     switch (field->type) {
     case SS_FIELD_U32:
-    case SS_FIELD_ENUM: {
-        uint32_t value;
-        memcpy(&value, at, sizeof value);
-        return value;
+    case SS_FIELD_FIXED32:
+    case SS_FIELD_ENUM:
+    case SS_FIELD_KIND:
+        memcpy(&narrow, at, sizeof narrow);
+        return narrow;
+    case SS_FIELD_I32:
+        memcpy(&narrow, at, sizeof narrow);
+        return ss_wire_zigzag((int32_t)narrow);
+    case SS_FIELD_I64:
+        memcpy(&wide, at, sizeof wide);
+        return ss_wire_zigzag((int64_t)wide);
+    case SS_FIELD_BOOL:
+        return *(const bool *)at;
+    default:
+        memcpy(&wide, at, sizeof wide);
+        return wide;
     }
-    case SS_FIELD_I64: {
-        int64_t value;
-        memcpy(&value, at, sizeof value);
-        return ss_wire_zigzag(value);
-    }
-    case SS_FIELD_U64:
-    case SS_FIELD_TEXT:
-        break;
-    }
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
 }
 
 static struct ss_strview text_at(const struct ss_schema_field *field, const void *record)
@@ -67,69 +81,158 @@ static void set_text(const struct ss_schema_field *field, void *record, struct s
     memcpy((char *)record + field->offset, &text, sizeof text);
 }
 
+static uint32_t known_value(const struct ss_schema_field *field, uint64_t number)
+{
+    if (number < field->count) {
+        return (uint32_t)number;
+    }
+    return field->type == SS_FIELD_KIND ? field->count : 0;
+}
+
+/* A number that the member cannot hold is read as 0. */
 static void set_number(const struct ss_schema_field *field, void *record, uint64_t number)
 {
     char *at = (char *)record + field->offset;
-    if (field->type == SS_FIELD_U32 || field->type == SS_FIELD_ENUM) {
-        bool is_known = field->type == SS_FIELD_U32 ? number <= UINT32_MAX : number < field->count;
-        uint32_t value = is_known ? (uint32_t)number : 0;
-        memcpy(at, &value, sizeof value);
-    } else if (field->type == SS_FIELD_I64) {
-        int64_t value = ss_wire_unzigzag(number);
-        memcpy(at, &value, sizeof value);
-    } else {
+    int64_t with_sign = ss_wire_unzigzag(number);
+    uint32_t narrow = number <= UINT32_MAX ? (uint32_t)number : 0;
+    switch (field->type) {
+    case SS_FIELD_ENUM:
+    case SS_FIELD_KIND:
+        narrow = known_value(field, number);
+        memcpy(at, &narrow, sizeof narrow);
+        break;
+    case SS_FIELD_I32:
+        narrow = with_sign >= INT32_MIN && with_sign <= INT32_MAX ? (uint32_t)with_sign : 0;
+        memcpy(at, &narrow, sizeof narrow);
+        break;
+    case SS_FIELD_U32:
+    case SS_FIELD_FIXED32:
+        memcpy(at, &narrow, sizeof narrow);
+        break;
+    case SS_FIELD_I64:
+        memcpy(at, &with_sign, sizeof with_sign);
+        break;
+    case SS_FIELD_BOOL:
+        *(bool *)at = number != 0;
+        break;
+    default:
         memcpy(at, &number, sizeof number);
+        break;
     }
 }
 
-void ss_schema_put(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record)
+static bool *has_at(const struct ss_schema_field *field, void *record)
+{
+    return (bool *)((char *)record + field->has_offset);
+}
+
+static void put_number(struct ss_wire_buffer *out, const struct ss_schema_field *field,
+                       uint64_t number, bool is_forced)
+{
+    if (number == 0 && !is_forced) {
+        return;
+    }
+    if (field->type == SS_FIELD_FIXED32) {
+        ss_wire_put_fixed32(out, field->number, (uint32_t)number);
+    } else {
+        ss_wire_put_uint(out, field->number, number);
+    }
+}
+
+static void put_field(struct ss_wire_buffer *out, const struct ss_schema_field *field,
+                      const void *record, const uint64_t *ids)
+{
+    bool is_forced = field->is_key;
+    if (field->has_offset != 0) {
+        is_forced = *(const bool *)((const char *)record + field->has_offset);
+        if (!is_forced) {
+            return;
+        }
+    }
+    if (field->type == SS_FIELD_ID) {
+        put_number(out, field, ids[field->offset], false);
+    } else if (field->type != SS_FIELD_TEXT) {
+        put_number(out, field, number_at(field, record), is_forced);
+    } else if (is_forced) {
+        struct ss_strview text = text_at(field, record);
+        ss_wire_put_bytes(out, field->number, text.data, text.length);
+    } else {
+        ss_wire_put_view(out, field->number, text_at(field, record));
+    }
+}
+
+void ss_schema_put(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record,
+                   const uint64_t *ids)
 {
     const struct ss_schema_record *schema = &ss_schema[id];
     size_t begun = ss_wire_begin(out, schema->number);
     for (size_t i = 0; i < schema->field_count; i++) {
-        const struct ss_schema_field *field = &schema->fields[i];
-        if (field->type == SS_FIELD_TEXT) {
-            ss_wire_put_view(out, field->number, text_at(field, record));
-        } else {
-            ss_wire_put_nonzero(out, field->number, number_at(field, record));
-        }
+        put_field(out, &schema->fields[i], record, ids);
     }
     ss_wire_end(out, begun);
 }
 
-static void read_field(const struct ss_schema_record *schema, const struct ss_wire_field *wire,
-                       void *record)
+static void clear_field(const struct ss_schema_field *field, void *record, uint64_t *ids)
 {
-    for (size_t i = 0; i < schema->field_count; i++) {
-        const struct ss_schema_field *field = &schema->fields[i];
-        bool is_text = field->type == SS_FIELD_TEXT;
-        if (field->number != wire->number ||
-            wire->type != (is_text ? SS_WIRE_BYTES : SS_WIRE_VARINT)) {
+    if (field->type == SS_FIELD_ID) {
+        ids[field->offset] = 0;
+    } else if (field->type == SS_FIELD_TEXT) {
+        set_text(field, record, (struct ss_strview){"", 0});
+    } else {
+        set_number(field, record, 0);
+    }
+    if (field->has_offset != 0) {
+        *has_at(field, record) = false;
+    }
+}
+
+static enum ss_wire_type wire_type_of(enum ss_field_type type)
+{
+    return type == SS_FIELD_TEXT      ? SS_WIRE_BYTES
+           : type == SS_FIELD_FIXED32 ? SS_WIRE_FIXED32
+                                      : SS_WIRE_VARINT;
+}
+
+/* Writers emit the fields in the order of the rows: `*next` is the row after the previous field. */
+static void read_field(const struct ss_schema_record *schema, const struct ss_wire_field *wire,
+                       size_t *next, void *record, uint64_t *ids)
+{
+    size_t count = schema->field_count;
+    for (size_t i = 0; i < count; i++) {
+        size_t row = *next + i < count ? *next + i : *next + i - count;
+        const struct ss_schema_field *field = &schema->fields[row];
+        if (field->number != wire->number) {
             continue;
         }
-        if (is_text) {
+        *next = row + 1;
+        if (wire->type != wire_type_of(field->type)) {
+            return;
+        }
+        if (field->type == SS_FIELD_ID) {
+            ids[field->offset] = wire->value;
+        } else if (field->type == SS_FIELD_TEXT) {
             set_text(field, record, ss_wire_view(wire->body));
         } else {
             set_number(field, record, wire->value);
         }
+        if (field->has_offset != 0) {
+            *has_at(field, record) = true;
+        }
+        return;
     }
 }
 
-bool ss_schema_read(enum ss_schema_id id, struct ss_wire_cursor body, void *record)
+bool ss_schema_read(enum ss_schema_id id, struct ss_wire_cursor body, void *record, uint64_t *ids)
 {
     const struct ss_schema_record *schema = &ss_schema[id];
     for (size_t i = 0; i < schema->field_count; i++) {
-        const struct ss_schema_field *field = &schema->fields[i];
-        if (field->type == SS_FIELD_TEXT) {
-            set_text(field, record, (struct ss_strview){"", 0});
-        } else {
-            set_number(field, record, 0);
-        }
+        clear_field(&schema->fields[i], record, ids);
     }
     struct ss_wire_field wire;
     enum ss_wire_next next;
+    size_t row = 0;
     while ((next = ss_wire_next(&body, &wire)) == SS_WIRE_FIELD) {
-        read_field(schema, &wire, record);
+        read_field(schema, &wire, &row, record, ids);
     }
     return next == SS_WIRE_END;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the payload that are plain fields of a struct, as data (schema.def): one encoder, one
- * decoder and one documentation for all of them. Immutable.
+ * What the payload of a trace contains, as data (schema.def): one encoder, one decoder and one
+ * documentation for all records. Immutable.
  */
 #ifndef SS_TRACE_SCHEMA_H
 #define SS_TRACE_SCHEMA_H
@@ -13,19 +13,27 @@
 #include "wire/proto.h"
 
 enum ss_field_type {
+    SS_FIELD_ID, /* u64 of the file, without a member */
     SS_FIELD_U32,
     SS_FIELD_U64,
-    SS_FIELD_I64,  /* zigzag */
+    SS_FIELD_I32, /* zigzag */
+    SS_FIELD_I64, /* zigzag */
+    SS_FIELD_BOOL,
+    SS_FIELD_FIXED32,
     SS_FIELD_ENUM, /* an enum of int's size */
-    SS_FIELD_TEXT  /* struct ss_strview: bytes as recorded, not necessarily UTF-8 */
+    SS_FIELD_KIND, /* the same; unknown values are read as `count`, not as 0 */
+    SS_FIELD_TEXT, /* struct ss_strview: bytes as recorded, not necessarily UTF-8 */
+    SS_FIELD_TYPE_COUNT
 };
 
 struct ss_schema_field {
     const char *name, *unit, *meaning;
-    size_t offset; /* in the struct */
+    size_t offset;     /* in the struct; of ID: index in the ids */
+    size_t has_offset; /* of the member that is true when the field is present; 0: none */
     uint32_t number;
-    uint32_t count; /* of ENUM: values from it on are read as 0 */
+    uint32_t count; /* of ENUM and KIND: values from it on are unknown */
     enum ss_field_type type;
+    bool is_key; /* written even when it is 0 */
 };
 
 struct ss_schema_record {
@@ -38,23 +46,43 @@ struct ss_schema_record {
 /* SS_SCHEMA_source, SS_SCHEMA_device, …: indices of ss_schema. */
 enum ss_schema_id {
 #define SS_RECORD(name, number, meaning) SS_SCHEMA_##name,
-#define SS_FIELD(record, number, member, type, unit, meaning)
-#define SS_ENUM_FIELD(record, number, member, count, meaning)
-#define SS_RECORD_END(name)
 #include "trace/schema.def"
-#undef SS_RECORD
-#undef SS_FIELD
-#undef SS_ENUM_FIELD
-#undef SS_RECORD_END
     SS_SCHEMA_COUNT
 };
 extern const struct ss_schema_record ss_schema[SS_SCHEMA_COUNT];
 
-/* Appends the record as a field of the payload. */
-void ss_schema_put(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record);
-/* Fills the struct from the content of that field; texts are borrowed from it. Unknown fields and
- * fields of another wire type are skipped. False: it is malformed. */
-bool ss_schema_read(enum ss_schema_id id, struct ss_wire_cursor body, void *record);
+/* Fields of the payload: SS_PAYLOAD_window, and those of records: SS_PAYLOAD_source, … */
+enum ss_payload {
+#define SS_PAYLOAD_FIELD(name, number, type, meaning) SS_PAYLOAD_##name = (number),
+#define SS_RECORD(name, number, meaning) SS_PAYLOAD_##name = (number),
+#include "trace/schema.def"
+};
+
+struct ss_payload_field {
+    const char *name, *type, *meaning;
+    uint32_t number;
+};
+/* The fields that are no records; ends with a row without name. */
+extern const struct ss_payload_field ss_payload_fields[];
+
+/* Indices of the ids of a record, SS_ID_process_uuid, …, and their count, SS_IDS_process. */
+#define SS_RECORD(name, number, meaning)                                                           \
+    enum ss_ids_of_##name                                                                          \
+    {
+#define SS_ID(record, number, name, meaning) SS_ID_##record##_##name,
+#define SS_RECORD_END(name)                                                                        \
+    SS_IDS_##name                                                                                  \
+    }                                                                                              \
+    ;
+#include "trace/schema.def"
+
+/* Appends the record as a field of the payload. `ids`: those of the record; NULL when it has none.
+ */
+void ss_schema_put(struct ss_wire_buffer *out, enum ss_schema_id id, const void *record,
+                   const uint64_t *ids);
+/* Fills the struct and the ids from the content of that field; texts are borrowed from it. Skips
+ * unknown fields and fields of another wire type. False: it is malformed. */
+bool ss_schema_read(enum ss_schema_id id, struct ss_wire_cursor body, void *record, uint64_t *ids);
 /* Calls `visit` with each text of the record, which it may replace. */
 void ss_schema_each_text(enum ss_schema_id id, void *record,
                          struct ss_strview (*visit)(void *context, struct ss_strview text),

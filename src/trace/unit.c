@@ -5,6 +5,7 @@
 
 #include "trace/encode.h"
 #include "trace/profile.h"
+#include "trace/wire_records.h"
 #include "wire/crc32c.h"
 #include "wire/perfetto.h"
 
@@ -103,7 +104,7 @@ static void encode_sample(struct ss_unit *unit, const struct ss_unit_event *even
 {
     struct ss_wire_buffer *out = &unit->plain;
     size_t payload = ss_encode_payload_begin(out);
-    ss_wire_put_uint(out, SS_PAYLOAD_SAMPLE_FLAGS, event->flags);
+    ss_wire_put_uint(out, SS_PAYLOAD_sample_flags, event->flags);
     put_blob(unit, event);
     ss_wire_end(out, payload);
     size_t sample = ss_wire_begin(out, SS_PF_STACK_SAMPLE);
@@ -173,12 +174,9 @@ static void put_start(struct ss_wire_buffer *out, const struct ss_unit_seal *sea
     size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
     ss_wire_put_raw(out, ss_marker, sizeof ss_marker);
     size_t payload = ss_encode_payload_begin(out);
-    size_t start = ss_wire_begin(out, SS_PAYLOAD_UNIT);
-    ss_wire_put_uint(out, SS_UNIT_NUMBER, seal->number);
-    ss_wire_put_uint(out, SS_UNIT_PERIOD, seal->period);
-    ss_wire_put_nonzero(out, SS_UNIT_RESTART, seal->restart);
-    ss_wire_put_nonzero(out, SS_UNIT_GAP, seal->gap);
-    ss_wire_end(out, start);
+    struct ss_trace_unit start = {
+        .number = seal->number, .period = seal->period, .restart = seal->restart, .gap = seal->gap};
+    ss_schema_put(out, SS_SCHEMA_unit, &start, NULL);
     ss_wire_end(out, payload);
     ss_wire_end(out, packet);
 }
@@ -222,20 +220,18 @@ static void put_trailer(struct ss_unit *unit, const struct ss_unit_seal *seal)
     size_t count = ss_unit_event_count(unit);
     uint64_t first = count > 0 ? unit->first_ns : seal->fallback_time_ns;
     uint64_t last = count > 0 ? unit->last_ns : seal->fallback_time_ns;
+    /* The checksum also covers the trailer and its lengths, which must be final: it is written as 0
+     * and filled last. */
+    struct ss_trace_trailer trailer = {.number = seal->number,
+                                       .first_ns = first,
+                                       .span_ns = last - first,
+                                       .events = count,
+                                       .samples = unit->samples,
+                                       .plain_bytes = unit->plain.length,
+                                       .sealed = seal->sealed};
     size_t packet = ss_wire_begin(out, SS_PF_TRACE_PACKET);
     size_t payload = ss_encode_payload_begin(out);
-    size_t trailer = ss_wire_begin(out, SS_PAYLOAD_TRAILER);
-    ss_wire_put_uint(out, SS_TRAILER_NUMBER, seal->number);
-    ss_wire_put_uint(out, SS_TRAILER_FIRST, first);
-    ss_wire_put_uint(out, SS_TRAILER_LAST, last - first);
-    ss_wire_put_uint(out, SS_TRAILER_EVENTS, count);
-    ss_wire_put_uint(out, SS_TRAILER_SAMPLES, unit->samples);
-    ss_wire_put_uint(out, SS_TRAILER_PLAIN_BYTES, unit->plain.length);
-    ss_wire_put_nonzero(out, SS_TRAILER_SEALED, seal->sealed);
-    /* The checksum also covers the trailer and its lengths, which must be final: reserve the
-     * checksum first, fill it last. */
-    ss_wire_put_fixed32(out, SS_TRAILER_CRC, 0);
-    ss_wire_end(out, trailer);
+    ss_schema_put(out, SS_SCHEMA_trailer, &trailer, NULL);
     ss_wire_end(out, payload);
     ss_wire_end(out, packet);
     uint32_t crc = ss_crc32c(0, out->data, out->length - sizeof crc);

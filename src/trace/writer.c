@@ -195,7 +195,7 @@ static void put_head(struct ss_trace_writer *writer, struct ss_wire_buffer *out,
     ss_wire_end(out, snapshot);
     if (writer->has_clock) {
         size_t payload = ss_encode_payload_begin(out);
-        ss_wire_put_uint(out, SS_PAYLOAD_CLOCK_WIDTH, writer->clock.width_ns);
+        ss_wire_put_uint(out, SS_PAYLOAD_clock_width, writer->clock.width_ns);
         ss_wire_end(out, payload);
     }
     ss_wire_end(out, packet);
@@ -215,10 +215,10 @@ static void put_recording(struct ss_trace_writer *writer, struct ss_wire_buffer 
         ss_encode_attribute(out, &writer->attributes.data[i]);
     }
     for (size_t i = 0; i < writer->sources.count; i++) {
-        ss_encode_record(out, SS_SCHEMA_source, &writer->sources.data[i]);
+        ss_encode_record(out, SS_SCHEMA_source, &writer->sources.data[i], NULL);
     }
     for (size_t i = 0; i < writer->devices.count; i++) {
-        ss_encode_record(out, SS_SCHEMA_device, &writer->devices.data[i]);
+        ss_encode_record(out, SS_SCHEMA_device, &writer->devices.data[i], NULL);
     }
     uint64_t recording = ss_writer_track_uuid(writer, SS_RECORDING_TRACK);
     ss_encode_folder(out, ss_writer_track_uuid(writer, SS_HOST_TRACK),
@@ -269,14 +269,11 @@ static uint64_t count_lost(const struct ss_trace_writer *writer)
 
 static void put_counts(struct ss_trace_writer *writer)
 {
-    struct ss_wire_buffer *out = &writer->unit.descriptors;
     uint64_t newest_ns = 0;
     for (size_t i = 0; i < writer->counts.count; i++) {
         struct ss_writer_counts *entry = &writer->counts.data[i];
         if (entry->pending) {
-            ss_writer_use_process(writer, entry->record.process_ref);
-            ss_encode_counts(out, &entry->record,
-                             ss_writer_process_uuid(writer, entry->record.process_ref));
+            ss_writer_put_counts(writer, &entry->record);
             entry->pending = false;
         }
         newest_ns = entry->record.time_ns > newest_ns ? entry->record.time_ns : newest_ns;

@@ -64,7 +64,7 @@ static struct ss_strview keep_text(void *writer, struct ss_strview text)
             ss_vec_push(list, record);                                                             \
         }                                                                                          \
         if (!(writer)->unit_restarts) { /* else the head of the unit contains it */                \
-            ss_encode_record(&(writer)->unit.descriptors, id, &(record));                          \
+            ss_encode_record(&(writer)->unit.descriptors, id, &(record), NULL);                    \
         }                                                                                          \
     } while (0)
 
@@ -110,11 +110,7 @@ enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
     struct ss_writer_process *entry = ss_pages_put(&writer->processes, process->ref);
     entry->uuid = entry->record.ref != 0 ? entry->uuid : make_process_uuid(writer, process);
     entry->record = *process;
-    entry->record.cmdline = ss_writer_intern(writer, process->cmdline);
-    entry->record.name = ss_writer_intern(writer, process->name);
-    entry->record.runtime = ss_writer_intern(writer, process->runtime);
-    entry->record.executable = ss_writer_intern(writer, process->executable);
-    entry->record.label = ss_writer_intern(writer, process->label);
+    ss_schema_each_text(SS_SCHEMA_process, &entry->record, keep_text, writer);
     if (writer->options.only_used) {
         entry->period = 0; /* the next reference writes the new content */
     } else {
@@ -194,6 +190,14 @@ uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref)
     return entry->iid.iid;
 }
 
+void ss_writer_put_counts(struct ss_trace_writer *writer, const struct ss_trace_counts *counts)
+{
+    ss_writer_use_process(writer, counts->process_ref);
+    uint64_t process_uuid = ss_writer_process_uuid(writer, counts->process_ref);
+    ss_encode_record(&writer->unit.descriptors, SS_SCHEMA_counts, counts,
+                     (const uint64_t[]){[SS_ID_counts_process_uuid] = process_uuid});
+}
+
 /* Writes the pending counts of the process now instead of at the end of the unit. */
 static void forget_counts(struct ss_trace_writer *writer, uint32_t process_ref)
 {
@@ -205,9 +209,7 @@ static void forget_counts(struct ss_trace_writer *writer, uint32_t process_ref)
             continue;
         }
         if (entry->pending) {
-            ss_writer_use_process(writer, process_ref);
-            ss_encode_counts(&writer->unit.descriptors, &entry->record,
-                             ss_writer_process_uuid(writer, process_ref));
+            ss_writer_put_counts(writer, &entry->record);
         }
         writer->forgotten_lost += entry->record.lost + entry->record.dropped;
     }
@@ -239,12 +241,12 @@ static void put_sample_annotations(struct ss_trace_writer *writer,
     uint32_t phase = ss_writer_use_main_name(writer, sample->phase_name);
     uint32_t range = ss_writer_use_main_name(writer, sample->range_name);
     struct ss_wire_buffer *out = &writer->unit.blobs;
-    ss_wire_put_nonzero(out, SS_PAYLOAD_WINDOW, sample->window);
+    ss_wire_put_nonzero(out, SS_PAYLOAD_window, sample->window);
     if (sample->step >= 0) {
-        ss_wire_put_uint(out, SS_PAYLOAD_STEP, (uint64_t)sample->step + 1);
+        ss_wire_put_uint(out, SS_PAYLOAD_step, (uint64_t)sample->step + 1);
     }
-    ss_wire_put_nonzero(out, SS_PAYLOAD_PHASE, phase);
-    ss_wire_put_nonzero(out, SS_PAYLOAD_RANGE, range);
+    ss_wire_put_nonzero(out, SS_PAYLOAD_phase, phase);
+    ss_wire_put_nonzero(out, SS_PAYLOAD_range, range);
 }
 
 enum ss_status ss_trace_writer_sample(struct ss_trace_writer *writer,

@@ -134,6 +134,8 @@ void ss_writer_put_process(struct ss_trace_writer *writer, struct ss_writer_proc
 /* Writes the process if this period does not contain it yet. */
 void ss_writer_use_process(struct ss_trace_writer *writer, uint32_t ref);
 
+void ss_writer_put_counts(struct ss_trace_writer *writer, const struct ss_trace_counts *counts);
+
 /* The task context iid of the thread, written if this period lacks it; 0: no such thread. */
 uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref);
 void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref); /* writer_tracks.c */

@@ -161,15 +161,15 @@ static void hostile_records_are_refused_or_read_as_unknown(void **state)
     ss_wire_put_bytes(&buffer, 7, "text", 4);        /* a text for a number */
     ss_wire_put_bytes(&buffer, 99, "of a later version", 18);
     memset(&device, 0xff, sizeof device);
-    assert_true(
-        ss_schema_read(SS_SCHEMA_device, ss_wire_cursor_of(buffer.data, buffer.length), &device));
+    assert_true(ss_schema_read(SS_SCHEMA_device, ss_wire_cursor_of(buffer.data, buffer.length),
+                               &device, NULL));
     assert_int_equal(device.kind, SS_DEVICE_OTHER);
     assert_int_equal(device.ref, 0);
     assert_int_equal(device.number, 0);
     assert_int_equal(device.model.length, 0);
     assert_int_equal(device.memory_bytes, 0);
     assert_false(ss_schema_read(SS_SCHEMA_device, ss_wire_cursor_of(buffer.data, buffer.length - 1),
-                                &device));
+                                &device, NULL));
     ss_wire_fini(&buffer);
 }
 
