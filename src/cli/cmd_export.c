@@ -13,6 +13,7 @@
 #include "cli/formats.h"
 #include "cli/reading.h"
 #include "cli/recordings.h"
+#include "model/importer.h"
 #include "trace/rewrite.h"
 #include "view/sink.h"
 
@@ -188,7 +189,7 @@ static enum ss_status rewrite_entry(const struct ss_format_row *format, const ch
     char *in = path_in(input, name), *out = path_in(output, name);
     uint64_t bytes = 0;
     enum ss_status status = SS_OK;
-    bool is_trace = ss_model_file_kind(in) == SS_FILE_TRACE;
+    bool is_trace = ss_importer_of_file(in) == &ss_importer_trace;
     if (is_trace) {
         status = rewrite_file(format, in, out, &bytes, err);
         done->written++;

@@ -135,27 +135,73 @@ static enum ss_status load_newest(const struct ss_arguments *arguments, bool is_
     return status;
 }
 
+/* How inputs with times relate to the common time axis. */
+struct axis_counts {
+    size_t recordings;                  /* with times of their own */
+    size_t by_shared_wall, by_wall;     /* see enum ss_clock_mapping */
+    uint64_t shared_error_ns, error_ns; /* the largest of each */
+};
+
+/* "0.1 µs", "12.5 ms". */
+static const char *duration_text(uint64_t ns, char *text, size_t size)
+{
+    bool is_short = ns < 1000 * 1000;
+    snprintf(text, size, "%.1f %s", (double)ns / (is_short ? 1e3 : 1e6), is_short ? "µs" : "ms");
+    return text;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static struct axis_counts count_axes(const struct ss_model *model)
+{
+    struct axis_counts counts = {0};
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        const struct ss_model_input *input = &model->inputs.data[i];
+        const struct ss_model_clock_domain *domain =
+            &model->clock_domains.data[input->clock_domain];
+        counts.recordings += input->kind == SS_INPUT_TRACE;
+        if (domain->mapping == SS_CLOCK_BY_SHARED_WALL) {
+            counts.by_shared_wall++;
+            counts.shared_error_ns = larger(counts.shared_error_ns, domain->error_ns);
+        } else if (domain->mapping == SS_CLOCK_BY_WALL) {
+            counts.by_wall++;
+            counts.error_ns = larger(counts.error_ns, domain->error_ns);
+        }
+    }
+    return counts;
+}
+
 /* Warns where times of different files are not exactly comparable. */
 static void warn_axes(const struct ss_arguments *arguments, const struct ss_model *model)
 {
-    size_t traces = 0, by_wall_clock = 0;
-    for (size_t i = 0; i < model->inputs.count; i++) {
-        traces += model->inputs.data[i].kind == SS_INPUT_TRACE;
-        by_wall_clock += model->inputs.data[i].axis == SS_AXIS_WALL;
-    }
-    if (by_wall_clock > 0) {
+    struct axis_counts counts = count_axes(model);
+    const char *command = arguments->command->name;
+    char within[32];
+    if (counts.by_shared_wall > 0) {
         fprintf(ss_stderr(),
-                "stepscope %s: %zu of %zu traces are of other machines or boots than the first: "
-                "they are put on its time axis by the wall clocks, and are as exact as these\n",
-                arguments->command->name, by_wall_clock, traces);
+                "stepscope %s: %zu of %zu recordings are of another time namespace than the first: "
+                "the wall clock of their machine aligns them, within %s\n",
+                command, counts.by_shared_wall, counts.recordings,
+                duration_text(counts.shared_error_ns, within, sizeof within));
     }
-    for (size_t i = 0; i < model->inputs.count && traces > 1; i++) {
+    if (counts.by_wall > 0) {
+        fprintf(ss_stderr(),
+                "stepscope %s: %zu of %zu recordings are of other machines or boots than the "
+                "first: the wall clocks align them, read within %s; how far these clocks "
+                "differ is not known\n",
+                command, counts.by_wall, counts.recordings,
+                duration_text(counts.error_ns, within, sizeof within));
+    }
+    for (size_t i = 0; i < model->inputs.count && counts.recordings > 1; i++) {
         const struct ss_model_input *input = &model->inputs.data[i];
-        if (input->kind == SS_INPUT_TRACE && input->axis == SS_AXIS_OWN) {
+        if (input->kind == SS_INPUT_TRACE && !ss_model_is_on_axis(model, (uint32_t)i)) {
             fprintf(ss_stderr(),
                     "stepscope %s: %s does not say its clock or boot: its times count from its "
                     "own first sample, beside those of the others\n",
-                    arguments->command->name, ss_model_text(model, input->path));
+                    command, ss_model_text(model, input->path));
         }
     }
 }

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "cli/formats.h"
-#include "model/model.h"
+#include "model/importer.h"
 
 /* The latest file wins; at equal times, the last name: names end in a time of day. */
 struct newest {
@@ -56,10 +56,10 @@ static void inspect_entry(const char *path, const char *name, struct newest *tra
     if (S_ISDIR(status.st_mode) && is_bundle(name)) {
         update_newest(trace, path, &status);
     } else if (S_ISREG(status.st_mode)) {
-        enum ss_file_kind kind = ss_model_file_kind(path);
-        if (kind == SS_FILE_TRACE) {
+        const struct ss_importer *importer = ss_importer_of_file(path);
+        if (importer == &ss_importer_trace) {
             update_newest(trace, path, &status);
-        } else if (kind == SS_FILE_RAW && may_be_raw(name)) {
+        } else if (importer == &ss_importer_raw && may_be_raw(name)) {
             update_newest(raw, path, &status);
         }
     }

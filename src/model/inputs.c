@@ -9,7 +9,8 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "model/load.h"
+#include "model/clock_domains.h"
+#include "model/importer.h"
 #include "model/load_tracks.h"
 #include "model/time_axis.h"
 
@@ -109,8 +110,8 @@ static enum ss_status load_one(struct ss_model *model, const struct file *file,
                                const struct ss_model_load *load, struct ss_error *err)
 {
     struct ss_error local;
-    size_t inputs = model->inputs.count;
-    enum ss_status status = ss_load_file(model, file->path, file->in_folder, load, &local);
+    size_t inputs = model->inputs.count, readings = model->clock_readings.count;
+    enum ss_status status = ss_import_file(model, file->path, !file->in_folder, load, &local);
     if (status == SS_OK) {
         return SS_OK;
     }
@@ -119,6 +120,7 @@ static enum ss_status load_one(struct ss_model *model, const struct file *file,
     }
     model->skipped_files++;
     model->inputs.count = inputs;
+    model->clock_readings.count = readings;
     if (!load->quiet) {
         ss_log(SS_WARN, "model", "passed over: %s", local.message);
     }
@@ -181,6 +183,7 @@ enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *pa
         status = load_files(model, paths[i], all.data + first, ends[i] - first, &request, err);
     }
     ss_load_order_tracks(model);
+    ss_clock_domains_finish(model);
     free_files(&all);
     ss_free(ends);
     return status;

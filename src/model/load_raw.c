@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "model/importer.h"
 #include "model/index.h"
-#include "model/load.h"
 #include "model/origin.h"
 #include "model/piece_table.h"
 #include "model/raw_line.h"
@@ -68,23 +68,6 @@ struct loader {
     struct ss_error *err;
 };
 
-uint32_t ss_load_add_process(struct ss_model *model, uint32_t input, int32_t pid, uint32_t parent)
-{
-    ss_vec_push(&model->processes,
-                (struct ss_model_process){.input = input,
-                                          .pid = pid,
-                                          .parent = parent,
-                                          .parent_pid = model->processes.data[parent].pid});
-    model->inputs.data[input].processes++;
-    return (uint32_t)model->processes.count - 1;
-}
-
-uint32_t ss_load_add_thread(struct ss_model *model, uint32_t process, int64_t tid)
-{
-    ss_vec_push(&model->threads, (struct ss_model_thread){.process = process, .tid = tid});
-    return (uint32_t)model->threads.count - 1;
-}
-
 static uint32_t *label_slot(struct loader *loader, const char *begin, const char *end, bool thread)
 {
     uint32_t text = ss_intern_put(&loader->labels, begin, (size_t)(end - begin));
@@ -107,7 +90,7 @@ static uint32_t process_of(struct loader *loader, const char *begin, const char 
             ss_raw_parse_process(piece, &pid, &cmdline);
         }
         struct ss_model *model = loader->model;
-        *known = ss_load_add_process(model, loader->input, pid, parent);
+        *known = ss_model_add_process(model, loader->input, pid, parent);
         model->processes.data[*known].cmdline =
             ss_intern_put(&model->strings, cmdline.data, cmdline.length);
     }
@@ -118,7 +101,7 @@ static uint32_t add_thread(struct loader *loader, uint32_t process, int64_t tid,
                            struct ss_strview name)
 {
     struct ss_model *model = loader->model;
-    uint32_t id = ss_load_add_thread(model, process, tid);
+    uint32_t id = ss_model_add_thread(model, process, tid);
     model->inputs.data[loader->input].threads++;
     struct ss_model_thread *thread = &model->threads.data[id];
     thread->name = ss_intern_put(&model->strings, name.data, name.length);
@@ -417,16 +400,16 @@ static void skip_hole(int fd)
     }
 }
 
-static enum ss_status read_all(struct loader *loader, struct ss_raw_bytes bytes)
+static enum ss_status read_all(struct loader *loader, const struct ss_import_file *file)
 {
     struct pending pending = {0};
     char *buffer = ss_alloc(READ_BYTES);
-    enum ss_status status = read_block(loader, &pending, bytes.head, bytes.head_length);
-    while (status == SS_OK && bytes.fd >= 0) {
+    enum ss_status status = read_block(loader, &pending, file->head, file->head_length);
+    while (status == SS_OK && file->fd >= 0) {
         if (pending.dropping) {
-            skip_hole(bytes.fd);
+            skip_hole(file->fd);
         }
-        ssize_t got = read(bytes.fd, buffer, READ_BYTES);
+        ssize_t got = read(file->fd, buffer, READ_BYTES);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -479,26 +462,46 @@ static enum ss_status finish(struct loader *loader)
     return SS_OK;
 }
 
-enum ss_status ss_load_raw(struct ss_model *model, const char *name, struct ss_raw_bytes bytes,
-                           const struct ss_model_load *load, struct ss_error *err)
+/* A folder may hold any file: it is probably raw when at least half of its first lines are folded
+ * stacks. Any text may be one whose lines are unreadable. */
+static enum ss_import_match probe_raw(const char *head, size_t length)
+{
+    size_t good = 0, bad = 0;
+    const char *end = head + length;
+    for (const char *at = head; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        if (newline == NULL && length == SS_IMPORT_HEAD_BYTES && good + bad > 0) {
+            break; /* truncated by the end of the head */
+        }
+        newline = newline != NULL ? newline : end;
+        struct ss_strview stack;
+        uint64_t count;
+        enum ss_raw_result result =
+            ss_raw_split((struct ss_strview){at, (size_t)(newline - at)}, &stack, &count);
+        good += result == SS_RAW_OK;
+        bad += result != SS_RAW_OK && result != SS_RAW_BLANK;
+        at = newline + 1;
+    }
+    return good >= bad && good > 0 ? SS_IMPORT_LIKELY : SS_IMPORT_UNLIKELY;
+}
+
+static enum ss_status load_raw(struct ss_model *model, const struct ss_import_file *file,
+                               const struct ss_model_load *load, struct ss_error *err)
 {
     if (load->has_time_range || load->has_steps) {
         return ss_fail(err, SS_E_USAGE,
                        "%s is a raw file, which has no times: %s need "
                        "a trace (.pftrace)",
-                       name, load->has_steps ? "steps" : "times");
+                       file->path, load->has_steps ? "steps" : "times");
     }
-    struct ss_model_input input = {.kind = SS_INPUT_RAW,
-                                   .path = ss_intern_put_text(&model->strings, name)};
-    ss_vec_push(&model->inputs, input);
     struct loader loader = {.model = model,
                             .load = load,
-                            .name = name,
-                            .input = (uint32_t)model->inputs.count - 1,
+                            .name = file->path,
+                            .input = ss_model_new_input(model, SS_INPUT_RAW, file->path),
                             .err = err};
     ss_piece_table_init(&loader.pieces);
     ss_intern_init(&loader.labels);
-    enum ss_status status = read_all(&loader, bytes);
+    enum ss_status status = read_all(&loader, file);
     if (status == SS_OK) {
         status = finish(&loader);
     }
@@ -516,5 +519,12 @@ enum ss_status ss_model_add_raw_memory(struct ss_model *model, const char *name,
                                        size_t length, const struct ss_model_load *load,
                                        struct ss_error *err)
 {
-    return ss_load_raw(model, name, (struct ss_raw_bytes){bytes, length, -1}, load, err);
+    struct ss_import_file file = {.path = name, .head = bytes, .head_length = length, .fd = -1};
+    return load_raw(model, &file, load, err);
 }
+
+const struct ss_importer ss_importer_raw = {.name = "raw",
+                                            .summary = "folded stacks, as py-spy's raw format",
+                                            .kind = SS_INPUT_RAW,
+                                            .probe = probe_raw,
+                                            .load = load_raw};

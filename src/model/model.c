@@ -12,6 +12,7 @@ void ss_model_init(struct ss_model *model)
 {
     *model = (struct ss_model){0};
     ss_intern_init(&model->strings);
+    ss_vec_push_zero(&model->clock_domains);
     ss_vec_push_zero(&model->processes);
     model->processes.data[0].pid = -1;
     model->processes.data[0].parent_pid = -1;
@@ -34,6 +35,8 @@ void ss_model_fini(struct ss_model *model)
 {
     ss_intern_fini(&model->strings);
     ss_vec_fini(&model->inputs);
+    ss_vec_fini(&model->clock_domains);
+    ss_vec_fini(&model->clock_readings);
     ss_vec_fini(&model->processes);
     ss_vec_fini(&model->threads);
     ss_vec_fini(&model->frames);
@@ -72,6 +75,31 @@ void ss_model_fini(struct ss_model *model)
         ss_free(model->index);
     }
     *model = (struct ss_model){0};
+}
+
+uint32_t ss_model_new_input(struct ss_model *model, enum ss_input_kind kind, const char *path)
+{
+    ss_vec_push(
+        &model->inputs,
+        (struct ss_model_input){.kind = kind, .path = ss_intern_put_text(&model->strings, path)});
+    return (uint32_t)model->inputs.count - 1;
+}
+
+uint32_t ss_model_add_process(struct ss_model *model, uint32_t input, int32_t pid, uint32_t parent)
+{
+    ss_vec_push(&model->processes,
+                (struct ss_model_process){.input = input,
+                                          .pid = pid,
+                                          .parent = parent,
+                                          .parent_pid = model->processes.data[parent].pid});
+    model->inputs.data[input].processes++;
+    return (uint32_t)model->processes.count - 1;
+}
+
+uint32_t ss_model_add_thread(struct ss_model *model, uint32_t process, int64_t tid)
+{
+    ss_vec_push(&model->threads, (struct ss_model_thread){.process = process, .tid = tid});
+    return (uint32_t)model->threads.count - 1;
 }
 
 static uint64_t pair(uint32_t high, uint32_t low)

@@ -127,12 +127,39 @@ struct ss_model_gil_span {
 
 enum ss_input_kind { SS_INPUT_TRACE, SS_INPUT_RAW };
 
-/* How the times of an input relate to the common time axis. */
-enum ss_axis {
-    SS_AXIS_OWN,  /* not at all: a raw file, or a trace without its boot or clock */
-    SS_AXIS_BOOT, /* exactly: the first trace, and those of the same boot */
-    SS_AXIS_WALL  /* shifted by the difference of the machines' wall clocks */
+/* How the monotonic clock of a clock domain is mapped to the common time axis. */
+enum ss_clock_mapping {
+    SS_CLOCK_UNMAPPED,       /* not at all: a raw file, or a trace without its boot or clock */
+    SS_CLOCK_IS_AXIS,        /* the domain of the first trace: its clock is the axis */
+    SS_CLOCK_BY_SHARED_WALL, /* another time namespace of the same boot, which shares the wall
+                              * clock: within error_ns */
+    SS_CLOCK_BY_WALL /* another machine or boot: within error_ns and the difference of the wall
+                      * clocks, which no recording knows */
 };
+
+/* A machine's boot and time namespace: all of its processes share CLOCK_MONOTONIC. Row 0 holds the
+ * inputs without a mapping. */
+struct ss_model_clock_domain {
+    uint32_t boot;           /* string */
+    uint64_t time_namespace; /* inode of /proc/self/ns/time; 0: unknown */
+    enum ss_clock_mapping mapping;
+    int64_t shift_ns;       /* added to its times */
+    uint64_t error_ns;      /* of the mapping, by the readings alone */
+    int64_t wall_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, as first read together */
+    uint64_t wall_error_ns; /* largest distance of a reading from that, and half its width */
+    uint64_t readings;
+};
+
+/* The clocks of the recorder's machine, read together. */
+struct ss_model_clock_reading {
+    uint32_t input;
+    struct ss_trace_clock clock; /* as read: not on the axis */
+};
+
+static inline int64_t ss_model_wall_offset_ns(const struct ss_model_clock_reading *reading)
+{
+    return (int64_t)(reading->clock.realtime_ns - reading->clock.monotonic_ns);
+}
 
 struct ss_model_input {
     enum ss_input_kind kind;
@@ -142,11 +169,11 @@ struct ss_model_input {
     uint64_t samples;                /* ticks loaded, after filters */
     double rate_hz;                  /* requested; 0 unknown */
     uint8_t halvings;                /* operators of 1 in 2^halvings steps were loaded */
-    enum ss_axis axis;
-    uint32_t boot; /* string; 0 unknown */
+    uint32_t clock_domain;   /* index into clock_domains; its times are shifted to the axis */
+    uint32_t boot;           /* string; 0 unknown */
+    uint64_t time_namespace; /* 0 unknown */
     bool has_clock;
-    int64_t wall_offset_ns;      /* CLOCK_REALTIME minus CLOCK_MONOTONIC, as first read together */
-    int64_t shift_ns;            /* added to its times */
+    int64_t wall_offset_ns;      /* of its first reading */
     uint32_t processes, threads; /* that it defines; earlier inputs may define them too */
     uint32_t runtime;            /* string: of the first process with a runtime */
 };
@@ -277,6 +304,8 @@ static inline double ss_model_real(const struct ss_model_value *value)
 struct ss_model {
     struct ss_intern strings;
     struct ss_vec_of(struct ss_model_input) inputs;
+    struct ss_vec_of(struct ss_model_clock_domain) clock_domains; /* row 0 is "unmapped" */
+    struct ss_vec_of(struct ss_model_clock_reading) clock_readings;
     struct ss_vec_of(struct ss_model_process) processes;
     struct ss_vec_of(struct ss_model_thread) threads;
     struct ss_vec_of(struct ss_model_frame) frames;
@@ -347,23 +376,22 @@ void ss_model_fini(struct ss_model *model);
  * without readable content is SS_E_FORMAT. Raw files have no times: a time range fails. */
 enum ss_status ss_model_add_input(struct ss_model *model, const char *path,
                                   const struct ss_model_load *load, struct ss_error *err);
-/* Loads several inputs, their traces on one time axis (enum ss_axis): from_ns and to_ns count from
- * the first sample of all, and the requested steps span from their first begin to their last end in
- * any file. */
+/* Loads several inputs, their traces on one time axis (enum ss_clock_mapping): from_ns and to_ns
+ * count from the first sample of all, and the requested steps span from their first begin to their
+ * last end in any file. */
 enum ss_status ss_model_add_inputs(struct ss_model *model, const char *const *paths, size_t count,
                                    const struct ss_model_load *load, struct ss_error *err);
-/* The kind of a file, by its first bytes. RAW: at least half of its first lines are folded
- * stacks. */
-enum ss_file_kind { SS_FILE_OTHER, SS_FILE_TRACE, SS_FILE_RAW };
-enum ss_file_kind ss_model_file_kind(const char *path);
-
 /* As ss_model_add_input, for a raw file in memory (tests, fuzzing); `name` is its name in
  * messages. */
 enum ss_status ss_model_add_raw_memory(struct ss_model *model, const char *name, const void *bytes,
                                        size_t length, const struct ss_model_load *load,
                                        struct ss_error *err);
 
-/* Building blocks for loaders, importers and tests: ids of equal content are shared. */
+/* Building blocks for importers and tests. New rows; return their ids. */
+uint32_t ss_model_new_input(struct ss_model *model, enum ss_input_kind kind, const char *path);
+uint32_t ss_model_add_process(struct ss_model *model, uint32_t input, int32_t pid, uint32_t parent);
+uint32_t ss_model_add_thread(struct ss_model *model, uint32_t process, int64_t tid);
+/* Ids of equal content are shared. */
 uint32_t ss_model_frame_id(struct ss_model *model, const struct ss_model_frame *frame);
 uint32_t ss_model_stack_id(struct ss_model *model, uint32_t parent, uint32_t frame);
 uint32_t ss_model_path_id(struct ss_model *model, uint32_t parent, uint32_t name);
@@ -371,6 +399,12 @@ void ss_model_add_total(struct ss_model *model, const struct ss_model_total *tot
 
 /* True when any input has ranges, marks or counters, loaded or not. */
 bool ss_model_has_events(const struct ss_model *model);
+/* Whether the times of the input lie on the common axis. */
+static inline bool ss_model_is_on_axis(const struct ss_model *model, uint32_t input)
+{
+    return model->clock_domains.data[model->inputs.data[input].clock_domain].mapping !=
+           SS_CLOCK_UNMAPPED;
+}
 static inline const char *ss_model_text(const struct ss_model *model, uint32_t string)
 {
     return ss_intern_text(&model->strings, string);

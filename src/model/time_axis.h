@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common time axis of several traces: CLOCK_MONOTONIC of the first trace. Traces of the same
- * boot need no shift; traces of other machines and boots are shifted by the wall clock, which each
- * recorder reads together with its monotonic clock. Private to model/. Stateless.
+ * Times on the common axis of several inputs (model/clock_domains.h). Private to model/. Stateless.
  */
 #ifndef SS_MODEL_TIME_AXIS_H
 #define SS_MODEL_TIME_AXIS_H
 
 #include "model/model.h"
 
-/* Sets axis and shift of the input, whose clock and boot are known; earlier inputs are placed
- * already. */
-void ss_time_axis_place(struct ss_model *model, uint32_t input);
-
-/* Applies ss_model_input.shift_ns; times before the begin of the axis become 0. */
+/* Applies the shift of a clock domain; times before the begin of the axis become 0. */
 static inline uint64_t ss_time_axis_moved(uint64_t time_ns, int64_t shift_ns)
 {
     uint64_t sum = time_ns + (uint64_t)shift_ns;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -35,6 +36,15 @@ static void read_line(const char *path, char *text, size_t size)
     text[strcspn(text, "\n")] = '\0';
 }
 
+/* Time namespaces have monotonic clocks of their own. Kernels before 5.6 have none. */
+static enum ss_status put_time_namespace(struct ss_recording *recording, struct ss_error *err)
+{
+    struct stat status;
+    return stat("/proc/self/ns/time", &status) == 0
+               ? put_integer(recording, "time_namespace", (int64_t)status.st_ino, err)
+               : SS_OK;
+}
+
 static enum ss_status put_rank(struct ss_recording *recording, const char *key,
                                enum ss_rank_kind kind, struct ss_error *err)
 {
@@ -62,6 +72,7 @@ static enum ss_status put_machine(struct ss_recording *recording, struct ss_erro
     }
     read_line("/proc/sys/kernel/random/boot_id", text, sizeof text);
     SS_TRY(put_text(recording, "boot_id", text, err));
+    SS_TRY(put_time_namespace(recording, err));
     read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", text,
               sizeof text);
     SS_TRY(put_text(recording, "clock_source", text, err));

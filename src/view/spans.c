@@ -157,11 +157,11 @@ static void share_base(struct ss_spans *spans)
     const struct ss_model *model = spans->selection->model;
     uint64_t base_ns = UINT64_MAX;
     for (size_t i = 0; i < model->inputs.count; i++) {
-        bool is_earlier = model->inputs.data[i].axis != SS_AXIS_OWN && spans->base_ns[i] < base_ns;
+        bool is_earlier = ss_model_is_on_axis(model, (uint32_t)i) && spans->base_ns[i] < base_ns;
         base_ns = is_earlier ? spans->base_ns[i] : base_ns;
     }
     for (size_t i = 0; i < model->inputs.count; i++) {
-        if (model->inputs.data[i].axis != SS_AXIS_OWN) {
+        if (ss_model_is_on_axis(model, (uint32_t)i)) {
             spans->base_ns[i] = base_ns;
         }
     }

@@ -5,6 +5,7 @@ and so are ranks that began one after the other."""
 import csv
 import io
 import json
+import subprocess
 import time
 
 import pytest
@@ -88,6 +89,34 @@ def test_ranks_lie_where_they_ran(stepscope, ranks, tmp_path):
     later = stepscope("report", "--by", "process", "--from", f"{second:.3f}", folder,
                       "-f", "csv").stdout
     assert "rank 1" in later and "rank 0" not in later
+
+
+def first_stacks(events):
+    """Begin of the first sampled stack of each process, in s."""
+    spans = {}
+    for event in events:
+        if event["ph"] == "B" and event["name"] == "<module>":
+            spans.setdefault(event["pid"], []).append(event["ts"] / 1e6)
+    return sorted(min(times) for times in spans.values())
+
+
+def test_a_time_namespace_has_its_own_clock(stepscope, python, tmp_path):
+    """Its monotonic clock is 1,000 s ahead; the wall clock of the machine aligns both."""
+    ahead = ["unshare", "--time", "--monotonic", "1000", "--boottime", "1000"]
+    if subprocess.run([*ahead, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no time namespace can be created here")
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    began = time.monotonic()
+    for name, prefix in (("a", []), ("b", ahead)):
+        subprocess.run([*prefix, stepscope, "record", "-q", "-o", folder / f"{name}.pftrace", "--",
+                        python, "-S", "-c", SPIN], check=True)
+    lasted = time.monotonic() - began
+    events, said = events_of(stepscope, folder, tmp_path)
+    first, second = first_stacks(events)
+    assert 0.2 < second - first < lasted
+    assert "1 of 2 recordings are of another time namespace than the first" in said
+    assert " µs\n" in said
 
 
 def test_perfetto_compat_of_a_folder(stepscope, windows, tmp_path):

@@ -25,6 +25,7 @@ struct window {
     uint64_t wall_ns;    /* CLOCK_REALTIME then; 0: no clock is written */
     uint64_t start_time; /* of the process */
     int64_t step;
+    int64_t time_namespace; /* 0: not written */
 };
 
 static char *path_of(const char *file)
@@ -40,6 +41,11 @@ static void put_definitions(struct ss_trace_writer *writer, const struct window 
     struct ss_trace_attribute rate = {ss_strview_of("rate_hz"), .is_integer = true, .integer = 100};
     MUST(ss_trace_writer_attribute(writer, &boot, must_err));
     MUST(ss_trace_writer_attribute(writer, &rate, must_err));
+    if (window->time_namespace != 0) {
+        struct ss_trace_attribute space = {ss_strview_of("time_namespace"), .is_integer = true,
+                                           .integer = window->time_namespace};
+        MUST(ss_trace_writer_attribute(writer, &space, must_err));
+    }
     MUST(ss_trace_writer_process(
         writer,
         &(struct ss_trace_process){
@@ -119,6 +125,11 @@ static void load(struct ss_model *model, struct ss_model_load how)
     MUST(ss_model_add_input(model, folder, &how, must_err));
 }
 
+static const struct ss_model_clock_domain *domain_of(const struct ss_model *model, size_t input)
+{
+    return &model->clock_domains.data[model->inputs.data[input].clock_domain];
+}
+
 static void two_windows(const char *second_boot, uint64_t start_time)
 {
     write_window(&(struct window){"ba7.pftrace", "a", 100 * second_ns, 5000 * second_ns, 11, 7});
@@ -143,8 +154,10 @@ static void a_process_of_two_windows_is_one(void **state)
         uint64_t begin_ns = (uint64_t)(100 + 10 * i) * second_ns;
         assert_int_equal(model.ranges.data[i].begin_ns, begin_ns);
         assert_int_equal(model.values.data[i].integer, 7 + 6 * i);
-        assert_int_equal(model.inputs.data[i].axis, SS_AXIS_BOOT);
-        assert_int_equal(model.inputs.data[i].shift_ns, 0);
+        const struct ss_model_clock_domain *domain = domain_of(&model, (size_t)i);
+        assert_int_equal(domain->mapping, SS_CLOCK_IS_AXIS);
+        assert_int_equal(domain->shift_ns, 0);
+        assert_int_equal(domain->error_ns, 0);
     }
     ss_model_fini(&model);
 }
@@ -171,7 +184,9 @@ static void another_boot_is_placed_by_its_wall_clock(void **state)
     write_window(&(struct window){"ba7.pftrace", "a", 100 * second_ns, 5000 * second_ns, 11, 7});
     write_window(&(struct window){"ba13.pftrace", "b", 2 * second_ns, 5004 * second_ns, 11, 13});
     load(&model, (struct ss_model_load){0});
-    assert_int_equal(model.inputs.data[1].axis, SS_AXIS_WALL);
+    assert_int_equal(domain_of(&model, 1)->mapping, SS_CLOCK_BY_WALL);
+    assert_int_equal(domain_of(&model, 1)->shift_ns, 102 * (int64_t)second_ns);
+    assert_int_equal(domain_of(&model, 1)->error_ns, 50); /* half the width of two readings */
     assert_int_equal(model.samples.data[0].time_ns, 100 * second_ns);
     assert_int_equal(model.samples.data[1].time_ns, 104 * second_ns);
     assert_int_equal(model.ranges.data[1].begin_ns, 104 * second_ns);
@@ -179,8 +194,46 @@ static void another_boot_is_placed_by_its_wall_clock(void **state)
     ss_model_fini(&model);
     write_window(&(struct window){"ba13.pftrace", "", 2 * second_ns, 5004 * second_ns, 11, 13});
     load(&model, (struct ss_model_load){0});
-    assert_int_equal(model.inputs.data[1].axis, SS_AXIS_OWN);
+    assert_int_equal(domain_of(&model, 1)->mapping, SS_CLOCK_UNMAPPED);
     assert_int_equal(model.samples.data[1].time_ns, 2 * second_ns);
+    ss_model_fini(&model);
+}
+
+/* Containers of one machine may have monotonic clocks of their own, but share its wall clock. */
+static void another_time_namespace_is_another_clock(void **state)
+{
+    (void)state;
+    struct ss_model model;
+    write_window(&(struct window){"ba7.pftrace", "a", 100 * second_ns, 5000 * second_ns, 11, 7, 1});
+    write_window(&(struct window){"ba13.pftrace", "a", 2 * second_ns, 5004 * second_ns, 11, 13, 2});
+    load(&model, (struct ss_model_load){0});
+    assert_int_equal(domain_of(&model, 1)->mapping, SS_CLOCK_BY_SHARED_WALL);
+    assert_int_equal(domain_of(&model, 1)->error_ns, 50);
+    assert_int_equal(model.samples.data[1].time_ns, 104 * second_ns);
+    assert_int_equal(model.clock_readings.count, 2);
+    ss_model_fini(&model);
+    /* A recording that lacks the namespace is of the first of its boot. */
+    write_window(&(struct window){"ba13.pftrace", "a", 110 * second_ns, 5010 * second_ns, 11, 13});
+    load(&model, (struct ss_model_load){0});
+    assert_int_equal(domain_of(&model, 1)->mapping, SS_CLOCK_IS_AXIS);
+    assert_int_equal(model.samples.data[1].time_ns, 110 * second_ns);
+    ss_model_fini(&model);
+}
+
+/* Half a second ahead in the second recording: the wall clock was set in between. */
+static void a_set_wall_clock_widens_the_error(void **state)
+{
+    (void)state;
+    struct ss_model model;
+    uint64_t half_ns = second_ns / 2;
+    write_window(&(struct window){"ba7.pftrace", "a", 100 * second_ns, 5000 * second_ns, 11, 7, 1});
+    write_window(&(struct window){"ba13.pftrace", "a", 110 * second_ns, 5010 * second_ns + half_ns,
+                                  11, 13, 1});
+    load(&model, (struct ss_model_load){0});
+    assert_int_equal(domain_of(&model, 1)->error_ns, 0); /* one monotonic clock */
+    assert_int_equal(domain_of(&model, 1)->wall_error_ns, half_ns + 25);
+    assert_int_equal(domain_of(&model, 1)->readings, 2);
+    assert_int_equal(model.samples.data[1].time_ns, 110 * second_ns);
     ss_model_fini(&model);
 }
 
@@ -236,6 +289,8 @@ int main(void)
         TEST(a_process_of_two_windows_is_one),
         TEST(another_process_with_its_pid_is_another),
         TEST(another_boot_is_placed_by_its_wall_clock),
+        TEST(another_time_namespace_is_another_clock),
+        TEST(a_set_wall_clock_widens_the_error),
         TEST(a_wild_clock_does_not_wrap),
         TEST(a_time_range_counts_from_the_first_of_all),
         TEST(steps_are_those_of_any_file),

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds the rows of one input with times: what importers call. Takes the records of
+ * trace/records.h whose refs are ids of the model, as the builder returned them (0: none). A
+ * definition precedes its first use; clocks and boot precede every record with a time. Times are of
+ * the input's own clock: the builder shifts them to the common axis, selects the requested range,
+ * and joins samples, ranges and steps at the end. Rows that earlier inputs defined (a process of
+ * two windows, its threads, tracks and names) are shared. One owner, one thread.
+ */
+#ifndef SS_MODEL_BUILDER_H
+#define SS_MODEL_BUILDER_H
+
+#include "model/model.h"
+
+struct ss_model_builder;
+
+/* Adds an input to `model`. `load` is borrowed until the end. `base_ns`: origin of a requested time
+ * range on the axis; NULL: the first sample of the input. */
+struct ss_model_builder *ss_model_builder_new(struct ss_model *model, enum ss_input_kind kind,
+                                              const char *path, const struct ss_model_load *load,
+                                              const uint64_t *base_ns);
+/* Stores counts and times of the whole input; its times are on its own clock. Before the end. */
+void ss_model_builder_summary(struct ss_model_builder *builder,
+                              const struct ss_trace_summary *summary);
+/* Turns what was collected into rows. */
+void ss_model_builder_end(struct ss_model_builder *builder);
+/* Frees the builder; the rows stay in the model. Without an end before, samples and ranges are
+ * missing. */
+void ss_model_builder_free(struct ss_model_builder *builder);
+
+/* Index of its input. */
+uint32_t ss_model_builder_input(const struct ss_model_builder *builder);
+uint32_t ss_model_builder_text(struct ss_model_builder *builder, struct ss_strview text);
+
+void ss_model_builder_clock(struct ss_model_builder *builder, const struct ss_trace_clock *clock);
+void ss_model_builder_attribute(struct ss_model_builder *builder,
+                                const struct ss_trace_attribute *attribute);
+
+/* Definitions. `id` 0: a new one, whose id is returned; else more is known about that row. Sources
+ * have the id index + 1. */
+uint32_t ss_model_builder_source(struct ss_model_builder *builder, uint32_t id,
+                                 const struct ss_trace_source *source);
+uint32_t ss_model_builder_device(struct ss_model_builder *builder, uint32_t id,
+                                 const struct ss_trace_device *device);
+uint32_t ss_model_builder_process(struct ss_model_builder *builder, uint32_t id,
+                                  const struct ss_trace_process *process);
+uint32_t ss_model_builder_thread(struct ss_model_builder *builder, uint32_t id,
+                                 const struct ss_trace_thread *thread);
+uint32_t ss_model_builder_track(struct ss_model_builder *builder, uint32_t id,
+                                const struct ss_trace_track *track);
+uint32_t ss_model_builder_frame(struct ss_model_builder *builder,
+                                const struct ss_trace_frame *frame);
+uint32_t ss_model_builder_stack(struct ss_model_builder *builder, uint32_t parent, uint32_t frame);
+uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss_trace_name *name);
+
+/* SS_E_LIMIT: too many for a timeline or for 63 bits. */
+enum ss_status ss_model_builder_sample(struct ss_model_builder *builder,
+                                       const struct ss_trace_sample *sample, struct ss_error *err);
+void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_trace_event *event);
+void ss_model_builder_counter(struct ss_model_builder *builder,
+                              const struct ss_trace_counter *counter);
+void ss_model_builder_line(struct ss_model_builder *builder, const struct ss_trace_line *line);
+void ss_model_builder_counts(struct ss_model_builder *builder,
+                             const struct ss_trace_counts *counts);
+void ss_model_builder_note(struct ss_model_builder *builder, const struct ss_trace_note *note);
+
+#endif

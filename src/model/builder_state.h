@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of a builder, shared by its files. Private to model/. */
+#ifndef SS_MODEL_BUILDER_STATE_H
+#define SS_MODEL_BUILDER_STATE_H
+
+#include "model/builder.h"
+#include "model/load_tracks.h"
+
+struct ss_pending_samples ss_vec_of(struct ss_pending_sample);
+
+/* Samples of non-main threads in the newest step of a process: whether that step ends is not known
+ * yet. */
+struct ss_step_samples {
+    int64_t number;
+    struct ss_pending_samples pending;
+};
+
+struct ss_model_builder {
+    struct ss_model *model;
+    const struct ss_model_load *load;
+    uint32_t input;
+    struct ss_vec_of(bool) wanted_tracks; /* by track of the model; for only_tracks */
+    struct ss_load_tracks on_tracks;
+    struct ss_pending_samples pending; /* with sample_ranges; with sample_phases: of main threads */
+    struct ss_vec_of(struct ss_step_samples) last_steps; /* by process; with sample_phases */
+    struct ss_vec_of(struct ss_trace_line) pending_lines;
+    bool is_placed;   /* on the time axis */
+    int64_t shift_ns; /* added to its times */
+    bool has_base;
+    uint64_t base_ns;   /* the first tick of the first sample: origin of a time range */
+    uint64_t period_ns; /* 0: unknown */
+};
+
+/* The time on the axis. */
+uint64_t ss_model_builder_on_axis(struct ss_model_builder *builder, uint64_t time_ns);
+void ss_model_builder_end_lines(struct ss_model_builder *builder,
+                                const struct ss_load_times *times);
+/* At the end, when the ranges are rows: the samples whose steps and ranges were unknown. */
+void ss_model_builder_end_samples(struct ss_model_builder *builder);
+void ss_model_builder_free_samples(struct ss_model_builder *builder);
+
+#endif

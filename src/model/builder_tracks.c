@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tracks of an input, and what lies on them. */
+#include <string.h>
+
+#include "model/builder_state.h"
+#include "model/index.h"
+
+static bool is_step_or_phase(const struct ss_model_track *track)
+{
+    return track->kind == SS_TRACK_STEPS || track->kind == SS_TRACK_PHASES;
+}
+
+static bool matches_only_tracks(const struct ss_model_builder *builder,
+                                const struct ss_model_track *track)
+{
+    const char *name = ss_model_text(builder->model, track->name);
+    for (const char *const *wanted = builder->load->only_tracks; *wanted != NULL; wanted++) {
+        size_t length = strlen(*wanted);
+        bool is_prefix = length > 0 && (*wanted)[length - 1] == '*';
+        if (is_prefix ? strncmp(*wanted, name, length - 1) == 0 : strcmp(*wanted, name) == 0) {
+            return true;
+        }
+    }
+    return is_step_or_phase(track);
+}
+
+static bool is_wanted_track(const struct ss_model_builder *builder, uint32_t track)
+{
+    return builder->load->only_tracks == NULL ||
+           (track < builder->wanted_tracks.count && builder->wanted_tracks.data[track]);
+}
+
+/* The id of a new track. A track of a process may be shared with an earlier input; host tracks are
+ * not, because each recorder reads the host by itself. */
+static uint32_t track_row(struct ss_model_builder *builder, const struct ss_model_track *track)
+{
+    struct ss_model *model = builder->model;
+    struct ss_identity identity = {{(uint64_t)track->process << 32 | track->thread,
+                                    (uint64_t)track->parent << 32 | track->name,
+                                    (uint64_t)track->kind << 32 | (uint64_t)track->counter,
+                                    track->unit}};
+    bool is_shared = track->process != 0 && model->inputs.count > 1;
+    uint32_t id =
+        is_shared ? ss_identities_find(&model->index->tracks, &identity, builder->input) : 0;
+    if (id != 0) {
+        model->index->shares_tracks = true;
+        return id;
+    }
+    ss_vec_push(&model->tracks, *track);
+    id = (uint32_t)model->tracks.count - 1;
+    if (track->process != 0) {
+        ss_identities_add(&model->index->tracks, &identity, builder->input, id);
+    }
+    return id;
+}
+
+uint32_t ss_model_builder_track(struct ss_model_builder *builder, uint32_t id,
+                                const struct ss_trace_track *track)
+{
+    struct ss_model *model = builder->model;
+    struct ss_model_track row = {.input = builder->input,
+                                 .kind = track->kind,
+                                 .process = track->process_ref,
+                                 .thread = track->thread_ref,
+                                 .device = track->device_ref,
+                                 .parent = track->parent_ref,
+                                 .name = ss_model_builder_text(builder, track->name),
+                                 .unit = ss_model_builder_text(builder, track->unit),
+                                 .counter = track->counter,
+                                 .rank = track->rank};
+    id = id != 0 ? id : track_row(builder, &row);
+    row.input = model->tracks.data[id].input;
+    model->tracks.data[id] = row;
+    if (builder->load->only_tracks != NULL) {
+        if (id >= builder->wanted_tracks.count) {
+            ss_vec_resize(&builder->wanted_tracks, (size_t)id + 1);
+        }
+        builder->wanted_tracks.data[id] = matches_only_tracks(builder, &model->tracks.data[id]);
+    }
+    return id;
+}
+
+uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss_trace_name *name)
+{
+    struct ss_model *model = builder->model;
+    struct ss_model_name row = {.text = ss_model_builder_text(builder, name->text),
+                                .category = ss_model_builder_text(builder, name->category),
+                                .colour = name->colour,
+                                .file = ss_model_builder_text(builder, name->file),
+                                .line = name->line};
+    struct ss_identity identity = {
+        {(uint64_t)row.text << 32 | row.category, (uint64_t)row.file << 32 | row.line, row.colour}};
+    uint32_t id = ss_identities_find(&model->index->names, &identity, builder->input);
+    if (id == 0) {
+        id = (uint32_t)model->names.count;
+        ss_vec_push(&model->names, row);
+        ss_identities_add(&model->index->names, &identity, builder->input, id);
+    }
+    return id;
+}
+
+/* --- line times ------------------------------------------------------------------------------ */
+
+struct line_key {
+    uint32_t process, name, line;
+};
+
+static void add_line(struct ss_model_builder *builder, const struct ss_trace_line *line)
+{
+    struct ss_model *model = builder->model;
+    struct line_key key = {line->process_ref, line->name_ref, line->line};
+    uint32_t known = ss_intern_put(&model->index->line_keys, (const char *)&key, sizeof key);
+    size_t at = known - 1; /* id 0 is the empty key */
+    if (at == model->line_times.count) {
+        ss_vec_push(&model->line_times, (struct ss_model_line_time){.process = key.process,
+                                                                    .name = key.name,
+                                                                    .line = key.line});
+    }
+    struct ss_model_line_time *row = &model->line_times.data[at];
+    row->hits += line->hits;
+    row->total_ns += line->total_ns;
+}
+
+void ss_model_builder_line(struct ss_model_builder *builder, const struct ss_trace_line *line)
+{
+    struct ss_trace_line moved = *line;
+    moved.time_ns = ss_model_builder_on_axis(builder, line->time_ns);
+    if (builder->load->has_time_range) { /* the origin of the range may not be known yet */
+        ss_vec_push(&builder->pending_lines, moved);
+    } else {
+        add_line(builder, &moved);
+    }
+}
+
+void ss_model_builder_end_lines(struct ss_model_builder *builder, const struct ss_load_times *times)
+{
+    for (size_t i = 0; i < builder->pending_lines.count; i++) {
+        const struct ss_trace_line *line = &builder->pending_lines.data[i];
+        if (line->time_ns >= times->from_ns && line->time_ns < times->to_ns) {
+            add_line(builder, line);
+        }
+    }
+}
+
+/* --- events and values ----------------------------------------------------------------------- */
+
+/* Steps have the name of their track. */
+static uint32_t step_name(struct ss_model_builder *builder, uint32_t track)
+{
+    struct ss_model *model = builder->model;
+    if (track >= model->index->step_names.count) {
+        ss_vec_resize(&model->index->step_names, (size_t)track + 1);
+    }
+    uint32_t *name = &model->index->step_names.data[track];
+    if (*name == 0) {
+        *name = (uint32_t)model->names.count;
+        ss_vec_push(&model->names, (struct ss_model_name){.text = model->tracks.data[track].name});
+    }
+    return *name;
+}
+
+void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_trace_event *event)
+{
+    uint32_t track = event->track_ref, name = event->name_ref;
+    if (!is_wanted_track(builder, track)) {
+        return;
+    }
+    if (name == 0 && event->kind == SS_EVENT_BEGIN &&
+        builder->model->tracks.data[track].kind == SS_TRACK_STEPS) {
+        name = step_name(builder, track);
+    }
+    struct ss_trace_event moved = *event;
+    moved.time_ns = ss_model_builder_on_axis(builder, event->time_ns);
+    ss_load_tracks_event(&builder->on_tracks, builder->model, track, name, &moved);
+}
+
+void ss_model_builder_counter(struct ss_model_builder *builder,
+                              const struct ss_trace_counter *counter)
+{
+    struct ss_model_value value = {.time_ns = ss_model_builder_on_axis(builder, counter->time_ns),
+                                   .track = counter->track_ref,
+                                   .is_integer = counter->is_integer};
+    if (counter->is_integer) {
+        value.integer = counter->integer;
+    } else {
+        value.real = counter->real;
+    }
+    if (is_wanted_track(builder, value.track)) {
+        ss_vec_push(&builder->model->values, value);
+    }
+}

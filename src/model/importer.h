@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The formats that a model is loaded from: one row each. The content of a file decides, never its
+ * name. A row turns records of its format into rows of the model by model/builder.h, or by the
+ * building blocks of model.h where the format has no times.
+ */
+#ifndef SS_MODEL_IMPORTER_H
+#define SS_MODEL_IMPORTER_H
+
+#include "model/model.h"
+#include "model/step_span.h"
+
+enum { SS_IMPORT_HEAD_BYTES = 64 * 1024 };
+
+/* A file whose first bytes are read already. */
+struct ss_import_file {
+    const char *path;
+    const char *head;
+    size_t head_length; /* SS_IMPORT_HEAD_BYTES, or less at the end of the file */
+    int fd;             /* positioned behind `head`; -1: `head` is the whole content */
+};
+
+enum ss_import_match {
+    SS_IMPORT_NO,
+    SS_IMPORT_UNLIKELY, /* only when the user names the file and no other row claims it */
+    SS_IMPORT_LIKELY,
+    SS_IMPORT_CERTAIN
+};
+
+/* The begin of the events of an input, on the time axis. */
+struct ss_first_time {
+    uint64_t time_ns;
+    int64_t shift_ns; /* of the input's clock to the axis */
+    bool has_sample;  /* else it is the time of an event */
+};
+
+struct ss_importer {
+    const char *name, *summary;
+    enum ss_input_kind kind;
+    /* Judges a file by its first bytes. */
+    enum ss_import_match (*probe)(const char *head, size_t length);
+    /* Adds the file as one input. SS_E_FORMAT: it is not of this format, or nothing in it is
+     * readable. */
+    enum ss_status (*load)(struct ss_model *model, const struct ss_import_file *file,
+                           const struct ss_model_load *load, struct ss_error *err);
+    /* Of formats with times, so that several files share a time axis; else NULL. Adds an input to
+     * `model` with what it says of its clocks, places it, and stores the time of its first sample,
+     * or of its first event if it has no samples. False: it has neither. */
+    bool (*read_first_time)(struct ss_model *model, const char *path, struct ss_first_time *first);
+    /* As ss_step_span_scan; NULL without times. */
+    enum ss_status (*scan_steps)(const char *path, int64_t first, int64_t last,
+                                 struct ss_step_numbers *seen, struct ss_step_span *span,
+                                 bool *has_span, struct ss_error *err);
+};
+
+extern const struct ss_importer ss_importer_trace; /* load_trace.c */
+extern const struct ss_importer ss_importer_raw;   /* load_raw.c */
+
+/* All rows, ends with NULL. */
+extern const struct ss_importer *const ss_importers[];
+
+/* The row that loads the file; NULL: none, in doubt none, or the file cannot be read. */
+const struct ss_importer *ss_importer_of_file(const char *path);
+
+/* Loads the file with the row that its content selects. `is_named`: the user named it, not only its
+ * folder. SS_E_FORMAT: no row loads it; the message names the format if it is a known one. */
+enum ss_status ss_import_file(struct ss_model *model, const char *path, bool is_named,
+                              const struct ss_model_load *load, struct ss_error *err);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which importer the content of a file selects, and what is said of files that none loads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "model/importer.h"
+
+#define GOLDEN SS_TEST_SOURCE_DIR "/tests/golden/"
+
+static char path[] = "/tmp/ss_importers.XXXXXX";
+
+static void write_file(const char *bytes, size_t length)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The status and message of a load; "" when it worked. */
+static enum ss_status import(bool is_named, struct ss_error *err)
+{
+    struct ss_model model;
+    struct ss_model_load load = {.size = sizeof load, .quiet = true};
+    ss_model_init(&model);
+    *err = (struct ss_error){0};
+    enum ss_status status = ss_import_file(&model, path, is_named, &load, err);
+    ss_model_fini(&model);
+    return status;
+}
+
+static void content_selects_the_row(void **state)
+{
+    (void)state;
+    static const char folded[] = "main (a.py:1);inner (a.py:2) 7\nmain (a.py:1) 2\n";
+    write_file(folded, sizeof folded - 1);
+    assert_ptr_equal(ss_importer_of_file(path), &ss_importer_raw);
+    write_file("no stack at all\nnor here\n", 25);
+    assert_null(ss_importer_of_file(path)); /* in doubt, none */
+    assert_null(ss_importer_of_file("/nonexistent"));
+    assert_ptr_equal(ss_importer_of_file(GOLDEN "good/small.pftrace"), &ss_importer_trace);
+}
+
+/* One case of a known format, or of one that is none. */
+struct refused {
+    const char *bytes;
+    size_t length;
+    const char *message; /* part of it */
+};
+
+static void foreign_formats_are_named(void **state)
+{
+    (void)state;
+    static const struct refused cases[] = {
+        {"\x1f\x8b\x08", 3, "gzip-compressed"},
+        {"\x28\xb5\x2f\xfd", 4, "zstd-compressed"},
+        {"\x7f"
+         "ELF",
+         4, "an ELF program"},
+        {" \n{\"traceEvents\": []}", 22, "JSON"},
+        {"<svg>", 5, "SVG or XML"},
+    };
+    struct ss_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(cases[i].bytes, cases[i].length);
+        assert_int_equal(import(true, &err), SS_E_FORMAT);
+        assert_non_null(strstr(err.message, cases[i].message));
+        assert_null(ss_importer_of_file(path));
+    }
+}
+
+/* A function may be named "[" or "<svg": a folded first line decides. */
+static void a_name_is_no_format(void **state)
+{
+    (void)state;
+    struct ss_error err;
+    write_file("<svg;[ 3\n", 9);
+    assert_int_equal(import(true, &err), SS_OK);
+    assert_ptr_equal(ss_importer_of_file(path), &ss_importer_raw);
+}
+
+static void a_named_file_is_tried(void **state)
+{
+    (void)state;
+    struct ss_error err;
+    write_file("no stack\nmain 2\nnor here either\n", 32);
+    assert_int_equal(import(true, &err), SS_OK); /* its readable lines */
+    assert_int_equal(import(false, &err), SS_E_FORMAT);
+    assert_non_null(strstr(err.message, "neither a trace nor a raw file"));
+    write_file("", 0);
+    assert_int_equal(import(true, &err), SS_OK);
+    assert_int_equal(import(false, &err), SS_E_FORMAT);
+    assert_non_null(strstr(err.message, "is empty"));
+}
+
+/* Files of one axis need both functions; formats without times have neither. */
+static void rows_are_complete(void **state)
+{
+    (void)state;
+    for (size_t i = 0; ss_importers[i] != NULL; i++) {
+        const struct ss_importer *row = ss_importers[i];
+        assert_non_null(row->name);
+        assert_non_null(row->summary);
+        assert_non_null(row->probe);
+        assert_non_null(row->load);
+        assert_int_equal(row->read_first_time != NULL, row->scan_steps != NULL);
+    }
+}
+
+static int make_file(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd >= 0 ? close(fd) : -1;
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(content_selects_the_row), cmocka_unit_test(foreign_formats_are_named),
+        cmocka_unit_test(a_name_is_no_format),     cmocka_unit_test(a_named_file_is_tried),
+        cmocka_unit_test(rows_are_complete),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
