@@ -132,9 +132,10 @@ void ss_schedule_run_why_nothing(const struct ss_schedule_run *run, char *text, 
                  "each training step");
     } else {
         snprintf(text, size,
-                 "no window was recorded: %s %" PRId64 " %s, and the first that is recorded is "
-                 "number %" PRId64 " (behind skip_first=%" PRId64 ", wait=%" PRId64
-                 ", warmup=%" PRId64 "); %s, or lower these",
+                 "no window was recorded: %s %" PRId64 " %s, and the first recorded one is "
+                 "number %" PRId64 " (after skip_first=%" PRId64 ", wait=%" PRId64
+                 ", warmup=%" PRId64 "); "
+                 "%s, or lower these",
                  schedule->per_epoch ? "the longest epoch had" : "the run had", run->longest,
                  schedule->per_epoch ? "batches" : "steps", ss_schedule_lead(schedule) + 1,
                  schedule->skip_first, wait, schedule->warmup,

@@ -106,7 +106,7 @@ static enum ss_status read_pieces(const char *text, struct ss_schedule *schedule
         SS_TRY(read_piece(at, length, &piece, err));
         unsigned bit = 1u << (unsigned)(piece.argument - PER_EPOCH);
         if ((seen & bit) != 0) {
-            return ss_fail(err, SS_E_USAGE, "%.*s stands twice in the schedule; give it once",
+            return ss_fail(err, SS_E_USAGE, "%.*s occurs twice in the schedule; give it once",
                            (int)piece.name_length, at);
         }
         seen |= bit;

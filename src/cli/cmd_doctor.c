@@ -132,7 +132,7 @@ static void show_text(const struct ss_check *findings, size_t count, bool works)
     }
     fprintf(ss_stdout(), "\n%s\n",
             works ? "Recording works here: stepscope record -- python train.py"
-                  : "Recording does not work here; the lines that say \"no\" tell why.");
+                  : "Recording does not work here; the lines marked \"no\" say why.");
 }
 
 static int show_json(const struct ss_check *findings, size_t count, bool works)
@@ -182,7 +182,7 @@ static int run(const struct ss_arguments *arguments)
 }
 
 static const struct ss_option options[] = {
-    {"format", 0, "text|json", "how to print it; default text", NULL, false},
+    {"format", 0, "text|json", "output format (default text)", NULL, false},
     {0},
 };
 
@@ -190,18 +190,19 @@ static const char *const examples[] = {
     "stepscope doctor",
     "what works on this machine, and the fix for what does not",
     "stepscope doctor --format json",
-    "the same for a script; the exit status is 0 when recording works",
+    "the same as JSON, for a script; the exit status is 0 when recording works",
     NULL,
 };
 
 const struct ss_command ss_command_doctor = {
     .name = "doctor",
-    .summary = "tell what works on this machine, and the fix for what does not",
+    .summary = "check what works on this machine, and how to fix what does not",
     .synopsis = "[options]",
     .description =
-        "Tries out what a recording needs: reading the memory of a child and of another process, "
-        "hearing of new processes, clock, folders, Python versions. Each line says ok, limited or "
-        "no, why, and what helps.\nThe exit status is 0 when recording a program works, else 1.",
+        "Tests what a recording needs: reading the memory of a child and of another process, "
+        "notification of new processes, the clock, folders, Python versions. Each line says ok, "
+        "limited or no, the reason, and the fix.\nThe exit status is 0 when a program can be "
+        "recorded, else 1.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -379,10 +379,10 @@ static int run(const struct ss_arguments *arguments)
         return ss_cli_usage(arguments, "unexpected \"%s\"", arguments->positional[0]);
     }
     if (!ss_arguments_has(arguments, "pid")) {
-        return ss_cli_usage(arguments, "which process? Name it with -p PID");
+        return ss_cli_usage(arguments, "no process given: name one with -p PID");
     }
     if (!get_pid(arguments, &pid)) {
-        return ss_cli_usage(arguments, "\"%s\" is no process id",
+        return ss_cli_usage(arguments, "\"%s\" is not a process id",
                             ss_arguments_get(arguments, "pid"));
     }
     ss_vec_push(&family, pid);
@@ -405,27 +405,27 @@ static int run(const struct ss_arguments *arguments)
 }
 
 static const struct ss_option options[] = {
-    {"pid", 'p', "PID", "process to look into", "Target", false},
-    {"subprocesses", 's', NULL, "its child processes too", NULL, false},
+    {"pid", 'p', "PID", "process to inspect", "Target", false},
+    {"subprocesses", 's', NULL, "also its child processes", NULL, false},
     {"json", 'j', NULL, "print JSON", "Output", false},
-    {"full-filenames", 0, NULL, "show whole paths instead of the part from the package on", NULL,
-     false},
-    {"nonblocking", 0, NULL, "accepted for py-spy's sake: stepscope never stops a process", NULL,
-     true},
+    {"full-filenames", 0, NULL, "full paths, not shortened to their package", NULL, false},
+    {"nonblocking", 0, NULL,
+     "accepted for compatibility with py-spy: stepscope never stops a "
+     "process",
+     NULL, true},
     {0}};
 
-static const char *const examples[] = {"stepscope dump -p 4711",
-                                       "where every Python thread of process 4711 is right now",
-                                       "stepscope dump -p 4711 -s --json",
-                                       "the same for its children too, for programs to read", NULL};
+static const char *const examples[] = {
+    "stepscope dump -p 4711", "where every Python thread of process 4711 is right now",
+    "stepscope dump -p 4711 -s --json", "the same with its children, as JSON for scripts", NULL};
 
 const struct ss_command ss_command_dump = {
     .name = "dump",
-    .summary = "print where the threads of a running process are",
+    .summary = "print the stacks of all threads of a running process",
     .synopsis = "[options] -p PID",
     .description = "Prints the Python stack of every thread of a running process, the innermost "
-                   "function first. The process is not stopped; a stack is read again until it "
-                   "holds still.",
+                   "function first. The process is not stopped; a stack that changes while it is "
+                   "read is read again.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -21,7 +21,7 @@ static const struct ss_option options[] = {
     {"to", 0, "FORMAT",
      "raw, flamegraph, speedscope, chrome or perfetto-compat (default by the ending of -o)",
      "Output", false},
-    {"output", 'o', "FILE", "what to write; - is stdout (default INPUT with the format's ending)",
+    {"output", 'o', "FILE", "output file; - is stdout (default INPUT with the format's ending)",
      NULL, false},
     {"threads", 't', NULL, "thread labels in raw and flamegraph", NULL, false},
     {"subprocesses", 's', NULL, "process labels in raw also when there is only one process", NULL,
@@ -159,7 +159,7 @@ static enum ss_status rewrite_file(const struct ss_format_row *format, const cha
     }
     struct stat written = {0};
     if (status == SS_OK && (stat(part.data, &written) != 0 || rename(part.data, output) != 0)) {
-        status = ss_fail_errno(err, errno, "cannot put the export at %s", output);
+        status = ss_fail_errno(err, errno, "cannot rename the export to %s", output);
         unlink(part.data);
     }
     *bytes = (uint64_t)written.st_size;
@@ -215,7 +215,7 @@ static enum ss_status rewrite_folder(const char *input, const char *output,
     enum ss_status status = SS_OK;
     struct folder_export done = {0};
     if (mkdir(output, 0777) != 0 && errno != EEXIST) {
-        status = ss_fail_errno(err, errno, "cannot make the folder %s", output);
+        status = ss_fail_errno(err, errno, "cannot create the folder %s", output);
     }
     for (struct dirent *entry; status == SS_OK && (entry = readdir(folder)) != NULL;) {
         if (entry->d_name[0] != '.') {
@@ -233,7 +233,7 @@ static enum ss_status rewrite_folder(const char *input, const char *output,
         print_written(where, format, done.bytes);
     }
     if (done.skipped > 0) {
-        fprintf(ss_stderr(), "stepscope export: passed over %u files that are no traces\n",
+        fprintf(ss_stderr(), "stepscope export: skipped %u files that are not traces\n",
                 done.skipped);
     }
     return status;
@@ -267,7 +267,9 @@ static int run_rewrite(const struct ss_arguments *arguments, const struct reques
                                               "match", "exclude", "idle",   "gil"};
     for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
         if (ss_arguments_has(arguments, unsupported[i])) {
-            return ss_cli_usage(arguments, "--to %s takes all samples, so --%s does not go with it",
+            return ss_cli_usage(arguments,
+                                "--to %s exports all samples; --%s cannot be used "
+                                "with it",
                                 request->format->name, unsupported[i]);
         }
     }
@@ -331,11 +333,10 @@ const struct ss_command ss_command_export = {
     .description =
         "Writes raw (py-spy's folded stacks), flamegraph, speedscope, chrome (trace events) or "
         "perfetto-compat (for Perfetto before v58). INPUT is a stepscope trace, a py-spy raw "
-        "file, or a folder of either; without one the newest recording of the current folder is "
-        "taken. The file appears only when it is complete.\n\n"
-        "raw leaves out idle samples as py-spy does; flamegraph and speedscope hold those of main "
-        "threads, chrome all. speedscope and chrome have true times: what was not sampled is a "
-        "gap.",
+        "file, or a folder of either; the default is the newest recording in the current folder. "
+        "The file appears only when it is complete.\n\nraw leaves out idle samples as py-spy "
+        "does; flamegraph and speedscope hold those of main threads, chrome all. speedscope and "
+        "chrome keep the recorded times: a stretch without samples is a gap.",
     .options = options,
     .examples = examples,
     .run = run,

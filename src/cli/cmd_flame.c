@@ -12,7 +12,7 @@ static const struct ss_option options[] = {
      false},
     {"inverted", 0, NULL, "flames: callers at the bottom, callees above", NULL, false},
     {"reverse", 0, NULL, "leaf first: what ran is outermost, its callers follow", NULL, false},
-    {"diff", 0, "BASELINE", "colour what grew and what shrank against this recording", NULL, false},
+    {"diff", 0, "BASELINE", "colour what grew and what shrank since this recording", NULL, false},
     {"widths", 0, "OF", "widths of a difference: this or baseline (default this; key w)", NULL,
      false},
     {"normalize", 0, "BY",
@@ -203,15 +203,14 @@ const struct ss_command ss_command_flame = {
     .summary = "draw a recording as an interactive flame graph (SVG)",
     .synopsis = "[options] [INPUT…]",
     .description =
-        "Writes one SVG file that needs nothing else: a picture by itself, and in a browser with "
-        "zoom (click), search with the matched share (Ctrl-F), details, keyboard and links to "
-        "what is shown. INPUT is a stepscope trace, a py-spy raw (folded) file, or a folder of "
-        "either; without one the newest recording of the current folder is taken.\n\n"
-        "A box is as wide as its share of the samples. Boxes too narrow to see are folded into "
-        "\"…(n frames)\", so that the file stays below 1 MB whatever the input; the subtitle says "
-        "so.\n\n"
-        "Exit status: 0, or 3 when the recording failed, is damaged or was not closed (it is drawn "
-        "all the same).",
+        "Writes one SVG file that needs no other file. Image viewers show it as a picture; in a "
+        "browser it has zoom (click), search with the matched share (Ctrl-F), details, keyboard "
+        "control and links to the current view. INPUT is a stepscope trace, a py-spy raw "
+        "(folded) file, or a folder of either; the default is the newest recording in the "
+        "current folder.\n\nA box is as wide as its share of the samples. Boxes too narrow to "
+        "see are folded into \"…(n frames)\", so that the file stays below 1 MB whatever the "
+        "input; the subtitle says so.\n\nExit status: 0, or 3 when the recording failed, is "
+        "damaged or was not closed (the graph is drawn anyway).",
     .options = options,
     .examples = examples,
     .run = run,

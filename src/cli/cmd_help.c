@@ -69,7 +69,7 @@ static const char *const examples[] = {"stepscope help record", "the options of 
 
 const struct ss_command ss_command_help = {
     .name = "help",
-    .summary = "tell about a command",
+    .summary = "describe a command",
     .synopsis = "[COMMAND]",
     .description = "Prints the commands, or the options and examples of one command.",
     .options = options,

@@ -82,16 +82,18 @@ static const struct ss_option options[] = {
 static const char *const examples[] = {"stepscope info run.pftrace",
                                        "what was recorded, and how faithfully",
                                        "stepscope info --check --format json *.pftrace",
-                                       "for scripts: facts of many files, and a verdict", NULL};
+                                       "for scripts: facts about many files; status 1 unless "
+                                       "all are complete",
+                                       NULL};
 
 const struct ss_command ss_command_info = {
     .name = "info",
-    .summary = "tell what is in a trace and how complete it is",
+    .summary = "show what a trace holds and how complete it is",
     .synopsis = "[options] TRACE…",
     .description =
-        "Prints what was recorded where and when, whether the file is whole, which sources ran or "
-        "why not, what was lost, and the processes and threads with their samples. A damaged or "
-        "cut file is read as far as possible.",
+        "Prints what was recorded, where and when, whether the file is complete, which sources "
+        "ran or why they did not, what was lost, and the processes and threads with their "
+        "samples. A damaged or truncated file is read as far as possible.",
     .options = options,
     .examples = examples,
     .run = run,

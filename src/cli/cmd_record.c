@@ -25,9 +25,10 @@
 
 static const struct ss_option options[] = {
     {"output", 'o', "FILE",
-     "where to write; folders are created; %p pid, %h host, %t time, %q{VAR} environment; with "
-     "{epoch}, {batch}, {window}, {rank}… a file for each window of the schedule; - is standard "
-     "output, at the end (default PROGRAM-TIME-PID.pftrace here)",
+     "output file; missing folders are created; %p pid, %h host, %t time, %q{VAR} environment; "
+     "with {epoch}, {batch}, {window}, {rank}… a file for each window of the schedule; - is "
+     "standard output, written at the end (default PROGRAM-TIME-PID.pftrace in the current "
+     "folder)",
      "Output", false},
     {"format", 'f', "FORMAT",
      "native, raw, flamegraph, speedscope or chrometrace (default by the file's ending, else "
@@ -38,78 +39,81 @@ static const struct ss_option options[] = {
      "it",
      NULL, false},
     {"traces-to-keep", 0, "N",
-     "with a file for each window: how many of each process stay, the newest; -1 keeps all (the "
-     "default)",
+     "with a file for each window: how many of the newest to keep for each process; -1: all "
+     "(the default)",
      NULL, false},
     {"keep-native", 0, NULL,
-     "with another format: keep the native trace too, beside the file and called as it, for "
-     "report, "
-     "flame and export",
+     "with another format: also keep the native trace, beside the file and under its name, for "
+     "report, flame and export",
      NULL, false},
     {"no-overwrite", 0, NULL,
-     "refuse to begin when the file is there already, or the folder of windows' files is not empty",
+     "refuse to start when the file exists already, or the folder of the windows' files is not "
+     "empty",
      NULL, false},
     {"quiet", 'q', NULL, "no status line and no summary", NULL, false},
     {"stats", 0, "[=true|false]",
-     "print the tables of \"stepscope report\" on standard error when the recording is over, for "
-     "the "
-     "output file of a batch job",
+     "print the tables of \"stepscope report\" on standard error at the end of the recording, "
+     "for the output file of a batch job",
      NULL, false},
     {"pid", 'p', "PID", "attach to a running process instead of starting a program", "What", false},
-    {"rate", 'r', "HZ", "samples a second for every thread (default 100)", NULL, false},
+    {"rate", 'r', "HZ", "samples per second of every thread (default 100)", NULL, false},
     {"duration", 'd', "SECONDS",
-     "record this long; the program runs on to its end (default: as long as it runs)", NULL, false},
+     "stop recording after this time; the program runs on (default: record until it ends)", NULL,
+     false},
     {"host-interval", 0, "SECONDS",
-     "between readings of CPU, memory, disks, networks, GPUs and of what the processes use; 0: "
-     "none (default 0.5)",
+     "time between readings of CPU, memory, disks, networks and GPUs, and of what the processes "
+     "use of them; 0: none (default 0.5)",
      NULL, false},
     {"schedule", 0, "SCHEDULE",
-     "record only the steps that it says, such as wait=5,warmup=1,active=3,repeat=2, of a program "
-     "that marks its steps; \"stepscope schedule SCHEDULE\" shows which",
+     "record only the steps that the schedule selects, such as "
+     "wait=5,warmup=1,active=3,repeat=2; the program must mark its steps; \"stepscope schedule "
+     "SCHEDULE\" shows the selected ones",
      NULL, false},
     {"no-subprocesses", 0, NULL, "record the program only, not the processes that it starts", NULL,
      false},
-    {"subprocesses", 's', NULL, "record the processes that it starts too (the default)", NULL,
+    {"subprocesses", 's', NULL, "also record the processes that it starts (the default)", NULL,
      false},
-    {"native", 'n', NULL, "native frames: not in this version, which records Python frames", NULL,
+    {"native", 'n', NULL, "native frames: not supported; this version records Python frames only",
+     NULL, false},
+    {"nonblocking", 0, NULL, "never stop the program (the default, and the only mode)", NULL,
      false},
-    {"nonblocking", 0, NULL, "never stop the program (the default, and the only way)", NULL, false},
-    {"no-inject", 0, NULL, "hand the program no environment variables and load nothing into it",
+    {"no-inject", 0, NULL, "set no environment variables of the program and load nothing into it",
      NULL, false},
     {"keep-secrets", 0, NULL,
-     "keep command lines as they are (default: what looks like a password or token is masked)",
+     "record command lines unmasked (default: words that look like passwords or tokens are "
+     "masked)",
      NULL, false},
     {"no-torch", 0, NULL,
-     "leave PyTorch alone: nothing is preloaded, no operators, and no steps and phases but those "
-     "that the program marks",
+     "do not instrument PyTorch: nothing is preloaded, no operators are recorded, and only the "
+     "steps and phases that the program marks",
      NULL, false},
     {"operators", 0, "WHEN",
-     "operators of PyTorch: auto (the default) records those of as many steps as cost about 1.2 % "
-     "of "
-     "the time, all those of every step, off none",
+     "operators of PyTorch: auto (the default) records them in steps chosen at random, at a "
+     "cost of about 1.2 % of the time; all records every step; off records none",
      NULL, false},
     {"module-depth", 0, "N",
-     "how deep modules of PyTorch are recorded: 0 is the model, 2 its parts and theirs (the "
-     "default); -1: none",
+     "depth down to which modules of PyTorch are recorded: 0 is the model only, 2 adds its "
+     "submodules and theirs (the default); -1: none",
      NULL, false},
     {"step-optimizer", 0, "CLASS",
-     "of several optimizers, the one whose updates are the steps, such as AdamW (default: the "
-     "first that steps)",
+     "with several optimizers, the one whose updates end the steps, such as AdamW (default: the "
+     "first that updates)",
      NULL, false},
     {"torch-profiler", 0, "[=WHAT]",
-     "run torch.profiler too, for a few steps; WHAT, any of shapes,memory,flops,stacks, is what it "
-     "records besides calls; the program's own torch.profiler comes first",
+     "also run torch.profiler, for a few steps; WHAT, any of shapes,memory,flops,stacks, is "
+     "what it records besides calls; the program's own torch.profiler takes precedence",
      NULL, false},
     {"torch-profiler-steps", 0, "A:B",
-     "its steps, both included (default: the windows of the schedule, else 5:8)", NULL, false},
+     "first and last step of torch.profiler (default: the windows of the schedule, else 5:8)", NULL,
+     false},
     {"full-rings", 0, "WHAT",
-     "what happens to annotations that come faster than they are taken: drop the newest (the "
-     "default) or overwrite the oldest; either way they are counted",
+     "when annotations come faster than the recorder reads them: drop the newest (the default) "
+     "or overwrite the oldest; the lost ones are counted",
      NULL, false},
     {"threads", 't', NULL, "thread names as frames", "Converted formats (native keeps everything)",
      false},
     {"gil", 'g', NULL, "only samples that hold the GIL", NULL, false},
-    {"idle", 'i', NULL, "idle samples too", NULL, false},
+    {"idle", 'i', NULL, "also idle samples", NULL, false},
     {"function", 'F', NULL, "functions by their first line, not the line sampled", NULL, false},
     {"nolineno", 0, NULL, "no line numbers", NULL, false},
     {"full-filenames", 0, NULL, "full paths, not paths inside the package", NULL, false},
@@ -200,7 +204,8 @@ static bool parse_torch_profiler(const struct ss_arguments *arguments, char *tex
     if (steps != NULL && (sscanf(steps, "%18lld:%18lld%n", &first, &last, &end) != 2 ||
                           steps[end] != '\0' || first < 0 || last < first)) {
         ss_cli_usage(arguments,
-                     "--torch-profiler-steps takes two numbers of steps, as 5:8, not \"%s\"",
+                     "--torch-profiler-steps takes the first and the last step, such as 5:8, "
+                     "not \"%s\"",
                      steps);
         return false;
     }
@@ -321,8 +326,8 @@ static bool parse_schedule(const struct ss_arguments *arguments, struct ss_recor
     }
     if (plan->record.attach_pid != 0 || !plan->record.inject) {
         ss_cli_usage(arguments,
-                     "--schedule is handed to the program as it starts; leave %s out, or record "
-                     "everything",
+                     "--schedule must be set when the program starts: leave out %s, or record "
+                     "without a schedule",
                      plan->record.attach_pid != 0 ? "--pid" : "--no-inject");
         return false;
     }
@@ -340,7 +345,8 @@ static bool parse_target(const struct ss_arguments *arguments, struct ss_record_
         return false;
     }
     if (!attach && arguments->positional_count == 0) {
-        ss_cli_usage(arguments, "what to record? For example: stepscope record -- python train.py");
+        ss_cli_usage(arguments, "nothing to record; for example: stepscope record -- python "
+                                "train.py");
         return false;
     }
     if (attach) {
@@ -450,11 +456,11 @@ const struct ss_command ss_command_record = {
     .summary = "record a program, or a running process",
     .synopsis = "[options] -- PROGRAM [argument…]\nstepscope record [options] -p PID",
     .description =
-        "Runs PROGRAM and samples the Python stacks of all its threads and of all the processes "
-        "it starts, from outside: it is never stopped, changed or slowed noticeably.\n\n"
-        "The exit status is the program's own; 125 means that stepscope could not start it. "
-        "Whatever happens to the recording, the program runs on; where nothing can be recorded, it "
-        "runs without, and stepscope says why.",
+        "Runs PROGRAM and samples, from outside, the Python stacks of all its threads and of "
+        "all processes that it starts. The program is never stopped, nor slowed "
+        "noticeably.\n\nThe exit status is the program's own; 125 means that stepscope could not "
+        "start it. If the recording fails, the program runs on; if nothing can be recorded, the "
+        "program runs unrecorded, and stepscope says why.",
     .options = options,
     .examples = examples,
     .stops_at_positional = true,

@@ -24,18 +24,18 @@ static void print_summary(const char *in, const char *out, const struct ss_trace
     fprintf(ss_stdout(), "%s: %" PRIu64 " units and %" PRIu64 " records kept", out, summary->units,
             summary->samples + summary->events + summary->counter_values);
     if (is_whole(summary)) {
-        fprintf(ss_stdout(), "; %s was whole\n", in);
+        fprintf(ss_stdout(), "; %s was complete\n", in);
         return;
     }
     if (summary->damaged_units == 0 && summary->lost_bytes == 0) {
-        fprintf(ss_stdout(), "; nothing lost, %s only was not closed\n", in);
+        fprintf(ss_stdout(), "; nothing lost: %s was not closed, but is otherwise complete\n", in);
         return;
     }
     fprintf(ss_stdout(), "; lost: %" PRIu64 " damaged units, %" PRIu64 " bytes",
             summary->damaged_units, summary->lost_bytes);
     uint64_t undefined = summary->lost_samples + summary->lost_events;
     if (undefined > 0) {
-        fprintf(ss_stdout(), ", %" PRIu64 " records whose definitions were there", undefined);
+        fprintf(ss_stdout(), ", %" PRIu64 " records whose definitions were in them", undefined);
     }
     fprintf(ss_stdout(), "\n  first at %s\n", summary->damage);
 }
@@ -63,7 +63,7 @@ static enum ss_status repair_in_place(const char *in, struct ss_trace_summary *s
         if (link(in, damaged.data) != 0) {
             status = ss_fail_errno(err, errno, "cannot keep the damaged file as %s", damaged.data);
         } else if (rename(fixed.data, in) != 0) {
-            status = ss_fail_errno(err, errno, "cannot put the repaired file at %s", in);
+            status = ss_fail_errno(err, errno, "cannot rename the repaired file to %s", in);
         }
         if (status != SS_OK) {
             unlink(fixed.data);
@@ -93,21 +93,18 @@ static int run(const struct ss_arguments *arguments)
         return ss_cli_error(arguments, &err);
     }
     if (in_place && is_whole(&summary)) {
-        fprintf(ss_stdout(), "%s is whole; nothing to repair\n", in);
+        fprintf(ss_stdout(), "%s is complete; nothing to repair\n", in);
         return 0;
     }
     print_summary(in, in_place ? in : out, &summary);
     if (in_place) {
-        fprintf(ss_stdout(), "  the file as it was: %s.damaged\n", in);
+        fprintf(ss_stdout(), "  the original file: %s.damaged\n", in);
     }
     return 0;
 }
 
 static const struct ss_option options[] = {
-    {.long_name = "output",
-     .short_name = 'o',
-     .argument = "FILE",
-     .help = "where the repaired trace goes"},
+    {.long_name = "output", .short_name = 'o', .argument = "FILE", .help = "the repaired trace"},
     {.long_name = "in-place",
      .help = "give the repaired trace the name of the damaged one, which stays as NAME.damaged"},
     {0}};
@@ -117,12 +114,12 @@ static const char *const examples[] = {"stepscope repair run.pftrace -o fixed.pf
 
 const struct ss_command ss_command_repair = {
     .name = "repair",
-    .summary = "make a whole trace of a cut or damaged one",
+    .summary = "make a complete trace from a truncated or damaged one",
     .synopsis = "TRACE (-o FILE | --in-place)",
     .description =
-        "Copies every record that can be read into a new, closed trace and tells what was lost. "
-        "A trace that is only cut short stays as it is up to there, byte for byte; behind "
-        "damaged places all is written anew. The input is never changed or removed.",
+        "Copies every record that can be read into a new, closed trace and reports what was "
+        "lost. A trace that is only truncated is copied byte for byte up to the cut; after "
+        "damage, everything is rewritten. The input is never changed or removed.",
     .options = options,
     .examples = examples,
     .run = run,

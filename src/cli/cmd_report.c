@@ -21,25 +21,25 @@
 
 static const struct ss_option options[] = {
     {"by", 0, "TABLE",
-     "one table (default: how a step's time goes, then the hottest functions and lines)", "Table",
+     "one table (default: the step breakdown, then the hottest functions and lines)", "Table",
      false},
     {"num-rows", 0, "N",
-     "rows of each table, or \"all\" (default 10; of op and module 20, of key_averages 100; all of "
-     "tree, counter, line-time and what is of steps); of line-time: functions",
+     "rows of each table, or \"all\" (default 10; op and module 20, key_averages 100; tree, "
+     "counter, line-time and the tables of steps all); with line-time: functions",
      NULL, false},
     {"sort", 0, "KEY",
-     "self or total (default self; of ranges total); of operators and modules also step (their "
-     "default: the time in usual steps), mean, calls, min, p50, p95, max, backward, name, and "
-     "torch.profiler's self_cpu_time_total, cpu_time_total, cpu_time, count, "
+     "self or total (default self; for ranges total); for operators and modules also step "
+     "(their default: the time in steady-state steps), mean, calls, min, p50, p95, max, "
+     "backward, name, and torch.profiler's self_cpu_time_total, cpu_time_total, cpu_time, count, "
      "self_cpu_memory_usage, self_cuda_memory_usage, flops",
      NULL, false},
     {"group", 0, "PARTS",
-     "what keeps ranges in rows of their own, of path, name, thread, process and domain (default "
-     "path,thread,domain); of operators and modules process, thread and phase, of key_averages "
+     "what separates rows: for ranges path, name, thread, process and domain (default "
+     "path,thread,domain); for operators and modules process, thread and phase, for key_averages "
      "shapes (default none)",
      NULL, false},
-    {"columns", 0, "WHICH", "of --by op: own, or key_averages, those of torch.profiler", NULL,
-     false},
+    {"columns", 0, "WHICH",
+     "columns of --by op: own (the default), or torch.profiler's key_averages", NULL, false},
     {"min-percent", 0, "P", "smallest share of a tree node, in percent (default 1)", NULL, false},
     {"full-filenames", 0, NULL, "paths as recorded, not shortened to their package", NULL, false},
     {"library-name", 0, "NAME",
@@ -279,7 +279,8 @@ static int run(const struct ss_arguments *arguments)
 
 static const char *const examples[] = {
     "stepscope report",
-    "the newest recording here: how far to trust it, hottest functions and lines",
+    "the newest recording here: how faithful it is, the step breakdown, hottest functions and "
+    "lines",
     "stepscope report --by leaf --library-name mylib --aggregate-leaf-paths run.pftrace",
     "deepest functions, and the line of mylib that led there",
     "stepscope report --by line --thread MainThread --from 10 --to 20 run.pftrace",
@@ -292,15 +293,14 @@ static const char *const examples[] = {
 
 const struct ss_command ss_command_report = {
     .name = "report",
-    .summary = "tell where the time of a recording went",
+    .summary = "show where the time of a recording went",
     .synopsis = "[options] [INPUT…]",
     .description =
-        "Prints tables of where the samples of a recording fell. INPUT is a stepscope trace, a "
-        "py-spy raw (folded) file, or a folder of either; without one the newest recording of the "
-        "current folder is taken. Every report starts with what was recorded and how faithfully, "
-        "and every share has its sampling error (95 %).\n\n"
-        "Exit status: 0, or 3 when the recording failed, is damaged or was not closed (the report "
-        "is printed all the same).",
+        "Prints tables of the steps and samples of a recording. INPUT is a stepscope trace, a "
+        "py-spy raw (folded) file, or a folder of either; the default is the newest recording in "
+        "the current folder. Every report starts with what was recorded and how faithfully; "
+        "every share of samples has its sampling error (95 %).\n\nExit status: 0, or 3 when the "
+        "recording failed, is damaged or was not closed (the report is printed anyway).",
     .options = options,
     .examples = examples,
     .choices_of = "by",

@@ -117,7 +117,7 @@ static bool parse_steps(const struct ss_arguments *arguments, struct ss_schedule
     for (int i = 0; i < 2; i++) {
         const char *option = i == 0 ? "resume-at" : "unknown-length";
         if (ss_arguments_has(arguments, option)) {
-            ss_cli_usage(arguments, "--%s speaks of an epoch; it needs --per-epoch", option);
+            ss_cli_usage(arguments, "--%s counts within an epoch: it needs --per-epoch", option);
             return false;
         }
     }
@@ -198,7 +198,7 @@ static const struct ss_option options[] = {
      .help = "batches of each epoch, counted as Composer's cyclic_schedule does"},
     {.long_name = "resume-at",
      .argument = "B",
-     .help = "the first epoch was taken up again at batch B (default 0)"},
+     .help = "the first epoch is resumed at batch B (default 0)"},
     {.long_name = "unknown-length",
      .help = "the length of the data loader is not known to the schedule"},
     {.long_name = "format",
@@ -218,11 +218,11 @@ const struct ss_command ss_command_schedule = {
     .summary = "show which steps a schedule would record",
     .synopsis = "[options] [SCHEDULE]",
     .description =
-        "Prints what a schedule does at each step: skip, warmup, record, or record_and_save, which "
-        "ends a window. Nothing is run. The steps of the whole run are counted (--steps, as "
-        "torch.profiler.schedule does), or the batches of each epoch anew (--per-epoch, as "
-        "Composer's cyclic_schedule does). SCHEDULE is the text form, such as "
-        "wait=5,warmup=1,active=3,repeat=2; options change single arguments of it.",
+        "Prints what a schedule does at each step: skip, warmup, record, or record_and_save, "
+        "which ends a window. Nothing is run. A schedule counts the steps of the whole run "
+        "(--steps, as torch.profiler.schedule does), or the batches of each epoch from 0 "
+        "(--per-epoch, as Composer's cyclic_schedule does). SCHEDULE is the text form, such as "
+        "wait=5,warmup=1,active=3,repeat=2; options override single arguments of it.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -130,7 +130,7 @@ void ss_check_python(const struct ss_python_installs *installed,
         other.length > 0 ? "; cannot be recorded: " : "", other.data);
     if (!any) {
         fix(finding, "install one, or put its folder into PATH; a program that brings its own "
-                     "interpreter can be recorded all the same");
+                     "interpreter can be recorded anyway");
     }
     ss_strbuf_fini(&readable);
     ss_strbuf_fini(&other);
@@ -146,15 +146,15 @@ void ss_check_children(const struct ss_host_facts *host, struct ss_check *findin
     }
     if (!host->perf_known || host->perf_errno == ENOENT || host->perf_errno == ENOSYS) {
         say(finding, name, SS_CHECK_LIMITED,
-            "this kernel or sandbox offers no perf events: children are found by looking for them, "
-            "those that live a few ms may be missed");
+            "this kernel or sandbox offers no perf events: children are found by polling, and "
+            "those that live only a few ms may be missed");
         fix(finding,
             host->in_container ? "start the container with --security-opt seccomp=unconfined" : "");
         return;
     }
     say(finding, name, SS_CHECK_LIMITED,
         "perf events are refused (kernel.perf_event_paranoid is %d%s): children are found by "
-        "looking for them, those that live a few ms may be missed",
+        "polling, and those that live only a few ms may be missed",
         host->perf_paranoid, host->self.seccomp == 2 ? ", and a seccomp filter is active" : "");
     if (host->perf_paranoid > 2) {
         fix(finding, "sudo sysctl kernel.perf_event_paranoid=2");
@@ -176,11 +176,11 @@ void ss_check_clock(const struct ss_host_facts *host, struct ss_check *finding)
         }
     }
     if (host->clock_source[0] == '\0') {
-        say(finding, "clock", SS_CHECK_FACT, "the kernel does not tell its clock source");
+        say(finding, "clock", SS_CHECK_FACT, "the kernel does not publish its clock source");
         return;
     }
     say(finding, "clock", SS_CHECK_LIMITED,
-        "%s: each reading is a system call, the recorder costs more CPU", host->clock_source);
+        "%s: each reading is a system call, so the recorder uses more CPU", host->clock_source);
     fix(finding, "boot with clocksource=tsc where the processor's counter is reliable");
 }
 
@@ -197,16 +197,16 @@ void ss_check_folder(const char *name, const struct ss_folder_facts *folder,
     if (!folder->writable) {
         say(finding, name, SS_CHECK_LIMITED, "%s (%s) cannot be written", folder->path,
             folder->file_system);
-        fix(finding, "name a writable place with -o");
+        fix(finding, "name a writable folder with -o");
     } else if (mib < NO_DISK_MIB || folder->free_inodes == 0) {
         say(finding, name, SS_CHECK_NO, "%s (%s) is full: %" PRIu64 " MiB and %s free",
             folder->path, folder->file_system, mib,
             folder->free_inodes == 0 ? "no inode" : "inodes");
-        fix(finding, "make room, or name another place with -o");
+        fix(finding, "make room, or name another folder with -o");
     } else if (mib < LOW_DISK_MIB) {
         say(finding, name, SS_CHECK_LIMITED, "%s (%s) has %" PRIu64 " MiB left", folder->path,
             folder->file_system, mib);
-        fix(finding, "make room, or name another place with -o");
+        fix(finding, "make room, or name another folder with -o");
     } else {
         say(finding, name, SS_CHECK_OK, "%s (%s): %.1f GiB free%s", folder->path,
             folder->file_system, gib,

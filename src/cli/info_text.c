@@ -130,10 +130,10 @@ static void print_state(const struct ss_info_facts *facts, const struct style *s
     print_key(style, "state");
     fprintf(ss_stdout(), "%s%s%s", complete ? style->good : style->bad, state, style->off);
     if (complete) {
-        fprintf(ss_stdout(), ": closed in order, every checksum right");
+        fprintf(ss_stdout(), ": closed, all checksums correct");
     } else if (summary->lost_bytes == 0 && summary->damaged_units == 0) {
         fprintf(ss_stdout(),
-                ": not closed (killed, or still being written); all %s units are whole",
+                ": not closed (killed, or still being written); all %s units are intact",
                 grouped(summary->units, text));
     }
     fprintf(ss_stdout(), "\n");
@@ -148,12 +148,14 @@ static void print_state(const struct ss_info_facts *facts, const struct style *s
     }
     if (facts->damages.count > 5) {
         print_key(style, "");
-        fprintf(ss_stdout(), "and %zu%s more places\n", facts->damages.count - 5,
+        fprintf(ss_stdout(), "and %zu%s more damaged places\n", facts->damages.count - 5,
                 facts->damages.count == SS_INFO_MAX_DAMAGES ? " or" : "");
     }
     if (summary->lost_samples + summary->lost_events > 0) {
         print_key(style, "");
-        fprintf(ss_stdout(), "%s records cannot be read because their definitions were there\n",
+        fprintf(ss_stdout(),
+                "%s records cannot be read: their definitions were in the damaged "
+                "places\n",
                 grouped(summary->lost_samples + summary->lost_events, text));
     }
     if (!complete) {
@@ -239,9 +241,9 @@ static void print_rate(const struct ss_info_facts *facts, const struct style *st
     print_key(style, "rate");
     char *text = requested->is_integer ? NULL : clean(requested->text);
     if (text != NULL) {
-        fprintf(ss_stdout(), "%s Hz asked", text);
+        fprintf(ss_stdout(), "%s Hz requested", text);
     } else {
-        fprintf(ss_stdout(), "%" PRId64 " Hz asked", requested->integer);
+        fprintf(ss_stdout(), "%" PRId64 " Hz requested", requested->integer);
     }
     ss_free(text);
     uint64_t done = 0;
@@ -263,7 +265,8 @@ static void print_clocks(const struct ss_info_facts *facts, const struct style *
     char text[32];
     print_key(style, "clocks");
     fprintf(ss_stdout(),
-            "%s readings, known to %.1f µs; wall clock moved %+.3f ms against the trace's",
+            "%s readings, accurate to %.1f µs; the wall clock moved %+.3f ms relative to the "
+            "trace's",
             grouped(facts->clock_count, text), (double)facts->widest_clock_ns / 1e3,
             (double)ss_info_realtime_drift_ns(facts) / 1e6);
     if (ss_info_suspended_ns(facts) > UINT64_C(1000000)) {

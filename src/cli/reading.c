@@ -56,7 +56,9 @@ static bool parse_steps(const struct ss_arguments *arguments, struct ss_model_lo
         is_valid = colon[1] >= '0' && colon[1] <= '9' && *end == '\0';
     }
     if (!is_valid || errno != 0 || load->first_step > load->last_step || strcmp(text, ":") == 0) {
-        ss_cli_usage(arguments, "--steps takes numbers of steps, as 10:50, 10 or 10:, not \"%s\"",
+        ss_cli_usage(arguments,
+                     "--steps takes numbers of steps, such as 10:50, 10 or 10:, not "
+                     "\"%s\"",
                      text);
         return false;
     }
@@ -182,16 +184,16 @@ static void warn_axes(const struct ss_arguments *arguments, const struct ss_mode
     char within[32];
     if (counts.by_shared_wall > 0) {
         fprintf(ss_stderr(),
-                "stepscope %s: %zu of %zu recordings are of another time namespace than the first: "
-                "the wall clock of their machine aligns them, within %s\n",
+                "stepscope %s: %zu of %zu recordings come from another time namespace than the "
+                "first: the wall clock of their machine aligns them, within %s\n",
                 command, counts.by_shared_wall, counts.recordings,
                 duration_text(counts.shared_error_ns, within, sizeof within));
     }
     if (counts.by_wall > 0) {
         fprintf(ss_stderr(),
-                "stepscope %s: %zu of %zu recordings are of other machines or boots than the "
-                "first: the wall clocks align them, read within %s; how far these clocks "
-                "differ is not known\n",
+                "stepscope %s: %zu of %zu recordings come from other machines or boots than the "
+                "first: the wall clocks align them, read within %s; how far these clocks differ "
+                "is not known\n",
                 command, counts.by_wall, counts.recordings,
                 duration_text(counts.error_ns, within, sizeof within));
     }
@@ -199,8 +201,8 @@ static void warn_axes(const struct ss_arguments *arguments, const struct ss_mode
         const struct ss_model_input *input = &model->inputs.data[i];
         if (input->kind == SS_INPUT_TRACE && !ss_model_is_on_axis(model, (uint32_t)i)) {
             fprintf(ss_stderr(),
-                    "stepscope %s: %s does not say its clock or boot: its times count from its "
-                    "own first sample, beside those of the others\n",
+                    "stepscope %s: %s names no clock or boot: its times count from its own "
+                    "first sample and are not aligned with the others\n",
                     command, ss_model_text(model, input->path));
         }
     }
@@ -239,7 +241,7 @@ enum ss_status ss_reading_check_output(const struct ss_model *model, const char 
     for (size_t i = 0; i < model->inputs.count; i++) {
         const char *path = ss_model_text(model, model->inputs.data[i].path);
         if (stat(path, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-            return ss_fail(err, SS_E_USAGE, "%s is what is read: name another output", output);
+            return ss_fail(err, SS_E_USAGE, "%s is the input: name another output", output);
         }
     }
     return SS_OK;

@@ -16,11 +16,10 @@
  * is `--to`, except in export, where `--to` names the format. */
 #define SS_READING_FILTER_OPTIONS(end_option)                                                       \
     {"from",    0,                                                                                  \
-     "SECONDS", "leave out what is earlier, counted from the first sample (of all files)",          \
+     "SECONDS", "leave out everything earlier, counted from the first sample (of all files)",       \
      "Filter",  false},                                                                             \
-        {end_option, 0, "SECONDS", "leave out what is later", NULL, false},                         \
-        {"steps", 0,                                                                                \
-         "A:B",   "only while steps A to B ran, both included; A, A: and :B are fine too",          \
+        {end_option, 0, "SECONDS", "leave out everything later", NULL, false},                      \
+        {"steps", 0,    "A:B", "only while steps A to B ran, both included; also A, A: or :B",      \
          NULL,    false},                                                                           \
         {"thread", 0,    "PATTERN", "only threads with this tid, or whose name matches this regex", \
          NULL,     false},                                                                          \
@@ -38,11 +37,11 @@
          NULL,    false},                                                                           \
         {NULL, 'i', NULL, "the same as --idle all", NULL, false},                                   \
         {"gil", 'g', NULL, "only samples that hold the GIL", NULL, false},                          \
-        {"file",  0,     "INPUT", "the same as INPUT, as users of itwinai write it",                \
+        {"file",  0,     "INPUT", "the same as INPUT, accepted for compatibility with itwinai",     \
          "Input", false, true},                                                                     \
     {                                                                                               \
-        "strict", 0, NULL, "an unreadable line, or an odd file in a folder, is an error", NULL,     \
-            false                                                                                   \
+        "strict", 0, NULL, "fail on an unreadable line, and on an unexpected file in a folder",     \
+            NULL, false                                                                             \
     }
 
 #define SS_READING_FRAME_OPTIONS                                                                   \

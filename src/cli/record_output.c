@@ -66,10 +66,10 @@ static const char *state_text(const struct ss_record_output *output,
         return " hold what was recorded until then";
     }
     if (access(output->trace_path, F_OK) != 0) {
-        return figures->start_ns == 0 ? " had not been begun" : " is gone";
+        return figures->start_ns == 0 ? " was never created" : " is gone";
     }
     return figures->samples_written == 0 && result->recorder_died
-               ? " was begun, but holds no samples yet"
+               ? " was created, but holds no samples yet"
            : result->recorder_died
                ? " holds what was recorded until its last write, a second before at most"
                : " holds what was recorded until then";
@@ -117,8 +117,8 @@ static bool report_no_window(const struct ss_record_output *output,
         run.schedule = *output->schedule;
     } else if (figures->marked_steps == 0) {
         print_problem(
-            "no window was recorded: the program followed no schedule; give --schedule, or "
-            "let the program bring one (stepscope_schedule, stepscope.Profiler)");
+            "no window was recorded: the program followed no schedule; give --schedule, or let "
+            "the program set one (stepscope_schedule, stepscope.Profiler)");
         return true;
     }
     char why[512];
@@ -136,8 +136,8 @@ static void report_unreadable(struct ss_record_output *output,
     }
     output->failed = true;
     if (access(output->trace_path, F_OK) != 0) {
-        print_problem("%s was written, but is not there any more: its folder was renamed, moved or "
-                      "removed while it was recorded",
+        print_problem("%s was written, but no longer exists: its folder was renamed, moved or "
+                      "removed during the recording",
                       output->trace_path);
     } else {
         print_problem("what was written cannot be read again: %s", err->message);
@@ -162,21 +162,22 @@ static void report_empty(struct ss_record_output *output, const struct ss_record
         print_problem("no samples: %s", reason);
     } else if (figures->windows > 0) {
         print_problem(
-            "no samples: the windows of the schedule were over before the first one was due; "
-            "a higher rate (-r) sees shorter windows");
+            "no samples: the windows of the schedule were over before the first one was due; a "
+            "higher rate (-r) samples shorter windows");
     } else if (figures->done == 0 && result->end != SS_RECORD_DURATION) {
         print_problem(
             "no samples: the program ended before the first one was due; a higher rate (-r) "
-            "sees shorter programs");
+            "samples shorter programs");
     } else if (result->end == SS_RECORD_DURATION && figures->python_processes == 0) {
         print_problem("no samples: after %.3g s (-d) no Python had started; record longer",
                       (double)(figures->end_ns - figures->start_ns) / 1e9);
     } else if (figures->python_processes > 0) {
-        print_problem("no samples: Python ended before the first one was taken; a higher rate (-r) "
-                      "sees shorter programs");
+        print_problem("no samples: Python ended before the first one was taken; a higher rate "
+                      "(-r) samples shorter programs");
     } else {
-        print_problem("no samples: none of the %llu process%s that ran was a Python that stepscope "
-                      "reads (CPython 3.8 to 3.14); \"stepscope doctor\" lists what it finds",
+        print_problem("no samples: none of the %llu process%s that ran was a Python that "
+                      "stepscope supports (CPython 3.8 to 3.14); \"stepscope doctor\" lists what "
+                      "it finds",
                       processes, processes == 1 ? "" : "es");
     }
 }
@@ -394,7 +395,7 @@ static void report_lost_windows(struct ss_record_output *output,
 {
     if (files->failed > 0) {
         unsigned long long all = files->failed + files->finished;
-        print_problem("%llu of %llu windows could not be written whole: %s",
+        print_problem("%llu of %llu windows could not be written completely: %s",
                       (unsigned long long)files->failed, all, files->first_error);
         output->failed = true;
     } else if (files->first_error[0] != '\0') {
@@ -411,7 +412,7 @@ static void print_windows(const struct ss_record_output *output,
     fprintf(ss_stderr(), "stepscope: wrote %llu file%s of windows", written,
             written == 1 ? "" : "s");
     if (files->removed > 0) {
-        fprintf(ss_stderr(), ", the newest %llu of which stay",
+        fprintf(ss_stderr(), " and kept the newest %llu",
                 (unsigned long long)(files->finished - files->removed));
     }
     fprintf(ss_stderr(), ", the last to %s: ", files->last);
@@ -496,7 +497,7 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
             output->failed = unwritten = true;
         }
     } else if (!native && marked) {
-        print_problem("no samples for %s; what the program marked is kept in %s",
+        print_problem("no samples for %s; the program's annotations are kept in %s",
                       output_name(output), output->trace_path);
         output->failed = true;
     } else if (!native && status == SS_OK && whole) {

@@ -100,7 +100,7 @@ static enum ss_status make_temporary_trace(struct ss_record_plan *plan, struct s
                             folder != NULL && folder[0] != '\0' ? folder : "/tmp");
     char *made = ss_strbuf_take(&text);
     if (mkdtemp(made) == NULL) {
-        enum ss_status status = ss_fail_errno(err, errno, "cannot make the folder %s", made);
+        enum ss_status status = ss_fail_errno(err, errno, "cannot create the folder %s", made);
         ss_free(made);
         return status;
     }
@@ -243,8 +243,7 @@ static enum ss_status check_overwrite(const struct ss_record_plan *plan, struct 
     bool is_there = plan->no_overwrite &&
                     faccessat(AT_FDCWD, plan->output_path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     return is_there ? ss_fail(err, SS_E_USAGE,
-                              "%s is there already; choose another -o, or leave --no-overwrite "
-                              "out",
+                              "%s exists already; choose another -o, or leave out --no-overwrite",
                               plan->output_path)
                     : SS_OK;
 }

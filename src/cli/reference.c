@@ -19,7 +19,7 @@ const char *ss_exit_code_meaning(int exit_code)
         "a check that was asked for is not met",
         "the command line is wrong",
         "the data cannot be read, or not all of it",
-        "the environment stands in the way: files, permissions, the system",
+        "the environment prevents it: files, permissions, the system",
         "a bug in stepscope",
     };
     return exit_code >= 0 && exit_code <= LAST_EXIT_CODE ? meanings[exit_code] : NULL;
@@ -206,11 +206,10 @@ static void markdown_rules(struct ss_strbuf *out)
 {
     ss_strbuf_append_format(
         out,
-        "\n## Rules\n\nWhat `report` advises a training by. A rule speaks up when what it is about "
-        "costs at least this part of a step, and never below %d %%; without a figure it is no "
-        "matter of time.\n\n"
-        "| rule | says | when | needs | at least | what is recoverable at most |\n"
-        "|---|---|---|---|---|---|\n",
+        "\n## Rules\n\nThe rules behind the findings of `report`. A rule reports a finding when "
+        "its cause costs at least this share of a step, and never below %d %%; a rule without a "
+        "figure is not about time.\n\n| rule | says | when | needs | at least | recoverable at "
+        "most |\n|---|---|---|---|---|---|\n",
         SS_RULE_LEAST_PERCENT);
     for (const struct ss_rule *rule = ss_rules; rule->id != NULL; rule++) {
         const char *const cells[] = {rule->headline, rule->fires, rule->needs};
@@ -256,10 +255,9 @@ static void markdown_child_environment(struct ss_strbuf *out)
 #undef SS_CHILD_APPEND
 #undef SS_CHILD_PREPEND
     };
-    ss_strbuf_append_text(out,
-                          "\nThe program that `record` starts gets, unless `--no-inject` is given "
-                          "or the variable is set already (lists are added to):\n\n| variable | "
-                          "meaning |\n|---|---|\n");
+    ss_strbuf_append_text(out, "\n`record` sets these variables for the program that it starts, "
+                               "unless `--no-inject` is given or the variable is set already "
+                               "(`record` extends lists):\n\n| variable | meaning |\n|---|---|\n");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ss_strbuf_append_format(out, "| `%s` | ", rows[i].name);
         append_cell(out, rows[i].text);
@@ -303,9 +301,8 @@ void ss_reference_markdown(struct ss_strbuf *out)
         ss_strbuf_append_format(out, "| [`%s`](#stepscope-%s) | %s |\n", ss_commands[i]->name,
                                 ss_commands[i]->name, ss_commands[i]->summary);
     }
-    ss_strbuf_append_text(out,
-                          "\nA command may be shortened as long as only one fits (`rec`). Every "
-                          "command has `--help`.\n");
+    ss_strbuf_append_text(out, "\nA command may be shortened as long as it stays unambiguous "
+                               "(`rec`). Every command has `--help`.\n");
     for (int i = 0; ss_commands[i] != NULL; i++) {
         markdown_command(out, ss_commands[i]);
     }

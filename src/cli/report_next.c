@@ -9,11 +9,11 @@ enum { STEP_COUNT = 3, MAX_COMMAND_BYTES = 1 << 16 };
 
 static const struct ss_report_step sample_steps[STEP_COUNT] = {
     {"stepscope report --by leaf --aggregate-leaf-paths", "which line of yours leads there"},
-    {"stepscope report --by tree", "who calls whom"},
+    {"stepscope report --by tree", "callers and callees"},
     {"stepscope flame", "all of it as a flame graph"}};
 static const struct ss_report_step event_steps[STEP_COUNT] = {
-    {"stepscope report --by range --group name", "each name once, whatever lies around it"},
-    {"stepscope report --by counter", "what was counted, and what the machine did"},
+    {"stepscope report --by range --group name", "each range name once, wherever it is nested"},
+    {"stepscope report --by counter", "counters of the program and of the machine"},
     {"stepscope export --to chrome", "the timeline, for ui.perfetto.dev"}};
 
 /* The first step, if the recording has ranges or operators. */

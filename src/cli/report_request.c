@@ -269,13 +269,13 @@ static bool check_filters(const struct ss_arguments *arguments, const struct ss_
     static const char *const of_samples[] = {"match", "exclude", "idle", "i", "gil"};
     for (size_t i = 0; i < sizeof of_samples / sizeof *of_samples; i++) {
         if ((kind->takes & SS_TAKES_SAMPLES) == 0 && ss_arguments_has(arguments, of_samples[i])) {
-            ss_cli_usage(arguments, "%s%s chooses samples; --by %s has none",
+            ss_cli_usage(arguments, "%s%s selects samples; --by %s has none",
                          of_samples[i][1] == '\0' ? "-" : "--", of_samples[i], kind->id);
             return false;
         }
     }
     if ((kind->takes & SS_TAKES_THREAD) == 0 && ss_arguments_has(arguments, "thread")) {
-        ss_cli_usage(arguments, "--thread chooses threads; a row of --by %s is of all threads",
+        ss_cli_usage(arguments, "--thread selects threads; a row of --by %s combines all threads",
                      kind->id);
         return false;
     }

@@ -58,7 +58,7 @@ static void **on_start(void **context, const struct ss_torch_call *call)
     check.begun++;
     if (!ss_torch_can_read(call, sizeof(void *)) ||
         ss_torch_word(call, 0) != (uintptr_t)ss_torch_library.functions) {
-        check.wrong = "what its observers get is no at::RecordFunction";
+        check.wrong = "its observers do not receive an at::RecordFunction";
         return context;
     }
     const char *name = ss_torch_library.name_of(call);
@@ -78,7 +78,7 @@ static void on_end(const struct ss_torch_call *call, void *context)
     if (is_checking) {
         check.ended++;
         if (context != NULL) {
-            check.wrong = "what an observer returns does not come back";
+            check.wrong = "the value that an observer returns is not passed back";
         }
     }
 }
@@ -122,7 +122,7 @@ const char *ss_torch_check_end(void)
     ss_torch_library.remove(check.observer);
     is_checking = false;
     if (check.wrong == NULL && check.wanted_products == 0) {
-        check.wrong = "no operator could be tried";
+        check.wrong = "no operator could be tested";
     }
     if (check.wrong == NULL &&
         (check.products != check.wanted_products || check.lists != check.wanted_lists)) {

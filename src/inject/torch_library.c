@@ -53,7 +53,7 @@ const char *ss_torch_library_find(const char *version)
     return "operators are recorded on x86-64 only";
 #endif
     if (!is_known(version)) {
-        snprintf(why, sizeof why, "torch %.40s is none that is known: " KNOWN, version);
+        snprintf(why, sizeof why, "unsupported torch version %.40s, supported are " KNOWN, version);
         return why;
     }
     dl_iterate_phdr(find_libtorch, &libtorch);
@@ -71,7 +71,8 @@ const char *ss_torch_library_find(const char *version)
     library->functions = table != NULL ? table + 2 : NULL; /* behind the offset and the type */
     if (library->add == NULL || library->remove == NULL || library->name_of == NULL ||
         library->functions == NULL) {
-        return "libtorch_cpu.so does not export at::addGlobalCallback and what belongs to it";
+        return "libtorch_cpu.so does not export at::addGlobalCallback and the functions that go "
+               "with it";
     }
     return NULL;
 }

@@ -68,8 +68,8 @@ static enum ss_status store_sample(struct ss_model_builder *builder,
         builder->load->max_samples > 0 ? builder->load->max_samples : default_max_samples;
     if (builder->model->samples.count >= limit) {
         return ss_fail(err, SS_E_LIMIT,
-                       "more than %" PRIu64 " samples, and each has a place of its own in a "
-                       "timeline; take a part of the time (--from, --until)",
+                       "more than %" PRIu64 " samples are too many for a timeline; select a "
+                       "part of the time (--from, --until)",
                        limit);
     }
     ss_vec_push(&builder->model->samples, *sample);

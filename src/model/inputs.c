@@ -122,7 +122,7 @@ static enum ss_status load_one(struct ss_model *model, const struct file *file,
     model->inputs.count = inputs;
     model->clock_readings.count = readings;
     if (!load->quiet) {
-        ss_log(SS_WARN, "model", "passed over: %s", local.message);
+        ss_log(SS_WARN, "model", "skipped: %s", local.message);
     }
     return SS_OK;
 }

@@ -183,8 +183,8 @@ static enum ss_status explain_refusal(pid_t pid, struct ss_error *err)
     enum ss_status status = ss_ptrace_explain(pid, err);
     return status != SS_OK ? status
                            : ss_fail(err, SS_E_PERMISSION,
-                                     "reading the memory of process %d is "
-                                     "refused, nothing tells by whom; run as root",
+                                     "reading the memory of process %d is refused for an "
+                                     "unknown reason; run as root",
                                      (int)pid);
 }
 

@@ -116,7 +116,7 @@ static bool find_devices(struct ss_nvml *nvml, char *reason)
     find(nvml->library, &count, "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount");
     find(nvml->library, &handle, "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex");
     if (count == NULL || handle == NULL || count(&found) != OK) {
-        snprintf(reason, SS_NVML_REASON_BYTES, "NVML does not tell how many GPUs there are");
+        snprintf(reason, SS_NVML_REASON_BYTES, "NVML does not report how many GPUs there are");
         return false;
     }
     for (unsigned int i = 0; i < found && nvml->count < SS_NVML_MOST_DEVICES; i++) {

@@ -204,8 +204,8 @@ static void diagnose_yama(const struct ss_ptrace_facts *facts, const char *proce
 {
     if (facts->yama_scope == 3) {
         set(diagnosis, "set it to 1 in /etc/sysctl.d and reboot",
-            "Yama refuses to read %s (kernel.yama.ptrace_scope is 3: nobody may until the next "
-            "boot)",
+            "Yama refuses to read %s (kernel.yama.ptrace_scope is 3: no process may until the "
+            "next boot)",
             process);
     } else if (facts->yama_scope == 2) {
         set(diagnosis, capability_fix(facts),

@@ -96,10 +96,10 @@ static void note_problems(struct ss_record_client *client, uint64_t now_ns)
     } problems[] = {
         {offsetof(struct ss_annot_totals, overrun), "annotations were dropped: rings were full"},
         {offsetof(struct ss_annot_totals, lost_rings), "rings could not be mapped"},
-        {offsetof(struct ss_annot_totals, damaged), "parts of a ring were no records"},
-        {offsetof(struct ss_annot_totals, unmatched),
-         "ranges ended that had not begun while recorded"},
-        {offsetof(struct ss_annot_totals, lost_names), "names found no room"}};
+        {offsetof(struct ss_annot_totals, damaged), "parts of a ring held no valid records"},
+        {offsetof(struct ss_annot_totals, unmatched), "ranges ended whose begin was not recorded"},
+        {offsetof(struct ss_annot_totals, lost_names), "names were lost: there was no space for "
+                                                       "them"}};
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         uint64_t count;
         char text[160];
@@ -120,9 +120,12 @@ static void note_unbuffered(struct ss_record_client *client, uint64_t now_ns)
         return;
     }
     snprintf(
-        text, sizeof text, "%llu annotations of process %d found no ring: %s%.300s%s",
+        text, sizeof text,
+        "%llu annotations were lost, process %d had no ring for them: "
+        "%s%.300s%s",
         (unsigned long long)client->totals.unbuffered, (int)client->pid,
-        client->is_confined ? "it has set a filter of system calls (seccomp), which might end it"
+        client->is_confined ? "it has set a filter of system calls (seccomp), which might kill "
+                              "it"
                             : "",
         client->is_confined ? "" : client->annotations->directory.path,
         client->is_confined ? ""

@@ -87,8 +87,8 @@ static void confine(struct ss_record_client *client, uint64_t now_ns)
     client->is_confined = true;
     ss_annot_confine(client->annot);
     snprintf(text, sizeof text,
-             "process %d has set a filter of system calls (seccomp): threads and processes that it "
-             "starts from then on are not annotated, lest the filter ends them",
+             "process %d has set a filter of system calls (seccomp): threads and processes that "
+             "it starts from then on are not annotated, because the filter might kill them",
              (int)client->pid);
     ss_annotations_note(client->annotations, client->process_ref, "annotations", text, now_ns);
     ss_log(SS_INFO, "record", "%s", text);

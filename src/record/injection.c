@@ -55,7 +55,7 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
     *injection = (struct ss_injection){.is_off = true};
     if (options->attach_pid != 0) {
         snprintf(injection->reason, sizeof injection->reason,
-                 "handed to a program as it starts, not with --pid");
+                 "set when a program starts, not with --pid");
     } else if (!options->inject) {
         snprintf(injection->reason, sizeof injection->reason, "--no-inject");
     } else if (rings[0] == '\0') {

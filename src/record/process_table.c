@@ -230,7 +230,7 @@ enum ss_status ss_process_table_check(struct ss_process_table *table, struct ss_
 {
     struct member *member = find(table, table->root);
     if (member == NULL || !ss_recorded_process_tick(member->process, table->now_ns)) {
-        return ss_fail(err, SS_E_GONE, "there is no process %d; \"ps\" lists those there are",
+        return ss_fail(err, SS_E_GONE, "there is no process %d; \"ps\" lists the running ones",
                        (int)table->root);
     }
     const struct ss_error *refused = ss_recorded_process_error(member->process);

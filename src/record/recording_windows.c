@@ -175,7 +175,7 @@ static void note_begin(struct ss_recording *recording, const struct ss_open_wind
     uint64_t between = ticks_done(recording) - recording->ticks_at_last_end;
     snprintf(text, sizeof text,
              "window %" PRIu32 " of process %d begins with step %" PRId64 "; %" PRIu64
-             " ticks since the last one were not kept",
+             " ticks since the last one were not recorded",
              open->window.number - 1, (int)open->window.pid, open->window.first_step,
              recording->open.count > 1 ? 0 : between);
     struct ss_trace_note note = {.time_ns = open->window.begin_ns,

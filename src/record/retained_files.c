@@ -58,16 +58,15 @@ enum ss_status ss_folder_check_empty(const char *folder, struct ss_error *err)
 {
     DIR *entries = opendir(folder);
     if (entries == NULL) {
-        return errno == ENOENT
-                   ? SS_OK
-                   : ss_fail_errno(err, errno, "cannot look into the folder %s", folder);
+        return errno == ENOENT ? SS_OK
+                               : ss_fail_errno(err, errno, "cannot read the folder %s", folder);
     }
     enum ss_status status = SS_OK;
     for (struct dirent *entry; status == SS_OK && (entry = readdir(entries)) != NULL;) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
             status = ss_fail(err, SS_E_USAGE,
                              "the folder %.200s is not empty (it holds %.100s); choose another, "
-                             "empty it, or allow to overwrite",
+                             "empty it, or allow overwriting",
                              folder, entry->d_name);
         }
     }

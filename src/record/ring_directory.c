@@ -242,7 +242,9 @@ bool ss_ring_directory_create(struct ss_ring_directory *directory, enum ss_ring_
         snprintf(reason, REASON_BYTES,
                  "no ring directory can be made: %s; make room there, or set TMPDIR to a folder of "
                  "your own",
-                 passed_over.length > 0 ? passed_over.data : "no folder for this user alone");
+                 passed_over.length > 0 ? passed_over.data
+                                        : "no folder that only this user can "
+                                          "access");
     } else if (passed_over.length > 0) {
         snprintf(directory->passed_over, sizeof directory->passed_over, "%s", passed_over.data);
         ss_log(SS_WARN, "record", "the ring directory is %s: %s", directory->path,
@@ -317,8 +319,8 @@ bool ss_ring_directory_attach(struct ss_ring_directory *directory, enum ss_ring_
     find_mapped(pid, path);
     if (path[0] == '\0' && !ss_ring_place_user(path)) {
         snprintf(reason, REASON_BYTES,
-                 "no ring directory can be made: no folder for this user alone; make room there, "
-                 "or set TMPDIR to a folder of your own");
+                 "no ring directory can be made: no folder that only this user can access; make "
+                 "room there, or set TMPDIR to a folder of your own");
         return false;
     }
     snprintf(directory->path, sizeof directory->path, "%s", path);

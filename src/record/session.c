@@ -193,7 +193,7 @@ static enum ss_status open_loop(struct session *session, struct ss_error *err)
     session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     session->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
     if (session->epoll_fd < 0 || session->signal_fd < 0) {
-        return ss_fail_errno(err, errno, "cannot make the event loop");
+        return ss_fail_errno(err, errno, "cannot create the event loop");
     }
     SS_TRY(watch(session, session->signal_fd, err));
     if (session->options->attach_pid != 0) {
@@ -275,14 +275,16 @@ static enum ss_status open_annotations(struct session *session, struct ss_error 
     }
     session->annotations = ss_record_annotations_open(&session->context, options, reason);
     if (reason[0] != '\0' && (options->schedule != NULL || options->window_name != NULL)) {
-        return ss_fail(err, SS_E_UNSUPPORTED, "no schedule can be followed here: %s", reason);
+        return ss_fail(err, SS_E_UNSUPPORTED, "the schedule cannot be followed: %s", reason);
     }
     if (reason[0] != '\0') {
         source.status = SS_SOURCE_UNAVAILABLE;
         source.reason = ss_strview_of(reason);
-        ss_log(SS_WARN, "record", "no annotations, nor steps of PyTorch: %s", reason);
+        ss_log(SS_WARN, "record", "no annotations and no steps of PyTorch: %s", reason);
     } else if (ss_record_annotations_passed_over(session->annotations)[0] != '\0') {
-        snprintf(ran, sizeof ran, "rings of programs with libstepscope, in another place: %s",
+        snprintf(ran, sizeof ran,
+                 "rings of programs with libstepscope, in a fallback "
+                 "directory: %s",
                  ss_record_annotations_passed_over(session->annotations));
         source.reason = ss_strview_of(ran);
     }
@@ -485,7 +487,7 @@ static void tick(struct session *session, uint64_t now_ns)
         char text[128];
         bool lowered = change == SS_TICKER_LOWERED;
         double rate_hz = ss_ticker_rate_hz(&session->ticker);
-        snprintf(text, sizeof text, "sampling %s to %.4g Hz (%.4g Hz asked)",
+        snprintf(text, sizeof text, "sampling %s to %.4g Hz (%.4g Hz requested)",
                  lowered ? "fell behind: lowered" : "raised again", rate_hz,
                  session->options->rate_hz);
         note(session, lowered ? "rate-lowered" : "rate-raised", text, (int64_t)rate_hz);
@@ -631,7 +633,7 @@ static const char *end_text(enum ss_record_end end)
     case SS_RECORD_PROGRAM_ENDED:
         return "the program ended";
     case SS_RECORD_DURATION:
-        return "the asked duration was over";
+        return "the requested duration was over";
     case SS_RECORD_STOPPED:
         return "stopped by a signal";
     default:
@@ -689,19 +691,19 @@ static void describe_unjudged(const struct session *session, char *text, size_t 
     }
     if (seen == 1) {
         snprintf(text, size,
-                 "the program ended after %.1f ms, before a sample of it could be taken; a higher "
-                 "rate (-r) sees shorter programs",
+                 "the program ended after %.1f ms, before a sample of it could be taken; a "
+                 "higher rate (-r) samples shorter programs",
                  start_ns != 0 ? (double)(session->end_ns - start_ns) / 1e6 : 0.0);
     } else if (unjudged >= seen) {
         snprintf(text, size,
-                 "all %llu processes ended before a sample of them could be taken; a higher rate "
-                 "(-r) sees shorter programs",
+                 "all %llu processes ended before a sample of them could be taken; a higher "
+                 "rate (-r) samples shorter programs",
                  seen);
     } else {
         snprintf(text, size,
-                 "%llu of the %llu processes that ran ended before it could be seen whether they "
-                 "were Python, the others were none that stepscope reads (CPython 3.8 to 3.14); a "
-                 "higher rate (-r) sees shorter programs",
+                 "%llu of the %llu processes that ran ended before they could be identified, "
+                 "and none of the others was a Python that stepscope supports (CPython 3.8 to "
+                 "3.14); a higher rate (-r) samples shorter programs",
                  unjudged, seen);
     }
 }
@@ -714,12 +716,12 @@ static void note_no_samples(struct session *session)
     if (session->is_out_of_descriptors) {
         bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
         snprintf(text, sizeof text,
-                 "the recorder may open no more files (ulimit -n %llu); raise the limit, it needs "
-                 "about 30 and one for each process",
+                 "the recorder has no file descriptors left (ulimit -n %llu); raise the limit: "
+                 "it needs about 30, and one for each process",
                  is_known ? (unsigned long long)files.rlim_cur : 0);
     } else if (access("/proc/self/stat", R_OK) != 0) {
         snprintf(text, sizeof text,
-                 "/proc is not mounted here, through which processes are read; mount it (mount -t "
+                 "/proc, through which processes are read, is not mounted; mount it (mount -t "
                  "proc proc /proc)");
     } else {
         describe_unjudged(session, text, sizeof text);

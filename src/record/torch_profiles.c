@@ -46,8 +46,8 @@ void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_recor
     } else {
         write_source(
             profiles, SS_SOURCE_UNAVAILABLE,
-            "no window was finished: no program came to its steps (\"stepscope report --by step\" "
-            "lists those that ran), or it was ended within them");
+            "no window was finished: no program reached its steps (\"stepscope report --by step\" "
+            "lists those that ran), or it ended within them");
     }
 }
 
@@ -67,8 +67,9 @@ void ss_torch_profiles_end(struct ss_torch_profiles *profiles)
                         profiles->windows, profiles->windows == 1 ? "window" : "windows",
                         (double)profiles->longest_pause_ns / 1e6);
     if (profiles->left_out > 0) {
-        used += snprintf(text + used, sizeof text - (size_t)used,
-                         "; %" PRIu64 " more were too many and left out", profiles->left_out);
+        used +=
+            snprintf(text + used, sizeof text - (size_t)used,
+                     "; %" PRIu64 " more exceeded the limit and were left out", profiles->left_out);
     }
     if (profiles->problem[0] != '\0') {
         snprintf(text + used, sizeof text - (size_t)used, "; %s", profiles->problem);
@@ -108,7 +109,7 @@ static enum ss_status read_file(const char *path, uint8_t **data, size_t *size,
     enum ss_status status = SS_OK;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
         info.st_size > SS_TORCH_PROFILE_MAX_BYTES) {
-        status = ss_fail(err, SS_E_FORMAT, "%s is no file of at most %d MiB", path,
+        status = ss_fail(err, SS_E_FORMAT, "%s is not a file of at most %d MiB", path,
                          SS_TORCH_PROFILE_MAX_BYTES >> 20);
     } else {
         *data = ss_alloc((size_t)info.st_size + 1);
@@ -353,7 +354,7 @@ static void write_profile(struct ss_torch_files *files, const struct ss_torch_pr
     bool is_empty = head->events == 0;
     if (reason.length > 0) {
         snprintf(profiles->problem, sizeof profiles->problem, "%s%.*s",
-                 is_empty ? "" : "not to the end of its steps: ", (int)reason.length, reason.data);
+                 is_empty ? "" : "ended before its last step: ", (int)reason.length, reason.data);
     }
     if (is_empty) {
         snprintf(text, sizeof text, "torch.profiler = did not run: %.*s", (int)reason.length,

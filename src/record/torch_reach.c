@@ -55,12 +55,12 @@ static void explain(const struct ss_injection *injection, pid_t pid, struct ss_s
     contains(pid, "LD_PRELOAD", injection->preload, preload, sizeof preload);
     bool has_path = contains(pid, "PYTHONPATH", injection->python, path, sizeof path);
     bool is_set = ss_procfs_environment(pid, "STEPSCOPE_LIBRARY", library, sizeof library);
-    ss_strbuf_append_format(text, "process %d has torch but not our hooks: ", (int)pid);
+    ss_strbuf_append_format(text, "process %d has torch but not stepscope's hooks: ", (int)pid);
     if (!is_set) {
         ss_strbuf_append_text(text,
-                              "it began with an environment without ours; hand on LD_PRELOAD, "
-                              "PYTHONPATH and STEPSCOPE_*, or put \"stepscope record\" behind "
-                              "what clears them");
+                              "it started with an environment that lacks stepscope's variables; "
+                              "pass on LD_PRELOAD, PYTHONPATH and STEPSCOPE_*, or put "
+                              "\"stepscope record\" after the command that clears them");
         return;
     }
     if (injection->preload[0] == '\0') {

@@ -425,7 +425,7 @@ static void retain_trace(struct ss_window_files *files, struct ss_window *window
     if (is_ours) {
         unlink(window->output_path); /* a partial output */
     } else {
-        why = "the name is that of a link or another thing that is no file";
+        why = "the name belongs to a link, or to something else that is not a regular file";
     }
     if (!path.overflow && rename(window->trace_path, path.data) == 0) {
         ss_free(window->output_path);
@@ -441,8 +441,7 @@ static void keep_native(struct ss_window_files *files, const struct ss_window *w
 {
     char *native = ss_name_native_beside(window->output_path);
     if (!is_regular_or_new(native) || rename(window->trace_path, native) != 0) {
-        keep_error(files,
-                   "a native trace could not get its name, and stays hidden beside its file");
+        keep_error(files, "a native trace could not be renamed, and stays hidden beside its file");
     }
     ss_free(native);
 }
@@ -457,7 +456,7 @@ static void conversion_ended(struct ss_window_files *files, bool worked)
     } else if (worked) {
         unlink(first.window.trace_path);
     } else {
-        retain_trace(files, &first.window, "stepscope export refused a window");
+        retain_trace(files, &first.window, "stepscope export failed on a window");
     }
     seal(files, &first);
 }

@@ -109,8 +109,7 @@ static enum ss_status read_variable(const char **at, struct piece *piece, struct
 {
     size_t length = strcspn(*at, "{}");
     if ((*at)[length] != '}') {
-        return ss_fail(err, SS_E_USAGE,
-                       "a { in the name has no }; write {{ for a brace that is meant as one");
+        return ss_fail(err, SS_E_USAGE, "a { in the name has no }; write {{ for a literal brace");
     }
     size_t name_length = strcspn(*at, ":}");
     *piece = (struct piece){0};
@@ -141,8 +140,7 @@ static enum ss_status read_piece(const char **at, struct piece *piece, struct ss
         return SS_OK;
     }
     if (text[0] == '}') {
-        return ss_fail(err, SS_E_USAGE,
-                       "a } in the name has no {; write }} for a brace that is meant as one");
+        return ss_fail(err, SS_E_USAGE, "a } in the name has no {; write }} for a literal brace");
     }
     if (text[0] == '{') {
         ++*at;
@@ -204,7 +202,7 @@ enum ss_status ss_window_name_check(const char *template, bool many, struct ss_e
 static enum ss_status not_known(const struct variable *variable, struct ss_error *err)
 {
     return ss_fail(err, SS_E_USAGE,
-                   "{%s} in the name: this recording does not know it; leave it out",
+                   "{%s} in the name: its value is unknown in this recording; leave it out",
                    variable->name);
 }
 

@@ -76,7 +76,7 @@ static enum ss_source_state probe(const struct ss_source_setup *setup, char *rea
         return SS_SOURCE_NOT_AVAILABLE;
     }
     if (missing[0] != '\0') {
-        append(reason, "; not here: ");
+        append(reason, "; not available: ");
         append(reason, missing);
     }
     return SS_SOURCE_RUNS;
@@ -143,7 +143,7 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
     uint64_t left_out = ss_host_devices_left_out(host->devices);
     if (left_out > 0) {
         char text[64];
-        snprintf(text, sizeof text, "; %llu devices left out, there are too many",
+        snprintf(text, sizeof text, "; %llu devices left out: too many",
                  (unsigned long long)left_out);
         append(reason, text);
     }

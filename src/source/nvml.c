@@ -193,7 +193,7 @@ static void *start(const struct ss_source_setup *setup, char *reason)
     source->setup = *setup;
     source->next_ns = ss_clock_monotonic_ns();
     if (!start_thread(source)) {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "no thread could be made for NVML's calls");
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "no thread could be created for NVML's calls");
         ss_free(source);
         return NULL;
     }

@@ -48,7 +48,7 @@ static enum ss_status check_head(const struct ss_torch_profile_head *head, size_
                                  struct ss_error *err)
 {
     if (head->version != SS_TORCH_PROFILE_VERSION) {
-        return ss_fail(err, SS_E_FORMAT, "torch.profiler's file is of version %" PRId64 ", not %d",
+        return ss_fail(err, SS_E_FORMAT, "torch.profiler's file has version %" PRId64 ", not %d",
                        head->version, SS_TORCH_PROFILE_VERSION);
     }
     uint64_t least = size_of_rest(head, 0);
@@ -65,7 +65,7 @@ enum ss_status ss_torch_profile_read(const void *data, size_t size,
     const size_t head_bytes = sizeof magic + sizeof profile->head;
     *profile = (struct ss_torch_profile){0};
     if (size < head_bytes || memcmp(bytes, magic, sizeof magic) != 0) {
-        return ss_fail(err, SS_E_FORMAT, "this is no file of torch.profiler's events");
+        return ss_fail(err, SS_E_FORMAT, "this is not a file of torch.profiler's events");
     }
     memcpy(&profile->head, bytes + sizeof magic, sizeof profile->head);
     SS_TRY(check_head(&profile->head, size - head_bytes, err));
@@ -77,7 +77,7 @@ enum ss_status ss_torch_profile_read(const void *data, size_t size,
     if (!has_texts || size_of_rest(&profile->head, text_bytes) != size - head_bytes ||
         memcmp(bytes + size - sizeof magic, magic, sizeof magic) != 0) {
         ss_torch_profile_fini(profile);
-        return ss_fail(err, SS_E_FORMAT, "torch.profiler's file is not whole: %zu bytes", size);
+        return ss_fail(err, SS_E_FORMAT, "torch.profiler's file is incomplete: %zu bytes", size);
     }
     profile->texts = (const char *)lengths + texts * sizeof(int64_t);
     profile->events = bytes + size - sizeof magic - events * sizeof(struct ss_torch_event);

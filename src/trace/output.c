@@ -190,7 +190,8 @@ static enum ss_status give_name(struct ss_output *output, const void *bytes, siz
                  : openat(output->folder_fd, output->name, open_flags | O_CREAT | O_EXCL, 0600);
     if (fd < 0 && errno == EEXIST) {
         return ss_fail(err, SS_E_BUSY,
-                       "%s was made by another program meanwhile; choose another -o", output->path);
+                       "%s was created by another program in the meantime; choose another -o",
+                       output->path);
     }
     if (fd < 0) {
         return ss_fail_errno(err, errno, "cannot create %s", output->path);

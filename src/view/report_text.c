@@ -64,8 +64,8 @@ static void print_empty(const struct ss_report *report, const struct ss_table *t
     bool is_filtered = report->trust->selection->model->filtered_samples > 0;
     if (is_filtered) {
         print_note(style, out,
-                   "nothing of it in the time that was asked for: --from and --to count from the "
-                   "first sample of all files");
+                   "nothing of it in the requested time: --from and --to count from the first "
+                   "sample of all files");
         return;
     }
     if (why == NULL || !table->is_of_program) {
@@ -94,9 +94,8 @@ static enum ss_status print_table(const struct ss_report *report, const struct s
         print_empty(report, table, style, out);
     } else {
         print_note(style, out,
-                   table->hidden_rows > 0
-                       ? "no row rests on 30 samples or more: too few to name any"
-                       : "no samples");
+                   table->hidden_rows > 0 ? "no row has 30 samples or more: too few to name any"
+                                          : "no samples");
     }
     print_hidden(table, style, out);
     fputc('\n', out);
@@ -140,8 +139,9 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
     if (outside > 0) {
         ss_strbuf_clear(&text);
         ss_text_append_count(&text, outside);
-        ss_strbuf_append_text(&text, " samples outside these steps (imports, the first step, what "
-                                     "lies between and behind) not shown: see --by function");
+        ss_strbuf_append_text(&text, " samples outside these steps (imports, the first step, "
+                                     "what lies between and after them) not shown: see --by "
+                                     "function");
         print_note(style, out, text.data);
     }
     bool small = false;
@@ -150,8 +150,10 @@ static bool print_footer(const struct ss_report *report, const struct ss_report_
     }
     if (small) {
         print_note(style, out,
-                   style->colour ? "Grey rows rest on fewer than 30 samples: no hotspot is claimed."
-                                 : "Rows on fewer than 30 samples claim no hotspot.");
+                   style->colour ? "Grey rows have fewer than 30 samples: too few to call them "
+                                   "hotspots."
+                                 : "Rows with fewer than 30 samples are too uncertain to be "
+                                   "hotspots.");
     }
     ss_strbuf_fini(&text);
     return small || outside > 0 || (selection->idle > 0 && sampled);
@@ -186,7 +188,7 @@ static bool print_calls(const struct ss_model_calls *calls, const struct ss_repo
     ss_strbuf_init(&text, 4096);
     ss_strbuf_append_text(&text, "No training: the model was called ");
     ss_text_append_count(&text, calls->calls);
-    ss_strbuf_append_text(&text, " times behind its first call, once in ");
+    ss_strbuf_append_text(&text, " times after its first call, once every ");
     ss_text_append_duration(&text, calls->each_ns);
     ss_report_append_throughput(&calls->throughput, &text);
     ss_strbuf_append_text(&text, "; a call takes ");
@@ -202,8 +204,8 @@ static void print_no_steps(const struct ss_report *report, const struct ss_repor
                            FILE *out)
 {
     static const char text[] =
-        "No steps were found: PyTorch ran, but no optimizer of it updated a model. A loop of your "
-        "own marks its steps with stepscope.step().";
+        "No steps were found: PyTorch ran, but none of its optimizers updated a model. A loop "
+        "of your own marks its steps with stepscope.step().";
     const struct ss_model *model = report->trust->selection->model;
     if (report->steps != NULL && report->training != NULL && model->filtered_samples == 0 &&
         ss_model_has_domain(model, "torch") && !print_calls(report->calls, style, out)) {

@@ -503,9 +503,9 @@ static void print_steps_recorded(const struct ss_table *table, const char *what,
     ss_strbuf_append_text(&text, " of ");
     ss_text_append_count(&text, table->steps);
     ss_strbuf_append_text(&text, table->is_downsampled
-                                     ? " steps, drawn by chance: of all they are too "
-                                       "many (--steps 0:1000: of these)"
-                                     : " steps (record --operators all: in each)");
+                                     ? " steps, chosen at random because all are too many "
+                                       "(--steps 0:1000 counts these)"
+                                     : " steps (record --operators all records each)");
     fprintf(out, "%s%s%s\n", dim, text.data, plain);
     ss_strbuf_fini(&text);
 }

@@ -59,7 +59,7 @@ static void print_peak(const struct ss_cell *cells, FILE *out)
 {
     char text[TEXT_BYTES];
     if (cells[SS_FLOPS_PEAK].type != SS_CELL_REAL) {
-        fprintf(out, "The peak of this device is not known: no utilisation is told.\n");
+        fprintf(out, "The peak of this device is not known, and so neither is the utilisation.\n");
         return;
     }
     double percent = cells[SS_FLOPS_PEAK_PERCENT].real;
@@ -119,7 +119,7 @@ static void print_figures(const struct ss_flops_figures *figures,
         double percent = 100 * ss_flops_rate(figures) / figures->peak.flops_per_s;
         format_flops(figures->peak.flops_per_s, "FLOP/s", peak);
         ss_strbuf_append_format(&text, ": %.3g %% of %s (%s)%s", percent, peak, figures->peak.of,
-                                percent > 100 ? ", which cannot be" : "");
+                                percent > 100 ? ", which is impossible" : "");
     }
     ss_strbuf_append_text(&text, "; by operator and module: --by flops");
     ss_report_print_wrapped(text.data, "", "  ", style, out);
@@ -138,7 +138,7 @@ void ss_report_text_flops_summary(const struct ss_training_facts *facts,
     if (source != NULL && source[0] != '\0' && strcmp(source, "callback") != 0 &&
         strcmp(source, "off") != 0) {
         bool is_itt = strncmp(source, "ITT", 3) == 0;
-        print_title(is_itt ? "Operators were recorded in another way than usual"
+        print_title(is_itt ? "Operators were recorded through a fallback"
                            : "Operators were not recorded",
                     style, out);
         ss_report_print_wrapped(source, "", "  ", style, out);

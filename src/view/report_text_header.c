@@ -128,7 +128,7 @@ static void print_recorded(struct panel *panel, const struct ss_trust *trust)
             add_format(panel, "%s", all->runtime);
         }
         if (all->torch_route[0] != '\0' && strcmp(all->torch_route, "preload") != 0) {
-            add_format(panel, "torch met by %s", all->torch_route);
+            add_format(panel, "torch detected by %s", all->torch_route);
         }
     } else {
         add_fact(panel, " · ", "py-spy raw file: no times, states or losses in it");
@@ -163,7 +163,7 @@ static void print_sampling(struct panel *panel, const struct ss_trust_input *all
 {
     begin_line(panel, "Sampling");
     if (all->requested_hz > 0) {
-        add_format(panel, "%.6g Hz asked", all->requested_hz);
+        add_format(panel, "%.6g Hz requested", all->requested_hz);
     }
     if (all->achieved_hz > 0) {
         add_format(panel, all->achieved_hz < 1000 ? "%.4g Hz achieved" : "%.0f Hz achieved",

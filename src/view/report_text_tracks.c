@@ -154,8 +154,8 @@ enum ss_status ss_report_text_ranges(const struct ss_table *table,
     ss_text_table_fini(&text);
     if (has_any(table, SS_RANGE_CUT)) {
         fprintf(out,
-                "%s* some began before the recording or had not ended with it: they are "
-                "longer than shown%s\n",
+                "%s* some began before the recording or ended after it: they are longer than "
+                "shown%s\n",
                 style->colour ? SS_DIM : "", style->colour ? SS_OFF : "");
     }
     return status;

@@ -45,7 +45,7 @@ def test_json_of_a_good_trace(stepscope, golden):
 def test_text_is_aligned_and_plain(stepscope, golden):
     text = stepscope("info", golden / "good" / "small.pftrace").stdout
     assert "\x1b" not in text and "\0" not in text
-    assert "complete: closed in order" in text
+    assert "complete: closed, all checksums correct" in text
     lines = text.splitlines()
     head = next(line for line in lines if line.split()[:3] == ["PID", "TID", "SAMPLES"])
     row = lines[lines.index(head) + 1]

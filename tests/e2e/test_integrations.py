@@ -128,7 +128,7 @@ def test_composers_files_are_called_and_read_as_its_own(stepscope, package, tmp_
         assert {f"step {number}" for number in steps} <= {event.get("name") for event in events}
     assert [row["step"] for row in rows(stepscope, folder, "step")] == [1, 2, 5, 6]
     done = stepscope("report", folder)
-    assert "2 files" in done.stdout and "passed over" not in done.stderr
+    assert "2 files" in done.stdout and "skipped" not in done.stderr
     stepscope("export", folder, "--to", "speedscope", "-o", tmp_path / "all.json")
     stepscope("flame", folder, "-o", tmp_path / "all.svg")
 

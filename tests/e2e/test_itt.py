@@ -164,7 +164,7 @@ def test_nonsense_is_survived(record):
     trace, _ = record("itt_life", "nonsense")
     assert len(begun(trace, "ranges")) == 6 and dropped(trace) <= 2
     notes = [row["text"] for row in trace.rows["note"] if row["kind"] == "annotations"]
-    assert any("had not begun" in text for text in notes)
+    assert any("whose begin was not recorded" in text for text in notes)
 
 
 def test_texts_without_end_leave_room_for_names(record):
@@ -173,7 +173,7 @@ def test_texts_without_end_leave_room_for_names(record):
     assert row["seen"] == 40002
     if row["dropped"] == 0:
         assert begun(trace, "ranges") == ["still a name of its own"]
-    assert any("names found no room" in row["text"] for row in trace.rows["note"])
+    assert any("names were lost" in row["text"] for row in trace.rows["note"])
 
 
 def test_every_thread_counts(record):

@@ -269,7 +269,7 @@ def test_files_of_before_are_not_replaced(run):
     assert run(code.format(False)).stderr == ""
     before = run.files()[0].stat().st_mtime_ns
     done = run(code.format(False))
-    assert done.stderr.count("\n") == 1 and "is there already" in done.stderr
+    assert done.stderr.count("\n") == 1 and "exists already" in done.stderr
     assert run.files()[0].stat().st_mtime_ns == before
     assert run(code.format(True)).stderr == "" and run.files()[0].stat().st_mtime_ns > before
 
@@ -360,7 +360,7 @@ def test_exit_ends_a_recording(run):
         sys.exit(3)
         """, status=3)
     file, = run.files()
-    assert "inner" in run.ranges(file) and "closed in order" in run.stepscope("info", file).stdout
+    assert "inner" in run.ranges(file) and "closed, all checksums correct" in run.stepscope("info", file).stdout
 
 
 def test_an_exception_ends_a_recording(run):
@@ -371,7 +371,7 @@ def test_an_exception_ends_a_recording(run):
         """, status=-signal.SIGINT)
     assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
     file, = run.files()
-    assert "inner" in run.ranges(file) and "closed in order" in run.stepscope("info", file).stdout
+    assert "inner" in run.ranges(file) and "closed, all checksums correct" in run.stepscope("info", file).stdout
 
 
 @pytest.mark.parametrize("end, status", [("os._exit(5)", 5),
@@ -385,7 +385,7 @@ def test_the_recorder_ends_with_the_program(run, end, status):
         """, status=status)
     wait_until(lambda: is_gone(done.stdout.strip()))
     file, = run.files()
-    assert "inner" in run.ranges(file) and "closed in order" in run.stepscope("info", file).stdout
+    assert "inner" in run.ranges(file) and "closed, all checksums correct" in run.stepscope("info", file).stdout
 
 
 def test_a_killed_recorder_does_not_matter(run):

@@ -181,7 +181,7 @@ def test_short_children_are_counted_and_named(stepscope, python, tmp_path):
     text = json.dumps(facts)
     short = max(c.get("processes_short", 0) for c in facts["counts"])
     if "children-polled" in text:
-        pytest.skip("the kernel does not tell of forks here: perf events are not allowed")
+        pytest.skip("the kernel does not report forks here: perf events are not allowed")
     # between fork and exec a child is a copy of the Python that made it, and may be sampled as such
     sampled = sum(p["samples"] > 0 for p in facts["processes"]) - 1
     assert short + sampled >= 1000, facts["counts"]

@@ -117,7 +117,7 @@ def test_a_process_without_steps_follows_the_others(record):
 
 def test_no_window_has_a_reason(record):
     found = record("wait=9,warmup=1,active=2", 3)
-    assert "no window was recorded: the run had 3 steps, and the first that is recorded is " \
+    assert "no window was recorded: the run had 3 steps, and the first recorded one is " \
         "number 11" in found.stderr
     assert found.of("sample") == found.of("counter") == found.events("begin") == []
     found = record("per_epoch,wait=9,active=2", 3, "--epochs", 2)

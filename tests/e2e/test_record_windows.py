@@ -120,7 +120,7 @@ def test_native_traces_beside_what_is_made_of_them(stepscope, record, name):
                                                for ending in (".json", ".pftrace"))
     assert "2 files" not in stepscope("report", record.folder / f"{stems[0]}.pftrace").stdout
     done = stepscope("report", record.folder)
-    assert "2 files" in done.stdout and "passed over" not in done.stderr
+    assert "2 files" in done.stdout and "skipped" not in done.stderr
 
 
 def test_epochs_and_batches_stand_in_names(record):
@@ -148,7 +148,7 @@ def test_chrome_files(record):
 def test_the_newest_stay(record):
     done = record("w{window}.pftrace", 60, "--seconds", "0.002", schedule="active=1",
                   options=["--traces-to-keep", 3])
-    written = int(re.search(r"wrote (\d+) files of windows, the newest 3 of which stay",
+    written = int(re.search(r"wrote (\d+) files of windows and kept the newest 3",
                             done.stderr).group(1))
     assert written >= 59
     assert record.files() == sorted(f"w{n}.pftrace" for n in range(written - 3, written))
@@ -267,12 +267,12 @@ def test_nothing_is_overwritten_on_request(record):
     assert "is not empty" in done.stderr
     assert (record.folder / "w0.pftrace").read_bytes() == before
     done = record("w0.pftrace", 3, options=["--no-overwrite"], status=2)
-    assert "is there already" in done.stderr
+    assert "exists already" in done.stderr
 
 
 @pytest.mark.parametrize("template, words", [
     ("rank{rank}.pftrace", "the same for every window"),
-    ("{token}.pftrace", "does not know it"),
+    ("{token}.pftrace", "is unknown in this recording"),
     ("{nothing}-{window}.pftrace", "not known"),
     ("a\nb{window}.pftrace", "line break"),
 ])
@@ -312,7 +312,7 @@ def test_what_is_no_file_is_left_alone(record, name, options):
     link.symlink_to(other)
     os.mkfifo(fifo)
     done = record(name, 8, options=options)
-    assert "2 of 2 windows could not be written whole" in done.stderr
+    assert "2 of 2 windows could not be written completely" in done.stderr
     assert other.read_text() == "mine" and link.is_symlink() and fifo.is_fifo()
     kept = [f"{i}.svg.pftrace" for i in (0, 1)] if options else []
     assert sorted(path.name for path in record.folder.iterdir()) == \
@@ -335,7 +335,7 @@ def test_a_disk_that_is_full(stepscope, record, tmp_path):
     try:
         record.folder = folder
         done = record("w{window}.pftrace", 40, "--seconds", "0.02", schedule="active=1")
-        lost = re.search(r"(\d+) of \d+ windows could not be written whole: .*No space left",
+        lost = re.search(r"(\d+) of \d+ windows could not be written completely: .*No space left",
                          done.stderr)
         assert lost and 0 < int(lost.group(1))
         found = record.files()
@@ -362,7 +362,7 @@ def test_a_folder_that_goes_away(stepscope, record, tmp_path):
         "    stepscope.step()\n")
     done = record("in/w{window}.pftrace", program=[record.python, script, record.folder / "in"],
                   schedule="wait=1,active=2,repeat=2")
-    assert "1 of 2 windows could not be written whole" in done.stderr
+    assert "1 of 2 windows could not be written completely" in done.stderr
     assert record.files() == ["in/w1.pftrace"]
     assert stepscope("info", "--check", record.folder / "in/w1.pftrace").returncode == 0
 

@@ -436,7 +436,7 @@ def test_header_says_how_it_was_recorded(stepscope, recording):
     assert header["counts"]["ticks_due"] == (header["counts"]["ticks_done"]
                                              + header["counts"]["ticks_skipped"])
     out = stepscope("report", recording).stdout
-    for word in ["200 Hz asked", "achieved", "late", "partial", "lost", "dropped"]:
+    for word in ["200 Hz requested", "achieved", "late", "partial", "lost", "dropped"]:
         assert word in out
 
 

@@ -168,7 +168,7 @@ def test_a_strict_filter_is_seen_and_respected(stepscope, tools, tmp_path):
     assert row["dropped"] >= 40
     notes = [row["text"] for row in trace.rows["note"]]
     assert any("has set a filter of system calls" in text for text in notes)
-    assert any("found no ring: it has set a filter" in text for text in notes)
+    assert any("had no ring for them: it has set a filter" in text for text in notes)
 
 
 def test_a_thread_that_has_its_ring_calls_nothing(stepscope, tools, tmp_path):

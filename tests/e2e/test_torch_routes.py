@@ -217,7 +217,7 @@ def test_a_replaced_preload(stepscope, record, route, torch, python, replaced, t
     done, met = record("-c", "import torch", env={"PYTHONPATH": str(torch)},
                        command=[*replaced, python])
     assert (done.stderr, met, route()) == ("", 1, ["sitecustomize"])
-    assert "torch met by sitecustomize" in stepscope("report", tmp_path / "t.pftrace").stdout
+    assert "torch detected by sitecustomize" in stepscope("report", tmp_path / "t.pftrace").stdout
 
 
 def test_a_path_that_cannot_be_preloaded(stepscope, route, torch, python, tmp_path):
@@ -378,7 +378,7 @@ def look_at(stepscope, trace, library, command, seconds):
     (["-u", "LD_PRELOAD", "PYTHON", "-I"], "LD_PRELOAD was cleared, and -I, -E or -S leaves PYTHONPATH out"),
     (["LD_PRELOAD=LIBRARY", "PYTHONPATH=", "PYTHON"], "LD_PRELOAD was replaced by LIBRARY, and PYTHONPATH was "
      "changed; set LD_PRELOAD=\"LIBRARY $LD_PRELOAD\", or import stepscope"),
-    (["-i", "PYTHON"], "an environment without ours")], ids=["cleared", "replaced", "env -i"])
+    (["-i", "PYTHON"], "an environment that lacks stepscope's variables")], ids=["cleared", "replaced", "env -i"])
 def test_a_torch_that_is_missed_is_told(stepscope, python, tmp_path, torch_library, change, reason):
     def fill(word):
         return word.replace("PYTHON", python) if word == "PYTHON" else \
@@ -391,7 +391,7 @@ def test_a_torch_that_is_missed_is_told(stepscope, python, tmp_path, torch_libra
     assert "no steps, phases and operators of PyTorch" in told
     assert fill(reason) in told
     report = stepscope("report", "--format", "json", tmp_path / "t.pftrace").stdout
-    assert "has torch but not our hooks" in report
+    assert "has torch but not stepscope's hooks" in report
 
 
 def test_a_torch_that_is_reached_is_not_missed(stepscope, python, tmp_path, torch_library):

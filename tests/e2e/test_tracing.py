@@ -92,7 +92,7 @@ def test_as_text_and_csv(stepscope, record):
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     calls = next(row for row in rows if row["line"] == str(LINES["calls"]))
     assert calls["hits"] == "130" and calls["contents"].strip().startswith("total = helper(total)")
-    assert "is of all threads" in stepscope("report", "--by", "line-time", "--thread", "x", path,
+    assert "combines all threads" in stepscope("report", "--by", "line-time", "--thread", "x", path,
                                   status=2).stderr
 
 

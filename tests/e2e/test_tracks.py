@@ -110,7 +110,7 @@ def test_filters_choose_tracks(stepscope, trace):
     assert {row["name"] for row in own} == {"loss", "tokens"}
     for options in (["--match", "x"], ["--gil"], ["-i"]):
         done = stepscope("report", "--by", "range", *options, trace, status=2)
-        assert "chooses samples" in done.stderr
+        assert "selects samples" in done.stderr
 
 
 def test_counters_by_their_kind(stepscope, trace):

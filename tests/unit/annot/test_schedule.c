@@ -238,13 +238,13 @@ static void bad_texts_are_refused(void **state)
     expect_bad_text("active=1.5", "needs a whole number");
     expect_bad_text("active=-", "needs a whole number");
     expect_bad_text("active= 1", "needs a whole number");
-    expect_bad_text("active=1,active=2", "active stands twice");
+    expect_bad_text("active=1,active=2", "active occurs twice");
     expect_bad_text("wait=1,warmup=1", "active is 0");
     expect_bad_text("wait=-1,active=1", "wait is -1");
     expect_bad_text("active=99999999999999999999999", "active is 9");
     expect_bad_text("per_epoch,active=0", "active is 0");
     expect_bad_text("per_epoch=1", "per_epoch in the schedule takes no value");
-    expect_bad_text("per_epoch,per-epoch", "per-epoch stands twice");
+    expect_bad_text("per_epoch,per-epoch", "per-epoch occurs twice");
 }
 
 int main(void)

@@ -181,10 +181,10 @@ static void nothing_recorded_has_a_reason(void **state)
     steps(&story, 7);
     assert_string_equal(why(&story),
                         "no window was recorded: the run had 7 steps, and the first that is "
-                        "recorded is number 10 (behind skip_first=3, wait=5, warmup=1); run "
+                        "recorded is number 10 (after skip_first=3, wait=5, warmup=1); run "
                         "longer, or lower these");
     story.run.schedule.skip_first_wait = 1;
-    assert_non_null(strstr(why(&story), "number 5 (behind skip_first=3, wait=0, warmup=1)"));
+    assert_non_null(strstr(why(&story), "number 5 (after skip_first=3, wait=0, warmup=1)"));
 
     story = (struct story){.run.schedule = {.per_epoch = true, .wait = 5, .active = 3}};
     tell(&story, ss_schedule_run_start(&story.run));

@@ -117,7 +117,7 @@ static void test_clock(void **state)
     expect(&finding, SS_CHECK_LIMITED, "hpet", "clocksource=tsc");
     host.clock_source[0] = '\0';
     ss_check_clock(&host, &finding);
-    expect(&finding, SS_CHECK_FACT, "does not tell", "");
+    expect(&finding, SS_CHECK_FACT, "does not publish", "");
 }
 
 static void test_folder(void **state)

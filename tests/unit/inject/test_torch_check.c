@@ -142,7 +142,7 @@ static void test_another_class_is_refused(void **state)
 {
     (void)state;
     fake.other_class = true;
-    assert_refused("what its observers get is no at::RecordFunction");
+    assert_refused("its observers do not receive an at::RecordFunction");
 }
 
 static void test_calls_without_a_name_are_refused(void **state)
@@ -177,7 +177,7 @@ static void test_a_context_of_somebody_else_is_refused(void **state)
 {
     (void)state;
     fake.returns_something = true;
-    assert_refused("what an observer returns does not come back");
+    assert_refused("the value that an observer returns is not passed back");
 }
 
 static void test_what_is_not_found_is_not_read(void **state)

@@ -101,9 +101,9 @@ static void mistakes_are_refused(void **state)
     refuse("{epoch:0999999999999999999999}", "may be filled with zeros");
     refuse("{epoch:0x4}", "may be filled with zeros");
     refuse("{run_name:04}", "may be filled with zeros");
-    refuse("{sample}", "does not know it");
-    refuse("{host}", "does not know it");
-    refuse("{epoch_wct}", "does not know it");
+    refuse("{sample}", "is unknown in this recording");
+    refuse("{host}", "is unknown in this recording");
+    refuse("{epoch_wct}", "is unknown in this recording");
     refuse("0123456789012345678901234567890123456789012345678901234567890123456789", "too long");
 }
 
@@ -216,7 +216,7 @@ static void a_folder_with_something_in_it_is_refused(void **state)
     assert_int_equal(ss_folder_check_empty(folder, &err), SS_E_USAGE);
     assert_non_null(strstr(err.message, "is not empty"));
     assert_int_not_equal(ss_folder_check_empty(path_of("theirs"), &err), SS_OK);
-    assert_non_null(strstr(err.message, "cannot look into the folder"));
+    assert_non_null(strstr(err.message, "cannot read the folder"));
 }
 
 static int remove_folder(void **state)

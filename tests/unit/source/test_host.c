@@ -727,7 +727,7 @@ static void nothing_to_read_is_told(void **state)
     assert_string_equal(reason, "--host-interval 0");
     put_file("loadavg", "1 2 3 4/5 6\n");
     assert_int_equal(ss_source_host.probe(&setup, reason), SS_SOURCE_RUNS);
-    assert_non_null(strstr(reason, "load; not here: CPU, pressure, memory, paging, disks"));
+    assert_non_null(strstr(reason, "load; not available: CPU, pressure, memory, paging, disks"));
 }
 
 static void the_beat_is_kept(void **state)
