@@ -8,18 +8,18 @@
  *     stepscope_reader_each_sample(reader, visit, context, &error);
  *     stepscope_reader_close(reader);
  *
- * Opening reads the whole file once and keeps what the samples refer to: processes, threads,
- * frames, stacks, counts, tracks, names. Samples, marks and values of counters stay in the file and
- * are handed out one by one, so that memory does not grow with the length of a recording.
+ * Opening reads the whole file once and keeps the definitions: processes, threads, frames, stacks,
+ * counts, tracks, names. Samples, marks and values of counters stay in the file and are passed to
+ * callbacks one by one, so that memory does not grow with the length of a recording.
  *
- * Things are named by refs, from 1 to their count; 0 means "none". Strings are UTF-8 where the
- * recorded program had UTF-8, else bytes as they were; NUL-terminated; never NULL. Structs and
- * strings belong to the reader and live until it is closed. Later versions may append members to
- * the structs, so do not copy them by size across library versions. Times are CLOCK_MONOTONIC of
- * the recorded machine in nanoseconds.
+ * Definitions are identified by refs, from 1 to their count; 0 means "none". Strings are UTF-8
+ * where the recorded program had UTF-8, else the recorded bytes; NUL-terminated; never NULL.
+ * Structs and strings belong to the reader and live until it is closed. Later versions may append
+ * members to the structs, so do not copy them by size across library versions. Times are
+ * CLOCK_MONOTONIC of the recorded machine in nanoseconds.
  *
- * A reader is used by one thread at a time; different readers do not know of each other. Input is
- * taken as hostile: a damaged file costs an error or is read as far as it goes (see the summary).
+ * A reader is used by one thread at a time; different readers are independent. Input is treated as
+ * hostile: a damaged file is an error, or is read as far as possible (see the summary).
  */
 #ifndef STEPSCOPE_READER_H
 #define STEPSCOPE_READER_H
@@ -41,7 +41,7 @@ extern "C" {
 typedef enum stepscope_status {
     STEPSCOPE_OK = 0,
     STEPSCOPE_E_USAGE = 2,  /* a wrong argument */
-    STEPSCOPE_E_DATA = 3,   /* no recording, or nothing of it can be read */
+    STEPSCOPE_E_DATA = 3,   /* not a recording, or nothing of it can be read */
     STEPSCOPE_E_SYSTEM = 4, /* file not found, no permission, an I/O error */
     STEPSCOPE_E_BUG = 5
 } stepscope_status;
@@ -73,9 +73,9 @@ typedef struct stepscope_summary {
     uint64_t file_bytes;
     uint64_t samples;           /* records; each stands for one tick or more (weight) */
     uint64_t first_ns, last_ns; /* of the samples; 0 when there are none */
-    uint64_t lost_bytes;        /* of the file, because of damage or a cut end */
-    uint64_t lost_samples;      /* in readable parts, but what they refer to was lost */
-    int sealed;                 /* the recording ended in order */
+    uint64_t lost_bytes;        /* of the file, because of damage or truncation */
+    uint64_t lost_samples;      /* in readable parts, but their definitions were lost */
+    int sealed;                 /* the recorder closed the file */
     uint64_t events;            /* begins, ends and instants of tracks */
     uint64_t counter_values;    /* on counter tracks */
     uint64_t lost_events;       /* as lost_samples, counter values among them */
@@ -84,7 +84,7 @@ typedef struct stepscope_summary {
 /* A fact of the whole recording, such as "command", "hostname" or "rate_hz". */
 typedef struct stepscope_attribute {
     const char *key;
-    const char *text; /* the number as digits when it is one */
+    const char *text; /* an integer as its digits */
     int is_integer;
     int64_t integer;
 } stepscope_attribute;
@@ -123,7 +123,7 @@ typedef struct stepscope_frame {
     const char *short_file; /* the path inside its package; a part of `file` */
 } stepscope_frame;
 
-/* A frame called from the stack `parent_ref` (0: it is the outermost). */
+/* The frame `frame_ref`, called from the stack `parent_ref` (0: it is the outermost). */
 typedef struct stepscope_stack {
     uint32_t ref;
     uint32_t parent_ref;
@@ -151,11 +151,11 @@ typedef struct stepscope_sample {
     int64_t step; /* of the training; -1: none */
 } stepscope_sample;
 
-/* "0.1.0": of the library that is loaded. */
+/* The version of the loaded library, such as "0.1.0". */
 STEPSCOPE_API const char *stepscope_reader_version(void);
 
-/* `error` may be NULL. *reader is NULL after a failure. A cut or damaged file of which something
- * can be read is no failure: see stepscope_reader_summary. */
+/* `error` may be NULL. *reader is NULL after a failure. A truncated or damaged file that can be
+ * read in part is no failure: see stepscope_reader_summary. */
 STEPSCOPE_API stepscope_status stepscope_reader_open(const char *path, stepscope_reader **reader,
                                                      stepscope_error *error);
 STEPSCOPE_API void stepscope_reader_close(stepscope_reader *reader); /* NULL is fine */
@@ -177,18 +177,18 @@ STEPSCOPE_API const stepscope_frame *stepscope_reader_frame(const stepscope_read
 STEPSCOPE_API const stepscope_stack *stepscope_reader_stack(const stepscope_reader *reader,
                                                             uint32_t ref);
 
-/* By position, from 0; NULL beyond the last. */
+/* By index, from 0; NULL beyond the last. */
 STEPSCOPE_API const stepscope_attribute *stepscope_reader_attribute(const stepscope_reader *reader,
                                                                     size_t index);
 STEPSCOPE_API const stepscope_counts *stepscope_reader_counts(const stepscope_reader *reader,
                                                               size_t index);
-/* The text of an attribute, NULL when the recording has none of that key. */
+/* The text of an attribute; NULL when the recording has no such key. */
 STEPSCOPE_API const char *stepscope_reader_find_attribute(const stepscope_reader *reader,
                                                           const char *key);
 
-/* Hands each sample to `visit`, in the order of the file (by time within a second); a value other
- * than 0 ends it. Returns STEPSCOPE_OK also then. Samples whose thread or stack was lost are left
- * out. */
+/* Calls `visit` with each sample, in the order of the file (by time within a second). A result
+ * other than 0 ends the iteration, which still returns STEPSCOPE_OK. Samples whose thread or stack
+ * was lost are left out. */
 typedef int (*stepscope_sample_visit)(void *context, const stepscope_sample *sample);
 STEPSCOPE_API stepscope_status stepscope_reader_each_sample(const stepscope_reader *reader,
                                                             stepscope_sample_visit visit,
@@ -199,7 +199,7 @@ STEPSCOPE_API stepscope_status stepscope_reader_each_sample(const stepscope_read
 
 typedef enum stepscope_track_kind {
     STEPSCOPE_TRACK_RANGES = 0,  /* nested ranges and instants; a thread has one for each domain */
-    STEPSCOPE_TRACK_ASYNC = 1,   /* ranges that overlap in any way, apart in lanes */
+    STEPSCOPE_TRACK_ASYNC = 1,   /* ranges that overlap in any way, separated into lanes */
     STEPSCOPE_TRACK_COUNTER = 2, /* one series of values */
     STEPSCOPE_TRACK_STEPS = 3,   /* numbered ranges: the payload is the number */
     STEPSCOPE_TRACK_PHASES = 4,  /* parts of steps */
@@ -208,21 +208,21 @@ typedef enum stepscope_track_kind {
 
 typedef enum stepscope_counter_kind {
     STEPSCOPE_VALUES_LEVELS = 0,
-    STEPSCOPE_VALUES_CHANGES = 1, /* handed out as running totals */
+    STEPSCOPE_VALUES_CHANGES = 1, /* visited as running totals */
     STEPSCOPE_VALUES_TOTALS = 2
 } stepscope_counter_kind;
 
 typedef struct stepscope_track {
     uint32_t ref;
     stepscope_track_kind kind;
-    uint32_t process_ref, thread_ref; /* both 0: of the machine */
+    uint32_t process_ref, thread_ref; /* both 0: the machine's */
     uint32_t parent_ref;              /* a GROUP track; 0: none */
     const char *name;                 /* domain, series, "step", "epoch"; may be empty */
     const char *unit;                 /* of a counter; may be empty */
     stepscope_counter_kind values;    /* of a counter */
 } stepscope_track;
 
-/* What a range, an instant is called. */
+/* The name of a range or an instant. */
 typedef struct stepscope_event_name {
     uint32_t ref;
     const char *text;
@@ -240,10 +240,10 @@ typedef enum stepscope_value_type {
 
 typedef struct stepscope_value {
     stepscope_value_type type;
-    int64_t signed_value; /* the one of its type; the others are 0, text is "" */
+    int64_t signed_value; /* only the member of `type` is set; the others are 0 or "" */
     uint64_t unsigned_value;
     double real;
-    const char *text; /* until the visit returns */
+    const char *text; /* valid until the visit returns */
 } stepscope_value;
 
 /* From its begin to its end, on one track; ranges of one track and lane nest. */
@@ -251,16 +251,16 @@ typedef struct stepscope_range {
     uint64_t begin_ns, end_ns;
     uint32_t track_ref;
     uint32_t lane;     /* of an ASYNC track, from 1; else 0 */
-    uint32_t name_ref; /* 0 on STEPS tracks, whose name says it */
-    uint32_t depth;    /* 0: in no other range of its track and lane */
+    uint32_t name_ref; /* 0 on STEPS tracks: the track has the name */
+    uint32_t depth;    /* 0: outermost of its track and lane */
     int begin_unseen;  /* it began before the recording did */
-    int end_unseen;    /* it ended later: the time is the last that is known */
+    int end_unseen;    /* it ended after the recording: end_ns is the last known time */
     stepscope_value payload;
 } stepscope_range;
 
-/* A moment. When it is part of a flow (an arrow) the flow's id is not 0; the points of one id, by
- * time, are the arrow's way. A flow also passes through the begin of ranges: those are handed out
- * as marks of their own, with is_begin. */
+/* A moment. If it is part of a flow (an arrow) the flow's id is not 0; the points of one id, in
+ * order of time, form the arrow. A flow also passes through begins of ranges: those are visited as
+ * separate marks, with is_begin. */
 typedef struct stepscope_mark {
     uint64_t time_ns;
     uint32_t track_ref;
@@ -277,29 +277,29 @@ typedef struct stepscope_counter_value {
     uint32_t track_ref;
     int is_integer;
     int64_t integer;
-    double real; /* the integer too, as near as can be */
+    double real; /* of an integer, the nearest double */
 } stepscope_counter_value;
 
-/* What happened to the recording: kind "schedule" is the edge of a window ("record from step 12"),
- * "process-exit", "rate-lowered", "fact"… */
+/* An event of the recording: kind "schedule" is the edge of a window ("record from step 12");
+ * others are "process-exit", "rate-lowered", "fact"… */
 typedef struct stepscope_note {
     uint64_t time_ns;
-    uint32_t process_ref; /* 0: of the whole */
+    uint32_t process_ref; /* 0: of the recording as a whole */
     const char *kind, *text;
     int64_t value;
 } stepscope_note;
 
 STEPSCOPE_API uint32_t stepscope_reader_track_count(const stepscope_reader *reader);
 STEPSCOPE_API uint32_t stepscope_reader_event_name_count(const stepscope_reader *reader);
-/* As stepscope_reader_process. */
+/* Like stepscope_reader_process. */
 STEPSCOPE_API const stepscope_track *stepscope_reader_track(const stepscope_reader *reader,
                                                             uint32_t ref);
 STEPSCOPE_API const stepscope_event_name *
 stepscope_reader_event_name(const stepscope_reader *reader, uint32_t ref);
 
-/* As stepscope_reader_each_sample. Ranges come by track and lane, there in order of their begins,
- * outer before inner; to make them whole takes 48 bytes of memory for each begin and end. The
- * others come in the order of the file and take none. */
+/* Like stepscope_reader_each_sample. Ranges are visited by track and lane, within these in order of
+ * their begins, outer before inner; matching begins and ends takes 48 bytes of memory for each of
+ * them. The others are visited in the order of the file and take no memory. */
 typedef int (*stepscope_range_visit)(void *context, const stepscope_range *range);
 typedef int (*stepscope_mark_visit)(void *context, const stepscope_mark *mark);
 typedef int (*stepscope_counter_visit)(void *context, const stepscope_counter_value *value);

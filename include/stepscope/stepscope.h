@@ -18,23 +18,23 @@
  *     cc program.c $(pkg-config --cflags --libs stepscope) -o program
  *     stepscope record -- ./program
  *
- * With and without the library. Compiled as pkg-config and CMake have it (STEPSCOPE_LINKED), a
- * program needs libstepscope.so to run. Compiled with this header alone it refers to the library
- * weakly: it links and runs without it, and every call does nothing and returns 0. When
- * the library is there as the program or shared object is loaded (linked, or preloaded), the calls
- * work; when it comes later, by dlopen, they stay without effect in what was loaded before.
+ * With and without the library. Compiled with the flags of pkg-config or CMake (STEPSCOPE_LINKED),
+ * a program needs libstepscope.so to run. Compiled with this header alone it refers to the library
+ * weakly: it links and runs without the library, and every call does nothing and returns 0. The
+ * calls work if the library is present when the program or shared object is loaded (linked or
+ * preloaded). If dlopen loads the library later, the objects loaded before it stay unconnected.
  *
  * Threads and signals. Every function may be called from any thread. stepscope_push and
- * stepscope_pop belong to the calling thread, begin and end to any. In signal handlers
- * push, pop, mark, begin, end, flow, count, step and phase may be called; a handler pops what it
- * pushed. Signals wait while a thread sets up its first event. Forked children record on their own,
- * from their first event on.
+ * stepscope_pop act on the calling thread; any thread may end what another began. Signal handlers
+ * may call push, pop, mark, begin, end, flow, count, step and phase; a handler must pop what it
+ * pushed. Signals are blocked while a thread sets up its first event. Forked children record
+ * independently, from their first event on.
  *
- * Names are copied and become numbers once (STEPSCOPE_RANGE does it on first use). A program has at
- * most 65,535 names of at most 1,023 bytes, and 255 domains; what is beyond counts as name or
- * domain 0. No function fails, and errno stays as it was.
+ * Names are copied and converted to numbers once (STEPSCOPE_RANGE does it on first use). A program
+ * has at most 65,535 names of at most 1,023 bytes, and 255 domains; names and domains beyond these
+ * become name or domain 0. No function fails, and errno is preserved.
  *
- * The events of a ring that is full are dropped and counted; the report says how many.
+ * Events that find their ring full are dropped and counted; the report shows the count.
  */
 #ifndef STEPSCOPE_STEPSCOPE_H
 #define STEPSCOPE_STEPSCOPE_H
@@ -53,7 +53,7 @@ typedef uint64_t stepscope_id;     /* of an asynchronous range or a flow; 0: non
 /* Bits of the gate: what is being recorded. */
 enum { STEPSCOPE_RANGES = 1, STEPSCOPE_COUNTERS = 2, STEPSCOPE_MARKS = 4, STEPSCOPE_ANY = 7 };
 
-/* How a payload's or fact's 64 bits are meant. */
+/* The type of the 64 bits of a payload or fact. */
 enum {
     STEPSCOPE_NO_PAYLOAD = 0,
     STEPSCOPE_UINT = 1,
@@ -65,7 +65,7 @@ enum {
 /* What the values of a counter are. */
 enum {
     STEPSCOPE_GAUGE = 0,     /* a level */
-    STEPSCOPE_DELTA = 1,     /* what it grew by */
+    STEPSCOPE_DELTA = 1,     /* an increment */
     STEPSCOPE_CUMULATIVE = 2 /* a total that only grows */
 };
 
@@ -75,25 +75,26 @@ enum { STEPSCOPE_FLOW_START = 0, STEPSCOPE_FLOW_STEP = 1, STEPSCOPE_FLOW_END = 2
 enum {
     STEPSCOPE_SEALED_PARTIAL =
         1,                      /* the window was cut: by its epoch, the program or the recording */
-    STEPSCOPE_SEALED_FAILED = 2 /* its file could not be written whole; `path` may be missing */
+    STEPSCOPE_SEALED_FAILED = 2 /* its file is incomplete; `path` may not exist */
 };
 struct stepscope_sealed {
-    size_t size;     /* sizeof this, by the caller */
+    size_t size;     /* sizeof this struct, set by the caller */
     uint64_t window; /* of this process, from 0 */
     int64_t first_step, last_step;
     uint32_t flags;  /* STEPSCOPE_SEALED_… */
-    char path[4096]; /* absolute; the trace, or what was asked for in its place */
+    char path[4096]; /* absolute; the trace, or its conversion if one was requested */
 };
 
 /*
- * The one runtime of the process, as a table. Later versions append members; `size` is that of the
- * version at hand. Languages without this header, and other libraries in the process, call it
- * directly: a caller that does not read `gate` first pays one call while nothing is recorded.
+ * The one runtime of the process, as a table of functions. Later versions append members; `size` is
+ * the size of the loaded version. Languages without this header, and other libraries in the
+ * process, call the table directly: a caller that does not read `gate` first pays one call while
+ * nothing is recorded.
  */
 #define STEPSCOPE_RUNTIME_VERSION 1
 typedef struct stepscope_runtime {
     size_t size;
-    /* Not 0 while the program is recorded: STEPSCOPE_RANGES… Stays at this address. */
+    /* Not 0 while the program is recorded: STEPSCOPE_RANGES… The address never changes. */
     const uint32_t *gate;
 
     stepscope_domain (*domain)(const char *name);
@@ -116,30 +117,30 @@ typedef struct stepscope_runtime {
     void (*step)(int64_t step);
     void (*epoch)(int64_t epoch);
     void (*phase)(stepscope_name phase);
-    /* For the schedule: `action` begins now, before `step`, in `window`. */
+    /* Called by the schedule: `action` begins now, before `step`, in `window`. */
     void (*window)(unsigned action, int64_t step, uint32_t window);
     void (*thread_name)(const char *name);
     void (*fact)(stepscope_name key, unsigned type, uint64_t bits);
 
-    /* The current step ends (step 0, if none was marked) and the next begins; or step `number`, if
-     * it is not negative. */
+    /* The current step ends (step 0, if none was marked) and the next begins: step `number`, or the
+     * following one if `number` is negative. */
     void (*next_step)(int64_t number);
-    /* Epoch `number` begins (-1: the next), with `length` batches (-1: not known), at batch
+    /* Epoch `number` begins (-1: the next), with `length` batches (-1: unknown), at batch
      * `resumed_at`. */
     void (*begin_epoch)(int64_t number, int64_t length, int64_t resumed_at);
 
-    /* The wrappers below say what these do. */
+    /* The wrappers below document these. */
     int (*schedule)(const char *text);
     int (*sealed)(uint64_t number, uint32_t timeout_ms, struct stepscope_sealed *out);
     int (*flush)(uint32_t timeout_ms);
 
-    /* A new name, for a function that begins in this line of this file (a name): give each function
-     * one, and keep it. */
+    /* A new name for a function that begins at this line of this file (a name). Call it once per
+     * function and keep the result. */
     stepscope_name (*function)(const char *text, size_t length, stepscope_name file, uint32_t line);
-    /* The clock of all that is recorded, in ticks of its own. */
+    /* The clock of all events, in ticks. */
     uint64_t (*ticks)(void);
-    /* A line of a function has been hit so often, and took so long, since this was last said. 0: it
-     * was not recorded, and may be said again. */
+    /* Adds the hits and ticks of a line of a function since the last call. Returns 0 if they were
+     * not recorded; the caller may pass them again. */
     int (*line)(stepscope_name function, uint32_t line, uint64_t hits, uint64_t ticks);
 } stepscope_runtime;
 
@@ -184,7 +185,7 @@ __attribute__((constructor, unused)) static void stepscope_connect_(void)
     }
 }
 
-/* Which of `bits` are being recorded: two loads and a test. */
+/* The subset of `bits` that is being recorded: two loads and a test. */
 static inline uint32_t stepscope_enabled(uint32_t bits)
 {
 #ifdef __clang_analyzer__
@@ -209,7 +210,7 @@ static inline stepscope_name stepscope_intern(const char *text, size_t length)
     return stepscope_link_.runtime != NULL ? stepscope_link_.runtime->intern(text, length) : 0;
 }
 
-/* Colour (0xAARRGGBB; 0: as the viewer likes) and category (NULL: none) of all ranges and marks of
+/* Colour (0xAARRGGBB; 0: the viewer chooses) and category (NULL: none) of all ranges and marks of
  * this name. */
 static inline void stepscope_name_style(stepscope_name name, uint32_t argb, const char *category)
 {
@@ -226,7 +227,7 @@ static inline stepscope_name stepscope_counter(const char *name, const char *uni
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-/* Opens a range of the calling thread. Returns how many were open. */
+/* Opens a range on the calling thread. Returns how many were open before. */
 static inline int stepscope_push(stepscope_domain domain, stepscope_name name)
 {
     return stepscope_enabled(STEPSCOPE_RANGES) ? stepscope_link_.runtime->push(domain, name) : 0;
@@ -241,8 +242,8 @@ static inline int stepscope_push_value(stepscope_domain domain, stepscope_name n
                : 0;
 }
 
-/* Closes the calling thread's innermost range of this domain; without one it is counted as
- * unmatched. Returns how many are open. */
+/* Closes the calling thread's innermost range of this domain. Without an open range the pop is
+ * counted as unmatched. Returns how many are still open. */
 static inline int stepscope_pop(stepscope_domain domain)
 {
     return stepscope_enabled(STEPSCOPE_RANGES) ? stepscope_link_.runtime->pop(domain) : 0;
@@ -273,7 +274,7 @@ static inline void stepscope_end(stepscope_id id)
 
 /* --- marks, flows, counters ------------------------------------------------------------------- */
 
-/* Something that happens now, on this thread. */
+/* A named moment: now, on the calling thread. */
 static inline void stepscope_mark(stepscope_domain domain, stepscope_name name)
 {
     if (stepscope_enabled(STEPSCOPE_MARKS)) {
@@ -321,7 +322,7 @@ static inline void stepscope_count_f(stepscope_name counter, double value)
 
 /* --- training --------------------------------------------------------------------------------- */
 
-/* Step `step` begins now, the one before ends. Every sample taken from now on carries it. */
+/* Step `step` begins now and the previous one ends. Samples from now on carry this step. */
 static inline void stepscope_step(int64_t step)
 {
     if (stepscope_enabled(STEPSCOPE_ANY)) {
@@ -329,7 +330,7 @@ static inline void stepscope_step(int64_t step)
     }
 }
 
-/* The other way of marking: at the end of each step. The first call ends step 0. */
+/* The alternative: call it at the end of each step. The first call ends step 0. */
 static inline void stepscope_next_step(void)
 {
     if (stepscope_enabled(STEPSCOPE_ANY)) {
@@ -344,8 +345,8 @@ static inline void stepscope_epoch(int64_t epoch)
     }
 }
 
-/* The same for a schedule that counts the batches of epochs: `length` of them (-1: not known), the
- * first of which is `resumed_at` when the epoch is taken up again (else 0). */
+/* The same for a schedule that counts the batches of each epoch: `length` batches (-1: unknown),
+ * the first of which is `resumed_at` when the epoch is resumed (else 0). */
 static inline void stepscope_epoch_begin(int64_t epoch, int64_t length, int64_t resumed_at)
 {
     if (stepscope_enabled(STEPSCOPE_ANY)) {
@@ -354,7 +355,7 @@ static inline void stepscope_epoch_begin(int64_t epoch, int64_t length, int64_t 
 }
 
 /* Phase `phase` of the step begins now on this thread ("data", "forward", "backward",
- * "optimizer", "communication"), the one before ends; 0: none. */
+ * "optimizer", "communication") and the previous one ends; 0: no phase. */
 static inline void stepscope_phase(stepscope_name phase)
 {
     if (stepscope_enabled(STEPSCOPE_ANY)) {
@@ -362,11 +363,11 @@ static inline void stepscope_phase(stepscope_name phase)
     }
 }
 
-/* Steps are recorded by this schedule from here on: "wait=5,warmup=1,active=3,repeat=2", as in
- * `stepscope record --schedule`; its first step begins now (with per_epoch: with the next epoch).
- * It takes the place of the one before, whose open window is cut. NULL: it is over, and nothing
- * more is recorded of this process. "": for recordings to come, as if there had been none. 0: done;
- * -1: the text is no schedule; -2: another thread is at it. */
+/* Sets the schedule by which steps are recorded from now on: "wait=5,warmup=1,active=3,repeat=2",
+ * as in `stepscope record --schedule`. Its first step begins now (with per_epoch: with the next
+ * epoch). It replaces the previous schedule, whose open window is cut. NULL ends the schedule:
+ * nothing more is recorded of this process. "" removes it, for later recordings. Returns 0 on
+ * success, -1 if the text is not a schedule, -2 if another thread is changing it. */
 static inline int stepscope_schedule(const char *text)
 {
     const stepscope_runtime *runtime = stepscope_link_.runtime;
@@ -376,10 +377,10 @@ static inline int stepscope_schedule(const char *text)
 }
 
 /* Waits until the recorder has finished the file of a window of this process: notice `number`,
- * counted from 0 in the order in which files are finished. Fills *out (set out->size before) and
- * returns 1; 0: not within `timeout_ms`; -1: there is no such notice, and none will come: the
- * program is not recorded, or the recording is over. Sleeps: for a thread of its own, never for a
- * signal handler. The same notice can be read again. */
+ * counted from 0 in the order in which files are finished. Returns 1 and fills *out (set out->size
+ * before); 0 after `timeout_ms`; -1 if there is no such notice and none will follow, because the
+ * program is not recorded or the recording has ended. It sleeps: call it from a separate thread,
+ * never from a signal handler. The same notice can be read again. */
 static inline int stepscope_wait_sealed(uint64_t number, uint32_t timeout_ms,
                                         struct stepscope_sealed *out)
 {
@@ -389,8 +390,8 @@ static inline int stepscope_wait_sealed(uint64_t number, uint32_t timeout_ms,
                : -1;
 }
 
-/* Waits until all that this process has marked so far is in the recording's file. 1: it is; 0: not
- * within `timeout_ms`; -1: the program is not recorded. */
+/* Waits until all events of this process so far are in the recording's file. Returns 1 then, 0
+ * after `timeout_ms`, -1 if the program is not recorded. */
 static inline int stepscope_flush(uint32_t timeout_ms)
 {
     const stepscope_runtime *runtime = stepscope_link_.runtime;
@@ -401,8 +402,8 @@ static inline int stepscope_flush(uint32_t timeout_ms)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-/* The name of the calling thread in reports. Stored while the program is not recorded: a later
- * recording gets it with the thread's first event. "": no name any more. */
+/* The name of the calling thread in reports. It is stored while the program is not recorded; a
+ * later recording gets it with the thread's first event. "" removes it. */
 static inline void stepscope_thread_name(const char *name)
 {
     if (stepscope_link_.runtime != NULL) {
@@ -452,7 +453,7 @@ static inline void stepscope_scope_end_(const int *scope)
         stepscope_scope_, number) =                                                                \
         stepscope_scope_begin_((domain), &STEPSCOPE_JOIN_(stepscope_name_, number), (text))
 
-/* A range from here to the end of the block. The text must always be the same at one place. */
+/* A range from here to the end of the block. The text must be the same on each execution. */
 #define STEPSCOPE_RANGE(text) STEPSCOPE_SCOPE_(0, text, __COUNTER__)
 #define STEPSCOPE_RANGE_IN(domain, text) STEPSCOPE_SCOPE_(domain, text, __COUNTER__)
 #define STEPSCOPE_FUNC() STEPSCOPE_SCOPE_(0, __func__, __COUNTER__)

@@ -135,8 +135,8 @@ def test_a_program_without_steps_is_told_so(stepscope, python, tmp_path):
     (["wait=1", "--", "true"], "active is 0"),
     (["active=1,wat=2", "--", "true"], "\"wat=2\" in the schedule is not known"),
     (["", "--", "true"], "the schedule is empty"),
-    (["active=1", "--no-inject", "--", "true"], "leave --no-inject out"),
-    (["active=1", "--pid", "1"], "leave --pid out"),
+    (["active=1", "--no-inject", "--", "true"], "leave out --no-inject"),
+    (["active=1", "--pid", "1"], "leave out --pid"),
 ])
 def test_bad_schedules_are_refused(stepscope, options, part):
     done = stepscope("record", "--schedule", *options, status=2)

@@ -180,8 +180,8 @@ static void nothing_recorded_has_a_reason(void **state)
     assert_non_null(strstr(why(&story), "the program marked no step; call step()"));
     steps(&story, 7);
     assert_string_equal(why(&story),
-                        "no window was recorded: the run had 7 steps, and the first that is "
-                        "recorded is number 10 (after skip_first=3, wait=5, warmup=1); run "
+                        "no window was recorded: the run had 7 steps, and the first recorded "
+                        "one is number 10 (after skip_first=3, wait=5, warmup=1); run "
                         "longer, or lower these");
     story.run.schedule.skip_first_wait = 1;
     assert_non_null(strstr(why(&story), "number 5 (after skip_first=3, wait=0, warmup=1)"));
@@ -192,8 +192,8 @@ static void nothing_recorded_has_a_reason(void **state)
         tell(&story, ss_schedule_run_epoch(&story.run, epoch, 4, 0));
         steps(&story, 4);
     }
-    assert_non_null(strstr(why(&story), "the longest epoch had 4 batches, and the first that is "
-                                        "recorded is number 6"));
+    assert_non_null(strstr(why(&story), "the longest epoch had 4 batches, and the first recorded "
+                                        "one is number 6"));
 }
 
 int main(void)
