@@ -115,7 +115,7 @@ def test_a_time_namespace_has_its_own_clock(stepscope, python, tmp_path):
     events, said = events_of(stepscope, folder, tmp_path)
     first, second = first_stacks(events)
     assert 0.2 < second - first < lasted
-    assert "1 of 2 recordings are of another time namespace than the first" in said
+    assert "1 of 2 recordings come from another time namespace than the first" in said
     assert " µs\n" in said
 
 
