@@ -432,17 +432,36 @@ bool ss_client_is_unread(const struct ss_record_client *client)
     return client->is_unreadable || client->totals.lost_rings > 0;
 }
 
+static void free_client(struct ss_record_client *client)
+{
+    client->annotations->unreadable_before += ss_client_is_unread(client);
+    ss_free(client);
+}
+
 void ss_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref)
 {
     size_t remaining = 0;
     for (size_t i = 0; i < annotations->clients.count; i++) {
         struct ss_record_client *client = annotations->clients.data[i];
-        if (client->process_ref != process_ref || !client->is_ended || !client->is_dead) {
+        if (client->process_ref == process_ref && client->is_ended && client->is_dead) {
+            free_client(client);
+        } else {
             annotations->clients.data[remaining++] = client;
-            continue;
         }
-        annotations->unreadable_before += ss_client_is_unread(client);
-        ss_free(client);
+    }
+    annotations->clients.count = remaining;
+}
+
+void ss_annotations_forget_refused(struct ss_record_annotations *annotations)
+{
+    size_t remaining = 0;
+    for (size_t i = 0; i < annotations->clients.count; i++) {
+        struct ss_record_client *client = annotations->clients.data[i];
+        if (client->is_refused && access(client->path, F_OK) != 0) {
+            free_client(client);
+        } else {
+            annotations->clients.data[remaining++] = client;
+        }
     }
     annotations->clients.count = remaining;
 }

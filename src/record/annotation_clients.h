@@ -105,6 +105,9 @@ void ss_annotations_scan_file(struct ss_record_annotations *annotations, const c
                               uint64_t now_ns, bool retry_refused);
 void ss_annotations_scan(struct ss_record_annotations *annotations, uint64_t now_ns);
 bool ss_client_is_unread(const struct ss_record_client *client);
+/* Frees the clients that never started and whose files are gone: a recorder that is attached finds
+ * the files of every process of the user. */
+void ss_annotations_forget_refused(struct ss_record_annotations *annotations);
 
 /* --- annotation_windows.c --------------------------------------------------------------------- */
 
@@ -128,6 +131,7 @@ void ss_client_drain(struct ss_record_client *client, uint64_t now_ns);
 
 void ss_client_process_ended(struct ss_record_annotations *annotations,
                              struct ss_record_client *annotated, uint64_t now_ns);
+/* Frees the ended clients of a process. */
 void ss_annotations_forget(struct ss_record_annotations *annotations, uint32_t process_ref);
 void ss_client_image_ended(struct ss_record_annotations *annotations,
                            struct ss_record_client *annotated, uint64_t now_ns);

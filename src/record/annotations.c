@@ -203,6 +203,7 @@ void ss_record_annotations_flush(struct ss_record_annotations *annotations, uint
     if (annotations->attach_pid != 0) {
         ss_annotations_scan(annotations, now_ns); /* of processes that joined the recording later */
     }
+    ss_annotations_forget_refused(annotations);
     uint64_t room_bytes =
         annotations->live > 0 ? ss_ring_directory_free_bytes(&annotations->directory) : 0;
     if (annotations->directory.page != NULL && annotations->live > 0) {

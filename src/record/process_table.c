@@ -109,21 +109,18 @@ static void remove_member(struct ss_process_table *table, struct member *member,
 }
 
 /* Frees the data of ended processes, so that a program with a hundred thousand children costs only
- * what its live ones cost. Not with a schedule: the windows of an ended process may still have to
- * be finished. */
+ * what its live ones cost. */
 static void forget_ended(struct ss_process_table *table)
 {
     struct ss_record_context *context = table->context;
     size_t count = 0;
     while (count < table->ended.count &&
            table->now_ns >= table->ended.data[count].time_ns + context->forget_after_ns) {
-        if (!context->follows_schedule) {
-            uint32_t ref = table->ended.data[count].ref;
-            if (context->observer.context != NULL) {
-                context->observer.forget(context->observer.context, ref);
-            }
-            ss_recording_forget(context->recording, ref);
+        uint32_t ref = table->ended.data[count].ref;
+        if (context->observer.context != NULL) {
+            context->observer.forget(context->observer.context, ref);
         }
+        ss_recording_forget(context->recording, ref);
         count++;
     }
     if (count == 0) {

@@ -24,7 +24,10 @@ void ss_recording_forget(struct ss_recording *recording, uint32_t process_ref)
         }
     }
     recording->counts.count = remaining;
-    ss_pages_drop(&recording->processes, process_ref);
+    if (recording->options->schedule ==
+        NULL) { /* else its children's windows are found through it */
+        ss_pages_drop(&recording->processes, process_ref);
+    }
     ss_trace_writer_forget(recording->single, process_ref);
 }
 

@@ -48,10 +48,10 @@ def resident_kib(pid):
     return None
 
 
-def record_crowd(stepscope, tools, path, kinds, count):
+def record_crowd(stepscope, tools, path, kinds, count, *options):
     """Resident memory of the recorder, in KiB, as the recording went on."""
     program = os.path.realpath(sys.executable)
-    run = subprocess.Popen([stepscope, "record", "-q", "--host-interval", "0.1", "-o", path, "--",
+    run = subprocess.Popen([stepscope, "record", "-q", "--host-interval", "0.1", "-o", path, *options, "--",
                             program, "-S", "-c", CROWD, kinds, str(count),
                             tools / "annotated_life"], stdin=subprocess.DEVNULL,
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -79,6 +79,16 @@ def test_ended_children_cost_no_memory(stepscope, tools, tmp_path):
     trace.check_counts()
     ranges = collections.Counter(process for process, _, _, _ in trace.ranges())
     assert len(ranges) == 8000 and set(ranges.values()) == {1}
+
+
+@pytest.mark.slow
+def test_ended_children_cost_no_memory_with_a_schedule(stepscope, tools, tmp_path):
+    """Of an ended process its parent is kept, 8 bytes: its children follow the windows of their
+    nearest ancestor that marks steps."""
+    resident = record_crowd(stepscope, tools, tmp_path / "t.pftrace", "annotated", 8000,
+                            "--schedule", "active=1")
+    half = len(resident) // 2
+    assert max(resident[half:]) - max(resident[:half]) < 2560, resident
 
 
 @pytest.mark.long
