@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/hot_rows.h"
+#include "analysis/hotspots_rows.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
 #include "base/intern.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "analysis/hot_rows.h"
+#include "analysis/hotspots_rows.h"
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "base/alloc.h"

@@ -5,7 +5,7 @@
 
 #include "base/terminal.h"
 #include "cli/command.h"
-#include "cli/help.h"
+#include "cli/command_help.h"
 #include "cli/reference.h"
 
 enum { MAX_PAGE_BYTES = 1 << 20 };

@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/terminal.h"
-#include "cli/help.h"
+#include "cli/command_help.h"
 #include "view/text_cell.h"
 
 #define SS_COMMAND(name) extern const struct ss_command ss_command_##name;

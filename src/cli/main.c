@@ -6,7 +6,7 @@
 #include "base/terminal.h"
 #include "base/version.h"
 #include "cli/command.h"
-#include "cli/help.h"
+#include "cli/command_help.h"
 #include "view/text_cell.h"
 
 enum { MAX_NAME_BYTES = 1024 };

@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/terminal.h"
 #include "cli/command.h"
-#include "cli/record_convert.h"
+#include "cli/record_output_convert.h"
 #include "model/model.h"
 #include "record/naming.h"
 #include "record/ranks.h"

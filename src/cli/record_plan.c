@@ -131,7 +131,7 @@ static enum ss_status choose_trace_path(struct ss_record_plan *plan, struct ss_e
 
 /* --- a file for each window ------------------------------------------------------------------ */
 
-/* The arguments with which `export` converts a window's trace as record_convert.c converts a
+/* The arguments with which `export` converts a window's trace as record_output_convert.c converts a
  * recording. */
 static void choose_converter(struct ss_record_plan *plan)
 {

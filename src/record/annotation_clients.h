@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "record/annotation_tracks.h"
 #include "record/annotations.h"
+#include "record/process_observer.h"
 #include "record/process_table.h"
 #include "record/ring_directory.h"
 #include "record/torch_profiles.h"

@@ -21,7 +21,6 @@
 #include "trace/records.h"
 
 struct ss_record_annotations;
-struct ss_record_client; /* of one process */
 struct ss_record_context;
 struct ss_record_options;
 struct ss_process_table;

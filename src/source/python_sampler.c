@@ -8,7 +8,7 @@
 #include "platform/memory.h"
 #include "platform/procfs.h"
 #include "source/python_locate.h"
-#include "source/sampler_inside.h"
+#include "source/python_sampler_inside.h"
 
 static const uint64_t force_list_ns = UINT64_C(500000000); /* walk all thread states at 2 Hz */
 static const uint64_t new_threads_ns = UINT64_C(900000);   /* above 1 kHz: not at every tick */

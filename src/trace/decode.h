@@ -6,9 +6,9 @@
 #ifndef SS_TRACE_DECODE_H
 #define SS_TRACE_DECODE_H
 
-#include "trace/reader.h"
 #include "trace/scan.h"
 #include "trace/tables.h"
+#include "trace/visitor.h"
 #include "wire/deflate.h"
 
 struct ss_id_map ss_vec_of(uint32_t); /* by iid: ref or string + 1; 0: not defined */

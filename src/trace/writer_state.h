@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The internal state of a writer. Private to writer*.c. */
+/* Internals of struct ss_trace_writer. Private to writer*.c. */
 #ifndef SS_TRACE_WRITER_STATE_H
 #define SS_TRACE_WRITER_STATE_H
 

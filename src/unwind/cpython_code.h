@@ -18,7 +18,6 @@
 #include "base/vec.h"
 #include "unwind/cpython_layout.h"
 #include "unwind/cpython_lines.h"
-#include "unwind/python.h"
 
 enum {
     SS_FRAME_NONE = 0,          /* no frame: the code object or the instruction is invalid */

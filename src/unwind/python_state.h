@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The definition of struct ss_python, shared by the files that implement python.h. */
+/* Internals of struct ss_python. Private to the implementation of python.h. */
 #ifndef SS_UNWIND_PYTHON_STATE_H
 #define SS_UNWIND_PYTHON_STATE_H
 

@@ -3,7 +3,7 @@
  * flat lists. */
 #include <inttypes.h>
 
-#include "view/flame_picture.h"
+#include "view/flame_svg_picture.h"
 #include "view/json_text.h"
 
 /* New numbers of the texts and labels that are shown: only these are written. */

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "analysis/trust.h"
-#include "view/flame_picture.h"
+#include "view/flame_svg_picture.h"
 #include "view/report.h"
 #include "view/text_cell.h"
 

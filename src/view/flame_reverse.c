@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "view/flame_build.h"
 #include "view/flame_layout.h"
+#include "view/flame_tree_build.h"
 
 struct slice {
     uint32_t node;

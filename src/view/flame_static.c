@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "view/flame_picture.h"
+#include "view/flame_svg_picture.h"
 
 /* Glyph advances: the labels of rectangles are monospaced; that of the head is an estimate. */
 static const double label_advance_px = 7.23;

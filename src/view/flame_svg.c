@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "view/flame_picture.h"
+#include "view/flame_svg_picture.h"
 #include "view/shown.h"
 
 extern const char ss_flame_script[];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "view/flame_build.h"
+#include "view/flame_tree_build.h"
 
 enum { NAME_BYTES = 300, MAX_CYCLE = 8, MAX_RANGE_DEPTH = 256 };
 

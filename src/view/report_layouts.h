@@ -3,12 +3,7 @@
 #ifndef SS_VIEW_REPORT_LAYOUTS_H
 #define SS_VIEW_REPORT_LAYOUTS_H
 
-#include "view/report.h"
-
-/* Prints a table that has at least one row. */
-typedef enum ss_status ss_report_print(const struct ss_table *table,
-                                       const struct ss_report_style *style, FILE *out,
-                                       struct ss_error *err);
+#include "view/report_tables.h"
 
 struct ss_report_layout {
     const char *table; /* its name; NULL: all others, laid out by the types and units of columns */

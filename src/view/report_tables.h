@@ -4,7 +4,6 @@
 #define SS_VIEW_REPORT_TABLES_H
 
 #include "view/report.h"
-#include "view/report_layouts.h"
 #include "view/text_table.h"
 
 /* Of the overview: a line about the floating-point operations of a step; and, unless the callback
@@ -45,6 +44,10 @@ void ss_report_put_count(struct ss_text_table *table, size_t column, const struc
 void ss_report_put_bytes(struct ss_text_table *table, size_t column, const struct ss_cell *cell,
                          bool is_change);
 
+/* Prints a table that has at least one row. */
+typedef enum ss_status ss_report_print(const struct ss_table *table,
+                                       const struct ss_report_style *style, FILE *out,
+                                       struct ss_error *err);
 /* The layouts of tables (view/report_layouts.c), and the generic one. */
 extern ss_report_print ss_report_text_hotspots, ss_report_text_leaves, ss_report_text_tree,
     ss_report_text_ranges, ss_report_text_counters, ss_report_text_lines, ss_report_text_steps,

@@ -13,7 +13,7 @@ class Rules(unittest.TestCase):
     def test_layers(self):
         good = {"src/view/a.c": '#include "model/model.h"\n#include "view/b.h"\n#include <stdio.h>\n'}
         self.assertEqual([], self.complaints(rules.check_layers, good))
-        for bad in ('#include "trace/reader.h"\n', '  #  include "cli/help.h"\n', '#include "b.h"\n'):
+        for bad in ('#include "trace/reader.h"\n', '  #  include "cli/command_help.h"\n', '#include "b.h"\n'):
             self.assertEqual(1, len(self.complaints(rules.check_layers, {"src/view/a.c": bad})))
         self.assertEqual(1, len(self.complaints(rules.check_layers, {"src/utils/a.c": ""})))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts a finished recording to the requested format. */
-#ifndef SS_CLI_RECORD_CONVERT_H
-#define SS_CLI_RECORD_CONVERT_H
+#ifndef SS_CLI_RECORD_OUTPUT_CONVERT_H
+#define SS_CLI_RECORD_OUTPUT_CONVERT_H
 
 #include "base/error.h"
 #include "cli/record_output.h"

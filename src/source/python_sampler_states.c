@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "source/sampler_inside.h"
+#include "source/python_sampler_inside.h"
 
 static const uint64_t bare_poll_ns = UINT64_C(100000000); /* threads without Python frames */
 /* Validity of "on a CPU": the kernel updates its counters at scheduler ticks only. */

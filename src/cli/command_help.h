@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Help, reference pages, man page and shell completion, all generated from the command tables. */
-#ifndef SS_CLI_HELP_H
-#define SS_CLI_HELP_H
+#ifndef SS_CLI_COMMAND_HELP_H
+#define SS_CLI_COMMAND_HELP_H
 
 #include "cli/command.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/sampler_inside.h"
+#include "source/python_sampler_inside.h"
 
 enum { MAX_NAME_POLLS = 10 }; /* not every thread has a name */
 

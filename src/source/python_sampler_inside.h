@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of struct ss_python_sampler. Private to the implementation of python_sampler.h. */
-#ifndef SS_SOURCE_SAMPLER_INSIDE_H
-#define SS_SOURCE_SAMPLER_INSIDE_H
+#ifndef SS_SOURCE_PYTHON_SAMPLER_INSIDE_H
+#define SS_SOURCE_PYTHON_SAMPLER_INSIDE_H
 
 #include <uthash.h>
 
@@ -91,10 +91,10 @@ struct ss_sampler_entry *ss_sampler_entry_of(struct ss_python_sampler *sampler,
 /* Emits the accumulated weight. */
 void ss_sampler_flush_entry(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry);
 
-/* sampler_names.c */
+/* python_sampler_names.c */
 void ss_sampler_poll_names(struct ss_python_sampler *sampler);
 
-/* sampler_states.c */
+/* python_sampler_states.c */
 void ss_sampler_unpark(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry);
 /* Samples state and stack of each thread. False: the process has ended. */
 bool ss_sampler_sample_threads(struct ss_python_sampler *sampler);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/record_convert.h"
+#include "cli/record_output_convert.h"
 
 #include "cli/exporting.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State shared by the builders of a flame tree (root first, leaf first). Private to flame_*.c. */
-#ifndef SS_VIEW_FLAME_BUILD_H
-#define SS_VIEW_FLAME_BUILD_H
+#ifndef SS_VIEW_FLAME_TREE_BUILD_H
+#define SS_VIEW_FLAME_TREE_BUILD_H
 
 #include "base/strbuf.h"
 #include "view/flame_tree.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by hotspots and the call tree; private to analysis/. */
-#ifndef SS_ANALYSIS_HOT_ROWS_H
-#define SS_ANALYSIS_HOT_ROWS_H
+#ifndef SS_ANALYSIS_HOTSPOTS_ROWS_H
+#define SS_ANALYSIS_HOTSPOTS_ROWS_H
 
 #include "analysis/hotspots.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A flame graph that is being rendered to SVG: state shared by flame_svg.c, flame_facts.c,
  * flame_static.c and flame_data.c. Private to flame_*.c. */
-#ifndef SS_VIEW_FLAME_PICTURE_H
-#define SS_VIEW_FLAME_PICTURE_H
+#ifndef SS_VIEW_FLAME_SVG_PICTURE_H
+#define SS_VIEW_FLAME_SVG_PICTURE_H
 
 #include "view/flame_layout.h"
 #include "view/flame_svg.h"
