@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of a builder, shared by its files. Private to model/. */
+/* Internals of struct ss_model_builder, shared by its files. Private to model/. */
 #ifndef SS_MODEL_BUILDER_STATE_H
 #define SS_MODEL_BUILDER_STATE_H
 

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "record/recording_inside.h"
+#include "trace/writer_tracks.h"
 
 /* Writes a definition to all writers. After a failed write (disk full) the file is abandoned, and
  * its writer gets the definition again, without a file. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "record/recording_inside.h"
+#include "trace/writer_tracks.h"
 
 enum { MOST_CACHED_NOTES = 256, MOST_ANCESTORS = 64 };
 

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "trace/output.h"
+#include "trace/writer_tracks.h"
 
 enum {
     MAX_DAMAGE_NOTES = 100,

@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "trace/records.h"
-#include "trace/writer_tracks.h"
 
 struct ss_trace_writer;
 

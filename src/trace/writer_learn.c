@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies the definitions of one writer to another. */
 #include "trace/writer_state.h"
+#include "trace/writer_tracks.h"
 
 static struct ss_strview text_of(const struct ss_trace_writer *from, uint32_t string)
 {

@@ -18,8 +18,7 @@
 
 #include "base/error.h"
 #include "trace/track_records.h"
-
-struct ss_trace_writer;
+#include "trace/writer.h"
 
 /* Process, thread and parent must be defined first. At most 2^20 tracks. */
 enum ss_status ss_trace_writer_track(struct ss_trace_writer *writer,

@@ -19,6 +19,7 @@
 #include "model/model.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+#include "trace/writer_tracks.h"
 
 #define MS UINT64_C(1000000)
 #define START (UINT64_C(5000) * 1000 * MS)

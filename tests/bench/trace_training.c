@@ -9,6 +9,7 @@
 
 #include "../random.h"
 #include "trace/writer.h"
+#include "trace/writer_tracks.h"
 
 #define US UINT64_C(1000)
 #define START (UINT64_C(5000) * 1000000 * US)

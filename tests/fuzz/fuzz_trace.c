@@ -14,6 +14,7 @@
 #include "trace/rewrite.h"
 #include "trace/unit.h"
 #include "trace/writer.h"
+#include "trace/writer_tracks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

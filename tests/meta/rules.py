@@ -48,6 +48,61 @@ def folder_of(path):
     return parts[1] if parts[0] == "src" and len(parts) > 2 else None
 
 
+# A declaration without a definition, and a definition, of a struct.
+DECLARED = re.compile(r"^struct (ss_\w+);", re.M)
+DEFINED = re.compile(r"^(?:\w+ )*struct (ss_\w+)(?: \w+\([^)]*\))? \{", re.M)
+# How a header opens that only the files of one class include: "Private to the implementation of
+# recording.h", "Private to decode*.c"; not "Private to trace/".
+PRIVATE = re.compile(r"\A(?:/\*.*?\*/\s*){0,2}?/\*(?:(?!\*/).)*?(?:Internals of|Private to (?!\w+/))",
+                     re.S | re.I)
+
+
+def stem(path):
+    return re.sub(r"\.\w+$", "", path)
+
+
+def includes(files):
+    """{path: [path]}: of the files in the tree."""
+    return {path: ["src/" + target for target in INCLUDE.findall(text) if "src/" + target in files]
+            for path, text in files.items()}
+
+
+def struct_homes(files):
+    """{struct: {path}}: the headers that offer it. A struct that only a source file or a private
+    header defines is opaque: it belongs to the header of that source file, or else to the headers
+    that declare it and that its definition includes."""
+    code = {path: code_only(text) for path, text in files.items()}
+    declarers, homes, targets = {}, {}, includes(files)
+    for path, text in code.items():
+        for name in DECLARED.findall(text):
+            declarers.setdefault(name, set()).add(path)
+    for path, text in code.items():
+        is_open = path.endswith(".h") and not PRIVATE.match(files[path])
+        for name in DEFINED.findall(text):
+            known = declarers.get(name, set())
+            own = {stem(path) + ".h"} & known
+            offered = {path} if is_open else own or known & set(targets[path])
+            homes.setdefault(name, set()).update(offered)
+    return homes
+
+
+def forward_arrows(files):
+    """[(header, struct, home)]: what a header knows of another one without including it."""
+    homes = struct_homes(files)
+    return [(path, name, home)
+            for path, text in sorted(files.items()) if path.endswith(".h")
+            for name in DECLARED.findall(code_only(text)) if path not in homes.get(name, ())
+            for home in sorted(homes.get(name, ()))]
+
+
+def arrows(files):
+    """{path: [path]}: includes, and the forward declarations that stand for one."""
+    graph = includes(files)
+    for path, _, home in forward_arrows(files):
+        graph[path].append(home)
+    return graph
+
+
 def check_layers(files):
     for path, text in files.items():
         folder = folder_of(path)
@@ -62,31 +117,159 @@ def check_layers(files):
                 yield f'{path}: #include "{target}" needs its folder'
             elif layer in LAYERS and layer != folder and layer not in LAYERS[folder]:
                 yield f'{path}: {folder} must not include "{target}"'
+    for path, name, home in forward_arrows(files):
+        folder, layer = folder_of(path), folder_of(home)
+        if folder in LAYERS and layer != folder and layer not in LAYERS[folder]:
+            yield f"{path}: {folder} must not know struct {name} of {home}"
+
+
+def circles(graph):
+    """The strongly connected parts of more than one node: [[node]]."""
+    numbers, lowest, stack, found = {}, {}, [], []
+
+    def visit(node):
+        numbers[node] = lowest[node] = len(numbers)
+        stack.append(node)
+        for target in graph.get(node, ()):
+            if target not in numbers:
+                visit(target)
+                lowest[node] = min(lowest[node], lowest[target])
+            elif target in stack:
+                lowest[node] = min(lowest[node], numbers[target])
+        if lowest[node] == numbers[node]:
+            at = stack.index(node)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in sorted(graph):
+        if node not in numbers:
+            visit(node)
+    return found
 
 
 def check_include_cycles(files):
-    """Files that include each other, over any number of steps."""
-    graph = {path.removeprefix("src/"): INCLUDE.findall(text) for path, text in files.items()}
-    done, path = set(), []
+    """Files that include, or declare the structs of, each other, over any number of steps."""
+    for circle in circles(arrows(files)):
+        yield "include cycle: " + ", ".join(path.removeprefix("src/") for path in circle)
 
-    def visit(node):
-        if node in path:
-            yield "include cycle: " + " -> ".join(path[path.index(node):] + [node])
-        elif node not in done and node in graph:
-            path.append(node)
-            for target in graph[node]:
-                yield from visit(target)
-            path.pop()
-            done.add(node)
 
-    for node in sorted(graph):
-        yield from visit(node)
+def quotient(graph, part_of):
+    """The graph of the parts to which the nodes belong."""
+    parts = {}
+    for node, targets in graph.items():
+        part = parts.setdefault(part_of(node), set())
+        part.update(part_of(target) for target in targets)
+    return {part: sorted(targets - {part}) for part, targets in parts.items()}
+
+
+def check_folder_cycles(files):
+    for circle in circles(quotient(arrows(files), lambda path: folder_of(path) or "")):
+        yield "cycle of folders: " + ", ".join(circle)
+
+
+def is_one_class(stems):
+    """A class in several files: their names begin with the name of one of them, such as steps.c,
+    steps_text.c, step_rows.h."""
+    first = min(stems, key=len)
+    return all(one == first or one.startswith((first + "_", first.removesuffix("s") + "_"))
+               for one in stems)
+
+
+def class_cycles(files):
+    """Headers with their source files that depend on each other: [[stem]], without those of one
+    class."""
+    return [circle for circle in circles(quotient(arrows(files), stem)) if not is_one_class(circle)]
+
+
+MOST_IN_CYCLES_PERCENT = 3
+
+
+def percent_in_class_cycles(files):
+    stems = {one for circle in class_cycles(files) for one in circle}
+    return 100 * sum(stem(path) in stems for path in files) / max(1, len(files))
+
+
+def check_class_cycles(files):
+    if percent_in_class_cycles(files) > MOST_IN_CYCLES_PERCENT:
+        for circle in class_cycles(files):
+            yield "cycle of headers with their sources: " + ", ".join(circle)
 
 
 def check_layer_cycles(layers):
-    graph = {f"src/{name}": "".join(f'#include "{one}"\n' for one in may)
-             for name, may in layers.items()}
-    return check_include_cycles(graph)
+    for circle in circles(layers):
+        yield "cycle of layers: " + ", ".join(circle)
+
+
+MOST_LINES_OF_A_FILE = 600
+MOST_LINES_OF_A_FUNCTION = 40
+# The comment above a longer function, or in its first lines, says why: "Long: one case per record."
+REASON = re.compile(r"\blong\b", re.I)
+
+
+def check_file_sizes(files):
+    """Of C files; tables (.def, .inc) are as long as they are."""
+    for path, text in files.items():
+        lines = text.count("\n")
+        if path.startswith("src/") and path.endswith((".c", ".h")) and lines > MOST_LINES_OF_A_FILE:
+            yield f"{path}: {lines} lines, more than {MOST_LINES_OF_A_FILE}"
+
+
+def functions(text):
+    """[(name, first line, last line)] of formatted C, from 1: a brace in the first column is that of
+    a function."""
+    lines, found = code_only(text).split("\n"), []
+    for number, line in enumerate(lines):
+        if line == "{":
+            first = number
+            while first > 0 and lines[first - 1].strip() and \
+                    not lines[first - 1].startswith("#") and lines[first - 1][-1] not in ";}":
+                first -= 1
+            last = lines.index("}", number) if "}" in lines[number:] else len(lines) - 1
+            name = re.search(r"(\w+)\(", " ".join(lines[first:number]))
+            found.append((name.group(1) if name else "?", first + 1, last + 1))
+    return found
+
+
+def comment_of(text, first):
+    """What a function that begins at this line says of itself: the comment above, and its first
+    lines."""
+    lines = text.split("\n")
+    above = first - 1
+    if above > 0 and lines[above - 1].endswith("*/"):
+        while above > 0 and "/*" not in lines[above - 1]:
+            above -= 1
+        above -= 1
+    body = next((number for number in range(first - 1, len(lines)) if lines[number] == "{"), first)
+    return "\n".join(comment for _, comment in comments_of("\n".join(lines[above:body + 4])))
+
+
+def check_long_functions(files):
+    for path, text in files.items():
+        for name, first, last in functions(text) if path.endswith(".c") else ():
+            if (last - first + 1 > MOST_LINES_OF_A_FUNCTION
+                    and not REASON.search(comment_of(text, first))):
+                yield (f"{path}:{first}: {name} has {last - first + 1} lines: shorten it, or say "
+                       "above it why it is long")
+
+
+def figures(files):
+    """What the rules about sizes and circles measure, as lines."""
+    sources = {path: text for path, text in files.items()
+               if path.startswith("src/") and path.endswith((".c", ".h"))}
+    lines = sorted((text.count("\n"), path) for path, text in sources.items()
+                   if path.endswith(".c"))
+    lengths = sorted(last - first + 1 for path, text in sources.items() if path.endswith(".c")
+                     for _, first, last in functions(text))
+    long = sum(length > MOST_LINES_OF_A_FUNCTION for length in lengths)
+    return [f"{len(sources)} files, {sum(count for count, _ in lines)} lines of C; the longest file "
+            f"has {lines[-1][0]} ({lines[-1][1]}), the median {lines[len(lines) // 2][0]}",
+            f"{len(lengths)} functions; nine in ten have at most "
+            f"{lengths[len(lengths) * 9 // 10]} lines, {long} more than {MOST_LINES_OF_A_FUNCTION}",
+            f"include cycles: {len(circles(arrows(sources)))} of files, "
+            f"{len(list(check_folder_cycles(sources)))} of folders; "
+            f"{percent_in_class_cycles(sources):.1f} % of files in cycles of headers with sources "
+            f"of different classes"]
 
 
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")

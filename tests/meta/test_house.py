@@ -60,6 +60,16 @@ class House(unittest.TestCase):
     def test_no_include_cycles(self):
         self.none(rules.check_include_cycles(SOURCES))
 
+    def test_no_cycles_of_folders(self):
+        self.none(rules.check_folder_cycles(SOURCES))
+
+    def test_few_files_are_in_cycles_of_classes(self):
+        self.none(rules.check_class_cycles(SOURCES))
+
+    def test_figures(self):
+        """Shown by ctest -V and by pytest -s."""
+        print("\n" + "\n".join(rules.figures(SOURCES)))
+
     def test_no_banned_calls(self):
         self.none(rules.check_banned_calls(SOURCES))
 

@@ -13,6 +13,7 @@
 
 #include "../trace/sample_recording.h"
 #include "analysis/overhead.h"
+#include "trace/writer_tracks.h"
 
 #define START RECORDING_START
 

@@ -18,6 +18,7 @@
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
 #include "model/model.h"
+#include "trace/writer_tracks.h"
 
 #define START RECORDING_START
 

@@ -15,6 +15,7 @@
 
 #include "../trace/sample_recording.h"
 #include "model/model.h"
+#include "trace/writer_tracks.h"
 
 static const uint64_t second_ns = 1000000000;
 static char folder[64];

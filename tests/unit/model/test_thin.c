@@ -13,6 +13,7 @@
 
 #include "../trace/sample_recording.h"
 #include "model/model.h"
+#include "trace/writer_tracks.h"
 
 #define START RECORDING_START
 

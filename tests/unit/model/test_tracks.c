@@ -15,6 +15,7 @@
 #include "../trace/sample_recording.h"
 #include "model/model.h"
 #include "model/step_span.h"
+#include "trace/writer_tracks.h"
 
 #define START RECORDING_START
 

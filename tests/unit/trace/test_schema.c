@@ -15,6 +15,7 @@
 #include "sample_recording.h"
 #include "trace/rewrite.h"
 #include "trace/schema.h"
+#include "trace/writer_tracks.h"
 
 struct seen {
     unsigned devices, tracks;

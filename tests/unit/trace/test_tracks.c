@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "sample_recording.h"
 #include "trace/rewrite.h"
+#include "trace/writer_tracks.h"
 
 #define START RECORDING_START
 
