@@ -5,15 +5,9 @@
 #include <string.h>
 
 #include "analysis/phase_spread.h"
+#include "analysis/rule_limits.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
-
-/* Of a line's samples, in percent. */
-enum {
-    MAX_OTHER_PHASES_PCT = 10, /* above: the line encloses the work of other phases */
-    MIN_BELOW_PCT = 80,        /* from: in one called line, which is named instead */
-    MIN_COMPUTING_PCT = 25     /* from: in operators that the line calls itself: it computes */
-};
 
 enum phase_kind { HAS_RULES, COMPUTES, NEITHER };
 
@@ -264,7 +258,7 @@ static bool has_frame(const struct ss_model *model, uint32_t stack, uint32_t fra
 static bool is_enclosing(const struct search *search, uint32_t frame)
 {
     uint64_t other_phases = search->other_phases[frame], here = search->samples[frame];
-    return 100 * other_phases > MAX_OTHER_PHASES_PCT * (other_phases + here);
+    return 100 * other_phases > SS_LIMIT_ENCLOSING_LINE_PERCENT * (other_phases + here);
 }
 
 static bool can_be_named(const struct search *search, uint32_t frame, bool of_packages)
@@ -339,11 +333,11 @@ static uint32_t depth_of(const struct search *search, uint32_t frame, uint32_t o
     return 0;
 }
 
-/* The deepest line with MIN_BELOW_PCT of the samples of `frame`; or, if a deeper function has as
- * many, the heaviest line of that function. */
+/* The deepest line with SS_LIMIT_DEEPER_LINE_PERCENT of the samples of `frame`; or, if a deeper
+ * function has as many, the heaviest line of that function. */
 static uint32_t descend(struct search *search, uint32_t frame, bool *is_function)
 {
-    uint64_t least = (search->samples[frame] * MIN_BELOW_PCT + 99) / 100;
+    uint64_t least = (search->samples[frame] * SS_LIMIT_DEEPER_LINE_PERCENT + 99) / 100;
     uint32_t deepest = frame, depth = depth_of(search, frame, frame);
     sum_samples(search, frame);
     *is_function = false;
@@ -428,7 +422,7 @@ static bool mostly_computes(const struct search *search, uint32_t frame, uint64_
             computing += entry->computing;
         }
     }
-    return 100 * computing >= MIN_COMPUTING_PCT * (computing + samples);
+    return 100 * computing >= SS_LIMIT_COMPUTING_LINE_PERCENT * (computing + samples);
 }
 
 static void search_phase(struct search *search, const struct ss_step_phase *phase,

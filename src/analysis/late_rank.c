@@ -7,9 +7,8 @@
 #include "analysis/exposed_communication.h"
 #include "analysis/line_samples.h"
 #include "analysis/program_facts.h"
+#include "analysis/rule_limits.h"
 #include "base/alloc.h"
-
-enum { MIN_STEPS = 5 };
 
 /* Sums over steady-state steps and outliers, then means per step. */
 struct rank {
@@ -120,7 +119,7 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
     }
     bool has_few = false;
     for (size_t i = 0; i < ranks.count; i++) {
-        has_few = has_few || ranks.data[i].steps < MIN_STEPS;
+        has_few = has_few || ranks.data[i].steps < SS_LIMIT_LATE_RANK_FEWEST_STEPS;
         if (ranks.data[i].phase_ns[communication] < ranks.data[least].phase_ns[communication]) {
             least = i;
         }
@@ -130,7 +129,7 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
         struct rank others = mean_of_others(&ranks, least, steps->phases.count);
         uint64_t own_ns = rank->phase_ns[communication];
         uint64_t waited_ns = others.phase_ns[communication];
-        if (2 * own_ns < waited_ns) {
+        if (100 * own_ns < SS_LIMIT_LATE_RANK_PERCENT * waited_ns) {
             const struct ss_model_note *fact =
                 ss_program_fact(selection->model, rank->process, "torch.rank");
             *late = (struct ss_late_rank){.process = rank->process,

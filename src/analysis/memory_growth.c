@@ -3,19 +3,11 @@
 #include <stdlib.h>
 
 #include "analysis/memories.h"
+#include "analysis/rule_limits.h"
 #include "base/alloc.h"
 
 /* All pairs of points are compared; a long series is downsampled to equidistant points. */
-enum { MOST_POINTS = 200, FEWEST_POINTS = 12 };
-
-/* Less growth is an allocator's noise. */
-static const double least_bytes = 1 << 20, least_share = 0.05;
-
-/* The least Kendall's tau of a leak amid an allocator's noise. */
-static const double least_tau = 0.75;
-
-/* A phase retains the memory when its change is about the growth per step: within these shares. */
-static const double least_of_growth = 0.75, most_of_growth = 1.25;
+enum { MOST_POINTS = 200 };
 
 struct points {
     struct ss_memory_point data[MOST_POINTS];
@@ -66,8 +58,9 @@ static double kendall_tau(const struct points *points)
 static bool is_steady(const struct points *points, double slope)
 {
     size_t half = points->count / 2;
-    return kendall_tau(points) >= least_tau && slope_of(points, 0, half) > 0.3 * slope &&
-           slope_of(points, half, points->count) > 0.3 * slope;
+    double least = ss_limit_factor(SS_LIMIT_GROWTH_HALF_PERCENT) * slope;
+    return kendall_tau(points) >= ss_limit_factor(SS_LIMIT_GROWTH_TAU_PERCENT) &&
+           slope_of(points, 0, half) > least && slope_of(points, half, points->count) > least;
 }
 
 /* The only phase whose change is about the growth per step; the number of phases: none, or memory
@@ -77,7 +70,9 @@ static size_t growing_phase(const struct ss_memory *memory, size_t phases)
     size_t chosen = phases, count = 0;
     for (size_t i = 0; i < phases; i++) {
         double share = memory->phases[i].change_mean / memory->bytes_per_step;
-        if (memory->phases[i].steps > 0 && share >= least_of_growth && share <= most_of_growth) {
+        if (memory->phases[i].steps > 0 &&
+            share >= ss_limit_factor(SS_LIMIT_RETAINED_LEAST_PERCENT) &&
+            share <= ss_limit_factor(SS_LIMIT_RETAINED_MOST_PERCENT)) {
             chosen = i;
             count++;
         }
@@ -91,7 +86,7 @@ void ss_memory_detect_growth(struct ss_memory *memory, size_t phases)
     size_t count = memory->points.count, first = count / 4, rest = count - first;
     memory->growing_phase = phases;
     points.count = rest < MOST_POINTS ? rest : MOST_POINTS;
-    if (points.count < FEWEST_POINTS) {
+    if (points.count < SS_LIMIT_GROWTH_FEWEST_STEPS) {
         return;
     }
     for (size_t i = 0; i < points.count; i++) {
@@ -100,7 +95,8 @@ void ss_memory_detect_growth(struct ss_memory *memory, size_t phases)
     memory->bytes_per_step = slope_of(&points, 0, points.count);
     double steps = memory->points.data[count - 1].place - memory->points.data[first].place;
     double grown = memory->bytes_per_step * steps;
-    memory->grows = grown >= least_bytes && grown >= least_share * memory->last &&
+    memory->grows = grown >= SS_LIMIT_GROWTH_BYTES &&
+                    grown >= ss_limit_factor(SS_LIMIT_GROWTH_PERCENT) * memory->last &&
                     is_steady(&points, memory->bytes_per_step);
     memory->growing_phase = memory->grows ? growing_phase(memory, phases) : phases;
 }

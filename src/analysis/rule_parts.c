@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/rule_parts.h"
 
+#include <string.h>
+
 #include "analysis/uncertainty.h"
 
 void ss_finding_add(struct ss_finding *finding, const char *what, enum ss_evidence_unit unit,
                     double value)
 {
-    if (finding->evidence_count < SS_FINDING_MAX_EVIDENCE) {
-        finding->evidence[finding->evidence_count++] = (struct ss_evidence){what, unit, value};
+    if (finding->evidence_count == SS_FINDING_MAX_EVIDENCE) {
+        return;
     }
+    struct ss_evidence *evidence = &finding->evidence[finding->evidence_count++];
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, sizeof evidence->what - 1);
+    ss_rule_text_append(what, &text);
+    *evidence = (struct ss_evidence){.unit = unit, .value = value};
+    memcpy(evidence->what, text.data, text.length);
+    ss_strbuf_fini(&text);
 }
 
 void ss_finding_set_spread_cost(const struct ss_training_facts *facts, struct ss_finding *finding,
@@ -53,9 +62,9 @@ uint64_t ss_share_of_ns(uint64_t ns, double share)
     return part < (double)INT64_MAX ? (uint64_t)part : INT64_MAX;
 }
 
-bool ss_is_percent_of(uint64_t ns, uint64_t of_ns, double percent)
+bool ss_is_percent_of(uint64_t part, uint64_t whole, int percent)
 {
-    return 100 * (double)ns >= percent * (double)of_ns;
+    return 100 * (double)part >= percent * (double)whole;
 }
 
 bool ss_knows_compute_time(const struct ss_training_facts *facts)

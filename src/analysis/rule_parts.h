@@ -4,12 +4,10 @@
 #ifndef SS_ANALYSIS_RULE_PARTS_H
 #define SS_ANALYSIS_RULE_PARTS_H
 
+#include "analysis/rule_limits.h"
 #include "analysis/rules.h"
 
-/* The least gain, in percent of a step, that justifies a fix that needs care. */
-enum { SS_RULE_LEAST_GAIN_PERCENT = 4 };
-
-/* Evidence beyond SS_FINDING_MAX_EVIDENCE is dropped. */
+/* Evidence beyond SS_FINDING_MAX_EVIDENCE is dropped. `what` may name limits: {NAME}. */
 void ss_finding_add(struct ss_finding *finding, const char *what, enum ss_evidence_unit unit,
                     double value);
 /* A cost that every step has. */
@@ -34,8 +32,8 @@ bool ss_finding_put_hot_line(const struct ss_training_facts *facts, const struct
 
 /* `share`: 0 to 1. */
 uint64_t ss_share_of_ns(uint64_t ns, double share);
-/* True where `ns` is at least `percent` of `of_ns`. */
-bool ss_is_percent_of(uint64_t ns, uint64_t of_ns, double percent);
+/* True where `part` is at least `percent` of `whole`. */
+bool ss_is_percent_of(uint64_t part, uint64_t whole, int percent);
 /* False where kernels ran whose times were not recorded: phases are host time then. */
 bool ss_knows_compute_time(const struct ss_training_facts *facts);
 

@@ -10,12 +10,6 @@
 #include "analysis/rule_parts.h"
 #include "analysis/uncertainty.h"
 
-enum {
-    FEWEST_STEPS = 5, /* fewer: the diagnosis is uncertain */
-    COLD_PERCENT = 15 /* of an interruption: the slowdown of the computing after it; 10 to 25 were
-                       * measured, see tests/corpus */
-};
-
 /* --- the table ------------------------------------------------------------------------------- */
 
 #define SS_RULE(name, id, headline, needs, fires, least, estimate, fix)                            \
@@ -36,7 +30,7 @@ static bool is_worth_it(const struct ss_finding *finding)
     const struct ss_rule *rule = finding->rule;
     double least = rule->least_percent;
     return least <= 0 || (finding->cost_ns > 0 && finding->percent >= least &&
-                          finding->percent >= SS_RULE_LEAST_PERCENT);
+                          finding->percent >= SS_LIMIT_FINDING_PERCENT);
 }
 
 /* Ties are in the order of the rules, whose table is one array. */
@@ -84,10 +78,11 @@ static bool share_time(const struct ss_model *model, const struct ss_finding *a,
     return one_line || (one_phase && !both_lines);
 }
 
-/* 0 for a line, 1 for a rule of a whole phase, 2 for a rule of a part of it. */
-static int specificity_of(const struct ss_finding *finding)
+enum specificity { OF_LINE, OF_PHASE, OF_PART_OF_PHASE };
+
+static enum specificity specificity_of(const struct ss_finding *finding)
 {
-    return finding->is_of_line ? 0 : finding->is_part ? 2 : 1;
+    return finding->is_of_line ? OF_LINE : finding->is_part ? OF_PART_OF_PHASE : OF_PHASE;
 }
 
 static bool is_line_of_reads(const struct ss_finding *finding)
@@ -99,7 +94,9 @@ static bool is_line_of_reads(const struct ss_finding *finding)
  * smaller share is enough, even where cores are few: they take the line off the step as it is. */
 static double least_explained(const struct ss_finding *exact)
 {
-    return strcmp(exact->rule->id, "no-workers") == 0 ? 0.2 : 0.4;
+    return ss_limit_factor(strcmp(exact->rule->id, "no-workers") == 0
+                               ? SS_LIMIT_EXPLAINED_BY_WORKERS_PERCENT
+                               : SS_LIMIT_EXPLAINED_PERCENT);
 }
 
 /* Of two findings of the same time, the more specific one stays, unless it explains too little of
@@ -185,7 +182,9 @@ static void widen_bound(struct ss_finding *finding)
 {
     finding->expected_ns = finding->recoverable_ns;
     uint64_t cold_ns =
-        finding->interrupts ? ss_share_of_ns(finding->recoverable_ns, COLD_PERCENT / 100.0) : 0;
+        finding->interrupts
+            ? ss_share_of_ns(finding->recoverable_ns, ss_limit_factor(SS_LIMIT_COLD_CACHES_PERCENT))
+            : 0;
     uint64_t bound_ns = finding->recoverable_ns + finding->error_ns + cold_ns;
     if (finding->recoverable_ns == 0) {
         return;
@@ -209,7 +208,7 @@ static struct ss_finding empty_finding(const struct ss_training_facts *facts,
 void ss_diagnosis_init(struct ss_diagnosis *diagnosis, const struct ss_training_facts *facts)
 {
     *diagnosis = (struct ss_diagnosis){.judged = facts->steps->steady > 0,
-                                       .is_uncertain = facts->steps->steady < FEWEST_STEPS,
+                                       .is_uncertain = facts->steps->steady < SS_LIMIT_FEWEST_STEPS,
                                        .host_time = !ss_knows_compute_time(facts)};
     for (size_t i = 0; ss_rules[i].id != NULL && diagnosis->judged; i++) {
         struct ss_finding finding = empty_finding(facts, &ss_rules[i]);

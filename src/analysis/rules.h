@@ -8,8 +8,7 @@
 
 #include "analysis/training_facts.h"
 
-/* SS_RULE_LEAST_PERCENT: a finding that costs less of a step is left out. */
-enum { SS_RULE_LEAST_PERCENT = 2, SS_FINDING_MAX_EVIDENCE = 8 };
+enum { SS_FINDING_MAX_EVIDENCE = 8, SS_EVIDENCE_MAX_BYTES = 64 };
 
 enum ss_evidence_unit {
     SS_EVIDENCE_COUNT,
@@ -20,11 +19,12 @@ enum ss_evidence_unit {
 };
 
 struct ss_evidence {
-    const char *what;
+    char what[SS_EVIDENCE_MAX_BYTES];
     enum ss_evidence_unit unit;
     double value;
 };
 
+/* needs, fires and estimate name limits as {NAME}: ss_rule_text_append gives their values. */
 struct ss_rule {
     const char *id;
     const char *headline; /* continues "N % of each step", or of the training's time; complete in

@@ -44,9 +44,6 @@ static uint64_t median_of(const struct ss_training_facts *facts, const char *pha
     return row != NULL ? row->p50_ns : 0;
 }
 
-/* Per step; fewer calls are layers, not a loop over time. */
-enum { FEWEST_CELL_CALLS = 8 };
-
 /* Both passes: the backward of cells is assumed to take the same share of its phase. */
 static uint64_t time_of_cells(const struct ss_training_facts *facts)
 {
@@ -60,7 +57,7 @@ static uint64_t time_of_cells(const struct ss_training_facts *facts)
 static uint64_t time_of_other_findings(const struct ss_training_facts *facts)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer"};
-    uint64_t ns = facts->cell_calls >= FEWEST_CELL_CALLS ? time_of_cells(facts) : 0;
+    uint64_t ns = facts->cell_calls >= SS_LIMIT_FEWEST_CELL_CALLS ? time_of_cells(facts) : 0;
     for (size_t i = 0; i < facts->hot_lines.count; i++) {
         const struct ss_hot_line *line = &facts->hot_lines.rows[i];
         for (size_t k = 0; k < sizeof phases / sizeof *phases; k++) {
@@ -88,8 +85,9 @@ bool ss_rule_tiny_batches(const struct ss_training_facts *facts, struct ss_findi
     if (facts->workers < 0) {
         finding->fix = "make batches larger; or torch.compile the model";
     }
-    return ss_knows_compute_time(facts) && facts->operators >= 50 &&
-           facts->operator_p50_ns < SS_TINY_OPERATOR_NS && 2 * outside_ns > compute_ns;
+    return ss_knows_compute_time(facts) && facts->operators >= SS_LIMIT_FEWEST_OPERATORS &&
+           facts->operator_p50_ns < SS_LIMIT_TINY_OPERATOR_NS &&
+           100 * (double)outside_ns > SS_LIMIT_OUTSIDE_OPERATORS_PERCENT * (double)compute_ns;
 }
 
 /* The cost of its tracebacks is in the samples, that of its search for NaN in the operators of the
@@ -110,44 +108,41 @@ bool ss_rule_anomaly_detection(const struct ss_training_facts *facts, struct ss_
     return facts->has_anomaly_detection;
 }
 
-/* float32 has half the bytes, and twice the numbers in each instruction; more of them fit into
- * caches, and functions such as exp gain more than a factor of two: gains of up to 57 % of the
- * operators' time were measured. */
 bool ss_rule_float64(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    ss_finding_set_cost(finding, facts->long_operators_ns,
-                        ss_share_of_ns(facts->operators_ns, 0.6));
+    ss_finding_set_cost(
+        finding, facts->long_operators_ns,
+        ss_share_of_ns(facts->operators_ns, ss_limit_factor(SS_LIMIT_FLOAT64_PERCENT)));
     finding->of_ns = facts->steps->p50_ns;
-    ss_finding_add(finding, "in operators of 30 µs and more", SS_EVIDENCE_NS,
+    ss_finding_add(finding, "in operators of {TINY_OPERATOR_NS} and more", SS_EVIDENCE_NS,
                    (double)facts->long_operators_ns);
     return strcmp(facts->dtype, "float64") == 0 && ss_knows_compute_time(facts);
 }
 
-/* A layer over all time steps still takes about a quarter of the time; the share depends on its
- * size. */
 bool ss_rule_time_loop(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     uint64_t ns = time_of_cells(facts);
-    ss_finding_set_cost(finding, ns, ns - ns / 4);
+    uint64_t layer_ns = ss_share_of_ns(ns, ss_limit_factor(SS_LIMIT_LAYER_PERCENT));
+    ss_finding_set_cost(finding, ns, ns - layer_ns);
     ss_finding_add(finding, "calls of cells in a step", SS_EVIDENCE_COUNT,
                    (double)facts->cell_calls);
     ss_finding_add(finding, "in them in the forward", SS_EVIDENCE_NS, (double)facts->cells_ns);
-    return facts->cell_calls >= FEWEST_CELL_CALLS && ss_knows_compute_time(facts);
+    return facts->cell_calls >= SS_LIMIT_FEWEST_CELL_CALLS && ss_knows_compute_time(facts);
 }
 
 bool ss_rule_recompilation(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     ss_finding_set_spread_cost(facts, finding, facts->late_compile_ns);
-    ss_finding_add(finding, "compiled after the third step", SS_EVIDENCE_COUNT,
+    ss_finding_add(finding, "compiled after the {LAST_COMPILING_STEP} step", SS_EVIDENCE_COUNT,
                    (double)facts->late_compiles);
     ss_finding_add(finding, "in steps", SS_EVIDENCE_COUNT, (double)facts->late_compile_steps);
-    return facts->late_compile_steps >= 2;
+    return facts->late_compile_steps >= SS_LIMIT_FEWEST_COMPILING_STEPS;
 }
 
 /* True where these processes, not others, account for most of the cores' use. */
 static bool uses_most(const struct ss_training_facts *facts)
 {
-    return facts->cpu_own >= 0.6;
+    return facts->cpu_own >= ss_limit_factor(SS_LIMIT_OWN_USE_PERCENT);
 }
 
 /* With more threads than cores, an operator also waits for its last thread, asleep. */
@@ -177,7 +172,8 @@ static void add_cores(const struct ss_training_facts *facts, struct ss_finding *
 
 bool ss_rule_busy_machine(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    bool others = facts->cpu_own >= 0 && !uses_most(facts) && facts->cpu_busy >= 0.8;
+    bool others = facts->cpu_own >= 0 && !uses_most(facts) &&
+                  facts->cpu_busy >= ss_limit_factor(SS_LIMIT_BUSY_CORES_PERCENT);
     if (!others || !waits_for_cores(facts, finding)) {
         return false;
     }
@@ -199,7 +195,9 @@ static uint64_t waits_without_work(const struct ss_training_facts *facts, uint64
         return waits_ns;
     }
     uint64_t work_ns = ss_share_of_ns(facts->step_ns, runs * more);
-    return work_ns < waits_ns / 2 ? waits_ns - work_ns : waits_ns / 2;
+    uint64_t least_ns = ss_share_of_ns(waits_ns, ss_limit_factor(SS_LIMIT_RECOVERED_WAIT_PERCENT));
+    uint64_t rest_ns = waits_ns > work_ns ? waits_ns - work_ns : 0;
+    return rest_ns > least_ns ? rest_ns : least_ns;
 }
 
 bool ss_rule_oversubscription(const struct ss_training_facts *facts, struct ss_finding *finding)
@@ -209,7 +207,8 @@ bool ss_rule_oversubscription(const struct ss_training_facts *facts, struct ss_f
                   (has_workers ? (double)facts->workers * fmin(facts->worker_busy, 1) : 0);
     bool others = facts->cpu_own >= 0 && !uses_most(facts);
     if (facts->threads < 1 || facts->cores == 0 || others ||
-        each * (double)facts->steps->processes < 1.5 * (double)facts->cores ||
+        each * (double)facts->steps->processes <
+            ss_limit_factor(SS_LIMIT_THREADS_HUNDREDTHS) * (double)facts->cores ||
         !waits_for_cores(facts, finding)) {
         return false;
     }

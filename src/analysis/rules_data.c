@@ -7,28 +7,23 @@
 
 #include "analysis/uncertainty.h"
 
-enum { FEWEST_EPOCHS = 2, WORKER_BATCH_NS = 500000 };
-
 /* Bytes of a step's batches. */
 static double batch_bytes(const struct ss_training_facts *facts)
 {
     return fmax((double)facts->batch_bytes, 0) * fmax(facts->batches, 1);
 }
 
-/* The trainer's cost of a batch from a worker: unpickling it, mapping its memory, touching and
- * unmapping each page. See tests/bench/bench_handover.py. */
+/* The trainer's cost of the batches of a step. */
 static uint64_t transfer_ns(const struct ss_training_facts *facts)
 {
-    static const double of_byte_ns = 0.5;
-    return (uint64_t)((double)WORKER_BATCH_NS * fmax(facts->batches, 1) +
-                      of_byte_ns * batch_bytes(facts));
+    return (uint64_t)(SS_LIMIT_BATCH_TRANSFER_NS * fmax(facts->batches, 1) +
+                      ss_limit_ps_as_ns(SS_LIMIT_BYTE_TRANSFER_PS) * batch_bytes(facts));
 }
 
-/* The worker's cost of a batch: copying it into memory that both share. */
+/* The workers' cost of the same. */
 static double sharing_ns(const struct ss_training_facts *facts)
 {
-    static const double of_byte_ns = 0.6;
-    return of_byte_ns * batch_bytes(facts);
+    return ss_limit_ps_as_ns(SS_LIMIT_BYTE_SHARING_PS) * batch_bytes(facts);
 }
 
 /* The step's work spread over all cores; includes that of other programs where the recording does
@@ -65,9 +60,8 @@ static uint64_t step_with_workers_ns(const struct ss_training_facts *facts, uint
  * than its recording. */
 static uint64_t start_of_workers_ns(const struct ss_training_facts *facts)
 {
-    static const uint64_t start_ns = UINT64_C(100000000); /* forked */
     size_t steps = facts->steps->steps.count;
-    return start_ns / (steps > 0 ? steps : 1);
+    return SS_LIMIT_WORKER_START_NS / (steps > 0 ? steps : 1);
 }
 
 bool ss_rule_no_workers(const struct ss_training_facts *facts, struct ss_finding *finding)
@@ -82,13 +76,13 @@ bool ss_rule_no_workers(const struct ss_training_facts *facts, struct ss_finding
     finding->phase = ss_training_phase(facts, "data");
     ss_finding_set_phase_line(finding, facts, "data", "that wait");
     ss_finding_add(finding, "fetching in the step", SS_EVIDENCE_NS, (double)facts->fetch_ns);
-    if (facts->batches > 1.5) {
+    if (facts->batches > ss_limit_factor(SS_LIMIT_SEVERAL_BATCHES_HUNDREDTHS)) {
         ss_finding_add(finding, "batches in a step", SS_EVIDENCE_COUNT, facts->batches);
     }
     if (facts->batch_size > 0) {
         ss_finding_add(finding, "samples in a batch", SS_EVIDENCE_COUNT, (double)facts->batch_size);
     }
-    if (facts->fetch_collate_ns * 2 >= facts->fetch_ns) {
+    if (ss_is_percent_of(facts->fetch_collate_ns, facts->fetch_ns, SS_LIMIT_COLLATE_PERCENT)) {
         ss_finding_add(finding, "collate of the fetch", SS_EVIDENCE_PERCENT,
                        100 * (double)facts->fetch_collate_ns / (double)facts->fetch_ns);
     }
@@ -97,7 +91,7 @@ bool ss_rule_no_workers(const struct ss_training_facts *facts, struct ss_finding
     }
     uint64_t start_ns = start_of_workers_ns(facts);
     return gain_ns > start_ns &&
-           ss_is_percent_of(gain_ns - start_ns, facts->step_ns, SS_RULE_LEAST_GAIN_PERCENT);
+           ss_is_percent_of(gain_ns - start_ns, facts->step_ns, SS_LIMIT_GAIN_PERCENT);
 }
 
 /* The number of workers that have a batch ready each time. */
@@ -113,11 +107,11 @@ static uint64_t workers_needed(const struct ss_training_facts *facts)
 static bool workers_are_late(const struct ss_training_facts *facts)
 {
     uint64_t waited = (uint64_t)(facts->workers > 0 ? facts->workers : 1) * facts->empty_nexts;
-    bool empty = facts->nexts == 0 || 2 * waited >= facts->nexts;
-    /* A worker that holds its GIL throughout delivers its batches late: they are ready, and the
-     * trainer still waits for them. */
-    double least_busy = empty ? 0.5 : 0.85;
-    return facts->workers > 0 && facts->worker_batches > 0 && facts->worker_busy >= least_busy;
+    bool empty = ss_is_percent_of(waited, facts->nexts, SS_LIMIT_NO_BATCH_READY_PERCENT);
+    enum ss_rule_limit_value least =
+        empty ? SS_LIMIT_BUSY_WORKERS_PERCENT : SS_LIMIT_BUSY_READY_WORKERS_PERCENT;
+    return facts->workers > 0 && facts->worker_batches > 0 &&
+           facts->worker_busy >= ss_limit_factor(least);
 }
 
 /* Whether workers wait for a disk, a network or a lock while they fetch: then more of them need no
@@ -127,7 +121,8 @@ static bool workers_wait(const struct ss_training_facts *facts)
     const struct ss_training_samples *samples = &facts->samples;
     return samples->of_workers >= SS_MIN_CLAIM_SAMPLES &&
            (double)samples->computing_workers <
-               0.5 * fmin(facts->worker_busy, 1) * (double)samples->of_workers;
+               ss_limit_factor(SS_LIMIT_COMPUTING_WORKERS_PERCENT) * fmin(facts->worker_busy, 1) *
+                   (double)samples->of_workers;
 }
 
 /* Whether the cores have room for at least one more worker; where their use is not recorded, each
@@ -141,7 +136,9 @@ static bool has_room(const struct ss_training_facts *facts)
     if (facts->cpu_busy < 0) {
         return running < facts->cores;
     }
-    return facts->cpu_busy < 0.9 && (1 - facts->cpu_busy) * (double)facts->cores >= 0.5;
+    double free_cores = (1 - facts->cpu_busy) * (double)facts->cores;
+    return facts->cpu_busy < ss_limit_factor(SS_LIMIT_FULL_CORES_PERCENT) &&
+           free_cores >= ss_limit_factor(SS_LIMIT_FREE_CORE_PERCENT);
 }
 
 static void add_workers(const struct ss_training_facts *facts, struct ss_finding *finding)
@@ -166,7 +163,9 @@ static void add_workers(const struct ss_training_facts *facts, struct ss_finding
 static uint64_t late_data_ns(const struct ss_training_facts *facts)
 {
     uint64_t data_ns = ss_training_phase_ns(facts, "data"), begins = facts->epochs.steady_wait_ns;
-    return facts->epochs.starts < FEWEST_EPOCHS ? data_ns : data_ns > begins ? data_ns - begins : 0;
+    return facts->epochs.starts < SS_LIMIT_FEWEST_EPOCHS ? data_ns
+           : data_ns > begins                            ? data_ns - begins
+                                                         : 0;
 }
 
 bool ss_rule_few_workers(const struct ss_training_facts *facts, struct ss_finding *finding)
@@ -200,7 +199,7 @@ bool ss_rule_worker_restarts(const struct ss_training_facts *facts, struct ss_fi
     if (facts->workers > 0) {
         ss_finding_add(finding, "workers", SS_EVIDENCE_COUNT, (double)facts->workers);
     }
-    return epochs->restarts >= FEWEST_EPOCHS;
+    return epochs->restarts >= SS_LIMIT_FEWEST_EPOCHS;
 }
 
 bool ss_rule_epoch_starts(const struct ss_training_facts *facts, struct ss_finding *finding)
@@ -217,7 +216,7 @@ bool ss_rule_epoch_starts(const struct ss_training_facts *facts, struct ss_findi
     if (facts->cores > 0) {
         ss_finding_add(finding, "cores", SS_EVIDENCE_COUNT, (double)facts->cores);
     }
-    return epochs->starts >= FEWEST_EPOCHS;
+    return epochs->starts >= SS_LIMIT_FEWEST_EPOCHS;
 }
 
 bool ss_rule_slow_collate(const struct ss_training_facts *facts, struct ss_finding *finding)
@@ -234,5 +233,5 @@ bool ss_rule_slow_collate(const struct ss_training_facts *facts, struct ss_findi
     ss_finding_add(finding, "collate of the fetch", SS_EVIDENCE_PERCENT, 100 * share);
     ss_finding_add(finding, "collating a batch", SS_EVIDENCE_NS, (double)collate_ns);
     ss_finding_set_line(finding, &facts->samples.collates, "it");
-    return share >= 0.5;
+    return share >= ss_limit_factor(SS_LIMIT_COLLATE_PERCENT);
 }

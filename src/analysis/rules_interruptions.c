@@ -8,8 +8,6 @@
 
 #include "analysis/uncertainty.h"
 
-enum { SELDOM_STEPS = 20 }; /* once in this many steps is not often */
-
 bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     ss_finding_set_spread_cost(facts, finding, facts->collections_ns);
@@ -20,7 +18,7 @@ bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding 
         finding->fix = "call it when much was freed, not in each step; Python collects by itself";
         ss_finding_set_line(finding, &facts->samples.collects, "those calls");
     }
-    return facts->collections > 1;
+    return facts->collections >= SS_LIMIT_FEWEST_COLLECTIONS;
 }
 
 bool ss_rule_checkpoint_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
@@ -39,7 +37,7 @@ bool ss_rule_checkpoint_stalls(const struct ss_training_facts *facts, struct ss_
     if (facts->saves > count) {
         ss_finding_add(finding, "calls of torch.save", SS_EVIDENCE_COUNT, (double)facts->saves);
     }
-    return count > 1;
+    return count >= SS_LIMIT_FEWEST_CHECKPOINTS;
 }
 
 /* Samples include slow steps. */
@@ -50,12 +48,12 @@ static uint64_t logs_time_ns(const struct ss_training_facts *facts)
     return ss_share_of_ns(facts->spread_ns, (double)samples->logs.all / all);
 }
 
-/* Gives way where other rules explain at least half of it. */
 bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_training_period *period = &facts->period;
     uint64_t known_ns = facts->reads_ns + facts->collections_ns + logs_time_ns(facts);
-    if (period->phase == NULL || 2 * known_ns >= period->more_ns) {
+    if (period->phase == NULL ||
+        ss_is_percent_of(known_ns, period->more_ns, SS_LIMIT_KNOWN_STALLS_PERCENT)) {
         return false;
     }
     struct ss_strview phase = ss_step_phase_text(facts->model, period->phase);
@@ -78,8 +76,8 @@ bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_fi
 static uint64_t late_rank_ns(const struct ss_training_facts *facts)
 {
     const struct ss_late_rank *late = &facts->late_rank;
-    bool is_much = late->process != 0 &&
-                   ss_is_percent_of(late->waits_ns, late->of_ns, SS_RULE_LEAST_GAIN_PERCENT);
+    bool is_much =
+        late->process != 0 && ss_is_percent_of(late->waits_ns, late->of_ns, SS_LIMIT_GAIN_PERCENT);
     return is_much ? late->waits_ns : 0;
 }
 
@@ -122,18 +120,19 @@ bool ss_rule_late_rank(const struct ss_training_facts *facts, struct ss_finding 
     return late_rank_ns(facts) > 0;
 }
 
-/* The recoverable time is that of evaluating once in SELDOM_STEPS steps. */
+/* The recoverable time is that of evaluating once in SS_LIMIT_SELDOM_STEPS steps. */
 bool ss_rule_evaluation(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
     const struct ss_phase_spread *evaluations = &facts->evaluations;
     double every =
         evaluations->steps > 0 ? (double)evaluations->all_steps / (double)evaluations->steps : 0;
-    if (evaluations->steps < 2 || every >= SELDOM_STEPS) {
+    if (evaluations->steps < SS_LIMIT_FEWEST_EVALUATIONS || every >= SS_LIMIT_SELDOM_STEPS) {
         return false;
     }
     ss_finding_set_spread_cost(facts, finding, evaluations->mean_ns);
     finding->interrupts = true;
-    finding->recoverable_ns = ss_share_of_ns(evaluations->mean_ns, 1 - every / SELDOM_STEPS);
+    finding->recoverable_ns =
+        ss_share_of_ns(evaluations->mean_ns, 1 - every / SS_LIMIT_SELDOM_STEPS);
     finding->phase = ss_training_phase(facts, "evaluation");
     ss_finding_set_phase_line(finding, facts, "evaluation", "that time");
     ss_finding_add(finding, "steps with an evaluation", SS_EVIDENCE_COUNT,

@@ -39,16 +39,16 @@ bool ss_rule_warm_up(const struct ss_training_facts *facts, struct ss_finding *f
                    (double)facts->warm_mean_ns);
     ss_finding_add(finding, "of the usual ones", SS_EVIDENCE_NS, (double)facts->step_ns);
     ss_finding_add(finding, "first step", SS_EVIDENCE_NS, (double)facts->first_ns);
-    return (double)facts->warm_mean_ns >= 1.5 * (double)facts->step_ns;
+    return (double)facts->warm_mean_ns >=
+           ss_limit_factor(SS_LIMIT_WARM_UP_HUNDREDTHS) * (double)facts->step_ns;
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* Without a known fix, only a heavier line is worth a finding. */
-static double least_percent_of(const struct ss_hot_line *line)
+static int least_percent_of(const struct ss_hot_line *line)
 {
-    enum { LEAST_KNOWN = 3, LEAST_UNKNOWN = 6 };
-    return line->activity != SS_ACTIVITY_NOTHING ? LEAST_KNOWN : LEAST_UNKNOWN;
+    return line->activity != SS_ACTIVITY_NOTHING ? SS_LIMIT_KNOWN_LINE_PERCENT
+                                                 : SS_LIMIT_UNKNOWN_LINE_PERCENT;
 }
 
 bool ss_finding_put_hot_line(const struct ss_training_facts *facts, const struct ss_hot_line *line,

@@ -8,6 +8,7 @@
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
 #include "analysis/recorded_steps.h"
+#include "analysis/rule_limits.h"
 #include "base/alloc.h"
 
 const char *const ss_training_tracks[] = {
@@ -310,8 +311,8 @@ static void list_spans(struct scan *scan)
                               .counts_operators =
                                   ss_recorded_steps_counts(&recorded, step->process, step->end_ns),
                               .number = is_first ? 0 : span[-1].number + 1};
-        scan->all_after_third +=
-            span->number > 2 && step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
+        scan->all_after_third += span->number >= SS_LIMIT_LAST_COMPILING_STEP &&
+                                 step->kind != SS_STEP_CUT && step->kind != SS_STEP_OUTSIDE;
         scan->all_but_warm_up += step->kind == SS_STEP_STEADY || step->kind == SS_STEP_OUTLIER;
         if (step->kind == SS_STEP_STEADY) {
             before_ns += step->end_ns - step->begin_ns;
@@ -432,7 +433,7 @@ struct operator_cursor {
 
 static void add_long(struct span *span, uint64_t ns)
 {
-    if (span != NULL && ns >= SS_TINY_OPERATOR_NS) {
+    if (span != NULL && ns >= SS_LIMIT_TINY_OPERATOR_NS) {
         span->long_operators_ns += ns;
     }
 }
@@ -643,7 +644,7 @@ static void add_interruption(struct scan *scan, const char *domain, uint32_t pro
     if (is_last && !in_step) {
         return; /* after the last one */
     }
-    if (strcmp(domain, "torch.compile") == 0 && span->number > 2) {
+    if (strcmp(domain, "torch.compile") == 0 && span->number >= SS_LIMIT_LAST_COMPILING_STEP) {
         uint32_t step = (uint32_t)(span - scan->spans) + 1;
         facts->late_compiles++;
         facts->late_compile_steps += step != *last_step;

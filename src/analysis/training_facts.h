@@ -40,8 +40,6 @@ struct ss_training_samples {
     uint64_t computing_workers;   /* on a core, or runnable */
 };
 
-enum { SS_TINY_OPERATOR_NS = 30000 };
-
 /* The cost of epoch starts of loaders with workers, without the first. Per step: over all but
  * warm-up. */
 struct ss_training_epochs {
@@ -92,8 +90,8 @@ struct ss_training_facts {
     /* Outermost operators on the main thread, of steps whose operators were recorded. */
     uint64_t operator_steps, operators; /* steps; operators per step, the mean */
     uint64_t operators_ns;              /* median of the steps' sums */
-    uint64_t long_operators_ns;         /* the same of operators with SS_TINY_OPERATOR_NS or more;
-                                         * those of an autograd node count one by one */
+    uint64_t long_operators_ns; /* the same of operators with SS_LIMIT_TINY_OPERATOR_NS or more;
+                                 * those of an autograd node count one by one */
     uint64_t operator_p50_ns;
     /* The same of tensor values that Python reads. */
     double reads; /* of the median step, or the mean where that has none */

@@ -4,12 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/rule_limits.h"
 #include "analysis/training_facts.h"
 #include "base/alloc.h"
-
-/* The conditions of a period: at equal distances most steps are slow, and elsewhere few are, which
- * chance seldom produces. */
-enum { FEWEST_SLOW = 4, LEAST_SLOW_PERCENT = 80, MOST_ELSEWHERE_PERCENT = 20 };
 
 /* By step of a process that counts: how much longer the phase takes than its median. */
 struct series {
@@ -60,8 +57,9 @@ static struct tally tally_steps(const struct series *series, size_t first, size_
 static bool is_regular(const struct series *series, const struct tally *tally)
 {
     size_t others = series->count - tally->places;
-    return tally->slow >= FEWEST_SLOW && 100 * tally->slow >= LEAST_SLOW_PERCENT * tally->places &&
-           100 * tally->elsewhere <= MOST_ELSEWHERE_PERCENT * others;
+    return tally->slow >= SS_LIMIT_PERIOD_FEWEST_STEPS &&
+           100 * tally->slow >= SS_LIMIT_PERIOD_STEPS_PERCENT * tally->places &&
+           100 * tally->elsewhere <= SS_LIMIT_PERIOD_ELSEWHERE_PERCENT * others;
 }
 
 /* The position in the period with most slow steps. */
@@ -96,7 +94,7 @@ static bool is_eligible(const struct ss_training_facts *facts, const struct ss_s
 static void check_phase(struct ss_training_facts *facts, size_t phase, const struct series *series)
 {
     size_t every = distance_of(series);
-    if (every < 2) {
+    if (every <= 1) {
         return;
     }
     struct tally tally = tally_steps(series, first_of(series, every), every);
@@ -110,7 +108,6 @@ static void check_phase(struct ss_training_facts *facts, size_t phase, const str
     }
 }
 
-/* A phase is slow from a quarter of a step beyond its median. */
 static void check_process(struct ss_training_facts *facts, size_t first, size_t end,
                           struct series *series)
 {
@@ -137,7 +134,8 @@ void ss_training_period_find(struct ss_training_facts *facts)
     size_t count = steps->steps.count;
     struct series series = {.more_ns = ss_alloc((count + 1) * sizeof *series.more_ns),
                             .histogram = ss_alloc((count + 1) * sizeof *series.histogram),
-                            .slow_ns = steps->p50_ns / 4};
+                            .slow_ns = (uint64_t)((double)steps->p50_ns *
+                                                  ss_limit_factor(SS_LIMIT_SLOW_PHASE_PERCENT))};
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first;
              end < count && steps->steps.data[end].process == steps->steps.data[first].process;) {

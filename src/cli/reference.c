@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/rule_limits.h"
 #include "analysis/rules.h"
 #include "base/env.h"
 #include "base/version.h"
@@ -10,7 +11,7 @@
 #include "cli/formats.h"
 #include "trace/schema.h"
 
-enum { LAST_EXIT_CODE = 5 };
+enum { LAST_EXIT_CODE = 5, MAX_RULE_TEXT_BYTES = 4096 };
 
 const char *ss_exit_code_meaning(int exit_code)
 {
@@ -202,6 +203,16 @@ static void markdown_schema(struct ss_strbuf *out)
     }
 }
 
+/* A text of a rule as a cell, with the values of its limits. */
+static void append_rule_cell(struct ss_strbuf *out, const char *text)
+{
+    struct ss_strbuf cell;
+    ss_strbuf_init(&cell, MAX_RULE_TEXT_BYTES);
+    ss_rule_text_append(text, &cell);
+    append_cell(out, cell.data);
+    ss_strbuf_fini(&cell);
+}
+
 static void markdown_rules(struct ss_strbuf *out)
 {
     ss_strbuf_append_format(
@@ -210,13 +221,13 @@ static void markdown_rules(struct ss_strbuf *out)
         "its cause costs at least this share of a step, and never below %d %%; a rule without a "
         "figure is not about time.\n\n| rule | says | when | needs | at least | recoverable at "
         "most |\n|---|---|---|---|---|---|\n",
-        SS_RULE_LEAST_PERCENT);
+        SS_LIMIT_FINDING_PERCENT);
     for (const struct ss_rule *rule = ss_rules; rule->id != NULL; rule++) {
         const char *const cells[] = {rule->headline, rule->fires, rule->needs};
         ss_strbuf_append_format(out, "| `%s`", rule->id);
         for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
             ss_strbuf_append_text(out, " | ");
-            append_cell(out, cells[i]);
+            append_rule_cell(out, cells[i]);
         }
         if (rule->least_percent > 0) {
             ss_strbuf_append_format(out, " | %.0f %%", rule->least_percent);
@@ -224,7 +235,20 @@ static void markdown_rules(struct ss_strbuf *out)
             ss_strbuf_append_text(out, " | ");
         }
         ss_strbuf_append_text(out, " | ");
-        append_cell(out, rule->estimate);
+        append_rule_cell(out, rule->estimate);
+        ss_strbuf_append_text(out, " |\n");
+    }
+}
+
+static void markdown_rule_limits(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(out, "\n### Limits of the rules\n\n| limit | value | of what |\n"
+                               "|---|---|---|\n");
+    for (const struct ss_rule_limit *limit = ss_rule_limits; limit->name != NULL; limit++) {
+        ss_strbuf_append_format(out, "| `%s` | ", limit->name);
+        ss_rule_limit_append(limit, out);
+        ss_strbuf_append_text(out, " | ");
+        append_cell(out, limit->meaning);
         ss_strbuf_append_text(out, " |\n");
     }
 }
@@ -308,6 +332,7 @@ void ss_reference_markdown(struct ss_strbuf *out)
     }
     markdown_formats(out);
     markdown_rules(out);
+    markdown_rule_limits(out);
     markdown_schema(out);
     markdown_environment(out);
     markdown_child_environment(out);

@@ -3,9 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/rule_limits.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "view/report.h"
+
+enum { MAX_RULE_TEXT_BYTES = 4096 };
 
 enum { MAX_TEXT_BYTES = 64 << 20, SCHEMA = 1 };
 
@@ -22,6 +25,16 @@ static json_t *text_of(struct ss_strview text)
 static void put_text(json_t *object, const char *key, const char *text)
 {
     json_object_set_new(object, key, text[0] != '\0' ? text_of(ss_strview_of(text)) : json_null());
+}
+
+/* A text of a rule, with the values of its limits. */
+static void put_rule_text(json_t *object, const char *key, const char *text)
+{
+    struct ss_strbuf whole;
+    ss_strbuf_init(&whole, MAX_RULE_TEXT_BYTES);
+    ss_rule_text_append(text, &whole);
+    put_text(object, key, whole.data);
+    ss_strbuf_fini(&whole);
 }
 
 static void put_count(json_t *object, const char *key, uint64_t count)
@@ -277,7 +290,7 @@ static json_t *finding_of(const struct ss_finding *finding, const struct ss_mode
     put_count(object, "cost_ns", finding->cost_ns);
     put_count(object, "expected_ns", finding->expected_ns);
     put_count(object, "recoverable_ns", finding->recoverable_ns);
-    put_text(object, "estimate", finding->rule->estimate);
+    put_rule_text(object, "estimate", finding->rule->estimate);
     json_object_set_new(object, "fix",
                         finding->fix != NULL ? text_of(ss_strview_of(finding->fix)) : json_null());
     json_object_set_new(object, "phase",

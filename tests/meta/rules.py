@@ -345,6 +345,54 @@ def check_retired_words(files):
                     yield f"{path}:{number}: {match.group()!r} is retired: {instead}"
 
 
+# What makes up a rule of the diagnosis; rule_limits.def has its numbers.
+RULE_FILE = re.compile(r"src/analysis/(rules\w*|rule_parts|training_periods|memory_growth|late_rank)\.c$")
+NUMBER = re.compile(r"(?<![\w.])(?:\d[\w.]*|\.\d\w*)")
+# No thresholds: nothing, one, a percentage of a share; halves and quarters of a list are not of a value.
+PLAIN_NUMBERS = {"0", "1", "100", "100.0"}
+LIST_PART = re.compile(r"\b(?:count|points) */ *[24]\b|\bMOST_POINTS = \d+")
+PAIR_OF_RANKS = re.compile(r"\b(?:ranks\.count|trainers) >= 2\b")
+# Digits and words of number in the texts of rules that limit nothing.
+NO_LIMIT = re.compile(r"\{\w+\}|0 workers|generation 1 and 2|float(?:32|64)")
+NUMBER_WORD = re.compile(r"\d|\b(?:two|three|four|five|twice|half|third|quarters?|fifths?)\b")
+
+
+def limit_rows(text):
+    return dict(re.findall(r"^SS_RULE_LIMIT\((\w+), (\w+),", text, re.M))
+
+
+def check_rule_limits(files):
+    """The thresholds of rules are rows of rule_limits.def: none stands in code, in a rule's text or,
+    said twice, in a page; and each row is used."""
+    rows = limit_rows(files["src/analysis/rule_limits.def"])
+    used = set()
+    for path, text in files.items():
+        if not path.startswith(("src/analysis/", "src/view/", "src/cli/")):
+            continue
+        used |= set(re.findall(r"\bSS_LIMIT_(\w+)", text))
+        if not RULE_FILE.match(path):
+            continue
+        code = PAIR_OF_RANKS.sub("", LIST_PART.sub("", code_only(text)))
+        for number, line in enumerate(code.split("\n"), 1):
+            for match in NUMBER.finditer(line):
+                if match.group() not in PLAIN_NUMBERS:
+                    yield f"{path}:{number}: {match.group()} is a row of rule_limits.def"
+    for name in sorted(set(rows) - used - {"CLAIM_SAMPLES"}):
+        yield f"src/analysis/rule_limits.def: nothing uses {name}"
+    for row in re.findall(r"^SS_RULE\((.*?)\)$", files["src/analysis/rules.def"], re.M | re.S):
+        strings = ["".join(parts) for parts in
+                   (re.findall(r'"((?:\\.|[^"\\])*)"', run) for run in
+                    re.findall(r'(?:"(?:\\.|[^"\\])*"\s*)+', row))]
+        rule, _, _, fires, estimate = strings[:5]
+        for text in (fires, estimate):
+            for name in re.findall(r"\{(\w+)\}", text):
+                if name not in rows:
+                    yield f"src/analysis/rules.def: {rule}: {{{name}}} is no limit"
+            match = NUMBER_WORD.search(NO_LIMIT.sub("", text))
+            if match:
+                yield f"src/analysis/rules.def: {rule}: {match.group()!r} is a row of rule_limits.def"
+
+
 LINK = re.compile(r"(?<!`)!?\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.M)
 

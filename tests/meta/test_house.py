@@ -73,6 +73,9 @@ class House(unittest.TestCase):
     def test_no_banned_calls(self):
         self.none(rules.check_banned_calls(SOURCES))
 
+    def test_limits_of_rules_are_stated_once(self):
+        self.none(rules.check_rule_limits(SOURCES))
+
     def test_environment_is_read_in_one_place(self):
         self.none(rules.check_getenv(SOURCES))
 

@@ -109,6 +109,21 @@ class Rules(unittest.TestCase):
                                              {"src/base/a.c": "malloc(3); free(x); abort();",
                                               "src/cli/a.c": "exit(2);"}))
 
+    def test_rule_limits(self):
+        def files(code, fires="more than {MOST}", limits="SS_RULE_LIMIT(MOST, 7, COUNT, \"x\")"):
+            return {"src/analysis/rule_limits.def": limits + "\n",
+                    "src/analysis/rules.def": f'SS_RULE(a, "a", "head", "needs", "{fires}",\n'
+                                              '        "of 0 workers", "the fix of 12 things")\n',
+                    "src/analysis/rules_a.c": code, "src/analysis/hot_lines.c": "SS_LIMIT_MOST + 3"}
+        good = "/* 3 */ ns > SS_LIMIT_MOST && x[0] + 100 * y1 > 1 && count / 2"
+        self.assertEqual([], self.complaints(rules.check_rule_limits, files(good)))
+        for bad in (files("ns > 3"), files("ns > 0.5"), files("ns / 4"), files("2 * ns"),
+                    files(good, fires="more than 3"), files(good, fires="twice or more"),
+                    files(good, fires="more than {LEAST}"),
+                    files(good, limits='SS_RULE_LIMIT(MOST, 7, COUNT, "x")\n'
+                                       'SS_RULE_LIMIT(LEAST, 7, COUNT, "x")')):
+            self.assertEqual(1, len(self.complaints(rules.check_rule_limits, bad)), bad)
+
     def test_spdx(self):
         line = "SPDX-License-Identifier: Apache-2.0"
         good = {"a.c": f"/* {line} */\n", "b": f"#!/bin/sh\n# {line}\n", "data.json": "{}",
