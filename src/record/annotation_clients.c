@@ -134,6 +134,37 @@ static void note_unbuffered(struct ss_record_client *client, uint64_t now_ns)
     ss_annotations_note(client->annotations, client->process_ref, "annotations-lost", text, now_ns);
 }
 
+/* The rings that no process writes any more, and the notifications that none reads. */
+static void remove_files(struct ss_record_client *client)
+{
+    if (client->is_dead) {
+        unlink(client->sealed_path);
+    }
+    if (client->is_dead || client->annotations->attach_pid == 0) {
+        unlink(client->path);
+        client->path[0] = '\0'; /* the next image of the process may reuse the name */
+    }
+}
+
+/* What only a live client needs. */
+static void release(struct ss_record_client *client)
+{
+    if (client->process != NULL) {
+        ss_recorded_process_set_annotated(client->process, NULL);
+        client->process = NULL;
+    }
+    ss_annot_free(client->annot);
+    ss_window_filter_free(client->filter);
+    ss_torch_files_fini(&client->torch);
+    ss_annotation_tracks_free(client->tracks);
+    ss_ring_file_close(client->file);
+    ss_vec_fini(&client->edges);
+    client->annot = NULL;
+    client->filter = NULL;
+    client->tracks = NULL;
+    client->file = NULL;
+}
+
 void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dead)
 {
     const struct ss_record_client *window_owner =
@@ -160,27 +191,8 @@ void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dea
     if (ss_annotations_client(client->annotations, client->process_ref) == client) {
         ss_pages_drop(&client->annotations->by_process, client->process_ref);
     }
-    if (is_dead) {
-        unlink(client->sealed_path);
-    }
-    if (is_dead || client->annotations->attach_pid == 0) {
-        unlink(client->path);
-        client->path[0] = '\0'; /* the next image of the process may reuse the name */
-    }
-    if (client->process != NULL) {
-        ss_recorded_process_set_annotated(client->process, NULL);
-        client->process = NULL;
-    }
-    ss_annot_free(client->annot);
-    ss_window_filter_free(client->filter);
-    ss_torch_files_fini(&client->torch);
-    ss_annotation_tracks_free(client->tracks);
-    ss_ring_file_close(client->file);
-    ss_vec_fini(&client->edges);
-    client->annot = NULL;
-    client->filter = NULL;
-    client->tracks = NULL;
-    client->file = NULL;
+    remove_files(client);
+    release(client);
 }
 
 /* A new image of the process began at `begin_ns`: earlier images ran at most until then. */

@@ -49,6 +49,18 @@ static bool on_is_in_window(void *context, uint32_t process_ref, uint64_t now_ns
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* A ring file's header is complete when the program closes the file. */
+static void watch_directory(struct ss_record_annotations *annotations, char *reason)
+{
+    const char *path = annotations->directory.path;
+    annotations->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (annotations->inotify_fd < 0 ||
+        inotify_add_watch(annotations->inotify_fd, path, IN_CLOSE_WRITE) < 0) {
+        snprintf(reason, SS_ANNOTATIONS_REASON_BYTES, "cannot watch %.150s: %s", path,
+                 strerror(errno));
+    }
+}
+
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
                                                          char *reason)
@@ -71,13 +83,8 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     bool has_directory =
         attach_pid != 0 ? ss_ring_directory_attach(directory, mode, attach_pid, reason)
                         : ss_ring_directory_create(directory, mode, annotations->since_ns, reason);
-    if (has_directory) { /* a ring file's header is complete when the program closes the file */
-        annotations->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-        if (annotations->inotify_fd < 0 ||
-            inotify_add_watch(annotations->inotify_fd, directory->path, IN_CLOSE_WRITE) < 0) {
-            snprintf(reason, SS_ANNOTATIONS_REASON_BYTES, "cannot watch %.150s: %s",
-                     directory->path, strerror(errno));
-        }
+    if (has_directory) {
+        watch_directory(annotations, reason);
     }
     annotations->is_off = reason[0] != '\0';
     context->observer = (struct ss_process_observer){.context = annotations,

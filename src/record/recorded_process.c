@@ -188,8 +188,25 @@ static bool is_alive(pid_t pid)
     return ss_procfs_stat(pid, 0, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
-/* A process that never becomes Python (a shell, a tool) is retried less and less often; one that
- * refuses or is unreadable gets one note in the trace. */
+/* One note in the trace for a process that refuses or is unreadable. */
+static void note_unreadable(struct ss_recorded_process *process, const struct ss_error *cause,
+                            uint64_t now_ns)
+{
+    struct ss_trace_note note = {.time_ns = now_ns,
+                                 .process_ref = process->ref,
+                                 .kind = ss_strview_of("python-unreadable"),
+                                 .text = ss_strview_of(cause->message)};
+    struct ss_route aim = {.process_ref = process->ref};
+    struct ss_error err = {0};
+    process->judged = true;
+    process->error = *cause;
+    write_process(process);
+    ss_record_context_check(process->context,
+                            ss_recording_note(process->context->recording, aim, &note, &err), &err);
+    ss_log(SS_INFO, "record", "process %d: %s", (int)process->pid, cause->message);
+}
+
+/* A process that never becomes Python (a shell, a tool) is retried less and less often. */
 static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
 {
     struct ss_sampler_sink sink = ss_recorded_process_sink(process);
@@ -217,41 +234,30 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
     process->judged |= now_ns - process->image_since_ns >= linked_ns;
     bool waits = status == SS_E_NOTFOUND || status == SS_E_AGAIN || status == SS_E_GONE;
     if (!waits && process->error.status != status) {
-        process->judged = true;
-        process->error = err;
-        struct ss_trace_note note = {.time_ns = now_ns,
-                                     .process_ref = process->ref,
-                                     .kind = ss_strview_of("python-unreadable"),
-                                     .text = ss_strview_of(err.message)};
-        struct ss_error write_err = {0};
-        write_process(process);
-        ss_record_context_check(process->context,
-                                ss_recording_note(process->context->recording,
-                                                  (struct ss_route){.process_ref = process->ref},
-                                                  &note, &write_err),
-                                &write_err);
-        ss_log(SS_INFO, "record", "process %d: %s", (int)process->pid, err.message);
+        note_unreadable(process, &err, now_ns);
     }
     return true;
 }
 
-bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_ns)
+/* Opens the sampler when it is due. false: the process has ended. */
+static bool poll_python(struct ss_recorded_process *process, uint64_t now_ns)
 {
-    if (process->sampler == NULL) {
-        if (now_ns < process->next_try_ns) {
-            return true;
-        }
-        if (!try_open(process, now_ns)) {
-            return false;
-        }
-        if (!process->seen && now_ns - process->image_since_ns >= eager_ns) {
-            process->seen = true; /* long enough to know that it is not Python */
-            write_process(process);
-        }
-        if (process->sampler == NULL) {
-            return true;
-        }
+    if (now_ns < process->next_try_ns) {
+        return true;
     }
+    if (!try_open(process, now_ns)) {
+        return false;
+    }
+    if (!process->seen && now_ns - process->image_since_ns >= eager_ns) {
+        process->seen = true; /* long enough to know that it is not Python */
+        write_process(process);
+    }
+    return true;
+}
+
+/* Whether the process is in a window now. Weights of the window before are emitted. */
+static bool enter_window(struct ss_recorded_process *process, uint64_t now_ns)
+{
     bool is_in_window = !ss_recorded_process_is_outside_windows(process, now_ns);
     uint32_t window =
         process->annotated != NULL ? process->context->observer.window(process->annotated) : 0;
@@ -260,7 +266,15 @@ bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_
     }
     process->is_in_window = is_in_window;
     process->window = window;
-    if (!is_in_window) {
+    return is_in_window;
+}
+
+bool ss_recorded_process_tick(struct ss_recorded_process *process, uint64_t now_ns)
+{
+    if (process->sampler == NULL && !poll_python(process, now_ns)) {
+        return false;
+    }
+    if (process->sampler == NULL || !enter_window(process, now_ns)) {
         return true;
     }
     struct ss_error err = {0};

@@ -328,6 +328,7 @@ static size_t drop_overwritten(const struct ss_ring_lane *lane, struct ss_ring_r
 
 enum { MAX_BATCH = 512 };
 
+/* Long: every record of every program passes this loop, whose state are five locals. */
 size_t ss_ring_consumer_read(struct ss_ring_consumer *consumer, uint32_t number,
                              struct ss_ring_record *records, size_t capacity, bool is_final)
 {
@@ -459,6 +460,29 @@ static bool accept_definition(struct ss_ring_consumer *consumer, struct ss_ring_
     }
 }
 
+/* Reads the next definition, of which `left` bytes are published. false: it is none. `text` keeps
+ * what it refers to: the program may change its own copy. */
+static bool read_definition(const struct ss_ring_consumer *consumer, uint32_t left,
+                            char text[SS_RING_MAX_TEXT_BYTES + 1], struct ss_ring_defined *defined)
+{
+    struct ss_ring_definition head;
+    if (left < sizeof head) {
+        return false;
+    }
+    const char *at = consumer->definitions + consumer->definition_at;
+    memcpy(&head, at, sizeof head);
+    if (head.length > SS_RING_MAX_TEXT_BYTES || ss_ring_definition_bytes(head.length) > left) {
+        return false;
+    }
+    memcpy(text, at + sizeof head, head.length);
+    *defined = (struct ss_ring_defined){.kind = (enum ss_ring_definition_kind)head.kind,
+                                        .a = head.a,
+                                        .b = head.b,
+                                        .c = head.c,
+                                        .text = {text, head.length}};
+    return true;
+}
+
 void ss_ring_consumer_define(struct ss_ring_consumer *consumer, ss_ring_define_visit *visit,
                              void *context)
 {
@@ -474,31 +498,15 @@ void ss_ring_consumer_define(struct ss_ring_consumer *consumer, ss_ring_define_v
     consumer->definitions =
         consumer->memory.map(consumer->memory.context, SS_RING_DEFINITIONS_AT, end);
     while (consumer->definitions != NULL && consumer->definition_at < end) {
-        struct ss_ring_definition head;
-        uint32_t left = end - consumer->definition_at;
         char text[SS_RING_MAX_TEXT_BYTES + 1];
-        if (left < sizeof head) {
-            consumer->definitions_broken = true;
-            return;
-        }
-        const char *at = consumer->definitions + consumer->definition_at;
-        memcpy(&head, at, sizeof head);
-        if (head.length > SS_RING_MAX_TEXT_BYTES || ss_ring_definition_bytes(head.length) > left) {
-            consumer->definitions_broken = true;
-            return;
-        }
-        memcpy(text, at + sizeof head, head.length);
-        struct ss_ring_defined defined = {.kind = (enum ss_ring_definition_kind)head.kind,
-                                          .a = head.a,
-                                          .b = head.b,
-                                          .c = head.c,
-                                          .text = {text, head.length}};
-        if (!accept_definition(consumer, &defined)) {
+        struct ss_ring_defined defined;
+        if (!read_definition(consumer, end - consumer->definition_at, text, &defined) ||
+            !accept_definition(consumer, &defined)) {
             consumer->definitions_broken = true;
             return;
         }
         visit(context, &defined);
-        consumer->definition_at += (uint32_t)ss_ring_definition_bytes(head.length);
+        consumer->definition_at += (uint32_t)ss_ring_definition_bytes(defined.text.length);
     }
 }
 

@@ -368,6 +368,32 @@ static bool try_file(struct search *search, const struct ss_map *map, enum candi
     return true;
 }
 
+/* Why the search found no interpreter. */
+static enum ss_status explain(const struct search *search, pid_t pid, struct ss_error *err)
+{
+    if (search->unsupported != 0) {
+        return ss_fail(err, SS_E_UNSUPPORTED,
+                       "process %d runs Python %u.%u; stepscope reads CPython 3.8 to 3.14",
+                       (int)pid, search->unsupported >> 24, (search->unsupported >> 16) & 255);
+    }
+    if (search->stripped != 0) {
+        return ss_fail(err, SS_E_UNSUPPORTED,
+                       "process %d runs a Python %u.%u that was stripped of the symbol _PyRuntime, "
+                       "so its state cannot be found; run a build that exports it, as CPython's "
+                       "own do",
+                       (int)pid, search->stripped >> 24, (search->stripped >> 16) & 255);
+    }
+    if (search->is_cut_short) {
+        return ss_fail(err, SS_E_AGAIN,
+                       "process %d maps more files than one search reads, and none so far is a "
+                       "Python interpreter",
+                       (int)pid);
+    }
+    return ss_fail(err, SS_E_NOTFOUND, "process %d has no Python interpreter%s", (int)pid,
+                   search->is_unreadable ? " that could be read: its files are not accessible"
+                                         : " loaded");
+}
+
 enum ss_status ss_python_locate(pid_t pid, struct ss_python_location *location,
                                 struct ss_error *err)
 {
@@ -387,28 +413,5 @@ enum ss_status ss_python_locate(pid_t pid, struct ss_python_location *location,
         }
     }
     ss_maps_fini(&maps);
-    if (status != SS_OK || found) {
-        return status;
-    }
-    if (search.unsupported != 0) {
-        return ss_fail(err, SS_E_UNSUPPORTED,
-                       "process %d runs Python %u.%u; stepscope reads CPython 3.8 to 3.14",
-                       (int)pid, search.unsupported >> 24, (search.unsupported >> 16) & 255);
-    }
-    if (search.stripped != 0) {
-        return ss_fail(err, SS_E_UNSUPPORTED,
-                       "process %d runs a Python %u.%u that was stripped of the symbol _PyRuntime, "
-                       "so its state cannot be found; run a build that exports it, as CPython's "
-                       "own do",
-                       (int)pid, search.stripped >> 24, (search.stripped >> 16) & 255);
-    }
-    if (search.is_cut_short) {
-        return ss_fail(err, SS_E_AGAIN,
-                       "process %d maps more files than one search reads, and none so far is a "
-                       "Python interpreter",
-                       (int)pid);
-    }
-    return ss_fail(err, SS_E_NOTFOUND, "process %d has no Python interpreter%s", (int)pid,
-                   search.is_unreadable ? " that could be read: its files are not accessible"
-                                        : " loaded");
+    return status != SS_OK || found ? status : explain(&search, pid, err);
 }

@@ -176,6 +176,18 @@ static bool is_sane(const struct ss_cpython_layout *layout)
            layout->unicode_state + 4 <= layout->unicode_ascii_data;
 }
 
+/* The shape of a version, or of the newest one before it; NULL: there is none. */
+static const struct shape *shape_of(uint16_t version)
+{
+    const struct shape *shape = NULL;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        if (shapes[i].version <= version) {
+            shape = &shapes[i];
+        }
+    }
+    return shape;
+}
+
 enum ss_status ss_debug_offsets_parse(const void *bytes, size_t length,
                                       struct ss_cpython_layout *layout, uint32_t *version_hex,
                                       struct ss_error *err)
@@ -186,12 +198,7 @@ enum ss_status ss_debug_offsets_parse(const void *bytes, size_t length,
     *version_hex = (uint32_t)word_at(bytes, VERSION_WORD);
     uint16_t version = (uint16_t)(*version_hex >> 16);
     bool is_free_threaded = word_at(bytes, FREE_THREADED_WORD) == 1;
-    const struct shape *shape = NULL;
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        if (shapes[i].version <= version) {
-            shape = &shapes[i];
-        }
-    }
+    const struct shape *shape = shape_of(version);
     if (shape == NULL) {
         return ss_fail(err, SS_E_UNSUPPORTED, "CPython 3.%u publishes a layout of unknown shape",
                        version & 0xffU);

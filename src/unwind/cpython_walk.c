@@ -142,7 +142,8 @@ static void note_size(struct ss_python *python, const struct ss_python_walk *wal
     }
 }
 
-/* Follows the frames from `leaf` on. Fills the ring, scratch->chain and scratch->missed. */
+/* Follows the frames from `leaf` on. Fills the ring, scratch->chain and scratch->missed. Long: a
+ * frame is judged by what all frames before it have shown, which is the state of this loop. */
 static void follow_chain(struct ss_python *python, const struct ss_python_walk *walk,
                          struct finder *finder, uint64_t leaf, struct attempt *attempt)
 {

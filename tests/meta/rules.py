@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of the house as functions from files ({path: text}) to complaints (strings)."""
 
+import functools
 import re
 
 # Which folder of src/ may include which (ARCHITECTURE.md tells why). A folder may include itself.
@@ -38,6 +39,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 NO_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 
+@functools.cache
 def code_only(text):
     """C without comments and literals; line numbers stay."""
     return NO_CODE.sub(lambda match: "\n" * match.group().count("\n") or " ", text)
