@@ -26,59 +26,61 @@ static uint32_t enum_value_count;
 
 /* --- types ----------------------------------------------------------------------------------- */
 
+/* By type, in bytes. */
+static const uint8_t sizes[] = {[SS_NVTX_TYPE_CHAR] = sizeof(char),
+                                [SS_NVTX_TYPE_UCHAR] = sizeof(char),
+                                [SS_NVTX_TYPE_SHORT] = sizeof(short),
+                                [SS_NVTX_TYPE_USHORT] = sizeof(short),
+                                [SS_NVTX_TYPE_INT] = sizeof(int),
+                                [SS_NVTX_TYPE_UINT] = sizeof(int),
+                                [SS_NVTX_TYPE_LONG] = sizeof(long),
+                                [SS_NVTX_TYPE_ULONG] = sizeof(long),
+                                [SS_NVTX_TYPE_LONGLONG] = sizeof(long long),
+                                [SS_NVTX_TYPE_ULONGLONG] = sizeof(long long),
+                                [SS_NVTX_TYPE_INT8] = 1,
+                                [SS_NVTX_TYPE_UINT8] = 1,
+                                [SS_NVTX_TYPE_INT16] = 2,
+                                [SS_NVTX_TYPE_UINT16] = 2,
+                                [SS_NVTX_TYPE_INT32] = 4,
+                                [SS_NVTX_TYPE_UINT32] = 4,
+                                [SS_NVTX_TYPE_INT64] = 8,
+                                [SS_NVTX_TYPE_UINT64] = 8,
+                                [SS_NVTX_TYPE_FLOAT] = sizeof(float),
+                                [SS_NVTX_TYPE_DOUBLE] = sizeof(double),
+                                [SS_NVTX_TYPE_LONGDOUBLE] = sizeof(long double),
+                                [SS_NVTX_TYPE_SIZE] = sizeof(size_t),
+                                [SS_NVTX_TYPE_ADDRESS] = sizeof(void *),
+                                [SS_NVTX_TYPE_WCHAR] = sizeof(wchar_t),
+                                [SS_NVTX_TYPE_CHAR8] = 1,
+                                [SS_NVTX_TYPE_CHAR16] = 2,
+                                [SS_NVTX_TYPE_CHAR32] = 4,
+                                [SS_NVTX_TYPE_BYTE] = 1,
+                                [SS_NVTX_TYPE_INT128] = 16,
+                                [SS_NVTX_TYPE_UINT128] = 16,
+                                [SS_NVTX_TYPE_FLOAT16] = 2,
+                                [SS_NVTX_TYPE_FLOAT32] = 4,
+                                [SS_NVTX_TYPE_FLOAT64] = 8,
+                                [SS_NVTX_TYPE_FLOAT128] = 16,
+                                [SS_NVTX_TYPE_BF16] = 2,
+                                [SS_NVTX_TYPE_TF32] = 4,
+                                [SS_NVTX_TYPE_CATEGORY] = 4,
+                                [SS_NVTX_TYPE_COLOUR] = 4,
+                                [SS_NVTX_TYPE_SCOPE] = 8,
+                                [SS_NVTX_TYPE_PID32] = 4,
+                                [SS_NVTX_TYPE_PID64] = 8,
+                                [SS_NVTX_TYPE_TID32] = 4,
+                                [SS_NVTX_TYPE_TID64] = 8,
+                                [SS_NVTX_TYPE_CSTRING] =
+                                    sizeof(char *), /* unless its length is given */
+                                [SS_NVTX_TYPE_CSTRING_UTF8] = sizeof(char *),
+                                [SS_NVTX_TYPE_CSTRING_UTF16] = sizeof(char *),
+                                [SS_NVTX_TYPE_CSTRING_UTF32] = sizeof(char *),
+                                [SS_NVTX_TYPE_RANGE_ID] = 8,
+                                [SS_NVTX_TYPE_REGISTERED] = sizeof(void *),
+                                [SS_NVTX_TYPE_SELECTOR] = 0};
+
 uint32_t ss_nvtx_type_size(uint64_t type)
 {
-    static const uint8_t sizes[] = {[SS_NVTX_TYPE_CHAR] = sizeof(char),
-                                    [SS_NVTX_TYPE_UCHAR] = sizeof(char),
-                                    [SS_NVTX_TYPE_SHORT] = sizeof(short),
-                                    [SS_NVTX_TYPE_USHORT] = sizeof(short),
-                                    [SS_NVTX_TYPE_INT] = sizeof(int),
-                                    [SS_NVTX_TYPE_UINT] = sizeof(int),
-                                    [SS_NVTX_TYPE_LONG] = sizeof(long),
-                                    [SS_NVTX_TYPE_ULONG] = sizeof(long),
-                                    [SS_NVTX_TYPE_LONGLONG] = sizeof(long long),
-                                    [SS_NVTX_TYPE_ULONGLONG] = sizeof(long long),
-                                    [SS_NVTX_TYPE_INT8] = 1,
-                                    [SS_NVTX_TYPE_UINT8] = 1,
-                                    [SS_NVTX_TYPE_INT16] = 2,
-                                    [SS_NVTX_TYPE_UINT16] = 2,
-                                    [SS_NVTX_TYPE_INT32] = 4,
-                                    [SS_NVTX_TYPE_UINT32] = 4,
-                                    [SS_NVTX_TYPE_INT64] = 8,
-                                    [SS_NVTX_TYPE_UINT64] = 8,
-                                    [SS_NVTX_TYPE_FLOAT] = sizeof(float),
-                                    [SS_NVTX_TYPE_DOUBLE] = sizeof(double),
-                                    [SS_NVTX_TYPE_LONGDOUBLE] = sizeof(long double),
-                                    [SS_NVTX_TYPE_SIZE] = sizeof(size_t),
-                                    [SS_NVTX_TYPE_ADDRESS] = sizeof(void *),
-                                    [SS_NVTX_TYPE_WCHAR] = sizeof(wchar_t),
-                                    [SS_NVTX_TYPE_CHAR8] = 1,
-                                    [SS_NVTX_TYPE_CHAR16] = 2,
-                                    [SS_NVTX_TYPE_CHAR32] = 4,
-                                    [SS_NVTX_TYPE_BYTE] = 1,
-                                    [SS_NVTX_TYPE_INT128] = 16,
-                                    [SS_NVTX_TYPE_UINT128] = 16,
-                                    [SS_NVTX_TYPE_FLOAT16] = 2,
-                                    [SS_NVTX_TYPE_FLOAT32] = 4,
-                                    [SS_NVTX_TYPE_FLOAT64] = 8,
-                                    [SS_NVTX_TYPE_FLOAT128] = 16,
-                                    [SS_NVTX_TYPE_BF16] = 2,
-                                    [SS_NVTX_TYPE_TF32] = 4,
-                                    [SS_NVTX_TYPE_CATEGORY] = 4,
-                                    [SS_NVTX_TYPE_COLOUR] = 4,
-                                    [SS_NVTX_TYPE_SCOPE] = 8,
-                                    [SS_NVTX_TYPE_PID32] = 4,
-                                    [SS_NVTX_TYPE_PID64] = 8,
-                                    [SS_NVTX_TYPE_TID32] = 4,
-                                    [SS_NVTX_TYPE_TID64] = 8,
-                                    [SS_NVTX_TYPE_CSTRING] =
-                                        sizeof(char *), /* unless its length is given */
-                                    [SS_NVTX_TYPE_CSTRING_UTF8] = sizeof(char *),
-                                    [SS_NVTX_TYPE_CSTRING_UTF16] = sizeof(char *),
-                                    [SS_NVTX_TYPE_CSTRING_UTF32] = sizeof(char *),
-                                    [SS_NVTX_TYPE_RANGE_ID] = 8,
-                                    [SS_NVTX_TYPE_REGISTERED] = sizeof(void *),
-                                    [SS_NVTX_TYPE_SELECTOR] = 0};
     return type < sizeof sizes ? sizes[type] : 0;
 }
 
@@ -313,6 +315,28 @@ static void read_entries(struct ss_nvtx_layout *layout, const struct ss_nvtx_sch
     }
 }
 
+/* Returns its id; 0: there is no room. */
+static uint64_t add_layout(struct ss_nvtx_layout *layout)
+{
+    if (!ss_nvtx_lock()) {
+        return 0;
+    }
+    uint32_t index = atomic_load_explicit(&layout_count, memory_order_relaxed);
+    const struct ss_nvtx_layout *known =
+        layout->id != 0 ? ss_nvtx_find_layout(layout->domain, layout->id) : NULL;
+    uint64_t id = 0;
+    if (known != NULL) {
+        id = known->id; /* another shared object registered it */
+    } else if (index < MAX_LAYOUTS) {
+        layout->id = layout->id != 0 ? layout->id : SS_NVTX_FIRST_DYNAMIC + MAX_ENUMS + index;
+        layouts[index] = *layout;
+        id = layout->id;
+        atomic_store_explicit(&layout_count, index + 1, memory_order_release);
+    }
+    ss_nvtx_unlock();
+    return id;
+}
+
 uint64_t ss_nvtx_schema_register(const void *handle, const struct ss_nvtx_schema *schema)
 {
     static const uint64_t needed = SS_NVTX_SCHEMA_HAS_ENTRIES | SS_NVTX_SCHEMA_HAS_COUNT;
@@ -336,23 +360,7 @@ uint64_t ss_nvtx_schema_register(const void *handle, const struct ss_nvtx_schema
         schema->id < SS_NVTX_FIRST_DYNAMIC) {
         layout.id = schema->id;
     }
-    if (!ss_nvtx_lock()) {
-        return 0;
-    }
-    uint32_t index = atomic_load_explicit(&layout_count, memory_order_relaxed);
-    const struct ss_nvtx_layout *known =
-        layout.id != 0 ? ss_nvtx_find_layout(layout.domain, layout.id) : NULL;
-    uint64_t id = 0;
-    if (known != NULL) {
-        id = known->id; /* another shared object registered it */
-    } else if (index < MAX_LAYOUTS) {
-        layout.id = layout.id != 0 ? layout.id : SS_NVTX_FIRST_DYNAMIC + MAX_ENUMS + index;
-        layouts[index] = layout;
-        id = layout.id;
-        atomic_store_explicit(&layout_count, index + 1, memory_order_release);
-    }
-    ss_nvtx_unlock();
-    return id;
+    return add_layout(&layout);
 }
 
 uint64_t ss_nvtx_enum_register(const void *handle, const struct ss_nvtx_enum *attributes)

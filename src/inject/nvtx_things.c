@@ -89,42 +89,43 @@ const struct ss_nvtx_table ss_nvtx_opencl = {opencl, SS_NVTX_OPENCL_COUNT};
 
 /* --- resources ------------------------------------------------------------------------------- */
 
+static const struct {
+    int32_t type;
+    const char *kind;
+} kinds[] = {{0x10001, "pointer"},
+             {0x10002, "handle"},
+             {0x10003, "thread"},
+             {0x10004, "pthread"},
+             {0x20001, "mutex"},
+             {0x20002, "futex"},
+             {0x20003, "semaphore"},
+             {0x20004, "completion"},
+             {0x20005, "spinlock"},
+             {0x20006, "seqlock"},
+             {0x20007, "rcu"},
+             {0x30001, "pthread mutex"},
+             {0x30002, "pthread cond"},
+             {0x30003, "pthread rwlock"},
+             {0x30004, "pthread barrier"},
+             {0x30005, "pthread spinlock"},
+             {0x30006, "pthread once"},
+             {0x40001, "cuda device"},
+             {0x40002, "cuda context"},
+             {0x40003, "cuda stream"},
+             {0x40004, "cuda event"},
+             {0x50000, "cuda device"},
+             {0x50001, "cuda stream"},
+             {0x50002, "cuda event"},
+             {0x60001, "opencl device"},
+             {0x60002, "opencl context"},
+             {0x60003, "opencl queue"},
+             {0x60004, "opencl memory"},
+             {0x60005, "opencl sampler"},
+             {0x60006, "opencl program"},
+             {0x60007, "opencl event"}};
+
 static const char *kind_of(int32_t type)
 {
-    static const struct {
-        int32_t type;
-        const char *kind;
-    } kinds[] = {{0x10001, "pointer"},
-                 {0x10002, "handle"},
-                 {0x10003, "thread"},
-                 {0x10004, "pthread"},
-                 {0x20001, "mutex"},
-                 {0x20002, "futex"},
-                 {0x20003, "semaphore"},
-                 {0x20004, "completion"},
-                 {0x20005, "spinlock"},
-                 {0x20006, "seqlock"},
-                 {0x20007, "rcu"},
-                 {0x30001, "pthread mutex"},
-                 {0x30002, "pthread cond"},
-                 {0x30003, "pthread rwlock"},
-                 {0x30004, "pthread barrier"},
-                 {0x30005, "pthread spinlock"},
-                 {0x30006, "pthread once"},
-                 {0x40001, "cuda device"},
-                 {0x40002, "cuda context"},
-                 {0x40003, "cuda stream"},
-                 {0x40004, "cuda event"},
-                 {0x50000, "cuda device"},
-                 {0x50001, "cuda stream"},
-                 {0x50002, "cuda event"},
-                 {0x60001, "opencl device"},
-                 {0x60002, "opencl context"},
-                 {0x60003, "opencl queue"},
-                 {0x60004, "opencl memory"},
-                 {0x60005, "opencl sampler"},
-                 {0x60006, "opencl program"},
-                 {0x60007, "opencl event"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i].type == type) {
             return kinds[i].kind;

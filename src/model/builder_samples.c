@@ -133,6 +133,35 @@ static void add_gil_span(struct ss_model_builder *builder, const struct ss_model
                                        .holds = total->gil == SS_GIL_HELD});
 }
 
+/* What distinguishes the samples of one stack in the figures of steps. */
+static void add_phase(struct ss_model_builder *builder, const struct ss_trace_sample *sample,
+                      struct ss_model_total *total, uint64_t last_ns)
+{
+    const struct ss_model *model = builder->model;
+    total->wait = (uint8_t)sample->wait;
+    total->phase = model->names.data[sample->phase_name].text;
+    total->step =
+        (uint8_t)step_of(builder, model->threads.data[total->thread].process, sample->step);
+    if (total->gil == SS_GIL_HELD && !model->threads.data[total->thread].is_main) {
+        add_gil_span(builder, total, last_ns);
+    }
+}
+
+/* Stores the sample with its time, not only in the totals. */
+static enum ss_status store_ticks(struct ss_model_builder *builder,
+                                  const struct ss_model_total *total, uint64_t last_ns,
+                                  struct ss_error *err)
+{
+    struct ss_model_sample row = {.time_ns = last_ns,
+                                  .thread = total->thread,
+                                  .stack = total->stack,
+                                  .weight = (uint32_t)total->samples,
+                                  .state = total->state,
+                                  .gil = total->gil,
+                                  .partial = total->partial};
+    return store_sample(builder, &row, err);
+}
+
 enum ss_status ss_model_builder_sample(struct ss_model_builder *builder,
                                        const struct ss_trace_sample *as_recorded,
                                        struct ss_error *err)
@@ -157,13 +186,7 @@ enum ss_status ss_model_builder_sample(struct ss_model_builder *builder,
                                    .samples = ticks,
                                    .records = 1};
     if (builder->load->sample_phases) {
-        total.wait = (uint8_t)sample->wait;
-        total.phase = model->names.data[sample->phase_name].text;
-        total.step =
-            (uint8_t)step_of(builder, model->threads.data[total.thread].process, sample->step);
-        if (total.gil == SS_GIL_HELD && !model->threads.data[total.thread].is_main) {
-            add_gil_span(builder, &total, last_ns);
-        }
+        add_phase(builder, sample, &total, last_ns);
     }
     if (ticks > INT64_MAX - model->index->total_samples) {
         return ss_fail(err, SS_E_LIMIT, "more than 2^63 samples");
@@ -171,17 +194,7 @@ enum ss_status ss_model_builder_sample(struct ss_model_builder *builder,
     add_total(builder, sample, &total, last_ns);
     model->index->total_samples += ticks;
     model->inputs.data[builder->input].samples += ticks;
-    if (builder->load->keep_samples) {
-        struct ss_model_sample row = {.time_ns = last_ns,
-                                      .thread = total.thread,
-                                      .stack = total.stack,
-                                      .weight = (uint32_t)ticks,
-                                      .state = total.state,
-                                      .gil = total.gil,
-                                      .partial = total.partial};
-        return store_sample(builder, &row, err);
-    }
-    return SS_OK;
+    return builder->load->keep_samples ? store_ticks(builder, &total, last_ns, err) : SS_OK;
 }
 
 /* --- end ------------------------------------------------------------------------------------- */

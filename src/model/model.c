@@ -31,6 +31,22 @@ void ss_model_init(struct ss_model *model)
     ss_intern_init(&model->index->line_keys);
 }
 
+static void fini_index(struct ss_model_index *index)
+{
+    ss_free(index->frames.ids);
+    ss_free(index->stacks.ids);
+    ss_free(index->totals.ids);
+    ss_free(index->paths.ids);
+    ss_vec_fini(&index->last_totals);
+    ss_vec_fini(&index->first_steps);
+    ss_identities_fini(&index->processes);
+    ss_identities_fini(&index->threads);
+    ss_identities_fini(&index->tracks);
+    ss_identities_fini(&index->names);
+    ss_vec_fini(&index->step_names);
+    ss_intern_fini(&index->line_keys);
+}
+
 void ss_model_fini(struct ss_model *model)
 {
     ss_intern_fini(&model->strings);
@@ -60,18 +76,7 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->values);
     ss_vec_fini(&model->line_times);
     if (model->index != NULL) {
-        ss_free(model->index->frames.ids);
-        ss_free(model->index->stacks.ids);
-        ss_free(model->index->totals.ids);
-        ss_free(model->index->paths.ids);
-        ss_vec_fini(&model->index->last_totals);
-        ss_vec_fini(&model->index->first_steps);
-        ss_identities_fini(&model->index->processes);
-        ss_identities_fini(&model->index->threads);
-        ss_identities_fini(&model->index->tracks);
-        ss_identities_fini(&model->index->names);
-        ss_vec_fini(&model->index->step_names);
-        ss_intern_fini(&model->index->line_keys);
+        fini_index(model->index);
         ss_free(model->index);
     }
     *model = (struct ss_model){0};

@@ -263,6 +263,7 @@ static void diagnose_security_module(const struct ss_ptrace_facts *facts, const 
     }
 }
 
+/* Long: one case for each refusal. */
 void ss_ptrace_diagnose(const struct ss_ptrace_facts *facts, enum ss_ptrace_refusal refusal,
                         struct ss_ptrace_diagnosis *diagnosis)
 {

@@ -226,6 +226,20 @@ static char poll_syscall_first(struct ss_task_state *task, uint64_t now_ns)
     return state;
 }
 
+/* State R covers running and runnable; the larger increment since the last poll decides. The
+ * counters advance only at scheduler ticks: without an increment a thread runs unless it was
+ * runnable. */
+static enum ss_task_activity activity_of(const struct ss_task_state *task, char state,
+                                         uint64_t ran_ns, uint64_t waited_ns)
+{
+    if (state != 'R') {
+        return sleeping_kind(state);
+    }
+    bool has_advanced = ran_ns + waited_ns > 0;
+    bool runs = has_advanced ? ran_ns >= waited_ns : task->activity != SS_TASK_RUNNABLE;
+    return runs ? SS_TASK_ON_CPU : SS_TASK_RUNNABLE;
+}
+
 bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
 {
     uint64_t values[3] = {0, 0, 0};
@@ -252,16 +266,7 @@ bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
     if (state == '?') {
         state = read_state(task);
     }
-    if (state == 'R') {
-        /* State R covers running and runnable; the larger increment since the last poll decides.
-         * The counters advance only at scheduler ticks: without an increment a thread runs unless
-         * it was runnable. */
-        bool has_advanced = ran_ns + waited_ns > 0;
-        bool runs = has_advanced ? ran_ns >= waited_ns : task->activity != SS_TASK_RUNNABLE;
-        task->activity = runs ? SS_TASK_ON_CPU : SS_TASK_RUNNABLE;
-    } else {
-        task->activity = sleeping_kind(state);
-    }
+    task->activity = activity_of(task, state, ran_ns, waited_ns);
     /* Without schedstat (kernels built without it) every poll counts as a new timeslice. */
     task->run_ns = values[0];
     task->wait_ns = values[1];

@@ -28,6 +28,7 @@ static enum ss_task_wait of_descriptor(pid_t pid, uint64_t descriptor)
     return target[0] == '/' ? SS_TASK_WAIT_FILE : SS_TASK_WAIT_OTHER;
 }
 
+/* Long: one line for each system call. */
 enum ss_task_wait ss_task_wait_of_call(pid_t pid, int64_t number, uint64_t descriptor)
 {
     switch (number) {

@@ -327,6 +327,7 @@ static void on_process_end(struct ss_annotation_tracks *tracks, const struct ss_
     end_sequence(tracks, &tracks->epochs, event->time_ns, true);
 }
 
+/* Long: one case for each kind of event. */
 void ss_tracks_on_event(void *context, const struct ss_annot_event *event)
 {
     struct ss_annotation_tracks *tracks = context;

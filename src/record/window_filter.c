@@ -199,6 +199,7 @@ static void on_end(struct ss_window_filter *filter, const struct ss_annot_event 
 
 /* --- the sink interface ---------------------------------------------------------------------- */
 
+/* Long: one case for each kind of event. */
 static void on_event(void *context, const struct ss_annot_event *event)
 {
     struct ss_window_filter *filter = context;

@@ -208,6 +208,40 @@ static bool has_own_time(const struct ss_ring_record *record)
            record->more > (needs_one ? 1 : 0);
 }
 
+/* When the event was: at the stamp of its record, unless the record has another. */
+static uint64_t event_time(const struct ss_annot *annot, struct ss_annot_lane *lane,
+                           struct ss_ring_record *own, const struct ss_ring_record **record)
+{
+    const struct ss_ring_record *raw = *record;
+    uint64_t time_ns = past_time_of(annot, raw->stamp);
+    /* Records of a signal handler and the record that it interrupted may be out of order. */
+    time_ns = time_ns > lane->last_ns ? time_ns : lane->last_ns;
+    lane->last_ns = time_ns;
+    if (has_own_time(raw)) {
+        *own = *raw;
+        own->more--;
+        uint64_t own_ns = past_time_of(annot, own->value[own->more]);
+        own_ns = own_ns < time_ns ? own_ns : time_ns;
+        time_ns = own_ns > annot->since_ns ? own_ns : annot->since_ns;
+        *record = own;
+    }
+    return time_ns;
+}
+
+static void set_window(struct ss_annot *annot, const struct ss_ring_record *record,
+                       struct ss_annot_event *event)
+{
+    if (annot->window_hook != NULL) {
+        annot->window_hook(annot->hook_context);
+    }
+    event->value = record->value[0];
+    event->value_type = SS_RING_VALUE_SIGNED;
+    event->id = record->extra[0];
+    event->name =
+        record->more > 1 && record->value[1] < UINT32_MAX ? (uint32_t)record->value[1] : 0;
+}
+
+/* Long: one case for each type of record with data of its own. */
 void ss_annot_on_record(struct ss_annot *annot, uint32_t number, const struct ss_ring_record *raw)
 {
     static const enum ss_annot_kind kinds[SS_RING_TYPE_COUNT] = {
@@ -220,18 +254,7 @@ void ss_annot_on_record(struct ss_annot *annot, uint32_t number, const struct ss
     struct ss_annot_lane *lane = &annot->lanes.data[number];
     struct ss_ring_record own;
     const struct ss_ring_record *record = raw;
-    uint64_t time_ns = past_time_of(annot, raw->stamp);
-    /* Records of a signal handler and the record that it interrupted may be out of order. */
-    time_ns = time_ns > lane->last_ns ? time_ns : lane->last_ns;
-    lane->last_ns = time_ns;
-    if (has_own_time(raw)) {
-        own = *raw;
-        own.more--;
-        uint64_t own_ns = past_time_of(annot, own.value[own.more]);
-        own_ns = own_ns < time_ns ? own_ns : time_ns;
-        time_ns = own_ns > annot->since_ns ? own_ns : annot->since_ns;
-        record = &own;
-    }
+    uint64_t time_ns = event_time(annot, lane, &own, &record);
     if (record->type == SS_RING_POP) {
         on_pop(annot, number, record, time_ns);
         return;
@@ -260,14 +283,7 @@ void ss_annot_on_record(struct ss_annot *annot, uint32_t number, const struct ss
         event.tid = record->more > 0 ? (int32_t)record->value[0] : event.tid;
         break;
     case SS_RING_WINDOW:
-        if (annot->window_hook != NULL) {
-            annot->window_hook(annot->hook_context);
-        }
-        event.value = record->value[0];
-        event.value_type = SS_RING_VALUE_SIGNED;
-        event.id = record->extra[0];
-        event.name =
-            record->more > 1 && record->value[1] < UINT32_MAX ? (uint32_t)record->value[1] : 0;
+        set_window(annot, record, &event);
         break;
     case SS_RING_LINE:
         set_line_time(annot, record, &event);
