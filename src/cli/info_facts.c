@@ -23,38 +23,34 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
     return SS_OK;
 }
 
-static enum ss_status on_source(void *context, const struct ss_trace_source *source)
+static struct ss_strview keep_text(void *facts, struct ss_strview text)
 {
-    struct ss_info_facts *facts = context;
-    struct ss_trace_source copy = *source;
-    copy.name = copy_text(facts, source->name);
-    copy.reason = copy_text(facts, source->reason);
-    for (size_t i = 0; i < facts->sources.count; i++) {
-        if (facts->sources.data[i].ref == source->ref) {
-            facts->sources.data[i] = copy;
+    return copy_text(facts, text);
+}
+
+static enum ss_status put_entity(struct ss_info_facts *facts, enum ss_schema_id id,
+                                 const void *record, size_t size)
+{
+    union ss_trace_entity copy = {0};
+    memcpy(&copy, record, size);
+    ss_schema_each_text(id, &copy, keep_text, facts);
+    ss_info_entities *known = &facts->entities[id];
+    for (size_t i = 0; i < known->count; i++) {
+        if (known->data[i].ref == copy.ref) {
+            known->data[i] = copy;
             return SS_OK;
         }
     }
-    ss_vec_push(&facts->sources, copy);
+    ss_vec_push(known, copy);
     return SS_OK;
 }
 
-static enum ss_status on_device(void *context, const struct ss_trace_device *device)
-{
-    struct ss_info_facts *facts = context;
-    struct ss_trace_device copy = *device;
-    copy.model = copy_text(facts, device->model);
-    copy.uuid = copy_text(facts, device->uuid);
-    copy.pci_address = copy_text(facts, device->pci_address);
-    for (size_t i = 0; i < facts->devices.count; i++) {
-        if (facts->devices.data[i].ref == device->ref) {
-            facts->devices.data[i] = copy;
-            return SS_OK;
-        }
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    static enum ss_status on_##name(void *context, const struct ss_trace_##name *record)           \
+    {                                                                                              \
+        return put_entity(context, SS_SCHEMA_##name, record, sizeof *record);                      \
     }
-    ss_vec_push(&facts->devices, copy);
-    return SS_OK;
-}
+#include "trace/schema.def"
 
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
 {
@@ -210,8 +206,8 @@ static enum ss_status on_counter(void *context, const struct ss_trace_counter *c
 enum ss_status ss_info_collect(const char *path, struct ss_info_facts *facts, struct ss_error *err)
 {
     static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
-                                                    .source = on_source,
-                                                    .device = on_device,
+#define SS_ENTITY(name, number, when, meaning) .name = on_##name,
+#include "trace/schema.def"
                                                     .process = on_process,
                                                     .thread = on_thread,
                                                     .frame = on_frame,
@@ -233,8 +229,9 @@ void ss_info_fini(struct ss_info_facts *facts)
 {
     ss_arena_fini(&facts->arena);
     ss_vec_fini(&facts->attributes);
-    ss_vec_fini(&facts->sources);
-    ss_vec_fini(&facts->devices);
+    for (int id = 0; id < SS_SCHEMA_COUNT; id++) {
+        ss_vec_fini(&facts->entities[id]);
+    }
     ss_vec_fini(&facts->processes);
     ss_vec_fini(&facts->threads);
     ss_vec_fini(&facts->counts);
@@ -320,9 +317,9 @@ struct ss_trace_counts ss_info_totals(const struct ss_info_facts *facts, uint32_
 
 const struct ss_trace_source *ss_info_source(const struct ss_info_facts *facts, uint32_t ref)
 {
-    for (size_t i = 0; i < facts->sources.count; i++) {
-        if (facts->sources.data[i].ref == ref) {
-            return &facts->sources.data[i];
+    for (size_t i = 0; i < facts->entities[SS_SCHEMA_source].count; i++) {
+        if (facts->entities[SS_SCHEMA_source].data[i].ref == ref) {
+            return &facts->entities[SS_SCHEMA_source].data[i].source;
         }
     }
     return NULL;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "trace/entities.h"
 #include "trace/reader.h"
 
 struct ss_info_process {
@@ -32,13 +33,14 @@ struct ss_info_track {
     bool used;    /* has an event or a value */
 };
 
+typedef struct ss_vec_of(union ss_trace_entity) ss_info_entities;
+
 struct ss_info_facts {
     const char *path;
     struct ss_trace_summary summary;
     struct ss_arena arena;
     struct ss_vec_of(struct ss_trace_attribute) attributes;
-    struct ss_vec_of(struct ss_trace_source) sources;
-    struct ss_vec_of(struct ss_trace_device) devices;
+    ss_info_entities entities[SS_SCHEMA_COUNT];         /* by kind */
     struct ss_vec_of(struct ss_info_process) processes; /* by ref - 1 */
     struct ss_vec_of(struct ss_info_thread) threads;    /* by ref - 1 */
     struct ss_vec_of(struct ss_trace_counts) counts;    /* newest of each source and process */

@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/info_json.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "cli/info_views.h"
-
-static json_t *text(struct ss_strview view)
-{
-    struct ss_strbuf valid;
-    ss_strbuf_init(&valid, view.length * 3 + 1);
-    ss_utf8_append_valid(&valid, view.data, view.length);
-    json_t *value = json_stringn(valid.data, valid.length);
-    ss_strbuf_fini(&valid);
-    return value;
-}
-
-static json_t *integer(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
 
 static json_t *seconds(uint64_t ns)
 {
@@ -33,49 +19,10 @@ static json_t *attributes_to_json(const struct ss_info_facts *facts)
         ss_utf8_append_valid(&key, attribute->key.data, attribute->key.length);
         json_object_set_new(object, key.data,
                             attribute->is_integer ? json_integer(attribute->integer)
-                                                  : text(attribute->text));
+                                                  : ss_info_text(attribute->text));
         ss_strbuf_fini(&key);
     }
     return object;
-}
-
-static json_t *sources_to_json(const struct ss_info_facts *facts)
-{
-    static const char *const status[] = {"off", "ran", "unavailable", "failed"};
-    json_t *list = json_array();
-    for (size_t i = 0; i < facts->sources.count; i++) {
-        const struct ss_trace_source *source = &facts->sources.data[i];
-        json_array_append_new(list,
-                              json_pack("{s:o,s:s,s:o}", "name", text(source->name), "status",
-                                        status[source->status], "reason", text(source->reason)));
-    }
-    return list;
-}
-
-/* null: unknown. */
-static json_t *known_text(struct ss_strview value)
-{
-    return value.length > 0 ? text(value) : json_null();
-}
-
-static json_t *devices_to_json(const struct ss_info_facts *facts)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < facts->devices.count; i++) {
-        const struct ss_trace_device *device = &facts->devices.data[i];
-        json_t *object = json_object();
-        json_object_set_new(object, "kind",
-                            json_string(device->kind == SS_DEVICE_GPU ? "gpu" : "other"));
-        json_object_set_new(object, "number",
-                            device->number > 0 ? integer(device->number - 1) : json_null());
-        json_object_set_new(object, "model", known_text(device->model));
-        json_object_set_new(object, "uuid", known_text(device->uuid));
-        json_object_set_new(object, "pci_address", known_text(device->pci_address));
-        json_object_set_new(object, "memory_bytes",
-                            device->memory_bytes > 0 ? integer(device->memory_bytes) : json_null());
-        json_array_append_new(list, object);
-    }
-    return list;
 }
 
 static json_t *threads_to_json(const struct ss_info_facts *facts, uint32_t process_ref)
@@ -84,13 +31,37 @@ static json_t *threads_to_json(const struct ss_info_facts *facts, uint32_t proce
     for (size_t i = 0; i < facts->threads.count; i++) {
         const struct ss_info_thread *thread = &facts->threads.data[i];
         if (thread->record.process_ref == process_ref) {
-            json_array_append_new(
-                list, json_pack("{s:i,s:o,s:b,s:o}", "tid", (int)thread->record.tid, "name",
-                                text(thread->record.name), "main", (int)thread->record.is_main,
-                                "samples", integer(thread->samples)));
+            json_array_append_new(list,
+                                  json_pack("{s:i,s:o,s:b,s:o}", "tid", (int)thread->record.tid,
+                                            "name", ss_info_text(thread->record.name), "main",
+                                            (int)thread->record.is_main, "samples",
+                                            ss_info_integer(thread->samples)));
         }
     }
     return list;
+}
+
+/* null: unknown. */
+static json_t *known_integer(bool is_known, uint32_t value)
+{
+    return is_known ? json_integer(value) : json_null();
+}
+
+static void put_ranks(json_t *object, const struct ss_trace_process *process)
+{
+    static const char *const roles[SS_PROCESS_ROLE_COUNT] = {
+        [SS_PROCESS_ROLE_TRAINS] = "trains",
+        [SS_PROCESS_ROLE_LOADS_DATA] = "loads data",
+        [SS_PROCESS_ROLE_LAUNCHES] = "launches"};
+    const char *role = roles[process->role];
+    json_object_set_new(object, "rank", known_integer(process->has_rank, process->rank));
+    json_object_set_new(object, "local_rank",
+                        known_integer(process->has_local_rank, process->local_rank));
+    json_object_set_new(object, "world_size",
+                        known_integer(process->world_size > 0, process->world_size));
+    json_object_set_new(object, "node", known_integer(process->has_node, process->node));
+    json_object_set_new(object, "role", role != NULL ? json_string(role) : json_null());
+    json_object_set_new(object, "host", known_integer(process->host_ref > 0, process->host_ref));
 }
 
 static json_t *processes_to_json(const struct ss_info_facts *facts)
@@ -99,16 +70,18 @@ static json_t *processes_to_json(const struct ss_info_facts *facts)
     for (size_t i = 0; i < facts->processes.count; i++) {
         const struct ss_info_process *process = &facts->processes.data[i];
         const struct ss_trace_process *record = &process->record;
-        json_array_append_new(
-            list, json_pack("{s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid",
-                            (int)record->pid, "parent_pid", (int)record->parent_pid,
-                            "pid_namespace", integer(record->pid_namespace), "start_time_ticks",
-                            integer(record->start_time_ticks), "name", text(record->name),
-                            "command", text(record->cmdline), "runtime", text(record->runtime),
-                            "executable", text(record->executable), "label", text(record->label),
-                            "samples", integer(process->samples), "wait_status",
-                            process->has_exit ? json_integer(process->exit_status) : json_null(),
-                            "threads", threads_to_json(facts, (uint32_t)i + 1)));
+        json_t *object = json_pack(
+            "{s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid", (int)record->pid,
+            "parent_pid", (int)record->parent_pid, "pid_namespace",
+            ss_info_integer(record->pid_namespace), "start_time_ticks",
+            ss_info_integer(record->start_time_ticks), "name", ss_info_text(record->name),
+            "command", ss_info_text(record->cmdline), "runtime", ss_info_text(record->runtime),
+            "executable", ss_info_text(record->executable), "label", ss_info_text(record->label),
+            "samples", ss_info_integer(process->samples), "wait_status",
+            process->has_exit ? json_integer(process->exit_status) : json_null(), "threads",
+            threads_to_json(facts, (uint32_t)i + 1));
+        put_ranks(object, record);
+        json_array_append_new(list, object);
     }
     return list;
 }
@@ -116,21 +89,23 @@ static json_t *processes_to_json(const struct ss_info_facts *facts)
 static json_t *counts_to_json(const struct ss_info_facts *facts)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < facts->sources.count; i++) {
-        const struct ss_trace_source *source = &facts->sources.data[i];
+    for (size_t i = 0; i < facts->entities[SS_SCHEMA_source].count; i++) {
+        const struct ss_trace_source *source = &facts->entities[SS_SCHEMA_source].data[i].source;
         struct ss_trace_counts sum = ss_info_totals(facts, source->ref);
         if (sum.due == 0 && sum.seen == 0) {
             continue;
         }
         json_array_append_new(
-            list,
-            json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "source",
-                      text(source->name), "due", integer(sum.due), "done", integer(sum.done),
-                      "skipped", integer(sum.skipped), "late", integer(sum.late), "seen",
-                      integer(sum.seen), "ok", integer(sum.ok), "partial", integer(sum.partial),
-                      "lost", integer(sum.lost), "unchanged", integer(sum.unchanged), "dropped",
-                      integer(sum.dropped), "retries", integer(sum.retries), "read_syscalls",
-                      integer(sum.read_syscalls), "processes_short", integer(sum.processes_short)));
+            list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "source",
+                            ss_info_text(source->name), "due", ss_info_integer(sum.due), "done",
+                            ss_info_integer(sum.done), "skipped", ss_info_integer(sum.skipped),
+                            "late", ss_info_integer(sum.late), "seen", ss_info_integer(sum.seen),
+                            "ok", ss_info_integer(sum.ok), "partial", ss_info_integer(sum.partial),
+                            "lost", ss_info_integer(sum.lost), "unchanged",
+                            ss_info_integer(sum.unchanged), "dropped", ss_info_integer(sum.dropped),
+                            "retries", ss_info_integer(sum.retries), "read_syscalls",
+                            ss_info_integer(sum.read_syscalls), "processes_short",
+                            ss_info_integer(sum.processes_short)));
     }
     return list;
 }
@@ -143,10 +118,10 @@ static json_t *notes_to_json(const struct ss_info_facts *facts)
         json_t *pid = note->process_ref == 0
                           ? json_null()
                           : json_integer(facts->processes.data[note->process_ref - 1].record.pid);
-        json_array_append_new(list,
-                              json_pack("{s:o,s:o,s:o,s:o,s:I}", "time_ns", integer(note->time_ns),
-                                        "pid", pid, "kind", text(note->kind), "text",
-                                        text(note->text), "value", (json_int_t)note->value));
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:o,s:o,s:I}", "time_ns", ss_info_integer(note->time_ns),
+                            "pid", pid, "kind", ss_info_text(note->kind), "text",
+                            ss_info_text(note->text), "value", (json_int_t)note->value));
     }
     return list;
 }
@@ -156,68 +131,68 @@ static json_t *damages_to_json(const struct ss_info_facts *facts)
     json_t *list = json_array();
     for (size_t i = 0; i < facts->damages.count; i++) {
         const struct ss_info_damage *damage = &facts->damages.data[i];
-        json_array_append_new(list,
-                              json_pack("{s:o,s:o,s:s}", "offset", integer(damage->offset), "bytes",
-                                        integer(damage->length), "reason", damage->reason));
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:s}", "offset", ss_info_integer(damage->offset), "bytes",
+                            ss_info_integer(damage->length), "reason", damage->reason));
     }
     return list;
 }
 
 static json_t *clocks_to_json(const struct ss_info_facts *facts)
 {
-    return json_pack("{s:o,s:o,s:o,s:I,s:o}", "readings", integer(facts->clock_count),
-                     "start_realtime_ns", integer(facts->first_clock.realtime_ns),
-                     "widest_reading_ns", integer(facts->widest_clock_ns), "realtime_drift_ns",
-                     (json_int_t)ss_info_realtime_drift_ns(facts), "suspended_ns",
-                     integer(ss_info_suspended_ns(facts)));
+    return json_pack("{s:o,s:o,s:o,s:I,s:o}", "readings", ss_info_integer(facts->clock_count),
+                     "start_realtime_ns", ss_info_integer(facts->first_clock.realtime_ns),
+                     "widest_reading_ns", ss_info_integer(facts->widest_clock_ns),
+                     "realtime_drift_ns", (json_int_t)ss_info_realtime_drift_ns(facts),
+                     "suspended_ns", ss_info_integer(ss_info_suspended_ns(facts)));
 }
 
 static json_t *tracks_to_json(const struct ss_info_facts *facts)
 {
     const uint64_t *begins = facts->begins, *tracks = facts->tracks;
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "rows",
-                     integer(tracks[SS_TRACK_RANGES] + tracks[SS_TRACK_ASYNC]), "ranges",
-                     integer(begins[SS_TRACK_RANGES]), "async_ranges",
-                     integer(begins[SS_TRACK_ASYNC]), "steps", integer(begins[SS_TRACK_STEPS]),
-                     "phases", integer(begins[SS_TRACK_PHASES]), "ends", integer(facts->ends),
-                     "marks", integer(facts->marks), "flow_points", integer(facts->flow_points),
-                     "names", integer(facts->name_count), "counters",
-                     integer(tracks[SS_TRACK_COUNTER]), "counter_values",
-                     integer(facts->summary.counter_values));
+    return json_pack(
+        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "rows",
+        ss_info_integer(tracks[SS_TRACK_RANGES] + tracks[SS_TRACK_ASYNC]), "ranges",
+        ss_info_integer(begins[SS_TRACK_RANGES]), "async_ranges",
+        ss_info_integer(begins[SS_TRACK_ASYNC]), "steps", ss_info_integer(begins[SS_TRACK_STEPS]),
+        "phases", ss_info_integer(begins[SS_TRACK_PHASES]), "ends", ss_info_integer(facts->ends),
+        "marks", ss_info_integer(facts->marks), "flow_points", ss_info_integer(facts->flow_points),
+        "names", ss_info_integer(facts->name_count), "counters",
+        ss_info_integer(tracks[SS_TRACK_COUNTER]), "counter_values",
+        ss_info_integer(facts->summary.counter_values));
 }
 
 json_t *ss_info_to_json(const struct ss_info_facts *facts)
 {
     const struct ss_trace_summary *summary = &facts->summary;
     json_t *object = json_object();
-    json_object_set_new(object, "path", text(ss_strview_of(facts->path)));
+    json_object_set_new(object, "path", ss_info_text(ss_strview_of(facts->path)));
     json_object_set_new(object, "state", json_string(ss_info_state(facts)));
     json_object_set_new(object, "sealed", json_boolean(summary->sealed));
-    json_object_set_new(object, "format_version", integer(summary->format_version));
+    json_object_set_new(object, "format_version", ss_info_integer(summary->format_version));
     json_object_set_new(object, "duration_s", seconds(ss_info_duration_ns(facts)));
-    json_object_set_new(object, "first_sample_ns", integer(summary->first_ns));
-    json_object_set_new(object, "last_sample_ns", integer(summary->last_ns));
-    json_object_set_new(object, "file_bytes", integer(summary->file_bytes));
-    json_object_set_new(object, "plain_bytes", integer(summary->plain_bytes));
-    json_object_set_new(object, "track_bytes", integer(summary->track_bytes));
-    json_object_set_new(object, "units", integer(summary->units));
-    json_object_set_new(object, "restart_points", integer(summary->restart_points));
-    json_object_set_new(object, "damaged_units", integer(summary->damaged_units));
-    json_object_set_new(object, "lost_bytes", integer(summary->lost_bytes));
+    json_object_set_new(object, "first_sample_ns", ss_info_integer(summary->first_ns));
+    json_object_set_new(object, "last_sample_ns", ss_info_integer(summary->last_ns));
+    json_object_set_new(object, "file_bytes", ss_info_integer(summary->file_bytes));
+    json_object_set_new(object, "plain_bytes", ss_info_integer(summary->plain_bytes));
+    json_object_set_new(object, "track_bytes", ss_info_integer(summary->track_bytes));
+    json_object_set_new(object, "units", ss_info_integer(summary->units));
+    json_object_set_new(object, "restart_points", ss_info_integer(summary->restart_points));
+    json_object_set_new(object, "damaged_units", ss_info_integer(summary->damaged_units));
+    json_object_set_new(object, "lost_bytes", ss_info_integer(summary->lost_bytes));
     json_object_set_new(object, "lost_records",
-                        integer(summary->lost_samples + summary->lost_events));
+                        ss_info_integer(summary->lost_samples + summary->lost_events));
     json_object_set_new(object, "damages", damages_to_json(facts));
-    json_object_set_new(object, "records", integer(summary->samples));
-    json_object_set_new(object, "samples", integer(facts->ticks));
-    json_object_set_new(object, "frames", integer(facts->frame_count));
-    json_object_set_new(object, "stacks", integer(facts->stack_count));
+    json_object_set_new(object, "records", ss_info_integer(summary->samples));
+    json_object_set_new(object, "samples", ss_info_integer(facts->ticks));
+    json_object_set_new(object, "frames", ss_info_integer(facts->frame_count));
+    json_object_set_new(object, "stacks", ss_info_integer(facts->stack_count));
     json_object_set_new(object, "tracks", tracks_to_json(facts));
     json_object_set_new(object, "attributes", attributes_to_json(facts));
-    json_object_set_new(object, "sources", sources_to_json(facts));
-    json_object_set_new(object, "devices", devices_to_json(facts));
+    ss_info_entities_to_json(facts, object);
     json_object_set_new(object, "counts", counts_to_json(facts));
     json_object_set_new(object, "processes", processes_to_json(facts));
-    json_object_set_new(object, "note_count", integer(facts->note_count));
+    json_object_set_new(object, "note_count", ss_info_integer(facts->note_count));
     json_object_set_new(object, "notes", notes_to_json(facts));
     json_object_set_new(object, "clocks", clocks_to_json(facts));
     return object;

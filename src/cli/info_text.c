@@ -247,8 +247,9 @@ static void print_rate(const struct ss_info_facts *facts, const struct style *st
     }
     ss_free(text);
     uint64_t done = 0;
-    for (size_t i = 0; i < facts->sources.count; i++) {
-        uint64_t of_source = ss_info_totals(facts, facts->sources.data[i].ref).done;
+    for (size_t i = 0; i < facts->entities[SS_SCHEMA_source].count; i++) {
+        uint64_t of_source =
+            ss_info_totals(facts, facts->entities[SS_SCHEMA_source].data[i].ref).done;
         done = of_source > done ? of_source : done;
     }
     if (done > 0 && duration_ns > 0) {
@@ -316,8 +317,8 @@ static void print_sources(const struct ss_info_facts *facts,
     static const struct ss_text_column columns[] = {
         {.title = "SOURCE"}, {.title = "STATUS"}, {.title = "WHY", .least = 16}};
     NEW_TABLE(table, columns);
-    for (size_t i = 0; i < facts->sources.count; i++) {
-        const struct ss_trace_source *source = &facts->sources.data[i];
+    for (size_t i = 0; i < facts->entities[SS_SCHEMA_source].count; i++) {
+        const struct ss_trace_source *source = &facts->entities[SS_SCHEMA_source].data[i].source;
         char *name = clean(source->name), *reason = clean(source->reason);
         ADD_ROW(&table, name, status[source->status], reason);
         ss_free(name);
@@ -335,8 +336,8 @@ static void print_devices(const struct ss_info_facts *facts,
                                                     {.title = "PCI"},
                                                     {.title = "UUID", .least = 12}};
     NEW_TABLE(table, columns);
-    for (size_t i = 0; i < facts->devices.count; i++) {
-        const struct ss_trace_device *device = &facts->devices.data[i];
+    for (size_t i = 0; i < facts->entities[SS_SCHEMA_device].count; i++) {
+        const struct ss_trace_device *device = &facts->entities[SS_SCHEMA_device].data[i].device;
         char *model = clean(device->model), *pci = clean(device->pci_address);
         char *uuid = clean(device->uuid), number[32] = "";
         struct ss_strbuf memory;
@@ -354,7 +355,7 @@ static void print_devices(const struct ss_info_facts *facts,
         ss_free(pci);
         ss_free(uuid);
     }
-    if (facts->devices.count > 0) {
+    if (facts->entities[SS_SCHEMA_device].count > 0) {
         print_table(&table, options, style, "Devices");
     } else {
         ss_text_table_fini(&table);
@@ -377,8 +378,8 @@ static void print_counts(const struct ss_info_facts *facts,
                                                     {.title = "DROPPED", .right = true}};
     NEW_TABLE(table, columns);
     uint64_t short_lived = 0;
-    for (size_t i = 0; i < facts->sources.count; i++) {
-        const struct ss_trace_source *source = &facts->sources.data[i];
+    for (size_t i = 0; i < facts->entities[SS_SCHEMA_source].count; i++) {
+        const struct ss_trace_source *source = &facts->entities[SS_SCHEMA_source].data[i].source;
         struct ss_trace_counts sum = ss_info_totals(facts, source->ref);
         short_lived += sum.processes_short;
         if (sum.due == 0 && sum.seen == 0) {

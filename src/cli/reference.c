@@ -173,12 +173,18 @@ static void append_schema_head(struct ss_strbuf *out)
 
 static void append_schema_field(struct ss_strbuf *out, const struct ss_schema_field *field)
 {
-    static const char *const types[SS_FIELD_TYPE_COUNT] = {
-        [SS_FIELD_ID] = "varint",          [SS_FIELD_U32] = "varint",
-        [SS_FIELD_U64] = "varint",         [SS_FIELD_I32] = "varint, zigzag",
-        [SS_FIELD_I64] = "varint, zigzag", [SS_FIELD_BOOL] = "varint",
-        [SS_FIELD_FIXED32] = "fixed32",    [SS_FIELD_ENUM] = "varint",
-        [SS_FIELD_KIND] = "varint",        [SS_FIELD_TEXT] = "bytes"};
+    static const char *const types[SS_FIELD_TYPE_COUNT] = {[SS_FIELD_ID] = "varint",
+                                                           [SS_FIELD_U32] = "varint",
+                                                           [SS_FIELD_U64] = "varint",
+                                                           [SS_FIELD_I32] = "varint, zigzag",
+                                                           [SS_FIELD_I64] = "varint, zigzag",
+                                                           [SS_FIELD_BOOL] = "varint",
+                                                           [SS_FIELD_FIXED32] = "fixed32",
+                                                           [SS_FIELD_ENUM] = "varint",
+                                                           [SS_FIELD_KIND] = "varint",
+                                                           [SS_FIELD_REF] = "varint",
+                                                           [SS_FIELD_PACKED] = "packed varints",
+                                                           [SS_FIELD_TEXT] = "bytes"};
     ss_strbuf_append_format(out, "| %u | `%s` | %s%s | %s | ", field->number, field->name,
                             types[field->type], field->is_key ? ", always written" : "",
                             field->unit);

@@ -105,42 +105,6 @@ uint32_t ss_model_builder_source(struct ss_model_builder *builder, uint32_t id,
     return id;
 }
 
-/* The row of a device that another file of the same boot has, too; 0: there is none. */
-static uint32_t find_device(const struct ss_model_builder *builder, uint32_t uuid)
-{
-    const struct ss_model *model = builder->model;
-    uint32_t boot = model->inputs.data[builder->input].boot;
-    for (uint32_t i = 1; i < model->devices.count && ss_model_text(model, uuid)[0] != '\0'; i++) {
-        const struct ss_model_device *device = &model->devices.data[i];
-        if (device->uuid == uuid && model->inputs.data[device->input].boot == boot) {
-            return i;
-        }
-    }
-    return 0;
-}
-
-uint32_t ss_model_builder_device(struct ss_model_builder *builder, uint32_t id,
-                                 const struct ss_trace_device *device)
-{
-    struct ss_model *model = builder->model;
-    if (id == 0) {
-        id = find_device(builder, intern(builder, device->uuid));
-    }
-    if (id == 0) {
-        id = (uint32_t)model->devices.count;
-        ss_vec_push_zero(&model->devices);
-    }
-    model->devices.data[id] =
-        (struct ss_model_device){.input = builder->input,
-                                 .kind = device->kind,
-                                 .number = (int32_t)device->number - 1,
-                                 .model = intern(builder, device->model),
-                                 .uuid = intern(builder, device->uuid),
-                                 .pci_address = intern(builder, device->pci_address),
-                                 .memory_bytes = device->memory_bytes};
-    return id;
-}
-
 /* Whether `ancestor` is the process itself or above it: then it must not become its child. */
 static bool descends_from(const struct ss_model *model, uint32_t process, uint32_t ancestor)
 {
@@ -179,6 +143,19 @@ static void set_if_known(uint32_t *known, uint32_t value)
     *known = value != 0 ? value : *known;
 }
 
+static void set_ranks(struct ss_model_process *row, const struct ss_trace_process *process)
+{
+    set_if_known(&row->host, process->host_ref);
+    set_if_known(&row->world_size, process->world_size);
+    row->rank = process->has_rank ? process->rank : row->rank;
+    row->local_rank = process->has_local_rank ? process->local_rank : row->local_rank;
+    row->node = process->has_node ? process->node : row->node;
+    row->has_rank |= process->has_rank;
+    row->has_local_rank |= process->has_local_rank;
+    row->has_node |= process->has_node;
+    row->role = process->role != SS_PROCESS_ROLE_UNKNOWN ? process->role : row->role;
+}
+
 uint32_t ss_model_builder_process(struct ss_model_builder *builder, uint32_t id,
                                   const struct ss_trace_process *process)
 {
@@ -199,6 +176,7 @@ uint32_t ss_model_builder_process(struct ss_model_builder *builder, uint32_t id,
     set_if_known(&row->runtime, intern(builder, process->runtime));
     set_if_known(&row->executable, intern(builder, process->executable));
     set_if_known(&row->label, intern(builder, process->label));
+    set_ranks(row, process);
     input->runtime = input->runtime == 0 ? row->runtime : input->runtime;
     return id;
 }

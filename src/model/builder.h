@@ -42,6 +42,14 @@ uint32_t ss_model_builder_source(struct ss_model_builder *builder, uint32_t id,
                                  const struct ss_trace_source *source);
 uint32_t ss_model_builder_device(struct ss_model_builder *builder, uint32_t id,
                                  const struct ss_trace_device *device);
+uint32_t ss_model_builder_host(struct ss_model_builder *builder, uint32_t id,
+                               const struct ss_trace_host *host);
+uint32_t ss_model_builder_context(struct ss_model_builder *builder, uint32_t id,
+                                  const struct ss_trace_context *context);
+uint32_t ss_model_builder_stream(struct ss_model_builder *builder, uint32_t id,
+                                 const struct ss_trace_stream *stream);
+uint32_t ss_model_builder_group(struct ss_model_builder *builder, uint32_t id,
+                                const struct ss_trace_group *group);
 uint32_t ss_model_builder_process(struct ss_model_builder *builder, uint32_t id,
                                   const struct ss_trace_process *process);
 uint32_t ss_model_builder_thread(struct ss_model_builder *builder, uint32_t id,

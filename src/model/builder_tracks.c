@@ -38,7 +38,7 @@ static uint32_t track_row(struct ss_model_builder *builder, const struct ss_mode
     struct ss_identity identity = {{(uint64_t)track->process << 32 | track->thread,
                                     (uint64_t)track->parent << 32 | track->name,
                                     (uint64_t)track->kind << 32 | (uint64_t)track->counter,
-                                    track->unit}};
+                                    (uint64_t)track->stream << 32 | track->unit}};
     bool is_shared = track->process != 0 && model->inputs.count > 1;
     uint32_t id =
         is_shared ? ss_identities_find(&model->index->tracks, &identity, builder->input) : 0;
@@ -63,6 +63,7 @@ uint32_t ss_model_builder_track(struct ss_model_builder *builder, uint32_t id,
                                  .process = track->process_ref,
                                  .thread = track->thread_ref,
                                  .device = track->device_ref,
+                                 .stream = track->stream_ref,
                                  .parent = track->parent_ref,
                                  .name = ss_model_builder_text(builder, track->name),
                                  .unit = ss_model_builder_text(builder, track->unit),

@@ -25,6 +25,17 @@ void ss_clock_domains_attribute(struct ss_model *model, uint32_t input,
     }
 }
 
+void ss_clock_domains_host(struct ss_model *model, uint32_t input, const struct ss_trace_host *host)
+{
+    struct ss_model_input *row = &model->inputs.data[input];
+    if (host->boot_id.length > 0) {
+        row->boot = ss_intern_put(&model->strings, host->boot_id.data, host->boot_id.length);
+    }
+    if (host->time_namespace != 0) {
+        row->time_namespace = host->time_namespace;
+    }
+}
+
 /* Recordings of version 0.1.0 lack the namespace; most machines have one only. */
 static bool is_same_namespace(uint64_t a, uint64_t b)
 {

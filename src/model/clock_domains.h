@@ -15,6 +15,9 @@ void ss_clock_domains_reading(struct ss_model *model, uint32_t input,
 /* Stores what an attribute of `input` says of its clock domain; ignores the others. */
 void ss_clock_domains_attribute(struct ss_model *model, uint32_t input,
                                 const struct ss_trace_attribute *attribute);
+/* The same, of the host that it was recorded on. */
+void ss_clock_domains_host(struct ss_model *model, uint32_t input,
+                           const struct ss_trace_host *host);
 /* Sets the domain of the input, whose boot and first reading are known if it has any; earlier
  * inputs have theirs already. Returns the shift of its times to the axis, in ns. */
 int64_t ss_clock_domains_place(struct ss_model *model, uint32_t input);

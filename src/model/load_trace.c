@@ -18,7 +18,8 @@ struct loader {
     const struct ss_model_load *load;
     const char *path;
     /* ref → id; 0: not defined */
-    struct id_map processes, threads, frames, stacks, sources, devices, tracks, names;
+    struct id_map processes, threads, frames, stacks, sources, devices, hosts, contexts, streams,
+        groups, tracks, names;
     struct ss_error *err; /* why this loader stopped the reader, which cannot know */
 };
 
@@ -76,12 +77,51 @@ static enum ss_status on_device(void *context, const struct ss_trace_device *dev
     return define(loader, &loader->devices, device->ref, known, id);
 }
 
+static enum ss_status on_host(void *context, const struct ss_trace_host *host)
+{
+    struct loader *loader = context;
+    uint32_t known = id_of(&loader->hosts, host->ref);
+    uint32_t id = ss_model_builder_host(loader->builder, known, host);
+    return define(loader, &loader->hosts, host->ref, known, id);
+}
+
+static enum ss_status on_context(void *context, const struct ss_trace_context *record)
+{
+    struct loader *loader = context;
+    struct ss_trace_context row = *record;
+    uint32_t known = id_of(&loader->contexts, record->ref);
+    row.process_ref = id_of(&loader->processes, record->process_ref);
+    row.device_ref = id_of(&loader->devices, record->device_ref);
+    uint32_t id = ss_model_builder_context(loader->builder, known, &row);
+    return define(loader, &loader->contexts, record->ref, known, id);
+}
+
+static enum ss_status on_stream(void *context, const struct ss_trace_stream *stream)
+{
+    struct loader *loader = context;
+    struct ss_trace_stream row = *stream;
+    uint32_t known = id_of(&loader->streams, stream->ref);
+    row.device_ref = id_of(&loader->devices, stream->device_ref);
+    row.context_ref = id_of(&loader->contexts, stream->context_ref);
+    uint32_t id = ss_model_builder_stream(loader->builder, known, &row);
+    return define(loader, &loader->streams, stream->ref, known, id);
+}
+
+static enum ss_status on_group(void *context, const struct ss_trace_group *group)
+{
+    struct loader *loader = context;
+    uint32_t known = id_of(&loader->groups, group->ref);
+    uint32_t id = ss_model_builder_group(loader->builder, known, group);
+    return define(loader, &loader->groups, group->ref, known, id);
+}
+
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
 {
     struct loader *loader = context;
     struct ss_trace_process row = *process;
     uint32_t known = id_of(&loader->processes, process->ref);
     row.parent_ref = id_of(&loader->processes, process->parent_ref);
+    row.host_ref = id_of(&loader->hosts, process->host_ref);
     uint32_t id = ss_model_builder_process(loader->builder, known, &row);
     return define(loader, &loader->processes, process->ref, known, id);
 }
@@ -150,6 +190,7 @@ static enum ss_status on_track(void *context, const struct ss_trace_track *track
     row.process_ref = id_of(&loader->processes, track->process_ref);
     row.thread_ref = id_of(&loader->threads, track->thread_ref);
     row.device_ref = id_of(&loader->devices, track->device_ref);
+    row.stream_ref = id_of(&loader->streams, track->stream_ref);
     row.parent_ref = id_of(&loader->tracks, track->parent_ref);
     uint32_t id = ss_model_builder_track(loader->builder, known, &row);
     return define(loader, &loader->tracks, track->ref, known, id);
@@ -202,6 +243,10 @@ static const struct ss_trace_visitor all_records = {.clock = on_clock,
                                                     .attribute = on_attribute,
                                                     .source = on_source,
                                                     .device = on_device,
+                                                    .host = on_host,
+                                                    .context = on_context,
+                                                    .stream = on_stream,
+                                                    .group = on_group,
                                                     .process = on_process,
                                                     .thread = on_thread,
                                                     .frame = on_frame,
@@ -248,6 +293,10 @@ static void free_loader(struct loader *loader)
     ss_vec_fini(&loader->stacks);
     ss_vec_fini(&loader->sources);
     ss_vec_fini(&loader->devices);
+    ss_vec_fini(&loader->hosts);
+    ss_vec_fini(&loader->contexts);
+    ss_vec_fini(&loader->streams);
+    ss_vec_fini(&loader->groups);
     ss_vec_fini(&loader->tracks);
     ss_vec_fini(&loader->names);
 }
@@ -305,6 +354,13 @@ static enum ss_status on_head_attribute(void *context, const struct ss_trace_att
     return SS_OK;
 }
 
+static enum ss_status on_head_host(void *context, const struct ss_trace_host *host)
+{
+    struct head *head = context;
+    ss_clock_domains_host(head->model, head->input, host);
+    return SS_OK;
+}
+
 /* Stops the reader: the rest is not needed. */
 static enum ss_status on_first_sample(void *context, const struct ss_trace_sample *sample)
 {
@@ -318,8 +374,10 @@ static enum ss_status on_first_sample(void *context, const struct ss_trace_sampl
 /* Ignores read errors, which the loader reports. */
 static bool read_first_time(struct ss_model *model, const char *path, struct ss_first_time *first)
 {
-    static const struct ss_trace_visitor visitor = {
-        .clock = on_head_clock, .attribute = on_head_attribute, .sample = on_first_sample};
+    static const struct ss_trace_visitor visitor = {.clock = on_head_clock,
+                                                    .attribute = on_head_attribute,
+                                                    .host = on_head_host,
+                                                    .sample = on_first_sample};
     struct ss_trace_summary summary = {0};
     struct ss_error ignored;
     struct head head = {.model = model, .input = ss_model_new_input(model, SS_INPUT_TRACE, path)};

@@ -23,6 +23,10 @@ void ss_model_init(struct ss_model *model)
     model->frames.data[0].first_line = -1;
     ss_vec_push_zero(&model->stacks);
     ss_vec_push_zero(&model->devices);
+    ss_vec_push_zero(&model->hosts);
+    ss_vec_push_zero(&model->contexts);
+    ss_vec_push_zero(&model->streams);
+    ss_vec_push_zero(&model->groups);
     ss_vec_push_zero(&model->tracks);
     ss_vec_push_zero(&model->names);
     ss_vec_push_zero(&model->paths);
@@ -64,6 +68,11 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->attributes);
     ss_vec_fini(&model->sources);
     ss_vec_fini(&model->devices);
+    ss_vec_fini(&model->hosts);
+    ss_vec_fini(&model->contexts);
+    ss_vec_fini(&model->streams);
+    ss_vec_fini(&model->groups);
+    ss_vec_fini(&model->rank_runs);
     ss_vec_fini(&model->counts);
     ss_vec_fini(&model->notes);
     ss_vec_fini(&model->tracks);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "trace/rank_runs.h"
 #include "trace/reader.h"
 #include "trace/records.h"
 
@@ -27,6 +28,11 @@ struct ss_model_process {
     uint64_t start_time_ticks;
     uint64_t first_seen_ns;
     uint32_t name, cmdline, runtime, executable, label; /* strings */
+    uint32_t host;                                      /* 0: the only one of its input */
+    uint32_t rank, local_rank, node;
+    uint32_t world_size; /* 0: unknown */
+    enum ss_process_role role;
+    bool has_rank, has_local_rank, has_node;
     bool has_exit_status;
     int32_t exit_status; /* as waitpid returns it */
 };
@@ -198,6 +204,36 @@ struct ss_model_device {
     uint64_t memory_bytes;             /* 0: unknown */
 };
 
+/* A machine, as seen from one time namespace; row 0 is "none". */
+struct ss_model_host {
+    uint32_t boot, name;     /* strings */
+    uint64_t time_namespace; /* 0: unknown */
+};
+
+/* A context of a process on a device; row 0 is "none". */
+struct ss_model_context {
+    uint32_t process, device;
+    uint64_t number; /* as the driver numbers it */
+};
+
+/* A stream or queue of a device; row 0 is "none". */
+struct ss_model_stream {
+    uint32_t device, context; /* 0: unknown */
+    uint64_t number;          /* as the driver numbers it */
+    uint32_t name;            /* string */
+    int32_t priority;         /* lower numbers go first */
+    bool is_default;
+};
+
+/* A communication group; row 0 is "none". Its ranks are `run_count` rows of rank_runs. */
+struct ss_model_group {
+    enum ss_group_kind kind;
+    uint64_t number; /* as the library identifies it */
+    uint32_t name;   /* string */
+    uint32_t size;   /* number of ranks; 0: unknown */
+    uint32_t first_run, run_count;
+};
+
 struct ss_model_counts {
     uint32_t input;
     uint32_t source;  /* index into sources */
@@ -216,6 +252,7 @@ struct ss_model_track {
     enum ss_track_kind kind;
     uint32_t process, thread; /* 0: none */
     uint32_t device;          /* that it is about; 0: none */
+    uint32_t stream;          /* whose work it has; 0: none */
     uint32_t parent;          /* a GROUP track */
     uint32_t name, unit;      /* strings */
     enum ss_counter_kind counter;
@@ -317,7 +354,12 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_gil_span) gil_spans;
     struct ss_vec_of(struct ss_model_attribute) attributes;
     struct ss_vec_of(struct ss_model_source) sources;
-    struct ss_vec_of(struct ss_model_device) devices; /* row 0 is "none" */
+    struct ss_vec_of(struct ss_model_device) devices; /* row 0 is "none", also in the next four */
+    struct ss_vec_of(struct ss_model_host) hosts;
+    struct ss_vec_of(struct ss_model_context) contexts;
+    struct ss_vec_of(struct ss_model_stream) streams;
+    struct ss_vec_of(struct ss_model_group) groups;
+    struct ss_vec_of(struct ss_rank_run) rank_runs; /* of groups */
     struct ss_vec_of(struct ss_model_counts) counts;
     struct ss_vec_of(struct ss_model_note) notes;
     struct ss_vec_of(struct ss_model_track) tracks; /* row 0 is "none", also in the next two */

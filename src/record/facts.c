@@ -36,12 +36,23 @@ static void read_line(const char *path, char *text, size_t size)
     text[strcspn(text, "\n")] = '\0';
 }
 
-/* Time namespaces have monotonic clocks of their own. Kernels before 5.6 have none. */
-static enum ss_status put_time_namespace(struct ss_recording *recording, struct ss_error *err)
+/* The host as an entity, and as attributes, which version 0.1.0 reads. Time namespaces have
+ * monotonic clocks of their own; kernels before 5.6 have none. */
+static enum ss_status put_host(struct ss_recording *recording, const char *name,
+                               struct ss_error *err)
 {
     struct stat status;
-    return stat("/proc/self/ns/time", &status) == 0
-               ? put_integer(recording, "time_namespace", (int64_t)status.st_ino, err)
+    char boot[64];
+    read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    bool has_namespace = stat("/proc/self/ns/time", &status) == 0;
+    struct ss_trace_host host = {.ref = 1,
+                                 .boot_id = ss_strview_of(boot),
+                                 .time_namespace = has_namespace ? status.st_ino : 0,
+                                 .name = ss_strview_of(name)};
+    SS_TRY(ss_recording_host(recording, &host, err));
+    SS_TRY(put_text(recording, "boot_id", boot, err));
+    return has_namespace
+               ? put_integer(recording, "time_namespace", (int64_t)host.time_namespace, err)
                : SS_OK;
 }
 
@@ -52,27 +63,34 @@ static enum ss_status put_rank(struct ss_recording *recording, const char *key,
     return ss_rank_get(0, kind, &value) ? put_integer(recording, key, value, err) : SS_OK;
 }
 
-void ss_record_process_label(pid_t pid, char *label, size_t size)
+static bool read_rank(pid_t pid, enum ss_rank_kind kind, uint32_t *rank)
 {
-    int64_t rank;
-    label[0] = '\0';
-    if (ss_rank_get(pid, SS_RANK, &rank)) {
-        snprintf(label, size, "rank %lld", (long long)rank);
+    int64_t value;
+    bool is_known = ss_rank_get(pid, kind, &value) && value >= 0 && value <= UINT32_MAX;
+    *rank = is_known ? (uint32_t)value : 0;
+    return is_known;
+}
+
+void ss_record_process_ranks(pid_t pid, struct ss_trace_process *process)
+{
+    process->has_rank = read_rank(pid, SS_RANK, &process->rank);
+    if (process->has_rank) { /* each of the others reads the environment of the process again */
+        process->has_local_rank = read_rank(pid, SS_LOCAL_RANK, &process->local_rank);
+        process->has_node = read_rank(pid, SS_NODE_RANK, &process->node);
+        read_rank(pid, SS_WORLD_SIZE, &process->world_size);
     }
 }
 
 static enum ss_status put_machine(struct ss_recording *recording, struct ss_error *err)
 {
-    struct utsname system;
+    struct utsname system = {0};
     char text[256];
     if (uname(&system) == 0) {
         SS_TRY(put_text(recording, "hostname", system.nodename, err));
         snprintf(text, sizeof text, "%.100s %.100s", system.sysname, system.release);
         SS_TRY(put_text(recording, "kernel", text, err));
     }
-    read_line("/proc/sys/kernel/random/boot_id", text, sizeof text);
-    SS_TRY(put_text(recording, "boot_id", text, err));
-    SS_TRY(put_time_namespace(recording, err));
+    SS_TRY(put_host(recording, system.nodename, err));
     read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", text,
               sizeof text);
     SS_TRY(put_text(recording, "clock_source", text, err));

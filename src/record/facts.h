@@ -16,7 +16,8 @@ enum ss_status ss_record_facts_write(struct ss_recording *recording,
                                      const struct ss_record_options *options,
                                      uint32_t *python_source, struct ss_error *err);
 
-/* "rank 3" for a process with a rank from its launcher, else "". */
-void ss_record_process_label(pid_t pid, char *label, size_t size);
+/* Sets what its launcher says of the place of a process among others: rank, local rank, node, world
+ * size. */
+void ss_record_process_ranks(pid_t pid, struct ss_trace_process *process);
 
 #endif

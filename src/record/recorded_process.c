@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/recorded_process.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -38,9 +39,8 @@ static void write_process(struct ss_recorded_process *process)
                                 ss_python_version(ss_python_sampler_python(process->sampler)));
     }
     struct ss_procfs_stat stat = {0};
-    char label[48];
+    char label[48] = "";
     ss_procfs_stat(process->pid, 0, &stat);
-    ss_record_process_label(process->pid, label, sizeof label);
     struct ss_trace_process record = {
         .ref = process->ref,
         .parent_ref = process->parent_ref,
@@ -52,8 +52,12 @@ static void write_process(struct ss_recorded_process *process)
         .name = stat.comm[0] != '\0' ? ss_strview_of(stat.comm) : last_path_part(executable.data),
         .runtime = {runtime.data, runtime.length},
         .executable = {executable.data, executable.length},
-        .label = ss_strview_of(label),
         .first_seen_ns = process->first_seen_ns};
+    ss_record_process_ranks(process->pid, &record);
+    if (record.has_rank) {
+        snprintf(label, sizeof label, "rank %u", record.rank);
+    }
+    record.label = ss_strview_of(label);
     struct ss_error err = {0};
     if (stat.start_time_ticks != 0) { /* else it has ended, and there is no data */
         ss_record_context_check(process->context,

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "record/recording_inside.h"
+#include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
 
 /* Writes a definition to all writers. After a failed write (disk full) the file is abandoned, and
@@ -117,17 +118,13 @@ uint32_t ss_recording_new_source(struct ss_recording *recording)
     return ++recording->source_refs;
 }
 
-enum ss_status ss_recording_source(struct ss_recording *recording,
-                                   const struct ss_trace_source *source, struct ss_error *err)
-{
-    WRITE_TO_ALL(recording, ss_trace_writer_source, source, err);
-}
-
-enum ss_status ss_recording_device(struct ss_recording *recording,
-                                   const struct ss_trace_device *device, struct ss_error *err)
-{
-    WRITE_TO_ALL(recording, ss_trace_writer_device, device, err);
-}
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    enum ss_status ss_recording_##name(struct ss_recording *recording,                             \
+                                       const struct ss_trace_##name *record, struct ss_error *err) \
+    {                                                                                              \
+        WRITE_TO_ALL(recording, ss_trace_writer_##name, record, err);                              \
+    }
+#include "trace/schema.def"
 
 enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err)

@@ -57,10 +57,12 @@ enum ss_status ss_recording_attribute(struct ss_recording *recording,
                                       struct ss_error *err);
 /* Reserves the ref of a source, from 1. */
 uint32_t ss_recording_new_source(struct ss_recording *recording);
-enum ss_status ss_recording_source(struct ss_recording *recording,
-                                   const struct ss_trace_source *source, struct ss_error *err);
-enum ss_status ss_recording_device(struct ss_recording *recording,
-                                   const struct ss_trace_device *device, struct ss_error *err);
+/* ss_recording_source(), _device(), _host(), …: the entities of trace/schema.def. */
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    enum ss_status ss_recording_##name(struct ss_recording *recording,                             \
+                                       const struct ss_trace_##name *record,                       \
+                                       struct ss_error *err);
+#include "trace/schema.def"
 enum ss_status ss_recording_process(struct ss_recording *recording,
                                     const struct ss_trace_process *process, struct ss_error *err);
 enum ss_status ss_recording_thread(struct ss_recording *recording,

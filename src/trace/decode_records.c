@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/decode_step.h"
-#include "trace/schema.h"
+#include "trace/entities.h"
 #include "wire/perfetto.h"
 
 static uint64_t digest_of(struct ss_wire_cursor body)
@@ -12,6 +12,21 @@ static uint64_t digest_of(struct ss_wire_cursor body)
 static enum ss_outcome malformed_record(struct ss_step *step)
 {
     return ss_step_malformed(step, "a message is cut or not protocol-buffer data");
+}
+
+/* Maps the refs of the file to those of the reader. */
+static void resolve(const struct ss_tables *tables, const struct ss_schema_record *schema,
+                    void *record, const uint64_t *ids)
+{
+    for (size_t i = 0; i < schema->field_count; i++) {
+        const struct ss_schema_field *field = &schema->fields[i];
+        if (field->type == SS_FIELD_REF) {
+            uint32_t *ref = ss_schema_ref(field, record);
+            *ref = ss_known_find(&tables->entities[field->count], *ref);
+        } else if (field->ref_offset != 0) {
+            *ss_schema_ref(field, record) = ss_known_find(&tables->processes, ids[field->offset]);
+        }
+    }
 }
 
 static enum ss_outcome put_process(struct ss_step *step, struct ss_wire_cursor body)
@@ -26,6 +41,7 @@ static enum ss_outcome put_process(struct ss_step *step, struct ss_wire_cursor b
     bool is_changed;
     process.ref = ss_known_put(known, ids[SS_ID_process_uuid], digest_of(body), &is_changed);
     process.parent_ref = parent != 0 ? ss_known_find(known, parent) : 0;
+    resolve(&step->decoder->tables, &ss_schema[SS_SCHEMA_process], &process, ids);
     if (is_changed) {
         SS_STEP_EMIT(step, process, &process);
     }
@@ -61,37 +77,37 @@ static enum ss_outcome put_thread(struct ss_step *step, struct ss_wire_cursor bo
     return SS_STEP_GOOD;
 }
 
-static enum ss_outcome put_source(struct ss_step *step, struct ss_wire_cursor body)
+static enum ss_outcome emit_entity(struct ss_step *step, enum ss_schema_id id,
+                                   const union ss_trace_entity *entity)
 {
-    struct ss_trace_source source;
-    bool is_changed;
-    if (!ss_schema_read(SS_SCHEMA_source, body, &source, NULL)) {
-        return malformed_record(step);
-    }
-    source.ref =
-        ss_known_put(&step->decoder->tables.sources, source.ref, digest_of(body), &is_changed);
-    if (is_changed) {
-        SS_STEP_EMIT(step, source, &source);
+    switch (id) {
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    case SS_SCHEMA_##name:                                                                         \
+        SS_STEP_EMIT(step, name, &entity->name);                                                   \
+        break;
+#include "trace/schema.def"
+    default:
+        break;
     }
     return SS_STEP_GOOD;
 }
 
-static enum ss_outcome put_device(struct ss_step *step, struct ss_wire_cursor body)
+static enum ss_outcome put_entity(struct ss_step *step, enum ss_schema_id id,
+                                  struct ss_wire_cursor body)
 {
-    struct ss_trace_device device;
-    bool is_changed;
-    if (!ss_schema_read(SS_SCHEMA_device, body, &device, NULL)) {
+    struct ss_tables *tables = &step->decoder->tables;
+    union ss_trace_entity entity = {0};
+    uint64_t ids[1]; /* an entity has one id at most */
+    if (!ss_schema_read(id, body, &entity, ids)) {
         return malformed_record(step);
     }
-    if (device.ref == 0) {
-        return SS_STEP_GOOD; /* no track could refer to it */
+    if (entity.ref == 0) {
+        return SS_STEP_GOOD; /* no record could refer to it */
     }
-    device.ref =
-        ss_known_put(&step->decoder->tables.devices, device.ref, digest_of(body), &is_changed);
-    if (is_changed) {
-        SS_STEP_EMIT(step, device, &device);
-    }
-    return SS_STEP_GOOD;
+    resolve(tables, &ss_schema[id], &entity, ids);
+    bool is_changed;
+    entity.ref = ss_known_put(&tables->entities[id], entity.ref, digest_of(body), &is_changed);
+    return is_changed ? emit_entity(step, id, &entity) : SS_STEP_GOOD;
 }
 
 static enum ss_outcome put_counts(struct ss_step *step, struct ss_wire_cursor body)
@@ -103,7 +119,7 @@ static enum ss_outcome put_counts(struct ss_step *step, struct ss_wire_cursor bo
         return malformed_record(step);
     }
     uint64_t process_uuid = ids[SS_ID_counts_process_uuid];
-    counts.source_ref = ss_known_find(&tables->sources, counts.source_ref);
+    counts.source_ref = ss_known_find(&tables->entities[SS_SCHEMA_source], counts.source_ref);
     counts.process_ref = ss_known_find(&tables->processes, process_uuid);
     if (process_uuid != 0 && counts.process_ref == 0) {
         return SS_STEP_GOOD; /* a ref of 0 would mean the totals of the source itself */
@@ -261,10 +277,10 @@ enum ss_outcome ss_decode_record(struct ss_step *step, const struct ss_wire_fiel
         return put_process(step, field->body);
     case SS_PAYLOAD_thread:
         return put_thread(step, field->body);
-    case SS_PAYLOAD_source:
-        return put_source(step, field->body);
-    case SS_PAYLOAD_device:
-        return put_device(step, field->body);
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    case SS_PAYLOAD_##name:                                                                        \
+        return put_entity(step, SS_SCHEMA_##name, field->body);
+#include "trace/schema.def"
     case SS_PAYLOAD_counts:
         return put_counts(step, field->body);
     case SS_PAYLOAD_note:

@@ -9,7 +9,8 @@ static uint64_t digest_of_track(const struct ss_trace_track *track, const uint64
 {
     uint64_t digest =
         ss_hash_u64(ids[SS_ID_track_process_uuid] ^ ids[SS_ID_track_thread_uuid] << 1);
-    digest = ss_hash_u64(digest ^ ids[SS_ID_track_parent_uuid] ^ (uint64_t)track->device_ref << 1);
+    digest = ss_hash_u64(digest ^ ids[SS_ID_track_parent_uuid] ^ (uint64_t)track->device_ref << 1 ^
+                         (uint64_t)track->stream_ref << 33);
     digest ^= (uint64_t)ss_hash_bytes(track->name.data, track->name.length) << 32;
     digest = ss_hash_u64(digest ^ ss_hash_bytes(track->unit.data, track->unit.length));
     return ss_hash_u64(digest ^ (uint64_t)track->kind << 40 ^ (uint64_t)track->counter << 36 ^
@@ -24,7 +25,8 @@ static bool resolve_track(const struct ss_tables *tables, const uint64_t *ids,
     uint64_t thread_uuid = ids[SS_ID_track_thread_uuid];
     track->process_ref = ss_known_find(&tables->processes, process_uuid);
     track->thread_ref = ss_known_find(&tables->threads, thread_uuid);
-    track->device_ref = ss_known_find(&tables->devices, track->device_ref);
+    track->device_ref = ss_known_find(&tables->entities[SS_SCHEMA_device], track->device_ref);
+    track->stream_ref = ss_known_find(&tables->entities[SS_SCHEMA_stream], track->stream_ref);
     const struct ss_track_target *parent =
         ss_tables_find_target(tables, ids[SS_ID_track_parent_uuid]);
     /* The writer never nests groups deeper than SS_MAX_TRACK_DEPTH. */

@@ -56,6 +56,14 @@ enum ss_frame_kind {
     SS_FRAME_GC = 5
 };
 
+enum ss_process_role {
+    SS_PROCESS_ROLE_UNKNOWN,
+    SS_PROCESS_ROLE_TRAINS,
+    SS_PROCESS_ROLE_LOADS_DATA, /* for another process */
+    SS_PROCESS_ROLE_LAUNCHES,
+    SS_PROCESS_ROLE_COUNT
+};
+
 /* Identity of a process: (boot id, pid namespace, pid, start time), never the pid alone. The boot
  * id is an attribute of the file. */
 struct ss_trace_process {
@@ -71,6 +79,11 @@ struct ss_trace_process {
     struct ss_strview executable;
     struct ss_strview label; /* "rank 3", "DataLoader worker"…; may be empty */
     uint64_t first_seen_ns;
+    uint32_t host_ref; /* 0: the only host of the recording */
+    uint32_t rank, local_rank, node;
+    uint32_t world_size; /* 0: unknown */
+    enum ss_process_role role;
+    bool has_rank, has_local_rank, has_node;
 };
 
 /* Repeated with the same ref when more becomes known later. */
@@ -157,6 +170,48 @@ struct ss_trace_device {
     uint32_t number;                            /* as the driver lists it, plus one; 0: unknown */
     struct ss_strview model, uuid, pci_address; /* "": unknown */
     uint64_t memory_bytes;                      /* 0: unknown */
+};
+
+/* A machine, as seen from one time namespace: the owner of a monotonic clock. */
+struct ss_trace_host {
+    uint32_t ref;
+    struct ss_strview boot_id;
+    uint64_t time_namespace; /* inode of /proc/self/ns/time; 0: unknown */
+    struct ss_strview name;
+};
+
+struct ss_trace_context {
+    uint32_t ref;
+    uint32_t process_ref, device_ref;
+    uint64_t number; /* as the driver numbers it */
+};
+
+/* A stream or queue of a device. Tracks and events refer to it. */
+struct ss_trace_stream {
+    uint32_t ref;
+    uint32_t device_ref, context_ref; /* 0: unknown */
+    uint64_t number;                  /* as the driver numbers it */
+    struct ss_strview name;           /* as the program named it */
+    int32_t priority;                 /* lower numbers go first */
+    bool is_default;
+};
+
+enum ss_group_kind {
+    SS_GROUP_OTHER,
+    SS_GROUP_NCCL,
+    SS_GROUP_MPI,
+    SS_GROUP_GLOO,
+    SS_GROUP_KIND_COUNT
+};
+
+/* A communication group. */
+struct ss_trace_group {
+    uint32_t ref;
+    enum ss_group_kind kind;
+    uint64_t number; /* as the library identifies it */
+    struct ss_strview name;
+    uint32_t size;           /* number of its ranks; 0: unknown */
+    struct ss_strview ranks; /* of the world: runs (trace/rank_runs.h); empty: unknown */
 };
 
 /* A property of the whole recording; `text` is used when it is not an integer. Keys: "command",

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "trace/output.h"
+#include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
 
 enum {
@@ -46,17 +47,13 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
     return ss_trace_writer_attribute(rewrite->writer, attribute, rewrite->err);
 }
 
-static enum ss_status on_source(void *context, const struct ss_trace_source *source)
-{
-    struct rewrite *rewrite = context;
-    return ss_trace_writer_source(rewrite->writer, source, rewrite->err);
-}
-
-static enum ss_status on_device(void *context, const struct ss_trace_device *device)
-{
-    struct rewrite *rewrite = context;
-    return ss_trace_writer_device(rewrite->writer, device, rewrite->err);
-}
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    static enum ss_status on_##name(void *context, const struct ss_trace_##name *record)           \
+    {                                                                                              \
+        struct rewrite *rewrite = context;                                                         \
+        return ss_trace_writer_##name(rewrite->writer, record, rewrite->err);                      \
+    }
+#include "trace/schema.def"
 
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
 {
@@ -191,8 +188,8 @@ static enum ss_status on_damage(void *context, const struct ss_trace_damage *dam
 }
 
 static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
-                                                .source = on_source,
-                                                .device = on_device,
+#define SS_ENTITY(name, number, when, meaning) .name = on_##name,
+#include "trace/schema.def"
                                                 .process = on_process,
                                                 .thread = on_thread,
                                                 .frame = on_frame,
@@ -268,8 +265,10 @@ static enum ss_status survey_clock(void *context, const struct ss_trace_clock *c
 }
 
 static const struct ss_trace_visitor surveyor = {.sample = survey_sample, .clock = survey_clock};
-static const struct ss_trace_visitor closer = {
-    .attribute = on_attribute, .source = on_source, .device = on_device, .damage = on_damage};
+static const struct ss_trace_visitor closer = {.attribute = on_attribute,
+#define SS_ENTITY(name, number, when, meaning) .name = on_##name,
+#include "trace/schema.def"
+                                               .damage = on_damage};
 
 enum { COPY_BYTES = 1024 * 1024 };
 

@@ -7,13 +7,27 @@
 #include "trace/wire_records.h"
 
 #define ROW(record, number, member, has, count, type, unit, meaning, key)                          \
-    {                                                                                              \
-        #member, unit,   meaning, offsetof(struct ss_trace_##record, member),                      \
-        has,     number, count,   SS_FIELD_##type,                                                 \
-        key},
+    {#member,                                                                                      \
+     unit,                                                                                         \
+     meaning,                                                                                      \
+     offsetof(struct ss_trace_##record, member),                                                   \
+     has,                                                                                          \
+     0,                                                                                            \
+     number,                                                                                       \
+     count,                                                                                        \
+     SS_FIELD_##type,                                                                              \
+     key},
 #define SS_RECORD(name, number, meaning) static const struct ss_schema_field name##_fields[] = {
 #define SS_ID(record, number, name, meaning)                                                       \
-    {#name, "", meaning, SS_ID_##record##_##name, 0, number, 0, SS_FIELD_ID, false},
+    {#name, "", meaning, SS_ID_##record##_##name, 0, 0, number, 0, SS_FIELD_ID, false},
+#define SS_OWNER(record, number, name, member, meaning)                                            \
+    {#name,       "",                                                                              \
+     meaning,     SS_ID_##record##_##name,                                                         \
+     0,           offsetof(struct ss_trace_##record, member),                                      \
+     number,      0,                                                                               \
+     SS_FIELD_ID, false},
+#define SS_REF(record, number, member, entity, meaning)                                            \
+    ROW(record, number, member, 0, SS_SCHEMA_##entity, REF, "", meaning, false)
 #define SS_FIELD(record, number, member, type, unit, meaning)                                      \
     ROW(record, number, member, 0, 0, type, unit, meaning, false)
 #define SS_KEY_FIELD(record, number, member, type, unit, meaning)                                  \
@@ -32,8 +46,13 @@
 
 const struct ss_schema_record ss_schema[SS_SCHEMA_COUNT] = {
 #define SS_RECORD(name, number, meaning)                                                           \
-    [SS_SCHEMA_##name] = {#name, meaning, name##_fields,                                           \
-                          sizeof name##_fields / sizeof *name##_fields, number},
+    [SS_SCHEMA_##name] = {#name,         meaning,                                                  \
+                          name##_fields, sizeof name##_fields / sizeof *name##_fields,             \
+                          number,        SS_ENTITY_NONE},
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    [SS_SCHEMA_##name] = {#name,         meaning,                                                  \
+                          name##_fields, sizeof name##_fields / sizeof *name##_fields,             \
+                          number,        SS_ENTITY_##when},
 #include "trace/schema.def"
 };
 
@@ -41,6 +60,11 @@ const struct ss_payload_field ss_payload_fields[] = {
 #define SS_PAYLOAD_FIELD(name, number, type, meaning) {#name, type, meaning, number},
 #include "trace/schema.def"
     {NULL, NULL, NULL, 0}};
+
+static bool is_text(const struct ss_schema_field *field)
+{
+    return field->type == SS_FIELD_TEXT || field->type == SS_FIELD_PACKED;
+}
 
 /* The value of a numeric member as the wire has it. */
 static uint64_t number_at(const struct ss_schema_field *field, const void *record)
@@ -50,6 +74,7 @@ static uint64_t number_at(const struct ss_schema_field *field, const void *recor
     uint64_t wide;
     switch (field->type) {
     case SS_FIELD_U32:
+    case SS_FIELD_REF:
     case SS_FIELD_FIXED32:
     case SS_FIELD_ENUM:
     case SS_FIELD_KIND:
@@ -106,6 +131,7 @@ static void set_number(const struct ss_schema_field *field, void *record, uint64
         memcpy(at, &narrow, sizeof narrow);
         break;
     case SS_FIELD_U32:
+    case SS_FIELD_REF:
     case SS_FIELD_FIXED32:
         memcpy(at, &narrow, sizeof narrow);
         break;
@@ -151,7 +177,7 @@ static void put_field(struct ss_wire_buffer *out, const struct ss_schema_field *
     }
     if (field->type == SS_FIELD_ID) {
         put_number(out, field, ids[field->offset], false);
-    } else if (field->type != SS_FIELD_TEXT) {
+    } else if (!is_text(field)) {
         put_number(out, field, number_at(field, record), is_forced);
     } else if (is_forced) {
         struct ss_strview text = text_at(field, record);
@@ -176,7 +202,7 @@ static void clear_field(const struct ss_schema_field *field, void *record, uint6
 {
     if (field->type == SS_FIELD_ID) {
         ids[field->offset] = 0;
-    } else if (field->type == SS_FIELD_TEXT) {
+    } else if (is_text(field)) {
         set_text(field, record, (struct ss_strview){"", 0});
     } else {
         set_number(field, record, 0);
@@ -188,9 +214,9 @@ static void clear_field(const struct ss_schema_field *field, void *record, uint6
 
 static enum ss_wire_type wire_type_of(enum ss_field_type type)
 {
-    return type == SS_FIELD_TEXT      ? SS_WIRE_BYTES
-           : type == SS_FIELD_FIXED32 ? SS_WIRE_FIXED32
-                                      : SS_WIRE_VARINT;
+    return type == SS_FIELD_TEXT || type == SS_FIELD_PACKED ? SS_WIRE_BYTES
+           : type == SS_FIELD_FIXED32                       ? SS_WIRE_FIXED32
+                                                            : SS_WIRE_VARINT;
 }
 
 /* Writers emit the fields in the order of the rows: `*next` is the row after the previous field. */
@@ -210,7 +236,7 @@ static void read_field(const struct ss_schema_record *schema, const struct ss_wi
         }
         if (field->type == SS_FIELD_ID) {
             ids[field->offset] = wire->value;
-        } else if (field->type == SS_FIELD_TEXT) {
+        } else if (is_text(field)) {
             set_text(field, record, ss_wire_view(wire->body));
         } else {
             set_number(field, record, wire->value);
@@ -244,8 +270,14 @@ void ss_schema_each_text(enum ss_schema_id id, void *record,
     const struct ss_schema_record *schema = &ss_schema[id];
     for (size_t i = 0; i < schema->field_count; i++) {
         const struct ss_schema_field *field = &schema->fields[i];
-        if (field->type == SS_FIELD_TEXT) {
+        if (is_text(field)) {
             set_text(field, record, visit(context, text_at(field, record)));
         }
     }
+}
+
+uint32_t *ss_schema_ref(const struct ss_schema_field *field, void *record)
+{
+    size_t offset = field->type == SS_FIELD_REF ? field->offset : field->ref_offset;
+    return (uint32_t *)((char *)record + offset);
 }

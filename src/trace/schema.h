@@ -20,9 +20,11 @@ enum ss_field_type {
     SS_FIELD_I64, /* zigzag */
     SS_FIELD_BOOL,
     SS_FIELD_FIXED32,
-    SS_FIELD_ENUM, /* an enum of int's size */
-    SS_FIELD_KIND, /* the same; unknown values are read as `count`, not as 0 */
-    SS_FIELD_TEXT, /* struct ss_strview: bytes as recorded, not necessarily UTF-8 */
+    SS_FIELD_ENUM,   /* an enum of int's size */
+    SS_FIELD_KIND,   /* the same; unknown values are read as `count`, not as 0 */
+    SS_FIELD_REF,    /* to an entity */
+    SS_FIELD_PACKED, /* struct ss_strview of varints */
+    SS_FIELD_TEXT,   /* struct ss_strview: bytes as recorded, not necessarily UTF-8 */
     SS_FIELD_TYPE_COUNT
 };
 
@@ -30,17 +32,23 @@ struct ss_schema_field {
     const char *name, *unit, *meaning;
     size_t offset;     /* in the struct; of ID: index in the ids */
     size_t has_offset; /* of the member that is true when the field is present; 0: none */
+    size_t ref_offset; /* of ID: of the member that refers to the same; 0: none */
     uint32_t number;
-    uint32_t count; /* of ENUM and KIND: values from it on are unknown */
+    /* Of ENUM and KIND: values from it on are unknown. Of REF: the entity, enum ss_schema_id. */
+    uint32_t count;
     enum ss_field_type type;
     bool is_key; /* written even when it is 0 */
 };
+
+/* When an entity is written. */
+enum ss_entity_writing { SS_ENTITY_NONE, SS_ENTITY_ALWAYS, SS_ENTITY_USED };
 
 struct ss_schema_record {
     const char *name, *meaning;
     const struct ss_schema_field *fields;
     size_t field_count;
     uint32_t number; /* of its field in the payload */
+    enum ss_entity_writing entity;
 };
 
 /* SS_SCHEMA_source, SS_SCHEMA_device, …: indices of ss_schema. */
@@ -83,6 +91,8 @@ void ss_schema_put(struct ss_wire_buffer *out, enum ss_schema_id id, const void 
 /* Fills the struct and the ids from the content of that field; texts are borrowed from it. Skips
  * unknown fields and fields of another wire type. False: it is malformed. */
 bool ss_schema_read(enum ss_schema_id id, struct ss_wire_cursor body, void *record, uint64_t *ids);
+/* The member of a REF, or the one that stands for an OWNER. */
+uint32_t *ss_schema_ref(const struct ss_schema_field *field, void *record);
 /* Calls `visit` with each text of the record, which it may replace. */
 void ss_schema_each_text(enum ss_schema_id id, void *record,
                          struct ss_strview (*visit)(void *context, struct ss_strview text),

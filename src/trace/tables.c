@@ -34,8 +34,11 @@ void ss_tables_init(struct ss_tables *tables)
     set_init(&tables->stack_set);
     known_init(&tables->processes);
     known_init(&tables->threads);
-    known_init(&tables->sources);
-    known_init(&tables->devices);
+    for (int id = 0; id < SS_SCHEMA_COUNT; id++) {
+        if (ss_schema[id].entity != SS_ENTITY_NONE) {
+            known_init(&tables->entities[id]);
+        }
+    }
     known_init(&tables->attributes);
     ss_vec_push_zero(&tables->names);
     set_init(&tables->name_set);
@@ -53,8 +56,9 @@ void ss_tables_fini(struct ss_tables *tables)
     ss_free(tables->stack_set.slots);
     known_fini(&tables->processes);
     known_fini(&tables->threads);
-    known_fini(&tables->sources);
-    known_fini(&tables->devices);
+    for (int id = 0; id < SS_SCHEMA_COUNT; id++) {
+        known_fini(&tables->entities[id]);
+    }
     known_fini(&tables->attributes);
     ss_vec_fini(&tables->names);
     ss_free(tables->name_set.slots);
@@ -69,6 +73,15 @@ static size_t known_memory(const struct ss_known *known)
            known->set.slot_count * sizeof *known->set.slots;
 }
 
+static size_t entities_memory(const struct ss_tables *tables)
+{
+    size_t total = 0;
+    for (int id = 0; id < SS_SCHEMA_COUNT; id++) {
+        total += known_memory(&tables->entities[id]);
+    }
+    return total;
+}
+
 size_t ss_tables_memory(const struct ss_tables *tables)
 {
     const struct ss_intern *strings = &tables->strings;
@@ -80,8 +93,8 @@ size_t ss_tables_memory(const struct ss_tables *tables)
            (tables->frame_set.slot_count + (size_t)tables->stack_set.slot_count) *
                sizeof(uint32_t) +
            known_memory(&tables->processes) + known_memory(&tables->threads) +
-           known_memory(&tables->sources) + known_memory(&tables->devices) +
-           known_memory(&tables->attributes) + tables->names.capacity * sizeof *tables->names.data +
+           entities_memory(tables) + known_memory(&tables->attributes) +
+           tables->names.capacity * sizeof *tables->names.data +
            (size_t)tables->name_set.slot_count * sizeof(uint32_t) +
            known_memory(&tables->track_uuids) +
            tables->targets.capacity * sizeof *tables->targets.data +

@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "trace/records.h"
+#include "trace/schema.h"
 
 struct ss_frame_row {
     uint32_t function, name, file; /* strings */
@@ -64,7 +65,8 @@ struct ss_tables {
     struct ss_row_set frame_set;
     struct ss_vec_of(struct ss_stack_row) stacks; /* row 0 is unused */
     struct ss_row_set stack_set;
-    struct ss_known processes, threads, sources, devices, attributes;
+    struct ss_known processes, threads, attributes;
+    struct ss_known entities[SS_SCHEMA_COUNT];  /* by kind */
     struct ss_vec_of(struct ss_name_row) names; /* row 0 is unused */
     struct ss_row_set name_set;
     struct ss_known track_uuids;

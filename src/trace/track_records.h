@@ -42,6 +42,7 @@ struct ss_trace_track {
     uint32_t process_ref;
     uint32_t thread_ref;
     uint32_t device_ref;    /* the device that it is about; 0: none */
+    uint32_t stream_ref;    /* the stream whose work it has; 0: none */
     uint32_t parent_ref;    /* a GROUP track of the same owner; 0: directly below the owner */
     struct ss_strview name; /* RANGES, ASYNC: the domain; COUNTER: of the series */
     struct ss_strview unit; /* COUNTER: "ns", "count", "bytes", "%", "bytes/s"…; may be empty */

@@ -19,8 +19,10 @@ struct ss_trace_damage {
 /* Any member may be NULL. The reader stops at a status other than SS_OK and returns it. */
 struct ss_trace_visitor {
     enum ss_status (*attribute)(void *context, const struct ss_trace_attribute *attribute);
-    enum ss_status (*source)(void *context, const struct ss_trace_source *source);
-    enum ss_status (*device)(void *context, const struct ss_trace_device *device);
+    /* source, device, host, context, stream, group: the entities of trace/schema.def. */
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    enum ss_status (*name)(void *context, const struct ss_trace_##name *record);
+#include "trace/schema.def"
     enum ss_status (*process)(void *context, const struct ss_trace_process *process);
     enum ss_status (*thread)(void *context, const struct ss_trace_thread *thread);
     enum ss_status (*frame)(void *context, const struct ss_trace_frame *frame);

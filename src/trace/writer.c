@@ -214,12 +214,7 @@ static void put_recording(struct ss_trace_writer *writer, struct ss_wire_buffer 
     for (size_t i = 0; i < writer->attributes.count; i++) {
         ss_encode_attribute(out, &writer->attributes.data[i]);
     }
-    for (size_t i = 0; i < writer->sources.count; i++) {
-        ss_encode_record(out, SS_SCHEMA_source, &writer->sources.data[i], NULL);
-    }
-    for (size_t i = 0; i < writer->devices.count; i++) {
-        ss_encode_record(out, SS_SCHEMA_device, &writer->devices.data[i], NULL);
-    }
+    ss_writer_put_entities(writer, out);
     uint64_t recording = ss_writer_track_uuid(writer, SS_RECORDING_TRACK);
     ss_encode_folder(out, ss_writer_track_uuid(writer, SS_HOST_TRACK),
                      ss_strview_of(SS_HOST_TRACK_NAME), 1000);
@@ -463,7 +458,7 @@ void ss_trace_writer_get_stats(const struct ss_trace_writer *writer,
     stats->memory_bytes = sizeof *writer + ss_definitions_memory(&writer->definitions) +
                           ss_pages_memory(&writer->processes) + ss_pages_memory(&writer->threads) +
                           writer->counts.capacity * sizeof *writer->counts.data +
-                          ss_writer_tracks_memory(writer) +
+                          ss_writer_entities_memory(writer) + ss_writer_tracks_memory(writer) +
                           unit->events.capacity * sizeof *unit->events.data + unit->blobs.capacity +
                           unit->descriptors.capacity + unit->plain.capacity + unit->stored.capacity;
 }
@@ -497,8 +492,7 @@ enum ss_status ss_trace_writer_close(struct ss_trace_writer *writer, struct ss_e
     ss_unit_fini(&writer->unit);
     ss_pages_fini(&writer->processes);
     ss_pages_fini(&writer->threads);
-    ss_vec_fini(&writer->sources);
-    ss_vec_fini(&writer->devices);
+    ss_writer_entities_fini(writer);
     ss_vec_fini(&writer->attributes);
     ss_vec_fini(&writer->counts);
     ss_writer_tracks_fini(writer);

@@ -68,11 +68,6 @@ enum ss_status ss_trace_writer_splice(struct ss_trace_writer *writer, const void
 enum ss_status ss_trace_writer_attribute(struct ss_trace_writer *writer,
                                          const struct ss_trace_attribute *attribute,
                                          struct ss_error *err);
-enum ss_status ss_trace_writer_source(struct ss_trace_writer *writer,
-                                      const struct ss_trace_source *source, struct ss_error *err);
-/* Before the tracks that refer to it. */
-enum ss_status ss_trace_writer_device(struct ss_trace_writer *writer,
-                                      const struct ss_trace_device *device, struct ss_error *err);
 enum ss_status ss_trace_writer_process(struct ss_trace_writer *writer,
                                        const struct ss_trace_process *process,
                                        struct ss_error *err);

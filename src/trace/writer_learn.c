@@ -15,13 +15,7 @@ static enum ss_status copy_recording(struct ss_trace_writer *writer,
     for (size_t i = 0; i < count; i++) {
         SS_TRY(ss_trace_writer_attribute(writer, &from->attributes.data[i], err));
     }
-    for (size_t i = 0; i < from->sources.count; i++) {
-        SS_TRY(ss_trace_writer_source(writer, &from->sources.data[i], err));
-    }
-    for (size_t i = 0; i < from->devices.count; i++) {
-        SS_TRY(ss_trace_writer_device(writer, &from->devices.data[i], err));
-    }
-    return SS_OK;
+    return ss_writer_copy_entities(writer, from, err);
 }
 
 static enum ss_status copy_processes(struct ss_trace_writer *writer,

@@ -50,42 +50,6 @@ static struct ss_strview keep_text(void *writer, struct ss_strview text)
     return ss_writer_intern(writer, text);
 }
 
-/* Puts a definition of the whole recording in the place of an earlier one with the same ref. */
-#define PUT_DEFINITION(writer, list, id, record)                                                   \
-    do {                                                                                           \
-        size_t at_ = 0;                                                                            \
-        ss_schema_each_text(id, &(record), keep_text, writer);                                     \
-        while (at_ < (list)->count && (list)->data[at_].ref != (record).ref) {                     \
-            at_++;                                                                                 \
-        }                                                                                          \
-        if (at_ < (list)->count) {                                                                 \
-            (list)->data[at_] = (record);                                                          \
-        } else {                                                                                   \
-            ss_vec_push(list, record);                                                             \
-        }                                                                                          \
-        if (!(writer)->unit_restarts) { /* else the head of the unit contains it */                \
-            ss_encode_record(&(writer)->unit.descriptors, id, &(record), NULL);                    \
-        }                                                                                          \
-    } while (0)
-
-enum ss_status ss_trace_writer_source(struct ss_trace_writer *writer,
-                                      const struct ss_trace_source *source, struct ss_error *err)
-{
-    SS_TRY(ss_writer_failed(writer, err));
-    struct ss_trace_source copy = *source;
-    PUT_DEFINITION(writer, &writer->sources, SS_SCHEMA_source, copy);
-    return SS_OK;
-}
-
-enum ss_status ss_trace_writer_device(struct ss_trace_writer *writer,
-                                      const struct ss_trace_device *device, struct ss_error *err)
-{
-    SS_TRY(ss_writer_failed(writer, err));
-    struct ss_trace_device copy = *device;
-    PUT_DEFINITION(writer, &writer->devices, SS_SCHEMA_device, copy);
-    return SS_OK;
-}
-
 /* Rank in the high bits: concatenated traces of several ranks never share a uuid. */
 static uint64_t make_process_uuid(const struct ss_trace_writer *writer,
                                   const struct ss_trace_process *process)

@@ -7,6 +7,7 @@
 #include "base/pages.h"
 #include "base/vec.h"
 #include "trace/definitions.h"
+#include "trace/entities.h"
 #include "trace/output.h"
 #include "trace/unit.h"
 #include "trace/writer.h"
@@ -27,6 +28,12 @@ struct ss_writer_thread {
     bool changed;
     uint32_t next; /* thread of the same process; 0: none */
 };
+
+struct ss_writer_entity {
+    union ss_trace_entity record; /* its texts are interned; ref 0: unknown */
+    uint32_t period;              /* of the last write, of those written when used */
+};
+typedef struct ss_vec_of(struct ss_writer_entity) ss_writer_entities; /* by ref - 1 */
 
 struct ss_writer_counts {
     struct ss_trace_counts record;
@@ -69,9 +76,8 @@ struct ss_trace_writer {
     struct ss_trace_writer_options options;
     struct ss_deflater *deflater; /* NULL: compression is off */
     struct ss_definitions definitions;
-    struct ss_pages processes, threads, tracks; /* by ref, until forgotten */
-    struct ss_vec_of(struct ss_trace_source) sources;
-    struct ss_vec_of(struct ss_trace_device) devices;
+    struct ss_pages processes, threads, tracks;   /* by ref, until forgotten */
+    ss_writer_entities entities[SS_SCHEMA_COUNT]; /* by kind */
     struct ss_vec_of(struct ss_trace_attribute) attributes;
     size_t lasting_attributes; /* number of attributes that outlive the file */
     struct ss_vec_of(struct ss_writer_counts) counts;
@@ -141,6 +147,16 @@ uint32_t ss_writer_use_thread(struct ss_trace_writer *writer, uint32_t ref);
 void ss_writer_forget_track(struct ss_trace_writer *writer, uint32_t ref); /* writer_tracks.c */
 /* The interned copy of a text, truncated to the limit of the format. */
 struct ss_strview ss_writer_intern(struct ss_trace_writer *writer, struct ss_strview text);
+
+/* writer_entities.c */
+/* Appends the entities that every restart point has. */
+void ss_writer_put_entities(struct ss_trace_writer *writer, struct ss_wire_buffer *out);
+/* Writes the entity, and those that it refers to, if this period lacks them. false: unknown. */
+bool ss_writer_use_entity(struct ss_trace_writer *writer, enum ss_schema_id id, uint32_t ref);
+enum ss_status ss_writer_copy_entities(struct ss_trace_writer *writer,
+                                       const struct ss_trace_writer *from, struct ss_error *err);
+void ss_writer_entities_fini(struct ss_trace_writer *writer);
+size_t ss_writer_entities_memory(const struct ss_trace_writer *writer);
 
 /* writer_tracks.c */
 void ss_writer_tracks_fini(struct ss_trace_writer *writer);

@@ -217,6 +217,7 @@ static void describe(struct ss_trace_writer *writer, uint32_t ref)
     }
     ss_writer_use_process(writer, track->record.process_ref);
     ss_writer_use_thread(writer, thread);
+    ss_writer_use_entity(writer, SS_SCHEMA_stream, track->record.stream_ref);
     describe_steps(writer, track);
     struct ss_track_uuids uuids = uuids_of(writer, track);
     ss_encode_track_record(&writer->unit.descriptors, &track->record, &uuids);

@@ -19,6 +19,7 @@
 #include "model/model.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+#include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
 
 #define MS UINT64_C(1000000)

@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+#include "trace/writer_entities.h"
 
 enum { THREADS = 8, FRAMES = 2000, STACKS = 20000, HOT_STACKS = 200, ROUNDS = 5 };
 

@@ -9,6 +9,7 @@
 
 #include "../random.h"
 #include "trace/writer.h"
+#include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
 
 #define US UINT64_C(1000)

@@ -42,6 +42,22 @@ def test_json_of_a_good_trace(stepscope, golden):
     assert one["file_bytes"] == (golden / "good" / "small.pftrace").stat().st_size
 
 
+def test_json_has_entities(stepscope, golden):
+    (one,) = facts(stepscope, golden / "good" / "entities.pftrace")
+    assert one["hosts"] == [{"id": 1, "name": "node17", "boot_id": "5c1f-boot",
+                             "time_namespace": 4026531834}]
+    assert one["contexts"] == [{"id": 1, "pid": 1000, "device": 1, "number": 7}]
+    assert [(row["device"], row["context"], row["name"], row["default"])
+            for row in one["streams"]] == [(1, 1, None, True), (1, 1, "copies", False)]
+    assert [(row["kind"], row["name"], row["size"]) for row in one["groups"]] == [
+        ("NCCL", None, 64), ("Gloo", "data", 6)]
+    assert one["groups"][0]["ranks"] == list(range(64))
+    assert one["groups"][1]["ranks"] == [0, 8, 16, 24, 5, 63]
+    (process,) = one["processes"]
+    assert (process["rank"], process["local_rank"], process["world_size"], process["node"],
+            process["role"], process["host"]) == (0, 3, 64, 0, "trains", 1)
+
+
 def test_text_is_aligned_and_plain(stepscope, golden):
     text = stepscope("info", golden / "good" / "small.pftrace").stdout
     assert "\x1b" not in text and "\0" not in text

@@ -7,13 +7,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "trace/entities.h"
 #include "trace/profile.h"
 #include "trace/reader.h"
 #include "trace/rewrite.h"
 #include "trace/unit.h"
 #include "trace/writer.h"
+#include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,7 +31,8 @@ static void check(bool holds, const char *what)
 
 /* The promises of reader.h: definitions come before their use, refs are dense. */
 struct seen {
-    uint32_t processes, threads, frames, stacks, sources, devices, tracks, names;
+    uint32_t processes, threads, frames, stacks, tracks, names;
+    uint32_t entities[SS_SCHEMA_COUNT];
     uint64_t samples, events, counters;
     struct ss_trace_writer *writer; /* NULL: do not write anew */
 };
@@ -39,26 +43,40 @@ static void dense(uint32_t ref, uint32_t *most, const char *what)
     *most = ref > *most ? ref : *most;
 }
 
-static enum ss_status on_source(void *context, const struct ss_trace_source *source)
+/* Entities: their refs are dense, and they refer to known ones only. */
+static void check_entity(struct seen *seen, enum ss_schema_id id, const void *record, size_t size)
 {
-    struct seen *seen = context;
-    dense(source->ref, &seen->sources, "source refs are dense");
-    return seen->writer != NULL ? ss_trace_writer_source(seen->writer, source, NULL) : SS_OK;
+    union ss_trace_entity copy = {0};
+    memcpy(&copy, record, size);
+    dense(copy.ref, &seen->entities[id], "refs of entities are dense");
+    const struct ss_schema_record *schema = &ss_schema[id];
+    for (size_t i = 0; i < schema->field_count; i++) {
+        const struct ss_schema_field *field = &schema->fields[i];
+        if (field->type == SS_FIELD_REF) {
+            check(*ss_schema_ref(field, &copy) <= seen->entities[field->count],
+                  "an entity refers to a known one");
+        } else if (field->ref_offset != 0) {
+            check(*ss_schema_ref(field, &copy) <= seen->processes, "its process is known");
+        }
+    }
 }
 
-static enum ss_status on_device(void *context, const struct ss_trace_device *device)
-{
-    struct seen *seen = context;
-    dense(device->ref, &seen->devices, "device refs are dense");
-    check(device->kind < SS_DEVICE_KIND_COUNT, "a device's kind is in range");
-    return seen->writer != NULL ? ss_trace_writer_device(seen->writer, device, NULL) : SS_OK;
-}
+#define SS_ENTITY(name, number, when, meaning)                                                     \
+    static enum ss_status on_##name(void *context, const struct ss_trace_##name *record)           \
+    {                                                                                              \
+        struct seen *seen = context;                                                               \
+        check_entity(seen, SS_SCHEMA_##name, record, sizeof *record);                              \
+        return seen->writer != NULL ? ss_trace_writer_##name(seen->writer, record, NULL) : SS_OK;  \
+    }
+#include "trace/schema.def"
 
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
 {
     struct seen *seen = context;
     dense(process->ref, &seen->processes, "process refs are dense");
     check(process->parent_ref <= seen->processes, "a parent process is known");
+    check(process->host_ref <= seen->entities[SS_SCHEMA_host], "its host is known");
+    check(process->role < SS_PROCESS_ROLE_COUNT, "a process's role is in range");
     return seen->writer != NULL ? ss_trace_writer_process(seen->writer, process, NULL) : SS_OK;
 }
 
@@ -107,7 +125,8 @@ static enum ss_status on_sample(void *context, const struct ss_trace_sample *sam
 static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
 {
     struct seen *seen = context;
-    check(counts->source_ref <= seen->sources && counts->process_ref <= seen->processes,
+    check(counts->source_ref <= seen->entities[SS_SCHEMA_source] &&
+              counts->process_ref <= seen->processes,
           "counts are of known sources and processes");
     return seen->writer != NULL ? ss_trace_writer_counts(seen->writer, counts, NULL) : SS_OK;
 }
@@ -143,7 +162,9 @@ static enum ss_status on_track(void *context, const struct ss_trace_track *track
     struct seen *seen = context;
     dense(track->ref, &seen->tracks, "track refs are dense");
     check(track->process_ref <= seen->processes && track->thread_ref <= seen->threads &&
-              track->device_ref <= seen->devices && track->parent_ref < track->ref,
+              track->device_ref <= seen->entities[SS_SCHEMA_device] &&
+              track->stream_ref <= seen->entities[SS_SCHEMA_stream] &&
+              track->parent_ref < track->ref,
           "what a track belongs to is known");
     check(track->kind < SS_TRACK_KIND_COUNT && track->counter < SS_COUNTER_KIND_COUNT,
           "a track's values are in range");
@@ -189,8 +210,8 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
 static void read_it(const uint8_t *data, size_t size, bool rewrite)
 {
     static const struct ss_trace_visitor visitor = {.attribute = on_attribute,
-                                                    .source = on_source,
-                                                    .device = on_device,
+#define SS_ENTITY(name, number, when, meaning) .name = on_##name,
+#include "trace/schema.def"
                                                     .process = on_process,
                                                     .thread = on_thread,
                                                     .frame = on_frame,

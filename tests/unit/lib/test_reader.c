@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "trace/writer.h"
+#include "trace/writer_entities.h"
 
 static char path[256];
 

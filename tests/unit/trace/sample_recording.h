@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+#include "trace/writer_entities.h"
 
 enum { RECORDING_STACKS = 60, RECORDING_THREADS = 3 };
 #define RECORDING_START UINT64_C(5000000000000)

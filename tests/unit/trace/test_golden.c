@@ -31,6 +31,7 @@ static const struct golden goldens[] = {
     {"good/two-in-one.pftrace", SS_OK, 120, 0, ""},
     {"good/among-foreign-packets.pftrace", SS_OK, 60, 0, ""},
     {"good/unknown-fields.pftrace", SS_OK, 60, 0, ""},
+    {"good/entities.pftrace", SS_OK, 0, 0, ""}, /* by test_entities.c */
     {"broken/empty.pftrace", SS_E_FORMAT, 0, 0, "empty"},
     {"broken/text.pftrace", SS_E_FORMAT, 0, 0, "byte 0"},
     {"broken/foreign.pftrace", SS_E_FORMAT, 0, 0, "another program"},

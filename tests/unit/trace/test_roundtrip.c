@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+#include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
 
 #define SECOND UINT64_C(1000000000)
