@@ -73,6 +73,32 @@ void ss_call_put_steps(const struct ss_model *model, const struct ss_steady_time
     }
 }
 
+void ss_call_add_steps_note(const char *what, struct ss_table *table)
+{
+    if (table->profiler_reason == NULL && table->steps_recorded >= table->steps) {
+        return;
+    }
+    struct ss_sentence *note = ss_table_add_note(table, SS_NOTE_ASIDE);
+    ss_sentence_add(note, what);
+    if (table->profiler_reason != NULL) {
+        ss_sentence_add(note, " seen by torch.profiler in ");
+        ss_sentence_add_number(note, (int64_t)table->steps_recorded);
+        ss_sentence_add(note, " of ");
+        ss_sentence_add_number(note, (int64_t)table->steps);
+        ss_sentence_add(note, " steps, since operators cannot be recorded: ");
+        ss_sentence_add_name(note, ss_strview_of(table->profiler_reason));
+        return;
+    }
+    ss_sentence_add(note, table->is_downsampled ? " counted in " : " recorded in ");
+    ss_sentence_add_count(note, table->steps_recorded);
+    ss_sentence_add(note, " of ");
+    ss_sentence_add_count(note, table->steps);
+    ss_sentence_add(note, table->is_downsampled
+                              ? " steps, chosen at random because all are too many (--steps "
+                                "0:1000 counts these)"
+                              : " steps (record --operators all records each)");
+}
+
 double ss_call_percent(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? 100 * (double)part / (double)whole : 0;

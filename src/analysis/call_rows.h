@@ -22,6 +22,8 @@ void ss_call_order_sort(struct ss_call_order *order, size_t count);
  * missing. */
 void ss_call_put_steps(const struct ss_model *model, const struct ss_steady_time *steady,
                        const struct ss_calls *calls, struct ss_table *table);
+/* Notes in how many steps operators were recorded, unless in all: that may cost too much. */
+void ss_call_add_steps_note(const char *what, struct ss_table *table);
 double ss_call_percent(uint64_t part, uint64_t whole);
 struct ss_cell ss_call_time_cell(uint64_t ns);
 /* Min, p50, p95 and max of sorted durations: four adjacent cells. */

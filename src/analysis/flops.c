@@ -440,6 +440,34 @@ static void fill_table(struct tally *tally, uint64_t max_rows, struct ss_table *
     }
 }
 
+/* "Model FLOPs utilisation 12 % of 3.2 TFLOP/s (…)"; more than 100 % is not a valid measurement. */
+static void add_intro(struct ss_table *table)
+{
+    const struct ss_cell *step = ss_table_cell(table, 0, 0);
+    struct ss_sentence *text = ss_table_add_intro(table, SS_NOTE_FACT);
+    ss_sentence_add(text, "Matrix products, convolutions and attention, counted in ");
+    ss_sentence_add_number(text, step[SS_FLOPS_STEPS].integer);
+    ss_sentence_add(text, " steps, backward as it ran; modules with their backward.");
+    text = ss_table_add_intro(table, SS_NOTE_FACT);
+    if (step[SS_FLOPS_PEAK].type != SS_CELL_REAL) {
+        ss_sentence_add(text,
+                        "The peak of this device is not known, and so neither is the utilisation.");
+        return;
+    }
+    ss_sentence_add(text, "Model FLOPs utilisation ");
+    ss_sentence_add_figure(text, step[SS_FLOPS_PEAK_PERCENT].real, 3);
+    ss_sentence_add(text, " % of ");
+    ss_sentence_add_flop_rate(text, step[SS_FLOPS_PEAK].real);
+    ss_sentence_add(text, " (");
+    ss_sentence_add_name(text, step[SS_FLOPS_PEAK_OF].text);
+    ss_sentence_add(text, ").");
+    if (step[SS_FLOPS_PEAK_PERCENT].real > 100) {
+        ss_sentence_add(ss_table_add_intro(table, SS_NOTE_WARNING),
+                        "More than the device's peak: the peak is not that of this device or "
+                        "number format, or steps differ from those counted.");
+    }
+}
+
 void ss_flops_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                     uint64_t max_rows, struct ss_table *table)
 {
@@ -458,6 +486,7 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
         collect_sequenced(&tally);
         add_marks(&tally, add_mark);
         fill_table(&tally, max_rows, table);
+        add_intro(table);
     }
     ss_vec_fini(&tally.rows);
     ss_vec_fini(&tally.forwards);

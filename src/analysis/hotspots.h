@@ -64,6 +64,8 @@ enum ss_hotspots_column {
     SS_HOT_WAITING,
     SS_HOT_DEPTH,
     SS_HOT_PARENT,
+    SS_HOT_WAITING_PERCENT, /* of self; absent: none */
+    SS_HOT_STEP_NS,         /* self per step; within steps only */
     SS_HOT_COUNT
 };
 

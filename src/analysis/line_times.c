@@ -22,6 +22,9 @@ static const struct ss_column columns[SS_LINE_TIME_COLUMNS] = {
     [SS_LINE_TIME_PER_HIT] = {.key = "per_hit_ns", .unit = "ns"},
     [SS_LINE_TIME_PERCENT] = {.key = "percent", .unit = "of the function's total_ns"},
     [SS_LINE_TIME_CONTENTS] = {.key = "contents"},
+    [SS_LINE_TIME_FUNCTION_TOTAL] = {.key = "function_total_ns",
+                                     .unit = "ns",
+                                     .is_for_people = true},
 };
 
 struct timed_line {
@@ -215,6 +218,7 @@ static void put_function(const struct ss_model *model, struct timed_function *fu
     merge_lines(function);
     uint32_t end = block_end(options, path, function->first_line);
     uint32_t next = end > 0 ? function->first_line : UINT32_MAX;
+    size_t first_row = table->row_count;
     for (size_t i = 0; i < function->lines.count; i++) {
         const struct timed_line *line = &function->lines.data[i];
         for (; next < line->line && next <= end; next++) {
@@ -228,6 +232,8 @@ static void put_function(const struct ss_model *model, struct timed_function *fu
     for (; next <= end && end > 0; next++) {
         put_contents(options, path, next, add_row(model, function, next, table));
     }
+    table->cells.data[first_row * table->column_count + SS_LINE_TIME_FUNCTION_TOTAL] =
+        ss_cell_integer((int64_t)function->total_ns);
 }
 
 void ss_line_times_table(const struct ss_selection *selection,

@@ -20,6 +20,7 @@ enum ss_line_time_column {
     SS_LINE_TIME_PER_HIT, /* absent without hits */
     SS_LINE_TIME_PERCENT, /* of the function's total */
     SS_LINE_TIME_CONTENTS,
+    SS_LINE_TIME_FUNCTION_TOTAL, /* in the first row of a function */
     SS_LINE_TIME_COLUMNS
 };
 

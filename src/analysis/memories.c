@@ -571,6 +571,14 @@ void ss_memory_phases_table(const struct ss_memories *memories, const struct ss_
             }
         }
     }
+    if (table->steps_recorded < table->steps) {
+        struct ss_sentence *note = ss_table_add_note(table, SS_NOTE_ASIDE);
+        ss_sentence_add(note, "memory was read in the phases of ");
+        ss_sentence_add_number(note, (int64_t)table->steps_recorded);
+        ss_sentence_add(note, " of ");
+        ss_sentence_add_number(note, (int64_t)table->steps);
+        ss_sentence_add(note, " steps, to cost little");
+    }
 }
 
 void ss_memory_put_phases(const struct ss_memories *memories, const struct ss_selection *selection,

@@ -171,6 +171,7 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
         fill_row(selection->model, &modules, order[i].row, options->grouping, cells);
         fill_steps(&modules, order[i].row, cells);
     }
+    ss_call_add_steps_note("backward was", table);
     ss_free(order);
     ss_free(modules.backward);
     ss_calls_fini(&modules.calls);

@@ -33,6 +33,9 @@ static const struct ss_column columns[SS_OPERATOR_COLUMNS] = {
     [SS_OPERATOR_STEP_CALLS] = {.key = "step_calls", .unit = "calls"},
     [SS_OPERATOR_STEP_SELF] = {.key = "step_self_ns", .unit = "ns"},
     [SS_OPERATOR_STEP_TOTAL] = {.key = "step_total_ns", .unit = "ns"},
+    [SS_OPERATOR_BACKWARD_PERCENT] = {.key = "backward_self_percent",
+                                      .unit = "percent",
+                                      .is_for_people = true},
 };
 
 static const struct ss_column key_columns[SS_KEY_COLUMNS] = {
@@ -146,6 +149,10 @@ static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
         ss_cell_real(ss_call_percent(row->all.self_ns, calls->self_ns));
     cells[SS_OPERATOR_SELF] = ss_call_time_cell(row->all.self_ns);
     cells[SS_OPERATOR_BACKWARD] = ss_call_time_cell(row->all.backward_ns);
+    if (row->all.backward_ns > 0) {
+        cells[SS_OPERATOR_BACKWARD_PERCENT] =
+            ss_cell_real(100 * (double)row->all.backward_ns / (double)row->all.self_ns);
+    }
     cells[SS_OPERATOR_TOTAL] = ss_call_time_cell(row->all.total_ns);
     cells[SS_OPERATOR_MEAN] = ss_call_time_cell(row->all.total_ns / row->all.calls);
     ss_call_duration_cells(durations, row->all.calls, &cells[SS_OPERATOR_MIN]);
@@ -186,6 +193,7 @@ void ss_operators_table(const struct ss_selection *selection,
         fill_row(selection->model, &calls, &steady, options->grouping,
                  &calls.rows.data[order[i].row], cells);
     }
+    ss_call_add_steps_note("operators were", table);
     ss_free(order);
     ss_calls_fini(&calls);
     ss_steady_time_fini(&steady);
@@ -266,6 +274,9 @@ void ss_key_averages_table(const struct ss_selection *selection,
         if (details.has_any) {
             fill_details(&details, row, &details.rows[order[i].row], table, cells);
         }
+    }
+    if (!details.has_any) { /* else from torch.profiler's own windows */
+        ss_call_add_steps_note("operators were", table);
     }
     ss_free(order);
     ss_calls_fini(&calls);

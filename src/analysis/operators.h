@@ -32,6 +32,7 @@ enum ss_operator_column {
     SS_OPERATOR_STEP_CALLS,   /* this and the next two: mean per steady-state step */
     SS_OPERATOR_STEP_SELF,
     SS_OPERATOR_STEP_TOTAL,
+    SS_OPERATOR_BACKWARD_PERCENT, /* of self; absent: none */
     SS_OPERATOR_COLUMNS
 };
 

@@ -202,5 +202,10 @@ void ss_ranges_table(const struct ss_selection *selection, const struct ss_range
         const struct ss_range_row *row = &all.rows.data[i];
         fill_row(selection->model, row, all.durations + row->first, grouping, table);
     }
+    if (ss_table_has_any(table, SS_RANGE_CUT)) {
+        ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
+                        "* some began before the recording or had not ended with it: they are "
+                        "longer than shown");
+    }
     ss_range_rows_fini(&all);
 }

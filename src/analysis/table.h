@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/sentence.h"
 #include "base/arena.h"
 #include "base/strview.h"
 #include "base/vec.h"
@@ -30,6 +31,19 @@ struct ss_column {
     const char *key;
     const char *unit; /* "samples", "percent", "points"; NULL: none */
     bool not_in_csv;
+    bool is_for_people; /* follows from other columns, so that programs do not get it */
+};
+
+enum ss_note_severity {
+    SS_NOTE_ASIDE,  /* how to read what it belongs to */
+    SS_NOTE_FACT,   /* a result of its own */
+    SS_NOTE_WARNING /* what is shown may be wrong or incomplete */
+};
+
+struct ss_table_note {
+    bool is_before; /* introduces the table */
+    enum ss_note_severity severity;
+    struct ss_sentence text;
 };
 
 struct ss_table {
@@ -47,7 +61,8 @@ struct ss_table {
     size_t column_count;
     struct ss_vec_of(struct ss_cell) cells; /* row by row */
     size_t row_count;
-    struct ss_arena texts; /* of cells, where the model has no such string */
+    struct ss_arena texts; /* of cells, where the model has no such string; of notes */
+    struct ss_vec_of(struct ss_table_note) notes; /* of a table with rows */
     /* Left out by limits. */
     uint64_t hidden_rows, hidden_samples;
     uint64_t small_rows; /* of the hidden: too few samples to be named */
@@ -70,6 +85,13 @@ void ss_table_fini(struct ss_table *table);
 /* Appends a row of absent cells; valid until the next one. */
 struct ss_cell *ss_table_add_row(struct ss_table *table);
 const struct ss_cell *ss_table_cell(const struct ss_table *table, size_t row, size_t column);
+/* Appends a note after the table, or before it; its text is empty, and valid until the next one. */
+struct ss_sentence *ss_table_add_note(struct ss_table *table, enum ss_note_severity severity);
+struct ss_sentence *ss_table_add_intro(struct ss_table *table, enum ss_note_severity severity);
+/* Whether a row is based on too few samples to claim anything. */
+bool ss_table_row_is_weak(const struct ss_table *table, size_t row);
+/* Whether a column has any text, or any number that is not 0. */
+bool ss_table_has_any(const struct ss_table *table, size_t column);
 /* Index of a key; a missing key is a bug. */
 size_t ss_table_column(const struct ss_table *table, const char *key);
 

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include "analysis/overview.h"
+#include "analysis/report.h"
 #include "analysis/tables.h"
-#include "analysis/training_facts.h"
-#include "analysis/trust.h"
-#include "base/alloc.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/reading.h"
@@ -16,6 +14,7 @@
 #include "cli/report_request.h"
 #include "cli/source_text.h"
 #include "view/report.h"
+#include "view/sentence_text.h"
 #include "view/sink.h"
 #include "view/text_cell.h"
 
@@ -68,9 +67,9 @@ static struct ss_strview source_line(void *context, struct ss_strview path, uint
 }
 
 static enum ss_status render_to(const struct ss_report_request *request,
-                                const struct ss_report *report, FILE *out, struct ss_error *err)
+                                const struct ss_document *document, FILE *out, struct ss_error *err)
 {
-    enum ss_status status = request->view->render(report, &request->style, out, err);
+    enum ss_status status = request->view->render(document, &request->style, out, err);
     bool failed = fflush(out) != 0 || ferror(out) != 0;
     if (status == SS_OK && failed && errno != EPIPE) {
         status = ss_fail_errno(err, errno, "cannot write %s",
@@ -80,16 +79,16 @@ static enum ss_status render_to(const struct ss_report_request *request,
 }
 
 static enum ss_status render_to_file(const struct ss_report_request *request,
-                                     const struct ss_report *report, struct ss_error *err)
+                                     const struct ss_model *model,
+                                     const struct ss_document *document, struct ss_error *err)
 {
-    const struct ss_model *model = report->trust->selection->model;
     struct ss_sink sink;
     SS_TRY(ss_reading_check_output(model, request->output, err));
     SS_TRY(ss_sink_open(&sink, request->output, ss_reading_output_mode(model), err));
-    sink.cleans = strcmp(request->view->name, "json") != 0 || sink.cleans;
+    sink.cleans = !request->view->encodes_controls || sink.cleans;
     FILE *out = ss_sink_stream(&sink);
     enum ss_status status = out != NULL
-                                ? render_to(request, report, out, err)
+                                ? render_to(request, document, out, err)
                                 : ss_fail_errno(err, errno, "cannot write %s", request->output);
     if (out != NULL) {
         fclose(out);
@@ -101,120 +100,33 @@ static enum ss_status render_to_file(const struct ss_report_request *request,
     return ss_sink_close(&sink, err);
 }
 
-static enum ss_status render(const struct ss_report_request *request,
-                             const struct ss_report *report, struct ss_error *err)
+static enum ss_status render(const struct ss_report_request *request, const struct ss_model *model,
+                             const struct ss_document *document, struct ss_error *err)
 {
     /* The numbers alone do not say how far to trust them. */
-    if (strcmp(request->view->name, "csv") == 0) {
+    if (request->view->is_single_table) {
         struct ss_report_style plain = {.width = 100};
-        ss_report_text_header(report->trust, &plain, ss_stderr());
+        ss_report_text_header(document, &plain, ss_stderr());
     }
     if (request->output != NULL) {
-        return render_to_file(request, report, err);
+        return render_to_file(request, model, document, err);
     }
-    bool is_json = strcmp(request->view->name, "json") == 0;
-    return render_to(request, report, is_json ? ss_stdout_data() : ss_stdout(), err);
+    FILE *out = request->view->encodes_controls ? ss_stdout_data() : ss_stdout();
+    return render_to(request, document, out, err);
 }
 
 /* What the recording could not do goes to stderr, too, and in the exit status. */
-static int tell_problems(const struct ss_trust *trust)
+static int report_problems(const struct ss_document *document)
 {
     struct ss_strbuf text;
     ss_strbuf_init(&text, 65536);
-    for (size_t i = 0; i < trust->problems.count; i++) {
+    for (size_t i = 0; i < document->problems.count; i++) {
         ss_strbuf_clear(&text);
-        ss_trust_problem_text(&trust->problems.data[i], &text);
+        ss_sentence_append_raw(&document->problems.data[i], &text);
         fprintf(ss_stderr(), "stepscope report: %s\n", text.data);
     }
     ss_strbuf_fini(&text);
-    return trust->problems.count > 0 ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
-}
-
-/* Steps of the processes that were asked for, and of those that the table adds. */
-static void sum_up_steps(const struct ss_report_request *request,
-                         const struct ss_selection *selection, struct ss_step_summary *training)
-{
-    if (request->kind->add_processes == NULL) {
-        ss_step_summary_init(training, selection, &request->table.steps);
-        return;
-    }
-    struct ss_selection wider = *selection;
-    size_t count = selection->model->processes.count;
-    wider.processes = ss_alloc(count * sizeof *wider.processes);
-    memcpy(wider.processes, selection->processes, count * sizeof *wider.processes);
-    request->kind->add_processes(selection, wider.processes);
-    ss_step_summary_init(training, &wider, &request->table.steps);
-    ss_free(wider.processes);
-}
-
-/* What a report is made of, and what it borrows from. */
-struct making {
-    struct ss_trust trust;
-    struct ss_step_summary training;
-    struct ss_training_facts facts;
-    struct ss_diagnosis diagnosis;
-    struct ss_model_calls calls;
-    struct ss_report_next next;
-    struct ss_source_text *source;
-    struct ss_table tables[SS_TABLES_MOST];
-};
-
-/* What the overview says before its tables: the diagnosis of a training, else the model's calls. */
-static void judge(struct making *making, const struct ss_selection *selection,
-                  const struct ss_source_lines *source, struct ss_report *report)
-{
-    if (making->training.steps.count == 0) {
-        ss_model_calls_find(&making->calls, selection);
-        return;
-    }
-    ss_training_facts_init(&making->facts, selection, &making->training, source);
-    ss_diagnosis_init(&making->diagnosis, &making->facts);
-    report->facts = &making->facts;
-    report->diagnosis = &making->diagnosis;
-}
-
-static void make(struct ss_report_request *request, const struct ss_arguments *arguments,
-                 const struct ss_selection *selection, struct making *making,
-                 struct ss_report *report)
-{
-    bool has_steps = (request->kind->needs & SS_NEEDS_STEPS) != 0;
-    making->source = ss_source_text_new();
-    request->table.source = (struct ss_source_lines){source_line, making->source};
-    ss_trust_init(&making->trust, selection);
-    *report = (struct ss_report){
-        .trust = &making->trust, .calls = &making->calls, .tables = making->tables};
-    if (has_steps) {
-        sum_up_steps(request, selection, &making->training);
-        report->training = request->kind->hides_steps ? NULL : &making->training;
-    }
-    if (ss_report_is_overview(request)) {
-        ss_report_next_init(&making->next, arguments, selection->model,
-                            request->kind == &ss_overview_of_ranges);
-        report->steps = making->next.steps;
-        judge(making, selection, &request->table.source, report);
-    }
-    struct ss_table_input input = {.selection = selection,
-                                   .training = &making->training,
-                                   .options = &request->table,
-                                   .achieved_hz = making->trust.all.achieved_hz};
-    report->table_count = request->kind->build(&input, making->tables);
-    const struct ss_table *first = &making->tables[0];
-    if (request->kind != &ss_overview && first->samples_key == NULL && first->row_count > 0) {
-        ss_trust_allow_no_samples(&making->trust);
-    }
-}
-
-static void making_fini(struct making *making, size_t tables)
-{
-    for (size_t i = 0; i < tables; i++) {
-        ss_table_fini(&making->tables[i]);
-    }
-    ss_diagnosis_fini(&making->diagnosis);
-    ss_training_facts_fini(&making->facts);
-    ss_step_summary_fini(&making->training);
-    ss_source_text_free(making->source);
-    ss_trust_fini(&making->trust);
-    ss_report_next_fini(&making->next);
+    return document->problems.count > 0 ? ss_status_exit_code(SS_E_TRUNCATED) : 0;
 }
 
 static enum ss_status make_report(const struct ss_arguments *arguments,
@@ -222,14 +134,25 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
                                   const struct ss_selection *selection, int *exit_status,
                                   struct ss_error *err)
 {
-    struct making making = {0};
-    struct ss_report report;
-    make(request, arguments, selection, &making, &report);
-    enum ss_status status = render(request, &report, err);
-    if (status == SS_OK) {
-        *exit_status = tell_problems(&making.trust);
+    struct ss_report_next next = {0};
+    struct ss_document document;
+    struct ss_source_text *source = ss_source_text_new();
+    struct ss_report_options report = {.kind = request->kind, .table = &request->table};
+    request->table.source = (struct ss_source_lines){source_line, source};
+    if (ss_table_kind_is_overview(request->kind)) {
+        ss_report_next_init(&next, arguments, selection->model,
+                            request->kind == &ss_overview_of_ranges);
+        report.commands = next.list;
     }
-    making_fini(&making, report.table_count);
+    ss_document_init(&document);
+    ss_report_compose(selection, &report, &document);
+    enum ss_status status = render(request, selection->model, &document, err);
+    if (status == SS_OK) {
+        *exit_status = report_problems(&document);
+    }
+    ss_document_fini(&document);
+    ss_source_text_free(source);
+    ss_report_next_fini(&next);
     return status;
 }
 
@@ -258,7 +181,7 @@ static int run(const struct ss_arguments *arguments)
     const char *input = NULL;
     ss_model_init(&model);
     enum ss_status status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
-    if (status == SS_OK && ss_report_is_overview(&request) && has_events_alone(&model)) {
+    if (status == SS_OK && ss_table_kind_is_overview(request.kind) && has_events_alone(&model)) {
         ss_model_fini(&model);
         ss_model_init(&model);
         request.kind = &ss_overview_of_ranges;

@@ -7,20 +7,20 @@
 
 enum { STEP_COUNT = 3, MAX_COMMAND_BYTES = 1 << 16 };
 
-static const struct ss_report_step sample_steps[STEP_COUNT] = {
+static const struct ss_document_command sample_steps[STEP_COUNT] = {
     {"stepscope report --by leaf --aggregate-leaf-paths", "which line of yours leads there"},
     {"stepscope report --by tree", "callers and callees"},
     {"stepscope flame", "all of it as a flame graph"}};
-static const struct ss_report_step event_steps[STEP_COUNT] = {
+static const struct ss_document_command event_steps[STEP_COUNT] = {
     {"stepscope report --by range --group name", "each range name once, wherever it is nested"},
     {"stepscope report --by counter", "counters of the program and of the machine"},
     {"stepscope export --to chrome", "the timeline, for ui.perfetto.dev"}};
 
 /* The first step, if the recording has ranges or operators. */
-static const struct ss_report_step range_step = {"stepscope report --by range",
-                                                 "what the annotated ranges cost"};
-static const struct ss_report_step operators_step = {"stepscope report --by op",
-                                                     "what each operator of PyTorch costs"};
+static const struct ss_document_command range_step = {"stepscope report --by range",
+                                                      "what the annotated ranges cost"};
+static const struct ss_document_command operators_step = {"stepscope report --by op",
+                                                          "what each operator of PyTorch costs"};
 
 /* " INPUT", quoted for a shell; nothing for the newest recording, which is the default. */
 static void append_input(struct ss_strbuf *out, const struct ss_arguments *arguments)
@@ -42,14 +42,14 @@ static void append_input(struct ss_strbuf *out, const struct ss_arguments *argum
     }
 }
 
-static void add(struct ss_report_next *next, const struct ss_report_step *step,
+static void add(struct ss_report_next *next, const struct ss_document_command *step,
                 const struct ss_arguments *arguments)
 {
     struct ss_strbuf *command = &next->commands[next->count];
     ss_strbuf_init(command, MAX_COMMAND_BYTES);
     ss_strbuf_append_text(command, step->command);
     append_input(command, arguments);
-    next->steps[next->count++] = (struct ss_report_step){command->data, step->meaning};
+    next->list[next->count++] = (struct ss_document_command){command->data, step->meaning};
 }
 
 void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments *arguments,

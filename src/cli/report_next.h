@@ -3,16 +3,16 @@
 #ifndef SS_CLI_REPORT_NEXT_H
 #define SS_CLI_REPORT_NEXT_H
 
+#include "analysis/document.h"
 #include "base/strbuf.h"
 #include "cli/command.h"
 #include "model/model.h"
-#include "view/report.h"
 
 enum { SS_REPORT_NEXT_MOST = 4 };
 
 struct ss_report_next {
     struct ss_strbuf commands[SS_REPORT_NEXT_MOST];
-    struct ss_report_step steps[SS_REPORT_NEXT_MOST + 1]; /* all zero after the last */
+    struct ss_document_command list[SS_REPORT_NEXT_MOST + 1]; /* all zero after the last */
     int count;
 };
 

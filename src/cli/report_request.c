@@ -12,11 +12,6 @@
 #include "view/report.h"
 #include "view/sink.h"
 
-bool ss_report_is_overview(const struct ss_report_request *request)
-{
-    return request->kind == &ss_overview || request->kind == &ss_overview_of_ranges;
-}
-
 /* --- which table ------------------------------------------------------------------------------ */
 
 enum { MOST_WORDS = 64 };
@@ -102,8 +97,8 @@ static bool parse_kind(const struct ss_arguments *arguments, struct ss_report_re
         return false;
     }
     /* A table for a program is one table. */
-    request->table.is_single = strcmp(request->view->name, "csv") == 0;
-    if (request->table.is_single && ss_report_is_overview(request)) {
+    request->table.is_single = request->view->is_single_table;
+    if (request->table.is_single && ss_table_kind_is_overview(request->kind)) {
         request->kind = ss_table_kind_find("function", NULL);
     }
     return true;

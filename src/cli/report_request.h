@@ -20,8 +20,6 @@ struct ss_report_request {
 /* False: a usage error was printed. Options that the table does not have are refused. */
 bool ss_report_request_parse(const struct ss_arguments *arguments,
                              struct ss_report_request *request);
-/* Without --by: the overview, with the diagnosis of a training. */
-bool ss_report_is_overview(const struct ss_report_request *request);
 /* The ids of --by and what their rows are (struct ss_command.choice). */
 const char *ss_report_table_choice(size_t index, const char **meaning);
 

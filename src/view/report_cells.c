@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of the text report's tables. */
+/* Cells of the tables for people. */
+#include <inttypes.h>
+
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 
@@ -61,4 +63,22 @@ void ss_report_put_bar(struct ss_text_table *table, size_t column, double percen
     ss_strbuf_append_text(&bar, eighths_left > 0 ? eighths[eighths_left] : "");
     ss_text_table_put(table, column, (struct ss_strview){bar.data, bar.length}, colour);
     ss_strbuf_fini(&bar);
+}
+
+const char *ss_report_share_colour(double percent)
+{
+    return percent >= 25 ? "lightred" : percent >= 10 ? "brown" : NULL;
+}
+
+void ss_report_put_owner(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
+{
+    if (cells[1].type == SS_CELL_INTEGER) {
+        struct ss_strview name =
+            cells[2].type == SS_CELL_TEXT ? cells[2].text : (struct ss_strview){"", 0};
+        ss_text_table_putf(table, column, "cyan", "%" PRId64 "/%" PRId64 "%s%.*s", cells[0].integer,
+                           cells[1].integer, name.length > 0 ? " " : "", (int)name.length,
+                           name.data);
+    } else if (cells[0].type == SS_CELL_INTEGER) {
+        ss_text_table_putf(table, column, "cyan", "%" PRId64, cells[0].integer);
+    }
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of a report in order, separated by empty lines; RFC 4180. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -58,11 +59,16 @@ static void write_cell(FILE *out, const struct ss_cell *cell, const struct ss_co
     }
 }
 
+static bool is_written(const struct ss_column *column)
+{
+    return !column->not_in_csv && !column->is_for_people;
+}
+
 static void write_table(const struct ss_table *table, bool keeps_formulas, FILE *out)
 {
     const char *separator = "";
     for (size_t c = 0; c < table->column_count; c++) {
-        if (!table->columns[c].not_in_csv) {
+        if (is_written(&table->columns[c])) {
             fprintf(out, "%s%s", separator, table->columns[c].key);
             separator = ",";
         }
@@ -71,7 +77,7 @@ static void write_table(const struct ss_table *table, bool keeps_formulas, FILE 
     for (size_t row = 0; row < table->row_count; row++) {
         separator = "";
         for (size_t c = 0; c < table->column_count; c++) {
-            if (!table->columns[c].not_in_csv) {
+            if (is_written(&table->columns[c])) {
                 fputs(separator, out);
                 write_cell(out, ss_table_cell(table, row, c), &table->columns[c], keeps_formulas);
                 separator = ",";
@@ -81,15 +87,18 @@ static void write_table(const struct ss_table *table, bool keeps_formulas, FILE 
     }
 }
 
-enum ss_status ss_report_csv(const struct ss_report *report, const struct ss_report_style *style,
-                             FILE *out, struct ss_error *err)
+enum ss_status ss_report_csv(const struct ss_document *document,
+                             const struct ss_report_style *style, FILE *out, struct ss_error *err)
 {
     (void)err;
-    for (size_t i = 0; i < report->table_count; i++) {
-        if (i > 0) {
-            fputs("\r\n", out);
+    const char *separator = "";
+    for (size_t i = 0; i < document->blocks.count; i++) {
+        const struct ss_table *table = ss_block_table_for_programs(&document->blocks.data[i]);
+        if (table != NULL) {
+            fputs(separator, out);
+            write_table(table, style->keeps_formulas, out);
+            separator = "\r\n";
         }
-        write_table(&report->tables[i], style->keeps_formulas, out);
     }
     return SS_OK;
 }

@@ -3,31 +3,29 @@
 
 #include <string.h>
 
-#include "view/report_tables.h"
-
 static const struct ss_report_layout layouts[] = {
-    {"leaf", ss_report_text_leaves, false},
-    {"function", ss_report_text_hotspots, false},
-    {"line", ss_report_text_hotspots, false},
-    {"file", ss_report_text_hotspots, false},
-    {"thread", ss_report_text_hotspots, false},
-    {"process", ss_report_text_hotspots, false},
-    {"sample-range", ss_report_text_hotspots, false},
-    {"tree", ss_report_text_tree, false},
-    {"range", ss_report_text_ranges, false},
-    {"counter", ss_report_text_counters, false},
-    {"line-time", ss_report_text_lines, false},
-    {"step", ss_report_text_steps, false},
-    {"phase", ss_report_text_phases, false},
-    {"op", ss_report_text_operators, false},
-    {"key-averages", ss_report_text_key_averages, true},
-    {"module", ss_report_text_modules, false},
-    {"worker", ss_report_text_workers, false},
-    {"loader", ss_report_text_loaders, false},
-    {"flops", ss_report_text_flops, false},
-    {"memory", ss_report_text_memories, false},
-    {"memory-phase", ss_report_text_memory_phases, false},
-    {NULL, ss_report_text_any, false},
+    {.table = "leaf", .fill = ss_report_fill_leaves},
+    {.table = "function", .fill = ss_report_fill_hotspots},
+    {.table = "line", .fill = ss_report_fill_hotspots},
+    {.table = "file", .fill = ss_report_fill_hotspots},
+    {.table = "thread", .fill = ss_report_fill_hotspots},
+    {.table = "process", .fill = ss_report_fill_hotspots},
+    {.table = "sample-range", .fill = ss_report_fill_hotspots},
+    {.table = "tree", .fill = ss_report_fill_tree},
+    {.table = "range", .fill = ss_report_fill_ranges},
+    {.table = "counter", .fill = ss_report_fill_counters},
+    {.table = "line-time", .print = ss_report_print_lines},
+    {.table = "step", .fill = ss_report_fill_steps},
+    {.table = "phase", .fill = ss_report_fill_phases},
+    {.table = "op", .fill = ss_report_fill_operators},
+    {.table = "key-averages", .print = ss_report_print_key_averages, .has_own_title = true},
+    {.table = "module", .fill = ss_report_fill_modules},
+    {.table = "worker", .fill = ss_report_fill_workers},
+    {.table = "loader", .fill = ss_report_fill_loaders},
+    {.table = "flops", .fill = ss_report_fill_flops},
+    {.table = "memory", .fill = ss_report_fill_memories},
+    {.table = "memory-phase", .fill = ss_report_fill_memory_phases},
+    {.table = NULL, .fill = ss_report_fill_any},
 };
 
 const struct ss_report_layout *ss_report_layout_of(const struct ss_table *table)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layouts of tables in the text report, by table name. */
+/*
+ * The layouts of tables for people, by table name: which columns are shown, in which order and
+ * words. Shared by the views: a layout fills a table of texts, which a view aligns or marks up.
+ */
 #ifndef SS_VIEW_REPORT_LAYOUTS_H
 #define SS_VIEW_REPORT_LAYOUTS_H
 
@@ -7,7 +10,8 @@
 
 struct ss_report_layout {
     const char *table; /* its name; NULL: all others, laid out by the types and units of columns */
-    ss_report_print *print;
+    ss_report_fill *fill;
+    ss_report_print *print; /* instead of `fill` */
     bool has_own_title;
 };
 

@@ -171,6 +171,18 @@ void ss_text_append_duration(struct ss_strbuf *out, uint64_t ns)
     ss_strbuf_append_format(out, "%u ns", (unsigned)ns);
 }
 
+void ss_text_append_flops(struct ss_strbuf *out, double flops, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+    size_t i = 0;
+    while (flops >= 999.5 && i + 1 < sizeof prefixes / sizeof *prefixes) {
+        flops /= 1000;
+        i++;
+    }
+    int decimals = i == 0 || flops >= 99.5 ? 0 : flops >= 9.95 ? 1 : 2;
+    ss_strbuf_append_format(out, "%.*f %s%s", decimals, flops, prefixes[i], unit);
+}
+
 /* Bytes of the word at `text`; a number or a joining sign includes the next word. */
 static size_t word_length(const char *text)
 {

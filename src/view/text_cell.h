@@ -30,5 +30,7 @@ void ss_text_append_percent(struct ss_strbuf *out, double percent);
 void ss_text_append_bytes(struct ss_strbuf *out, double bytes);
 /* Three significant digits in a fitting unit: "812 ms", "1.25 s". */
 void ss_text_append_duration(struct ss_strbuf *out, uint64_t ns);
+/* "1.23 TFLOP": floating-point operations, or a rate of them, three significant digits. */
+void ss_text_append_flops(struct ss_strbuf *out, double flops, const char *unit);
 
 #endif

@@ -5,6 +5,7 @@
 #include <libsmartcols.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/terminal.h"
@@ -15,7 +16,15 @@ enum { MAX_CELL_BYTES = 1 << 20, SEPARATOR_COLUMNS = 2 };
 void ss_text_table_init(struct ss_text_table *table, const struct ss_text_column *columns,
                         size_t column_count)
 {
-    *table = (struct ss_text_table){.columns = columns, .column_count = column_count};
+    ss_text_table_init_blank(table, column_count);
+    memcpy(table->columns, columns, column_count * sizeof *columns);
+}
+
+void ss_text_table_init_blank(struct ss_text_table *table, size_t column_count)
+{
+    *table = (struct ss_text_table){.column_count = column_count};
+    table->columns = ss_arena_alloc(&table->arena, column_count * sizeof *table->columns);
+    memset(table->columns, 0, column_count * sizeof *table->columns);
 }
 
 void ss_text_table_fini(struct ss_text_table *table)

@@ -28,15 +28,18 @@ struct ss_text_cell {
 };
 
 struct ss_text_table {
-    const struct ss_text_column *columns;
+    struct ss_text_column *columns;
     size_t column_count;
     struct ss_arena arena;
     struct ss_vec_of(struct ss_text_cell) cells;
     struct ss_vec_of(const char *) row_colours; /* NULL: none */
 };
 
+/* Copies the columns, not their titles. */
 void ss_text_table_init(struct ss_text_table *table, const struct ss_text_column *columns,
                         size_t column_count);
+/* With blank columns, for the caller to set; titles may live in `arena`. */
+void ss_text_table_init_blank(struct ss_text_table *table, size_t column_count);
 void ss_text_table_fini(struct ss_text_table *table);
 void ss_text_table_add_row(struct ss_text_table *table, const char *colour);
 /* Sets a cell of the newest row; the text is cleaned and copied. `colour` may be NULL. */

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "analysis/hotspots.h"
-#include "analysis/leaf.h"
-#include "analysis/trust.h"
+#include "analysis/overview.h"
+#include "analysis/report.h"
 #include "view/report.h"
 #include "view/text_cell.h"
 
@@ -40,30 +40,38 @@ static void check_sums(const struct ss_model *model, const struct ss_selection *
     }
 }
 
+static void check_table(const struct ss_document *document, const struct ss_selection *selection)
+{
+    for (size_t i = 0; i < document->blocks.count; i++) {
+        const struct ss_table *table = ss_block_table_for_programs(&document->blocks.data[i]);
+        check(table == NULL || strcmp(table->name, "leaf") != 0 ||
+                  table->shown_samples + table->dropped_samples == selection->shown,
+              "the leaf table shows or counts every sample");
+    }
+}
+
 static void render(const struct ss_selection *selection, unsigned choice, FILE *out)
 {
-    struct ss_trust trust;
-    struct ss_table tables[3];
-    struct ss_leaf_options leaf = {.aggregate = choice & 4,
-                                   .rule = choice & 8 ? SS_LIBRARY_NAME : SS_LIBRARY_OWN_CODE,
-                                   .library = "torch",
-                                   .max_rows = 20};
-    struct ss_hotspots_options hot = {.by = (enum ss_hotspots_by)((choice >> 4) % SS_BY_COUNT),
-                                      .max_rows = 20};
-    struct ss_tree_options tree = {.min_percent = 0.1, .max_rows = 50};
-    ss_trust_init(&trust, selection);
-    ss_leaf_table(selection, &leaf, &tables[0]);
-    ss_hotspots_table(selection, &hot, &tables[1]);
-    ss_tree_table(selection, &tree, &tables[2]);
-    check(tables[0].shown_samples + tables[0].dropped_samples == selection->shown,
-          "the leaf table shows or counts every sample");
-    struct ss_report report = {.trust = &trust, .tables = tables, .table_count = 3};
+    static const char *const ids[] = {"leaf",   "function", "line", "file",
+                                      "thread", "process",  "tree", NULL};
+    struct ss_table_options options = {
+        .max_rows = 20,
+        .min_percent = 0.1,
+        .leaf = {.aggregate = choice & 4,
+                 .rule = choice & 8 ? SS_LIBRARY_NAME : SS_LIBRARY_OWN_CODE,
+                 .library = "torch"}};
     struct ss_report_style style = {.width = choice & 1 ? 60 : 0, .colour = choice & 2};
-    ss_report_views[choice % 3].render(&report, &style, out, NULL);
-    for (int i = 0; i < 3; i++) {
-        ss_table_fini(&tables[i]);
+    const char *id = ids[(choice >> 4) % (sizeof ids / sizeof *ids)];
+    struct ss_report_options report = {
+        .kind = id != NULL ? ss_table_kind_find(id, NULL) : &ss_overview, .table = &options};
+    struct ss_document document;
+    ss_document_init(&document);
+    ss_report_compose(selection, &report, &document);
+    check_table(&document, selection);
+    for (const struct ss_report_view *view = ss_report_views; view->name != NULL; view++) {
+        check(view->render(&document, &style, out, NULL) == SS_OK, "it renders");
     }
-    ss_trust_fini(&trust);
+    ss_document_fini(&document);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line times in the text report: a block per function, with the columns of line_profiler. */
+/* Line times: a block per function, with the columns of line_profiler. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -9,26 +9,6 @@
 #include "view/text_cell.h"
 
 enum { FIGURES_WIDTH = 49, MIN_WIDTH = 12, MAX_TEXT_BYTES = 1 << 16 };
-
-static bool same_function(const struct ss_cell *a, const struct ss_cell *b)
-{
-    bool same_path = a[SS_LINE_TIME_PATH].type == b[SS_LINE_TIME_PATH].type &&
-                     (a[SS_LINE_TIME_PATH].type != SS_CELL_TEXT ||
-                      ss_strview_equal(a[SS_LINE_TIME_PATH].text, b[SS_LINE_TIME_PATH].text));
-    return same_path && a[SS_LINE_TIME_FIRST_LINE].integer == b[SS_LINE_TIME_FIRST_LINE].integer &&
-           ss_strview_equal(a[SS_LINE_TIME_FUNCTION].text, b[SS_LINE_TIME_FUNCTION].text);
-}
-
-static uint64_t total_of(const struct ss_table *table, size_t row)
-{
-    const struct ss_cell *first = ss_table_cell(table, row, 0);
-    uint64_t total = 0;
-    for (; row < table->row_count && same_function(first, ss_table_cell(table, row, 0)); row++) {
-        const struct ss_cell *cell = ss_table_cell(table, row, SS_LINE_TIME_TOTAL);
-        total += cell->type == SS_CELL_INTEGER ? (uint64_t)cell->integer : 0;
-    }
-    return total;
-}
 
 static void print_head(const struct ss_table *table, size_t row,
                        const struct ss_report_style *style, FILE *out)
@@ -45,7 +25,7 @@ static void print_head(const struct ss_table *table, size_t row,
         ss_text_append_clean(&text, cells[SS_LINE_TIME_PATH].text);
         fprintf(out, " (%s:%" PRId64 ")", text.data, cells[SS_LINE_TIME_FIRST_LINE].integer);
     }
-    ss_text_append_duration(&duration, total_of(table, row));
+    ss_text_append_duration(&duration, (uint64_t)cells[SS_LINE_TIME_FUNCTION_TOTAL].integer);
     fprintf(out, " · %s\n", duration.data);
     fprintf(out, "%6s %10s %10s %10s %7s  %s\n", "Line #", "Hits", "Time", "Per Hit", "% Time",
             "Line Contents");
@@ -113,17 +93,14 @@ static void print_line(const struct ss_cell *cells, const struct ss_report_style
     fprintf(out, "%s\n", colour[0] != '\0' ? SS_OFF : "");
 }
 
-enum ss_status ss_report_text_lines(const struct ss_table *table,
-                                    const struct ss_report_style *style, FILE *out,
-                                    struct ss_error *err)
+void ss_report_print_lines(const struct ss_table *table, const struct ss_report_style *style,
+                           FILE *out)
 {
-    (void)err;
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        if (row == 0 || !same_function(cells, ss_table_cell(table, row - 1, 0))) {
+        if (cells[SS_LINE_TIME_FUNCTION_TOTAL].type == SS_CELL_INTEGER) {
             print_head(table, row, style, out);
         }
         print_line(cells, style, out);
     }
-    return SS_OK;
 }

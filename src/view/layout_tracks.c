@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The layouts of ranges and counters. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -30,31 +31,6 @@ enum {
 static const size_t durations[] = {
     [SHOW_TOTAL] = SS_RANGE_TOTAL, [SHOW_SELF] = SS_RANGE_SELF, [SHOW_MEAN] = SS_RANGE_MEAN,
     [SHOW_P50] = SS_RANGE_P50,     [SHOW_P95] = SS_RANGE_P95,   [SHOW_MAX] = SS_RANGE_MAX};
-
-/* Whether a column has any number above 0, or any text. */
-static bool has_any(const struct ss_table *table, size_t column)
-{
-    for (size_t row = 0; row < table->row_count; row++) {
-        const struct ss_cell *cell = ss_table_cell(table, row, column);
-        if (cell->type == SS_CELL_TEXT || (cell->type == SS_CELL_INTEGER && cell->integer > 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void put_thread(struct ss_text_table *text, const struct ss_cell *cells)
-{
-    if (cells[SS_RANGE_TID].type == SS_CELL_INTEGER) {
-        bool named = cells[SS_RANGE_THREAD].type == SS_CELL_TEXT;
-        ss_text_table_putf(text, SHOW_THREAD, "cyan", "%" PRId64 "/%" PRId64 "%s%.*s",
-                           cells[SS_RANGE_PID].integer, cells[SS_RANGE_TID].integer,
-                           named ? " " : "", named ? (int)cells[SS_RANGE_THREAD].text.length : 0,
-                           named ? cells[SS_RANGE_THREAD].text.data : "");
-    } else if (cells[SS_RANGE_PID].type == SS_CELL_INTEGER) {
-        ss_text_table_putf(text, SHOW_THREAD, "cyan", "%" PRId64, cells[SS_RANGE_PID].integer);
-    }
-}
 
 static void append_number(struct ss_strbuf *text, const struct ss_cell *cell)
 {
@@ -107,7 +83,7 @@ static void put_range(struct ss_text_table *text, const struct ss_cell *cells)
     if (domain->type == SS_CELL_TEXT) {
         ss_text_table_put(text, SHOW_DOMAIN, domain->text, NULL);
     }
-    put_thread(text, cells);
+    ss_report_put_owner(text, SHOW_THREAD, &cells[SS_RANGE_PID]);
 }
 
 /* Whether the column of domains and kinds has any entry. */
@@ -118,16 +94,15 @@ static bool has_domains(const struct ss_table *table)
             return true;
         }
     }
-    return has_any(table, SS_RANGE_DOMAIN);
+    return ss_table_has_any(table, SS_RANGE_DOMAIN);
 }
 
 /* A column without title and text is not printed. */
-enum ss_status ss_report_text_ranges(const struct ss_table *table,
-                                     const struct ss_report_style *style, FILE *out,
-                                     struct ss_error *err)
+void ss_report_fill_ranges(const struct ss_block *block, struct ss_text_table *text)
 {
-    bool threads = has_any(table, SS_RANGE_TID);
-    bool owners = threads || has_any(table, SS_RANGE_PID);
+    const struct ss_table *table = &block->table.data;
+    bool threads = ss_table_has_any(table, SS_RANGE_TID);
+    bool owners = threads || ss_table_has_any(table, SS_RANGE_PID);
     const struct ss_text_column columns[SHOW_COLUMNS] = {
         [SHOW_COUNT] = {.title = "count", .right = true},
         [SHOW_TOTAL] = {.title = "total", .right = true},
@@ -137,7 +112,7 @@ enum ss_status ss_report_text_ranges(const struct ss_table *table,
         [SHOW_P95] = {.title = "p95", .right = true},
         [SHOW_MAX] = {.title = "max", .right = true},
         [SHOW_PATH] = {.title = "range", .least = 16},
-        [SHOW_PAYLOAD] = {.title = has_any(table, SS_RANGE_PAYLOADS) ? "payload" : "",
+        [SHOW_PAYLOAD] = {.title = ss_table_has_any(table, SS_RANGE_PAYLOADS) ? "payload" : "",
                           .drops = true},
         [SHOW_DOMAIN] = {.title = has_domains(table) ? "domain" : "",
                          .least = has_domains(table) ? 6 : 0},
@@ -145,20 +120,10 @@ enum ss_status ss_report_text_ranges(const struct ss_table *table,
                                   : owners ? "pid"
                                            : "",
                          .least = owners ? 12 : 0}};
-    struct ss_text_table text;
-    ss_text_table_init(&text, columns, SHOW_COLUMNS);
+    ss_text_table_init(text, columns, SHOW_COLUMNS);
     for (size_t row = 0; row < table->row_count; row++) {
-        put_range(&text, ss_table_cell(table, row, 0));
+        put_range(text, ss_table_cell(table, row, 0));
     }
-    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
-    ss_text_table_fini(&text);
-    if (has_any(table, SS_RANGE_CUT)) {
-        fprintf(out,
-                "%s* some began before the recording or ended after it: they are longer than "
-                "shown%s\n",
-                style->colour ? SS_DIM : "", style->colour ? SS_OFF : "");
-    }
-    return status;
 }
 
 /* --- counters ------------------------------------------------------------------------------- */
@@ -212,16 +177,6 @@ static void put_series(struct ss_text_table *text, size_t column, const struct s
     ss_strbuf_fini(&name);
 }
 
-static bool has_real(const struct ss_table *table, size_t column)
-{
-    for (size_t row = 0; row < table->row_count; row++) {
-        if (ss_table_cell(table, row, column)->type == SS_CELL_REAL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* "5.12 KiB/s", "4.5 /s" */
 static void put_rate(struct ss_text_table *table, size_t column, const struct ss_cell *cells)
 {
@@ -239,10 +194,9 @@ static void put_rate(struct ss_text_table *table, size_t column, const struct ss
     ss_strbuf_fini(&unit);
 }
 
-enum ss_status ss_report_text_counters(const struct ss_table *table,
-                                       const struct ss_report_style *style, FILE *out,
-                                       struct ss_error *err)
+void ss_report_fill_counters(const struct ss_block *block, struct ss_text_table *text)
 {
+    const struct ss_table *table = &block->table.data;
     enum { SERIES, PID, COUNT, MIN, MEAN, P50, P95, MAX, LAST, UNIT, RATE, COLUMNS };
     const struct ss_text_column columns[COLUMNS] = {
         [SERIES] = {.title = "counter", .least = 16},
@@ -255,26 +209,23 @@ enum ss_status ss_report_text_counters(const struct ss_table *table,
         [MAX] = {.title = "max", .right = true},
         [LAST] = {.title = "last", .right = true},
         [UNIT] = {.title = "unit"},
-        [RATE] = {.title = has_real(table, SS_COUNTER_RATE) ? "per second" : "", .right = true}};
-    struct ss_text_table text;
-    ss_text_table_init(&text, columns, COLUMNS);
+        [RATE] = {.title = ss_table_has_any(table, SS_COUNTER_RATE) ? "per second" : "",
+                  .right = true}};
+    ss_text_table_init(text, columns, COLUMNS);
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        ss_text_table_add_row(&text, NULL);
-        put_series(&text, SERIES, cells);
+        ss_text_table_add_row(text, NULL);
+        put_series(text, SERIES, cells);
         if (cells[SS_COUNTER_PID].type == SS_CELL_INTEGER) {
-            ss_text_table_putf(&text, PID, "cyan", "%" PRId64, cells[SS_COUNTER_PID].integer);
+            ss_text_table_putf(text, PID, "cyan", "%" PRId64, cells[SS_COUNTER_PID].integer);
         }
-        ss_report_put_count(&text, COUNT, &cells[SS_COUNTER_COUNT]);
+        ss_report_put_count(text, COUNT, &cells[SS_COUNTER_COUNT]);
         for (size_t i = 0; i < 6; i++) {
-            put_value(&text, MIN + i, &cells[SS_COUNTER_MIN + i], &cells[SS_COUNTER_UNIT]);
+            put_value(text, MIN + i, &cells[SS_COUNTER_MIN + i], &cells[SS_COUNTER_UNIT]);
         }
         if (cells[SS_COUNTER_UNIT].type == SS_CELL_TEXT) {
-            ss_text_table_put(&text, UNIT, cells[SS_COUNTER_UNIT].text, NULL);
+            ss_text_table_put(text, UNIT, cells[SS_COUNTER_UNIT].text, NULL);
         }
-        put_rate(&text, RATE, cells);
+        put_rate(text, RATE, cells);
     }
-    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
-    ss_text_table_fini(&text);
-    return status;
 }

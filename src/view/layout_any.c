@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/arena.h"
 #include "view/report_tables.h"
 #include "view/text_cell.h"
 #include "view/text_table.h"
@@ -67,28 +65,21 @@ static void put(struct ss_text_table *text, size_t c, const struct ss_column *co
     }
 }
 
-enum ss_status ss_report_text_any(const struct ss_table *table, const struct ss_report_style *style,
-                                  FILE *out, struct ss_error *err)
+void ss_report_fill_any(const struct ss_block *block, struct ss_text_table *text)
 {
-    struct ss_arena arena = {0};
-    struct ss_text_column *columns = ss_alloc_zero(table->column_count, sizeof *columns);
+    const struct ss_table *table = &block->table.data;
+    ss_text_table_init_blank(text, table->column_count);
     for (size_t c = 0; c < table->column_count; c++) {
         bool is_text = has_text(table, c);
-        columns[c] = (struct ss_text_column){.title = title_of(&table->columns[c], &arena),
-                                             .right = !is_text,
-                                             .least = is_text ? MIN_TEXT_WIDTH : 0};
+        text->columns[c] =
+            (struct ss_text_column){.title = title_of(&table->columns[c], &text->arena),
+                                    .right = !is_text,
+                                    .least = is_text ? MIN_TEXT_WIDTH : 0};
     }
-    struct ss_text_table text;
-    ss_text_table_init(&text, columns, table->column_count);
     for (size_t row = 0; row < table->row_count; row++) {
-        ss_text_table_add_row(&text, NULL);
+        ss_text_table_add_row(text, NULL);
         for (size_t c = 0; c < table->column_count; c++) {
-            put(&text, c, &table->columns[c], ss_table_cell(table, row, c));
+            put(text, c, &table->columns[c], ss_table_cell(table, row, c));
         }
     }
-    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
-    ss_text_table_fini(&text);
-    ss_free(columns);
-    ss_arena_fini(&arena);
-    return status;
 }

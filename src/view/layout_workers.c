@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers that load data, and the loaders' waits for it, in the text report. */
+/* The layouts of workers that load data, and of the loaders' waits for it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -79,52 +79,34 @@ static void put(struct ss_text_table *text, size_t column, enum shown_as as,
     ss_strbuf_fini(&shown);
 }
 
-static bool copies_to_device(const struct ss_table *loaders)
-{
-    for (size_t row = 0; row < loaders->row_count; row++) {
-        if (ss_table_cell(loaders, row, SS_LOADER_COPY_MEAN)->type != SS_CELL_ABSENT) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum ss_status print_table(const struct ss_table *table, const struct shown_column *shown,
-                                  size_t count, const struct ss_report_style *style, FILE *out,
-                                  struct ss_error *err)
+static void fill(const struct ss_table *table, const struct shown_column *shown, size_t count,
+                 struct ss_text_table *text)
 {
     struct ss_text_column columns[MAX_COLUMNS];
     for (size_t c = 0; c < count; c++) {
         columns[c] = shown[c].text;
     }
-    struct ss_text_table text;
-    ss_text_table_init(&text, columns, count);
+    ss_text_table_init(text, columns, count);
     for (size_t row = 0; row < table->row_count; row++) {
         const struct ss_cell *cells = ss_table_cell(table, row, 0);
-        ss_text_table_add_row(&text, NULL);
+        ss_text_table_add_row(text, NULL);
         for (size_t c = 0; c < count; c++) {
             bool is_itself = shown == worker_columns && shown[c].column == SS_WORKER_NUMBER &&
                              cells[SS_WORKER_NUMBER].type == SS_CELL_ABSENT;
             struct ss_cell itself = ss_cell_text(ss_strview_of("itself"));
-            put(&text, c, shown[c].as, is_itself ? &itself : &cells[shown[c].column]);
+            put(text, c, shown[c].as, is_itself ? &itself : &cells[shown[c].column]);
         }
     }
-    enum ss_status status = ss_text_table_print(&text, out, style->width, style->colour, err);
-    ss_text_table_fini(&text);
-    return status;
 }
 
-enum ss_status ss_report_text_workers(const struct ss_table *table,
-                                      const struct ss_report_style *style, FILE *out,
-                                      struct ss_error *err)
+void ss_report_fill_workers(const struct ss_block *block, struct ss_text_table *text)
 {
-    return print_table(table, worker_columns, WORKER_COUNT, style, out, err);
+    fill(&block->table.data, worker_columns, WORKER_COUNT, text);
 }
 
-enum ss_status ss_report_text_loaders(const struct ss_table *table,
-                                      const struct ss_report_style *style, FILE *out,
-                                      struct ss_error *err)
+void ss_report_fill_loaders(const struct ss_block *block, struct ss_text_table *text)
 {
-    return print_table(table, loader_columns, LOADER_COUNT - !copies_to_device(table), style, out,
-                       err);
+    const struct ss_table *table = &block->table.data;
+    bool copies = ss_table_has_any(table, SS_LOADER_COPY_MEAN);
+    fill(table, loader_columns, LOADER_COUNT - !copies, text);
 }

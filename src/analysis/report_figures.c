@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The figures of a report for programs: the header, and a program without training. */
+#include "analysis/report_parts.h"
+
+static void put_counts(const struct ss_trust_input *input, struct ss_figure *parent)
+{
+    if (!input->has_counts) {
+        ss_figure_put_null(parent, "counts");
+        return;
+    }
+    struct ss_figure *counts = ss_figure_put_object(parent, "counts");
+    ss_figure_put_count(counts, "ticks_due", input->due);
+    ss_figure_put_count(counts, "ticks_done", input->done);
+    ss_figure_put_count(counts, "ticks_skipped", input->skipped);
+    ss_figure_put_count(counts, "ticks_late", input->late);
+    ss_figure_put_count(counts, "stacks_seen", input->seen);
+    ss_figure_put_count(counts, "stacks_partial", input->partial);
+    ss_figure_put_count(counts, "stacks_lost", input->lost);
+    ss_figure_put_count(counts, "stacks_dropped", input->dropped);
+    ss_figure_put_count(counts, "processes_too_short", input->processes_short);
+    ss_figure_put_count(counts, "events", input->events);
+    ss_figure_put_count(counts, "events_dropped", input->events_dropped);
+    ss_figure_put_count(counts, "repaired_places", input->repaired_places);
+    ss_figure_put_count(counts, "repaired_bytes", input->repaired_bytes);
+}
+
+static void put_overhead(const struct ss_overhead *overhead, struct ss_figure *parent)
+{
+    struct ss_figure *object = ss_figure_put_object(parent, "overhead");
+    ss_figure_put_known(object, "recorder_cpu_s", (double)overhead->recorder_cpu_ns / 1e9);
+    ss_figure_put_known(object, "recorder_percent", 100 * ss_overhead_recorder_share(overhead));
+    ss_figure_put_count(object, "recorder_peak_bytes", overhead->recorder_bytes);
+    ss_figure_put_count(object, "operators", overhead->operators);
+    ss_figure_put_count(object, "operator_ns", overhead->operator_ns);
+    ss_figure_put_known(object, "operators_percent", 100 * ss_overhead_operators_share(overhead));
+}
+
+static void put_lines(const struct ss_trust_input *input, struct ss_figure *object)
+{
+    if (input->kind == SS_INPUT_RAW) {
+        ss_figure_put_count(object, "lines", input->lines);
+        ss_figure_put_count(object, "skipped_lines", input->skipped_lines);
+    } else {
+        ss_figure_put_null(object, "lines");
+        ss_figure_put_null(object, "skipped_lines");
+    }
+}
+
+static void put_input(const struct ss_trust_input *input, struct ss_figure *inputs)
+{
+    struct ss_figure *object = ss_figure_put_object(inputs, NULL);
+    ss_figure_put_text(object, "path", input->path);
+    ss_figure_put_text(object, "kind", input->kind == SS_INPUT_RAW ? "raw" : "trace");
+    ss_figure_put_text(object, "command", input->command);
+    ss_figure_put_text(object, "hostname", input->hostname);
+    ss_figure_put_text(object, "runtime", input->runtime);
+    ss_figure_put_text(object, "torch_route", input->torch_route);
+    if (input->start_unix_ns != 0) {
+        ss_figure_put_integer(object, "start_unix_ns", input->start_unix_ns);
+    } else {
+        ss_figure_put_null(object, "start_unix_ns");
+    }
+    ss_figure_put_known(object, "duration_s", input->duration_s);
+    ss_figure_put_known(object, "asked_hz", input->requested_hz);
+    ss_figure_put_known(object, "achieved_hz", input->achieved_hz);
+    ss_figure_put_count(object, "processes", input->processes);
+    ss_figure_put_count(object, "threads", input->threads);
+    ss_figure_put_count(object, "samples", input->samples);
+    put_lines(input, object);
+    put_counts(input, object);
+    put_overhead(&input->overhead, object);
+}
+
+static void put_samples(const struct ss_selection *selection, struct ss_figure *header)
+{
+    struct ss_figure *samples = ss_figure_put_object(header, "samples");
+    ss_figure_put_count(samples, "recorded", selection->recorded);
+    ss_figure_put_count(samples, "shown", selection->shown);
+    ss_figure_put_count(samples, "idle", selection->idle);
+    ss_figure_put_count(samples, "no_gil", selection->no_gil);
+    ss_figure_put_count(samples, "filtered", selection->filtered);
+    ss_figure_put_count(samples, "frameless", selection->frameless);
+}
+
+void ss_report_put_header(const struct ss_trust *trust, struct ss_figure *figures)
+{
+    struct ss_figure *header = ss_figure_put_object(figures, "header");
+    struct ss_figure *inputs = ss_figure_put_list(header, "inputs");
+    for (size_t i = 0; i < trust->inputs.count; i++) {
+        put_input(&trust->inputs.data[i], inputs);
+    }
+    put_samples(trust->selection, header);
+    ss_figure_put_count(header, "skipped_files", trust->skipped_files);
+    struct ss_figure *left_out = ss_figure_put_list(header, "left_out");
+    for (size_t i = 0; i < trust->left_out.count; i++) {
+        struct ss_figure *absence = ss_figure_put_object(left_out, NULL);
+        ss_figure_put_text(absence, "source", trust->left_out.data[i].source);
+        ss_figure_put_text(absence, "reason", trust->left_out.data[i].reason);
+    }
+    struct ss_figure *problems = ss_figure_put_list(header, "problems");
+    for (size_t i = 0; i < trust->problems.count; i++) {
+        ss_trust_problem_add(&trust->problems.data[i], ss_figure_put_sentence(problems, NULL));
+    }
+}
+
+void ss_report_put_throughput(const struct ss_throughput *throughput, struct ss_figure *object)
+{
+    if (throughput->samples_per_s > 0) {
+        ss_figure_put_real(object, "samples_per_second", throughput->samples_per_s);
+        ss_figure_put_integer(object, "batch_size", throughput->batch_size);
+    } else {
+        ss_figure_put_null(object, "samples_per_second");
+        ss_figure_put_null(object, "batch_size");
+    }
+}
+
+void ss_report_put_calls(const struct ss_model_calls *calls, struct ss_figure *figures)
+{
+    if (calls->calls == 0) {
+        ss_figure_put_null(figures, "model_calls");
+        return;
+    }
+    struct ss_figure *object = ss_figure_put_object(figures, "model_calls");
+    ss_figure_put_count(object, "calls", calls->calls);
+    ss_figure_put_count(object, "call_ns", calls->call_ns);
+    ss_figure_put_count(object, "each_ns", calls->each_ns);
+    ss_report_put_throughput(&calls->throughput, object);
+}

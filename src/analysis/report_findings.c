@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The findings about a training. */
+#include <inttypes.h>
+
+#include "analysis/report_parts.h"
+
+enum { MAX_FURTHER = 3 };
+
+static uint64_t clamped(double value)
+{
+    return value < 0 ? 0 : value < (double)INT64_MAX ? (uint64_t)value : INT64_MAX;
+}
+
+static void add_evidence(const struct ss_evidence *evidence, struct ss_sentence *out)
+{
+    ss_sentence_add(out, evidence->what);
+    ss_sentence_add(out, " ");
+    switch (evidence->unit) {
+    case SS_EVIDENCE_COUNT:
+        ss_sentence_add_count(out, clamped(evidence->value + 0.5));
+        break;
+    case SS_EVIDENCE_NUMBER:
+        ss_sentence_add_decimal(out, evidence->value, 0);
+        break;
+    case SS_EVIDENCE_NS:
+        ss_sentence_add_duration(out, clamped(evidence->value));
+        break;
+    case SS_EVIDENCE_BYTES:
+        ss_sentence_add_bytes(out, evidence->value);
+        break;
+    case SS_EVIDENCE_PERCENT:
+        ss_sentence_add_percent(out, evidence->value, 0);
+        break;
+    }
+}
+
+/* "goes into copying objects: 27 ms of other are at train.py:310 main → deepcopy" */
+static void add_line_headline(const struct ss_finding *finding, const struct ss_model *model,
+                              struct ss_sentence *out)
+{
+    const char *activity = ss_activity_text(finding->activity);
+    ss_sentence_add(out, activity[0] != '\0' ? "goes into " : "passes at one place");
+    ss_sentence_add(out, activity);
+    ss_sentence_add(out, ": ");
+    ss_sentence_add_duration(out, finding->cost_ns);
+    ss_sentence_add(out, " of ");
+    ss_report_add_phase(model, finding->phase, out);
+    ss_sentence_add(out, " are at ");
+    if (finding->hot_line->caller != 0) {
+        ss_report_add_location(&(struct ss_phase_line){.frame = finding->hot_line->caller}, model,
+                               out);
+        ss_sentence_add(out, finding->hot_line->is_function ? ", mostly in " : ", mostly at ");
+    }
+    ss_report_add_location(finding->line, model, out);
+}
+
+/* "37 % of each step waits for data: DataLoader with 0 workers; recovers ≤ 31 ms of 65 ms a step"
+ */
+static void add_headline(const struct ss_finding *finding, const struct ss_model *model,
+                         struct ss_sentence *out)
+{
+    if (finding->cost_ns == 0) {
+        ss_sentence_add(out, finding->headline);
+        return;
+    }
+    ss_sentence_add_percent(out, finding->percent, finding->percent < 10);
+    ss_sentence_add(out, finding->is_spread ? " of the training's time " : " of each step ");
+    if (finding->is_of_line) {
+        add_line_headline(finding, model, out);
+    } else {
+        ss_sentence_add(out, finding->headline);
+    }
+    if (finding->recoverable_ns == 0) {
+        return;
+    }
+    ss_sentence_add(out, "; recovers ≤ ");
+    ss_sentence_add_duration(out, finding->recoverable_ns);
+    ss_sentence_add(out, " of ");
+    ss_sentence_add_duration(out, finding->of_ns);
+    ss_sentence_add(out, " a step");
+}
+
+/* "thread prefetch has the GIL then: 97 % ±2 of that is at train.py:12 fill" */
+static void add_holder(const struct ss_gil_holder *holder, const struct ss_model *model,
+                       struct ss_sentence *out)
+{
+    const struct ss_model_thread *thread = &model->threads.data[holder->thread];
+    struct ss_strview name = ss_intern_get(&model->strings, thread->name);
+    ss_sentence_add(out, "thread ");
+    if (name.length > 0) {
+        ss_sentence_add_name(out, name);
+    } else {
+        ss_sentence_add_number(out, thread->tid);
+    }
+    if (holder->line.frame == 0) {
+        ss_sentence_add(out, " has the GIL then, outside of Python functions");
+        return;
+    }
+    ss_sentence_add(out, " has the GIL then: ");
+    ss_report_add_line_share(&holder->line, out);
+    ss_sentence_add(out, "that is at ");
+    ss_report_add_location(&holder->line, model, out);
+}
+
+static struct ss_sentence *add_detail(struct ss_document_finding *out, struct ss_arena *arena)
+{
+    ss_vec_push(&out->details, ss_sentence_of(arena));
+    return &out->details.data[out->details.count - 1];
+}
+
+static struct ss_sentence *add_figure(struct ss_document_finding *out, struct ss_arena *arena)
+{
+    ss_vec_push(&out->evidence, ss_sentence_of(arena));
+    return &out->evidence.data[out->evidence.count - 1];
+}
+
+static void add_finding(const struct ss_finding *finding, const struct ss_model *model,
+                        struct ss_arena *arena, struct ss_document_finding *out)
+{
+    out->headline = ss_sentence_of(arena);
+    add_headline(finding, model, &out->headline);
+    if (finding->line != NULL && !finding->is_of_line) {
+        struct ss_sentence *detail = add_detail(out, arena);
+        ss_report_add_line_share(finding->line, detail);
+        ss_sentence_add(detail, finding->line_of);
+        ss_sentence_add(detail, " is at ");
+        ss_report_add_location(finding->line, model, detail);
+    }
+    if (finding->holder != NULL) {
+        add_holder(finding->holder, model, add_detail(out, arena));
+    }
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        add_evidence(&finding->evidence[i], add_figure(out, arena));
+    }
+    if (finding->grows_in != NULL) {
+        struct ss_sentence *figure = add_figure(out, arena);
+        ss_sentence_add(figure, "kept from ");
+        ss_report_add_phase(model, finding->grows_in, figure);
+    }
+    out->fix = ss_sentence_of(arena);
+    ss_sentence_add(&out->fix, finding->fix != NULL ? finding->fix : "");
+}
+
+/* The largest ones; programs get all. */
+static void add_largest(const struct ss_report_parts *parts, struct ss_block *block,
+                        struct ss_arena *arena)
+{
+    for (size_t i = 0; i < parts->diagnosis.findings.count && i <= MAX_FURTHER; i++) {
+        ss_vec_push_zero(&block->findings);
+        add_finding(&parts->diagnosis.findings.data[i], parts->selection->model, arena,
+                    &block->findings.data[block->findings.count - 1]);
+    }
+}
+
+void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_document *document)
+{
+    const struct ss_diagnosis *diagnosis = &parts->diagnosis;
+    size_t first = document->blocks.count, count = diagnosis->findings.count;
+    if (!diagnosis->judged) {
+        ss_sentence_add(ss_document_add_note(document, SS_NOTE_FACT),
+                        "no step to judge by was seen from begin to end");
+    } else {
+        if (diagnosis->is_uncertain) {
+            ss_sentence_add(ss_document_add_note(document, SS_NOTE_FACT),
+                            "few steps: what follows may be different in a longer recording");
+        }
+        if (count > 0) {
+            add_largest(parts, ss_document_join(document, SS_BLOCK_FINDINGS), &document->arena);
+        } else {
+            ss_sentence_add(ss_document_add_note(document, SS_NOTE_FACT),
+                            "no rule found a fault that is worth mending");
+        }
+        if (count > MAX_FURTHER + 1) {
+            struct ss_sentence *more = ss_document_add_note(document, SS_NOTE_FACT);
+            ss_sentence_add_number(more, (int64_t)(count - MAX_FURTHER - 1));
+            ss_sentence_add(more, " more, smaller: --format json");
+        }
+    }
+    document->blocks.data[first].is_joined = false;
+}

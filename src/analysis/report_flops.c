@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The floating-point operations of a training, and how operators were recorded, in the overview. */
+#include <string.h>
+
+#include "analysis/report_parts.h"
+
+static void add_figures(const struct ss_flops_figures *figures, struct ss_sentence *out)
+{
+    ss_sentence_add(out, "about ");
+    ss_sentence_add_flops(out, figures->flops);
+    ss_sentence_add(out, " a step, ");
+    ss_sentence_add_flop_rate(out, ss_flops_rate(figures));
+    ss_sentence_add(out, figures->is_gpu ? " by the host's steps" : "");
+    if (figures->peak.flops_per_s > 0) {
+        double percent = 100 * ss_flops_rate(figures) / figures->peak.flops_per_s;
+        ss_sentence_add(out, ": ");
+        ss_sentence_add_figure(out, percent, 3);
+        ss_sentence_add(out, " % of ");
+        ss_sentence_add_flop_rate(out, figures->peak.flops_per_s);
+        ss_sentence_add(out, " (");
+        ss_sentence_add_name(out, ss_strview_of(figures->peak.of));
+        ss_sentence_add(out, percent > 100 ? "), which is impossible" : ")");
+    }
+    ss_sentence_add(out, "; by operator and module: --by flops");
+}
+
+void ss_report_add_flops(const struct ss_report_parts *parts, struct ss_document *document)
+{
+    const char *source = parts->facts.operator_source;
+    if (parts->facts.flops.steps > 0) {
+        ss_document_add(document, SS_BLOCK_HEADING)->heading =
+            "Matrix products, convolutions and attention";
+        add_figures(&parts->facts.flops, ss_document_add_item(document, SS_NOTE_FACT));
+    }
+    if (source != NULL && source[0] != '\0' && strcmp(source, "callback") != 0 &&
+        strcmp(source, "off") != 0) {
+        ss_document_add(document, SS_BLOCK_HEADING)->heading =
+            strncmp(source, "ITT", 3) == 0 ? "Operators were recorded through a fallback"
+                                           : "Operators were not recorded";
+        ss_sentence_add_name(ss_document_add_item(document, SS_NOTE_FACT), ss_strview_of(source));
+    }
+}

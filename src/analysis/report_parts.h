@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the document of a report. Private to report*.c. */
+#ifndef SS_ANALYSIS_REPORT_PARTS_H
+#define SS_ANALYSIS_REPORT_PARTS_H
+
+#include "analysis/report.h"
+#include "analysis/rules.h"
+#include "analysis/throughput.h"
+
+/* The analyses of a report. Owned by ss_report_compose. */
+struct ss_report_parts {
+    const struct ss_selection *selection;
+    struct ss_trust trust;
+    struct ss_step_summary training;
+    struct ss_training_facts facts;
+    struct ss_diagnosis diagnosis;
+    struct ss_model_calls calls;
+    bool shows_training; /* the table has a summary of the steps above it */
+    bool trains;         /* and there are steps */
+    bool is_overview;
+    bool is_diagnosed;
+};
+
+void ss_report_add_title(const struct ss_trust *trust, struct ss_document *document);
+void ss_report_add_header(const struct ss_trust *trust, struct ss_document *document);
+/* What ran instead of a training, in the overview of a program that uses PyTorch. */
+void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_document *document);
+/* The headline, the bar, the findings and the series of a training. */
+void ss_report_add_training(const struct ss_report_parts *parts, struct ss_document *document);
+void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_document *document);
+/* Takes the tables over. */
+void ss_report_add_tables(const struct ss_report_parts *parts, const struct ss_table *tables,
+                          size_t count, struct ss_document *document);
+void ss_report_add_table_notes(const struct ss_table *table, struct ss_document *document);
+/* What all tables together leave out. */
+void ss_report_add_footer(const struct ss_report_parts *parts, struct ss_document *document);
+/* Of the overview: the memory of the first process that trains. */
+void ss_report_add_memory(const struct ss_report_parts *parts, struct ss_document *document);
+/* Of the overview: a line about the floating-point operations of a step; and, unless the callback
+ * recorded operators, how or why not. */
+void ss_report_add_flops(const struct ss_report_parts *parts, struct ss_document *document);
+
+/* ", 1,234 samples/s (batches of 16)"; nothing if the rate is unknown. */
+void ss_report_add_throughput(const struct ss_throughput *throughput, struct ss_sentence *out);
+/* "train.py:310 main → deepcopy" */
+void ss_report_add_location(const struct ss_phase_line *line, const struct ss_model *model,
+                            struct ss_sentence *out);
+/* "94 % ±2 of " */
+void ss_report_add_line_share(const struct ss_phase_line *line, struct ss_sentence *out);
+void ss_report_add_phase(const struct ss_model *model, const struct ss_step_phase *phase,
+                         struct ss_sentence *out);
+
+/* The same for programs. */
+void ss_report_put_header(const struct ss_trust *trust, struct ss_figure *figures);
+void ss_report_put_training(const struct ss_report_parts *parts, struct ss_figure *figures);
+void ss_report_put_calls(const struct ss_model_calls *calls, struct ss_figure *figures);
+void ss_report_put_throughput(const struct ss_throughput *throughput, struct ss_figure *object);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bars and series in the text report. */
+#include "base/alloc.h"
+#include "base/terminal.h"
+#include "view/report_text_parts.h"
+#include "view/text_cell.h"
+
+enum { BAR_COLUMNS = 72, MIN_BAR_COLUMNS = 24, MAX_TEXT_BYTES = 1 << 16 };
+
+/* Terminal colour numbers by role; the rest is grey. */
+static const int colours[SS_SHARE_ROLES] = {1, 4, 5, 6, 2, 3};
+
+/* The columns of a bar, when the line needs `reserved` others. */
+static size_t columns_beside(const struct ss_report_style *style, size_t reserved)
+{
+    return style->width == 0 || style->width > BAR_COLUMNS + reserved ? BAR_COLUMNS
+           : style->width > MIN_BAR_COLUMNS + reserved                ? style->width - reserved
+                                                                      : MIN_BAR_COLUMNS;
+}
+
+/* The columns of each share, by largest remainder, so that they add up to `columns`. */
+static size_t *share_out(const struct ss_block *block, size_t columns)
+{
+    size_t count = block->bar.count, assigned = 0;
+    size_t *widths = ss_alloc_zero(count, sizeof *widths);
+    double *remainders = ss_alloc_zero(count, sizeof *remainders);
+    for (size_t i = 0; i < count; i++) {
+        double exact = block->bar.data[i].percent * (double)columns / 100;
+        widths[i] = (size_t)exact;
+        remainders[i] = exact - (double)widths[i];
+        assigned += widths[i];
+    }
+    while (assigned < columns && count > 0) {
+        size_t most = 0;
+        for (size_t i = 1; i < count; i++) {
+            most = remainders[i] > remainders[most] ? i : most;
+        }
+        widths[most]++;
+        remainders[most] = -1;
+        assigned++;
+    }
+    ss_free(remainders);
+    return widths;
+}
+
+/* A part of the bar, with its name if that fits. */
+static void append_part(const struct ss_bar_share *share, size_t width, bool colour,
+                        struct ss_strbuf *out)
+{
+    struct ss_strbuf name, shown;
+    ss_strbuf_init(&name, MAX_TEXT_BYTES);
+    ss_strbuf_init(&shown, MAX_TEXT_BYTES);
+    ss_text_append_clean(&name, share->name);
+    if (width > 2) {
+        ss_text_append_cut_end(&shown, name.data, width - 2);
+    }
+    if (colour) {
+        int code = share->role >= 0 ? 40 + colours[share->role] : 100;
+        ss_strbuf_append_format(out, "%s[%d;97m", ss_escape(), code);
+    }
+    size_t used = 0;
+    if (width > 2) {
+        ss_strbuf_append_format(out, "%s%s", colour ? " " : "▕", shown.data);
+        used = 1 + ss_text_width(shown.data);
+    } else if (!colour && width > 0) {
+        ss_strbuf_append_text(out, "▕");
+        used = 1;
+    }
+    for (; used < width; used++) {
+        ss_strbuf_append_text(out, colour ? " " : "░");
+    }
+    ss_strbuf_append_text(out, colour ? SS_OFF : "");
+    ss_strbuf_fini(&shown);
+    ss_strbuf_fini(&name);
+}
+
+void ss_report_text_bar(const struct ss_block *block, const struct ss_report_style *style,
+                        FILE *out)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MAX_TEXT_BYTES);
+    size_t *widths = share_out(block, columns_beside(style, 3));
+    for (size_t i = 0; i < block->bar.count; i++) {
+        append_part(&block->bar.data[i], widths[i], style->colour, &text);
+    }
+    fprintf(out, "  %s%s\n", text.data, style->colour ? "" : "▏");
+    ss_free(widths);
+    ss_strbuf_fini(&text);
+}
+
+void ss_report_append_series(const struct ss_block *block, size_t max_columns,
+                             struct ss_strbuf *out)
+{
+    static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    size_t count = block->series.values.count;
+    size_t columns = count < max_columns ? count : max_columns;
+    double top = block->series.top;
+    for (size_t c = 0; c < columns; c++) {
+        double most = 0;
+        for (size_t i = c * count / columns; i < (c + 1) * count / columns; i++) {
+            double value = block->series.values.data[i];
+            most = value > most ? value : most;
+        }
+        most = most < top ? most : top;
+        ss_strbuf_append_text(out, blocks[(size_t)(most * 7.999 / top)]);
+    }
+}
+
+void ss_report_text_series(const struct ss_block *block, const struct ss_report_style *style,
+                           FILE *out)
+{
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, MAX_TEXT_BYTES);
+    size_t reserved = 2 + ss_text_width(block->series.label) + 2;
+    ss_report_append_series(block, columns_beside(style, reserved), &text);
+    fprintf(out, "  %s  %s%s%s\n", text.data, style->colour ? SS_DIM : "", block->series.label,
+            style->colour ? SS_OFF : "");
+    ss_strbuf_fini(&text);
+}
