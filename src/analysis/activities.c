@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/origin.h"
+#include "model/owner.h"
 
 struct activity {
     bool is_wait;
@@ -57,45 +59,6 @@ void ss_activities_fini(struct ss_activities *activities)
 
 /* --- library frames --------------------------------------------------------------------------- */
 
-static struct ss_strview after_match(struct ss_strview path, const char *at, size_t length)
-{
-    const char *end = path.data + path.length;
-    return (struct ss_strview){at + length, (size_t)(end - at) - length};
-}
-
-/* "json/encoder.py" for "/usr/lib/python3.11/json/encoder.py", "torch/serialization.py" for
- * "/opt/venv/lib/python3.11/site-packages/torch/serialization.py". */
-static struct ss_strview module_path(const struct ss_model *model,
-                                     const struct ss_model_frame *frame)
-{
-    static const char packages[] = "-packages/", python[] = "/python";
-    struct ss_strview path = ss_intern_get(&model->strings, frame->file);
-    const char *at;
-    if (frame->origin == SS_ORIGIN_PACKAGE) {
-        at = memmem(path.data, path.length, packages, sizeof packages - 1);
-        return at != NULL ? after_match(path, at, sizeof packages - 1)
-                          : ss_intern_get(&model->strings, frame->short_file);
-    }
-    struct ss_strview rest = path;
-    while ((at = memmem(rest.data, rest.length, python, sizeof python - 1)) != NULL) {
-        rest = after_match(rest, at, sizeof python - 1);
-        const char *slash = memchr(rest.data, '/', rest.length);
-        if (slash != NULL && rest.data[0] >= '2' && rest.data[0] <= '9') {
-            return after_match(rest, slash, 1);
-        }
-    }
-    return ss_intern_get(&model->strings, frame->short_file);
-}
-
-static bool is_module(struct ss_strview path, const char *module)
-{
-    size_t length = strlen(module);
-    bool begins = path.length >= length && memcmp(path.data, module, length) == 0;
-    /* A module that ends in ".py" is a whole path, any other is a prefix. */
-    bool is_whole = length > 3 && strcmp(module + length - 3, ".py") == 0;
-    return begins && (!is_whole || path.length == length);
-}
-
 static bool is_one_of(const char *functions, struct ss_strview name)
 {
     for (const char *at = functions; at != NULL; at = strchr(at, '|')) {
@@ -110,10 +73,11 @@ static bool is_one_of(const char *functions, struct ss_strview name)
 
 static enum ss_activity find_frame(const struct ss_model *model, const struct ss_model_frame *frame)
 {
-    struct ss_strview path = module_path(model, frame);
+    struct ss_strview path = ss_intern_get(&model->strings, frame->short_file);
+    ss_module_of_path(ss_intern_get(&model->strings, frame->file), frame->origin, &path);
     struct ss_strview name = ss_intern_get(&model->strings, frame->name);
     for (size_t i = 0; i < sizeof frame_rows / sizeof *frame_rows; i++) {
-        if (is_module(path, frame_rows[i].module) && is_one_of(frame_rows[i].functions, name)) {
+        if (ss_module_is(path, frame_rows[i].module) && is_one_of(frame_rows[i].functions, name)) {
             return frame_rows[i].activity;
         }
     }
@@ -125,7 +89,7 @@ static enum ss_activity activity_of_frame(struct ss_activities *activities, uint
     const struct ss_model_frame *frame = &activities->model->frames.data[id];
     uint8_t *cached = &activities->computing[id];
     if (*cached == 0) {
-        bool is_library = frame->origin == SS_ORIGIN_STDLIB || frame->origin == SS_ORIGIN_PACKAGE;
+        bool is_library = ss_owner_is_stdlib(frame->owner) || ss_owner_is_package(frame->owner);
         *cached = (uint8_t)(1 + (is_library ? find_frame(activities->model, frame)
                                             : SS_ACTIVITY_NOTHING));
     }
@@ -220,7 +184,7 @@ static enum ss_activity find_stack(struct ss_activities *activities, uint32_t st
     enum ss_activity found = SS_ACTIVITY_NOTHING;
     for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
         uint32_t id = model->stacks.data[at].frame;
-        if (model->frames.data[id].origin == SS_ORIGIN_USER) {
+        if (model->frames.data[id].owner == SS_OWNER_PROGRAM) {
             return at == stack ? activity_of_line(activities, id, sleeps) : found;
         }
         enum ss_activity activity = activity_of_frame(activities, id);

@@ -8,6 +8,7 @@
 #include "analysis/rule_limits.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
+#include "model/owner.h"
 
 enum phase_kind { HAS_RULES, COMPUTES, NEITHER };
 
@@ -59,51 +60,21 @@ static const struct ss_model_frame *frame_of(const struct ss_model *model, uint3
     return &model->frames.data[model->stacks.data[stack].frame];
 }
 
-static bool has_any(const char *text, const char *const *words)
+/* The owner of the innermost frame that does the work: not one that only wraps calls. */
+static enum ss_code_owner owner_of_work(const struct ss_model *model, uint32_t stack)
 {
-    while (*words != NULL && strstr(text, *words) == NULL) {
-        words++;
-    }
-    return *words != NULL;
-}
-
-static bool is_torch(const struct ss_model *model, const struct ss_model_frame *frame)
-{
-    return strstr(ss_model_text(model, frame->file), "/torch/") != NULL;
-}
-
-/* Modules of the standard library that only wrap calls of other code. */
-static bool is_glue(const struct ss_model *model, const struct ss_model_frame *frame)
-{
-    static const char *const files[] = {"contextlib.py", "functools.py", "typing.py", "enum.py",
-                                        "abc.py",        "weakref.py",   "<frozen",   NULL};
-    return frame->origin == SS_ORIGIN_STDLIB && has_any(ss_model_text(model, frame->file), files);
-}
-
-/* Packages that process data rather than models, also within a model's forward. */
-static bool is_data_package(const struct ss_model *model, const struct ss_model_frame *frame)
-{
-    static const char *const packages[] = {
-        "/numpy/", "/pandas/",  "/scipy/", "/sklearn/", "/PIL/",      "/cv2/",     "/skimage/",
-        "/h5py/",  "/pyarrow/", "/nltk/",  "/spacy/",   "/requests/", "/urllib3/", NULL};
-    return frame->origin == SS_ORIGIN_PACKAGE &&
-           has_any(ss_model_text(model, frame->file), packages);
-}
-
-/* The innermost frame that is not glue: it does the work. */
-static const struct ss_model_frame *working_frame(const struct ss_model *model, uint32_t stack)
-{
-    while (model->stacks.data[stack].parent != 0 && is_glue(model, frame_of(model, stack))) {
+    while (model->stacks.data[stack].parent != 0 &&
+           frame_of(model, stack)->owner == SS_OWNER_STDLIB_WRAPPER) {
         stack = model->stacks.data[stack].parent;
     }
-    return frame_of(model, stack);
+    return frame_of(model, stack)->owner;
 }
 
 /* The part of the stack that ends with its innermost frame of user code; 0: none. */
 static uint32_t user_stack_of(const struct ss_model *model, uint32_t stack)
 {
     uint32_t at = stack;
-    while (at != 0 && frame_of(model, at)->origin != SS_ORIGIN_USER) {
+    while (at != 0 && frame_of(model, at)->owner != SS_OWNER_PROGRAM) {
         at = model->stacks.data[at].parent;
     }
     return at;
@@ -148,7 +119,7 @@ static bool computes(const struct search *search, const struct ss_model_total *t
     return activity == SS_ACTIVITY_NOTHING &&
            (total->in_operator == SS_OPERATOR_INSIDE ||
             (total->in_operator == SS_OPERATOR_UNKNOWN &&
-             is_torch(model, working_frame(model, total->stack))));
+             ss_owner_is_torch(owner_of_work(model, total->stack))));
 }
 
 /* In forward, backward and optimizer: neither an operator, nor PyTorch or model packages that
@@ -156,22 +127,21 @@ static bool computes(const struct search *search, const struct ss_model_total *t
 static bool is_foreign(const struct search *search, const struct ss_model_total *total,
                        enum ss_activity activity)
 {
-    const struct ss_model *model = search->model;
-    const struct ss_model_frame *frame = working_frame(model, total->stack);
+    enum ss_code_owner owner = owner_of_work(search->model, total->stack);
     if (activity == SS_ACTIVITY_COPY || activity == SS_ACTIVITY_SERIALISATION) {
-        return frame->origin != SS_ORIGIN_USER || total->in_operator != SS_OPERATOR_INSIDE;
+        return owner != SS_OWNER_PROGRAM || total->in_operator != SS_OPERATOR_INSIDE;
     }
-    bool is_user = frame->origin == SS_ORIGIN_USER && total->in_operator == SS_OPERATOR_OUTSIDE;
-    return total->in_operator != SS_OPERATOR_INSIDE && !is_torch(model, frame) &&
-           (activity != SS_ACTIVITY_NOTHING || is_user || frame->origin == SS_ORIGIN_STDLIB ||
-            is_data_package(model, frame));
+    bool is_user = owner == SS_OWNER_PROGRAM && total->in_operator == SS_OPERATOR_OUTSIDE;
+    return total->in_operator != SS_OPERATOR_INSIDE && !ss_owner_is_torch(owner) &&
+           (activity != SS_ACTIVITY_NOTHING || is_user || ss_owner_is_stdlib(owner) ||
+            owner == SS_OWNER_DATA_LIBRARY);
 }
 
 /* A forward() of user code that is called as a plain function: no phase begins there. */
 static bool is_in_user_forward(const struct ss_model *model, const struct ss_model_total *total)
 {
     uint32_t at = total->phase == 0 ? total->stack : 0;
-    while (at != 0 && !(frame_of(model, at)->origin == SS_ORIGIN_USER &&
+    while (at != 0 && !(frame_of(model, at)->owner == SS_OWNER_PROGRAM &&
                         strcmp(ss_model_text(model, frame_of(model, at)->name), "forward") == 0)) {
         at = model->stacks.data[at].parent;
     }
@@ -264,10 +234,9 @@ static bool is_enclosing(const struct search *search, uint32_t frame)
 static bool can_be_named(const struct search *search, uint32_t frame, bool of_packages)
 {
     const struct ss_model_frame *row = &search->model->frames.data[frame];
-    bool has_origin = of_packages
-                          ? row->origin == SS_ORIGIN_PACKAGE && !is_torch(search->model, row)
-                          : row->origin == SS_ORIGIN_USER;
-    return frame != 0 && has_origin && !is_enclosing(search, frame);
+    bool has_owner = of_packages ? ss_owner_is_package(row->owner) && !ss_owner_is_torch(row->owner)
+                                 : row->owner == SS_OWNER_PROGRAM;
+    return frame != 0 && has_owner && !is_enclosing(search, frame);
 }
 
 /* Adds to the function of every frame of the stack once. */

@@ -89,7 +89,7 @@ static bool in_library(const struct ss_model *model, const struct ss_leaf_option
     struct ss_strview shown = path_of(model, id, options->full_paths);
     switch (options->rule) {
     case SS_LIBRARY_OWN_CODE:
-        return frame->origin == SS_ORIGIN_USER;
+        return frame->owner == SS_OWNER_PROGRAM;
     case SS_LIBRARY_SUBSTRING:
         return memmem(shown.data, shown.length, options->library, strlen(options->library)) != NULL;
     case SS_LIBRARY_NAME:
@@ -98,7 +98,7 @@ static bool in_library(const struct ss_model *model, const struct ss_leaf_option
     /* User code matches by full path: a script's short path is its file name alone, and its folder
      * often has the project's name. An installed package never matches by the folders that contain
      * it. */
-    struct ss_strview path = frame->origin == SS_ORIGIN_USER
+    struct ss_strview path = frame->owner == SS_OWNER_PROGRAM
                                  ? ss_intern_get(&model->strings, frame->file)
                                  : path_of(model, id, false);
     return has_component(path, options->library);

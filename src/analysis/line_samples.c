@@ -11,7 +11,7 @@ void ss_line_samples_init(struct ss_line_samples *spots, const struct ss_model *
     uint32_t *own = ss_alloc_zero(model->stacks.count + 1, sizeof *own);
     for (uint32_t id = 1; id < model->stacks.count; id++) {
         const struct ss_model_stack *stack = &model->stacks.data[id];
-        bool is_own = model->frames.data[stack->frame].origin == SS_ORIGIN_USER;
+        bool is_own = model->frames.data[stack->frame].owner == SS_OWNER_PROGRAM;
         own[id] = is_own ? stack->frame : own[stack->parent];
     }
     for (uint32_t id = 1; id < model->stacks.count; id++) {

@@ -5,6 +5,7 @@
 #include "analysis/line_samples.h"
 #include "analysis/training_facts.h"
 #include "base/alloc.h"
+#include "model/owner.h"
 
 enum group { LOGS, READS, WORKERS, COLLATES, COLLECTS };
 
@@ -13,35 +14,7 @@ struct samples {
     struct ss_activities *activities;
 };
 
-static bool has_any(const char *text, const char *const *words)
-{
-    for (; *words != NULL; words++) {
-        if (strstr(text, *words) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* --- logging ---------------------------------------------------------------------------------- */
-
-static const char *const log_packages[] = {
-    "/tqdm/",     "/wandb/",   "/tensorboard/", "/tensorboardX/", "/mlflow/",       "/loguru/",
-    "/comet_ml/", "/neptune/", "/rich/",        "/aim/",          "_tensor_str.py", NULL};
-
-static bool is_log_frame(const struct ss_model *model, const struct ss_model_frame *frame)
-{
-    const char *file = ss_model_text(model, frame->file);
-    return frame->origin == SS_ORIGIN_STDLIB
-               ? strstr(file, "/logging/") != NULL
-               : frame->origin == SS_ORIGIN_PACKAGE && has_any(file, log_packages);
-}
-
-/* A loader's frame: logging around its work, such as a progress bar, is no part of it. */
-static bool is_of_loader(const struct ss_model *model, const struct ss_model_frame *frame)
-{
-    return strstr(ss_model_text(model, frame->file), "/torch/utils/data/") != NULL;
-}
 
 /* Whether the leaf is a line of user code whose source shows the activity: what it calls has no
  * frames. */
@@ -49,25 +22,25 @@ static bool is_own_line(struct samples *samples, uint32_t stack, enum ss_activit
 {
     const struct ss_model *model = samples->model;
     uint32_t frame = model->stacks.data[stack].frame;
-    return stack != 0 && model->frames.data[frame].origin == SS_ORIGIN_USER &&
+    return stack != 0 && model->frames.data[frame].owner == SS_OWNER_PROGRAM &&
            ss_activity_of_stack(samples->activities, stack, SS_STATE_ON_CPU, SS_GIL_UNKNOWN) ==
                activity;
 }
 
-/* Checks the frames from the leaf to user code: logging may call numpy, torch and others. */
+/* Checks the frames from the leaf to user code: logging may call numpy, torch and others. Logging
+ * around a loader's work, such as a progress bar, is no part of it. */
 static bool logs(struct samples *samples, uint32_t stack)
 {
     const struct ss_model *model = samples->model;
     for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
-        uint32_t id = model->stacks.data[at].frame;
-        const struct ss_model_frame *frame = &model->frames.data[id];
-        if (is_log_frame(model, frame)) {
+        enum ss_code_owner owner = model->frames.data[model->stacks.data[at].frame].owner;
+        if (ss_owner_logs(owner)) {
             return true;
         }
-        if (frame->origin == SS_ORIGIN_USER) {
+        if (owner == SS_OWNER_PROGRAM) {
             return at == stack && is_own_line(samples, stack, SS_ACTIVITY_LOGGING);
         }
-        if (is_of_loader(model, frame)) {
+        if (owner == SS_OWNER_TORCH_DATA) {
             return false;
         }
     }
@@ -87,7 +60,8 @@ static bool has_foreign_reads(const struct ss_model *model, const struct ss_mode
 static bool is_of_fetch(const struct ss_model *model, uint32_t stack)
 {
     const struct ss_model_frame *frame = &model->frames.data[model->stacks.data[stack].frame];
-    return strstr(ss_model_text(model, frame->file), "/torch/utils/data/_utils/fetch.py") != NULL;
+    return frame->owner == SS_OWNER_TORCH_DATA &&
+           strstr(ss_model_text(model, frame->file), "/_utils/fetch.py") != NULL;
 }
 
 /* A fetch gets the samples of a batch, then calls the collate function. */
@@ -111,13 +85,12 @@ static bool records_traceback(const struct ss_model *model, uint32_t stack)
 {
     for (uint32_t at = stack; at != 0; at = model->stacks.data[at].parent) {
         const struct ss_model_frame *frame = &model->frames.data[model->stacks.data[at].frame];
-        const char *file = ss_model_text(model, frame->file);
-        if (frame->origin == SS_ORIGIN_USER) {
+        if (frame->owner == SS_OWNER_PROGRAM) {
             return false;
         }
-        if (strstr(file, "/torch/fx/traceback.py") != NULL ||
-            (frame->origin == SS_ORIGIN_STDLIB && strstr(file, "/traceback.py") != NULL)) {
-            return true;
+        if ((frame->owner == SS_OWNER_STDLIB || frame->owner == SS_OWNER_TORCH) &&
+            strstr(ss_model_text(model, frame->file), "/traceback.py") != NULL) {
+            return true; /* of the standard library, or torch/fx/traceback.py */
         }
     }
     return false;

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "model/index.h"
+#include "model/owner.h"
 
 /* Ids are u32, and a slot table holds twice as many slots, a power of two. */
 enum { MAX_ROWS = 0x3fffffff };
@@ -157,6 +158,8 @@ uint32_t ss_model_frame_id(struct ss_model *model, const struct ss_model_frame *
     }
     uint32_t id = (uint32_t)model->frames.count;
     ss_vec_push(&model->frames, *frame);
+    model->frames.data[id].owner =
+        ss_owner_of(frame->origin, ss_intern_get(&model->strings, frame->file));
     slots->ids[slot] = id + 1;
     slots->used++;
     return id;

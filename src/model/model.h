@@ -52,6 +52,25 @@ enum ss_code_origin {
     SS_ORIGIN_NATIVE
 };
 
+/* Within an origin: model/owner.h. */
+enum ss_code_owner {
+    SS_OWNER_UNKNOWN,
+    SS_OWNER_PROGRAM, /* the user's own code */
+    SS_OWNER_STDLIB,
+    SS_OWNER_STDLIB_WRAPPER, /* only wraps calls of other code */
+    SS_OWNER_STDLIB_LOGGING,
+    SS_OWNER_TORCH,
+    SS_OWNER_TORCH_DATA, /* the DataLoader */
+    SS_OWNER_TORCH_OPTIMIZER,
+    SS_OWNER_TORCH_LOGGING,
+    SS_OWNER_FRAMEWORK,    /* runs a training loop: Lightning, Trainer… */
+    SS_OWNER_DATA_LIBRARY, /* processes data rather than models */
+    SS_OWNER_LOGGING_LIBRARY,
+    SS_OWNER_LIBRARY,
+    SS_OWNER_NATIVE,
+    SS_OWNER_STEPSCOPE
+};
+
 struct ss_model_frame {
     uint32_t function;   /* qualified name: what py-spy shows from CPython 3.11 on */
     uint32_t name;       /* plain name: what py-spy before 0.4 shows */
@@ -61,6 +80,7 @@ struct ss_model_frame {
     int32_t first_line;  /* -1: unknown */
     enum ss_frame_kind kind;
     enum ss_code_origin origin;
+    enum ss_code_owner owner; /* set by ss_model_frame_id */
 };
 
 /* Node of the call tree of all inputs; parent 0 is the root (no frame). parent < own id. */

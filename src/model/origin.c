@@ -127,6 +127,49 @@ static bool after_library_folder(struct ss_strview path, struct ss_strview *rest
     return false;
 }
 
+static struct ss_strview after_match(struct ss_strview path, const char *at, size_t length)
+{
+    const char *end = path.data + path.length;
+    return (struct ss_strview){at + length, (size_t)(end - at) - length};
+}
+
+bool ss_module_of_path(struct ss_strview path, enum ss_code_origin origin,
+                       struct ss_strview *module)
+{
+    static const char packages[] = "-packages/", python[] = "/python";
+    static const char integrations[] = "/stepscope/integrations/"; /* of a source tree */
+    const char *at;
+    if (origin != SS_ORIGIN_STDLIB) {
+        at = memmem(path.data, path.length, packages, sizeof packages - 1);
+        if (at != NULL) {
+            *module = after_match(path, at, sizeof packages - 1);
+            return true;
+        }
+        at = memmem(path.data, path.length, integrations, sizeof integrations - 1);
+        *module = at != NULL ? after_match(path, at, 1) : *module;
+        return at != NULL;
+    }
+    struct ss_strview rest = path;
+    while ((at = memmem(rest.data, rest.length, python, sizeof python - 1)) != NULL) {
+        rest = after_match(rest, at, sizeof python - 1);
+        const char *slash = memchr(rest.data, '/', rest.length);
+        if (slash != NULL && rest.data[0] >= '2' && rest.data[0] <= '9') {
+            *module = after_match(rest, slash, 1);
+            return true;
+        }
+    }
+    at = memmem(path.data, path.length, "/Lib/", 5); /* a build tree */
+    *module = at != NULL ? after_match(path, at, 5) : *module;
+    return at != NULL;
+}
+
+bool ss_module_is(struct ss_strview path, const char *module)
+{
+    size_t length = strlen(module);
+    bool is_whole = length > 3 && strcmp(module + length - 3, ".py") == 0;
+    return starts_with(path, module) && (!is_whole || path.length == length);
+}
+
 enum ss_code_origin ss_origin_of_path(struct ss_strview path)
 {
     struct ss_strview rest;
