@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks in nanoseconds. Thread-safe; no state. */
+/* Clocks in nanoseconds. Thread-safe; no state of their own. */
 #ifndef SS_BASE_CLOCK_H
 #define SS_BASE_CLOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 uint64_t ss_clock_monotonic_ns(void);
@@ -19,5 +20,28 @@ struct ss_clock_reading {
     uint64_t width_ns;
 };
 void ss_clock_read(struct ss_clock_reading *reading);
+
+/* The clock that an owner injects. The recorder and the reader take the time from the clock of
+ * their options or context, so that tests can stop and move it. NULL is the system's clock, the
+ * default of option structs. */
+struct ss_clock {
+    uint64_t (*monotonic_ns)(void *context);
+    void (*read)(void *context, struct ss_clock_reading *reading);
+    void *context;
+};
+
+static inline uint64_t ss_clock_now_ns(const struct ss_clock *clock)
+{
+    return clock == NULL ? ss_clock_monotonic_ns() : clock->monotonic_ns(clock->context);
+}
+
+static inline void ss_clock_now(const struct ss_clock *clock, struct ss_clock_reading *reading)
+{
+    if (clock == NULL) {
+        ss_clock_read(reading);
+    } else {
+        clock->read(clock->context, reading);
+    }
+}
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "view/text_cell.h"
@@ -49,7 +48,7 @@ static void draw(const char *path, uint64_t done_bytes, uint64_t all_bytes)
 void ss_progress_update(void *context, const char *path, uint64_t done_bytes, uint64_t all_bytes)
 {
     struct ss_progress *progress = context;
-    uint64_t now_ns = ss_clock_monotonic_ns();
+    uint64_t now_ns = ss_clock_now_ns(progress->clock);
     if (progress->due_ns == 0) {
         progress->due_ns = now_ns + DELAY_NS;
     }

@@ -7,9 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 struct ss_progress {
     uint64_t due_ns; /* 0: not called yet */
     bool is_drawn;
+    const struct ss_clock *clock; /* NULL: the system's */
 };
 
 /* The callback of struct ss_model_load; `context` is a struct ss_progress. */

@@ -281,10 +281,11 @@ static void read_choice(choice_function get, nvml_device handle, unsigned int wh
     }
 }
 
-void ss_nvml_read(struct ss_nvml *nvml, size_t index, struct ss_nvml_sample *sample)
+void ss_nvml_read(struct ss_nvml *nvml, size_t index, uint64_t now_ns,
+                  struct ss_nvml_sample *sample)
 {
     struct device *device = &nvml->devices[index];
-    *sample = (struct ss_nvml_sample){.time_ns = ss_clock_monotonic_ns(), .lost = device->lost};
+    *sample = (struct ss_nvml_sample){.time_ns = now_ns, .lost = device->lost};
     if (device->lost) {
         return;
     }

@@ -40,7 +40,7 @@ enum ss_nvml_throttle {
 };
 
 struct ss_nvml_sample {
-    uint64_t time_ns; /* CLOCK_MONOTONIC, before the first call */
+    uint64_t time_ns; /* before the first call */
     bool lost;        /* the device fell off the bus: no further values */
     uint32_t known;   /* one bit per field */
     uint64_t values[SS_NVML_FIELDS];
@@ -63,7 +63,8 @@ const char *ss_nvml_pci_address(const struct ss_nvml *nvml, size_t device);
 /* As the driver lists it, from 0: devices outside this container are not counted as devices here.
  */
 unsigned ss_nvml_number(const struct ss_nvml *nvml, size_t device);
-void ss_nvml_read(struct ss_nvml *nvml, size_t device, struct ss_nvml_sample *sample);
+void ss_nvml_read(struct ss_nvml *nvml, size_t device, uint64_t now_ns,
+                  struct ss_nvml_sample *sample);
 void ss_nvml_close(struct ss_nvml *nvml);
 
 #endif

@@ -208,7 +208,8 @@ void ss_task_events_drain(struct ss_task_events *events,
                           void *context)
 {
     /* Events newer than the cutoff wait for the next drain: this drain may have read an exit from a
-     * later ring and missed the fork in an earlier ring. */
+     * later ring and missed the fork in an earlier ring. The system's clock, with which the kernel
+     * stamps them, not an injected one. */
     uint64_t cutoff = ss_clock_monotonic_ns();
     for (int i = 0; i < events->count; i++) {
         drain_ring(events, &events->rings[i]);

@@ -136,7 +136,7 @@ static void on_window_drained(void *context, uint32_t window)
 {
     struct ss_record_client *client = context;
     struct ss_record_annotations *annotations = client->annotations;
-    ss_torch_files_take(&client->torch, ss_clock_monotonic_ns());
+    ss_torch_files_take(&client->torch, ss_clock_now_ns(annotations->context->clock));
     if (annotations->context->is_sampling ||
         has_pending_events(annotations, client->process_ref, window)) {
         ss_vec_push(&annotations->drained, (struct ss_drained_window){client->process_ref, window});
@@ -318,7 +318,7 @@ void ss_client_ensure_window(struct ss_record_client *annotated, uint32_t window
         ss_recording_has_window(recording, aim_of(annotated, window))) {
         return;
     }
-    uint64_t now_ns = ss_clock_monotonic_ns();
+    uint64_t now_ns = ss_clock_now_ns(annotated->annotations->context->clock);
     ss_stamp_clock_read(&annotated->annotations->clock);
     ss_client_drain(annotated, now_ns);
     /* Its record is still being written, or was dropped: the header has the same data. */

@@ -68,6 +68,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     const pid_t attach_pid = options->attach_pid;
     struct ss_record_annotations *annotations = ss_alloc_zero(1, sizeof *annotations);
     annotations->context = context;
+    annotations->clock.monotonic = context->clock;
     annotations->options = options;
     annotations->attach_pid = attach_pid;
     annotations->by_process.item_bytes = sizeof(struct ss_record_client *);

@@ -18,6 +18,7 @@
 #include "source/python_sampler.h"
 
 struct ss_record_context {
+    const struct ss_clock *clock; /* NULL: the system's */
     struct ss_recording *recording;
     struct ss_frame_table *frames;
     struct ss_event_names names;

@@ -103,7 +103,7 @@ enum ss_status ss_record_facts_write(struct ss_recording *recording,
 {
     struct ss_clock_reading clock;
     char rate[32];
-    ss_clock_read(&clock);
+    ss_clock_now(options->clock, &clock);
     snprintf(rate, sizeof rate, "%.10g", options->rate_hz);
     SS_TRY(put_text(recording, "stepscope_version", SS_VERSION, err));
     SS_TRY(put_text(recording, "command", options->command_line, err));

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
+
 enum { SS_MOST_CONVERTER_WORDS = 16 };
 
 struct ss_record_options {
@@ -32,6 +34,7 @@ struct ss_record_options {
     bool keep_native;             /* keep the converted trace as a file beside the output */
     const char *schedule;         /* text form (annot/schedule_text.h); NULL: record always */
     const char *command_line;     /* of the program, for display */
+    const struct ss_clock *clock; /* NULL: the system's */
 };
 
 #endif

@@ -216,7 +216,7 @@ struct ss_process_table *ss_process_table_open(struct ss_record_context *context
     table->root = root;
     table->follows = follow;
     table->next_ref = ROOT_REF;
-    table->now_ns = ss_clock_monotonic_ns();
+    table->now_ns = ss_clock_now_ns(context->clock);
     add_member(table, root, 0);
     struct ss_children_sink sink = {table, on_appeared, on_execed, on_threads_changed, on_ended};
     table->children = ss_children_open(root, follow, use_events, adopt, &sink, reason);

@@ -216,5 +216,5 @@ static void on_sample(void *context, const struct ss_sampler_sample *sample)
 
 struct ss_sampler_sink ss_recorded_process_sink(struct ss_recorded_process *process)
 {
-    return (struct ss_sampler_sink){process, on_thread, on_sample};
+    return (struct ss_sampler_sink){process, on_thread, on_sample, process->context->clock};
 }

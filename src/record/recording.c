@@ -51,8 +51,9 @@ enum ss_status ss_recording_open(const struct ss_record_options *options,
                                  struct ss_recording **result, struct ss_error *err)
 {
     struct ss_trace_writer *writer = NULL;
-    struct ss_trace_writer_options single = {.size = sizeof single, .path = options->path};
-    SS_TRY(options->window_name != NULL ? ss_recording_new_writer(&writer, err)
+    struct ss_trace_writer_options single = {
+        .size = sizeof single, .path = options->path, .clock = options->clock};
+    SS_TRY(options->window_name != NULL ? ss_recording_new_writer(options->clock, &writer, err)
                                         : ss_trace_writer_open(&single, &writer, err));
     struct ss_recording *recording = ss_alloc_zero(1, sizeof *recording);
     recording->processes.item_bytes = sizeof(struct ss_process_entry);
@@ -77,8 +78,8 @@ void ss_recording_finish(struct ss_recording *recording)
     while (recording->open.count > 0) {
         struct ss_open_window *open = recording->open.data[0];
         struct ss_route aim = {open->window.process_ref, open->window.number};
-        ss_recording_window_end(recording, aim, ss_clock_monotonic_ns(), open->window.last_step,
-                                true);
+        ss_recording_window_end(recording, aim, ss_clock_now_ns(recording->options->clock),
+                                open->window.last_step, true);
         ss_recording_window_drained(recording, aim);
     }
     if (recording->files != NULL) {

@@ -62,6 +62,7 @@ void ss_recording_add_stats(struct ss_trace_writer_stats *sum,
 void ss_recording_abandon_file(struct ss_recording *recording, struct ss_open_window *open,
                                const struct ss_error *err);
 /* A writer without a file. */
-enum ss_status ss_recording_new_writer(struct ss_trace_writer **writer, struct ss_error *err);
+enum ss_status ss_recording_new_writer(const struct ss_clock *clock,
+                                       struct ss_trace_writer **writer, struct ss_error *err);
 
 #endif

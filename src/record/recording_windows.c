@@ -64,9 +64,11 @@ static struct ss_trace_writer *idle_writer(struct ss_recording *recording)
     return NULL;
 }
 
-enum ss_status ss_recording_new_writer(struct ss_trace_writer **writer, struct ss_error *err)
+enum ss_status ss_recording_new_writer(const struct ss_clock *clock,
+                                       struct ss_trace_writer **writer, struct ss_error *err)
 {
-    struct ss_trace_writer_options options = {.size = sizeof options, .only_used = true};
+    struct ss_trace_writer_options options = {
+        .size = sizeof options, .clock = clock, .only_used = true};
     return ss_trace_writer_open(&options, writer, err);
 }
 
@@ -77,7 +79,7 @@ static struct ss_trace_writer *get_writer(struct ss_recording *recording, struct
     if (writer != NULL) {
         return writer;
     }
-    if (ss_recording_new_writer(&writer, err) != SS_OK) {
+    if (ss_recording_new_writer(recording->options->clock, &writer, err) != SS_OK) {
         return NULL;
     }
     if (ss_trace_writer_copy_definitions(writer, recording->writers.data[0], err) != SS_OK) {
@@ -156,7 +158,7 @@ static enum ss_status open_file(struct ss_recording *recording, struct ss_open_w
     open->writer = writer;
     SS_TRY(put_window_attributes(open, err));
     /* From here on the file is a readable trace, whatever happens to the recorder. */
-    return ss_trace_writer_tick(writer, ss_clock_monotonic_ns(), NULL, err);
+    return ss_trace_writer_tick(writer, ss_clock_now_ns(recording->options->clock), NULL, err);
 }
 
 static uint64_t ticks_done(const struct ss_recording *recording)

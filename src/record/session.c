@@ -59,9 +59,14 @@ struct session {
     enum ss_record_end end;
 };
 
+static uint64_t clock_now_ns(const struct session *session)
+{
+    return ss_clock_now_ns(session->context.clock);
+}
+
 static void note(struct session *session, const char *kind, const char *text, int64_t value)
 {
-    struct ss_trace_note record = {.time_ns = ss_clock_monotonic_ns(),
+    struct ss_trace_note record = {.time_ns = clock_now_ns(session),
                                    .kind = ss_strview_of(kind),
                                    .text = ss_strview_of(text),
                                    .value = value};
@@ -132,8 +137,7 @@ static void reap_children(struct session *session)
             continue;
         }
         if (session->sources != NULL) {
-            ss_record_sources_process_ending(session->sources, info.si_pid,
-                                             ss_clock_monotonic_ns());
+            ss_record_sources_process_ending(session->sources, info.si_pid, clock_now_ns(session));
         }
         if (is_program) {
             program_ended(session, &info);
@@ -215,7 +219,7 @@ static void on_refresh(void *context)
     struct session *session = context;
     if (session->processes != NULL && !session->is_refreshing && !session->is_over) {
         session->is_refreshing = true;
-        flush(session, ss_clock_monotonic_ns(), !session->context.is_sampling);
+        flush(session, clock_now_ns(session), !session->context.is_sampling);
         session->is_refreshing = false;
     }
 }
@@ -245,7 +249,7 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     /* From now on a kill leaves a readable file. */
     bool restarted = false;
     enum ss_status status =
-        ss_recording_tick(session->context.recording, ss_clock_monotonic_ns(), &restarted, err);
+        ss_recording_tick(session->context.recording, clock_now_ns(session), &restarted, err);
     session->has_file = session->has_file && status != SS_E_BUSY;
     return status;
 }
@@ -296,7 +300,7 @@ static enum ss_status open_annotations(struct session *session, struct ss_error 
 static void begin_annotations(struct session *session)
 {
     if (session->annotations != NULL) {
-        uint64_t now_ns = ss_clock_monotonic_ns();
+        uint64_t now_ns = clock_now_ns(session);
         ss_record_annotations_begin(session->annotations, session->processes, now_ns);
         session->annotations_due_ns =
             ss_record_annotations_drain(session->annotations, now_ns, UINT64_MAX);
@@ -313,7 +317,7 @@ static enum ss_status start_target(struct session *session,
                                    const struct ss_program_signals *signals, struct ss_error *err)
 {
     const struct ss_record_options *options = session->options;
-    uint64_t since_ns = ss_clock_monotonic_ns();
+    uint64_t since_ns = clock_now_ns(session);
     char reason[512] = "";
     struct ss_injection *injection = &session->injection;
     ss_injection_find(options, ring_directory(session), injection);
@@ -385,7 +389,7 @@ static void publish_figures(struct session *session)
     figures->lost = counts.lost;
     figures->unchanged = counts.unchanged;
     figures->bytes_written = stats.bytes_written;
-    figures->end_ns = ss_clock_monotonic_ns(); /* the end so far, in case the recorder is killed */
+    figures->end_ns = clock_now_ns(session); /* the end so far, in case the recorder is killed */
     figures->processes = ss_process_table_seen(session->processes);
     figures->python_processes = session->context.python_processes;
     figures->short_processes = ss_process_table_short(session->processes);
@@ -481,7 +485,7 @@ static void tick(struct session *session, uint64_t now_ns)
     session->context.is_sampling = true;
     ss_process_table_tick(session->processes, now_ns);
     session->context.is_sampling = false;
-    uint64_t after_ns = ss_clock_monotonic_ns();
+    uint64_t after_ns = clock_now_ns(session);
     enum ss_ticker_change change = ss_ticker_end(&session->ticker, now_ns, after_ns);
     if (change != SS_TICKER_SAME) {
         char text[128];
@@ -531,7 +535,7 @@ static void drain_annotations(struct session *session, uint64_t now_ns)
 
 static void handle_annotation_events(struct session *session)
 {
-    uint64_t now_ns = ss_clock_monotonic_ns();
+    uint64_t now_ns = clock_now_ns(session);
     ss_record_annotations_poll(session->annotations, now_ns);
     session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns,
                                                               drain_deadline_ns(session, now_ns));
@@ -539,7 +543,7 @@ static void handle_annotation_events(struct session *session)
 
 static void wait_for_events(struct session *session, uint64_t until_ns)
 {
-    uint64_t now_ns = ss_clock_monotonic_ns();
+    uint64_t now_ns = clock_now_ns(session);
     struct epoll_event events[4];
     struct timespec timeout = {0, 0};
     uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
@@ -547,7 +551,7 @@ static void wait_for_events(struct session *session, uint64_t until_ns)
         timeout.tv_sec = (time_t)(left_ns / second_ns);
         timeout.tv_nsec = (long)(left_ns % second_ns);
     } else {
-        while (ss_clock_monotonic_ns() < until_ns) {
+        while (clock_now_ns(session) < until_ns) {
         }
         if (now_ns - session->polled_ns < poll_ns) {
             return; /* ticks in quick succession: poll at a later one */
@@ -599,7 +603,7 @@ static uint64_t next_wake_ns(const struct session *session, uint64_t stop_ns)
 static void loop(struct session *session)
 {
     const struct ss_record_options *options = session->options;
-    uint64_t start_ns = ss_clock_monotonic_ns();
+    uint64_t start_ns = clock_now_ns(session);
     uint64_t stop_ns = options->duration_ns > 0 ? start_ns + options->duration_ns : UINT64_MAX;
     uint64_t period_ns = (uint64_t)(1e9 / options->rate_hz);
     ss_ticker_init(&session->ticker, start_ns, period_ns, start_ns ^ (uint64_t)getpid() << 32);
@@ -608,7 +612,7 @@ static void loop(struct session *session)
     session->flush_ns = first_flush_ns;
     while (session->end == SS_RECORD_RUNNING && session->context.error.status == SS_OK) {
         wait_for_events(session, next_wake_ns(session, stop_ns));
-        uint64_t now_ns = ss_clock_monotonic_ns();
+        uint64_t now_ns = clock_now_ns(session);
         drain_annotations(session, now_ns);
         ss_record_sources_poll_window(session->sources, now_ns);
         if (session->end == SS_RECORD_RUNNING && now_ns >= stop_ns) {
@@ -621,7 +625,7 @@ static void loop(struct session *session)
             tick_sources(session, now_ns);
         }
     }
-    session->end_ns = ss_clock_monotonic_ns();
+    session->end_ns = clock_now_ns(session);
     ss_ticker_finish(&session->ticker, session->end_ns);
 }
 
@@ -767,6 +771,7 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
 {
     struct session session = {.options = options,
                               .shared = shared,
+                              .context.clock = options->clock,
                               .notice_fd = notice_fd,
                               .epoll_fd = -1,
                               .signal_fd = -1,
@@ -789,7 +794,7 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
         loop(&session);
     } else {
         session.context.error = err;
-        session.end_ns = ss_clock_monotonic_ns();
+        session.end_ns = clock_now_ns(&session);
     }
     if (options->show_status) {
         ss_status_line_clear();

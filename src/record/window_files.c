@@ -113,7 +113,7 @@ struct ss_window_files *ss_window_files_new(const struct ss_record_options *opti
     struct ss_window_files *files = ss_alloc_zero(1, sizeof *files);
     files->options = options;
     files->run_name = run_name_of(options);
-    files->since_ns = ss_clock_monotonic_ns();
+    files->since_ns = ss_clock_now_ns(options->clock);
     files->is_late = options->window_name != NULL && ss_window_name_is_late(options->window_name);
     if (gethostname(files->host, sizeof files->host - 1) != 0) {
         snprintf(files->host, sizeof files->host, "localhost");

@@ -35,6 +35,8 @@ struct watch {
     uint64_t resumed_ns; /* 0: the program is still stopped */
 };
 
+/* The system's clock, not an injected one: supervisor and witness compare when the kernel delivered
+ * signals to them. */
 static void note_signals(const struct watch *watch)
 {
     struct signalfd_siginfo info;

@@ -99,7 +99,7 @@ static bool drain_lane(struct ss_annot *annot, uint32_t number, bool is_final)
            (got = ss_ring_consumer_read(&annot->ring, number, records, BATCH, is_final)) > 0) {
         ss_ring_consumer_define(&annot->ring, ss_annot_on_define, annot);
         /* The program writes during the read, which may take long. */
-        uint64_t read_ns = ss_clock_monotonic_ns();
+        uint64_t read_ns = ss_clock_now_ns(annot->clock->monotonic);
         annot->newest_ns = read_ns > annot->now_ns ? read_ns : annot->now_ns;
         for (size_t i = 0; i < got; i++) {
             ss_annot_on_record(annot, number, &records[i]);

@@ -29,7 +29,7 @@ bool ss_host_read(const struct ss_host_tick *tick, const struct ss_kept_file *fi
     if (!ss_kept_file_is_open(file)) {
         return false;
     }
-    *time_ns = ss_clock_monotonic_ns();
+    *time_ns = ss_clock_now_ns(tick->setup->clock);
     return ss_kept_file_read(file, tick->buffer, tick->buffer_bytes, text);
 }
 
@@ -110,7 +110,7 @@ static void *start(const struct ss_source_setup *setup, char *reason)
     if (probe(setup, reason) != SS_SOURCE_RUNS) {
         return NULL;
     }
-    uint64_t now_ns = ss_clock_monotonic_ns();
+    uint64_t now_ns = ss_clock_now_ns(setup->clock);
     struct host *host = ss_alloc_zero(1, sizeof *host);
     host->setup = *setup;
     host->tick = (struct ss_host_tick){

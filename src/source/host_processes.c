@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -161,7 +160,7 @@ void ss_host_processes_close(struct ss_host_processes *part)
         struct process *process = part->processes.data[i];
         if (!process->ended) {
             ss_metric_close(&process->group, rows, process->metrics, PROCESS_METRICS,
-                            ss_clock_monotonic_ns());
+                            ss_clock_now_ns(part->setup->clock));
         }
         free_process(part, process);
     }
@@ -214,11 +213,9 @@ static struct process *add(struct ss_host_processes *part, pid_t pid, uint32_t r
  */
 static uint64_t start_ns(const struct ss_host_processes *part, uint64_t ticks)
 {
-    struct timespec boot, mono;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    clock_gettime(CLOCK_MONOTONIC, &mono);
-    double asleep =
-        (double)(boot.tv_sec - mono.tv_sec) + (double)(boot.tv_nsec - mono.tv_nsec) / 1e9;
+    struct ss_clock_reading now;
+    ss_clock_now(part->setup->clock, &now);
+    double asleep = (double)(int64_t)(now.boottime_ns - now.monotonic_ns) / 1e9;
     double seconds = (double)ticks / part->ticks_per_second - asleep;
     return seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
 }
@@ -260,7 +257,7 @@ static void put_usage(const struct ss_host_processes *part, struct process *proc
 {
     double percent = 100 / part->ticks_per_second;
     /* The CPU clock is exact; the ticks of stat have a resolution of 10 ms. */
-    uint64_t run_time_ns = ss_clock_monotonic_ns();
+    uint64_t run_time_ns = ss_clock_now_ns(part->setup->clock);
     uint64_t run_ns = ss_task_process_run_ns(process->clock);
     if (run_ns == 0) {
         uint64_t ticks = usage->user_ticks + usage->system_ticks;
@@ -362,7 +359,7 @@ static void update_threads(struct ss_host_processes *part, struct process *proce
     process->unlisted++;
     if (process->must_list || process->threads.count != thread_count ||
         process->unlisted >= LIST_THREADS_EVERY) {
-        uint64_t now_ns = ss_clock_monotonic_ns();
+        uint64_t now_ns = ss_clock_now_ns(part->setup->clock);
         list_threads(part, process);
         process->listed_ns = now_ns;
         process->unlisted = 0;
@@ -417,7 +414,7 @@ static void put_switches(struct ss_host_processes *part, struct process *process
     }
     /* The first rate needs a second reading, unless the process began during the recording. */
     uint64_t since_ns = process->switches_ns != 0 ? process->switches_ns : process->began_ns;
-    uint64_t now_ns = ss_clock_monotonic_ns();
+    uint64_t now_ns = ss_clock_now_ns(part->setup->clock);
     if (since_ns != 0 && now_ns < since_ns + min_interval_ns) {
         return;
     }
@@ -469,7 +466,7 @@ static void visit(void *visitor, pid_t pid, uint32_t ref)
 static void end(struct ss_host_processes *part, struct process *process)
 {
     ss_metric_end(&process->group, rows, process->metrics, PROCESS_METRICS,
-                  ss_clock_monotonic_ns());
+                  ss_clock_now_ns(part->setup->clock));
     part->open_processes -= process->keeps_open;
     free_process(part, process);
 }
@@ -503,7 +500,7 @@ void ss_host_processes_ending(struct ss_host_processes *part, const struct ss_ho
             read_process(part, process);
             process->ended = true;
             ss_metric_end(&process->group, rows, process->metrics, PROCESS_METRICS,
-                          ss_clock_monotonic_ns());
+                          ss_clock_now_ns(part->setup->clock));
         }
     }
     part->tick = NULL;

@@ -134,7 +134,7 @@ static void *read_devices(void *argument)
         struct ss_nvml_sample samples[SS_NVML_MOST_DEVICES];
         pthread_mutex_unlock(&box->mutex);
         for (size_t i = 0; i < ss_nvml_count(nvml); i++) {
-            ss_nvml_read(nvml, i, &samples[i]);
+            ss_nvml_read(nvml, i, ss_clock_now_ns(source->setup.clock), &samples[i]);
         }
         pthread_mutex_lock(&box->mutex);
         memcpy(box->samples, samples, ss_nvml_count(nvml) * sizeof *samples);
@@ -191,7 +191,7 @@ static void *start(const struct ss_source_setup *setup, char *reason)
     }
     struct source *source = ss_alloc_zero(1, sizeof *source);
     source->setup = *setup;
-    source->next_ns = ss_clock_monotonic_ns();
+    source->next_ns = ss_clock_now_ns(setup->clock);
     if (!start_thread(source)) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "no thread could be created for NVML's calls");
         ss_free(source);

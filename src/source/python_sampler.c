@@ -32,11 +32,12 @@ void ss_sampler_chore_begin(struct ss_sampler_chore *chore)
     chore->started_cpu_ns = ss_clock_thread_cpu_ns();
 }
 
-void ss_sampler_chore_end(struct ss_sampler_chore *chore, uint64_t interval_ns)
+void ss_sampler_chore_end(struct ss_sampler_chore *chore, const struct ss_clock *clock,
+                          uint64_t interval_ns)
 {
     /* Measured in CPU time: on a busy machine wall time includes time that is not spent here. */
     uint64_t rest_ns = (ss_clock_thread_cpu_ns() - chore->started_cpu_ns) * 20;
-    chore->next_ns = ss_clock_monotonic_ns() + (rest_ns > interval_ns ? rest_ns : interval_ns);
+    chore->next_ns = ss_clock_now_ns(clock) + (rest_ns > interval_ns ? rest_ns : interval_ns);
 }
 
 enum ss_status ss_python_sampler_open(pid_t pid, const struct ss_sampler_sink *sink,
@@ -237,7 +238,7 @@ static void check_cache(struct ss_python_sampler *sampler)
     uint64_t interval_ns = found ? cache_check_min_ns : sampler->cache_ns * 2;
     interval_ns = interval_ns > cache_check_min_ns ? interval_ns : cache_check_min_ns;
     sampler->cache_ns = interval_ns < cache_check_max_ns ? interval_ns : cache_check_max_ns;
-    ss_sampler_chore_end(&sampler->cache, sampler->cache_ns);
+    ss_sampler_chore_end(&sampler->cache, sampler->sink.clock, sampler->cache_ns);
 }
 
 enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_t now_ns,
@@ -259,13 +260,13 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
         sampler->has_gil = ss_python_get_gil(sampler->python, &sampler->gil);
     }
     if (force) {
-        ss_sampler_chore_end(&sampler->thread_list, force_list_ns);
+        ss_sampler_chore_end(&sampler->thread_list, sampler->sink.clock, force_list_ns);
     }
     if (ss_sampler_chore_is_due(&sampler->task_list, now_ns)) {
         ss_sampler_chore_begin(&sampler->task_list);
         sampler->threads_changed = false;
         list_tasks(sampler);
-        ss_sampler_chore_end(&sampler->task_list, task_list_ns);
+        ss_sampler_chore_end(&sampler->task_list, sampler->sink.clock, task_list_ns);
     }
     if (!ss_sampler_sample_threads(sampler)) {
         return ss_fail(err, SS_E_GONE, "process %d has ended or is ending", (int)sampler->pid);
@@ -273,7 +274,7 @@ enum ss_status ss_python_sampler_tick(struct ss_python_sampler *sampler, uint64_
     if (sampler->names_wanted && ss_sampler_chore_is_due(&sampler->names, now_ns)) {
         ss_sampler_chore_begin(&sampler->names);
         ss_sampler_poll_names(sampler);
-        ss_sampler_chore_end(&sampler->names, name_poll_ns);
+        ss_sampler_chore_end(&sampler->names, sampler->sink.clock, name_poll_ns);
     }
     if (ss_sampler_chore_is_due(&sampler->cache, now_ns)) {
         check_cache(sampler);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "platform/task_state.h"
 #include "unwind/python.h"
@@ -52,6 +53,7 @@ struct ss_sampler_sink {
     void *context;
     void (*thread)(void *context, const struct ss_sampler_thread *thread); /* new or renamed */
     void (*sample)(void *context, const struct ss_sampler_sample *sample);
+    const struct ss_clock *clock; /* NULL: the system's */
 };
 
 struct ss_sampler_counts {

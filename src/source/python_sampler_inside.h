@@ -82,7 +82,8 @@ struct ss_python_sampler {
 
 bool ss_sampler_chore_is_due(const struct ss_sampler_chore *chore, uint64_t now_ns);
 void ss_sampler_chore_begin(struct ss_sampler_chore *chore);
-void ss_sampler_chore_end(struct ss_sampler_chore *chore, uint64_t interval_ns);
+void ss_sampler_chore_end(struct ss_sampler_chore *chore, const struct ss_clock *clock,
+                          uint64_t interval_ns);
 
 /* The entry of a Python thread, created if needed; NULL: not to be sampled yet. May free entries of
  * ended threads. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "source/metric.h"
 
 enum { SS_SOURCE_REASON_BYTES = 256 };
@@ -19,6 +20,7 @@ enum { SS_SOURCE_REASON_BYTES = 256 };
 struct ss_source_setup {
     const char *proc_root, *sys_root; /* "/proc" and "/sys", except in tests */
     uint64_t interval_ns;             /* between ticks of host metrics; 0: disabled */
+    const struct ss_clock *clock;     /* NULL: the system's */
     uint64_t since_ns;                /* begin of the recording, before it creates any process */
     struct ss_metric_sink metrics;
     void *context;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/stamp_clock.h"
 
-#include "base/clock.h"
-
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -34,7 +32,7 @@ void ss_stamp_clock_read(struct ss_stamp_clock *clock)
     struct ss_stamp_reading best = {0, 0};
     for (int i = 0; i < TRIES; i++) {
         uint64_t before = __rdtsc();
-        uint64_t ns = ss_clock_monotonic_ns();
+        uint64_t ns = ss_clock_now_ns(clock->monotonic);
         uint64_t after = __rdtsc();
         if (after - before < narrowest) {
             narrowest = after - before;
@@ -42,7 +40,7 @@ void ss_stamp_clock_read(struct ss_stamp_clock *clock)
         }
     }
 #else
-    uint64_t ns = ss_clock_monotonic_ns();
+    uint64_t ns = ss_clock_now_ns(clock->monotonic);
     struct ss_stamp_reading best = {ns, ns};
 #endif
     if (clock->count == 0 || best.ns >= reading_at(clock, clock->count - 1)->ns + min_interval_ns) {

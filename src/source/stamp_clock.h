@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
+
 enum { SS_STAMP_CLOCK_READINGS = 64 };
 
 struct ss_stamp_reading {
@@ -17,6 +19,7 @@ struct ss_stamp_reading {
 };
 
 struct ss_stamp_clock {
+    const struct ss_clock *monotonic; /* set by the owner; NULL: the system's */
     struct ss_stamp_reading first;
     struct ss_stamp_reading readings[SS_STAMP_CLOCK_READINGS]; /* circular */
     uint64_t count;

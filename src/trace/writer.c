@@ -43,7 +43,7 @@ static void begin_unit(struct ss_trace_writer *writer)
 {
     ss_unit_clear(&writer->unit);
     if (!writer->options.replay) {
-        ss_clock_read(&writer->clock);
+        ss_clock_now(writer->options.clock, &writer->clock);
         writer->has_clock = true;
     }
 }

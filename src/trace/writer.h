@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "trace/records.h"
 
@@ -31,6 +32,8 @@ struct ss_trace_writer_options {
     bool totals;          /* values of DELTA counters are running totals, as from the reader */
     bool perf_samples;    /* PerfSample packets, for Perfetto before v58; our reader skips them */
     bool only_used;       /* write only processes that another record refers to */
+    /* NULL: the system's. */
+    const struct ss_clock *clock;
 };
 
 /* SS_E_BUSY when another live writer holds the path. Replaces an existing file. */

@@ -13,6 +13,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -378,10 +379,13 @@ static void test_more_names_than_there_can_be(void **state)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
+static _Atomic int rounds; /* of all threads that mark */
+
 static void *mark_for_ever(void *unused)
 {
     for (;;) {
         mark_many(1);
+        rounds++;
     }
     return unused;
 }
@@ -403,8 +407,9 @@ __attribute__((destructor(101))) static void mark_last(void)
 
 static void *leave_by_exit(void *unused)
 {
-    struct timespec pause = {0, 5000000};
-    nanosleep(&pause, NULL);
+    while (rounds < EVENTS) {
+        sched_yield();
+    }
     exit(unused != NULL);
 }
 

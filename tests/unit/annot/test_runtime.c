@@ -10,12 +10,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "../../fakes/own_recorder.h"
 #include <stepscope/stepscope.h>
+
+#include "platform/procfs.h"
 
 static int setup(void **state)
 {
@@ -435,9 +438,13 @@ static void tell_program(const char *text)
     close(fd);
 }
 
+/* Once the main thread sleeps, which it does only to wait for this. */
 static void *tell_later(void *text)
 {
-    usleep(20000);
+    struct ss_procfs_stat stat = {0};
+    while (!ss_procfs_stat(getpid(), getpid(), &stat) || stat.state != 'S') {
+        sched_yield();
+    }
     tell_program(text);
     return NULL;
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -100,7 +101,6 @@ static void test_storms_on_threads_with_full_rings(void **state)
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, work_among_ticks, &made[i]), 0);
     }
-    struct timespec pause = {0, 200000};
     for (int ended = 0; ended < THREADS;) {
         /* Not the last word: what a handler interrupted is written when it returns. */
         static struct ss_ring_record records[BATCH];
@@ -111,7 +111,7 @@ static void test_storms_on_threads_with_full_rings(void **state)
         if (pthread_tryjoin_np(threads[ended], NULL) == 0) {
             all += made[ended++];
         }
-        nanosleep(&pause, NULL);
+        sched_yield();
     }
     drain(&recorded);
     unbuffered_processes = homeless_events(&recorded) - unbuffered_processes;

@@ -8,12 +8,12 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "platform/procfs.h"
 #include "platform/task_events.h"
 #include "platform/task_state.h"
@@ -69,16 +69,20 @@ static void *sleep_on_pipe(void *unused)
     return unused;
 }
 
-/* Has the thread moved, asked until the answer is this one? A busy machine takes its time. */
-static bool comes_to(struct ss_task_state *task, bool has_moved)
+/* The time of each poll is another one: that is all that a state asks of its clock. */
+static uint64_t poll_ns;
+
+static bool poll_task(struct ss_task_state *task)
 {
-    for (int i = 0; i < 10000; i++) {
-        if (ss_task_state_update(task, ss_clock_monotonic_ns()) == has_moved) {
-            return true;
-        }
-        usleep(1000);
+    return ss_task_state_update(task, ++poll_ns);
+}
+
+/* Polls until the thread has moved, or has not, however long the machine takes. */
+static void await_moved(struct ss_task_state *task, bool has_moved)
+{
+    while (poll_task(task) != has_moved) {
+        sched_yield();
     }
-    return false;
 }
 
 static void a_sleeping_thread_has_not_moved_until_it_wakes(void **state)
@@ -89,29 +93,27 @@ static void a_sleeping_thread_has_not_moved_until_it_wakes(void **state)
     worker_tid = 0;
     assert_int_equal(pthread_create(&thread, NULL, sleep_on_pipe, NULL), 0);
     while (worker_tid == 0) {
-        usleep(1000);
+        sched_yield();
     }
     struct ss_task_state task;
     ss_task_state_open(&task, getpid(), worker_tid);
-    assert_true(ss_task_state_update(&task, ss_clock_monotonic_ns()));
-    assert_true(comes_to(&task, false));
+    assert_true(poll_task(&task));
+    await_moved(&task, false);
     assert_int_equal(task.activity, SS_TASK_SLEEPING);
     for (int i = 0; i < 20; i++) {
-        usleep(1000);
-        assert_false(ss_task_state_update(&task, ss_clock_monotonic_ns()));
+        assert_false(poll_task(&task));
     }
     assert_int_equal(write(wait_pipe[1], "w", 1), 1);
-    assert_true(comes_to(&task, true)); /* it runs, or ran in between */
-    assert_true(comes_to(&task, false));
+    await_moved(&task, true); /* it runs, or ran in between */
+    await_moved(&task, false);
     assert_int_equal(task.activity, SS_TASK_SLEEPING);
     assert_int_equal(write(wait_pipe[1], "q", 1), 1);
     pthread_join(thread, NULL);
     /* The kernel lets the joiner go before it takes the thread out of /proc. */
-    for (int i = 0; i < 10000 && !task.gone; i++) {
-        usleep(1000);
-        ss_task_state_update(&task, ss_clock_monotonic_ns());
+    while (!task.gone) {
+        sched_yield();
+        poll_task(&task);
     }
-    assert_true(task.gone);
     ss_task_state_close(&task);
 }
 
@@ -120,11 +122,8 @@ static void a_running_thread_is_on_a_cpu(void **state)
     (void)state;
     struct ss_task_state task;
     ss_task_state_open(&task, getpid(), getpid());
-    assert_true(ss_task_state_update(&task, ss_clock_monotonic_ns()));
-    uint64_t until = ss_clock_monotonic_ns() + 30000000;
-    while (ss_clock_monotonic_ns() < until) {
-    }
-    assert_true(ss_task_state_update(&task, ss_clock_monotonic_ns()));
+    assert_true(poll_task(&task));
+    assert_true(poll_task(&task)); /* it polls itself: it never sleeps */
     assert_in_range(task.activity, SS_TASK_ON_CPU, SS_TASK_RUNNABLE);
     ss_task_state_close(&task);
 }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "../manual_clock.h"
 #include "record/recording.h"
 #include "trace/reader.h"
 
@@ -22,6 +22,7 @@ enum { MAIN = 1, RANK_A, RANK_B, WORKER, MOST_FILES = 64, MOST_SAMPLES = 256 };
 static char folder[] = "/tmp/stepscope-test-XXXXXX";
 static char template[600];
 static struct ss_recording *recording;
+static struct manual_clock manual;
 static uint64_t base_ns;
 static struct ss_window sealed[MOST_FILES];
 static size_t sealed_count, refreshed;
@@ -70,10 +71,14 @@ static int setup(void **state)
     static char *program[] = {(char *)"program", NULL};
     struct ss_recording_hooks hooks = {NULL, on_refresh, on_sealed};
     snprintf(template, sizeof template, "%s/w{window}-{step}.pftrace", folder);
-    options = (struct ss_record_options){
-        .program = program, .window_name = template, .windows_to_keep = -1, .rate_hz = 100};
+    options = (struct ss_record_options){.program = program,
+                                         .window_name = template,
+                                         .windows_to_keep = -1,
+                                         .rate_hz = 100,
+                                         .clock = &manual.clock};
     sealed_count = refreshed = 0;
-    base_ns = ss_clock_monotonic_ns();
+    manual_clock_init(&manual, UINT64_C(5000000000000));
+    base_ns = manual.now.monotonic_ns;
     assert_int_equal(ss_recording_open(&options, &hooks, &recording, NULL), SS_OK);
     define();
     return 0;

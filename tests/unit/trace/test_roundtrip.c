@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "../manual_clock.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "trace/reader.h"
@@ -188,6 +188,8 @@ static const char *scratch_path(const char *name)
     return path;
 }
 
+static struct manual_clock manual; /* of all writers here */
+
 static struct ss_trace_writer *open_writer(const char *path,
                                            const struct ss_trace_writer_options *more)
 {
@@ -195,6 +197,7 @@ static struct ss_trace_writer *open_writer(const char *path,
         more != NULL ? *more : (struct ss_trace_writer_options){0};
     options.size = sizeof options;
     options.path = path;
+    options.clock = &manual.clock;
     struct ss_trace_writer *writer;
     struct ss_error err = {0};
     if (ss_trace_writer_open(&options, &writer, &err) != SS_OK) {
@@ -320,7 +323,7 @@ static void test_every_field(void **state)
     struct ss_trace_name range = {.ref = 9, .text = view("attention")};
     assert_int_equal(ss_trace_writer_name(writer, &phase, NULL), SS_OK);
     assert_int_equal(ss_trace_writer_name(writer, &range, NULL), SS_OK);
-    uint64_t now = ss_clock_monotonic_ns();
+    uint64_t now = manual.now.monotonic_ns;
     struct ss_trace_sample first = {.time_ns = now + 5,
                                     .thread_ref = 1,
                                     .stack_ref = 3,
@@ -421,7 +424,7 @@ static void test_restart_points(void **state)
     }
     unsigned restarts = 0;
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        uint64_t now = ss_clock_monotonic_ns();
+        uint64_t now = manual_clock_advance(&manual, 1000);
         put_sample(writer, now, 1, 1 + round * 7 % FRAMES);
         bool restarted = false;
         assert_int_equal(ss_trace_writer_tick(writer, now + 1000, &restarted, NULL), SS_OK);
@@ -490,7 +493,7 @@ static void test_one_file_after_the_other(void **state)
     struct ss_trace_writer_options options = {.only_used = true};
     struct ss_trace_writer *first = open_writer(NULL, &options);
     struct ss_trace_process other = {.ref = 2, .pid = 101, .name = view("other")};
-    uint64_t now = ss_clock_monotonic_ns();
+    uint64_t now = manual.now.monotonic_ns;
     put_basics(first);
     put_frame(first, 1, "a", "a", 1);
     put_stack(first, 1, 0, 1);
@@ -524,5 +527,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_field),
                                        cmocka_unit_test(test_one_file_after_the_other),
                                        cmocka_unit_test(test_restart_points)};
+    manual_clock_init(&manual, 5000 * SECOND);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

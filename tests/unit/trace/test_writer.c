@@ -15,16 +15,19 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
+#include "../manual_clock.h"
 #include "base/vec.h"
 #include "sample_recording.h"
 #include "trace/profile.h"
 #include "wire/proto.h"
 
+static struct manual_clock manual; /* of all writers here */
+
 static enum ss_status open_writer(const char *path, struct ss_trace_writer **writer,
                                   struct ss_error *err)
 {
-    struct ss_trace_writer_options options = {.size = sizeof options, .path = path};
+    struct ss_trace_writer_options options = {
+        .size = sizeof options, .path = path, .clock = &manual.clock};
     return ss_trace_writer_open(&options, writer, err);
 }
 
@@ -36,7 +39,7 @@ static void test_a_second_writer_is_refused(void **state)
     struct ss_error err = {0};
     unlink(path);
     MUST(open_writer(path, &first, must_err));
-    MUST(ss_trace_writer_tick(first, ss_clock_monotonic_ns(), NULL, must_err));
+    MUST(ss_trace_writer_tick(first, manual.now.monotonic_ns, NULL, must_err));
     assert_int_equal(open_writer(path, &second, &err), SS_E_BUSY);
     assert_non_null(strstr(err.message, path));
     MUST(ss_trace_writer_close(first, must_err));
@@ -58,11 +61,11 @@ static void test_a_file_begins_with_its_first_unit(void **state)
     MUST(open_writer(path, &first, must_err));
     MUST(open_writer(path, &second, must_err));
     assert_int_equal(access(path, F_OK), -1);
-    MUST(ss_trace_writer_tick(first, ss_clock_monotonic_ns(), NULL, must_err));
+    MUST(ss_trace_writer_tick(first, manual.now.monotonic_ns, NULL, must_err));
     assert_int_equal(stat(path, &info), 0);
     off_t length = info.st_size;
     assert_true(length > 0);
-    assert_int_equal(ss_trace_writer_tick(second, ss_clock_monotonic_ns(), NULL, &err), SS_E_BUSY);
+    assert_int_equal(ss_trace_writer_tick(second, manual.now.monotonic_ns, NULL, &err), SS_E_BUSY);
     assert_non_null(strstr(err.message, path));
     ss_trace_writer_close(second, NULL);
     MUST(ss_trace_writer_close(first, must_err));
@@ -207,7 +210,7 @@ static void test_the_folder_or_the_file_goes(void **state)
         struct ss_trace_writer *writer;
         MUST(open_writer(path, &writer, must_err));
         recording_define(writer);
-        MUST(ss_trace_writer_tick(writer, ss_clock_monotonic_ns(), NULL, must_err));
+        MUST(ss_trace_writer_tick(writer, manual.now.monotonic_ns, NULL, must_err));
         if (how == 0) {
             unlink(path);
             rmdir(folder);
@@ -219,7 +222,7 @@ static void test_the_folder_or_the_file_goes(void **state)
         }
         struct ss_error err = {0};
         assert_int_equal(ss_trace_writer_tick(
-                             writer, ss_clock_monotonic_ns() + 5 * RECORDING_SECOND, NULL, &err),
+                             writer, manual.now.monotonic_ns + 5 * RECORDING_SECOND, NULL, &err),
                          SS_E_NOTFOUND);
         assert_non_null(strstr(err.message, "removed or replaced"));
         expect_sticky(writer, SS_E_NOTFOUND);
@@ -296,8 +299,10 @@ static void test_deep_stacks(void **state)
     (void)state;
     const char *path = recording_path("deep");
     for (int compression = -1; compression <= 0; compression++) {
-        struct ss_trace_writer_options options = {
-            .size = sizeof options, .path = path, .compression = compression};
+        struct ss_trace_writer_options options = {.size = sizeof options,
+                                                  .path = path,
+                                                  .compression = compression,
+                                                  .clock = &manual.clock};
         struct ss_trace_writer *writer;
         MUST(ss_trace_writer_open(&options, &writer, must_err));
         recording_define(writer);
@@ -311,7 +316,7 @@ static void test_deep_stacks(void **state)
         }
         for (uint32_t i = 0; i < 200; i++) {
             uint32_t depth = i == 0 ? DEPTH : 4096 + i;
-            struct ss_trace_sample sample = {.time_ns = ss_clock_monotonic_ns(),
+            struct ss_trace_sample sample = {.time_ns = manual.now.monotonic_ns,
                                              .thread_ref = 1,
                                              .stack_ref = FIRST + depth - 1,
                                              .weight = 1,
@@ -354,7 +359,7 @@ static void test_huge_names(void **state)
                                    must_err));
     }
     ss_free(name);
-    struct ss_trace_sample sample = {.time_ns = ss_clock_monotonic_ns(),
+    struct ss_trace_sample sample = {.time_ns = manual.now.monotonic_ns,
                                      .thread_ref = 1,
                                      .stack_ref = RECORDING_STACKS + FRAMES,
                                      .weight = 1,
@@ -445,5 +450,6 @@ int main(void)
         cmocka_unit_test(test_wild_refs_are_refused),
         cmocka_unit_test(test_an_hour),
     };
+    manual_clock_init(&manual, RECORDING_START);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
