@@ -7,6 +7,7 @@
 #include "base/pages.h"
 #include "base/vec.h"
 #include "trace/definitions.h"
+#include "trace/encode_tracks.h"
 #include "trace/entities.h"
 #include "trace/output.h"
 #include "trace/unit.h"
@@ -158,7 +159,29 @@ enum ss_status ss_writer_copy_entities(struct ss_trace_writer *writer,
 void ss_writer_entities_fini(struct ss_trace_writer *writer);
 size_t ss_writer_entities_memory(const struct ss_trace_writer *writer);
 
+/* writer_names.c */
+/* The defined iids of a sequence, and the buffers for new definitions. */
+struct ss_name_scope {
+    struct ss_iid_set *names, *categories;
+    struct ss_wire_buffer *interned, *extras;
+};
+struct ss_name_scope ss_writer_main_scope(struct ss_trace_writer *writer);
+/* The iid of a name, defined in the scope if needed. 0: no such name. */
+uint32_t ss_writer_use_name(struct ss_trace_writer *writer, struct ss_name_scope *scope,
+                            uint32_t ref, uint32_t *category_iid);
+
 /* writer_tracks.c */
+static inline bool ss_writer_is_described(const struct ss_trace_writer *writer,
+                                          const struct ss_writer_track *track)
+{
+    uint32_t thread = track->record.thread_ref;
+    bool renamed = thread != 0 && ss_writer_thread_at(writer, thread)->changed;
+    return track->period == writer->definitions.period && !track->changed && !renamed;
+}
+/* Writes the track and its owners if the period lacks them. */
+void ss_writer_describe_track(struct ss_trace_writer *writer, uint32_t ref);
+struct ss_track_uuids ss_writer_track_uuids(const struct ss_trace_writer *writer,
+                                            const struct ss_writer_track *track);
 void ss_writer_tracks_fini(struct ss_trace_writer *writer);
 /* For a new file: resets open ranges and counter totals. */
 void ss_writer_tracks_begin(struct ss_trace_writer *writer);
