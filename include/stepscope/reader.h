@@ -228,6 +228,7 @@ typedef struct stepscope_event_name {
     const char *text;
     const char *category; /* may be empty */
     uint32_t colour;      /* 0xAARRGGBB; 0: none */
+    const char *type;     /* kind of the events: "kernel", "copy", …; "": as the track has it */
 } stepscope_event_name;
 
 typedef enum stepscope_value_type {
@@ -246,6 +247,14 @@ typedef struct stepscope_value {
     const char *text; /* valid until the visit returns */
 } stepscope_value;
 
+/* A typed field of an event, such as the bytes of a copy; docs/reference.md lists them. Fields that
+ * refer to a device, context, stream or group have its id in the file. */
+typedef struct stepscope_field {
+    const char *name;
+    const char *unit; /* may be empty */
+    stepscope_value value;
+} stepscope_field;
+
 /* From its begin to its end, on one track; ranges of one track and lane nest. */
 typedef struct stepscope_range {
     uint64_t begin_ns, end_ns;
@@ -256,6 +265,8 @@ typedef struct stepscope_range {
     int begin_unseen;  /* it began before the recording did */
     int end_unseen;    /* it ended after the recording: end_ns is the last known time */
     stepscope_value payload;
+    const stepscope_field *fields; /* of its begin and its end; valid during the call */
+    uint32_t field_count;
 } stepscope_range;
 
 /* A moment. If it is part of a flow (an arrow) the flow's id is not 0; the points of one id, in
@@ -270,6 +281,8 @@ typedef struct stepscope_mark {
     uint64_t flow_id;
     int flow_ends; /* here */
     stepscope_value payload;
+    const stepscope_field *fields; /* valid during the call */
+    uint32_t field_count;
 } stepscope_mark;
 
 typedef struct stepscope_counter_value {

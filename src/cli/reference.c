@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/formats.h"
+#include "trace/event_fields.h"
 #include "trace/schema.h"
 
 enum { LAST_EXIT_CODE = 5, MAX_RULE_TEXT_BYTES = 4096 };
@@ -219,6 +220,40 @@ static void append_rule_cell(struct ss_strbuf *out, const char *text)
     ss_strbuf_fini(&cell);
 }
 
+/* Kinds and typed fields of events. */
+static void markdown_events(struct ss_strbuf *out)
+{
+    static const char *const types[] = {[SS_VALUE_NONE] = "",
+                                        [SS_VALUE_INT] = "integer",
+                                        [SS_VALUE_UINT] = "unsigned integer",
+                                        [SS_VALUE_REAL] = "real",
+                                        [SS_VALUE_TEXT] = "text"};
+    ss_strbuf_append_text(out, "\n## Events\n\nThe kind of an event is that of its name.\n\n"
+                               "| number | kind | its payload, if it is a number | meaning |\n"
+                               "|---|---|---|---|\n");
+    for (int i = 1; i < SS_EVENT_TYPE_COUNT; i++) {
+        const struct ss_event_type_row *row = &ss_event_types[i];
+        const char *payload = ss_event_fields[row->payload].name;
+        ss_strbuf_append_format(out, "| %d | `%s` | %s | ", i, row->name,
+                                payload != NULL ? payload : "");
+        append_cell(out, row->meaning);
+        ss_strbuf_append_text(out, " |\n");
+    }
+    ss_strbuf_append_text(out,
+                          "\nTyped fields that an event may carry: debug annotations with these "
+                          "names.\n\n| number | field | type | unit | meaning |\n"
+                          "|---|---|---|---|---|\n");
+    for (int i = 1; i < SS_EVENT_FIELD_COUNT; i++) {
+        const struct ss_event_field *field = &ss_event_fields[i];
+        bool is_ref = field->entity != SS_SCHEMA_COUNT;
+        ss_strbuf_append_format(
+            out, "| %d | `%s` | %s%s | %s | ", i, field->name, is_ref ? "id of a " : "",
+            is_ref ? ss_schema[field->entity].name : types[field->type], field->unit);
+        append_cell(out, field->meaning);
+        ss_strbuf_append_text(out, " |\n");
+    }
+}
+
 static void markdown_rules(struct ss_strbuf *out)
 {
     ss_strbuf_append_format(
@@ -340,6 +375,7 @@ void ss_reference_markdown(struct ss_strbuf *out)
     markdown_rules(out);
     markdown_rule_limits(out);
     markdown_schema(out);
+    markdown_events(out);
     markdown_environment(out);
     markdown_child_environment(out);
     markdown_exit_codes(out);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "lib/reader_inside.h"
+#include "trace/event_fields.h"
 
 _Static_assert((int)STEPSCOPE_TRACK_GROUP == (int)SS_TRACK_GROUP &&
                    (int)STEPSCOPE_TRACK_STEPS == (int)SS_TRACK_STEPS &&
@@ -43,11 +44,12 @@ enum ss_status ss_reader_on_name(void *context, const struct ss_trace_name *name
 {
     struct stepscope_reader *reader = context;
     SS_READER_GROW(&reader->event_names, name->ref);
-    reader->event_names.data[name->ref - 1] =
-        (stepscope_event_name){.ref = name->ref,
-                               .text = ss_reader_intern(reader, name->text),
-                               .category = ss_reader_intern(reader, name->category),
-                               .colour = name->colour};
+    reader->event_names.data[name->ref - 1] = (stepscope_event_name){
+        .ref = name->ref,
+        .text = ss_reader_intern(reader, name->text),
+        .category = ss_reader_intern(reader, name->category),
+        .colour = name->colour,
+        .type = name->type != SS_EVENT_TYPE_NONE ? ss_event_types[name->type].name : ""};
     return SS_OK;
 }
 
@@ -83,7 +85,15 @@ struct edge {
     uint64_t order;
 };
 
-struct payloads ss_vec_of(stepscope_value);
+/* What an edge carries. */
+struct payload {
+    stepscope_value value;
+    size_t first_field;
+    uint32_t field_count;
+};
+
+struct payloads ss_vec_of(struct payload);
+struct fields ss_vec_of(stepscope_field);
 
 struct walk {
     const struct stepscope_reader *reader;
@@ -95,6 +105,8 @@ struct walk {
     bool ended;
     struct ss_intern texts; /* texts passed to the callbacks */
     struct payloads payloads;
+    struct fields fields;       /* of the payloads, or of the current mark */
+    struct fields range_fields; /* of the current range */
     struct ss_vec_of(struct edge) edges;
     uint64_t last_ns;
 };
@@ -132,6 +144,17 @@ static stepscope_value value_of(struct walk *walk, const struct ss_trace_value *
     return copy;
 }
 
+static void add_fields(struct walk *walk, const struct ss_trace_event *event)
+{
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        const struct ss_event_field *field = &ss_event_fields[event->fields[i].field];
+        stepscope_field row = {.name = field->name,
+                               .unit = field->unit,
+                               .value = value_of(walk, &event->fields[i].value)};
+        ss_vec_push(&walk->fields, row);
+    }
+}
+
 /* False for definitions that were added to the file after stepscope_reader_open. */
 static bool is_known(const struct stepscope_reader *reader, const struct ss_trace_event *event)
 {
@@ -146,6 +169,8 @@ static enum ss_status on_mark(void *context, const struct ss_trace_event *event)
     if (!is_point || !is_known(walk->reader, event)) {
         return SS_OK;
     }
+    ss_vec_clear(&walk->fields);
+    add_fields(walk, event);
     stepscope_mark mark = {.time_ns = event->time_ns,
                            .track_ref = event->track_ref,
                            .lane = event->lane,
@@ -153,7 +178,9 @@ static enum ss_status on_mark(void *context, const struct ss_trace_event *event)
                            .is_begin = event->kind == SS_EVENT_BEGIN,
                            .flow_id = event->flow != SS_FLOW_NONE ? event->flow_id : 0,
                            .flow_ends = event->flow == SS_FLOW_END,
-                           .payload = value_of(walk, &event->payload)};
+                           .payload = value_of(walk, &event->payload),
+                           .fields = walk->fields.data,
+                           .field_count = event->field_count};
     return visit_result(walk, walk->mark(walk->context, &mark));
 }
 
@@ -197,9 +224,12 @@ static enum ss_status on_edge(void *context, const struct ss_trace_event *event)
                         .is_begin = event->kind == SS_EVENT_BEGIN,
                         .flags = event->flags,
                         .order = walk->edges.count};
-    if (event->payload.type != SS_VALUE_NONE) {
+    if (event->payload.type != SS_VALUE_NONE || event->field_count > 0) {
         edge.payload = (uint32_t)walk->payloads.count;
-        ss_vec_push(&walk->payloads, value_of(walk, &event->payload));
+        ss_vec_push(&walk->payloads, (struct payload){.value = value_of(walk, &event->payload),
+                                                      .first_field = walk->fields.count,
+                                                      .field_count = event->field_count});
+        add_fields(walk, event);
     }
     ss_vec_push(&walk->edges, edge);
     return SS_OK;
@@ -244,11 +274,23 @@ static void match(const struct walk *walk, size_t first, size_t end, size_t *end
     ss_vec_fini(&open);
 }
 
+static void gather_fields(struct walk *walk, const struct payload *payload)
+{
+    for (uint32_t i = 0; i < payload->field_count; i++) {
+        ss_vec_push(&walk->range_fields, walk->fields.data[payload->first_field + i]);
+    }
+}
+
 static int emit_range(struct walk *walk, size_t at, size_t end, uint32_t depth)
 {
     const struct edge *begin = &walk->edges.data[at];
     const struct edge *close = end != 0 ? &walk->edges.data[end - 1] : NULL;
-    uint32_t payload = begin->payload != 0 || close == NULL ? begin->payload : close->payload;
+    const struct payload *own = &walk->payloads.data[begin->payload];
+    const struct payload *closing = &walk->payloads.data[close != NULL ? close->payload : 0];
+    bool has_own = own->value.type != STEPSCOPE_VALUE_NONE;
+    ss_vec_clear(&walk->range_fields);
+    gather_fields(walk, own);
+    gather_fields(walk, closing);
     uint64_t last_ns = walk->last_ns > begin->time_ns ? walk->last_ns : begin->time_ns;
     stepscope_range range = {.begin_ns = begin->time_ns,
                              .end_ns = close != NULL ? close->time_ns : last_ns,
@@ -259,7 +301,9 @@ static int emit_range(struct walk *walk, size_t at, size_t end, uint32_t depth)
                              .begin_unseen = (begin->flags & SS_EVENT_BEGIN_UNSEEN) != 0,
                              .end_unseen =
                                  close == NULL || (close->flags & SS_EVENT_END_UNSEEN) != 0,
-                             .payload = walk->payloads.data[payload]};
+                             .payload = has_own ? own->value : closing->value,
+                             .fields = walk->range_fields.data,
+                             .field_count = (uint32_t)walk->range_fields.count};
     return walk->range(walk->context, &range);
 }
 
@@ -294,13 +338,15 @@ static stepscope_status run_walk(struct walk *walk, const struct ss_trace_visito
     struct ss_trace_summary summary;
     struct ss_error err = {0};
     ss_intern_init(&walk->texts);
-    ss_vec_push(&walk->payloads, (stepscope_value){.text = ""});
+    ss_vec_push(&walk->payloads, (struct payload){.value.text = ""});
     enum ss_status status = ss_trace_read(walk->reader->path, visitor, walk, &summary, &err);
     if (status == SS_OK && walk->range != NULL) {
         emit_ranges(walk);
     }
     ss_intern_fini(&walk->texts);
     ss_vec_fini(&walk->payloads);
+    ss_vec_fini(&walk->fields);
+    ss_vec_fini(&walk->range_fields);
     ss_vec_fini(&walk->edges);
     return status == SS_OK || walk->ended ? STEPSCOPE_OK : ss_reader_forward(error, &err);
 }

@@ -88,9 +88,10 @@ uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss
                                 .category = ss_model_builder_text(builder, name->category),
                                 .colour = name->colour,
                                 .file = ss_model_builder_text(builder, name->file),
-                                .line = name->line};
-    struct ss_identity identity = {
-        {(uint64_t)row.text << 32 | row.category, (uint64_t)row.file << 32 | row.line, row.colour}};
+                                .line = name->line,
+                                .type = name->type};
+    struct ss_identity identity = {{(uint64_t)row.text << 32 | row.category,
+                                    (uint64_t)row.file << 32 | row.line, row.colour, row.type}};
     uint32_t id = ss_identities_find(&model->index->names, &identity, builder->input);
     if (id == 0) {
         id = (uint32_t)model->names.count;

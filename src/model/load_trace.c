@@ -8,6 +8,7 @@
 #include "model/clock_domains.h"
 #include "model/importer.h"
 #include "model/time_axis.h"
+#include "trace/event_fields.h"
 
 enum { MAX_REF = 0x3ffffff0 };
 
@@ -212,12 +213,34 @@ static enum ss_status on_line(void *context, const struct ss_trace_line *line)
     return SS_OK;
 }
 
+/* Refs to entities become ids of the model. */
+static void map_fields(const struct loader *loader, const struct ss_trace_event *event,
+                       struct ss_event_value *fields)
+{
+    const struct id_map *maps[SS_SCHEMA_COUNT] = {[SS_SCHEMA_device] = &loader->devices,
+                                                  [SS_SCHEMA_context] = &loader->contexts,
+                                                  [SS_SCHEMA_stream] = &loader->streams,
+                                                  [SS_SCHEMA_group] = &loader->groups};
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        fields[i] = event->fields[i];
+        enum ss_schema_id entity = ss_event_fields[fields[i].field].entity;
+        if (entity != SS_SCHEMA_COUNT) {
+            fields[i].value.natural = id_of(maps[entity], (uint32_t)fields[i].value.natural);
+        }
+    }
+}
+
 static enum ss_status on_event(void *context, const struct ss_trace_event *event)
 {
     struct loader *loader = context;
     struct ss_trace_event row = *event;
     row.track_ref = id_of(&loader->tracks, event->track_ref);
     row.name_ref = id_of(&loader->names, event->name_ref);
+    struct ss_event_value fields[SS_MAX_EVENT_FIELDS];
+    if (event->field_count > 0) {
+        row.fields = fields;
+        map_fields(loader, event, fields);
+    }
     ss_model_builder_event(loader->builder, &row);
     return SS_OK;
 }

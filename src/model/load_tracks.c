@@ -104,12 +104,37 @@ static uint32_t nest_of(struct ss_load_tracks *tracks, const struct ss_model *mo
     return *nest - 1;
 }
 
-static uint32_t put_payload(struct ss_model *model, const struct ss_trace_value *value)
+/* The index of the first; 0: there are none. */
+static uint32_t put_fields(struct ss_model *model, const struct ss_trace_event *event)
 {
-    if (value->type == SS_VALUE_NONE) {
+    size_t first = model->fields.count;
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        const struct ss_trace_value *value = &event->fields[i].value;
+        struct ss_model_field row = {.field = (uint16_t)event->fields[i].field,
+                                     .type = (uint8_t)value->type,
+                                     .natural = value->natural};
+        if (value->type == SS_VALUE_TEXT) {
+            row.text = ss_intern_put(&model->strings, value->text.data, value->text.length);
+        } else if (value->type == SS_VALUE_REAL) {
+            row.real = value->real;
+        }
+        ss_vec_push(&model->fields, row);
+    }
+    if (event->field_count == 0) {
         return 0;
     }
-    struct ss_model_payload row = {.type = value->type, .natural = value->natural};
+    ss_vec_push_zero(&model->fields);
+    return (uint32_t)first;
+}
+
+static uint32_t put_payload(struct ss_model *model, const struct ss_trace_event *event)
+{
+    const struct ss_trace_value *value = &event->payload;
+    if (value->type == SS_VALUE_NONE && event->field_count == 0) {
+        return 0;
+    }
+    struct ss_model_payload row = {
+        .type = value->type, .first_field = put_fields(model, event), .natural = value->natural};
     if (value->type == SS_VALUE_TEXT) {
         row.text = ss_intern_put(&model->strings, value->text.data, value->text.length);
     } else if (value->type == SS_VALUE_REAL) {
@@ -122,7 +147,7 @@ static uint32_t put_payload(struct ss_model *model, const struct ss_trace_value 
 void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t track,
                           uint32_t name, const struct ss_trace_event *event)
 {
-    uint32_t payload = put_payload(model, &event->payload);
+    uint32_t payload = put_payload(model, event);
     if (event->flow != SS_FLOW_NONE) {
         ss_vec_push(&model->flows, (struct ss_model_flow){.id = event->flow_id,
                                                           .time_ns = event->time_ns,
@@ -164,6 +189,11 @@ static void close_range(struct ss_model *model, size_t row, const struct ss_raw_
     range->flags |= end->flags & SS_RANGE_END_UNSEEN;
     if (range->payload == 0) {
         range->payload = end->payload;
+    } else if (end->payload != 0) {
+        struct ss_model_payload *own = &model->payloads.data[range->payload];
+        if (own->first_field == 0) {
+            own->first_field = model->payloads.data[end->payload].first_field;
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/index.h"
 #include "model/owner.h"
+#include "trace/event_fields.h"
 
 /* Ids are u32, and a slot table holds twice as many slots, a power of two. */
 enum { MAX_ROWS = 0x3fffffff };
@@ -32,6 +33,7 @@ void ss_model_init(struct ss_model *model)
     ss_vec_push_zero(&model->names);
     ss_vec_push_zero(&model->paths);
     ss_vec_push_zero(&model->payloads);
+    ss_vec_push_zero(&model->fields);
     model->index = ss_alloc_zero(1, sizeof *model->index);
     ss_intern_init(&model->index->line_keys);
 }
@@ -83,6 +85,7 @@ void ss_model_fini(struct ss_model *model)
     ss_vec_fini(&model->marks);
     ss_vec_fini(&model->flows);
     ss_vec_fini(&model->payloads);
+    ss_vec_fini(&model->fields);
     ss_vec_fini(&model->values);
     ss_vec_fini(&model->line_times);
     if (model->index != NULL) {
@@ -287,4 +290,25 @@ bool ss_model_has_events(const struct ss_model *model)
         }
     }
     return false;
+}
+
+const struct ss_model_field *ss_model_field_of(const struct ss_model *model, uint32_t payload,
+                                               uint32_t field)
+{
+    const struct ss_model_field *row =
+        &model->fields.data[model->payloads.data[payload].first_field];
+    while (row->field != 0 && row->field != field) {
+        row++;
+    }
+    return row->field != 0 ? row : NULL;
+}
+
+const char *ss_model_field_name(uint32_t field)
+{
+    return ss_event_fields[field].name;
+}
+
+const char *ss_model_event_type_name(enum ss_event_type type)
+{
+    return ss_event_types[type].name;
 }

@@ -284,6 +284,7 @@ struct ss_model_name {
     uint32_t text, category; /* strings */
     uint32_t colour;         /* 0xAARRGGBB; 0: none */
     uint32_t file, line;     /* of functions: string and first line; 0: not a function */
+    enum ss_event_type type; /* kind of its events; NONE: as their track has it */
 };
 
 /* A name and the names of its enclosing ranges; path 0 is the root. parent < own id. */
@@ -323,11 +324,25 @@ struct ss_model_flow {
     bool is_end;
 };
 
+/* What an event carries: one value, and typed fields. */
 struct ss_model_payload {
     enum ss_value_type type;
+    uint32_t first_field; /* row of fields; the next with field 0 ends them; 0: none */
     union {
         int64_t integer;
         uint64_t natural;
+        double real;
+        uint32_t text; /* string */
+    };
+};
+
+/* A typed field of an event (trace/event_fields.h). */
+struct ss_model_field {
+    uint16_t field; /* enum ss_event_field_id; 0: end of the event's fields */
+    uint8_t type;   /* enum ss_value_type */
+    union {
+        int64_t integer;
+        uint64_t natural; /* of refs: row of the entity's table */
         double real;
         uint32_t text; /* string */
     };
@@ -389,6 +404,7 @@ struct ss_model {
     struct ss_vec_of(struct ss_model_mark) marks;
     struct ss_vec_of(struct ss_model_flow) flows;
     struct ss_vec_of(struct ss_model_payload) payloads;
+    struct ss_vec_of(struct ss_model_field) fields; /* of payloads */
     struct ss_vec_of(struct ss_model_value) values;
     struct ss_vec_of(struct ss_model_line_time) line_times;
     uint64_t unmatched_ends; /* ends without an open range: dropped */
@@ -459,6 +475,13 @@ uint32_t ss_model_stack_id(struct ss_model *model, uint32_t parent, uint32_t fra
 uint32_t ss_model_path_id(struct ss_model *model, uint32_t parent, uint32_t name);
 void ss_model_add_total(struct ss_model *model, const struct ss_model_total *total);
 
+/* The field (enum ss_event_field_id) of an event with this payload; NULL: it has none. */
+const struct ss_model_field *ss_model_field_of(const struct ss_model *model, uint32_t payload,
+                                               uint32_t field);
+/* "bytes", "grid_x", … */
+const char *ss_model_field_name(uint32_t field);
+/* "kernel", "copy", …; NULL for NONE. */
+const char *ss_model_event_type_name(enum ss_event_type type);
 /* True when any input has ranges, marks or counters, loaded or not. */
 bool ss_model_has_events(const struct ss_model *model);
 /* Whether the times of the input lie on the common axis. */

@@ -38,8 +38,10 @@ void ss_decoder_fini(struct ss_decoder *decoder)
     ss_vec_fini(&decoder->stacks);
     ss_vec_fini(&decoder->tasks);
     ss_vec_fini(&decoder->scratch);
+    ss_vec_fini(&decoder->fields);
     for (size_t i = 0; i < decoder->sequences.count; i++) {
         ss_vec_fini(&decoder->sequences.data[i].names);
+        ss_vec_fini(&decoder->sequences.data[i].fields);
     }
     ss_vec_fini(&decoder->sequences);
     ss_wire_fini(&decoder->plain);
@@ -50,7 +52,8 @@ size_t ss_decoder_memory(const struct ss_decoder *decoder)
 {
     size_t sequences = decoder->sequences.capacity * sizeof *decoder->sequences.data;
     for (size_t i = 0; i < decoder->sequences.count; i++) {
-        sequences += decoder->sequences.data[i].names.capacity * sizeof(uint32_t);
+        const struct ss_decoder_sequence *sequence = &decoder->sequences.data[i];
+        sequences += (sequence->names.capacity + sequence->fields.capacity) * sizeof(uint32_t);
     }
     return ss_tables_memory(&decoder->tables) + sequences +
            (decoder->functions.capacity + decoder->paths.capacity + decoder->frames.capacity +
@@ -246,6 +249,7 @@ static void clear_sequence(struct ss_decoder *decoder, uint32_t sequence)
 {
     struct ss_decoder_sequence *state = &decoder->sequences.data[sequence];
     ss_vec_clear(&state->names);
+    ss_vec_clear(&state->fields);
     state->target = (struct ss_track_target){0};
     if (sequence == SS_SEQUENCE) {
         clear_main(decoder);

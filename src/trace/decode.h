@@ -17,6 +17,7 @@ struct ss_id_map ss_vec_of(uint32_t); /* by iid: ref or string + 1; 0: not defin
 struct ss_decoder_sequence {
     uint64_t time_ns;              /* the incremental clock */
     struct ss_id_map names;        /* by iid: ref of the name */
+    struct ss_id_map fields;       /* by iid: enum ss_event_field_id */
     struct ss_track_target target; /* default track of the sequence */
 };
 
@@ -32,6 +33,7 @@ struct ss_decoder {
     struct ss_wire_buffer plain;
     struct ss_vec_of(struct ss_decoder_sequence) sequences; /* by id; 0 and 1: main sequence */
     struct ss_vec_of(uint32_t) scratch;
+    struct ss_vec_of(struct ss_event_value) fields; /* of the current event */
 };
 
 void ss_decoder_init(struct ss_decoder *decoder, const struct ss_trace_visitor *visitor,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/decode_step.h"
+#include "trace/event_fields.h"
 #include "trace/wire_records.h"
 #include "wire/perfetto.h"
 
@@ -173,6 +174,19 @@ static enum ss_outcome put_stack(struct ss_step *step, struct ss_wire_cursor bod
                : ss_step_malformed(step, "an interning id is too large");
 }
 
+/* Names that are none of a field are those of other programs, or of a later version. */
+static enum ss_outcome put_field_name(struct ss_step *step, struct ss_wire_cursor body,
+                                      uint32_t sequence)
+{
+    uint64_t iid;
+    struct ss_strview text;
+    SS_STEP_TRY(ss_step_interned(step, body, &iid, &text));
+    return ss_id_map_put(&step->decoder->sequences.data[sequence].fields, iid,
+                         ss_event_field_named(text))
+               ? SS_STEP_GOOD
+               : ss_step_malformed(step, "an interning id is too large");
+}
+
 enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor body,
                                    struct ss_wire_cursor extras, uint32_t sequence)
 {
@@ -186,8 +200,11 @@ enum ss_outcome ss_decode_interned(struct ss_step *step, struct ss_wire_cursor b
         if (field.number == SS_PF_EVENT_NAMES) {
             SS_STEP_TRY(ss_decode_name(step, field.body, &name_extras, sequence));
         }
+        if (field.number == SS_PF_ANNOTATION_NAMES) {
+            SS_STEP_TRY(put_field_name(step, field.body, sequence));
+        }
         if (sequence != SS_SEQUENCE) {
-            continue; /* a track sequence defines only names and categories */
+            continue; /* a track sequence defines only names, categories and fields */
         }
         switch (field.number) {
         case SS_PF_FUNCTION_NAMES:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/decode_step.h"
+#include "trace/event_fields.h"
 #include "trace/wire_records.h"
 #include "wire/perfetto.h"
 
@@ -190,7 +191,8 @@ enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
                                   ss_intern_put(strings, rest.category.data, rest.category.length),
                               .colour = rest.colour,
                               .file = ss_intern_put(strings, rest.file.data, rest.file.length),
-                              .line = rest.line};
+                              .line = rest.line,
+                              .type = (uint32_t)rest.type};
     bool is_new;
     uint32_t ref = ss_tables_put_name(&decoder->tables, &row, &is_new);
     if (!ss_id_map_put(&decoder->sequences.data[sequence].names, iid, ref)) {
@@ -202,7 +204,8 @@ enum ss_outcome ss_decode_name(struct ss_step *step, struct ss_wire_cursor body,
                                      .category = ss_intern_get(strings, row.category),
                                      .colour = row.colour,
                                      .file = ss_intern_get(strings, row.file),
-                                     .line = row.line};
+                                     .line = row.line,
+                                     .type = (enum ss_event_type)row.type};
         SS_STEP_EMIT(step, name, &name);
     }
     return SS_STEP_GOOD;
@@ -217,27 +220,58 @@ static double to_real(uint64_t bits)
     return real;
 }
 
-/* A debug annotation; the one named "payload" holds the payload of the event. */
-static enum ss_outcome read_annotation(struct ss_step *step, struct ss_wire_cursor body,
-                                       struct ss_trace_value *payload)
+static enum ss_outcome read_value(struct ss_step *step, struct ss_wire_cursor body,
+                                  struct ss_trace_value *value, struct ss_strview *name,
+                                  uint64_t *name_iid)
 {
-    struct ss_trace_value value = {SS_VALUE_NONE, {0}};
-    struct ss_strview name = {"", 0};
     struct ss_wire_field field;
     SS_EACH_FIELD(step, body, field)
     {
         bool is_bytes = field.type == SS_WIRE_BYTES;
         if (field.number == SS_PF_ANNOTATION_NAME && is_bytes) {
-            name = ss_wire_view(field.body);
+            *name = ss_wire_view(field.body);
+        } else if (field.number == SS_PF_ANNOTATION_NAME_IID) {
+            *name_iid = field.value;
         } else if (field.number == SS_PF_ANNOTATION_INT) {
-            value = (struct ss_trace_value){SS_VALUE_INT, {.integer = (int64_t)field.value}};
+            *value = (struct ss_trace_value){SS_VALUE_INT, {.integer = (int64_t)field.value}};
         } else if (field.number == SS_PF_ANNOTATION_UINT) {
-            value = (struct ss_trace_value){SS_VALUE_UINT, {.natural = field.value}};
+            *value = (struct ss_trace_value){SS_VALUE_UINT, {.natural = field.value}};
         } else if (field.number == SS_PF_ANNOTATION_DOUBLE && field.type == SS_WIRE_FIXED64) {
-            value = (struct ss_trace_value){SS_VALUE_REAL, {.real = to_real(field.value)}};
+            *value = (struct ss_trace_value){SS_VALUE_REAL, {.real = to_real(field.value)}};
         } else if (field.number == SS_PF_ANNOTATION_STRING && is_bytes) {
-            value = (struct ss_trace_value){SS_VALUE_TEXT, {.text = ss_wire_view(field.body)}};
+            *value = (struct ss_trace_value){SS_VALUE_TEXT, {.text = ss_wire_view(field.body)}};
         }
+    }
+    return SS_STEP_GOOD;
+}
+
+/* Refs to entities become those of the reader. */
+static void add_field(struct ss_decoder *decoder, uint32_t id, const struct ss_trace_value *value)
+{
+    struct ss_event_value row = {.field = id, .value = *value};
+    if (decoder->fields.count >= SS_MAX_EVENT_FIELDS || !ss_event_field_fits(&row)) {
+        return;
+    }
+    enum ss_schema_id entity = ss_event_fields[id].entity;
+    if (entity != SS_SCHEMA_COUNT) {
+        row.value.natural = ss_known_find(&decoder->tables.entities[entity], value->natural);
+    }
+    ss_vec_push(&decoder->fields, row);
+}
+
+/* A debug annotation: a typed field, by the iid of its name, or the payload. */
+static enum ss_outcome read_annotation(struct ss_step *step, struct ss_wire_cursor body,
+                                       uint32_t sequence, struct ss_trace_value *payload)
+{
+    struct ss_decoder *decoder = step->decoder;
+    struct ss_trace_value value = {SS_VALUE_NONE, {0}};
+    struct ss_strview name = {"", 0};
+    uint64_t name_iid = 0;
+    SS_STEP_TRY(read_value(step, body, &value, &name, &name_iid));
+    if (name_iid != 0) {
+        uint32_t id = ss_id_map_get(&decoder->sequences.data[sequence].fields, name_iid);
+        add_field(decoder, id, &value);
+        return SS_STEP_GOOD;
     }
     /* The exact bytes from the extension payload have priority. */
     if (ss_strview_equal(name, ss_strview_of("payload")) && payload->type == SS_VALUE_NONE) {
@@ -254,8 +288,10 @@ struct event_message {
 };
 
 static enum ss_outcome read_event(struct ss_step *step, struct ss_wire_cursor body,
-                                  struct event_message *message, struct ss_trace_event *event)
+                                  uint32_t sequence, struct event_message *message,
+                                  struct ss_trace_event *event)
 {
+    ss_vec_clear(&step->decoder->fields);
     struct ss_wire_field field;
     SS_EACH_FIELD(step, body, field)
     {
@@ -285,7 +321,7 @@ static enum ss_outcome read_event(struct ss_step *step, struct ss_wire_cursor bo
             break;
         case SS_PF_EVENT_ANNOTATIONS:
             if (field.type == SS_WIRE_BYTES) {
-                SS_STEP_TRY(read_annotation(step, field.body, &event->payload));
+                SS_STEP_TRY(read_annotation(step, field.body, sequence, &event->payload));
             }
             break;
         default:
@@ -351,7 +387,9 @@ enum ss_outcome ss_decode_event(struct ss_step *step, struct ss_wire_cursor body
 {
     const struct ss_decoder *decoder = step->decoder;
     struct event_message message = {0};
-    SS_STEP_TRY(read_event(step, body, &message, event));
+    SS_STEP_TRY(read_event(step, body, sequence, &message, event));
+    event->fields = decoder->fields.data;
+    event->field_count = (uint32_t)decoder->fields.count;
     struct ss_track_target target = decoder->sequences.data[sequence].target;
     if (message.has_uuid) {
         const struct ss_track_target *found = ss_tables_find_target(&decoder->tables, message.uuid);

@@ -6,9 +6,13 @@
 
 #include "base/utf8.h"
 #include "trace/encode.h"
+#include "trace/event_fields.h"
 #include "trace/profile.h"
 #include "trace/wire_records.h"
 #include "wire/perfetto.h"
+
+/* The encoded fields of an event stay below 64 KiB. */
+enum { MAX_FIELD_TEXT_BYTES = 128 };
 
 /* --- tracks --------------------------------------------------------------------------------- */
 
@@ -124,7 +128,8 @@ void ss_encode_event_name(struct ss_wire_buffer *interned, struct ss_wire_buffer
     ss_encode_display_text(interned, SS_PF_STRING_BYTES, name->text);
     ss_wire_end(interned, entry);
     bool valid = ss_utf8_valid(name->text.data, name->text.length);
-    if (valid && name->colour == 0 && name->category.length == 0 && name->file.length == 0) {
+    if (valid && name->colour == 0 && name->category.length == 0 && name->file.length == 0 &&
+        name->type == SS_EVENT_TYPE_NONE) {
         return;
     }
     struct ss_trace_name rest = *name;
@@ -143,6 +148,14 @@ void ss_encode_event_category(struct ss_wire_buffer *interned, struct ss_strview
     ss_wire_end(interned, entry);
 }
 
+void ss_encode_field_name(struct ss_wire_buffer *interned, uint32_t field)
+{
+    size_t entry = ss_wire_begin(interned, SS_PF_ANNOTATION_NAMES);
+    ss_wire_put_uint(interned, SS_PF_IID, field);
+    ss_wire_put_text(interned, SS_PF_STRING_BYTES, ss_event_fields[field].name);
+    ss_wire_end(interned, entry);
+}
+
 /* --- events --------------------------------------------------------------------------------- */
 
 static void put_real(struct ss_wire_buffer *out, uint32_t number, double real)
@@ -152,10 +165,8 @@ static void put_real(struct ss_wire_buffer *out, uint32_t number, double real)
     ss_wire_put_fixed64(out, number, bits);
 }
 
-static void put_payload(struct ss_wire_buffer *out, const struct ss_trace_value *value)
+static void put_value(struct ss_wire_buffer *out, const struct ss_trace_value *value)
 {
-    size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
-    ss_wire_put_text(out, SS_PF_ANNOTATION_NAME, "payload");
     switch (value->type) {
     case SS_VALUE_INT:
         ss_wire_put_uint(out, SS_PF_ANNOTATION_INT, (uint64_t)value->integer);
@@ -176,6 +187,25 @@ static void put_payload(struct ss_wire_buffer *out, const struct ss_trace_value 
     case SS_VALUE_NONE:
         break;
     }
+}
+
+static void put_payload(struct ss_wire_buffer *out, const struct ss_trace_value *value)
+{
+    size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
+    ss_wire_put_text(out, SS_PF_ANNOTATION_NAME, "payload");
+    put_value(out, value);
+    ss_wire_end(out, annotation);
+}
+
+static void put_field(struct ss_wire_buffer *out, const struct ss_event_value *field)
+{
+    struct ss_trace_value value = field->value;
+    if (value.type == SS_VALUE_TEXT && value.text.length > MAX_FIELD_TEXT_BYTES) {
+        value.text.length = MAX_FIELD_TEXT_BYTES;
+    }
+    size_t annotation = ss_wire_begin(out, SS_PF_EVENT_ANNOTATIONS);
+    ss_wire_put_uint(out, SS_PF_ANNOTATION_NAME_IID, field->field);
+    put_value(out, &value);
     ss_wire_end(out, annotation);
 }
 
@@ -189,13 +219,17 @@ static void put_true(struct ss_wire_buffer *out, const char *name)
 
 bool ss_event_has_rest(const struct ss_trace_event *event)
 {
-    return event->payload.type != SS_VALUE_NONE || event->flow != SS_FLOW_NONE || event->flags != 0;
+    return event->payload.type != SS_VALUE_NONE || event->flow != SS_FLOW_NONE ||
+           event->flags != 0 || event->field_count != 0;
 }
 
 void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event)
 {
     if (event->payload.type != SS_VALUE_NONE) {
         put_payload(out, &event->payload);
+    }
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        put_field(out, &event->fields[i]);
     }
     if ((event->flags & SS_EVENT_END_UNSEEN) != 0) {
         put_true(out, "end_unseen");

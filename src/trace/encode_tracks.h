@@ -27,7 +27,10 @@ void ss_encode_event_name(struct ss_wire_buffer *interned, struct ss_wire_buffer
 void ss_encode_event_category(struct ss_wire_buffer *interned, struct ss_strview category,
                               uint32_t iid);
 
-/* The rare fields of a TrackEvent: payload, flow, and annotations for the flags. */
+/* An entry of InternedData.debug_annotation_names: the iid of a field is its number. */
+void ss_encode_field_name(struct ss_wire_buffer *interned, uint32_t field);
+
+/* The rare fields of a TrackEvent: typed fields, payload, flow, and annotations for the flags. */
 void ss_encode_event_rest(struct ss_wire_buffer *out, const struct ss_trace_event *event);
 /* The extension payload of an event, if it needs one. */
 void ss_encode_event_payload(struct ss_wire_buffer *out, const struct ss_trace_event *event);

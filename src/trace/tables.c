@@ -181,7 +181,7 @@ uint32_t ss_tables_put_stack(struct ss_tables *tables, uint32_t parent, uint32_t
 static uint64_t hash_name(const struct ss_name_row *row)
 {
     uint64_t hash = ss_hash_u64((uint64_t)row->text << 32 | row->category);
-    hash = ss_hash_u64(hash ^ row->colour);
+    hash = ss_hash_u64(hash ^ row->colour ^ (uint64_t)row->type << 32);
     return ss_hash_u64(hash ^ ((uint64_t)row->file << 32 | row->line));
 }
 
@@ -192,7 +192,8 @@ uint32_t ss_tables_put_name(struct ss_tables *tables, const struct ss_name_row *
     for (; set->slots[slot] != 0; slot = (slot + 1) & (set->slot_count - 1)) {
         const struct ss_name_row *known = &tables->names.data[set->slots[slot]];
         if (known->text == row->text && known->category == row->category &&
-            known->colour == row->colour && known->file == row->file && known->line == row->line) {
+            known->colour == row->colour && known->file == row->file && known->line == row->line &&
+            known->type == row->type) {
             *is_new = false;
             return set->slots[slot];
         }

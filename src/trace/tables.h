@@ -45,6 +45,7 @@ struct ss_name_row {
     uint32_t text, category; /* strings */
     uint32_t colour;
     uint32_t file, line; /* of functions; a string */
+    uint32_t type;       /* enum ss_event_type */
 };
 
 /* The track of a Perfetto track uuid. */

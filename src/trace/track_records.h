@@ -50,9 +50,18 @@ struct ss_trace_track {
     int32_t rank; /* order among siblings, ascending; 0: by kind */
 };
 
+/* The kind of an event: SS_EVENT_TYPE_kernel, … (trace/events.def). */
+enum ss_event_type {
+    SS_EVENT_TYPE_NONE, /* as its track has it */
+#define SS_EVENT_TYPE(name, number, payload, meaning) SS_EVENT_TYPE_##name = (number),
+#include "trace/events.def"
+    SS_EVENT_TYPE_COUNT
+};
+
 /* The name of ranges and instants, with its attributes. */
 struct ss_trace_name {
     uint32_t ref;
+    enum ss_event_type type;
     struct ss_strview text;
     struct ss_strview category;
     uint32_t colour;        /* 0xAARRGGBB; 0: none */
@@ -71,6 +80,13 @@ struct ss_trace_value {
         struct ss_strview text;
     };
 };
+
+/* A typed field of an event (trace/event_fields.h). Refs to entities are UINT. */
+struct ss_event_value {
+    uint32_t field; /* enum ss_event_field_id */
+    struct ss_trace_value value;
+};
+enum { SS_MAX_EVENT_FIELDS = 32 /* of one event */ };
 
 enum ss_event_kind { SS_EVENT_BEGIN, SS_EVENT_END, SS_EVENT_INSTANT, SS_EVENT_KIND_COUNT };
 
@@ -94,6 +110,8 @@ struct ss_trace_event {
     enum ss_flow flow;
     uint64_t flow_id; /* not of END */
     struct ss_trace_value payload;
+    const struct ss_event_value *fields; /* borrowed, as texts are */
+    uint32_t field_count;
 };
 
 struct ss_trace_counter {

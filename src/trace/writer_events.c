@@ -29,7 +29,8 @@ static uint32_t reuse_sequence(struct ss_trace_writer *writer)
         if (sequence->events.count == 0 && sequence->interned.length == 0) {
             writer->free_sequences.data[i] =
                 writer->free_sequences.data[--writer->free_sequences.count];
-            sequence->period = sequence->names.period = sequence->categories.period = 0;
+            sequence->period = sequence->names.period = 0;
+            sequence->categories.period = sequence->fields.period = 0;
             return number;
         }
     }
@@ -77,7 +78,7 @@ static inline uint32_t defined_iid(const struct ss_trace_writer *writer,
     const struct ss_writer_name *name = &writer->names.data[ref];
     uint32_t period = writer->definitions.period, iid = name->iid.iid;
     const struct ss_iid_set *set = &sequence->names;
-    bool is_used = name->known && name->category == 0 && name->iid.period == period &&
+    bool is_used = name->known && name->shown == 0 && name->iid.period == period &&
                    set->period == period && iid / 64 < set->words.count &&
                    (set->words.data[iid / 64] >> iid % 64 & 1) != 0;
     return is_used ? iid : 0;
@@ -88,7 +89,7 @@ static inline bool put_compact(struct ss_trace_writer *writer, struct ss_sequenc
                                const struct ss_trace_event *event)
 {
     bool is_end = event->kind == SS_EVENT_END;
-    if (event->payload.type != SS_VALUE_NONE || event->flags != 0 ||
+    if (event->payload.type != SS_VALUE_NONE || event->flags != 0 || event->field_count != 0 ||
         (event->flow != SS_FLOW_NONE && !is_end)) {
         return false;
     }
@@ -112,8 +113,8 @@ static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
                                             const struct ss_trace_event *event,
                                             struct ss_error *err)
 {
-    struct ss_name_scope scope = {&sequence->names, &sequence->categories, &sequence->interned,
-                                  &sequence->extras};
+    struct ss_name_scope scope = {&sequence->names, &sequence->categories, &sequence->fields,
+                                  &sequence->interned, &sequence->extras};
     struct ss_unit *unit = &writer->unit;
     uint32_t category_iid = 0;
     size_t before = sequence->interned.length + sequence->extras.length;
@@ -123,6 +124,7 @@ static enum ss_status put_on_track_sequence(struct ss_trace_writer *writer,
     if (event->name_ref != 0 && name_iid == 0) {
         return fail_unknown_name(err, event->name_ref);
     }
+    SS_TRY(ss_writer_use_fields(writer, &scope, event, err));
     struct ss_sequence_event row = {.time_ns = event->time_ns,
                                     .order = (uint32_t)sequence->events.count,
                                     .name_iid = name_iid,
@@ -186,6 +188,7 @@ static enum ss_status put_on_main_sequence(struct ss_trace_writer *writer,
     if (event->name_ref != 0 && name_iid == 0) {
         return fail_unknown_name(err, event->name_ref);
     }
+    SS_TRY(ss_writer_use_fields(writer, &scope, event, err));
     uint64_t uuid =
         track->record.kind == SS_TRACK_ASYNC ? use_lane(writer, track, event->lane) : track->uuid;
     size_t at = writer->unit.blobs.length;

@@ -82,7 +82,8 @@ static enum ss_status copy_tracks(struct ss_trace_writer *writer,
                                      .category = text_of(from, known->category),
                                      .colour = known->colour,
                                      .file = text_of(from, known->file),
-                                     .line = known->line};
+                                     .line = known->line,
+                                     .type = (enum ss_event_type)known->type};
         if (known->known) {
             SS_TRY(ss_trace_writer_name(writer, &name, err));
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/intern.h"
 #include "trace/encode_tracks.h"
+#include "trace/event_fields.h"
 #include "trace/profile.h"
 #include "trace/writer_state.h"
 #include "trace/writer_tracks.h"
@@ -13,6 +14,14 @@ static uint32_t intern_string(struct ss_trace_writer *writer, struct ss_strview 
     return length > 0 ? ss_intern_put(&writer->definitions.strings, text.data, length) : 0;
 }
 
+/* For viewers the kind is the category of events that have no other. */
+static uint32_t kind_category(struct ss_trace_writer *writer, uint8_t type)
+{
+    return type != SS_EVENT_TYPE_NONE
+               ? intern_string(writer, ss_strview_of(ss_event_types[type].name))
+               : 0;
+}
+
 enum ss_status ss_trace_writer_name(struct ss_trace_writer *writer,
                                     const struct ss_trace_name *name, struct ss_error *err)
 {
@@ -23,9 +32,13 @@ enum ss_status ss_trace_writer_name(struct ss_trace_writer *writer,
     if (name->ref >= writer->names.count) {
         ss_vec_resize(&writer->names, (size_t)name->ref + 1);
     }
+    uint32_t category = intern_string(writer, name->category);
+    uint8_t type = name->type < SS_EVENT_TYPE_COUNT ? (uint8_t)name->type : SS_EVENT_TYPE_NONE;
     writer->names.data[name->ref] =
         (struct ss_writer_name){.text = intern_string(writer, name->text),
-                                .category = intern_string(writer, name->category),
+                                .category = category,
+                                .shown = category != 0 ? category : kind_category(writer, type),
+                                .type = type,
                                 .colour = name->colour,
                                 .file = intern_string(writer, name->file),
                                 .line = name->line,
@@ -63,8 +76,8 @@ uint32_t ss_writer_use_name(struct ss_trace_writer *writer, struct ss_name_scope
     if (name->iid.period != period) {
         name->iid = (struct ss_period_iid){writer->next_name_iid++, period};
     }
-    if (name->category != 0) {
-        *category_iid = use_category(writer, scope, name->category);
+    if (name->shown != 0) {
+        *category_iid = use_category(writer, scope, name->shown);
     }
     if (ss_iid_set_add(scope->names, period, name->iid.iid)) {
         const struct ss_intern *strings = &writer->definitions.strings;
@@ -72,7 +85,8 @@ uint32_t ss_writer_use_name(struct ss_trace_writer *writer, struct ss_name_scope
                                        .category = ss_intern_get(strings, name->category),
                                        .colour = name->colour,
                                        .file = ss_intern_get(strings, name->file),
-                                       .line = name->line};
+                                       .line = name->line,
+                                       .type = (enum ss_event_type)name->type};
         ss_encode_event_name(scope->interned, scope->extras, &record, name->iid.iid);
     }
     return name->iid.iid;
@@ -81,7 +95,8 @@ uint32_t ss_writer_use_name(struct ss_trace_writer *writer, struct ss_name_scope
 struct ss_name_scope ss_writer_main_scope(struct ss_trace_writer *writer)
 {
     return (struct ss_name_scope){&writer->main_names, &writer->main_categories,
-                                  &writer->definitions.interned, &writer->definitions.extras};
+                                  &writer->main_fields, &writer->definitions.interned,
+                                  &writer->definitions.extras};
 }
 
 uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref)
@@ -92,4 +107,26 @@ uint32_t ss_writer_use_main_name(struct ss_trace_writer *writer, uint32_t ref)
     struct ss_name_scope scope = ss_writer_main_scope(writer);
     uint32_t category_iid;
     return ss_writer_use_name(writer, &scope, ref, &category_iid);
+}
+
+enum ss_status ss_writer_use_fields(struct ss_trace_writer *writer, struct ss_name_scope *scope,
+                                    const struct ss_trace_event *event, struct ss_error *err)
+{
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        const struct ss_event_value *value = &event->fields[i];
+        if (i >= SS_MAX_EVENT_FIELDS || !ss_event_field_fits(value)) {
+            return ss_fail(err, SS_E_BUG, "field %u of an event is unknown or of another type",
+                           value->field);
+        }
+        const struct ss_event_field *field = &ss_event_fields[value->field];
+        if (field->entity != SS_SCHEMA_COUNT && value->value.natural != 0 &&
+            (value->value.natural > UINT32_MAX ||
+             !ss_writer_use_entity(writer, field->entity, (uint32_t)value->value.natural))) {
+            return ss_fail(err, SS_E_BUG, "an event refers to an unknown %s", field->name);
+        }
+        if (ss_iid_set_add(scope->fields, writer->definitions.period, value->field)) {
+            ss_encode_field_name(scope->interned, value->field);
+        }
+    }
+    return SS_OK;
 }

@@ -68,6 +68,8 @@ struct ss_writer_name {
     uint32_t text, category; /* strings */
     uint32_t colour;
     uint32_t file, line; /* of functions; a string of definitions.strings */
+    uint32_t shown;      /* string: the category for viewers; 0: none */
+    uint8_t type;        /* enum ss_event_type */
     bool known;
     struct ss_period_iid iid;
 };
@@ -82,9 +84,9 @@ struct ss_trace_writer {
     struct ss_vec_of(struct ss_trace_attribute) attributes;
     size_t lasting_attributes; /* number of attributes that outlive the file */
     struct ss_vec_of(struct ss_writer_counts) counts;
-    struct ss_vec_of(struct ss_writer_name) names;        /* by ref */
-    struct ss_vec_of(struct ss_period_iid) category_iids; /* by string */
-    struct ss_iid_set main_names, main_categories;        /* iids defined on the main sequence */
+    struct ss_vec_of(struct ss_writer_name) names;              /* by ref */
+    struct ss_vec_of(struct ss_period_iid) category_iids;       /* by string */
+    struct ss_iid_set main_names, main_categories, main_fields; /* defined on the main sequence */
     uint64_t trace_uuid[2];
     struct ss_vec_of(uint32_t) free_sequences; /* by number, from 1 */
     uint32_t newest_forgotten_track;
@@ -162,13 +164,17 @@ size_t ss_writer_entities_memory(const struct ss_trace_writer *writer);
 /* writer_names.c */
 /* The defined iids of a sequence, and the buffers for new definitions. */
 struct ss_name_scope {
-    struct ss_iid_set *names, *categories;
+    struct ss_iid_set *names, *categories, *fields;
     struct ss_wire_buffer *interned, *extras;
 };
 struct ss_name_scope ss_writer_main_scope(struct ss_trace_writer *writer);
 /* The iid of a name, defined in the scope if needed. 0: no such name. */
 uint32_t ss_writer_use_name(struct ss_trace_writer *writer, struct ss_name_scope *scope,
                             uint32_t ref, uint32_t *category_iid);
+
+/* Defines the names of the event's fields and what they refer to. */
+enum ss_status ss_writer_use_fields(struct ss_trace_writer *writer, struct ss_name_scope *scope,
+                                    const struct ss_trace_event *event, struct ss_error *err);
 
 /* writer_tracks.c */
 static inline bool ss_writer_is_described(const struct ss_trace_writer *writer,

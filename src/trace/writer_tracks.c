@@ -21,6 +21,7 @@ void ss_writer_tracks_fini(struct ss_trace_writer *writer)
     ss_vec_fini(&writer->free_sequences);
     ss_vec_fini(&writer->main_names.words);
     ss_vec_fini(&writer->main_categories.words);
+    ss_vec_fini(&writer->main_fields.words);
 }
 
 void ss_writer_tracks_begin(struct ss_trace_writer *writer)
@@ -48,11 +49,12 @@ size_t ss_writer_tracks_memory(const struct ss_trace_writer *writer)
     size_t total = ss_pages_memory(&writer->tracks) +
                    writer->names.capacity * sizeof *writer->names.data +
                    writer->category_iids.capacity * sizeof *writer->category_iids.data +
-                   set_memory(&writer->main_names) + set_memory(&writer->main_categories);
+                   set_memory(&writer->main_names) + set_memory(&writer->main_categories) +
+                   set_memory(&writer->main_fields);
     for (size_t i = 0; i < writer->unit.sequences.count; i++) {
         const struct ss_sequence *sequence = &writer->unit.sequences.data[i];
         total += sizeof *sequence + set_memory(&sequence->names) +
-                 set_memory(&sequence->categories) +
+                 set_memory(&sequence->categories) + set_memory(&sequence->fields) +
                  sequence->events.capacity * sizeof *sequence->events.data +
                  sequence->interned.capacity + sequence->extras.capacity;
     }

@@ -122,27 +122,62 @@ static void write_real(struct ss_sink *sink, double real)
     }
 }
 
-static void write_payload(struct ss_chrome_writing *writing, uint32_t payload)
+/* Of a payload, or of a field, which has no row NONE. */
+struct value {
+    uint8_t type; /* enum ss_value_type */
+    int64_t integer;
+    double real;
+    uint32_t text;
+};
+
+static void write_json_value(struct ss_chrome_writing *writing, const struct value *value)
 {
-    const struct ss_model *model = writing->selection->model;
-    const struct ss_model_payload *row = &model->payloads.data[payload];
-    switch (row->type) {
+    switch ((enum ss_value_type)value->type) {
     case SS_VALUE_INT:
-        ss_sink_format(writing->sink, "%" PRId64, row->integer);
+        ss_sink_format(writing->sink, "%" PRId64, value->integer);
         break;
     case SS_VALUE_UINT:
-        ss_sink_format(writing->sink, "%" PRIu64, row->natural);
+        ss_sink_format(writing->sink, "%" PRIu64, (uint64_t)value->integer);
         break;
     case SS_VALUE_REAL:
-        write_real(writing->sink, row->real);
+        write_real(writing->sink, value->real);
         break;
     case SS_VALUE_TEXT:
-        ss_json_write_string(writing->sink, ss_intern_get(&model->strings, row->text));
+        ss_json_write_string(writing->sink,
+                             ss_intern_get(&writing->selection->model->strings, value->text));
         break;
     case SS_VALUE_NONE:
         ss_sink_text(writing->sink, "null");
         break;
     }
+}
+
+/* The row of a payload or a field as a value. */
+#define VALUE_OF(row)                                                                              \
+    ((struct value){(uint8_t)(row)->type, (row)->integer,                                          \
+                    (row)->type == SS_VALUE_REAL ? (row)->real : 0,                                \
+                    (row)->type == SS_VALUE_TEXT ? (row)->text : 0})
+
+/* The payload and the typed fields, by their names; false: there are none. */
+static bool write_payload(struct ss_chrome_writing *writing, uint32_t payload)
+{
+    const struct ss_model *model = writing->selection->model;
+    const struct ss_model_payload *row = &model->payloads.data[payload];
+    bool has_any = row->type != SS_VALUE_NONE;
+    if (has_any) {
+        struct value value = VALUE_OF(row);
+        ss_sink_text(writing->sink, "\"payload\":");
+        write_json_value(writing, &value);
+    }
+    const struct ss_model_field *field = &model->fields.data[row->first_field];
+    for (; field->field != 0; field++) {
+        struct value value = VALUE_OF(field);
+        ss_sink_format(writing->sink, "%s\"%s\":", has_any ? "," : "",
+                       ss_model_field_name(field->field));
+        write_json_value(writing, &value);
+        has_any = true;
+    }
+    return has_any;
 }
 
 /* Writes name, category and arguments, and ends the event. */
@@ -152,8 +187,10 @@ static void end_event(struct ss_chrome_writing *writing, uint32_t name, uint32_t
     const struct ss_model *model = writing->selection->model;
     const struct ss_model_name *row = &model->names.data[name];
     struct ss_strview text = ss_intern_get(&model->strings, row->text);
-    struct ss_strview category =
-        row->category != 0 ? ss_intern_get(&model->strings, row->category) : ss_strview_of("range");
+    struct ss_strview category = row->category != 0 ? ss_intern_get(&model->strings, row->category)
+                                 : row->type != SS_EVENT_TYPE_NONE
+                                     ? ss_strview_of(ss_model_event_type_name(row->type))
+                                     : ss_strview_of("range");
     struct ss_strbuf numbered;
     ss_strbuf_init(&numbered, NAME_BYTES);
     if (is_step && model->payloads.data[payload].type != SS_VALUE_TEXT) {
@@ -168,12 +205,9 @@ static void end_event(struct ss_chrome_writing *writing, uint32_t name, uint32_t
     ss_strbuf_fini(&numbered);
     if (payload != 0 || flags != 0) {
         ss_sink_text(writing->sink, ",\"args\":{");
-        if (payload != 0) {
-            ss_sink_text(writing->sink, "\"payload\":");
-            write_payload(writing, payload);
-        }
+        bool has_payload = write_payload(writing, payload);
         if (flags != 0) {
-            ss_sink_text(writing->sink, payload != 0 ? ",\"cut\":true" : "\"cut\":true");
+            ss_sink_text(writing->sink, has_payload ? ",\"cut\":true" : "\"cut\":true");
         }
         ss_sink_text(writing->sink, "}");
     }

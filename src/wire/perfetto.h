@@ -53,6 +53,7 @@ enum ss_pf_clock_id {
 enum ss_pf_interned {
     SS_PF_EVENT_CATEGORIES = 1,
     SS_PF_EVENT_NAMES = 2,
+    SS_PF_ANNOTATION_NAMES = 3,
     SS_PF_FUNCTION_NAMES = 5,
     SS_PF_FRAMES = 6,
     SS_PF_CALLSTACKS = 7,
@@ -137,6 +138,7 @@ enum {
     SS_PF_EVENT_COUNTER = 4
 };
 enum ss_pf_annotation {
+    SS_PF_ANNOTATION_NAME_IID = 1,
     SS_PF_ANNOTATION_BOOL = 2,
     SS_PF_ANNOTATION_UINT = 3,
     SS_PF_ANNOTATION_INT = 4,

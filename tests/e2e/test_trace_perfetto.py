@@ -331,6 +331,26 @@ def test_flows_marks_and_payloads(tracks):
     assert mark.debug_annotations[0].string_value == "a.pt"
 
 
+def test_typed_fields_are_annotations_with_names(source_dir):
+    """tests/unit/trace/entity_recording.h says what is in the file."""
+    found, fields, categories = collections.Counter(), {}, {}
+    kernels = []
+    for packet in packets_of(source_dir / "tests" / "golden" / "good" / "entities.pftrace"):
+        unknown_fields(packet, "packet", found)
+        names = fields.setdefault(packet.trusted_packet_sequence_id, {})
+        names.update({row.iid: row.name for row in packet.interned_data.debug_annotation_names})
+        kinds = categories.setdefault(packet.trusted_packet_sequence_id, {})
+        kinds.update({row.iid: row.name for row in packet.interned_data.event_categories})
+        annotations = packet.track_event.debug_annotations
+        if annotations and kinds[packet.track_event.category_iids[0]] == "kernel":
+            kernels.append({names[one.name_iid]: one for one in annotations})
+    assert {key for key in found if key[1] != OURS} == set()
+    assert [one["grid_x"].uint_value for one in kernels] == [0, 2]
+    assert kernels[1]["bytes"].int_value == -2
+    assert kernels[1]["occupancy"].double_value == 62.5
+    assert kernels[1]["datatype"].string_value == "bfloat16"
+
+
 def test_compat_export_keeps_what_lies_on_tracks(stepscope, source_dir, tracks, tmp_path):
     compat = tmp_path / "tracks.compat.pftrace"
     stepscope("export", source_dir / "tests" / "golden" / "good" / "tracks.pftrace", "--to",

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "trace/entities.h"
+#include "trace/event_fields.h"
 #include "trace/profile.h"
 #include "trace/reader.h"
 #include "trace/rewrite.h"
@@ -175,6 +176,7 @@ static enum ss_status on_name(void *context, const struct ss_trace_name *name)
 {
     struct seen *seen = context;
     check(name->ref == seen->names + 1, "name refs are dense");
+    check(name->type < SS_EVENT_TYPE_COUNT, "a name's kind is in range");
     seen->names++;
     return seen->writer != NULL ? ss_trace_writer_name(seen->writer, name, NULL) : SS_OK;
 }
@@ -186,6 +188,14 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
               event->name_ref <= seen->names && event->kind < SS_EVENT_KIND_COUNT &&
               event->lane <= SS_MAX_LANES,
           "an event's track and name are known");
+    check(event->field_count <= SS_MAX_EVENT_FIELDS, "an event has few fields");
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        const struct ss_event_value *field = &event->fields[i];
+        check(ss_event_field_fits(field), "a field has its type");
+        enum ss_schema_id entity = ss_event_fields[field->field].entity;
+        check(entity == SS_SCHEMA_COUNT || field->value.natural <= seen->entities[entity],
+              "a field refers to a known entity");
+    }
     seen->events++;
     return seen->writer != NULL ? ss_trace_writer_event(seen->writer, event, NULL) : SS_OK;
 }

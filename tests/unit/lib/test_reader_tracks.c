@@ -199,9 +199,41 @@ static void test_damage_never_breaks(void **state)
     unlink(path);
 }
 
+static int look_at_fields(void *context, const stepscope_range *range)
+{
+    struct seen *seen = context;
+    const stepscope_event_name *name = stepscope_reader_event_name(seen->reader, range->name_ref);
+    bool is_kernel = strcmp(name->type, "kernel") == 0;
+    assert_true(is_kernel || strcmp(name->type, "collective") == 0);
+    assert_int_equal(range->field_count, 7);
+    assert_string_equal(range->fields[0].name, is_kernel ? "stream" : "group");
+    const stepscope_field *bytes = &range->fields[is_kernel ? 6 : 4];
+    assert_string_equal(bytes->name, "bytes");
+    assert_string_equal(bytes->unit, "bytes");
+    assert_int_equal(bytes->value.type, STEPSCOPE_VALUE_SIGNED);
+    const stepscope_field *text = &range->fields[5];
+    assert_string_equal(text->value.text, is_kernel ? "bfloat16" : "sum");
+    seen->payloads++;
+    return 0;
+}
+
+static void test_typed_fields(void **state)
+{
+    (void)state;
+    stepscope_reader *reader;
+    static const char path[] = SS_TEST_SOURCE_DIR "/tests/golden/good/entities.pftrace";
+    assert_int_equal(stepscope_reader_open(path, &reader, NULL), STEPSCOPE_OK);
+    struct seen seen = {.reader = reader};
+    assert_int_equal(stepscope_reader_each_range(reader, look_at_fields, &seen, NULL),
+                     STEPSCOPE_OK);
+    assert_true(seen.payloads == 4);
+    stepscope_reader_close(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden),
-                                       cmocka_unit_test(test_damage_never_breaks)};
+                                       cmocka_unit_test(test_damage_never_breaks),
+                                       cmocka_unit_test(test_typed_fields)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

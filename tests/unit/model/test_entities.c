@@ -37,6 +37,28 @@ static void check(const struct ss_model *model)
     assert_int_equal(process->role, SS_PROCESS_ROLE_TRAINS);
 }
 
+static const struct ss_model_field *field_of(const struct ss_model *model, size_t range,
+                                             uint32_t field)
+{
+    return ss_model_field_of(model, model->ranges.data[range].payload, field);
+}
+
+/* The ranges of the first stream, then those of the second. */
+static void check_fields(const struct ss_model *model)
+{
+    const struct ss_model_path *path = &model->paths.data[model->ranges.data[0].path];
+    assert_int_equal(model->names.data[path->name].type, SS_EVENT_TYPE_kernel);
+    assert_int_equal(field_of(model, 2, SS_EVENT_FIELD_grid_x)->natural, 4);
+    assert_int_equal(field_of(model, 2, SS_EVENT_FIELD_bytes)->integer, -4);
+    assert_true(field_of(model, 2, SS_EVENT_FIELD_occupancy)->real == 62.5);
+    assert_string_equal(ss_model_text(model, field_of(model, 2, SS_EVENT_FIELD_datatype)->text),
+                        "bfloat16");
+    assert_null(field_of(model, 2, SS_EVENT_FIELD_group));
+    assert_int_equal(field_of(model, 5, SS_EVENT_FIELD_group)->natural, 2);
+    assert_int_equal(field_of(model, 5, SS_EVENT_FIELD_stream)->natural, 2);
+    assert_null(ss_model_field_of(model, 0, SS_EVENT_FIELD_bytes));
+}
+
 static void two_files_share_entities(void **state)
 {
     (void)state;
@@ -50,6 +72,7 @@ static void two_files_share_entities(void **state)
     ss_model_init(&model);
     MUST(ss_model_add_input(&model, first, &how, must_err));
     check(&model);
+    check_fields(&model);
     assert_int_equal(model.tracks.data[2].stream, 2);
     /* The host's boot and clock make it a clock domain, without attributes. */
     assert_int_equal(model.inputs.data[0].clock_domain, 1);

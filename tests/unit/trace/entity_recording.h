@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording of a rank with a GPU: host, device, context, two streams with a track each, and two
- * communication groups. Deterministic but for the trace's uuid. */
+/* A recording of a rank with a GPU: host, device, context, two streams with a track each, two
+ * communication groups, kernels and collectives with typed fields. Deterministic but for the
+ * trace's uuid. */
 #ifndef SS_TESTS_ENTITY_RECORDING_H
 #define SS_TESTS_ENTITY_RECORDING_H
 
+#include <string.h>
+
 #include "sample_recording.h"
+#include "trace/event_fields.h"
 #include "trace/rank_runs.h"
 #include "trace/writer_entities.h"
 #include "trace/writer_tracks.h"
@@ -86,8 +90,41 @@ static inline void entity_recording_define(struct ss_trace_writer *writer)
                                                             .name = ss_strview_of("work")},
                                    must_err));
     }
-    MUST(ss_trace_writer_name(
-        writer, &(struct ss_trace_name){.ref = 1, .text = ss_strview_of("kernel")}, must_err));
+    MUST(ss_trace_writer_name(writer,
+                              &(struct ss_trace_name){.ref = 1,
+                                                      .type = SS_EVENT_TYPE_kernel,
+                                                      .text = ss_strview_of("gemm")},
+                              must_err));
+    MUST(ss_trace_writer_name(writer,
+                              &(struct ss_trace_name){.ref = 2,
+                                                      .type = SS_EVENT_TYPE_collective,
+                                                      .category = ss_strview_of("nccl"),
+                                                      .text = ss_strview_of("AllReduce")},
+                              must_err));
+}
+
+enum { ENTITY_RECORDING_FIELDS = 7 };
+
+/* The fields of range `i`: on the first stream kernels, on the second collectives. */
+static inline void entity_recording_fields(uint32_t i, struct ss_event_value *fields)
+{
+    struct ss_event_value kernel[ENTITY_RECORDING_FIELDS] = {
+        {SS_EVENT_FIELD_stream, {SS_VALUE_UINT, {.natural = 1}}},
+        {SS_EVENT_FIELD_correlation, {SS_VALUE_UINT, {.natural = UINT64_MAX - i}}},
+        {SS_EVENT_FIELD_grid_x, {SS_VALUE_UINT, {.natural = i}}},
+        {SS_EVENT_FIELD_block_z, {SS_VALUE_UINT, {.natural = 0}}},
+        {SS_EVENT_FIELD_occupancy, {SS_VALUE_REAL, {.real = 62.5}}},
+        {SS_EVENT_FIELD_datatype, {SS_VALUE_TEXT, {.text = ss_strview_of("bfloat16")}}},
+        {SS_EVENT_FIELD_bytes, {SS_VALUE_INT, {.integer = -(int64_t)i}}}};
+    struct ss_event_value collective[ENTITY_RECORDING_FIELDS] = {
+        {SS_EVENT_FIELD_group, {SS_VALUE_UINT, {.natural = 2}}},
+        {SS_EVENT_FIELD_stream, {SS_VALUE_UINT, {.natural = 2}}},
+        {SS_EVENT_FIELD_sequence, {SS_VALUE_INT, {.integer = i}}},
+        {SS_EVENT_FIELD_elements, {SS_VALUE_UINT, {.natural = 1u << 20}}},
+        {SS_EVENT_FIELD_bytes, {SS_VALUE_INT, {.integer = INT64_MAX}}},
+        {SS_EVENT_FIELD_reduction, {SS_VALUE_TEXT, {.text = ss_strview_of("sum")}}},
+        {SS_EVENT_FIELD_algorithm, {SS_VALUE_TEXT, {.text = ss_strview_of("")}}}};
+    memcpy(fields, i % 2 == 0 ? kernel : collective, sizeof kernel);
 }
 
 /* `count` ranges in turn on the tracks of both streams. */
@@ -107,9 +144,13 @@ static inline void entity_recording_write(const char *path, uint32_t count)
                                must_err));
     entity_recording_define(writer);
     for (uint32_t i = 0; i < count; i++) {
+        struct ss_event_value fields[ENTITY_RECORDING_FIELDS];
+        entity_recording_fields(i, fields);
         struct ss_trace_event begin = {.time_ns = RECORDING_START + i * UINT64_C(10000),
                                        .track_ref = 1 + i % 2,
-                                       .name_ref = 1};
+                                       .name_ref = 1 + i % 2,
+                                       .fields = fields,
+                                       .field_count = ENTITY_RECORDING_FIELDS};
         MUST(ss_trace_writer_range(writer, &begin, begin.time_ns + 7000, must_err));
     }
     MUST(ss_trace_writer_close(writer, must_err));

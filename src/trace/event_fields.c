@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/event_fields.h"
+
+/* The type of a row is a value type, or an entity. */
+#define TYPE_U64 SS_VALUE_UINT, SS_SCHEMA_COUNT
+#define TYPE_I64 SS_VALUE_INT, SS_SCHEMA_COUNT
+#define TYPE_REAL SS_VALUE_REAL, SS_SCHEMA_COUNT
+#define TYPE_TEXT SS_VALUE_TEXT, SS_SCHEMA_COUNT
+#define TYPE_device SS_VALUE_UINT, SS_SCHEMA_device
+#define TYPE_context SS_VALUE_UINT, SS_SCHEMA_context
+#define TYPE_stream SS_VALUE_UINT, SS_SCHEMA_stream
+#define TYPE_group SS_VALUE_UINT, SS_SCHEMA_group
+
+const struct ss_event_field ss_event_fields[SS_EVENT_FIELD_COUNT] = {
+#define SS_EVENT_FIELD(name, number, type, unit, meaning)                                          \
+    [number] = {#name, unit, meaning, TYPE_##type},
+#include "trace/events.def"
+};
+
+const struct ss_event_type_row ss_event_types[SS_EVENT_TYPE_COUNT] = {
+#define SS_EVENT_TYPE(name, number, payload, meaning)                                              \
+    [number] = {#name, meaning, (enum ss_event_field_id)(payload)},
+#include "trace/events.def"
+};
+
+enum ss_event_field_id ss_event_field_named(struct ss_strview name)
+{
+    for (int i = 1; i < SS_EVENT_FIELD_COUNT; i++) {
+        const char *known = ss_event_fields[i].name;
+        if (known != NULL && ss_strview_equal(name, ss_strview_of(known))) {
+            return (enum ss_event_field_id)i;
+        }
+    }
+    return SS_EVENT_FIELD_NONE;
+}
+
+bool ss_event_field_fits(const struct ss_event_value *value)
+{
+    return value->field > SS_EVENT_FIELD_NONE && value->field < SS_EVENT_FIELD_COUNT &&
+           ss_event_fields[value->field].name != NULL &&
+           ss_event_fields[value->field].type == value->value.type;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds and typed fields of events, as data (events.def). Immutable.
+ */
+#ifndef SS_TRACE_EVENT_FIELDS_H
+#define SS_TRACE_EVENT_FIELDS_H
+
+#include "base/strview.h"
+#include "trace/schema.h"
+#include "trace/track_records.h"
+
+/* SS_EVENT_FIELD_bytes, … */
+enum ss_event_field_id {
+    SS_EVENT_FIELD_NONE,
+#define SS_EVENT_FIELD(name, number, type, unit, meaning) SS_EVENT_FIELD_##name = (number),
+#include "trace/events.def"
+    SS_EVENT_FIELD_COUNT /* above the highest */
+};
+
+struct ss_event_field {
+    const char *name, *unit, *meaning;
+    enum ss_value_type type;  /* UINT also of refs */
+    enum ss_schema_id entity; /* of refs; SS_SCHEMA_COUNT: it is none */
+};
+
+struct ss_event_type_row {
+    const char *name, *meaning;
+    enum ss_event_field_id payload;
+};
+
+/* By number; entries without a name are unused. */
+extern const struct ss_event_field ss_event_fields[SS_EVENT_FIELD_COUNT];
+extern const struct ss_event_type_row ss_event_types[SS_EVENT_TYPE_COUNT];
+
+/* SS_EVENT_FIELD_NONE: there is none of that name. */
+enum ss_event_field_id ss_event_field_named(struct ss_strview name);
+/* True when the field exists and the value has its type. */
+bool ss_event_field_fits(const struct ss_event_value *value);
+
+#endif
