@@ -204,8 +204,8 @@ void ss_ranges_table(const struct ss_selection *selection, const struct ss_range
     }
     if (ss_table_has_any(table, SS_RANGE_CUT)) {
         ss_sentence_add(ss_table_add_note(table, SS_NOTE_ASIDE),
-                        "* some began before the recording or had not ended with it: they are "
-                        "longer than shown");
+                        "* some began before the recording or ended after it: they are longer "
+                        "than shown");
     }
     ss_range_rows_fini(&all);
 }

@@ -77,6 +77,38 @@ static void add_empty(const struct ss_report_parts *parts, const struct ss_table
     }
 }
 
+/* --- recordings without samples --------------------------------------------------------------- */
+
+static bool has_no_samples(const struct ss_report_parts *parts)
+{
+    return parts->trust.all.samples == 0 && parts->selection->filtered == 0 &&
+           parts->selection->model->filtered_samples == 0;
+}
+
+/* The recorder's note in the file, or what failed. */
+static const char *why_no_samples(const struct ss_trust *trust)
+{
+    const char *why = "";
+    for (size_t i = 0; i < trust->problems.count; i++) {
+        const struct ss_trust_problem *problem = &trust->problems.data[i];
+        bool explains =
+            problem->kind == SS_PROBLEM_UNAVAILABLE || problem->kind == SS_PROBLEM_NO_SAMPLES;
+        why = why[0] == '\0' && explains ? problem->reason : why;
+    }
+    return why[0] != '\0' ? why
+                          : "Python ran, but ended before the first sample, or no stack of it "
+                            "could be read";
+}
+
+static void add_no_samples(const struct ss_report_parts *parts, struct ss_document *document)
+{
+    struct ss_sentence *out = ss_document_add_note(document, SS_NOTE_FACT);
+    document->blocks.data[document->blocks.count - 1].is_joined = false;
+    ss_sentence_add(out, "No samples were recorded, so there are no tables of functions, lines and "
+                         "threads: ");
+    ss_sentence_add_name(out, ss_strview_of(why_no_samples(&parts->trust)));
+}
+
 /* --- notes on all tables ---------------------------------------------------------------------- */
 
 static bool has_weak_rows(const struct ss_table *table)
@@ -150,6 +182,15 @@ static bool has_intro(const struct ss_table *table)
     return table->row_count > 0 && table->notes.count > 0 && table->notes.data[0].is_before;
 }
 
+/* Programs find the columns that they expect, people would read an empty table. */
+static void add_for_programs(const struct ss_table *table, struct ss_document *document)
+{
+    struct ss_block *block = ss_document_add(document, SS_BLOCK_TABLE);
+    block->audience = SS_FOR_PROGRAMS;
+    block->table.title = table->title;
+    block->table.data = *table;
+}
+
 static void add_table(const struct ss_report_parts *parts, const struct ss_table *table,
                       struct ss_document *document)
 {
@@ -173,7 +214,16 @@ static void add_table(const struct ss_report_parts *parts, const struct ss_table
 void ss_report_add_tables(const struct ss_report_parts *parts, const struct ss_table *tables,
                           size_t count, struct ss_document *document)
 {
+    bool lacks_samples = false, has_samples = !has_no_samples(parts);
     for (size_t i = 0; i < count; i++) {
-        add_table(parts, &tables[i], document);
+        if (has_samples || tables[i].samples_key == NULL) {
+            add_table(parts, &tables[i], document);
+        } else {
+            add_for_programs(&tables[i], document);
+            lacks_samples = true;
+        }
+    }
+    if (lacks_samples) {
+        add_no_samples(parts, document);
     }
 }

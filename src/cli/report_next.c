@@ -16,6 +16,10 @@ static const struct ss_document_command event_steps[STEP_COUNT] = {
     {"stepscope report --by counter", "counters of the program and of the machine"},
     {"stepscope export --to chrome", "the timeline, for ui.perfetto.dev"}};
 
+static const struct ss_document_command other_steps[] = {
+    {"stepscope info", "processes, their interpreters, and what each source recorded"},
+    {"stepscope report --by counter", "counters of the program and of the machine"}};
+
 /* The first step, if the recording has ranges or operators. */
 static const struct ss_document_command range_step = {"stepscope report --by range",
                                                       "what the annotated ranges cost"};
@@ -52,6 +56,24 @@ static void add(struct ss_report_next *next, const struct ss_document_command *s
     next->list[next->count++] = (struct ss_document_command){command->data, step->meaning};
 }
 
+static void add_list(struct ss_report_next *next, const struct ss_document_command *list,
+                     size_t count, const struct ss_arguments *arguments)
+{
+    for (size_t i = 0; i < count; i++) {
+        add(next, &list[i], arguments);
+    }
+}
+
+static bool has_samples(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].samples > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments *arguments,
                          const struct ss_model *model, bool of_ranges)
 {
@@ -61,8 +83,12 @@ void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments 
     } else if (!of_ranges && ss_model_has_events(model)) {
         add(next, &range_step, arguments);
     }
-    for (int i = 0; i < STEP_COUNT; i++) {
-        add(next, of_ranges ? &event_steps[i] : &sample_steps[i], arguments);
+    if (of_ranges) {
+        add_list(next, event_steps, STEP_COUNT, arguments);
+    } else if (has_samples(model)) {
+        add_list(next, sample_steps, STEP_COUNT, arguments);
+    } else {
+        add_list(next, other_steps, sizeof other_steps / sizeof *other_steps, arguments);
     }
 }
 

@@ -455,3 +455,25 @@ def test_trace_and_raw_side_by_side(stepscope, recording, raw):
     report = read_json(stepscope, "--by", "process", recording, raw)
     assert [i["kind"] for i in report["header"]["inputs"]] == ["trace", "raw"]
     assert {row["pid"] for row in report["tables"][0]["rows"]} >= {7, 8}
+
+
+def test_a_recording_without_samples_has_one_note_and_no_empty_tables(stepscope, tmp_path):
+    trace = tmp_path / "t.pftrace"
+    stepscope("record", "-q", "-o", trace, "--", "sleep", "0.2")
+    for options in ([], ["--by", "function"], ["--by", "tree"], ["--by", "leaf"]):
+        text = stepscope("report", *options, trace, status=3).stdout
+        notes = [line for line in text.splitlines() if line.startswith("No samples were recorded")]
+        assert len(notes) == 1 and "no program that ran was a Python" in notes[0]
+        assert not re.search(r"^(Hottest|Call tree|Leaf)", text, re.M)
+        assert "\nno samples\n" not in text
+    text = stepscope("report", trace, status=3).stdout
+    assert f"stepscope info {trace}" in text and "stepscope flame" not in text
+    table = stepscope("report", "--by", "function", "-f", "csv", trace, status=3, text=False).stdout
+    assert table.decode() == HOT_HEADER + "\r\n"  # programs find the columns
+    tables = read_json(stepscope, trace, status=3)["tables"]
+    assert [table["rows"] for table in tables] == [[], []]
+
+
+def test_samples_that_a_filter_removes_are_no_missing_samples(stepscope, raw):
+    text = stepscope("report", "--by", "function", "--match", "nothing", raw).stdout
+    assert "Hottest functions\nno samples\n" in text and "No samples were recorded" not in text
