@@ -50,7 +50,7 @@ static const struct ss_option options[] = {
     {"aggregate-leaf-paths", 0, NULL, "one row for equal leaves with equal library functions", NULL,
      false},
     SS_READING_FILTER_OPTIONS("to"),
-    {"format", 'f', "FORMAT", "text, csv or json (default by the ending of -o, else text)",
+    {"format", 'f', "FORMAT", "form of the report (default by the ending of -o, else text)",
      "Output", false},
     {"output", 'o', "FILE", "write there instead of to the terminal", NULL, false},
     {"csv-formulas", 0, NULL,
@@ -214,6 +214,9 @@ static const char *const examples[] = {
     "a folder of py-spy raw files as one CSV",
     NULL};
 
+static const struct ss_option_choices choices[] = {
+    {"by", ss_report_table_choice}, {"format", ss_report_format_choice}, {NULL, NULL}};
+
 const struct ss_command ss_command_report = {
     .name = "report",
     .summary = "show where the time of a recording went",
@@ -226,7 +229,6 @@ const struct ss_command ss_command_report = {
         "recording failed, is damaged or was not closed (the report is printed anyway).",
     .options = options,
     .examples = examples,
-    .choices_of = "by",
-    .choice = ss_report_table_choice,
+    .choices = choices,
     .run = run,
 };

@@ -30,6 +30,18 @@ const struct ss_command *const ss_commands[] = {
 /* getopt_long's `val` for row i: above every character, so that it differs from short options. */
 enum { LONG_VALUE = 1000, HELP_VALUE = 999, MAX_OPTIONS = 128, MAX_MESSAGE_BYTES = 4096 };
 
+const struct ss_option_choices *ss_option_choices_of(const struct ss_command *command,
+                                                     const struct ss_option *option)
+{
+    const struct ss_option_choices *choices = command->choices;
+    for (; choices != NULL && choices->option != NULL; choices++) {
+        if (option->long_name != NULL && strcmp(choices->option, option->long_name) == 0) {
+            return choices;
+        }
+    }
+    return NULL;
+}
+
 static int count_options(const struct ss_command *command)
 {
     int count = 0;

@@ -33,6 +33,13 @@ struct ss_arguments {
     int dashes_at;
 };
 
+/* The choices of an option that another table declares. */
+struct ss_option_choices {
+    const char *option; /* its long name; NULL: ends a list */
+    /* Each choice with its meaning; NULL after the last. */
+    const char *(*choice)(size_t index, const char **meaning);
+};
+
 struct ss_command {
     const char *name;
     const char *summary;             /* one line, imperative, for the command list */
@@ -41,16 +48,17 @@ struct ss_command {
     const struct ss_option *options; /* ends with an all-zero row */
     const char *const *examples;     /* "command line\0meaning" pairs are two entries; NULL ends */
     bool stops_at_positional;        /* options after the first positional belong to the program */
-    /* An option whose choices another table declares: its long name, and each choice with its
-     * meaning; NULL after the last. NULL: there is none. */
-    const char *choices_of;
-    const char *(*choice)(size_t index, const char **meaning);
+    const struct ss_option_choices *choices; /* NULL: no option has any */
     /* Returns the exit status. Prints its own errors (ss_cli_error). */
     int (*run)(const struct ss_arguments *arguments);
 };
 
 /* NULL-terminated, in help order (commands.def). */
 extern const struct ss_command *const ss_commands[];
+
+/* NULL: no other table declares the choices of this option. */
+const struct ss_option_choices *ss_option_choices_of(const struct ss_command *command,
+                                                     const struct ss_option *option);
 
 /* Fills *arguments. -1: run the command; else the exit status (help or a usage error was
  * printed). */

@@ -77,11 +77,8 @@ static void print_choices(FILE *out, const struct ss_command *command,
 {
     enum { WORD_COLUMN = 12, MEANING_COLUMN = 26 };
     const char *word, *meaning;
-    if (command->choices_of == NULL || option->long_name == NULL ||
-        strcmp(command->choices_of, option->long_name) != 0) {
-        return;
-    }
-    for (size_t i = 0; (word = command->choice(i, &meaning)) != NULL; i++) {
+    const struct ss_option_choices *choices = ss_option_choices_of(command, option);
+    for (size_t i = 0; choices != NULL && (word = choices->choice(i, &meaning)) != NULL; i++) {
         fprintf(out, "%*s%-*s", WORD_COLUMN, "", MEANING_COLUMN - WORD_COLUMN, word);
         print_wrapped(out, meaning, MEANING_COLUMN, MEANING_COLUMN);
     }

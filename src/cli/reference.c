@@ -64,23 +64,17 @@ static void markdown_option(struct ss_strbuf *out, const struct ss_option *optio
     ss_strbuf_append_text(out, " |\n");
 }
 
-static bool has_choices(const struct ss_command *command, const struct ss_option *option)
-{
-    return command->choices_of != NULL && option->long_name != NULL &&
-           strcmp(command->choices_of, option->long_name) == 0;
-}
-
 static void markdown_choices(struct ss_strbuf *out, const struct ss_command *command)
 {
     const char *word, *meaning;
-    if (command->choices_of == NULL) {
-        return;
-    }
-    ss_strbuf_append_format(out, "\n| `--%s` | |\n|---|---|\n", command->choices_of);
-    for (size_t i = 0; (word = command->choice(i, &meaning)) != NULL; i++) {
-        ss_strbuf_append_format(out, "| `%s` | ", word);
-        append_cell(out, meaning);
-        ss_strbuf_append_text(out, " |\n");
+    const struct ss_option_choices *choices = command->choices;
+    for (; choices != NULL && choices->option != NULL; choices++) {
+        ss_strbuf_append_format(out, "\n| `--%s` | |\n|---|---|\n", choices->option);
+        for (size_t i = 0; (word = choices->choice(i, &meaning)) != NULL; i++) {
+            ss_strbuf_append_format(out, "| `%s` | ", word);
+            append_cell(out, meaning);
+            ss_strbuf_append_text(out, " |\n");
+        }
     }
 }
 
@@ -424,11 +418,11 @@ static void man_option(struct ss_strbuf *out, const struct ss_option *option)
     ss_strbuf_append_char(out, '\n');
 }
 
-static void man_choices(struct ss_strbuf *out, const struct ss_command *command)
+static void man_choices(struct ss_strbuf *out, const struct ss_option_choices *choices)
 {
     const char *word, *meaning;
     ss_strbuf_append_text(out, ".RS\n");
-    for (size_t i = 0; (word = command->choice(i, &meaning)) != NULL; i++) {
+    for (size_t i = 0; (word = choices->choice(i, &meaning)) != NULL; i++) {
         ss_strbuf_append_text(out, ".TP\n\\fB");
         append_roff(out, word);
         ss_strbuf_append_text(out, "\\fR\n");
@@ -451,8 +445,9 @@ static void man_command(struct ss_strbuf *out, const struct ss_command *command)
         if (!option->hidden) {
             man_option(out, option);
         }
-        if (has_choices(command, option)) {
-            man_choices(out, command);
+        const struct ss_option_choices *choices = ss_option_choices_of(command, option);
+        if (choices != NULL) {
+            man_choices(out, choices);
         }
     }
     for (int i = 0; command->examples != NULL && command->examples[i] != NULL; i += 2) {
@@ -524,9 +519,9 @@ static void append_words(struct ss_strbuf *out, const char *choices)
 static void bash_values(struct ss_strbuf *out, const struct ss_command *command)
 {
     for (const struct ss_option *option = command->options; !is_last(option); option++) {
-        bool is_declared = has_choices(command, option);
+        const struct ss_option_choices *choices = ss_option_choices_of(command, option);
         if (option->hidden || option->long_name == NULL ||
-            (!is_declared && !lists_choices(option->argument))) {
+            (choices == NULL && !lists_choices(option->argument))) {
             continue;
         }
         ss_strbuf_append_format(out, "        %s:--%s", command->name, option->long_name);
@@ -535,10 +530,10 @@ static void bash_values(struct ss_strbuf *out, const struct ss_command *command)
         }
         ss_strbuf_append_text(out, ") words=\"");
         const char *word, *meaning;
-        for (size_t i = 0; is_declared && (word = command->choice(i, &meaning)) != NULL; i++) {
+        for (size_t i = 0; choices != NULL && (word = choices->choice(i, &meaning)) != NULL; i++) {
             ss_strbuf_append_format(out, "%s%s", i > 0 ? " " : "", word);
         }
-        append_words(out, is_declared ? "" : option->argument);
+        append_words(out, choices != NULL ? "" : option->argument);
         ss_strbuf_append_text(out, "\" ;;\n");
     }
 }

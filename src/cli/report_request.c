@@ -279,6 +279,12 @@ static bool check_filters(const struct ss_arguments *arguments, const struct ss_
 
 /* --- the output ------------------------------------------------------------------------------- */
 
+const char *ss_report_format_choice(size_t index, const char **meaning)
+{
+    *meaning = ss_report_views[index].summary;
+    return ss_report_views[index].name;
+}
+
 static const struct ss_report_view *view_by_ending(const char *path)
 {
     size_t length = strlen(path);
@@ -293,9 +299,12 @@ static const struct ss_report_view *view_by_ending(const char *path)
 
 static bool parse_output(const struct ss_arguments *arguments, struct ss_report_request *request)
 {
-    static const char *const names[] = {"text", "csv", "json", NULL};
+    const char *names[MOST_WORDS] = {NULL};
     int view;
     long long width;
+    for (size_t i = 0; i + 1 < MOST_WORDS && ss_report_views[i].name != NULL; i++) {
+        names[i] = ss_report_views[i].name;
+    }
     request->output = ss_arguments_get(arguments, "output");
     if (request->output != NULL && ss_sink_descriptor(request->output) == STDOUT_FILENO) {
         request->output = NULL;

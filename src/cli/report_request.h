@@ -20,7 +20,9 @@ struct ss_report_request {
 /* False: a usage error was printed. Options that the table does not have are refused. */
 bool ss_report_request_parse(const struct ss_arguments *arguments,
                              struct ss_report_request *request);
-/* The ids of --by and what their rows are (struct ss_command.choice). */
+/* The ids of --by and what their rows are (struct ss_option_choices). */
 const char *ss_report_table_choice(size_t index, const char **meaning);
+/* The names of --format and what they are for. */
+const char *ss_report_format_choice(size_t index, const char **meaning);
 
 #endif

@@ -5,19 +5,16 @@
 #include "view/sentence_text.h"
 
 const struct ss_report_view ss_report_views[] = {
-    {.name = "text", .ending = ".txt", .summary = "for a terminal", .render = ss_report_text},
-    {.name = "csv",
-     .ending = ".csv",
-     .summary = "one table, its figures unrounded",
-     .is_single_table = true,
-     .render = ss_report_csv},
-    {.name = "json",
-     .ending = ".json",
-     .summary = "everything, with units, for programs",
-     .encodes_controls = true,
-     .render = ss_report_json},
-    {.name = NULL},
-};
+#define SS_REPORT_VIEW(view, end, single, encodes, text)                                           \
+    {.name = #view,                                                                                \
+     .ending = end,                                                                                \
+     .summary = text,                                                                              \
+     .is_single_table = single,                                                                    \
+     .encodes_controls = encodes,                                                                  \
+     .render = ss_report_##view},
+#include "view/report_views.def"
+#undef SS_REPORT_VIEW
+    {.name = NULL}};
 
 void ss_trust_problem_text(const struct ss_trust_problem *problem, struct ss_strbuf *out)
 {

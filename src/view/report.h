@@ -3,8 +3,8 @@
  * The views of a report's document (analysis/document.h). A view renders its blocks and computes
  * nothing.
  *
- * To add a view: a file in src/view/ that renders a document, and a row in report.c; the command
- * line, help, documentation and the choice by ending iterate the rows.
+ * To add a view: a file report_NAME.c that renders a document, and a row in report_views.def; the
+ * command line, help, documentation and the choice by ending iterate the rows.
  */
 #ifndef SS_VIEW_REPORT_H
 #define SS_VIEW_REPORT_H
@@ -37,7 +37,9 @@ struct ss_report_view {
 /* The first is the default; ends with a NULL name. */
 extern const struct ss_report_view ss_report_views[];
 
-ss_report_render ss_report_text, ss_report_csv, ss_report_json;
+#define SS_REPORT_VIEW(name, ...) ss_report_render ss_report_##name;
+#include "view/report_views.def"
+#undef SS_REPORT_VIEW
 
 /* Title and header of a document alone, as text. */
 void ss_report_text_header(const struct ss_document *document, const struct ss_report_style *style,

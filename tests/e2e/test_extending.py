@@ -16,6 +16,7 @@ from conftest import Stepscope
 
 NEW_TABLE = "thread_name"
 NEW_FORMAT = "sample_list"
+NEW_VIEW = "outline"
 NEW_SOURCE = "heartbeat"
 
 TABLE_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
@@ -89,6 +90,28 @@ TABLE_ROW = """    {.id = "thread-name",
      .idle = SS_IDLE_MAIN,
      .build = ss_thread_names_build},
 """
+
+VIEW_SOURCE = """/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of a report, a line each. */
+#include "view/report.h"
+
+enum ss_status ss_report_outline(const struct ss_document *document,
+                                 const struct ss_report_style *style, FILE *out,
+                                 struct ss_error *err)
+{
+    (void)style;
+    (void)err;
+    for (size_t i = 0; i < document->blocks.count; i++) {
+        const struct ss_table *table = ss_block_table_for_programs(&document->blocks.data[i]);
+        if (table != NULL) {
+            fprintf(out, "%s: %zu\\n", table->name, table->row_count);
+        }
+    }
+    return SS_OK;
+}
+"""
+
+VIEW_ROW = 'SS_REPORT_VIEW(outline, ".outline", false, false, "a line for each table")\n'
 
 FORMAT_HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
 /* One line for each stack: its samples, and its leaf. */
@@ -262,6 +285,9 @@ def extended(source_dir, tmp_path_factory):
         [("src/cli/formats.c", r'^#include "view/speedscope.h"', f'#include "view/{NEW_FORMAT}.h"\n'),
          ("src/cli/formats.c", r"^static enum ss_status write_chrome\(", FORMAT_FUNCTION),
          ("src/cli/formats.c", r"^    \{\.name = NULL\}", FORMAT_ROW)])
+    add("a format of the report",
+        {f"src/view/report_{NEW_VIEW}.c": VIEW_SOURCE},
+        [("src/view/report_views.def", r"^SS_REPORT_VIEW\(markdown", VIEW_ROW)])
     add("a source",
         {f"src/source/{NEW_SOURCE}.h": SOURCE_HEADER, f"src/source/{NEW_SOURCE}.c": SOURCE_SOURCE},
         [("src/source/registry.c", r'^#include "source/host.h"', f'#include "source/{NEW_SOURCE}.h"\n'),
@@ -276,10 +302,12 @@ def extended(source_dir, tmp_path_factory):
 
 
 @pytest.mark.parametrize("thing, name", [("a table of the report", NEW_TABLE),
+                                         ("a format of the report", NEW_VIEW),
                                          ("an output format", NEW_FORMAT),
                                          ("a source", NEW_SOURCE)])
 def test_only_the_files_named_are_touched(extended, source_dir, thing, name):
-    named = {path for path in named_files(source_dir, thing, name) if not path.startswith("tests/")}
+    named = {path for path in named_files(source_dir, thing, name)
+             if not path.startswith("tests/") and path != "src/analysis/document.h"}  # to read
     assert extended[1][thing] == named
 
 
@@ -311,6 +339,18 @@ def test_a_new_format_is_everywhere(extended, tmp_path):
     assert pathlib.Path(tmp_path / "two.samples").read_text().count("\n") == 2
     assert "| `sample-list` |" in stepscope("help", "--format", "markdown").stdout
     assert "sample-list" in stepscope("export", "--to", "nothing", raw, status=2).stderr
+
+
+def test_a_new_format_of_the_report_is_everywhere(extended, tmp_path):
+    stepscope = extended[0]
+    raw = tmp_path / "two.txt"
+    raw.write_text("main (a.py:1);work (a.py:2) 60\nmain (a.py:1) 40\n")
+    assert stepscope("report", "--format", "outline", raw).stdout == "function: 2\nline: 2\n"
+    stepscope("report", "--by", "tree", "-o", tmp_path / "two.outline", raw)
+    assert (tmp_path / "two.outline").read_text() == "tree: 2\n"
+    assert re.search(r"outline +a line for each table", stepscope("report", "--help").stdout)
+    assert "| `outline` | a line for each table |" in stepscope("help", "--format", "markdown").stdout
+    assert "outline" in stepscope("report", "--format", "nothing", raw, status=2).stderr
 
 
 def test_a_new_source_is_everywhere(extended, tmp_path):

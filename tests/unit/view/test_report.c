@@ -155,6 +155,80 @@ static void programs_get_the_tables_for_them_and_no_columns_for_people(void **st
     ss_document_fini(&document);
 }
 
+static void markdown_has_lists_pipe_tables_and_escapes(void **state)
+{
+    (void)state;
+    struct ss_document document;
+    fill(&document);
+    check(ss_report_markdown, &document, 40,
+          "# stepscope report: a\\|b.pftrace\n\n"
+          "- **Samples:** 3 recorded = 3 shown\n\n"
+          "**A step takes \\*long\\***\n\n"
+          "| data | other |\n|---:|---:|\n| 75.0 % | 25.0 % |\n\n"
+          "1. **75 % waits**\n"
+          "   - at a.py:1 f_g\n"
+          "   - cores 8 · workers 0\n"
+          "   - → num_workers=2\n\n"
+          "`▁▄█` step by step\n\n"
+          "median of 3 steps\n\n"
+          "## Waits\n\n"
+          "| name | wait | half |\n|---|---:|---:|\n| x\\|\\<y\\> | 2.00 µs | 1.00 µs |\n\n"
+          "## People's\n\n"
+          "| name | wait | half |\n|---|---:|---:|\n| x\\|\\<y\\> | 2.00 µs | 1.00 µs |\n\n"
+          "> [!WARNING]\n> beware\n\n"
+          "## Next\n\n```sh\nstepscope flame 'a|b.pftrace'   # a picture\n```\n");
+    ss_document_fini(&document);
+}
+
+static void markdown_escapes_what_it_would_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {{"+ a", "\\+ a\n"},
+                 {"a + b", "a + b\n"},
+                 {"# a", "\\# a\n"},
+                 {"__init__ a_b _", "\\_\\_init\\_\\_ a_b \\_\n"},
+                 {"<b> `c` [d](e) f~g & $h$", "\\<b\\> \\`c\\` \\[d\\](e) f\\~g \\& \\$h\\$\n"},
+                 {"a\nb\x1b", "a\xef\xbf\xbd"
+                              "b\xef\xbf\xbd\n"},
+                 {"a\\|b", "a\\\\\\|b\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ss_document document;
+        ss_document_init(&document);
+        *ss_document_add_note(&document, SS_NOTE_FACT) = words(&document, cases[i].text);
+        check(ss_report_markdown, &document, 0, cases[i].wanted);
+        ss_document_fini(&document);
+    }
+}
+
+/* One note instead of two empty tables; programs still find the columns. */
+static void without_samples_there_is_one_note(void **state)
+{
+    (void)state;
+    struct ss_model model;
+    struct ss_selection selection;
+    struct ss_selection_options all = {.size = sizeof all, .idle = SS_IDLE_ALL};
+    struct ss_table_options options = {.max_rows = 10};
+    struct ss_report_options report = {.kind = &ss_overview, .table = &options};
+    struct ss_document document;
+    ss_model_init(&model);
+    ss_vec_push_zero(&model.inputs);
+    assert_int_equal(ss_selection_init(&selection, &model, &all, NULL), SS_OK);
+    ss_document_init(&document);
+    ss_report_compose(&selection, &report, &document);
+    char *text = render(ss_report_text, &document, 0);
+    assert_non_null(strstr(text, "\n\nNo samples were recorded, so there are no tables of "));
+    assert_null(strstr(text, "Hottest"));
+    free(text);
+    char *table = render(ss_report_csv, &document, 0);
+    assert_memory_equal(table, "name,path,line,", 15);
+    free(table);
+    ss_document_fini(&document);
+    ss_selection_fini(&selection);
+    ss_model_fini(&model);
+}
+
 static void long_notes_are_wrapped(void **state)
 {
     (void)state;
@@ -225,6 +299,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_separates_what_does_not_belong_together),
         cmocka_unit_test(programs_get_the_tables_for_them_and_no_columns_for_people),
+        cmocka_unit_test(markdown_has_lists_pipe_tables_and_escapes),
+        cmocka_unit_test(markdown_escapes_what_it_would_read),
+        cmocka_unit_test(without_samples_there_is_one_note),
         cmocka_unit_test(long_notes_are_wrapped),
         cmocka_unit_test(every_view_has_a_row_and_renders_any_document),
         cmocka_unit_test(a_sentence_has_units),
