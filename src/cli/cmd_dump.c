@@ -233,6 +233,21 @@ static void put_clean(struct ss_strbuf *out, pid_t pid, void (*put)(pid_t, struc
     ss_strbuf_fini(&raw);
 }
 
+static void put_frame(struct ss_strbuf *text, const struct dump *dump, uint32_t id, bool colour)
+{
+    struct ss_python_frame frame;
+    ss_python_frame_get(dump->python, id, &frame);
+    struct ss_strview file = dump->full_filenames ? frame.file : short_file(dump->pid, frame.file);
+    ss_strbuf_append_format(text, "    %s", colour ? SS_BOLD : "");
+    ss_text_append_clean(text, frame.function);
+    ss_strbuf_append_format(text, "%s (", colour ? SS_OFF : "");
+    ss_text_append_clean(text, file);
+    if (frame.line > 0) {
+        ss_strbuf_append_format(text, ":%d", frame.line);
+    }
+    ss_strbuf_append_text(text, ")\n");
+}
+
 static void print_text(const struct dump *dump)
 {
     struct ss_strbuf text;
@@ -258,18 +273,7 @@ static void print_text(const struct dump *dump)
             ss_strbuf_append_text(&text, "    (the innermost frames kept changing)\n");
         }
         for (uint32_t k = 0; k < thread->depth; k++) {
-            struct ss_python_frame frame;
-            ss_python_frame_get(dump->python, thread->frames[k], &frame);
-            struct ss_strview file =
-                dump->full_filenames ? frame.file : short_file(dump->pid, frame.file);
-            ss_strbuf_append_format(&text, "    %s", colour ? SS_BOLD : "");
-            ss_text_append_clean(&text, frame.function);
-            ss_strbuf_append_format(&text, "%s (", colour ? SS_OFF : "");
-            ss_text_append_clean(&text, file);
-            if (frame.line > 0) {
-                ss_strbuf_append_format(&text, ":%d", frame.line);
-            }
-            ss_strbuf_append_text(&text, ")\n");
+            put_frame(&text, dump, thread->frames[k], colour);
         }
         fwrite(text.data, 1, text.length, ss_stdout());
         ss_strbuf_clear(&text);

@@ -254,6 +254,32 @@ static bool parse_stats(const struct ss_arguments *arguments, struct ss_record_p
     return true;
 }
 
+/* The options without a value that can be wrong. */
+static void set_flags(const struct ss_arguments *arguments, struct ss_record_plan *plan)
+{
+    plan->per_window =
+        ss_arguments_has(arguments, "per-window") || ss_arguments_has(arguments, "traces-to-keep");
+    plan->no_overwrite = ss_arguments_has(arguments, "no-overwrite");
+    plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
+    plan->record.inject = !ss_arguments_has(arguments, "no-inject");
+    plan->record.no_torch = ss_arguments_has(arguments, "no-torch");
+    plan->record.keep_secrets = ss_arguments_has(arguments, "keep-secrets");
+    plan->record.keep_native = plan->output.keep_native =
+        ss_arguments_has(arguments, "keep-native");
+    plan->output.quiet = ss_arguments_has(arguments, "quiet");
+    plan->record.show_status =
+        !plan->output.quiet && isatty(STDERR_FILENO) == 1 && ss_cli_use_colour(STDERR_FILENO);
+    plan->output.threads = ss_arguments_has(arguments, "threads");
+    plan->output.gil_only = ss_arguments_has(arguments, "gil");
+    plan->output.idle = ss_arguments_has(arguments, "idle");
+    plan->output.function_only = ss_arguments_has(arguments, "function");
+    plan->output.no_lines = ss_arguments_has(arguments, "nolineno");
+    plan->output.full_filenames = ss_arguments_has(arguments, "full-filenames");
+    if (ss_arguments_has(arguments, "native")) {
+        ss_log(SS_WARN, "record", "--native: this version records Python frames only");
+    }
+}
+
 static bool parse_options(const struct ss_arguments *arguments, struct ss_record_plan *plan)
 {
     char profiler[192];
@@ -284,32 +310,12 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
     plan->record.attach_pid = (pid_t)pid;
     plan->record.overwrite_events = when_full == 1;
     plan->record.windows_to_keep = to_keep;
-    plan->per_window =
-        ss_arguments_has(arguments, "per-window") || ss_arguments_has(arguments, "traces-to-keep");
-    plan->no_overwrite = ss_arguments_has(arguments, "no-overwrite");
-    plan->record.follow_children = !ss_arguments_has(arguments, "no-subprocesses");
-    plan->record.inject = !ss_arguments_has(arguments, "no-inject");
-    plan->record.no_torch = ss_arguments_has(arguments, "no-torch");
-    plan->record.keep_secrets = ss_arguments_has(arguments, "keep-secrets");
+    plan->output.rate_hz = plan->record.rate_hz;
+    set_flags(arguments, plan);
     snprintf(plan->torch_text, sizeof plan->torch_text, "depth=%lld,operators=%s%s%s%s", depth,
              operators[which_operators], optimizer != NULL ? ",optimizer=" : "",
              optimizer != NULL ? optimizer : "", profiler);
     plan->record.torch = plan->torch_text;
-    plan->record.keep_native = plan->output.keep_native =
-        ss_arguments_has(arguments, "keep-native");
-    plan->output.quiet = ss_arguments_has(arguments, "quiet");
-    plan->record.show_status =
-        !plan->output.quiet && isatty(STDERR_FILENO) == 1 && ss_cli_use_colour(STDERR_FILENO);
-    plan->output.rate_hz = plan->record.rate_hz;
-    plan->output.threads = ss_arguments_has(arguments, "threads");
-    plan->output.gil_only = ss_arguments_has(arguments, "gil");
-    plan->output.idle = ss_arguments_has(arguments, "idle");
-    plan->output.function_only = ss_arguments_has(arguments, "function");
-    plan->output.no_lines = ss_arguments_has(arguments, "nolineno");
-    plan->output.full_filenames = ss_arguments_has(arguments, "full-filenames");
-    if (ss_arguments_has(arguments, "native")) {
-        ss_log(SS_WARN, "record", "--native: this version records Python frames only");
-    }
     return true;
 }
 

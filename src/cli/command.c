@@ -114,6 +114,21 @@ static int bad_option(const struct ss_arguments *arguments, int code, char **arg
     return ss_cli_usage(arguments, "unknown or ambiguous option %s", word);
 }
 
+static void add_positional(struct ss_arguments *arguments, char *text)
+{
+    arguments->positional[arguments->positional_count++] = text;
+}
+
+/* An option that the command has. */
+static void put_option(struct ss_arguments *arguments, int row, char *value)
+{
+    if (arguments->command->options[row].is_input) {
+        add_positional(arguments, value);
+    }
+    arguments->values[row] = value != NULL ? value : "";
+    arguments->counts[row]++;
+}
+
 int ss_arguments_parse(const struct ss_command *command, int argc, char **argv,
                        struct ss_arguments *arguments)
 {
@@ -131,34 +146,26 @@ int ss_arguments_parse(const struct ss_command *command, int argc, char **argv,
         .positional = ss_alloc_zero((size_t)argc + 1, sizeof *arguments->positional)};
     opterr = 0;
     optind = 1;
-    int code;
-    int longest = -1;
+    int code, longest = -1;
     while ((code = getopt_long(argc, argv, shorts, longs, &longest)) != -1) {
         if (code == 1) {
-            arguments->positional[arguments->positional_count++] = optarg;
+            add_positional(arguments, optarg);
             continue;
         }
         if (code == HELP_VALUE || (code == 'h' && row_of(command, count, 'h') < 0)) {
             ss_help_command(command, STDOUT_FILENO);
             return 0;
         }
-        if (code == '?' || code == ':') {
-            return bad_option(arguments, code, argv);
-        }
-        int row = row_of(command, count, code);
+        int row = code == '?' || code == ':' ? -1 : row_of(command, count, code);
         if (row < 0) {
-            return bad_option(arguments, '?', argv);
+            return bad_option(arguments, code == ':' ? ':' : '?', argv);
         }
-        if (command->options[row].is_input) {
-            arguments->positional[arguments->positional_count++] = optarg;
-        }
-        arguments->values[row] = optarg != NULL ? optarg : "";
-        arguments->counts[row]++;
+        put_option(arguments, row, optarg);
     }
     arguments->dashes_at = arguments->positional_count;
     arguments->after_dashes = optind > 1 && optind <= argc && strcmp(argv[optind - 1], "--") == 0;
     while (optind < argc) {
-        arguments->positional[arguments->positional_count++] = argv[optind++];
+        add_positional(arguments, argv[optind++]);
     }
     return -1;
 }

@@ -377,9 +377,12 @@ static void print_stats(const struct ss_record_output *output, const char *path,
 }
 
 /* Only Python has stacks; what a program marks itself is worth a file without them. */
-static bool holds_marks(const struct ss_record_output *output, const struct ss_model *model)
+static bool holds_marks(const struct ss_record_output *output,
+                        const struct ss_record_result *result, const struct ss_model *model)
 {
-    return ss_format_is_native(output->format) && model->ranges.count + model->marks.count > 0;
+    bool lacks_windows = output->schedule != NULL && result->figures.windows == 0;
+    return !lacks_windows && ss_format_is_native(output->format) &&
+           model->ranges.count + model->marks.count > 0;
 }
 
 static void print_marks(const struct ss_record_output *output, const struct ss_model *model)
@@ -460,6 +463,28 @@ static void dispose_trace(struct ss_record_output *output)
     ss_free(native);
 }
 
+/* Converts the trace to the requested format. false: it could not be written, and the trace is
+ * kept. `is_reported`: why there is nothing to write. */
+static bool write_output(struct ss_record_output *output, const struct ss_model *model, bool empty,
+                         bool marked, bool is_reported)
+{
+    struct ss_error err = {0};
+    if (!empty && ss_record_convert(output, model, &err) == SS_OK) {
+        dispose_trace(output);
+    } else if (!empty) {
+        print_problem("%s; the recording is kept in %s", err.message, output->trace_path);
+        output->failed = true;
+        return false;
+    } else if (marked) {
+        print_problem("no samples for %s; the program's annotations are kept in %s",
+                      output_name(output), output->trace_path);
+        output->failed = true;
+    } else if (is_reported) {
+        unlink(output->trace_path);
+    }
+    return true;
+}
+
 bool ss_record_output_finish(void *context, const struct ss_record_result *result)
 {
     struct ss_record_output *output = context;
@@ -479,30 +504,15 @@ bool ss_record_output_finish(void *context, const struct ss_record_result *resul
                                  .keep_samples = ss_record_convert_wants_samples(output)};
     enum ss_status status = ss_model_add_input(&model, output->trace_path, &load, &err);
     bool empty = status != SS_OK || model.totals.count == 0;
-    bool unwritten = false;
-    bool no_window = output->schedule != NULL && result->figures.windows == 0;
-    bool marked = empty && status == SS_OK && !no_window && holds_marks(output, &model);
+    bool marked = empty && status == SS_OK && holds_marks(output, result, &model);
     if (status != SS_OK && whole) {
         report_unreadable(output, result, &err);
     } else if (empty && whole && !marked) {
         report_empty(output, result, &model);
     }
     bool native = ss_format_is_native(output->format);
-    if (!native && status == SS_OK && !empty) {
-        status = ss_record_convert(output, &model, &err);
-        if (status == SS_OK) {
-            dispose_trace(output);
-        } else {
-            print_problem("%s; the recording is kept in %s", err.message, output->trace_path);
-            output->failed = unwritten = true;
-        }
-    } else if (!native && marked) {
-        print_problem("no samples for %s; the program's annotations are kept in %s",
-                      output_name(output), output->trace_path);
-        output->failed = true;
-    } else if (!native && status == SS_OK && whole) {
-        unlink(output->trace_path); /* it is empty, and the cause is reported */
-    }
+    bool unwritten =
+        !native && !write_output(output, &model, empty, marked, status == SS_OK && whole);
     if (!output->quiet && marked && native) {
         print_marks(output, &model);
     } else if (!output->quiet && !empty && !unwritten) {
