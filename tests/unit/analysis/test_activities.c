@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "analysis/activities.h"
 
 #define PYTHON "/usr/lib/python3.11/"
@@ -48,15 +49,8 @@ static int tear_down(void **state)
 static uint32_t call(struct made *made, uint32_t parent, const char *file, const char *name,
                      enum ss_code_origin origin)
 {
-    struct ss_intern *strings = &made->model.strings;
-    struct ss_model_frame frame = {.function = ss_intern_put_text(strings, name),
-                                   .name = ss_intern_put_text(strings, name),
-                                   .file = ss_intern_put_text(strings, file),
-                                   .short_file = ss_intern_put_text(strings, file),
-                                   .line = 12,
-                                   .first_line = 10,
-                                   .origin = origin};
-    return ss_model_stack_id(&made->model, parent, ss_model_frame_id(&made->model, &frame));
+    return BUILD_CALL(&made->model, parent, .function = name, .file = file, .line = 12,
+                      .first_line = 10, .origin = origin);
 }
 
 static uint32_t own(struct made *made, uint32_t parent)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "analysis/flops.h"
 
 /* One process, whose autograd has a thread of its own. */
@@ -23,13 +24,8 @@ struct made {
 static uint32_t add_track(struct made *made, enum ss_track_kind kind, uint32_t thread,
                           const char *name)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->tracks,
-                (struct ss_model_track){.kind = kind,
-                                        .process = made->process,
-                                        .thread = thread,
-                                        .name = ss_intern_put_text(&model->strings, name)});
-    return (uint32_t)model->tracks.count - 1;
+    return BUILD_TRACK(&made->model, .kind = kind, .process = made->process, .thread = thread,
+                       .name = name);
 }
 
 static void begin(struct made *made)
@@ -37,12 +33,9 @@ static void begin(struct made *made)
     memset(made, 0, sizeof *made);
     ss_model_init(&made->model);
     struct ss_model *model = &made->model;
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 42});
-    made->process = (uint32_t)model->processes.count - 1;
-    ss_vec_push(&model->threads, (struct ss_model_thread){made->process, 42, 0, true});
-    made->trains = (uint32_t)model->threads.count - 1;
-    ss_vec_push(&model->threads, (struct ss_model_thread){made->process, 43, 0, false});
-    made->differentiates = made->trains + 1;
+    made->process = BUILD_PROCESS(model, .pid = 42);
+    made->trains = BUILD_THREAD(model, .process = made->process, .tid = 42, .is_main = true);
+    made->differentiates = BUILD_THREAD(model, .process = made->process, .tid = 43);
     made->steps = add_track(made, SS_TRACK_STEPS, made->trains, "step");
     made->operators = add_track(made, SS_TRACK_RANGES, made->trains, "torch");
     made->modules = add_track(made, SS_TRACK_RANGES, made->trains, "torch.module");
@@ -53,21 +46,6 @@ static void begin(struct made *made)
     made->node_marks = add_track(made, SS_TRACK_RANGES, made->differentiates, "torch.flops");
 }
 
-static uint32_t name_of(struct ss_model *model, const char *text, const char *category)
-{
-    ss_vec_push(&model->names,
-                (struct ss_model_name){.text = ss_intern_put_text(&model->strings, text),
-                                       .category = ss_intern_put_text(&model->strings, category)});
-    return (uint32_t)model->names.count - 1;
-}
-
-static uint32_t payload_of(struct ss_model *model, int64_t number)
-{
-    ss_vec_push(&model->payloads,
-                (struct ss_model_payload){.type = SS_VALUE_INT, .integer = number});
-    return (uint32_t)model->payloads.count - 1;
-}
-
 enum { NO_NUMBER = -1 };
 
 /* Returns the path, for what lies within. */
@@ -75,36 +53,22 @@ static uint32_t add(struct made *made, uint32_t track, uint32_t around, const ch
                     const char *category, uint64_t begin_ns, uint64_t end_ns, int64_t number)
 {
     struct ss_model *model = &made->model;
-    uint32_t path = ss_model_path_id(model, around, name_of(model, name, category));
-    ss_vec_push(
-        &model->ranges,
-        (struct ss_model_range){.begin_ns = begin_ns,
-                                .end_ns = end_ns,
-                                .track = track,
-                                .path = path,
-                                .lane = track == made->counted,
-                                .payload = number != NO_NUMBER ? payload_of(model, number) : 0});
-    return path;
+    return BUILD_RANGE(model, .track = track, .around = around, .name = name, .category = category,
+                       .begin_ns = begin_ns, .end_ns = end_ns, .lane = track == made->counted,
+                       .payload = number != NO_NUMBER ? build_integer(model, number) : 0);
 }
 
 static void mark(struct made *made, uint32_t track, const char *name, uint64_t time_ns,
                  int64_t flops)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->marks, (struct ss_model_mark){.time_ns = time_ns,
-                                                      .track = track,
-                                                      .name = name_of(model, name, ""),
-                                                      .payload = payload_of(model, flops)});
+    BUILD_MARK(&made->model, .track = track, .name = name, .time_ns = time_ns,
+               .payload = build_integer(&made->model, flops));
 }
 
 static void fact(struct made *made, const char *text, int64_t value)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->notes,
-                (struct ss_model_note){.process = made->process,
-                                       .kind = ss_intern_put_text(&model->strings, "fact"),
-                                       .text = ss_intern_put_text(&model->strings, text),
-                                       .value = value});
+    BUILD_NOTE(&made->model, .process = made->process, .kind = "fact", .text = text,
+               .value = value);
 }
 
 static void make_table(struct made *made, uint64_t max_rows)

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "analysis/late_rank.h"
 
 #define MS UINT64_C(1000000)
@@ -27,44 +28,22 @@ struct made {
     struct ss_late_rank late;
 };
 
-static uint32_t text_id(struct ss_model *model, const char *text)
-{
-    return ss_intern_put_text(&model->strings, text);
-}
-
-static uint32_t add_track(struct ss_model *model, enum ss_track_kind kind, uint32_t process,
-                          const char *name)
-{
-    ss_vec_push(
-        &model->tracks,
-        (struct ss_model_track){.kind = kind, .process = process, .name = text_id(model, name)});
-    return (uint32_t)model->tracks.count - 1;
-}
-
 static uint64_t add_range(struct ss_model *model, uint32_t track, const char *name,
                           uint64_t begin_ns, uint64_t ns)
 {
-    ss_vec_push(&model->names, (struct ss_model_name){.text = text_id(model, name)});
-    uint32_t path = ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
-    ss_vec_push(&model->ranges,
-                (struct ss_model_range){
-                    .begin_ns = begin_ns, .end_ns = begin_ns + ns, .track = track, .path = path});
+    BUILD_RANGE(model, .track = track, .name = name, .begin_ns = begin_ns, .end_ns = begin_ns + ns);
     return begin_ns + ns;
 }
 
 static void add_rank(struct ss_model *model, const struct shape *shape, unsigned rank)
 {
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 40 + (int32_t)rank});
-    uint32_t process = (uint32_t)model->processes.count - 1;
-    uint32_t steps = add_track(model, SS_TRACK_STEPS, process, "step");
-    uint32_t phases = add_track(model, SS_TRACK_PHASES, process, "phase");
+    uint32_t process = BUILD_PROCESS(model, .pid = 40 + (int32_t)rank);
+    uint32_t steps = BUILD_TRACK(model, .kind = SS_TRACK_STEPS, .process = process, .name = "step");
+    uint32_t phases =
+        BUILD_TRACK(model, .kind = SS_TRACK_PHASES, .process = process, .name = "phase");
     if (shape->tells) {
-        ss_vec_push(&model->notes,
-                    (struct ss_model_note){.time_ns = 1,
-                                           .process = process,
-                                           .value = rank,
-                                           .kind = text_id(model, "fact"),
-                                           .text = text_id(model, "torch.rank = n")});
+        BUILD_NOTE(model, .time_ns = 1, .process = process, .value = rank, .kind = "fact",
+                   .text = "torch.rank = n");
     }
     uint64_t at = 1000 * MS;
     for (unsigned i = 0; i < shape->steps; i++) {

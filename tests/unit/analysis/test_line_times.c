@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../model_builder.h"
 #include "analysis/line_times.h"
 
 /* Line 1 … of the only file. */
@@ -86,11 +87,8 @@ static void check(const struct ss_model *model, const struct ss_line_times_optio
 static void fill(struct ss_model *model)
 {
     ss_model_init(model);
-    struct ss_model_process process = {.pid = 1};
-    while (model->processes.count < 3) {
-        process.pid = (int32_t)model->processes.count;
-        ss_vec_push(&model->processes, process);
-    }
+    BUILD_PROCESS(model, .pid = 1);
+    BUILD_PROCESS(model, .pid = 2);
     uint32_t f = put_function(model, "f", "/a.py", 3), m = put_function(model, "A.m", "/a.py", 14);
     uint32_t twin = put_function(model, "f", "/a.py", 3), other = put_function(model, "f", "", 3);
     put_line(model, 1, f, 9, 3, 600);

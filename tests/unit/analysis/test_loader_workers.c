@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../model_builder.h"
 #include "analysis/loader_workers.h"
 
 #define MS UINT64_C(1000000)
@@ -19,33 +20,13 @@ struct made {
     struct ss_step_summary training;
 };
 
-static uint32_t text(struct ss_model *model, const char *string)
-{
-    return ss_intern_put_text(&model->strings, string);
-}
-
 static void tell(struct ss_model *model, uint32_t process, const char *key, int64_t value,
                  uint64_t time_ns)
 {
     char fact[64];
     snprintf(fact, sizeof fact, "%s = %d", key, (int)value);
-    ss_vec_push(&model->notes, (struct ss_model_note){.process = process,
-                                                      .kind = text(model, "fact"),
-                                                      .text = text(model, fact),
-                                                      .value = value,
-                                                      .time_ns = time_ns});
-}
-
-static uint32_t path_of(struct ss_model *model, const char *name)
-{
-    uint32_t string = text(model, name);
-    for (uint32_t i = 1; i < model->names.count; i++) {
-        if (model->names.data[i].text == string) {
-            return ss_model_path_id(model, 0, i);
-        }
-    }
-    ss_vec_push(&model->names, (struct ss_model_name){.text = string});
-    return ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
+    BUILD_NOTE(model, .process = process, .kind = "fact", .text = fact, .value = value,
+               .time_ns = time_ns);
 }
 
 /* payload -1: none */
@@ -53,17 +34,8 @@ static void add(struct made *made, uint32_t track, const char *name, uint64_t be
                 uint64_t end_ms, int64_t payload)
 {
     struct ss_model *model = &made->model;
-    if (payload >= 0) {
-        ss_vec_push(&model->payloads,
-                    (struct ss_model_payload){.type = SS_VALUE_INT, .integer = payload});
-    }
-    ss_vec_push(
-        &model->ranges,
-        (struct ss_model_range){.begin_ns = begin_ms * MS,
-                                .end_ns = end_ms * MS,
-                                .track = track,
-                                .path = path_of(model, name),
-                                .payload = payload >= 0 ? (uint32_t)model->payloads.count - 1 : 0});
+    BUILD_RANGE(model, .track = track, .name = name, .begin_ns = begin_ms * MS,
+                .end_ns = end_ms * MS, .payload = payload >= 0 ? build_integer(model, payload) : 0);
 }
 
 /* Track n is that of process n's data; track 4 has the steps. */
@@ -73,16 +45,10 @@ static void begin(struct made *made)
     *made = (struct made){0};
     ss_model_init(model);
     for (int32_t pid = 100; pid < 103; pid++) {
-        ss_vec_push(&model->processes,
-                    (struct ss_model_process){.pid = pid, .parent = pid == 100 ? 0 : 1});
-        ss_vec_push(&model->tracks,
-                    (struct ss_model_track){.kind = SS_TRACK_RANGES,
-                                            .process = (uint32_t)model->processes.count - 1,
-                                            .name = text(model, "torch.data")});
+        uint32_t process = BUILD_PROCESS(model, .pid = pid, .parent = pid == 100 ? 0 : 1);
+        BUILD_TRACK(model, .kind = SS_TRACK_RANGES, .process = process, .name = "torch.data");
     }
-    ss_vec_push(
-        &model->tracks,
-        (struct ss_model_track){.kind = SS_TRACK_STEPS, .process = 1, .name = text(model, "step")});
+    BUILD_TRACK(model, .kind = SS_TRACK_STEPS, .process = 1, .name = "step");
 }
 
 static void sum_up(struct made *made)
@@ -327,15 +293,10 @@ static void test_copies_are_those_of_the_steps_whose_operators_were_recorded(voi
     struct ss_table table;
     begin(&made);
     struct ss_model *model = &made.model;
-    ss_vec_push(&model->tracks, (struct ss_model_track){.kind = SS_TRACK_COUNTER,
-                                                        .process = 1,
-                                                        .name = text(model, "operators recorded")});
+    uint32_t recorded =
+        BUILD_TRACK(model, .kind = SS_TRACK_COUNTER, .process = 1, .name = "operators recorded");
     for (uint64_t i = 0; i < 10; i++) {
-        struct ss_model_value value = {.time_ns = i * 100 * MS,
-                                       .track = (uint32_t)model->tracks.count - 1,
-                                       .is_integer = true,
-                                       .integer = i % 2};
-        ss_vec_push(&model->values, value);
+        build_count(model, recorded, i * 100 * MS, i % 2);
         add(&made, 1, "next", i * 100, i * 100 + 40, -1);
         add(&made, 4, "step", i * 100, i * 100 + 100, (int64_t)i);
         if (i % 2 == 1) {

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "analysis/memories.h"
 
 /* A training in memory. Each step takes 1000 ns: data, forward, backward and optimizer 200 each,
@@ -25,39 +26,18 @@ struct made {
 enum { STEP_NS = 1000, PHASE_NS = 200, PHASES = 4, EDGES = PHASES + 1 };
 enum phase { DATA, FORWARD, BACKWARD, OPTIMIZER, OTHER };
 
-static uint32_t text_id(struct made *made, const char *text)
-{
-    return ss_intern_put_text(&made->model.strings, text);
-}
-
 static uint32_t add_track(struct made *made, enum ss_track_kind kind, uint32_t process,
                           const char *group, const char *name)
 {
-    struct ss_model_track track = {.kind = kind, .process = process};
-    if (group != NULL) {
-        track.name = text_id(made, group);
-        ss_vec_push(&made->model.tracks, track);
-        track.parent = (uint32_t)made->model.tracks.count - 1;
-    }
-    track.name = text_id(made, name);
-    ss_vec_push(&made->model.tracks, track);
-    return (uint32_t)made->model.tracks.count - 1;
+    return BUILD_TRACK(&made->model, .kind = kind, .process = process, .group = group,
+                       .name = name);
 }
 
 static void add_range(struct made *made, uint32_t track, const char *name, uint64_t begin_ns,
                       uint64_t end_ns, int64_t number)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->names, (struct ss_model_name){.text = text_id(made, name)});
-    uint32_t path = ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
-    ss_vec_push(&model->payloads,
-                (struct ss_model_payload){.type = SS_VALUE_INT, .integer = number});
-    ss_vec_push(&model->ranges,
-                (struct ss_model_range){.begin_ns = begin_ns,
-                                        .end_ns = end_ns,
-                                        .track = track,
-                                        .path = path,
-                                        .payload = (uint32_t)model->payloads.count - 1});
+    BUILD_RANGE(&made->model, .track = track, .name = name, .begin_ns = begin_ns, .end_ns = end_ns,
+                .payload = build_integer(&made->model, number));
 }
 
 static uint64_t begin_of(unsigned step)
@@ -70,8 +50,7 @@ static void begin(struct made *made, unsigned steps)
     static const char *const names[] = {"data", "forward", "backward", "optimizer"};
     *made = (struct made){0};
     ss_model_init(&made->model);
-    ss_vec_push(&made->model.processes, (struct ss_model_process){.pid = 42});
-    made->process = (uint32_t)made->model.processes.count - 1;
+    made->process = BUILD_PROCESS(&made->model, .pid = 42);
     made->steps = add_track(made, SS_TRACK_STEPS, made->process, NULL, "step");
     made->phases = add_track(made, SS_TRACK_PHASES, made->process, NULL, "phase");
     made->rss = add_track(made, SS_TRACK_COUNTER, made->process, NULL, "memory rss");
@@ -94,8 +73,7 @@ static void begin(struct made *made, unsigned steps)
 
 static void put(struct made *made, uint32_t track, uint64_t time_ns, double bytes)
 {
-    ss_vec_push(&made->model.values,
-                (struct ss_model_value){.time_ns = time_ns, .track = track, .real = bytes});
+    build_level(&made->model, track, time_ns, bytes);
 }
 
 /* One reading right before each edge of a step, but its begin: behind data, forward, …, other. */
@@ -256,10 +234,7 @@ static void test_a_device_whose_peak_is_reset(void **state)
     for (unsigned i = 0; i < 5; i++) {
         put_step(&made, made.cuda_peak, i, (double[]){1000, 1500, 3000, 3000, 1100});
     }
-    ss_vec_push(&made.model.notes,
-                (struct ss_model_note){.process = made.process,
-                                       .kind = text_id(&made, "fact"),
-                                       .text = text_id(&made, "cuda:1.total_memory = 12000")});
+    build_fact(&made.model, made.process, "cuda:1.total_memory", 12000);
     sum_up(&made);
     const struct ss_memory *memory = &made.memories.rows.data[0];
     assert_true(memory->is_device);

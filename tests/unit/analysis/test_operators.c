@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "analysis/modules.h"
 #include "analysis/operators.h"
 
@@ -24,13 +25,8 @@ struct made {
 static uint32_t add_track(struct made *made, enum ss_track_kind kind, uint32_t thread,
                           const char *name)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->tracks,
-                (struct ss_model_track){.kind = kind,
-                                        .process = made->process,
-                                        .thread = thread,
-                                        .name = ss_intern_put_text(&model->strings, name)});
-    return (uint32_t)model->tracks.count - 1;
+    return BUILD_TRACK(&made->model, .kind = kind, .process = made->process, .thread = thread,
+                       .name = name);
 }
 
 static void begin(struct made *made)
@@ -38,30 +34,16 @@ static void begin(struct made *made)
     memset(made, 0, sizeof *made);
     ss_model_init(&made->model);
     struct ss_model *model = &made->model;
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 42});
-    made->process = (uint32_t)model->processes.count - 1;
-    ss_vec_push(&model->threads, (struct ss_model_thread){made->process, 42, 0, true});
-    uint32_t main_thread = (uint32_t)model->threads.count - 1;
-    ss_vec_push(&model->threads, (struct ss_model_thread){made->process, 43, 0, false});
+    made->process = BUILD_PROCESS(model, .pid = 42);
+    uint32_t main_thread =
+        BUILD_THREAD(model, .process = made->process, .tid = 42, .is_main = true);
+    uint32_t of_autograd = BUILD_THREAD(model, .process = made->process, .tid = 43);
     made->steps = add_track(made, SS_TRACK_STEPS, main_thread, "step");
     made->phases = add_track(made, SS_TRACK_PHASES, main_thread, "phase");
     made->operators = add_track(made, SS_TRACK_RANGES, main_thread, "torch");
     made->modules = add_track(made, SS_TRACK_RANGES, main_thread, "torch.module");
-    made->autograd = add_track(made, SS_TRACK_RANGES, main_thread + 1, "torch");
+    made->autograd = add_track(made, SS_TRACK_RANGES, of_autograd, "torch");
     made->rss = add_track(made, SS_TRACK_COUNTER, 0, "memory rss");
-}
-
-static uint32_t name_of(struct ss_model *model, const char *text, const char *category)
-{
-    uint32_t string = ss_intern_put_text(&model->strings, text);
-    uint32_t kind = ss_intern_put_text(&model->strings, category);
-    for (uint32_t i = 1; i < model->names.count; i++) {
-        if (model->names.data[i].text == string && model->names.data[i].category == kind) {
-            return i;
-        }
-    }
-    ss_vec_push(&model->names, (struct ss_model_name){.text = string, .category = kind});
-    return (uint32_t)model->names.count - 1;
 }
 
 enum { NO_NUMBER = -7 };
@@ -71,16 +53,9 @@ static uint32_t add(struct made *made, uint32_t track, uint32_t around, const ch
                     const char *category, uint64_t begin_ns, uint64_t end_ns, int64_t number)
 {
     struct ss_model *model = &made->model;
-    uint32_t path = ss_model_path_id(model, around, name_of(model, name, category));
-    struct ss_model_range range = {
-        .begin_ns = begin_ns, .end_ns = end_ns, .track = track, .path = path};
-    if (number != NO_NUMBER) {
-        range.payload = (uint32_t)model->payloads.count;
-        ss_vec_push(&model->payloads,
-                    (struct ss_model_payload){.type = SS_VALUE_INT, .integer = number});
-    }
-    ss_vec_push(&model->ranges, range);
-    return path;
+    return BUILD_RANGE(model, .track = track, .around = around, .name = name, .category = category,
+                       .begin_ns = begin_ns, .end_ns = end_ns,
+                       .payload = number != NO_NUMBER ? build_integer(model, number) : 0);
 }
 
 static uint32_t op(struct made *made, uint32_t around, const char *name, uint64_t begin_ns,
@@ -227,12 +202,9 @@ static uint32_t profiled(struct made *made, uint32_t track, uint32_t around, con
                          uint64_t begin_ns, uint64_t end_ns, const char *details)
 {
     struct ss_model *model = &made->model;
-    uint32_t path = add(made, track, around, name, "operator", begin_ns, end_ns, NO_NUMBER);
-    ss_vec_push(&model->payloads,
-                (struct ss_model_payload){.type = SS_VALUE_TEXT,
-                                          .text = ss_intern_put_text(&model->strings, details)});
-    model->ranges.data[model->ranges.count - 1].payload = (uint32_t)model->payloads.count - 1;
-    return path;
+    return BUILD_RANGE(model, .track = track, .around = around, .name = name,
+                       .category = "operator", .begin_ns = begin_ns, .end_ns = end_ns,
+                       .payload = build_words(model, details));
 }
 
 /* linear, which allocated 8 itself, with an addmm in it, and one more addmm of other shapes. */
@@ -325,10 +297,7 @@ static void test_steps_without_operators_count_for_nothing(void **state)
     uint32_t counter = add_track(&made, SS_TRACK_COUNTER, 0, "operators recorded");
     for (int64_t i = 0; i < 9; i++) { /* told a moment after the step has begun */
         uint64_t at = i == 0 ? 1 : 1001 + (uint64_t)i * 100;
-        ss_vec_push(&made.model.values, (struct ss_model_value){.time_ns = at,
-                                                                .track = counter,
-                                                                .is_integer = true,
-                                                                .integer = i % 4 < 2 && i < 8});
+        build_count(&made.model, counter, at, i % 4 < 2 && i < 8);
         uint64_t begin_ns = i == 0 ? 0 : 1000 + (uint64_t)i * 100;
         add(&made, made.modules, 0, "Net", "", begin_ns + 10, begin_ns + 50, NO_NUMBER);
     }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "analysis/rules.h"
 
 #define US UINT64_C(1000)
@@ -98,64 +99,39 @@ struct made {
 
 static uint32_t text_id(struct made *made, const char *text)
 {
-    return ss_intern_put_text(&made->model.strings, text);
+    return build_text(&made->model, text);
 }
 
 static uint32_t add_track(struct made *made, enum ss_track_kind kind, uint32_t process,
                           uint32_t thread, const char *name)
 {
-    ss_vec_push(&made->model.tracks, (struct ss_model_track){.kind = kind,
-                                                             .process = process,
-                                                             .thread = thread,
-                                                             .name = text_id(made, name)});
-    return (uint32_t)made->model.tracks.count - 1;
+    return BUILD_TRACK(&made->model, .kind = kind, .process = process, .thread = thread,
+                       .name = name);
 }
 
-static uint32_t path_id(struct made *made, uint32_t parent, const char *text, const char *category)
+static uint32_t add_grouped(struct made *made, uint32_t process, const char *group,
+                            const char *name)
 {
-    struct ss_model *model = &made->model;
-    uint32_t string = text_id(made, text);
-    for (uint32_t i = 1; i < model->names.count; i++) {
-        if (model->names.data[i].text == string) {
-            return ss_model_path_id(model, parent, i);
-        }
-    }
-    ss_vec_push(&model->names,
-                (struct ss_model_name){.text = string, .category = text_id(made, category)});
-    return ss_model_path_id(model, parent, (uint32_t)model->names.count - 1);
+    return BUILD_TRACK(&made->model, .kind = SS_TRACK_COUNTER, .process = process, .group = group,
+                       .name = name);
 }
 
 static void add_range(struct made *made, uint32_t track, const char *name, const char *category,
                       uint64_t begin_ns, uint64_t length_ns, int64_t payload)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->payloads,
-                (struct ss_model_payload){.type = SS_VALUE_INT, .integer = payload});
-    ss_vec_push(&model->ranges,
-                (struct ss_model_range){.begin_ns = begin_ns,
-                                        .end_ns = begin_ns + length_ns,
-                                        .track = track,
-                                        .path = path_id(made, 0, name, category),
-                                        .payload = (uint32_t)model->payloads.count - 1});
+    BUILD_RANGE(&made->model, .track = track, .name = name, .category = category,
+                .begin_ns = begin_ns, .end_ns = begin_ns + length_ns,
+                .payload = build_integer(&made->model, payload));
 }
 
 static void add_fact(struct made *made, const char *key, int64_t value)
 {
-    char text[64];
-    snprintf(text, sizeof text, "%s = %lld", key, (long long)value);
-    ss_vec_push(&made->model.notes, (struct ss_model_note){.process = made->process,
-                                                           .kind = text_id(made, "fact"),
-                                                           .text = text_id(made, text),
-                                                           .time_ns = 1,
-                                                           .value = value});
+    build_fact(&made->model, made->process, key, value);
 }
 
 static void add_text_fact(struct made *made, const char *text)
 {
-    ss_vec_push(&made->model.notes, (struct ss_model_note){.process = made->process,
-                                                           .kind = text_id(made, "fact"),
-                                                           .text = text_id(made, text),
-                                                           .time_ns = 1});
+    BUILD_NOTE(&made->model, .process = made->process, .kind = "fact", .text = text, .time_ns = 1);
 }
 
 static void begin(struct made *made)
@@ -163,16 +139,10 @@ static void begin(struct made *made)
     *made = (struct made){0};
     ss_model_init(&made->model);
     struct ss_model *model = &made->model;
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 42});
-    made->process = (uint32_t)model->processes.count - 1;
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 43, .parent = made->process});
-    made->worker = (uint32_t)model->processes.count - 1;
-    ss_vec_push(&model->threads,
-                (struct ss_model_thread){.process = made->process, .tid = 42, .is_main = true});
-    made->thread = (uint32_t)model->threads.count - 1;
-    ss_vec_push(&model->threads,
-                (struct ss_model_thread){.process = made->worker, .tid = 43, .is_main = true});
-    made->worker_thread = (uint32_t)model->threads.count - 1;
+    made->process = BUILD_PROCESS(model, .pid = 42);
+    made->worker = BUILD_PROCESS(model, .pid = 43, .parent = made->process);
+    made->thread = BUILD_THREAD(model, .process = made->process, .tid = 42, .is_main = true);
+    made->worker_thread = BUILD_THREAD(model, .process = made->worker, .tid = 43, .is_main = true);
     made->steps = add_track(made, SS_TRACK_STEPS, made->process, 0, "step");
     made->phases = add_track(made, SS_TRACK_PHASES, made->process, 0, "phase");
     made->torch = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch");
@@ -185,43 +155,29 @@ static void begin(struct made *made)
     made->save = add_track(made, SS_TRACK_RANGES, made->process, made->thread, "torch.checkpoint");
     made->recorded = add_track(made, SS_TRACK_COUNTER, made->process, 0, "operators recorded");
     made->rss = add_track(made, SS_TRACK_COUNTER, made->process, 0, "memory rss");
-    uint32_t group = add_track(made, SS_TRACK_GROUP, 0, 0, "CPU");
-    made->busy = add_track(made, SS_TRACK_COUNTER, 0, 0, "busy");
-    made->model.tracks.data[made->busy].parent = group;
-    group = add_track(made, SS_TRACK_GROUP, made->process, 0, "usage");
-    made->own = add_track(made, SS_TRACK_COUNTER, made->process, 0, "CPU");
-    made->model.tracks.data[made->own].parent = group;
-    group = add_track(made, SS_TRACK_GROUP, 0, 0, "container");
-    made->limit = add_track(made, SS_TRACK_COUNTER, 0, 0, "CPU limit");
-    made->model.tracks.data[made->limit].parent = group;
-    made->used = add_track(made, SS_TRACK_COUNTER, 0, 0, "CPU used");
-    made->model.tracks.data[made->used].parent = group;
+    made->busy = add_grouped(made, 0, "CPU", "busy");
+    made->own = add_grouped(made, made->process, "usage", "CPU");
+    made->limit = add_grouped(made, 0, "container", "CPU limit");
+    made->used = BUILD_TRACK(model, .kind = SS_TRACK_COUNTER, .name = "CPU used");
+    model->tracks.data[made->used].parent = model->tracks.data[made->limit].parent;
 }
 
-static uint32_t frame_id(struct made *made, const char *file, int32_t line,
-                         enum ss_code_origin origin)
+static uint32_t call(struct made *made, uint32_t parent, const char *file, int32_t line,
+                     enum ss_code_origin origin)
 {
-    const char *name = line == 42 ? "forward" : "work";
-    struct ss_model_frame frame = {.function = text_id(made, name),
-                                   .name = text_id(made, name),
-                                   .file = text_id(made, file),
-                                   .short_file = text_id(made, file),
-                                   .line = line,
-                                   .first_line = 1,
-                                   .origin = origin};
-    return ss_model_frame_id(&made->model, &frame);
+    return BUILD_CALL(&made->model, parent, .function = line == 42 ? "forward" : "work",
+                      .file = file, .line = line, .first_line = 1, .origin = origin);
 }
 
 /* Samples at train.py:LINE, or in what it calls there. */
 static void add_samples(struct made *made, const char *phase, int32_t line, const char *library,
                         enum ss_thread_state state, uint64_t samples)
 {
-    uint32_t stack =
-        ss_model_stack_id(&made->model, 0, frame_id(made, "train.py", line, SS_ORIGIN_USER));
+    uint32_t stack = call(made, 0, "train.py", line, SS_ORIGIN_USER);
     if (library != NULL) {
         enum ss_code_origin origin =
             strstr(library, "/site-packages/") != NULL ? SS_ORIGIN_PACKAGE : SS_ORIGIN_STDLIB;
-        stack = ss_model_stack_id(&made->model, stack, frame_id(made, library, 7, origin));
+        stack = call(made, stack, library, 7, origin);
     }
     ss_model_add_total(&made->model,
                        &(struct ss_model_total){.thread = made->thread,
@@ -236,9 +192,8 @@ static void add_samples(struct made *made, const char *phase, int32_t line, cons
 /* Operators in no phase. */
 static void add_operators(struct made *made, int32_t line, bool in_pass, uint64_t samples)
 {
-    uint32_t frame = frame_id(made, "train.py", line, SS_ORIGIN_USER);
     struct ss_model_total total = {.thread = made->thread,
-                                   .stack = ss_model_stack_id(&made->model, 0, frame),
+                                   .stack = call(made, 0, "train.py", line, SS_ORIGIN_USER),
                                    .step = SS_SAMPLE_LATER_STEP,
                                    .in_operator = SS_OPERATOR_INSIDE,
                                    .in_pass = in_pass,
@@ -258,12 +213,11 @@ static struct ss_strview source_line(void *context, struct ss_strview path, uint
 
 static void put_workers(struct made *made, const struct shape *shape)
 {
-    struct ss_model_total total = {
-        .thread = made->worker_thread,
-        .stack = ss_model_stack_id(&made->model, 0, frame_id(made, "data.py", 50, SS_ORIGIN_USER)),
-        .state = SS_STATE_SLEEPING,
-        .samples = shape->workers_asleep,
-        .records = shape->workers_asleep};
+    struct ss_model_total total = {.thread = made->worker_thread,
+                                   .stack = call(made, 0, "data.py", 50, SS_ORIGIN_USER),
+                                   .state = SS_STATE_SLEEPING,
+                                   .samples = shape->workers_asleep,
+                                   .records = shape->workers_asleep};
     ss_model_add_total(&made->model, &total);
     total.state = SS_STATE_ON_CPU;
     total.samples = total.records = shape->workers_computing;
@@ -289,26 +243,21 @@ static void put_samples(struct made *made, const struct shape *shape)
                 shape->tracebacks);
     add_samples(made, "checkpoint", 30, NULL, SS_STATE_SLEEPING, shape->saves);
     add_samples(made, "checkpoint", 31, NULL, SS_STATE_SLEEPING, shape->saves);
-    uint32_t fetch = ss_model_stack_id(
-        &made->model, 0,
-        frame_id(made, "/site-packages/torch/utils/data/_utils/fetch.py", 1, SS_ORIGIN_PACKAGE));
-    ss_model_add_total(&made->model, &(struct ss_model_total){
-                                         .thread = made->thread,
-                                         .stack = ss_model_stack_id(
-                                             &made->model, fetch,
-                                             frame_id(made, "collate.py", 40, SS_ORIGIN_USER)),
-                                         .phase = text_id(made, "data"),
-                                         .step = SS_SAMPLE_LATER_STEP,
-                                         .samples = shape->collates,
-                                         .records = shape->collates});
+    uint32_t fetch =
+        call(made, 0, "/site-packages/torch/utils/data/_utils/fetch.py", 1, SS_ORIGIN_PACKAGE);
+    ss_model_add_total(
+        &made->model,
+        &(struct ss_model_total){.thread = made->thread,
+                                 .stack = call(made, fetch, "collate.py", 40, SS_ORIGIN_USER),
+                                 .phase = text_id(made, "data"),
+                                 .step = SS_SAMPLE_LATER_STEP,
+                                 .samples = shape->collates,
+                                 .records = shape->collates});
     /* A progress bar around a loader has the loader above it. */
-    uint32_t stack =
-        ss_model_stack_id(&made->model, 0, frame_id(made, "train.py", 9, SS_ORIGIN_USER));
-    stack = ss_model_stack_id(&made->model, stack,
-                              frame_id(made, "/site-packages/tqdm/std.py", 1, SS_ORIGIN_PACKAGE));
-    stack = ss_model_stack_id(
-        &made->model, stack,
-        frame_id(made, "/site-packages/torch/utils/data/dataloader.py", 1, SS_ORIGIN_PACKAGE));
+    uint32_t stack = call(made, 0, "train.py", 9, SS_ORIGIN_USER);
+    stack = call(made, stack, "/site-packages/tqdm/std.py", 1, SS_ORIGIN_PACKAGE);
+    stack =
+        call(made, stack, "/site-packages/torch/utils/data/dataloader.py", 1, SS_ORIGIN_PACKAGE);
     ss_model_add_total(&made->model, &(struct ss_model_total){.thread = made->thread,
                                                               .stack = stack,
                                                               .phase = text_id(made, "data"),
@@ -345,13 +294,10 @@ static void put_operators(struct made *made, const struct shape *shape, uint64_t
 /* The next one's are recorded; of this one's some were lost. */
 static void put_recorded(struct made *made, uint64_t end_ns, bool is_lossy)
 {
-    struct ss_model_value value = {.time_ns = end_ns - 1, .track = made->recorded, .real = -1};
     if (is_lossy) {
-        ss_vec_push(&made->model.values, value);
+        build_level(&made->model, made->recorded, end_ns - 1, -1);
     }
-    value.time_ns = end_ns;
-    value.real = 1;
-    ss_vec_push(&made->model.values, value);
+    build_level(&made->model, made->recorded, end_ns, 1);
 }
 
 /* The last one's end comes with its beginning. */
@@ -373,9 +319,7 @@ static void put_memory(struct made *made, const struct shape *shape, uint32_t nu
     static const double noise[] = {0, 40960, -20480, 81920, 12288};
     double grown = shape->jumps ? (number > shape->steps / 2 ? shape->grow_bytes * shape->steps : 0)
                                 : shape->grow_bytes * number;
-    ss_vec_push(&made->model.values,
-                (struct ss_model_value){
-                    .time_ns = at_ns, .track = made->rss, .real = 3e8 + noise[number % 5] + grown});
+    build_level(&made->model, made->rss, at_ns, 3e8 + noise[number % 5] + grown);
 }
 
 static uint64_t put_step(struct made *made, const struct shape *shape, uint32_t number,
@@ -494,18 +438,14 @@ static int values_by_track(const void *left, const void *right)
 static void put_host(struct made *made, const struct shape *shape)
 {
     if (shape->cpu_limit > 0) {
-        ss_vec_push(&made->model.values,
-                    (struct ss_model_value){.track = made->limit, .real = shape->cpu_limit});
-        ss_vec_push(&made->model.values,
-                    (struct ss_model_value){.track = made->used, .real = shape->cpu_used});
+        build_level(&made->model, made->limit, 0, shape->cpu_limit);
+        build_level(&made->model, made->used, 0, shape->cpu_used);
     }
     if (shape->cpu_own > 0) {
-        ss_vec_push(&made->model.values,
-                    (struct ss_model_value){.track = made->own, .real = shape->cpu_own});
+        build_level(&made->model, made->own, 0, shape->cpu_own);
     }
     if (shape->cpu_busy >= 0) {
-        ss_vec_push(&made->model.values,
-                    (struct ss_model_value){.track = made->busy, .real = shape->cpu_busy});
+        build_level(&made->model, made->busy, 0, shape->cpu_busy);
     }
 }
 
@@ -534,10 +474,7 @@ static void make_for(struct made *made, const struct shape *shape, const char *p
         add_fact(made, "dataloader.batch_size", 16);
         add_fact(made, "dataloader.batch_bytes", shape->batch_bytes);
     }
-    ss_vec_push(&made->model.attributes,
-                (struct ss_model_attribute){.key = text_id(made, "cpu_count"),
-                                            .is_integer = true,
-                                            .integer = shape->cores});
+    build_attribute(&made->model, "cpu_count", shape->cores);
     struct ss_selection_options all = {.idle = SS_IDLE_ALL, .process = process};
     struct ss_steps_options every = {0};
     struct ss_source_lines source = {source_line, NULL};

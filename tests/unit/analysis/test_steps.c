@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../model_builder.h"
 #include "analysis/steps.h"
 
 #define MS UINT64_C(1000000)
@@ -22,54 +23,24 @@ static void begin(struct made *made)
 {
     ss_model_init(&made->model);
     struct ss_model *model = &made->model;
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 42});
-    uint32_t process = (uint32_t)model->processes.count - 1;
-    ss_vec_push(&model->tracks,
-                (struct ss_model_track){.kind = SS_TRACK_STEPS,
-                                        .process = process,
-                                        .name = ss_intern_put_text(&model->strings, "step")});
-    made->steps_track = (uint32_t)model->tracks.count - 1;
-    ss_vec_push(&model->tracks,
-                (struct ss_model_track){.kind = SS_TRACK_PHASES,
-                                        .process = process,
-                                        .name = ss_intern_put_text(&model->strings, "phase")});
-    made->phases_track = (uint32_t)model->tracks.count - 1;
-}
-
-static uint32_t path_of(struct ss_model *model, const char *text)
-{
-    uint32_t string = ss_intern_put_text(&model->strings, text);
-    for (uint32_t i = 1; i < model->names.count; i++) {
-        if (model->names.data[i].text == string) {
-            return ss_model_path_id(model, 0, i);
-        }
-    }
-    ss_vec_push(&model->names, (struct ss_model_name){.text = string});
-    return ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
+    uint32_t process = BUILD_PROCESS(model, .pid = 42);
+    made->steps_track =
+        BUILD_TRACK(model, .kind = SS_TRACK_STEPS, .process = process, .name = "step");
+    made->phases_track =
+        BUILD_TRACK(model, .kind = SS_TRACK_PHASES, .process = process, .name = "phase");
 }
 
 static void add_step(struct made *made, int64_t number, uint64_t begin_ns, uint64_t end_ns,
                      uint8_t flags)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->payloads,
-                (struct ss_model_payload){.type = SS_VALUE_INT, .integer = number});
-    ss_vec_push(&model->ranges,
-                (struct ss_model_range){.begin_ns = begin_ns,
-                                        .end_ns = end_ns,
-                                        .track = made->steps_track,
-                                        .path = path_of(model, "step"),
-                                        .payload = (uint32_t)model->payloads.count - 1,
-                                        .flags = flags});
+    BUILD_RANGE(&made->model, .track = made->steps_track, .name = "step", .begin_ns = begin_ns,
+                .end_ns = end_ns, .payload = build_integer(&made->model, number), .flags = flags);
 }
 
 static void add_phase(struct made *made, const char *name, uint64_t begin_ns, uint64_t end_ns)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->ranges, (struct ss_model_range){.begin_ns = begin_ns,
-                                                        .end_ns = end_ns,
-                                                        .track = made->phases_track,
-                                                        .path = path_of(model, name)});
+    BUILD_RANGE(&made->model, .track = made->phases_track, .name = name, .begin_ns = begin_ns,
+                .end_ns = end_ns);
 }
 
 static void sum_up(struct made *made, const struct ss_steps_options *options,
@@ -128,12 +99,8 @@ static void test_the_usual_step(void **state)
 
 static void tell(struct made *made, const char *fact, uint64_t time_ns)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->notes,
-                (struct ss_model_note){.process = (uint32_t)model->processes.count - 1,
-                                       .kind = ss_intern_put_text(&model->strings, "fact"),
-                                       .text = ss_intern_put_text(&model->strings, fact),
-                                       .time_ns = time_ns});
+    BUILD_NOTE(&made->model, .process = (uint32_t)made->model.processes.count - 1, .kind = "fact",
+               .text = fact, .time_ns = time_ns);
 }
 
 /* Neither after the last update of an optimizer nor after the last mark. */
@@ -349,24 +316,20 @@ static void test_waits_for_communication_are_no_backward(void **state)
     begin(&made);
     struct ss_model *model = &made.model;
     uint32_t process = (uint32_t)model->processes.count - 1;
-    uint32_t domain = ss_intern_put_text(&model->strings, "torch");
-    ss_vec_push(&model->threads, (struct ss_model_thread){.process = process, .is_main = true});
-    ss_vec_push(&model->tracks,
-                (struct ss_model_track){.kind = SS_TRACK_RANGES,
-                                        .process = process,
-                                        .thread = (uint32_t)model->threads.count - 1,
-                                        .name = domain});
-    uint32_t operators = (uint32_t)model->tracks.count - 1;
-    ss_vec_push(&model->tracks, (struct ss_model_track){
-                                    .kind = SS_TRACK_ASYNC, .process = process, .name = domain});
-    path_of(model, "communication"); /* the recording knows the name */
-    const struct ss_model_range ranges[] = {
-        {45 * MS, 60 * MS, .track = operators, .path = path_of(model, "aten::mm")},
-        {62 * MS, 65 * MS, .track = operators, .path = path_of(model, "aten::mm")},
-        {65 * MS + 10000, 65 * MS + 10001, .track = operators, .path = path_of(model, "aten::mm")},
-        {50 * MS, 80 * MS, .track = operators + 1, .path = path_of(model, "gloo:all_reduce")}};
+    uint32_t thread = BUILD_THREAD(model, .process = process, .is_main = true);
+    uint32_t operators = BUILD_TRACK(model, .kind = SS_TRACK_RANGES, .process = process,
+                                     .thread = thread, .name = "torch");
+    uint32_t collectives =
+        BUILD_TRACK(model, .kind = SS_TRACK_ASYNC, .process = process, .name = "torch");
+    /* The recording knows the name. */
+    ss_model_path_id(model, 0, build_name(model, "communication", NULL));
+    const struct built_range ranges[] = {
+        {operators, .name = "aten::mm", .begin_ns = 45 * MS, .end_ns = 60 * MS},
+        {operators, .name = "aten::mm", .begin_ns = 62 * MS, .end_ns = 65 * MS},
+        {operators, .name = "aten::mm", .begin_ns = 65 * MS + 10000, .end_ns = 65 * MS + 10001},
+        {collectives, .name = "gloo:all_reduce", .begin_ns = 50 * MS, .end_ns = 80 * MS}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-        ss_vec_push(&model->ranges, ranges[i]);
+        build_range(model, ranges[i]);
     }
     add_phase(&made, "backward", 40 * MS, 90 * MS);
     add_step(&made, 0, 0, 100 * MS, 0);
@@ -383,12 +346,8 @@ static void test_waits_for_communication_are_no_backward(void **state)
 
 static void add_edge(struct made *made, uint32_t process, uint64_t time_ns, const char *text)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->notes,
-                (struct ss_model_note){.process = process,
-                                       .time_ns = time_ns,
-                                       .kind = ss_intern_put_text(&model->strings, "schedule"),
-                                       .text = ss_intern_put_text(&model->strings, text)});
+    BUILD_NOTE(&made->model, .process = process, .time_ns = time_ns, .kind = "schedule",
+               .text = text);
 }
 
 /* Of the training: steps 2 and 3. */

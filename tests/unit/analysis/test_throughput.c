@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "../model_builder.h"
 #include "analysis/throughput.h"
 
 #define MS UINT64_C(1000000)
@@ -21,43 +22,21 @@ struct shape {
     int64_t of_loader, of_model;
 };
 
-static uint32_t text_id(struct ss_model *model, const char *text)
-{
-    return ss_intern_put_text(&model->strings, text);
-}
-
 static uint32_t add_track(struct ss_model *model, enum ss_track_kind kind, uint32_t process,
                           const char *name)
 {
-    ss_vec_push(
-        &model->tracks,
-        (struct ss_model_track){.kind = kind, .process = process, .name = text_id(model, name)});
-    return (uint32_t)model->tracks.count - 1;
+    return BUILD_TRACK(model, .kind = kind, .process = process, .name = name);
 }
 
 static void add_range(struct ss_model *model, uint32_t track, const char *name, uint64_t begin_ns,
                       uint64_t end_ns)
 {
-    ss_vec_push(&model->names, (struct ss_model_name){.text = text_id(model, name)});
-    uint32_t path = ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
-    ss_vec_push(&model->ranges,
-                (struct ss_model_range){
-                    .begin_ns = begin_ns, .end_ns = end_ns, .track = track, .path = path});
-}
-
-static void add_fact(struct ss_model *model, uint32_t process, const char *key, int64_t value)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%s = %lld", key, (long long)value);
-    ss_vec_push(&model->notes, (struct ss_model_note){.process = process,
-                                                      .kind = text_id(model, "fact"),
-                                                      .text = text_id(model, text)});
+    BUILD_RANGE(model, .track = track, .name = name, .begin_ns = begin_ns, .end_ns = end_ns);
 }
 
 static void add_process(struct ss_model *model, const struct shape *shape, int32_t pid)
 {
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = pid});
-    uint32_t process = (uint32_t)model->processes.count - 1;
+    uint32_t process = BUILD_PROCESS(model, .pid = pid);
     uint32_t steps = add_track(model, SS_TRACK_STEPS, process, "step");
     uint32_t phases = add_track(model, SS_TRACK_PHASES, process, "phase");
     uint32_t data = add_track(model, SS_TRACK_RANGES, process, "torch.data");
@@ -78,7 +57,7 @@ static void add_process(struct ss_model *model, const struct shape *shape, int32
         at = end;
     }
     if (shape->of_model > 0) {
-        add_fact(model, process, "model.batch_size", shape->of_model);
+        build_fact(model, process, "model.batch_size", shape->of_model);
     }
 }
 
@@ -162,7 +141,7 @@ static struct ss_model_calls infer(unsigned calls, bool has_loader, int64_t of_m
     struct ss_selection_options all = {.idle = SS_IDLE_ALL};
     struct ss_model_calls found;
     ss_model_init(&model);
-    ss_vec_push(&model.processes, (struct ss_model_process){.pid = 42});
+    BUILD_PROCESS(&model, .pid = 42);
     uint32_t modules = add_track(&model, SS_TRACK_RANGES, 1, "torch.module");
     uint32_t data = add_track(&model, SS_TRACK_RANGES, 1, "torch.data");
     for (unsigned i = 0; i < calls; i++) {
@@ -173,9 +152,9 @@ static struct ss_model_calls infer(unsigned calls, bool has_loader, int64_t of_m
             add_module(&model, data, "next", at - 2, 1);
         }
     }
-    add_fact(&model, 1, "dataloader.batch_size", 16);
+    build_fact(&model, 1, "dataloader.batch_size", 16);
     if (of_model > 0) {
-        add_fact(&model, 1, "model.batch_size", of_model);
+        build_fact(&model, 1, "model.batch_size", of_model);
     }
     assert_int_equal(ss_selection_init(&selection, &model, &all, NULL), SS_OK);
     ss_model_calls_find(&found, &selection);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "analysis/rule_parts.h"
 
 #define MS UINT64_C(1000000)
@@ -24,19 +25,10 @@ struct made {
     struct ss_waits waits;
 };
 
-static uint32_t add_process(struct made *made, int32_t pid)
-{
-    ss_vec_push(&made->model.processes, (struct ss_model_process){.pid = pid});
-    return (uint32_t)made->model.processes.count - 1;
-}
-
 static uint32_t add_thread(struct made *made, uint32_t process, bool is_main, const char *name)
 {
-    uint32_t text = ss_intern_put_text(&made->model.strings, name);
-    ss_vec_push(
-        &made->model.threads,
-        (struct ss_model_thread){.process = process, .tid = 1, .name = text, .is_main = is_main});
-    return (uint32_t)made->model.threads.count - 1;
+    return BUILD_THREAD(&made->model, .process = process, .tid = 1, .is_main = is_main,
+                        .name = name);
 }
 
 static int set_up(void **state)
@@ -45,8 +37,8 @@ static int set_up(void **state)
     made = (struct made){0};
     ss_model_init(&made.model);
     ss_vec_push(&made.model.inputs, (struct ss_model_input){.rate_hz = RATE_HZ});
-    made.process = add_process(&made, 42);
-    made.other = add_process(&made, 43);
+    made.process = BUILD_PROCESS(&made.model, .pid = 42);
+    made.other = BUILD_PROCESS(&made.model, .pid = 43);
     made.main = add_thread(&made, made.process, true, "MainThread");
     made.worker = add_thread(&made, made.process, false, "worker");
     made.second = add_thread(&made, made.process, false, "second");
@@ -70,20 +62,11 @@ static int tear_down(void **state)
 /* A line of train.py, or what it calls in a module of the standard library. */
 static uint32_t stack_of(struct made *made, int32_t line, const char *module, const char *function)
 {
-    struct ss_intern *strings = &made->model.strings;
-    struct ss_model_frame own = {.function = ss_intern_put_text(strings, "step"),
-                                 .name = ss_intern_put_text(strings, "step"),
-                                 .file = ss_intern_put_text(strings, "train.py"),
-                                 .line = line,
-                                 .origin = SS_ORIGIN_USER};
-    uint32_t stack = ss_model_stack_id(&made->model, 0, ss_model_frame_id(&made->model, &own));
+    uint32_t stack = BUILD_CALL(&made->model, 0, .function = "step", .file = "train.py",
+                                .line = line, .origin = SS_ORIGIN_USER);
     if (module != NULL) {
-        struct ss_model_frame called = {.function = ss_intern_put_text(strings, function),
-                                        .name = ss_intern_put_text(strings, function),
-                                        .file = ss_intern_put_text(strings, module),
-                                        .line = 3,
-                                        .origin = SS_ORIGIN_STDLIB};
-        stack = ss_model_stack_id(&made->model, stack, ss_model_frame_id(&made->model, &called));
+        stack = BUILD_CALL(&made->model, stack, .function = function, .file = module, .line = 3,
+                           .origin = SS_ORIGIN_STDLIB);
     }
     return stack;
 }

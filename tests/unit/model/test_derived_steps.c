@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "../model_builder.h"
 #include "model/load_tracks.h"
 
 struct made {
@@ -15,37 +16,21 @@ struct made {
     uint32_t process, steps, phases;
 };
 
-static uint32_t text_id(struct made *made, const char *text)
-{
-    return ss_intern_put_text(&made->model.strings, text);
-}
-
-static uint32_t add_track(struct made *made, enum ss_track_kind kind, const char *name)
-{
-    ss_vec_push(&made->model.tracks, (struct ss_model_track){.kind = kind,
-                                                             .process = made->process,
-                                                             .name = text_id(made, name)});
-    return (uint32_t)made->model.tracks.count - 1;
-}
-
 static void add_range(struct made *made, uint32_t track, const char *name, uint64_t begin_ns,
                       uint64_t end_ns, uint8_t flags)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->names, (struct ss_model_name){.text = text_id(made, name)});
-    uint32_t path = ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
-    ss_vec_push(
-        &model->ranges,
-        (struct ss_model_range){
-            .begin_ns = begin_ns, .end_ns = end_ns, .track = track, .path = path, .flags = flags});
+    BUILD_RANGE(&made->model, .track = track, .name = name, .begin_ns = begin_ns, .end_ns = end_ns,
+                .flags = flags);
 }
 
 static void add_process(struct made *made, int32_t pid)
 {
-    ss_vec_push(&made->model.processes, (struct ss_model_process){.pid = pid});
-    made->process = (uint32_t)made->model.processes.count - 1;
-    made->steps = add_track(made, SS_TRACK_STEPS, "step");
-    made->phases = add_track(made, SS_TRACK_PHASES, "phase");
+    struct ss_model *model = &made->model;
+    made->process = BUILD_PROCESS(model, .pid = pid);
+    made->steps =
+        BUILD_TRACK(model, .kind = SS_TRACK_STEPS, .process = made->process, .name = "step");
+    made->phases =
+        BUILD_TRACK(model, .kind = SS_TRACK_PHASES, .process = made->process, .name = "phase");
     add_range(made, made->steps, "step", 0, 10000, SS_RANGE_END_UNSEEN);
 }
 

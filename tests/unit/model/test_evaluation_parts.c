@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "model/load_tracks.h"
 
 /* Phases as "name begin-end", separated by blanks. */
@@ -16,24 +17,20 @@ static void check(const char *phases, const char *wanted)
 {
     struct ss_model model;
     ss_model_init(&model);
-    ss_vec_push(&model.tracks, (struct ss_model_track){.kind = SS_TRACK_PHASES, .process = 1});
+    uint32_t track = BUILD_TRACK(&model, .kind = SS_TRACK_PHASES, .process = 1);
     char name[32], shown[512] = "";
     unsigned begin, end;
     int read;
     for (const char *at = phases; sscanf(at, " %31[a-z] %u-%u%n", name, &begin, &end, &read) == 3;
          at += read) {
-        ss_vec_push(&model.names,
-                    (struct ss_model_name){.text = ss_intern_put_text(&model.strings, name)});
-        uint32_t path = ss_model_path_id(&model, 0, (uint32_t)model.names.count - 1);
-        ss_vec_push(&model.ranges, (struct ss_model_range){
-                                       .begin_ns = begin, .end_ns = end, .track = 1, .path = path});
+        BUILD_RANGE(&model, .track = track, .name = name, .begin_ns = begin, .end_ns = end);
     }
     ss_load_join_evaluations(&model, 0);
     for (size_t i = 0; i < model.ranges.count; i++) {
         const struct ss_model_range *range = &model.ranges.data[i];
         uint32_t id = model.paths.data[range->path].name;
         size_t used = strlen(shown);
-        if (range->track == 1) {
+        if (range->track == track) {
             snprintf(shown + used, sizeof shown - used, "%s%s %u-%u", used > 0 ? " " : "",
                      ss_model_text(&model, model.names.data[id].text), (unsigned)range->begin_ns,
                      (unsigned)range->end_ns);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../model_builder.h"
 #include "model/load_tracks.h"
 
 struct made {
@@ -18,27 +19,15 @@ struct made {
 static uint32_t add_track(struct made *made, enum ss_track_kind kind, uint32_t thread,
                           const char *name)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->tracks,
-                (struct ss_model_track){.kind = kind,
-                                        .process = made->process,
-                                        .thread = thread,
-                                        .name = ss_intern_put_text(&model->strings, name)});
-    return (uint32_t)model->tracks.count - 1;
+    return BUILD_TRACK(&made->model, .kind = kind, .process = made->process, .thread = thread,
+                       .name = name);
 }
 
 static void add_range(struct made *made, uint32_t track, const char *name, const char *category,
                       uint64_t begin_ns, uint64_t end_ns, uint8_t flags)
 {
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->names,
-                (struct ss_model_name){.text = ss_intern_put_text(&model->strings, name),
-                                       .category = ss_intern_put_text(&model->strings, category)});
-    uint32_t path = ss_model_path_id(model, 0, (uint32_t)model->names.count - 1);
-    ss_vec_push(
-        &model->ranges,
-        (struct ss_model_range){
-            .begin_ns = begin_ns, .end_ns = end_ns, .track = track, .path = path, .flags = flags});
+    BUILD_RANGE(&made->model, .track = track, .name = name, .category = category,
+                .begin_ns = begin_ns, .end_ns = end_ns, .flags = flags);
 }
 
 /* Three steps of 100 ns and one that does not end, each with a forward, a backward and an update,
@@ -47,12 +36,8 @@ static void make(struct made *made)
 {
     *made = (struct made){0};
     ss_model_init(&made->model);
-    struct ss_model *model = &made->model;
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 42});
-    made->process = (uint32_t)model->processes.count - 1;
-    ss_vec_push(&model->threads,
-                (struct ss_model_thread){.process = made->process, .tid = 42, .is_main = true});
-    made->thread = (uint32_t)model->threads.count - 1;
+    made->process = BUILD_PROCESS(&made->model, .pid = 42);
+    made->thread = BUILD_THREAD(&made->model, .process = made->process, .tid = 42, .is_main = true);
     made->steps = add_track(made, SS_TRACK_STEPS, 0, "step");
     made->phases = add_track(made, SS_TRACK_PHASES, 0, "phase");
     made->torch = add_track(made, SS_TRACK_RANGES, made->thread, "torch");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "folded_input.h"
 
+#include "../model_builder.h"
+
 #include "view/spans.h"
 
 /* One thread of one process at 100 Hz; `times` in ms. */
@@ -17,12 +19,10 @@ static void make_input(struct folded_input *input, const struct tick *ticks, siz
     struct ss_model *model = &input->model;
     ss_model_init(model);
     ss_vec_push(&model->inputs, (struct ss_model_input){.kind = SS_INPUT_TRACE, .rate_hz = 100});
-    ss_vec_push(&model->processes, (struct ss_model_process){.pid = 1});
-    ss_vec_push(&model->threads, (struct ss_model_thread){.process = 1, .tid = 1, .is_main = true});
+    BUILD_PROCESS(model, .pid = 1);
+    BUILD_THREAD(model, .process = 1, .tid = 1, .is_main = true);
     for (int32_t i = 1; i <= 3; i++) {
-        struct ss_model_frame frame = {.function = ss_intern_put_text(&model->strings, "f"),
-                                       .line = i};
-        assert_int_equal(ss_model_stack_id(model, 0, ss_model_frame_id(model, &frame)), i);
+        assert_int_equal(BUILD_CALL(model, 0, .function = "f", .line = i), i);
     }
     for (size_t i = 0; i < count; i++) {
         struct ss_model_sample sample = {.time_ns = origin_ns + (uint64_t)(ticks[i].time_ms * 1e6),
