@@ -15,3 +15,18 @@ function(stepscope_embed_in target file symbol)
     VERBATIM)
   target_sources(${target} PRIVATE "${output}")
 endfunction()
+
+# stepscope_embed_files(TARGET SYMBOL FILE…): `const char *const SYMBOL[]` has the name (without
+# folder and suffix) and the text of each file in turn, then NULL.
+function(stepscope_embed_files target symbol)
+  set(output "${CMAKE_BINARY_DIR}/generated/assets/${symbol}.c")
+  list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE files)
+  string(REPLACE ";" "|" joined "${files}")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND ${CMAKE_COMMAND} "-DINPUTS=${joined}" "-DOUTPUT=${output}" "-DSYMBOL=${symbol}"
+            -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    DEPENDS ${files} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+endfunction()

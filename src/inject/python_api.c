@@ -28,3 +28,14 @@ bool ss_python_find(const char **missing)
     }
     return found;
 }
+
+void ss_python_drop_exception(void)
+{
+    if (ss_python.PyErr_Occurred() != NULL) {
+        bool is_interrupt = ss_python.PyErr_ExceptionMatches(ss_python.interrupt) != 0;
+        ss_python.PyErr_Clear();
+        if (is_interrupt) {
+            ss_python.PyErr_SetInterrupt();
+        }
+    }
+}

@@ -85,6 +85,10 @@ extern struct ss_python_api ss_python;
  * symbol that it lacks. */
 bool ss_python_find(const char **missing);
 
+/* Clears the current exception, if any. A KeyboardInterrupt is raised again later, for the program:
+ * its signal came while code of ours ran. */
+void ss_python_drop_exception(void);
+
 static inline ss_python_object *ss_python_none(void)
 {
     ss_python.Py_IncRef(ss_python.none);

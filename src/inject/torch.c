@@ -37,51 +37,10 @@ static void record_fact(const char *key, const char *text)
                 (struct ss_event_value){ss_define_name(text, strlen(text)), SS_RING_VALUE_NAME});
 }
 
-/* Copies the current exception as text, and clears it. */
-static void fetch_exception(char *text, size_t size)
-{
-    ss_python_object *type = NULL, *value = NULL, *traceback = NULL;
-    ss_python.PyErr_Fetch(&type, &value, &traceback);
-    ss_python_object *shown = value != NULL ? ss_python.PyObject_Str(value) : NULL;
-    const char *bytes = shown != NULL ? ss_python.PyUnicode_AsUTF8(shown) : NULL;
-    snprintf(text, size, "%s", bytes != NULL ? bytes : "an exception without a text");
-    ss_python.PyErr_Clear();
-    ss_python_object *const owned[] = {shown, type, value, traceback};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
-        if (owned[i] != NULL) {
-            ss_python.Py_DecRef(owned[i]);
-        }
-    }
-}
+/* The function of the hooks that applies the settings of another recording; NULL: they could not be
+ * installed. It holds all of them. */
+static ss_python_object *configure;
 
-static bool run_text(const char *text, const char *name, ss_python_object *globals)
-{
-    ss_python_object *code = ss_python.Py_CompileString(text, name, SS_PYTHON_FILE_INPUT);
-    ss_python_object *result =
-        code != NULL ? ss_python.PyEval_EvalCode(code, globals, globals) : NULL;
-    bool ran = result != NULL;
-    if (ran) {
-        ss_python.Py_DecRef(result);
-    }
-    if (code != NULL) {
-        ss_python.Py_DecRef(code);
-    }
-    return ran;
-}
-
-static bool run_texts(ss_python_object *globals)
-{
-    return ss_python.PyDict_SetItemString(globals, "__builtins__",
-                                          ss_python.PyEval_GetBuiltins()) == 0 &&
-           ss_torch_add_functions(globals) &&
-           run_text(ss_torch_model, "<stepscope model>", globals) &&
-           run_text(ss_torch_hooks, "<stepscope torch>", globals) &&
-           run_text(ss_torch_deepspeed, "<stepscope deepspeed>", globals) &&
-           run_text(ss_torch_profiler, "<stepscope torch.profiler>", globals);
-}
-
-/* The globals of the hooks, never freed: the functions that replace torch's belong to them. */
-static ss_python_object *hooks;
 static char own_settings[256];
 
 const char *ss_torch_settings(void)
@@ -96,14 +55,13 @@ static void set_up(void)
     enum { SLOTS_LOG2 = 18 };
     char text[512];
     ss_process_widen_rings(SLOTS_LOG2);
-    hooks = ss_python.PyDict_New();
     ss_automatic_guess();
     const char *loaded_by = atomic_load_explicit(&route, memory_order_relaxed);
     if (loaded_by != NULL) {
         record_fact("torch.route", loaded_by);
     }
-    if (hooks == NULL || !run_texts(hooks)) {
-        fetch_exception(text, sizeof text);
+    configure = ss_torch_load_hooks(text, sizeof text);
+    if (configure == NULL) {
         record_fact("torch.hooks", text);
     }
 }
@@ -111,13 +69,11 @@ static void set_up(void)
 /* Applies the settings of this recording to the hooks, which are installed already. */
 static void reconfigure(void)
 {
-    ss_python_object *configure = ss_python.PyDict_GetItemString(hooks, "_configure");
-    ss_python_object *result =
-        configure != NULL ? ss_python.PyObject_CallFunctionObjArgs(configure, NULL) : NULL;
+    ss_python_object *result = ss_python.PyObject_CallFunctionObjArgs(configure, NULL);
     if (result != NULL) {
         ss_python.Py_DecRef(result);
     }
-    ss_python.PyErr_Clear();
+    ss_python_drop_exception();
 }
 
 /* 1: imported; 0: its import is under way; -1: not imported. */
@@ -158,11 +114,7 @@ static bool try_set_up(const char *import)
     if (state < 0 && is_of_torch(import)) {
         ss_python_object *torch = ss_python.PyImport_ImportModule("torch");
         if (torch == NULL) {
-            bool interrupted = ss_python.PyErr_ExceptionMatches(ss_python.interrupt) != 0;
-            ss_python.PyErr_Clear(); /* the program's own import fails as well, and reports it */
-            if (interrupted) {
-                ss_python.PyErr_SetInterrupt(); /* raised again, for the program */
-            }
+            ss_python_drop_exception(); /* the program's own import fails as well, and reports it */
             return ++imports >= MOST_IMPORTS;
         }
         ss_python.Py_DecRef(torch);
@@ -253,7 +205,7 @@ void stepscope_torch_follow(const char *settings)
         return;
     }
     snprintf(own_settings, sizeof own_settings, "%s", settings);
-    if (hooks != NULL) {
+    if (configure != NULL) {
         reconfigure();
     } else if (strcmp(settings, "off=1") != 0) {
         stepscope_python_listen();

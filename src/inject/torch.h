@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libstepscope in PyTorch: it detects that a Python process imports torch (preload.c), hooks
- * torch's calls by a Python text (python/stepscope/_torch_hooks.py), and records every operator
- * with a callback of torch's dispatcher, in plain C.
+ * torch's calls by Python files (torch_hooks/), and records every operator with a callback of
+ * torch's dispatcher, in plain C.
  *
  * All functions require the GIL (an attached thread), except for the operator callback, which any
  * thread may run.
@@ -12,8 +12,14 @@
 
 #include "inject/python_api.h"
 
-/* Python texts that run once torch is imported, in this order, with the same globals. */
-extern const char ss_torch_model[], ss_torch_hooks[], ss_torch_deepspeed[], ss_torch_profiler[];
+/* The Python files that install the hooks: name and text of each in turn, then NULL; and the file
+ * that loads them. */
+extern const char *const ss_torch_hooks[];
+extern const char ss_torch_hooks_loader[];
+
+/* Installs the hooks. Returns the function that applies the settings of another recording; NULL:
+ * `text` is the exception, which is no longer set. */
+ss_python_object *ss_torch_load_hooks(char *text, size_t size);
 
 /* What to record of torch: "depth=2,operators=auto…". */
 const char *ss_torch_settings(void);
@@ -21,12 +27,16 @@ const char *ss_torch_settings(void);
 /* Whether this recording leaves out torch. */
 bool ss_torch_is_off(void);
 
-/* Adds the functions that the texts call to a dict. false: an exception is set. */
-bool ss_torch_add_functions(ss_python_object *globals);
+/* Adds the functions that the hooks import to a dict: all; and those of one file each. false: an
+ * exception is set. */
+bool ss_torch_add_functions(ss_python_object *functions);
 
-bool ss_torch_add_memory_functions(ss_python_object *globals);
-bool ss_torch_add_operator_functions(ss_python_object *globals);
-bool ss_torch_add_methods(ss_python_object *globals, struct ss_python_method *methods,
+bool ss_torch_add_event_functions(ss_python_object *functions);
+bool ss_torch_add_step_functions(ss_python_object *functions);
+bool ss_torch_add_module_functions(ss_python_object *functions);
+bool ss_torch_add_memory_functions(ss_python_object *functions);
+bool ss_torch_add_operator_functions(ss_python_object *functions);
+bool ss_torch_add_methods(ss_python_object *functions, struct ss_python_method *methods,
                           size_t count);
 
 /* false: an exception is set. */

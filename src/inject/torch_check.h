@@ -2,7 +2,7 @@
 /*
  * Checks the loaded libtorch before its use: an observer sees operators whose arguments and names
  * are known, and finds the offsets at which libtorch stores them (torch_layout.h). The Python text
- * runs the operators (python/stepscope/_torch_hooks.py, _check_operators).
+ * runs the operators (torch_hooks/operators.py).
  *
  * One thread, which holds the GIL; operators of other threads are ignored.
  */

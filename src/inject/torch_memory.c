@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -117,11 +118,13 @@ static uint64_t own_peak_bytes(void)
 
 /* --- devices --------------------------------------------------------------------------------- */
 
+/* Entries are written under the lock of the hooks (devices.py) before the count includes them. */
 static struct device {
     ss_python_object *function, *number; /* returns the allocator's statistics as nested dicts */
     uint32_t allocated, reserved, peak;  /* counters */
+    bool has_failed;                     /* guarded by is_reading */
 } devices[MOST_DEVICES];
-static size_t device_count;
+static _Atomic size_t device_count;
 
 static void count_bytes(uint32_t counter, uint64_t bytes)
 {
@@ -160,17 +163,17 @@ static bool read_device(const struct device *device)
 /* A device without statistics is not queried again. */
 static void read_devices(void)
 {
-    if (device_count == 0 || ss_python.PyGILState_Check() == 0) {
+    /* pairs with the store in watch_device */
+    size_t count = atomic_load_explicit(&device_count, memory_order_acquire);
+    if (count == 0 || ss_python.PyGILState_Check() == 0) {
         return;
     }
     ss_python_object *type = NULL, *value = NULL, *traceback = NULL;
     ss_python.PyErr_Fetch(&type, &value, &traceback);
-    for (size_t i = 0; i < device_count;) {
-        if (read_device(&devices[i])) {
-            i++;
-        } else {
+    for (size_t i = 0; i < count; i++) {
+        if (!devices[i].has_failed && !read_device(&devices[i])) {
             ss_python.PyErr_Clear();
-            devices[i] = devices[--device_count];
+            devices[i].has_failed = true;
         }
     }
     ss_python.PyErr_Restore(type, value, traceback);
@@ -267,23 +270,25 @@ static ss_python_object *watch_device(ss_python_object *self, ss_python_object *
     if (!ss_torch_has_arguments(count, 5)) {
         return NULL;
     }
-    if (device_count < MOST_DEVICES) {
+    size_t number = atomic_load_explicit(&device_count, memory_order_relaxed);
+    if (number < MOST_DEVICES) {
         ss_python.Py_IncRef(args[0]);
         ss_python.Py_IncRef(args[1]);
-        devices[device_count++] =
+        devices[number] =
             (struct device){args[0], args[1], (uint32_t)ss_python.PyLong_AsLongLong(args[2]),
                             (uint32_t)ss_python.PyLong_AsLongLong(args[3]),
                             (uint32_t)ss_python.PyLong_AsLongLong(args[4])};
+        atomic_store_explicit(&device_count, number + 1, memory_order_release);
     }
     return ss_python_none();
 }
 
 static struct ss_python_method methods[] = {
-    {"_watch_memory", {.one = watch_memory}, SS_PYTHON_NONE},
-    {"_watch_device", {watch_device}, SS_PYTHON_FASTCALL},
+    {"watch_memory", {.one = watch_memory}, SS_PYTHON_NONE},
+    {"watch_device", {watch_device}, SS_PYTHON_FASTCALL},
 };
 
-bool ss_torch_add_memory_functions(ss_python_object *globals)
+bool ss_torch_add_memory_functions(ss_python_object *functions)
 {
-    return ss_torch_add_methods(globals, methods, sizeof methods / sizeof *methods);
+    return ss_torch_add_methods(functions, methods, sizeof methods / sizeof *methods);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions with which python/stepscope/_torch_hooks.py sets up the recording of operators.
+/* The functions with which the hooks set up the recording of operators.
  * Reasons are texts, "" for none. */
 #include "inject/itt.h"
 #include "inject/itt_names.h"
@@ -149,7 +149,7 @@ static ss_python_object *count_flops(ss_python_object *self, ss_python_object *c
 }
 
 /* Records torch's own ITT ranges as its operators. torch attaches to a collector at its first
- * range: the Python text emits one, which is not recorded, between a call with True and one with
+ * range: the hooks emit one, which is not recorded, between a call with True and one with
  * False. → truth: torch has attached to this collector. */
 static ss_python_object *attach_itt(ss_python_object *self, ss_python_object *const *args,
                                     ptrdiff_t count)
@@ -166,20 +166,20 @@ static ss_python_object *attach_itt(ss_python_object *self, ss_python_object *co
 }
 
 static struct ss_python_method methods[] = {
-    {"_library", {library}, SS_PYTHON_FASTCALL},
-    {"_check_begin", {check_begin}, SS_PYTHON_FASTCALL},
-    {"_check_product", {check_product}, SS_PYTHON_FASTCALL},
-    {"_check_list", {check_list}, SS_PYTHON_FASTCALL},
-    {"_check_sizes", {check_sizes}, SS_PYTHON_FASTCALL},
-    {"_check_device", {check_device}, SS_PYTHON_FASTCALL},
-    {"_check_end", {check_end}, SS_PYTHON_FASTCALL},
-    {"_start_operators", {start}, SS_PYTHON_FASTCALL},
-    {"_stop_operators", {stop}, SS_PYTHON_FASTCALL},
-    {"_count_flops", {count_flops}, SS_PYTHON_FASTCALL},
-    {"_take_itt", {attach_itt}, SS_PYTHON_FASTCALL},
+    {"find_library", {library}, SS_PYTHON_FASTCALL},
+    {"begin_check", {check_begin}, SS_PYTHON_FASTCALL},
+    {"check_product", {check_product}, SS_PYTHON_FASTCALL},
+    {"check_list", {check_list}, SS_PYTHON_FASTCALL},
+    {"check_sizes", {check_sizes}, SS_PYTHON_FASTCALL},
+    {"check_device", {check_device}, SS_PYTHON_FASTCALL},
+    {"end_check", {check_end}, SS_PYTHON_FASTCALL},
+    {"start_operators", {start}, SS_PYTHON_FASTCALL},
+    {"stop_operators", {stop}, SS_PYTHON_FASTCALL},
+    {"count_flops", {count_flops}, SS_PYTHON_FASTCALL},
+    {"attach_itt", {attach_itt}, SS_PYTHON_FASTCALL},
 };
 
-bool ss_torch_add_operator_functions(ss_python_object *globals)
+bool ss_torch_add_operator_functions(ss_python_object *functions)
 {
-    return ss_torch_add_methods(globals, methods, sizeof methods / sizeof *methods);
+    return ss_torch_add_methods(functions, methods, sizeof methods / sizeof *methods);
 }

@@ -64,7 +64,7 @@ def test_nothing_of_ours_is_raised_into_odd_programs(stepscope, tmp_path):
     said, _, _, steps, facts = run(stepscope, tmp_path, "torch_odd.py")
     assert said == json.loads(alone.stdout)
     assert len(steps) == 4 * (3 + 3) + 3 + 3 + 3 + 12 + 3
-    assert {"Model.called: Rude", "tell_loader: Rude"} < set(facts["torch.hooks"])
+    assert {"observe_call: Rude", "record_loader: Rude"} < set(facts["torch.hooks"])
 
 
 def test_facts_of_a_model(stepscope, tmp_path):

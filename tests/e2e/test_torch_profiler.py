@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.profiler as one more source: it sees what our own callback and the program's own see."""
 
-import ast
 import collections
 import csv
 import io
@@ -13,24 +12,7 @@ import sys
 import pytest
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python" / "stepscope"
 pytest.importorskip("torch", reason="PyTorch is not installed")
-
-
-def assigned(name):
-    """What a file defines."""
-    found = set()
-    for node in ast.parse((PACKAGE / name).read_text()).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            found.add(node.name)
-        elif isinstance(node, ast.Assign):
-            found |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)
-                      and isinstance(one.ctx, ast.Store)}
-    return found
-
-
-def test_texts_with_the_same_globals_define_different_names():
-    assert not assigned("_torch_hooks.py") & assigned("_torch_profiler.py")
 
 
 class Recorded:

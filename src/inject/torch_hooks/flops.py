@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts FLOPs in a few steps, after warm-up and while operators are recorded. Counting starts
+shortly before the first such step begins and stops shortly after the last one ends."""
+
+import os
+
+from .facts import record_device
+from .guard import attempt, callback
+from .libstepscope import count_flops, current_recording, set_fact_text
+from .settings import settings
+from .state import state
+
+_STEPS = 3
+
+
+class _Counting:
+    """Only the end of a step changes it. If two threads end steps at once, FLOPs may be counted in
+    one step more or less."""
+    first = 2       # number of the first step
+    left = None     # steps left; None: not begun, 0: done
+    recording = 0   # the recording that they are counted for
+    is_child = False  # a forked child is not part of the training
+
+
+def is_due():
+    return _Counting.left != 0 or _Counting.recording != current_recording()
+
+
+def begin_counting():
+    """Called before the end of a step is marked."""
+    is_requested = settings.values.get("flops") != "0" and not _Counting.is_child
+    recording = is_requested and current_recording()
+    if recording and recording != _Counting.recording:  # a new recording
+        if _Counting.recording == 0:
+            os.register_at_fork(after_in_child=callback(_stop_in_child, "fork"))
+        else:
+            _Counting.first = state.updates + 1
+        _Counting.recording, _Counting.left = recording, None
+    if _Counting.left is None and state.updates >= _Counting.first and recording:
+        _Counting.left = _STEPS + 1
+        set_fact_text("torch.flops", count_flops(True) or "counted")
+        attempt(record_device)
+
+
+def end_counting():
+    """Called after the end of a step is marked."""
+    if _Counting.left:
+        _Counting.left -= 1
+        if _Counting.left == 0:
+            count_flops(False)
+
+
+def _stop_in_child():
+    _Counting.is_child = True
+    if _Counting.left:
+        _Counting.left = 0
+        count_flops(False)

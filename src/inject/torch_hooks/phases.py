@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The phases of a training that calls of the outermost module and of autograd begin: forward,
+backward, evaluation, inference."""
+
+import sys
+
+import torch
+
+from . import model
+from .devices import poll_first_use
+from .facts import record_anomaly
+from .guard import after, around, around_untraced, attempt, replace
+from .late import when_imported
+from .libstepscope import (begin_steps, begin_training, current_phase, current_recording,
+                           enter_phase, leave_phase)
+from .state import (BACKWARD, CHECKPOINT, COMMUNICATION, EVALUATION, FORWARD, INFERENCE, is_poll_due,
+                    state, thread)
+from .steps import count_of_optimizers, live_optimizers
+
+has_gradients = torch.is_grad_enabled
+
+
+def in_phase(phase):
+    """A decorator: calls have this phase, except in data loading."""
+    def begin(args, kwargs):
+        return None if thread.in_data else enter_phase(phase)
+    return around(begin, leave_phase)
+
+
+in_communication, in_checkpoint = in_phase(COMMUNICATION), in_phase(CHECKPOINT)
+
+
+# --- which phase a call has -----------------------------------------------------------------------
+
+class _Trained:
+    """Trained models: those that ran a forward phase, or whose parameters an optimizer has."""
+    roots = set()        # ids of outermost modules
+    parameters = set()   # ids; replaced, never changed
+    optimizers = 0       # number of optimizers when `parameters` was computed
+
+
+class _Mode:
+    """Becomes true once."""
+    has_unproven_evaluation = False  # a model in eval mode ran with gradients
+    trains_in_eval_mode = False      # it was trained
+
+
+def is_trained(module):
+    if id(module) in _Trained.roots:
+        return True
+    optimizers = count_of_optimizers()
+    if _Trained.optimizers != optimizers:
+        _Trained.optimizers = optimizers
+        _Trained.parameters = {id(one) for optimizer in live_optimizers()
+                               for group in optimizer.param_groups for one in group["params"]}
+    return id(next(iter(module.parameters()), None)) in _Trained.parameters
+
+
+def forget_module(number):
+    _Trained.roots.discard(number)
+
+
+def _is_compiled(module):
+    """Whether AOT autograd runs this graph: it does so without gradients in any phase."""
+    graph = getattr(sys.modules.get("torch.fx"), "GraphModule", None)
+    if graph is None or not isinstance(module, graph):
+        return False
+    frame = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith("<stepscope ") or
+                                 "/torch/fx/" in frame.f_code.co_filename):
+        frame = frame.f_back
+    caller = frame.f_code.co_filename if frame is not None else ""
+    return "/torch/_functorch/" in caller or "/torch/_dynamo/backends/" in caller
+
+
+def _phase_without_gradients(module):
+    """A trained model in eval mode is evaluated. Other models are teachers and target networks; one
+    in training mode is a policy that acts. Without optimizers, these are indistinguishable."""
+    if not count_of_optimizers():
+        return EVALUATION
+    return EVALUATION if not module.training and is_trained(module) else INFERENCE
+
+
+def _phase_of(module):
+    """The phase of a call of the outermost module; None: it has none of its own."""
+    if current_phase() == BACKWARD or thread.in_checkpoint:
+        return None  # activations are recomputed, or not stored
+    if not has_gradients():
+        return None if _is_compiled(module) else _phase_without_gradients(module)
+    if not module.training and not _Mode.trains_in_eval_mode:
+        _Mode.has_unproven_evaluation = True
+        return EVALUATION
+    return FORWARD
+
+
+# --- the outermost module -------------------------------------------------------------------------
+
+def begin_phase_of(module, args, kwargs):
+    """Begins the phase of a call of this module. Returns the previous phase; -1: it begins none."""
+    if thread.before_evaluation >= 0 and has_gradients():
+        end_evaluation()
+    phase = None if thread.in_data else _phase_of(module)
+    if phase is None:
+        return -1
+    if is_poll_due() and current_recording():
+        attempt(model.observe_call, module, args, kwargs, phase == FORWARD, state.updates)
+        poll_first_use()
+    if phase == FORWARD:
+        _Trained.roots.add(id(module))
+        begin_training()
+    else:
+        begin_steps()
+    return enter_phase(phase)
+
+
+def end_phase_of_module(before):
+    """Loss and metrics follow the evaluation of a trained model: they are part of it as long as
+    gradients are off."""
+    if current_phase() != EVALUATION or has_gradients() or state.updates == 0:
+        leave_phase(before)
+    elif thread.before_evaluation < 0:
+        thread.before_evaluation = before
+
+
+def end_evaluation():
+    if thread.before_evaluation >= 0 and current_phase() == EVALUATION:
+        leave_phase(thread.before_evaluation)
+        thread.before_evaluation = -1
+
+
+def _end_evaluation_of_gradients():
+    if thread.before_evaluation >= 0 and has_gradients():
+        end_evaluation()
+
+
+def hook_gradients():
+    """Functions that may enable gradients again. no_grad, as a function, a decorator or a context,
+    uses set_grad_enabled."""
+    ends_evaluation = after(_end_evaluation_of_gradients)
+    replace(torch.set_grad_enabled, "__init__", ends_evaluation)
+    replace(torch.set_grad_enabled, "__exit__", ends_evaluation)
+    replace(getattr(torch, "inference_mode", None), "__exit__", ends_evaluation)
+
+
+# --- autograd -------------------------------------------------------------------------------------
+
+def _begin_backward(args, kwargs):
+    if thread.in_data:
+        return None
+    if _Mode.has_unproven_evaluation:
+        _Mode.trains_in_eval_mode = True  # the forward of a training ran in eval mode
+    if is_poll_due():
+        attempt(record_anomaly)
+    end_evaluation()
+    begin_training()
+    return enter_phase(BACKWARD)
+
+
+def hook_backward():
+    for name in ("backward", "grad"):
+        replace(torch.autograd, name, around(_begin_backward, leave_phase))
+
+
+def _begin_recomputable(args, kwargs):
+    before = -1 if current_phase() == BACKWARD else enter_phase(FORWARD)
+    thread.in_checkpoint += 1
+    return before
+
+
+def _end_recomputable(before):
+    thread.in_checkpoint -= 1
+    leave_phase(before)
+
+
+@when_imported("torch.utils.checkpoint")
+def hook_recomputation(module):
+    """The reentrant checkpoint, which drops activations, runs a forward without gradients."""
+    function = module.CheckpointFunction
+    decorate = around_untraced(_begin_recomputable, _end_recomputable)
+    function.forward = staticmethod(decorate(function.forward, "CheckpointFunction.forward"))

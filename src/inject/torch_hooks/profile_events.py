@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of torch.profiler in the form in which the recorder reads them
+(src/source/torch_profile.h)."""
+
+import array
+import json
+import threading
+
+import torch
+import torch.autograd.profiler
+
+_MOST_EVENTS = 500000  # of a window: torch needs some 20 us for each, and this file 5
+_MOST_FRAMES = 32      # of a stack
+_COLUMNS = 8           # of a row
+(_OPERATOR_EVENT, _BACKWARD_EVENT, _SCOPE_EVENT, _RUNTIME_EVENT, _DEVICE_EVENT,
+ _MEMORY_EVENT) = range(6)
+_KINDS = {1: _BACKWARD_EVENT, 7: _SCOPE_EVENT}  # by torch's scopes
+_RUNTIMES = ("cuda", "cuLaunch", "cuMem", "cuStream", "cuEvent", "hip")
+
+
+class Texts:
+    """Numbers of texts, from 1, in the order of their first use. The empty text has 0."""
+
+    def __init__(self):
+        self.numbers = {"": 0}
+
+    def put(self, text):
+        return self.numbers.setdefault(text, len(self.numbers))
+
+    def bytes(self):
+        texts = [text.encode("utf-8", "replace") for text in self.numbers][1:]
+        return array.array("q", map(len, texts)).tobytes() + b"".join(texts)
+
+
+class Rows:
+    """A row of eight numbers for each event. Attributes that this torch's events lack are omitted."""
+
+    def __init__(self, events, details):
+        self.texts, self.numbers, self.omitted = Texts(), array.array("q"), 0
+        self._shapes, self._flops, self._stacks = (
+            kind in details for kind in ("shapes", "flops", "stacks"))
+        one = type(events[0]) if events else None
+        self._begin = getattr(one, "start_ns", None) or (lambda event: event.start_us() * 1000)
+        self._length = getattr(one, "duration_ns", None) or (
+            lambda event: event.duration_us() * 1000)
+        self._is_hidden = [test for test in (getattr(one, name, None) for name in (
+            "is_python_function", "is_hidden_event")) if test]
+        cpu = getattr(getattr(torch._C, "_autograd", None), "DeviceType", None)
+        self._cpu = cpu.CPU if cpu is not None else torch.autograd.DeviceType.CPU
+        # A torch without Kineto has no thread ids but numbers of its own: that of this thread.
+        self._is_numbered = not torch.autograd.kineto_available()
+        self._own_number = events[0].start_thread_id() if events else 0
+        for event in events:
+            if self.count() >= _MOST_EVENTS:
+                self.omitted += len(events) - _MOST_EVENTS
+                break
+            self._add(event)
+
+    def count(self):
+        return len(self.numbers) // _COLUMNS
+
+    def _lane(self, event):
+        """A thread's id, or a device's stream."""
+        if not self._is_numbered:
+            return event.device_resource_id()
+        return threading.get_native_id() if event.start_thread_id() == self._own_number else 0
+
+    def _kind_of(self, event, name, on_cpu):
+        if not on_cpu:
+            return _DEVICE_EVENT
+        if event.scope() == 0 and name.startswith(_RUNTIMES) and "::" not in name:
+            return _RUNTIME_EVENT
+        return _KINDS.get(event.scope(), _OPERATOR_EVENT)
+
+    def _add(self, event):
+        name = event.name()
+        lane = self._lane(event)
+        if lane == 0 and self._is_numbered:
+            self.omitted += 1
+            return
+        on_cpu = event.device_type() == self._cpu
+        if name == "[memory]":
+            self.numbers.extend((_MEMORY_EVENT, 0, 0, lane, self._begin(event), 0,
+                                 0 if on_cpu else 1, event.nbytes()))
+            return
+        if name == "[OutOfMemory]" or any(test(event) for test in self._is_hidden):
+            return
+        kind = self._kind_of(event, name, on_cpu)
+        self.numbers.extend((kind, self.texts.put(name), self._details_of(event, kind), lane,
+                             self._begin(event), self._length(event),
+                             event.device_index() if kind == _DEVICE_EVENT else 0,
+                             self._sequence_of(event, kind, name)))
+
+    @staticmethod
+    def _sequence_of(event, kind, name):
+        """Of forward operators and nodes; torch gives a node's to its callers, too."""
+        if kind > _SCOPE_EVENT or name.startswith("autograd::engine::"):
+            return -1
+        return event.sequence_nr()
+
+    def _details_of(self, event, kind):
+        """Members of a JSON object."""
+        members = []
+        if kind <= _SCOPE_EVENT:
+            shapes = event.shapes() if self._shapes else None
+            flops = event.flops() if self._flops else 0
+            stack = event.stack() if self._stacks else None
+            if shapes:
+                members.append('"shapes":' + str(shapes).replace(" ", ""))
+            if flops:
+                members.append(f'"flops":{flops}')
+            if stack:
+                stack = list(stack)[:_MOST_FRAMES]
+                members.append('"stack":' + json.dumps(stack, ensure_ascii=False))
+        return self.texts.put(",".join(members))

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the hooks share: the ids of phases and domains, and the state of the process and its threads.
+
+Threads. Python may have no GIL, and with one it may switch threads between any two operations.
+State of one thread is in `thread`. State of the process is guarded by `state.lock` where an operation
+reads and writes it and must not be repeated or lost: which optimizer ends steps, the registry of
+optimizers, devices, hooks that are still to be installed, notes. All of these are rare.
+
+What each call uses stays correct without the lock, because it consists of single operations on a
+dict, set or attribute, which are atomic in every build of Python: a thread reads either the value
+before a change or the value after it. Both are right at that moment. `state.updates` may lose an
+increment if two threads end steps at once; it only decides when to poll. libstepscope keeps phases
+and ranges per thread, and the names of modules in a table of atomics (src/inject/torch_modules.c).
+
+The callbacks of weak references take no lock: a garbage collection calls them at any point."""
+
+import os
+import threading
+
+from .libstepscope import define_domain, define_name
+
+(DATA, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER, CHECKPOINT, EVALUATION, INFERENCE, COMPILE) = map(
+    define_name, ("data", "forward", "backward", "communication", "optimizer", "checkpoint",
+                  "evaluation", "inference", "compile"))
+LOADING, SAVING, COMPILING, TRAINING = map(
+    define_domain, ("torch.data", "torch.checkpoint", "torch.compile", "torch.training"))
+
+
+class _State:
+    """Of the process. The lock is re-entrant: a signal handler or a finalizer of the program may run
+    hooks on the thread that holds it."""
+    lock = threading.RLock()
+    updates = 0              # number of steps that have ended
+
+    @classmethod
+    def renew_lock(cls):
+        """A forked child may find it locked by a thread that it does not have."""
+        cls.lock = threading.RLock()
+
+
+class _Thread(threading.local):
+    in_data = 0              # depth of loader calls: all within, even a model, is data loading
+    in_optimizer = 0
+    in_checkpoint = 0        # depth of activation checkpoints
+    before_evaluation = -1   # the phase to restore after the current evaluation; -1: none
+    before_update = None     # the phase to restore after the step of an optimizer that was made
+                             # before the hooks
+
+
+state = _State()
+thread = _Thread()
+os.register_at_fork(after_in_child=_State.renew_lock)
+
+
+def is_poll_due():
+    """Whether to poll what rarely changes: polling in each step would slow down tiny steps."""
+    return state.updates < 64 or state.updates % 16 == 0

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The PyTorch hooks never change what a program does: not when they fail, and not when it raises."""
+
+import ast
+import builtins
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HOOKS = ROOT / "src" / "inject" / "torch_hooks"
+WORKLOAD = ROOT / "tests" / "workloads" / "torch_guarded.py"
+pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# Facts that are read for a hook: without them it goes on.
+FACTS = {"set_fact", "set_fact_text"}
+ALL = {"CheckpointFunction.forward", "DataLoader.__iter__", "DeepSpeedEngine.backward",
+       "DeepSpeedEngine.save_checkpoint", "DeepSpeedEngine.step", "GradScaler.step",
+       "Module.__call__", "SGD.step", "Work.wait", "_BaseDataLoaderIter.__next__",
+       "_MapDatasetFetcher.fetch", "_MultiProcessingDataLoaderIter._shutdown_workers",
+       "collate_fn", "compilation begin", "compilation end", "compiled graph", "deleted module",
+       "set_grad_enabled.__init__", "torch.autograd.backward", "torch.autograd.grad",
+       "torch.distributed.all_reduce", "torch.save"}
+
+
+def run(what):
+    done = subprocess.run([sys.executable, "-W", "ignore", WORKLOAD, what],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_hook_that_fails_is_switched_off_and_named():
+    """Each hook, at each function of libstepscope that it calls."""
+    rows, failed = run("failures"), set()
+    for hook, function, is_called, is_same, is_off, notes, depths in rows:
+        assert is_same, (hook, function)
+        assert depths == [0, 0, 0], (hook, function)
+        if not is_called:
+            assert function in FACTS, (hook, function)  # it records a fact once
+        elif function not in FACTS:
+            assert is_off, (hook, function)
+            assert notes == [f"{hook} switched off: Injected: injected"]
+            failed.add(hook)
+        else:
+            assert not is_off and [note.split(": ")[-1] for note in notes] == ["injected"]
+    assert failed >= ALL, ALL - failed
+
+
+def test_exceptions_of_signal_handlers_reach_the_program():
+    """Also those that are raised while a hook runs; not from finalizers, as everywhere in Python."""
+    reached = set()
+    for hook, function, is_called, has_reached, is_on in run("signals"):
+        assert is_on, (hook, function)
+        if is_called and hook != "deleted module":
+            assert has_reached, (hook, function)
+            reached.add(hook)
+    assert len(reached) >= len(ALL) - 2
+
+
+def test_exceptions_of_the_program_are_as_without_hooks():
+    for name, is_same, has_no_cause, has_no_context, frames in run("errors"):
+        assert is_same and has_no_cause and has_no_context, name
+        assert frames == (2 if name == "next" else 1), name  # the iterator's and the fetcher's
+
+
+def test_a_framework_that_does_not_fit(stepscope, tmp_path):
+    """It lacks an attribute that a hook reads."""
+    code = """
+import sys, types
+import torch
+class DeepSpeedEngine:
+    def step(self):
+        return "stepped"
+module = sys.modules["deepspeed.runtime.engine"] = types.ModuleType("deepspeed.runtime.engine")
+module.DeepSpeedEngine = DeepSpeedEngine
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+for _ in range(3):
+    net(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    assert DeepSpeedEngine().step() == "stepped"
+"""
+    trace = tmp_path / "t.pftrace"
+    done = stepscope("record", "-q", "-o", trace, "--", sys.executable, "-c", code)
+    assert done.stderr == ""
+    facts = [line.split(" fact ")[1].split(" = ") for line in
+             stepscope("info", "--all", trace).stdout.splitlines() if " fact " in line]
+    facts = [(key.split()[-1], value) for key, value in facts]
+    assert [value for key, value in facts if key == "torch.hooks"] == [
+        "DeepSpeedEngine.step switched off: AttributeError: "
+        "'DeepSpeedEngine' object has no attribute 'global_steps'"]
+    assert [value for key, value in facts if key == "torch.failed_hooks"] == ["1"]
+    rows = stepscope("report", "--by", "step", "--format", "json", trace, status=None).stdout
+    assert len(json.loads(rows)["tables"][0]["rows"]) == 3
+
+
+def test_wrappers_are_made_by_the_guard():
+    """functools.wraps, setattr and assignments to functions of torch: only where the guard is."""
+    wrapping = {path.name for path in HOOKS.glob("*.py") if "functools.wraps" in path.read_text()}
+    assert wrapping == {"guard.py", "modules.py"}
+    replacing = {path.name for path in HOOKS.glob("*.py") for node in ast.walk(
+        ast.parse(path.read_text())) if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "setattr"}
+    assert replacing == {"guard.py", "collectives.py", "loader.py"}
+
+
+def test_names_that_are_used_are_defined_or_imported():
+    for path in HOOKS.glob("*.py"):
+        tree = ast.parse(path.read_text())
+        stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)
+                  and not isinstance(node.ctx, ast.Load)}
+        stored |= {node.name for node in ast.walk(tree) if isinstance(
+            node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name}
+        stored |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        stored |= {(one.asname or one.name).split(".")[0] for node in ast.walk(tree)
+                   if isinstance(node, (ast.Import, ast.ImportFrom)) for one in node.names}
+        loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        assert loaded - stored <= set(dir(builtins)), path
