@@ -3,6 +3,7 @@
 #ifndef SS_BASE_CLOCK_H
 #define SS_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,15 @@ static inline void ss_clock_now(const struct ss_clock *clock, struct ss_clock_re
     } else {
         clock->read(clock->context, reading);
     }
+}
+
+/* A time moved to another clock; times beyond its begin or end are 0 or UINT64_MAX. */
+static inline uint64_t ss_clock_shifted(uint64_t time_ns, int64_t shift_ns)
+{
+    uint64_t sum = time_ns + (uint64_t)shift_ns;
+    bool underflows = shift_ns < 0 && sum > time_ns;
+    bool overflows = shift_ns > 0 && sum < time_ns;
+    return underflows ? 0 : overflows ? UINT64_MAX : sum;
 }
 
 #endif

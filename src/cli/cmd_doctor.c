@@ -12,7 +12,7 @@
 #include "platform/runtime_library.h"
 #include "record/injection.h"
 #include "record/ring_directory.h"
-#include "source/registry.h"
+#include "record/source_registry.h"
 
 enum { MAX_FINDINGS = 32, NAME_COLUMN = 10, TEXT_COLUMN = 31 };
 
@@ -20,13 +20,13 @@ static const char *const level_names[] = {"ok", "limited", "no", "-"};
 static const enum ss_style level_styles[] = {SS_STYLE_GREEN, SS_STYLE_YELLOW, SS_STYLE_RED,
                                              SS_STYLE_DIM};
 
-/* The sources besides Python stacks, which have findings of their own. */
+/* The sources that can be probed; the others have checks of their own. */
 static size_t examine_sources(struct ss_check *findings)
 {
     static const struct ss_source_setup setup = {.proc_root = "/proc", .sys_root = "/sys"};
     size_t count = 0;
     for (size_t i = 0; ss_sources[i] != NULL; i++) {
-        if (ss_sources[i] != &ss_source_python) {
+        if (ss_sources[i]->probe != NULL) {
             char reason[SS_SOURCE_REASON_BYTES];
             enum ss_source_state state = ss_sources[i]->probe(&setup, reason);
             ss_check_source(ss_sources[i], state, reason, &findings[count++]);

@@ -146,7 +146,8 @@ static enum ss_status load_and_write(const struct ss_arguments *arguments,
 
 /* Rewrites packet by packet, not through the model: only the form of the samples changes. */
 static enum ss_status rewrite_file(const struct ss_format_row *format, const char *input,
-                                   const char *output, uint64_t *bytes, struct ss_error *err)
+                                   const char *output, int64_t shift_ns, uint64_t *bytes,
+                                   struct ss_error *err)
 {
     struct ss_strbuf part;
     ss_strbuf_init(&part, strlen(output) + 32);
@@ -155,7 +156,7 @@ static enum ss_status rewrite_file(const struct ss_format_row *format, const cha
     enum ss_status status = ss_output_place_open(output, SS_OUTPUT_FOLLOW_LINK, &place, err);
     if (status == SS_OK) {
         ss_output_place_close(&place);
-        status = format->rewrite(input, part.data, err);
+        status = format->rewrite(input, part.data, shift_ns, err);
     }
     struct stat written = {0};
     if (status == SS_OK && (stat(part.data, &written) != 0 || rename(part.data, output) != 0)) {
@@ -178,6 +179,7 @@ static char *path_in(const char *folder, const char *name)
 }
 
 struct folder_export {
+    struct ss_model axis; /* the clocks of the files so far */
     uint64_t bytes;
     unsigned written, skipped;
 };
@@ -191,7 +193,9 @@ static enum ss_status rewrite_entry(const struct ss_format_row *format, const ch
     enum ss_status status = SS_OK;
     bool is_trace = ss_importer_of_file(in) == &ss_importer_trace;
     if (is_trace) {
-        status = rewrite_file(format, in, out, &bytes, err);
+        struct ss_first_time first = {0};
+        ss_importer_trace.read_first_time(&done->axis, in, &first);
+        status = rewrite_file(format, in, out, first.shift_ns, &bytes, err);
         done->written++;
         done->bytes += bytes;
     } else {
@@ -203,13 +207,14 @@ static enum ss_status rewrite_entry(const struct ss_format_row *format, const ch
     return status;
 }
 
-/* Rewrites each trace of a folder to a file of the same name: windows and ranks stay separate,
- * since a trace has one clock. */
+/* Rewrites each trace of a folder to a file of the same name, on the time axis of the first: pids
+ * of several machines in one file would be one process each for a viewer. */
 static enum ss_status rewrite_folder(const char *input, const char *output,
                                      const struct ss_format_row *format, struct ss_error *err)
 {
-    DIR *folder = opendir(input);
-    if (folder == NULL) {
+    struct dirent **entries = NULL;
+    int count = scandir(input, &entries, NULL, versionsort);
+    if (count < 0) {
         return ss_fail_errno(err, errno, "cannot open folder %s", input);
     }
     enum ss_status status = SS_OK;
@@ -217,12 +222,15 @@ static enum ss_status rewrite_folder(const char *input, const char *output,
     if (mkdir(output, 0777) != 0 && errno != EEXIST) {
         status = ss_fail_errno(err, errno, "cannot create the folder %s", output);
     }
-    for (struct dirent *entry; status == SS_OK && (entry = readdir(folder)) != NULL;) {
-        if (entry->d_name[0] != '.') {
-            status = rewrite_entry(format, input, output, entry->d_name, &done, err);
+    ss_model_init(&done.axis);
+    for (int i = 0; i < count; i++) {
+        if (status == SS_OK && entries[i]->d_name[0] != '.') {
+            status = rewrite_entry(format, input, output, entries[i]->d_name, &done, err);
         }
+        ss_free(entries[i]); /* by scandir */
     }
-    closedir(folder);
+    ss_free(entries);
+    ss_model_fini(&done.axis);
     if (status == SS_OK && done.written == 0) {
         rmdir(output);
         return ss_fail(err, SS_E_EMPTY, "folder %s holds no trace", input);
@@ -252,7 +260,7 @@ static enum ss_status rewrite(const char *input, const struct request *request,
     if (is_folder) {
         status = rewrite_folder(input, output, request->format, err);
     } else {
-        status = rewrite_file(request->format, input, output, &bytes, err);
+        status = rewrite_file(request->format, input, output, 0, &bytes, err);
     }
     if (status == SS_OK && !is_folder) {
         print_written(output, request->format, bytes);

@@ -256,12 +256,10 @@ void ss_check_confinement(const struct ss_host_facts *host, struct ss_check *fin
 void ss_check_source(const struct ss_source_ops *source, enum ss_source_state state,
                      const char *reason, struct ss_check *finding)
 {
-    bool runs = state == SS_SOURCE_RUNS;
-    bool partly = runs && strstr(reason, "not here") != NULL;
     say(finding, source->name,
-        partly ? SS_CHECK_LIMITED
-        : runs ? SS_CHECK_OK
-               : SS_CHECK_FACT,
+        state == SS_SOURCE_LIMITED ? SS_CHECK_LIMITED
+        : state == SS_SOURCE_RUNS  ? SS_CHECK_OK
+                                   : SS_CHECK_FACT,
         "%s", reason);
 }
 

@@ -35,7 +35,8 @@ struct ss_format_row {
                             const struct ss_format_options *options, struct ss_sink *sink,
                             struct ss_error *err);
     /* Of formats that are made from a trace packet by packet, without a selection. */
-    enum ss_status (*rewrite)(const char *in, const char *out, struct ss_error *err);
+    enum ss_status (*rewrite)(const char *in, const char *out, int64_t shift_ns,
+                              struct ss_error *err);
 };
 
 /* Ends with a NULL name. */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "model/builder_state.h"
 #include "model/clock_domains.h"
 #include "model/index.h"
 #include "model/origin.h"
-#include "model/time_axis.h"
 
 static uint32_t intern(struct ss_model_builder *builder, struct ss_strview text)
 {
@@ -53,7 +53,7 @@ uint64_t ss_model_builder_on_axis(struct ss_model_builder *builder, uint64_t tim
         builder->shift_ns = ss_clock_domains_place(builder->model, builder->input);
         builder->is_placed = true;
     }
-    return ss_time_axis_moved(time_ns, builder->shift_ns);
+    return ss_clock_shifted(time_ns, builder->shift_ns);
 }
 
 void ss_model_builder_clock(struct ss_model_builder *builder, const struct ss_trace_clock *clock)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "model/builder.h"
 #include "model/clock_domains.h"
 #include "model/importer.h"
-#include "model/time_axis.h"
 #include "trace/event_fields.h"
 
 enum { MAX_REF = 0x3ffffff0 };
@@ -407,7 +407,7 @@ static bool read_first_time(struct ss_model *model, const char *path, struct ss_
     enum ss_status status = ss_trace_read(path, &visitor, &head, &summary, &ignored);
     int64_t shift_ns = ss_clock_domains_place(model, head.input);
     uint64_t time_ns = head.has_sample ? head.first_ns : summary.first_event_ns;
-    *first = (struct ss_first_time){.time_ns = ss_time_axis_moved(time_ns, shift_ns),
+    *first = (struct ss_first_time){.time_ns = ss_clock_shifted(time_ns, shift_ns),
                                     .shift_ns = shift_ns,
                                     .has_sample = head.has_sample};
     return head.has_sample || (status == SS_OK && time_ns != 0);

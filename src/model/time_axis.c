@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/time_axis.h"
 
+#include "base/clock.h"
 #include "model/importer.h"
 
 struct search {
@@ -31,8 +32,8 @@ static enum ss_status update_steps(struct search *search, const struct ss_import
     SS_TRY(importer->scan_steps(path, search->load->first_step, search->load->last_step,
                                 &search->steps, &span, &has_span, err));
     if (has_span) {
-        uint64_t from_ns = ss_time_axis_moved(span.begin_ns, shift_ns);
-        uint64_t to_ns = ss_time_axis_moved(span.end_ns, shift_ns);
+        uint64_t from_ns = ss_clock_shifted(span.begin_ns, shift_ns);
+        uint64_t to_ns = ss_clock_shifted(span.end_ns, shift_ns);
         bool is_first = !search->has_span;
         search->span.from_ns =
             is_first || from_ns < search->span.from_ns ? from_ns : search->span.from_ns;

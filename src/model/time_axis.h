@@ -7,15 +7,6 @@
 
 #include "model/model.h"
 
-/* Applies the shift of a clock domain; times before the begin of the axis become 0. */
-static inline uint64_t ss_time_axis_moved(uint64_t time_ns, int64_t shift_ns)
-{
-    uint64_t sum = time_ns + (uint64_t)shift_ns;
-    bool underflows = shift_ns < 0 && sum > time_ns;
-    bool overflows = shift_ns > 0 && sum < time_ns;
-    return underflows ? 0 : overflows ? UINT64_MAX : sum;
-}
-
 /* Times on the axis; from ≤ t < to. */
 struct ss_time_span {
     uint64_t from_ns, to_ns;

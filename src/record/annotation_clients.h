@@ -74,7 +74,6 @@ struct ss_record_annotations {
     struct ss_ring_directory directory;
     int inotify_fd;
     struct ss_stamp_clock clock;
-    struct ss_torch_profiles torch;
     struct ss_vec_of(struct ss_record_client *) clients;
     struct ss_pages by_process; /* struct ss_record_client *, by ref; only while not ended */
     uint32_t unreadable_before; /* unreadable clients that were removed */

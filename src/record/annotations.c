@@ -42,6 +42,16 @@ static void on_forget(void *context, uint32_t process_ref)
     ss_annotations_forget(context, process_ref);
 }
 
+static void before_sampling(void *context, uint64_t now_ns)
+{
+    ss_record_annotations_poll_windows(context, now_ns);
+}
+
+static void on_sealed(void *context, const struct ss_window *window)
+{
+    ss_record_annotations_sealed(context, window);
+}
+
 static bool on_is_in_window(void *context, uint32_t process_ref, uint64_t now_ns)
 {
     return ss_annotations_is_in_window(context, process_ref, now_ns);
@@ -93,6 +103,8 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
                                                      .ended = on_ended,
                                                      .image_ended = on_image_ended,
                                                      .forget = on_forget,
+                                                     .before_sampling = before_sampling,
+                                                     .sealed = on_sealed,
                                                      .is_in_window = on_is_in_window,
                                                      .window = ss_client_window,
                                                      .ensure_window = ss_client_ensure_window,
@@ -129,7 +141,6 @@ void ss_record_annotations_begin(struct ss_record_annotations *annotations,
                                  struct ss_process_table *processes, uint64_t now_ns)
 {
     annotations->processes = processes;
-    ss_torch_profiles_begin(&annotations->torch, annotations->context, annotations->options);
     allow_many_files();
     ss_annotations_scan(annotations, now_ns);
 }
@@ -287,7 +298,6 @@ void ss_record_annotations_end(struct ss_record_annotations *annotations, uint64
     }
     ss_annotations_finish_windows(annotations);
     note_missing(annotations, now_ns);
-    ss_torch_profiles_end(&annotations->torch);
 }
 
 void ss_record_annotations_close(struct ss_record_annotations *annotations)

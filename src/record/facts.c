@@ -11,7 +11,6 @@
 #include "base/version.h"
 #include "platform/procfs.h"
 #include "record/ranks.h"
-#include "source/registry.h"
 
 static enum ss_status put_text(struct ss_recording *recording, const char *key, const char *text,
                                struct ss_error *err)
@@ -98,8 +97,7 @@ static enum ss_status put_machine(struct ss_recording *recording, struct ss_erro
 }
 
 enum ss_status ss_record_facts_write(struct ss_recording *recording,
-                                     const struct ss_record_options *options,
-                                     uint32_t *python_source, struct ss_error *err)
+                                     const struct ss_record_options *options, struct ss_error *err)
 {
     struct ss_clock_reading clock;
     char rate[32];
@@ -116,16 +114,5 @@ enum ss_status ss_record_facts_write(struct ss_recording *recording,
     SS_TRY(put_integer(recording, "start_realtime_ns", (int64_t)clock.realtime_ns, err));
     SS_TRY(put_machine(recording, err));
     SS_TRY(put_rank(recording, "rank", SS_RANK, err));
-    SS_TRY(put_rank(recording, "world_size", SS_WORLD_SIZE, err));
-    *python_source = ss_recording_new_source(recording);
-    struct ss_trace_source python = {.ref = *python_source,
-                                     .name = ss_strview_of(ss_source_python.name),
-                                     .status = SS_SOURCE_RAN,
-                                     .reason = ss_strview_of(ss_source_python.summary)};
-    SS_TRY(ss_recording_source(recording, &python, err));
-    struct ss_trace_source native = {.ref = ss_recording_new_source(recording),
-                                     .name = ss_strview_of("native"),
-                                     .status = SS_SOURCE_OFF,
-                                     .reason = ss_strview_of("not recorded by this version")};
-    return ss_recording_source(recording, &native, err);
+    return put_rank(recording, "world_size", SS_WORLD_SIZE, err);
 }

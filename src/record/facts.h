@@ -11,10 +11,8 @@
 #include "record/options.h"
 #include "record/recording.h"
 
-/* Sets the ref of the source "python", whose ticks and stacks the sampler counts. */
 enum ss_status ss_record_facts_write(struct ss_recording *recording,
-                                     const struct ss_record_options *options,
-                                     uint32_t *python_source, struct ss_error *err);
+                                     const struct ss_record_options *options, struct ss_error *err);
 
 /* Sets what its launcher says of the place of a process among others: rank, local rank, node, world
  * size. */

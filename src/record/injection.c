@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "platform/runtime_library.h"
+#include "record/context.h"
 #include "record/launch.h"
+#include "record/source_registry.h"
 
 /* A list of the dynamic linker has spaces and colons as separators. */
 static void find_preload(const struct ss_record_options *options, struct ss_injection *injection)
@@ -90,47 +92,97 @@ void ss_injection_list_preset(struct ss_strbuf *text)
     }
 }
 
-static void describe(const struct ss_injection *injection, const struct ss_child_env *row,
-                     struct ss_trace_source *source, char *text, size_t size)
+/* The row of child_env.def that loads stepscope for this source. */
+static const struct ss_child_env *row_of(const char *name)
 {
-    const char *present = getenv(row->name);
-    if (injection->is_off) {
-        source->status = injection->is_missing ? SS_SOURCE_UNAVAILABLE : SS_SOURCE_OFF;
-        snprintf(text, size, "%s", injection->reason);
-    } else if (row->separator != 0 && injection->preload[0] == '\0' &&
-               injection->python[0] != '\0') {
-        source->status = SS_SOURCE_RAN;
-        snprintf(text, size, "PYTHONPATH=%s; %.300s", injection->python, injection->no_preload);
-    } else if (row->separator != 0 && injection->preload[0] == '\0') {
-        source->status = strcmp(injection->no_preload, "--no-torch") == 0 ? SS_SOURCE_OFF
-                                                                          : SS_SOURCE_UNAVAILABLE;
-        snprintf(text, size, "%s", injection->no_preload);
-    } else if (row->separator != 0) {
-        source->status = SS_SOURCE_RAN;
-        snprintf(text, size, "%s=%s", row->name, injection->preload);
-    } else if (user_value(row) != NULL) {
-        source->status = SS_SOURCE_UNAVAILABLE;
-        snprintf(text, size, "%s is set already (%s) and was left as it is", row->name, present);
-    } else {
-        source->status = SS_SOURCE_RAN;
-        snprintf(text, size, "%s=%s", row->name, present != NULL ? present : injection->library);
+    size_t i = 0;
+    while (ss_child_env_table[i].injected == NULL ||
+           strcmp(ss_child_env_table[i].injected, name) != 0) {
+        i++;
     }
+    return &ss_child_env_table[i];
 }
 
-enum ss_status ss_injection_write_sources(const struct ss_injection *injection,
-                                          struct ss_recording *recording, struct ss_error *err)
+static enum ss_source_state describe_preload(const struct ss_injection *injection,
+                                             const char *variable, char *reason)
 {
-    for (size_t i = 0; i < ss_child_env_count; i++) {
-        const struct ss_child_env *row = &ss_child_env_table[i];
-        if (row->injected == NULL) {
-            continue;
-        }
-        char text[4500];
-        struct ss_trace_source source = {.ref = ss_recording_new_source(recording),
-                                         .name = ss_strview_of(row->injected)};
-        describe(injection, row, &source, text, sizeof text);
-        source.reason = ss_strview_of(text);
-        SS_TRY(ss_recording_source(recording, &source, err));
+    if (injection->preload[0] != '\0') {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s=%s", variable, injection->preload);
+        return SS_SOURCE_RUNS;
     }
-    return SS_OK;
+    if (injection->python[0] != '\0') {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "PYTHONPATH=%s; %.300s", injection->python,
+                 injection->no_preload);
+        return SS_SOURCE_RUNS;
+    }
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", injection->no_preload);
+    return strcmp(injection->no_preload, "--no-torch") == 0 ? SS_SOURCE_NOT_REQUESTED
+                                                            : SS_SOURCE_NOT_AVAILABLE;
 }
+
+static enum ss_source_state describe_library(const struct ss_injection *injection,
+                                             const struct ss_child_env *row, char *reason)
+{
+    const char *present = getenv(row->name);
+    if (user_value(row) != NULL) {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s is set already (%s) and was left as it is",
+                 row->name, present);
+        return SS_SOURCE_NOT_AVAILABLE;
+    }
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "%s=%s", row->name,
+             present != NULL ? present : injection->library);
+    return SS_SOURCE_RUNS;
+}
+
+static enum ss_source_state start(const struct ss_record_context *context, const char *name,
+                                  char *reason)
+{
+    const struct ss_injection *injection = context->injection;
+    const struct ss_child_env *row = row_of(name);
+    if (injection->is_off) {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", injection->reason);
+        return injection->is_missing ? SS_SOURCE_NOT_AVAILABLE : SS_SOURCE_NOT_REQUESTED;
+    }
+    return row->separator != 0 ? describe_preload(injection, row->name, reason)
+                               : describe_library(injection, row, reason);
+}
+
+/* What they record arrives in the rings of the programs that load libstepscope. */
+static enum ss_source_state start_torch(const struct ss_source_setup *setup, void **source,
+                                        char *reason)
+{
+    (void)source;
+    return start(setup->recorder, ss_source_torch.name, reason);
+}
+
+static enum ss_source_state start_itt(const struct ss_source_setup *setup, void **source,
+                                      char *reason)
+{
+    (void)source;
+    return start(setup->recorder, ss_source_itt.name, reason);
+}
+
+static enum ss_source_state start_nvtx(const struct ss_source_setup *setup, void **source,
+                                       char *reason)
+{
+    (void)source;
+    return start(setup->recorder, ss_source_nvtx.name, reason);
+}
+
+const struct ss_source_ops ss_source_torch = {
+    .name = "torch",
+    .summary = "steps, phases, operators, modules and memory of PyTorch programs",
+    .start = start_torch,
+};
+
+const struct ss_source_ops ss_source_itt = {
+    .name = "itt",
+    .summary = "annotations of programs with ITT",
+    .start = start_itt,
+};
+
+const struct ss_source_ops ss_source_nvtx = {
+    .name = "nvtx",
+    .summary = "annotations of programs with NVTX 3",
+    .start = start_nvtx,
+};

@@ -29,7 +29,4 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
                        struct ss_injection *injection);
 /* Appends the variables that the user has set: "NAME (value), …". */
 void ss_injection_list_preset(struct ss_strbuf *text);
-enum ss_status ss_injection_write_sources(const struct ss_injection *injection,
-                                          struct ss_recording *recording, struct ss_error *err);
-
 #endif

@@ -11,6 +11,7 @@
 
 struct ss_record_client; /* the annotations of one process */
 struct ss_trace_sample;
+struct ss_window;
 
 struct ss_process_observer {
     void *context; /* NULL: there is no subscriber */
@@ -21,6 +22,10 @@ struct ss_process_observer {
     void (*image_ended)(void *context, struct ss_record_client *client, uint64_t now_ns);
     /* It ended a while ago: its data can be freed. */
     void (*forget)(void *context, uint32_t process_ref);
+    /* The processes are about to be sampled. */
+    void (*before_sampling)(void *context, uint64_t now_ns);
+    /* The file of a window is finished. */
+    void (*sealed)(void *context, const struct ss_window *window);
     /* With a schedule: whether the nearest of the process, its parent, … that marks steps is in a
      * window now; if none marks steps (and for 0), whether any process is. Without: true. */
     bool (*is_in_window)(void *context, uint32_t process_ref, uint64_t now_ns);

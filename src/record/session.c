@@ -19,21 +19,18 @@
 #include "base/log.h"
 #include "platform/descriptors.h"
 #include "platform/priority.h"
-#include "record/annotations.h"
 #include "record/facts.h"
 #include "record/injection.h"
 #include "record/launch.h"
 #include "record/process_table.h"
 #include "record/sources.h"
 #include "record/status_line.h"
-#include "record/ticker.h"
 
 static const uint64_t second_ns = UINT64_C(1000000000);
 /* Data is written once a second; in the first second, of which a kill must leave something, more
  * often: each interval is twice as long as the one before. */
 static const uint64_t first_flush_ns = UINT64_C(62500000);
-static const uint64_t weights_ns = UINT64_C(5000000000);  /* between writes of idle weights */
-static const uint64_t drain_least_ns = UINT64_C(1000000); /* per drain, even when a tick is due */
+static const uint64_t whole_ns = UINT64_C(5000000000); /* between flushes of all data */
 /* Below this, polling the clock beats a sleep and its wake-up. */
 static const uint64_t spin_ns = UINT64_C(20000);
 static const uint64_t poll_ns = UINT64_C(1000000); /* maximum delay of events while spinning */
@@ -43,19 +40,12 @@ struct session {
     struct ss_record_shared *shared;
     int notice_fd;
     int epoll_fd, signal_fd, target_fd; /* target_fd: a pidfd when attached */
-    pid_t program;
     struct ss_record_context context;
-    struct ss_process_table *processes;
     struct ss_record_sources *sources;
-    uint64_t sources_due_ns; /* next tick of a source */
-    struct ss_record_annotations *annotations;
-    uint64_t annotations_due_ns; /* next drain */
     struct ss_injection injection;
-    struct ss_ticker ticker;
-    bool is_out_of_descriptors;  /* no descriptors are left */
-    bool has_file;               /* created by this recording, which may remove it */
-    bool is_refreshing, is_over; /* is_over: the processes are closed */
-    uint64_t flushed_ns, flush_ns, weights_flushed_ns, polled_ns, end_ns;
+    bool has_file; /* created by this recording, which may remove it */
+    bool is_refreshing;
+    uint64_t flushed_ns, flush_ns, whole_flush_ns, polled_ns, end_ns;
     enum ss_record_end end;
 };
 
@@ -98,7 +88,7 @@ static void program_ended(struct session *session, const siginfo_t *info)
     }
     atomic_store(&session->shared->program_status, status);
     atomic_store(&session->shared->program_ended, true);
-    ss_process_table_exit_status(session->processes, session->program, status);
+    ss_process_table_exit_status(session->context.processes, session->context.program, status);
     session->end = SS_RECORD_PROGRAM_ENDED;
 }
 
@@ -123,7 +113,7 @@ static void reap_children(struct session *session)
         if (waitid(P_ALL, 0, &info, options) != 0 || info.si_pid == 0) {
             return;
         }
-        bool is_program = info.si_pid == session->program;
+        bool is_program = info.si_pid == session->context.program;
         bool is_state_change = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ||
                                info.si_code == CLD_CONTINUED;
         if (is_state_change) {
@@ -143,7 +133,7 @@ static void reap_children(struct session *session)
             program_ended(session, &info);
         } else {
             int status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status;
-            ss_process_table_exit_status(session->processes, info.si_pid, status);
+            ss_process_table_exit_status(session->context.processes, info.si_pid, status);
         }
         waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
     }
@@ -217,7 +207,7 @@ static void flush(struct session *session, uint64_t now_ns, bool weights);
 static void on_refresh(void *context)
 {
     struct session *session = context;
-    if (session->processes != NULL && !session->is_refreshing && !session->is_over) {
+    if (session->context.processes != NULL && !session->is_refreshing) {
         session->is_refreshing = true;
         flush(session, clock_now_ns(session), !session->context.is_sampling);
         session->is_refreshing = false;
@@ -226,9 +216,10 @@ static void on_refresh(void *context)
 
 static void on_sealed(void *context, const struct ss_window *window)
 {
-    struct session *session = context;
-    if (session->annotations != NULL) {
-        ss_record_annotations_sealed(session->annotations, window);
+    const struct session *session = context;
+    const struct ss_process_observer *observer = &session->context.observer;
+    if (observer->context != NULL) {
+        observer->sealed(observer->context, window);
     }
 }
 
@@ -244,8 +235,7 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     session->context.follows_schedule = options->schedule != NULL || options->window_name != NULL;
     session->context.next_thread_ref = 1;
     session->context.forget_after_ns = 2 * (second_ns + options->host_interval_ns);
-    SS_TRY(ss_record_facts_write(session->context.recording, options,
-                                 &session->context.python_source_ref, err));
+    SS_TRY(ss_record_facts_write(session->context.recording, options, err));
     /* From now on a kill leaves a readable file. */
     bool restarted = false;
     enum ss_status status =
@@ -254,193 +244,80 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
     return status;
 }
 
-static void start_sources(struct session *session, uint64_t since_ns)
+/* Sources set the error of the recording. */
+static enum ss_status check_sources(const struct session *session, struct ss_error *err)
 {
-    session->sources =
-        ss_record_sources_start(&session->context, session->options, session->processes, since_ns);
-    session->sources_due_ns = 0; /* the first reading follows when the program runs */
+    *err = session->context.error;
+    return session->context.error.status;
 }
 
-static enum ss_status open_annotations(struct session *session, struct ss_error *err)
+static enum ss_status start_sources(struct session *session, uint64_t since_ns,
+                                    struct ss_error *err)
 {
-    char reason[SS_ANNOTATIONS_REASON_BYTES], ran[SS_ANNOTATIONS_REASON_BYTES + 64];
-    const struct ss_record_options *options = session->options;
-    session->context.annotations_source_ref = ss_recording_new_source(session->context.recording);
-    struct ss_trace_source source = {.ref = session->context.annotations_source_ref,
-                                     .name = ss_strview_of("annotations"),
-                                     .status = SS_SOURCE_RAN,
-                                     .reason =
-                                         ss_strview_of("rings of programs with libstepscope")};
-    session->annotations_due_ns = UINT64_MAX;
-    if (options->attach_pid == 0 && !options->inject) {
-        source.status = SS_SOURCE_OFF;
-        source.reason = ss_strview_of("--no-inject");
-        return ss_recording_source(session->context.recording, &source, err);
-    }
-    session->annotations = ss_record_annotations_open(&session->context, options, reason);
-    if (reason[0] != '\0' && (options->schedule != NULL || options->window_name != NULL)) {
-        return ss_fail(err, SS_E_UNSUPPORTED, "the schedule cannot be followed: %s", reason);
-    }
-    if (reason[0] != '\0') {
-        source.status = SS_SOURCE_UNAVAILABLE;
-        source.reason = ss_strview_of(reason);
-        ss_log(SS_WARN, "record", "no annotations and no steps of PyTorch: %s", reason);
-    } else if (ss_record_annotations_passed_over(session->annotations)[0] != '\0') {
-        snprintf(ran, sizeof ran,
-                 "rings of programs with libstepscope, in a fallback "
-                 "directory: %s",
-                 ss_record_annotations_passed_over(session->annotations));
-        source.reason = ss_strview_of(ran);
-    }
-    SS_TRY(ss_recording_source(session->context.recording, &source, err));
-    int fd = ss_record_annotations_fd(session->annotations);
-    return fd >= 0 ? watch(session, fd, err) : SS_OK;
+    ss_record_sources_start(session->sources, since_ns);
+    return check_sources(session, err);
 }
 
-static void begin_annotations(struct session *session)
+static enum ss_status launch(struct session *session, const struct ss_program_signals *signals,
+                             struct ss_error *err)
 {
-    if (session->annotations != NULL) {
-        uint64_t now_ns = clock_now_ns(session);
-        ss_record_annotations_begin(session->annotations, session->processes, now_ns);
-        session->annotations_due_ns =
-            ss_record_annotations_drain(session->annotations, now_ns, UINT64_MAX);
-    }
+    uint64_t since_ns = clock_now_ns(session);
+    struct ss_launch launch;
+    const struct ss_injection *injection = &session->injection;
+    struct ss_program_environment values = {.rings = session->context.ring_directory,
+                                            .library = injection->is_off ? "" : injection->library,
+                                            .preload = injection->preload,
+                                            .python = injection->python,
+                                            .torch = injection->torch};
+    SS_TRY(ss_launch_prepare(session->options, signals, &values, session->shared, &launch, err));
+    session->context.program = launch.pid;
+    ss_descriptors_release(-1); /* only the program holds them: their readers see them end */
+    enum ss_status status = start_sources(session, since_ns, err);
+    ss_launch_go(&launch);
+    char notice = SS_NOTICE_LAUNCHED;
+    ssize_t written = write(session->notice_fd, &notice, 1);
+    (void)written;
+    return status;
 }
 
-static const char *ring_directory(const struct session *session)
+static enum ss_status watch_source(void *watcher, int fd, struct ss_error *err)
 {
-    return session->annotations != NULL ? ss_record_annotations_ring_directory(session->annotations)
-                                        : "";
+    return watch(watcher, fd, err);
 }
 
 static enum ss_status start_target(struct session *session,
                                    const struct ss_program_signals *signals, struct ss_error *err)
 {
     const struct ss_record_options *options = session->options;
-    uint64_t since_ns = clock_now_ns(session);
-    char reason[512] = "";
-    struct ss_injection *injection = &session->injection;
-    ss_injection_find(options, ring_directory(session), injection);
-    SS_TRY(ss_injection_write_sources(injection, session->context.recording, err));
-    session->context.injection = injection;
+    session->sources = ss_record_sources_new(&session->context);
+    SS_TRY(check_sources(session, err));
+    SS_TRY(ss_record_sources_watch(session->sources, watch_source, session, err));
+    ss_injection_find(options, session->context.ring_directory, &session->injection);
+    session->context.injection = &session->injection;
     if (options->attach_pid != 0) {
-        session->program = options->attach_pid;
-        session->processes = ss_process_table_open(&session->context, session->program,
-                                                   options->follow_children, false, 0, reason);
-        SS_TRY(ss_process_table_check(session->processes, err));
-        start_sources(session, since_ns);
-        begin_annotations(session);
-        return SS_OK;
+        session->context.program = options->attach_pid;
+        return start_sources(session, clock_now_ns(session), err);
     }
-    struct ss_launch launch;
-    struct ss_program_environment values = {.rings = ring_directory(session),
-                                            .library = injection->is_off ? "" : injection->library,
-                                            .preload = injection->preload,
-                                            .python = injection->python,
-                                            .torch = injection->torch};
-    SS_TRY(ss_launch_prepare(options, signals, &values, session->shared, &launch, err));
-    session->program = launch.pid;
-    ss_descriptors_release(-1); /* only the program holds them: their readers see them end */
-    session->processes = ss_process_table_open(&session->context, launch.pid,
-                                               options->follow_children, true, getpid(), reason);
-    if (reason[0] != '\0') {
-        ss_log(SS_INFO, "record", "children are found by polling: %s", reason);
-        note(session, "children-polled", reason, 0);
-    }
-    start_sources(session, since_ns);
-    begin_annotations(session);
-    ss_launch_go(&launch);
-    char notice = SS_NOTICE_LAUNCHED;
-    ssize_t written = write(session->notice_fd, &notice, 1);
-    (void)written;
-    return SS_OK;
+    return launch(session, signals, err);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-static void publish_windows(struct session *session)
-{
-    struct ss_record_windows windows;
-    if (session->annotations != NULL) {
-        ss_record_annotations_get_windows(session->annotations, &windows);
-        session->shared->figures.windows = windows.windows;
-        session->shared->figures.partial_windows = windows.partial;
-        session->shared->figures.marked_steps = windows.steps;
-        session->shared->figures.most_steps = windows.most_steps;
-    }
-}
-
 static void publish_figures(struct session *session)
 {
     struct ss_record_figures *figures = &session->shared->figures;
-    publish_windows(session);
-    struct ss_sampler_counts counts = session->context.ended_counts;
-    ss_process_table_add_counts(session->processes, &counts);
     struct ss_trace_writer_stats stats;
     ss_recording_get_stats(session->context.recording, &stats);
     ss_recording_get_files(session->context.recording, &figures->files);
-    figures->samples = counts.ok + counts.partial + counts.unchanged;
-    figures->due = session->ticker.due;
-    figures->done = session->ticker.done;
-    figures->skipped = session->ticker.skipped;
-    figures->late = session->ticker.late;
-    figures->ok = counts.ok;
-    figures->partial = counts.partial;
-    figures->lost = counts.lost;
-    figures->unchanged = counts.unchanged;
     figures->bytes_written = stats.bytes_written;
     figures->end_ns = clock_now_ns(session); /* the end so far, in case the recorder is killed */
-    figures->processes = ss_process_table_seen(session->processes);
-    figures->python_processes = session->context.python_processes;
-    figures->short_processes = ss_process_table_short(session->processes);
     figures->memory_bytes =
         stats.memory_bytes + ss_frame_table_memory_bytes(session->context.frames);
 }
 
-/* Attaching to a process needs a few descriptors at once. */
-static void check_descriptors(struct session *session)
+static void flush(struct session *session, uint64_t now_ns, bool whole)
 {
-    enum { NEEDED = 4 };
-    int fds[NEEDED];
-    for (int i = 0; i < NEEDED; i++) {
-        fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        session->is_out_of_descriptors =
-            session->is_out_of_descriptors || (fds[i] < 0 && errno == EMFILE);
-    }
-    for (int i = 0; i < NEEDED; i++) {
-        if (fds[i] >= 0) {
-            close(fds[i]);
-        }
-    }
-}
-
-static void write_tick_counts(struct session *session, uint64_t now_ns)
-{
-    struct ss_sampler_counts sum = session->context.ended_counts;
-    ss_process_table_add_counts(session->processes, &sum);
-    struct ss_trace_counts counts = ss_recorded_counts(&session->context, &sum, now_ns);
-    counts.due = session->ticker.due;
-    counts.done = session->ticker.done;
-    counts.skipped = session->ticker.skipped;
-    counts.late = session->ticker.late;
-    counts.processes_short = ss_process_table_short(session->processes);
-    struct ss_error err = {0};
-    if (ss_recording_counts(session->context.recording, &counts, &err) != SS_OK &&
-        session->context.error.status == SS_OK) {
-        session->context.error = err;
-    }
-}
-
-static void flush(struct session *session, uint64_t now_ns, bool weights)
-{
-    ss_process_table_flush(session->processes, now_ns, weights);
-    if (session->context.python_processes == 0) {
-        check_descriptors(session);
-    }
-    if (session->annotations != NULL) {
-        ss_record_annotations_flush(session->annotations, now_ns);
-    }
-    write_tick_counts(session, now_ns);
+    ss_record_sources_flush(session->sources, now_ns, whole);
     publish_figures(session);
 }
 
@@ -453,92 +330,39 @@ static void flush_if_due(struct session *session, uint64_t now_ns)
     session->flushed_ns = now_ns;
     session->flush_ns = is_early ? 2 * session->flush_ns : second_ns;
     session->flush_ns = session->flush_ns < second_ns ? session->flush_ns : second_ns;
-    bool weights = now_ns - session->weights_flushed_ns >= weights_ns;
-    if (weights) {
-        session->weights_flushed_ns = now_ns;
+    bool is_whole = now_ns - session->whole_flush_ns >= whole_ns;
+    if (is_whole) {
+        session->whole_flush_ns = now_ns;
     }
-    flush(session, now_ns, weights);
+    flush(session, now_ns, is_whole);
     bool restarted = false;
     struct ss_error err = {0};
     enum ss_status status =
         is_early ? ss_recording_flush(session->context.recording, &err)
                  : ss_recording_tick(session->context.recording, now_ns, &restarted, &err);
-    if (status != SS_OK && session->context.error.status == SS_OK) {
-        session->context.error = err;
-    }
+    ss_record_context_check(&session->context, status, &err);
     if (status == SS_OK) {
         struct ss_trace_writer_stats stats;
         ss_recording_get_stats(session->context.recording, &stats);
         session->shared->figures.samples_written = stats.samples;
     }
     if (restarted) {
-        ss_process_table_flush(session->processes, now_ns, true);
-    }
-}
-
-static void tick(struct session *session, uint64_t now_ns)
-{
-    if (session->annotations != NULL) {
-        ss_record_annotations_poll_windows(session->annotations, now_ns);
-    }
-    ss_ticker_begin(&session->ticker, now_ns);
-    session->context.is_sampling = true;
-    ss_process_table_tick(session->processes, now_ns);
-    session->context.is_sampling = false;
-    uint64_t after_ns = clock_now_ns(session);
-    enum ss_ticker_change change = ss_ticker_end(&session->ticker, now_ns, after_ns);
-    if (change != SS_TICKER_SAME) {
-        char text[128];
-        bool lowered = change == SS_TICKER_LOWERED;
-        double rate_hz = ss_ticker_rate_hz(&session->ticker);
-        snprintf(text, sizeof text, "sampling %s to %.4g Hz (%.4g Hz requested)",
-                 lowered ? "fell behind: lowered" : "raised again", rate_hz,
-                 session->options->rate_hz);
-        note(session, lowered ? "rate-lowered" : "rate-raised", text, (int64_t)rate_hz);
-        ss_log(SS_INFO, "record", "%s", text);
-    }
-    flush_if_due(session, after_ns);
-    if (session->options->show_status) {
-        ss_status_line_draw(&session->shared->figures, after_ns);
+        ss_record_sources_flush(session->sources, now_ns, true);
     }
 }
 
 /* The program requested a flush, and its earlier events are drained. */
-static void flush_for_program(struct session *session, uint64_t now_ns)
+static void flush_if_requested(struct session *session, uint64_t now_ns)
 {
     struct ss_error err = {0};
+    if (!session->context.flush_requested) {
+        return;
+    }
+    session->context.flush_requested = false;
     flush(session, now_ns, true);
-    if (ss_recording_flush(session->context.recording, &err) != SS_OK &&
-        session->context.error.status == SS_OK) {
-        session->context.error = err;
-    }
-    ss_record_annotations_flushed(session->annotations);
-}
-
-/* A flood of events does not delay the ticks, nor the ticks the drains. */
-static uint64_t drain_deadline_ns(const struct session *session, uint64_t now_ns)
-{
-    uint64_t least_ns = now_ns + drain_least_ns;
-    return session->ticker.next_due_ns > least_ns ? session->ticker.next_due_ns : least_ns;
-}
-
-static void drain_annotations(struct session *session, uint64_t now_ns)
-{
-    if (now_ns >= session->annotations_due_ns) {
-        session->annotations_due_ns = ss_record_annotations_drain(
-            session->annotations, now_ns, drain_deadline_ns(session, now_ns));
-        if (ss_record_annotations_wants_flush(session->annotations)) {
-            flush_for_program(session, now_ns);
-        }
-    }
-}
-
-static void handle_annotation_events(struct session *session)
-{
-    uint64_t now_ns = clock_now_ns(session);
-    ss_record_annotations_poll(session->annotations, now_ns);
-    session->annotations_due_ns = ss_record_annotations_drain(session->annotations, now_ns,
-                                                              drain_deadline_ns(session, now_ns));
+    ss_record_context_check(&session->context, ss_recording_flush(session->context.recording, &err),
+                            &err);
+    ss_record_sources_written(session->sources);
 }
 
 static void wait_for_events(struct session *session, uint64_t until_ns)
@@ -569,35 +393,28 @@ static void wait_for_events(struct session *session, uint64_t until_ns)
         } else if (events[i].data.fd == session->target_fd) {
             session->end = SS_RECORD_PROGRAM_ENDED;
         } else {
-            handle_annotation_events(session);
+            ss_record_sources_ready(session->sources, events[i].data.fd, clock_now_ns(session));
         }
-    }
-}
-
-/* Work that cannot wait for a tick, which may be a hundred seconds away. */
-static void run_periodic_work(struct session *session, uint64_t now_ns)
-{
-    if (now_ns - session->flushed_ns >= session->flush_ns) {
-        ss_process_table_poll(session->processes, now_ns);
-        flush_if_due(session, now_ns);
-    }
-}
-
-static void tick_sources(struct session *session, uint64_t now_ns)
-{
-    if (now_ns >= session->sources_due_ns) {
-        session->sources_due_ns = ss_record_sources_tick(session->sources, now_ns);
     }
 }
 
 static uint64_t next_wake_ns(const struct session *session, uint64_t stop_ns)
 {
-    uint64_t until_ns = session->ticker.next_due_ns;
-    uint64_t periodic_ns = session->flushed_ns + session->flush_ns;
-    until_ns = until_ns < periodic_ns ? until_ns : periodic_ns;
-    until_ns = until_ns < session->sources_due_ns ? until_ns : session->sources_due_ns;
-    until_ns = until_ns < session->annotations_due_ns ? until_ns : session->annotations_due_ns;
+    uint64_t until_ns = ss_record_sources_due_ns(session->sources);
+    uint64_t flush_ns = session->flushed_ns + session->flush_ns;
+    until_ns = until_ns < flush_ns ? until_ns : flush_ns;
     return until_ns < stop_ns ? until_ns : stop_ns;
+}
+
+/* Work that is due at `now_ns`, until the program ends. */
+static void work(struct session *session, uint64_t now_ns)
+{
+    ss_record_sources_tick(session->sources, now_ns);
+    uint64_t after_ns = clock_now_ns(session);
+    flush_if_due(session, after_ns);
+    if (session->options->show_status) {
+        ss_status_line_draw(&session->shared->figures, after_ns);
+    }
 }
 
 static void loop(struct session *session)
@@ -605,28 +422,22 @@ static void loop(struct session *session)
     const struct ss_record_options *options = session->options;
     uint64_t start_ns = clock_now_ns(session);
     uint64_t stop_ns = options->duration_ns > 0 ? start_ns + options->duration_ns : UINT64_MAX;
-    uint64_t period_ns = (uint64_t)(1e9 / options->rate_hz);
-    ss_ticker_init(&session->ticker, start_ns, period_ns, start_ns ^ (uint64_t)getpid() << 32);
     session->shared->figures.start_ns = start_ns;
-    session->flushed_ns = session->weights_flushed_ns = start_ns;
+    session->flushed_ns = session->whole_flush_ns = start_ns;
     session->flush_ns = first_flush_ns;
     while (session->end == SS_RECORD_RUNNING && session->context.error.status == SS_OK) {
         wait_for_events(session, next_wake_ns(session, stop_ns));
         uint64_t now_ns = clock_now_ns(session);
-        drain_annotations(session, now_ns);
-        ss_record_sources_poll_window(session->sources, now_ns);
+        ss_record_sources_drain(session->sources, now_ns);
+        flush_if_requested(session, now_ns);
         if (session->end == SS_RECORD_RUNNING && now_ns >= stop_ns) {
             session->end = SS_RECORD_DURATION;
-        } else if (session->end == SS_RECORD_RUNNING && now_ns >= session->ticker.next_due_ns) {
-            tick(session, now_ns);
-        }
-        if (session->end == SS_RECORD_RUNNING) {
-            run_periodic_work(session, now_ns);
-            tick_sources(session, now_ns);
+            session->context.is_duration_over = true;
+        } else if (session->end == SS_RECORD_RUNNING) {
+            work(session, now_ns);
         }
     }
     session->end_ns = clock_now_ns(session);
-    ss_ticker_finish(&session->ticker, session->end_ns);
 }
 
 /* --- end ------------------------------------------------------------------------------------- */
@@ -662,8 +473,7 @@ static void note_own_cost(struct session *session)
 static void remove_trace(struct session *session)
 {
     bool never_ran = atomic_load(&session->shared->exec_errno) != 0;
-    if (session->has_file &&
-        (session->processes == NULL || never_ran || session->shared->figures.start_ns == 0)) {
+    if (session->has_file && (never_ran || session->shared->figures.start_ns == 0)) {
         unlink(session->options->path);
     }
 }
@@ -684,82 +494,22 @@ static void close_recording(struct session *session)
     session->context.recording = NULL;
 }
 
-/* "none was a Python" would be a claim about processes that ended before they were classified. */
-static void describe_unjudged(const struct session *session, char *text, size_t size)
-{
-    unsigned long long seen = ss_process_table_seen(session->processes);
-    unsigned long long unjudged = ss_process_table_unclassified(session->processes);
-    uint64_t start_ns = session->shared->figures.start_ns;
-    if (unjudged == 0 || session->end == SS_RECORD_DURATION) {
-        return;
-    }
-    if (seen == 1) {
-        snprintf(text, size,
-                 "the program ended after %.1f ms, before a sample of it could be taken; a "
-                 "higher rate (-r) samples shorter programs",
-                 start_ns != 0 ? (double)(session->end_ns - start_ns) / 1e6 : 0.0);
-    } else if (unjudged >= seen) {
-        snprintf(text, size,
-                 "all %llu processes ended before a sample of them could be taken; a higher "
-                 "rate (-r) samples shorter programs",
-                 seen);
-    } else {
-        snprintf(text, size,
-                 "%llu of the %llu processes that ran ended before they could be identified, "
-                 "and none of the others was a Python that stepscope supports (CPython 3.8 to "
-                 "3.14); a higher rate (-r) samples shorter programs",
-                 unjudged, seen);
-    }
-}
-
-/* Why there are no samples although programs ran. */
-static void note_no_samples(struct session *session)
-{
-    char text[300] = "";
-    struct rlimit files;
-    if (session->is_out_of_descriptors) {
-        bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
-        snprintf(text, sizeof text,
-                 "the recorder has no file descriptors left (ulimit -n %llu); raise the limit: "
-                 "it needs about 30, and one for each process",
-                 is_known ? (unsigned long long)files.rlim_cur : 0);
-    } else if (access("/proc/self/stat", R_OK) != 0) {
-        snprintf(text, sizeof text,
-                 "/proc, through which processes are read, is not mounted; mount it (mount -t "
-                 "proc proc /proc)");
-    } else {
-        describe_unjudged(session, text, sizeof text);
-    }
-    if (text[0] != '\0') {
-        note(session, "python-unreadable", text, 0);
-    }
-}
-
 static void finish(struct session *session)
 {
-    if (session->sources != NULL) {
-        ss_record_sources_stop(session->sources, session->end_ns);
-    }
-    if (session->processes != NULL) {
-        ss_process_table_poll(session->processes, session->end_ns);
-        if (session->annotations != NULL) {
-            ss_record_annotations_end(session->annotations, session->end_ns);
-        }
-        ss_process_table_end(session->processes, session->end_ns);
+    if (session->context.processes != NULL) {
         note(session, "recording-ended", end_text(session->end), session->end);
         note_own_cost(session);
-        if (session->context.python_processes == 0) {
-            note_no_samples(session);
-        }
-        write_tick_counts(session, session->end_ns);
+    }
+    if (session->sources != NULL) {
+        ss_record_sources_stop(session->sources, session->end_ns);
         publish_figures(session);
-        session->is_over = true;
-        ss_process_table_close(session->processes);
     }
     session->shared->figures.end_ns = session->end_ns;
     session->shared->figures.cpu_ns = ss_clock_process_cpu_ns();
     close_recording(session);
-    ss_record_annotations_close(session->annotations);
+    if (session->sources != NULL) {
+        ss_record_sources_free(session->sources);
+    }
     remove_trace(session);
     ss_frame_table_free(session->context.frames);
     ss_event_names_fini(&session->context.names);
@@ -769,22 +519,20 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
                                   const struct ss_program_signals *signals,
                                   struct ss_record_shared *shared, int notice_fd)
 {
-    struct session session = {.options = options,
-                              .shared = shared,
-                              .context.clock = options->clock,
-                              .notice_fd = notice_fd,
-                              .epoll_fd = -1,
-                              .signal_fd = -1,
-                              .target_fd = -1};
+    struct session session = {
+        .options = options,
+        .shared = shared,
+        .context = {.options = options, .clock = options->clock, .figures = &shared->figures},
+        .notice_fd = notice_fd,
+        .epoll_fd = -1,
+        .signal_fd = -1,
+        .target_fd = -1};
     struct ss_error err = {0};
     prctl(PR_SET_NAME, "sscope-recorder");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     enum ss_status status = open_loop(&session, &err);
     if (status == SS_OK) {
         status = open_trace(&session, &err);
-    }
-    if (status == SS_OK) {
-        status = open_annotations(&session, &err);
     }
     if (status == SS_OK) {
         status = start_target(&session, signals, &err);

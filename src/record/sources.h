@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sources of source/registry.h in a recording: starts the available ones, ticks them, writes
- * their metrics to tracks of the trace, and writes the outcome of each. Owned by the recorder's
- * thread.
+ * The sources of record/source_registry.h in a recording: starts them, calls each when it is due,
+ * and writes the outcome of each. Owned by the recorder's thread. Errors are sticky in the context.
  */
 #ifndef SS_RECORD_SOURCES_H
 #define SS_RECORD_SOURCES_H
@@ -10,24 +9,37 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "record/options.h"
-#include "record/process_table.h"
+#include "record/context.h"
 
 struct ss_record_sources;
 
-/* `since_ns`: before the program was created. */
-struct ss_record_sources *ss_record_sources_start(struct ss_record_context *context,
-                                                  const struct ss_record_options *options,
-                                                  struct ss_process_table *processes,
-                                                  uint64_t since_ns);
-/* With a schedule, call often: a window that has opened begins with the newest metrics. */
-void ss_record_sources_poll_window(struct ss_record_sources *sources, uint64_t now_ns);
-/* Ticks the sources that are due; returns when one is due again (UINT64_MAX: never). */
-uint64_t ss_record_sources_tick(struct ss_record_sources *sources, uint64_t now_ns);
+/* Starts the sources from which the program inherits something. */
+struct ss_record_sources *ss_record_sources_new(struct ss_record_context *context);
+/* The program exists: starts the others. `since_ns`: before it was created. */
+void ss_record_sources_start(struct ss_record_sources *sources, uint64_t since_ns);
+/* Calls `watch` with the descriptor of each source that has one, until one fails. */
+enum ss_status ss_record_sources_watch(const struct ss_record_sources *sources,
+                                       enum ss_status (*watch)(void *watcher, int fd,
+                                                               struct ss_error *err),
+                                       void *watcher, struct ss_error *err);
+/* A descriptor of a source is readable. */
+void ss_record_sources_ready(struct ss_record_sources *sources, int fd, uint64_t now_ns);
+/* Lets the sources that are due read what programs wrote. */
+void ss_record_sources_drain(struct ss_record_sources *sources, uint64_t now_ns);
+/* Ticks the sources that are due. */
+void ss_record_sources_tick(struct ss_record_sources *sources, uint64_t now_ns);
+/* When a tick or drain is due again (UINT64_MAX: never). */
+uint64_t ss_record_sources_due_ns(const struct ss_record_sources *sources);
+/* Emits what is pending; `whole`: also what is emitted seldom. */
+void ss_record_sources_flush(struct ss_record_sources *sources, uint64_t now_ns, bool whole);
+/* What was flushed is in the file. */
+void ss_record_sources_written(struct ss_record_sources *sources);
 /* The process has ended and is not reaped yet: the last chance to read its data. */
 void ss_record_sources_process_ending(struct ss_record_sources *sources, pid_t pid,
                                       uint64_t now_ns);
-/* Writes the last metrics and the outcome of each source. */
+/* Writes the last data and the outcome of each source. */
 void ss_record_sources_stop(struct ss_record_sources *sources, uint64_t now_ns);
+/* The files are closed. */
+void ss_record_sources_free(struct ss_record_sources *sources);
 
 #endif

@@ -12,55 +12,19 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "record/context.h"
+#include "record/options.h"
+#include "record/source_registry.h"
 #include "source/torch_profile.h"
 
 enum { PATH_BYTES = 400, MOST_LANES = 4096, MOST_DETAIL_BYTES = 8192 };
 
 /* --- the source ------------------------------------------------------------------------------- */
 
-static void write_source(struct ss_torch_profiles *profiles, enum ss_source_status status,
-                         const char *reason)
+static enum ss_source_state describe_windows(const struct ss_torch_profiles *profiles, char *reason)
 {
-    if (profiles->source_ref == 0) {
-        profiles->source_ref = ss_recording_new_source(profiles->context->recording);
-    }
-    struct ss_trace_source source = {.ref = profiles->source_ref,
-                                     .name = ss_strview_of("torch-profiler"),
-                                     .status = status,
-                                     .reason = ss_strview_of(reason)};
-    struct ss_error err = {0};
-    ss_record_context_check(profiles->context,
-                            ss_recording_source(profiles->context->recording, &source, &err), &err);
-}
-
-void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_record_context *context,
-                             const struct ss_record_options *options)
-{
-    *profiles = (struct ss_torch_profiles){.context = context};
-    profiles->is_wanted = options->torch != NULL && !options->no_torch &&
-                          strstr(options->torch, ",profiler=") != NULL;
-    if (options->no_torch) {
-        write_source(profiles, SS_SOURCE_OFF, "--no-torch");
-    } else if (!profiles->is_wanted) {
-        write_source(profiles, SS_SOURCE_OFF, "not asked for (--torch-profiler)");
-    } else {
-        write_source(
-            profiles, SS_SOURCE_UNAVAILABLE,
-            "no window was finished: no program reached its steps (\"stepscope report --by step\" "
-            "lists those that ran), or it ended within them");
-    }
-}
-
-void ss_torch_profiles_end(struct ss_torch_profiles *profiles)
-{
-    char text[512];
-    if (profiles->windows == 0) {
-        if (profiles->problem[0] != '\0') {
-            write_source(profiles, SS_SOURCE_UNAVAILABLE, profiles->problem);
-        }
-        return;
-    }
-    int used = snprintf(text, sizeof text,
+    const size_t size = SS_SOURCE_REASON_BYTES;
+    int used = snprintf(reason, size,
                         "%" PRIu64 " events of %" PRIu64 " %s in %" PRIu64
                         " %s; the program waited up to %.1f ms for each",
                         profiles->events, profiles->steps, profiles->steps == 1 ? "step" : "steps",
@@ -68,14 +32,66 @@ void ss_torch_profiles_end(struct ss_torch_profiles *profiles)
                         (double)profiles->longest_pause_ns / 1e6);
     if (profiles->left_out > 0) {
         used +=
-            snprintf(text + used, sizeof text - (size_t)used,
+            snprintf(reason + used, size - (size_t)used,
                      "; %" PRIu64 " more exceeded the limit and were left out", profiles->left_out);
     }
     if (profiles->problem[0] != '\0') {
-        snprintf(text + used, sizeof text - (size_t)used, "; %s", profiles->problem);
+        snprintf(reason + used, size - (size_t)used, "; %s", profiles->problem);
     }
-    write_source(profiles, SS_SOURCE_RAN, text);
+    return SS_SOURCE_RUNS;
 }
+
+static enum ss_source_state describe(const struct ss_torch_profiles *profiles, char *reason)
+{
+    const struct ss_record_options *options = profiles->context->options;
+    if (!profiles->is_wanted) {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
+                 options->no_torch ? "--no-torch" : "not asked for (--torch-profiler)");
+        return SS_SOURCE_NOT_REQUESTED;
+    }
+    if (profiles->windows > 0) {
+        return describe_windows(profiles, reason);
+    }
+    snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
+             profiles->problem[0] != '\0' ? profiles->problem
+                                          : "no window was finished: no program reached its steps "
+                                            "(\"stepscope report --by step\" "
+                                            "lists those that ran), or it ended within them");
+    return SS_SOURCE_NOT_AVAILABLE;
+}
+
+static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)
+{
+    struct ss_record_context *context = setup->recorder;
+    const struct ss_record_options *options = context->options;
+    struct ss_torch_profiles *profiles = ss_alloc_zero(1, sizeof *profiles);
+    profiles->context = context;
+    profiles->is_wanted = options->torch != NULL && !options->no_torch &&
+                          strstr(options->torch, ",profiler=") != NULL;
+    context->torch_profiles = profiles;
+    *source = profiles;
+    return describe(profiles, reason);
+}
+
+static void release(void *source)
+{
+    ss_free(source);
+}
+
+static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
+{
+    (void)now_ns;
+    return describe(source, reason);
+}
+
+const struct ss_source_ops ss_source_torch_profiler = {
+    .name = "torch-profiler",
+    .summary = "files of torch.profiler that programs write in their steps",
+    .starts_first = true,
+    .start = start,
+    .stop = stop,
+    .release = release,
+};
 
 /* --- files ------------------------------------------------------------------------------------ */
 

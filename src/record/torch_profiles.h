@@ -21,7 +21,6 @@
 /* Of the recording. */
 struct ss_torch_profiles {
     struct ss_record_context *context;
-    uint32_t source_ref; /* 0: not written yet */
     bool is_wanted;
     uint64_t windows, steps, events, left_out, longest_pause_ns;
     char problem[256];
@@ -43,11 +42,6 @@ struct ss_torch_files {
     bool is_instead; /* of the operator callback */
     struct ss_vec_of(struct ss_torch_lane) lanes;
 };
-
-void ss_torch_profiles_begin(struct ss_torch_profiles *profiles, struct ss_record_context *context,
-                             const struct ss_record_options *options);
-/* Writes the outcome of the source. */
-void ss_torch_profiles_end(struct ss_torch_profiles *profiles);
 
 void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles *profiles,
                          struct ss_annotation_tracks *tracks, struct ss_recorded_process *process,

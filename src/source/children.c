@@ -74,7 +74,7 @@ struct ss_children *ss_children_open(pid_t root, bool follow, bool use_events, p
     children->follow = follow;
     children->sink = *sink;
     children->loadavg_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    struct ss_error err = {.message = "polling: the process ran before it was watched"};
+    struct ss_error err = {.message = "the process ran before it was watched"};
     if (!use_events || ss_task_events_open(root, &children->events, &err) != SS_OK) {
         children->events = NULL;
     }

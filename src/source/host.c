@@ -79,7 +79,7 @@ static enum ss_source_state probe(const struct ss_source_setup *setup, char *rea
         append(reason, "; not available: ");
         append(reason, missing);
     }
-    return SS_SOURCE_RUNS;
+    return missing[0] != '\0' ? SS_SOURCE_LIMITED : SS_SOURCE_RUNS;
 }
 
 static uint64_t tick(void *source, uint64_t now_ns)
@@ -101,14 +101,15 @@ static uint64_t tick(void *source, uint64_t now_ns)
     return host->next_ns;
 }
 
-static void *start(const struct ss_source_setup *setup, char *reason)
+static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)
 {
     if (setup->interval_ns == 0) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "--host-interval 0");
-        return NULL;
+        return SS_SOURCE_NOT_REQUESTED;
     }
-    if (probe(setup, reason) != SS_SOURCE_RUNS) {
-        return NULL;
+    enum ss_source_state state = probe(setup, reason);
+    if (state == SS_SOURCE_NOT_AVAILABLE) {
+        return state;
     }
     uint64_t now_ns = ss_clock_now_ns(setup->clock);
     struct host *host = ss_alloc_zero(1, sizeof *host);
@@ -120,7 +121,8 @@ static void *start(const struct ss_source_setup *setup, char *reason)
     host->devices = ss_host_devices_open(&host->setup);
     host->container = ss_host_container_open(&host->setup);
     host->processes = ss_host_processes_open(&host->setup);
-    return host;
+    *source = host;
+    return state;
 }
 
 static void process_ending(void *source, pid_t pid, uint64_t now_ns)
@@ -139,7 +141,7 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
         host->next_ns = now_ns;
         tick(host, now_ns);
     }
-    probe(&host->setup, reason);
+    enum ss_source_state state = probe(&host->setup, reason);
     uint64_t left_out = ss_host_devices_left_out(host->devices);
     if (left_out > 0) {
         char text[64];
@@ -153,7 +155,7 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
     ss_host_processes_close(host->processes);
     ss_free(host->tick.buffer);
     ss_free(host);
-    return SS_SOURCE_RUNS;
+    return state;
 }
 
 const struct ss_source_ops ss_source_host = {

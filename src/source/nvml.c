@@ -183,11 +183,11 @@ static bool start_thread(struct source *source)
     return ss_thread_start("sscope-nvml", read_devices, source, &source->thread);
 }
 
-static void *start(const struct ss_source_setup *setup, char *reason)
+static enum ss_source_state start(const struct ss_source_setup *setup, void **started, char *reason)
 {
     if (setup->interval_ns == 0) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "--host-interval 0");
-        return NULL;
+        return SS_SOURCE_NOT_REQUESTED;
     }
     struct source *source = ss_alloc_zero(1, sizeof *source);
     source->setup = *setup;
@@ -195,9 +195,10 @@ static void *start(const struct ss_source_setup *setup, char *reason)
     if (!start_thread(source)) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "no thread could be created for NVML's calls");
         ss_free(source);
-        return NULL;
+        return SS_SOURCE_NOT_AVAILABLE;
     }
-    return source;
+    *started = source;
+    return SS_SOURCE_RUNS;
 }
 
 static void put(struct device *device, enum metric metric, uint64_t time_ns, double value)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "trace/output.h"
 #include "trace/writer_entities.h"
@@ -23,6 +24,7 @@ struct rewrite {
     struct ss_trace_writer *writer;
     struct ss_error *err;
     bool split_weights;
+    int64_t shift_ns;                   /* added to all times */
     struct ss_vec_of(uint64_t) last_ns; /* split_weights: newest sample of each thread */
     uint64_t newest_ns;
     bool gap; /* damage since the last record: the next record needs a restart point */
@@ -39,6 +41,11 @@ static enum ss_status before_record(struct rewrite *rewrite)
     }
     rewrite->has_records = true;
     return SS_OK;
+}
+
+static uint64_t shifted(const struct rewrite *rewrite, uint64_t time_ns)
+{
+    return ss_clock_shifted(time_ns, rewrite->shift_ns);
 }
 
 static enum ss_status on_attribute(void *context, const struct ss_trace_attribute *attribute)
@@ -58,7 +65,9 @@ static enum ss_status on_attribute(void *context, const struct ss_trace_attribut
 static enum ss_status on_process(void *context, const struct ss_trace_process *process)
 {
     struct rewrite *rewrite = context;
-    return ss_trace_writer_process(rewrite->writer, process, rewrite->err);
+    struct ss_trace_process moved = *process;
+    moved.first_seen_ns = shifted(rewrite, process->first_seen_ns);
+    return ss_trace_writer_process(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_thread(void *context, const struct ss_trace_thread *thread)
@@ -107,11 +116,12 @@ static enum ss_status split_sample(struct rewrite *rewrite, const struct ss_trac
 static enum ss_status on_sample(void *context, const struct ss_trace_sample *sample)
 {
     struct rewrite *rewrite = context;
+    struct ss_trace_sample moved = *sample;
     SS_TRY(before_record(rewrite));
-    rewrite->newest_ns =
-        sample->time_ns > rewrite->newest_ns ? sample->time_ns : rewrite->newest_ns;
-    return rewrite->split_weights ? split_sample(rewrite, sample)
-                                  : ss_trace_writer_sample(rewrite->writer, sample, rewrite->err);
+    moved.time_ns = shifted(rewrite, sample->time_ns);
+    rewrite->newest_ns = moved.time_ns > rewrite->newest_ns ? moved.time_ns : rewrite->newest_ns;
+    return rewrite->split_weights ? split_sample(rewrite, &moved)
+                                  : ss_trace_writer_sample(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_track(void *context, const struct ss_trace_track *track)
@@ -130,44 +140,58 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
 {
     struct rewrite *rewrite = context;
     SS_TRY(before_record(rewrite));
-    rewrite->newest_ns = event->time_ns > rewrite->newest_ns ? event->time_ns : rewrite->newest_ns;
-    return ss_trace_writer_event(rewrite->writer, event, rewrite->err);
+    struct ss_trace_event moved = *event;
+    moved.time_ns = shifted(rewrite, event->time_ns);
+    rewrite->newest_ns = moved.time_ns > rewrite->newest_ns ? moved.time_ns : rewrite->newest_ns;
+    return ss_trace_writer_event(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_counter(void *context, const struct ss_trace_counter *counter)
 {
     struct rewrite *rewrite = context;
     SS_TRY(before_record(rewrite));
-    return ss_trace_writer_counter(rewrite->writer, counter, rewrite->err);
+    struct ss_trace_counter moved = *counter;
+    moved.time_ns = shifted(rewrite, counter->time_ns);
+    return ss_trace_writer_counter(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_line(void *context, const struct ss_trace_line *line)
 {
     struct rewrite *rewrite = context;
     SS_TRY(before_record(rewrite));
-    return ss_trace_writer_line(rewrite->writer, line, rewrite->err);
+    struct ss_trace_line moved = *line;
+    moved.time_ns = shifted(rewrite, line->time_ns);
+    return ss_trace_writer_line(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_counts(void *context, const struct ss_trace_counts *counts)
 {
     struct rewrite *rewrite = context;
-    return ss_trace_writer_counts(rewrite->writer, counts, rewrite->err);
+    struct ss_trace_counts moved = *counts;
+    moved.time_ns = shifted(rewrite, counts->time_ns);
+    return ss_trace_writer_counts(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_note(void *context, const struct ss_trace_note *note)
 {
     struct rewrite *rewrite = context;
+    struct ss_trace_note moved = *note;
+    moved.time_ns = shifted(rewrite, note->time_ns);
     SS_TRY(before_record(rewrite));
-    return ss_trace_writer_note(rewrite->writer, note, rewrite->err);
+    return ss_trace_writer_note(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_clock(void *context, const struct ss_trace_clock *clock)
 {
     struct rewrite *rewrite = context;
+    struct ss_trace_clock moved = *clock;
     SS_TRY(before_record(rewrite));
+    moved.monotonic_ns = shifted(rewrite, clock->monotonic_ns);
+    moved.boottime_ns = shifted(rewrite, clock->boottime_ns);
+    moved.monotonic_raw_ns = shifted(rewrite, clock->monotonic_raw_ns);
     rewrite->newest_ns =
-        clock->monotonic_ns > rewrite->newest_ns ? clock->monotonic_ns : rewrite->newest_ns;
-    return ss_trace_writer_clock(rewrite->writer, clock, rewrite->err);
+        moved.monotonic_ns > rewrite->newest_ns ? moved.monotonic_ns : rewrite->newest_ns;
+    return ss_trace_writer_clock(rewrite->writer, &moved, rewrite->err);
 }
 
 static enum ss_status on_damage(void *context, const struct ss_trace_damage *damage)
@@ -356,14 +380,14 @@ static enum ss_status close_truncated(const char *in, const char *out, const str
 }
 
 static enum ss_status rewrite_file(const char *in, const struct ss_trace_writer_options *options,
-                                   bool split_weights, struct ss_trace_summary *summary,
+                                   struct rewrite rewrite, struct ss_trace_summary *summary,
                                    struct ss_error *err)
 {
     SS_TRY(check_paths(in, options->path, err));
     /* Three operations can fail; the innermost error is the cause: first a record that the writer
      * rejects, then a failed write, then the read that stopped because of them. */
     struct ss_error record_error = {0}, read_error = {0}, close_error = {0};
-    struct rewrite rewrite = {.err = &record_error, .split_weights = split_weights};
+    rewrite.err = &record_error;
     SS_TRY(ss_trace_writer_open(options, &rewrite.writer, err));
     enum ss_status status = ss_trace_read(in, &visitor, &rewrite, summary, &read_error);
     enum ss_status closed = ss_trace_writer_close(rewrite.writer, &close_error);
@@ -387,7 +411,7 @@ static enum ss_status rewrite_all(const char *in, const char *out, struct ss_tra
 {
     const struct ss_trace_writer_options options = {
         .size = sizeof options, .path = out, .replay = true};
-    return rewrite_file(in, &options, false, summary, err);
+    return rewrite_file(in, &options, (struct rewrite){0}, summary, err);
 }
 
 enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_summary *summary,
@@ -413,9 +437,11 @@ enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_
     return status;
 }
 
-enum ss_status ss_trace_export_compat(const char *in, const char *out, struct ss_error *err)
+enum ss_status ss_trace_export_compat(const char *in, const char *out, int64_t shift_ns,
+                                      struct ss_error *err)
 {
     const struct ss_trace_writer_options options = {
         .size = sizeof options, .path = out, .replay = true, .totals = true, .perf_samples = true};
-    return rewrite_file(in, &options, true, NULL, err);
+    struct rewrite rewrite = {.split_weights = true, .shift_ns = shift_ns};
+    return rewrite_file(in, &options, rewrite, NULL, err);
 }

@@ -17,8 +17,10 @@
 enum ss_status ss_trace_repair(const char *in, const char *out, struct ss_trace_summary *summary,
                                struct ss_error *err);
 
-/* Writes the samples as PerfSample packets, one per tick, for Perfetto before v58. */
-enum ss_status ss_trace_export_compat(const char *in, const char *out, struct ss_error *err);
+/* Writes the samples as PerfSample packets, one per tick, for Perfetto before v58. `shift_ns` is
+ * added to all times of the monotonic clocks, so that several traces share a time axis. */
+enum ss_status ss_trace_export_compat(const char *in, const char *out, int64_t shift_ns,
+                                      struct ss_error *err);
 
 /* True when a live writer holds the lock of the file. */
 bool ss_trace_is_being_written(const char *path);

@@ -322,7 +322,7 @@ static double measure(bool synthetic, double *point_count, double *bytes)
             write_processes(turn);
         }
         if (source == NULL) {
-            source = ss_source_host.start(&setup, reason);
+            ss_source_host.start(&setup, &source, reason);
         }
         struct timespec pause = {0, 25000000};
         nanosleep(&pause, NULL);

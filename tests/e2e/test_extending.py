@@ -203,7 +203,7 @@ static enum ss_source_state probe(const struct ss_source_setup *setup, char *rea
     return SS_SOURCE_RUNS;
 }
 
-static void *start(const struct ss_source_setup *setup, char *reason)
+static enum ss_source_state start(const struct ss_source_setup *setup, void **started, char *reason)
 {
     struct heartbeat *source = ss_alloc_zero(1, sizeof *source);
     struct ss_metric_device device = {
@@ -214,7 +214,8 @@ static void *start(const struct ss_source_setup *setup, char *reason)
     source->track =
         source->sink.ranges(source->sink.context, source->group.owner, 0, "heart's phases");
     snprintf(reason, SS_SOURCE_REASON_BYTES, "it beats");
-    return source;
+    *started = source;
+    return SS_SOURCE_RUNS;
 }
 
 static uint64_t tick(void *argument, uint64_t now_ns)
@@ -290,8 +291,8 @@ def extended(source_dir, tmp_path_factory):
         [("src/view/report_views.def", r"^SS_REPORT_VIEW\(markdown", VIEW_ROW)])
     add("a source",
         {f"src/source/{NEW_SOURCE}.h": SOURCE_HEADER, f"src/source/{NEW_SOURCE}.c": SOURCE_SOURCE},
-        [("src/source/registry.c", r'^#include "source/host.h"', f'#include "source/{NEW_SOURCE}.h"\n'),
-         ("src/source/registry.c", r"NULL\};", "&ss_source_heartbeat, ")])
+        [("src/record/source_registry.c", r'^#include "source/host.h"', f'#include "source/{NEW_SOURCE}.h"\n'),
+         ("src/record/source_registry.c", r"NULL\};", "&ss_source_heartbeat, ")])
     for command in (["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
                      "-DSTEPSCOPE_WERROR=ON", "-DSTEPSCOPE_TESTS=OFF"],
                     ["cmake", "--build", "build", "--target", "stepscope", "-j", "2"]):

@@ -193,7 +193,9 @@ static void *open_source(char *reason)
                                                 .integer = on_integer,
                                                 .real = on_real},
                                     .each_process = each_process};
-    return ss_source_host.start(&setup, reason);
+    void *source = NULL;
+    ss_source_host.start(&setup, &source, reason);
+    return source;
 }
 
 enum { PAUSE_NS = 30000000 };
@@ -708,10 +710,12 @@ static void nothing_to_read_is_told(void **state)
     assert_non_null(strstr(reason, "nothing can be read in"));
     struct ss_source_setup setup = {.proc_root = root, .sys_root = sys_root};
     assert_int_equal(ss_source_host.probe(&setup, reason), SS_SOURCE_NOT_AVAILABLE);
-    assert_null(ss_source_host.start(&setup, reason)); /* not wanted: interval 0 */
+    void *source = NULL;
+    assert_int_equal(ss_source_host.start(&setup, &source, reason), SS_SOURCE_NOT_REQUESTED);
+    assert_null(source); /* interval 0 */
     assert_string_equal(reason, "--host-interval 0");
     put_file("loadavg", "1 2 3 4/5 6\n");
-    assert_int_equal(ss_source_host.probe(&setup, reason), SS_SOURCE_RUNS);
+    assert_int_equal(ss_source_host.probe(&setup, reason), SS_SOURCE_LIMITED);
     assert_non_null(strstr(reason, "load; not available: CPU, pressure, memory, paging, disks"));
 }
 

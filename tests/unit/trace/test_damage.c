@@ -473,7 +473,7 @@ static void test_compat_refuses_absurd_weights(void **state)
     MUST(ss_trace_writer_sample(writer, &sample, must_err));
     MUST(ss_trace_writer_close(writer, must_err));
     struct ss_error err = {0};
-    assert_int_equal(ss_trace_export_compat(in, out, &err), SS_E_LIMIT);
+    assert_int_equal(ss_trace_export_compat(in, out, 0, &err), SS_E_LIMIT);
     assert_non_null(strstr(err.message, "4294967295 samples"));
     assert_int_equal(access(out, F_OK), -1);
     unlink(in);
