@@ -479,6 +479,69 @@ static void test_compat_refuses_absurd_weights(void **state)
     unlink(in);
 }
 
+/* Times of a note, an event and a clock reading, as read back. */
+struct times {
+    uint64_t note_ns, event_ns, monotonic_ns, realtime_ns;
+};
+
+static enum ss_status see_note(void *context, const struct ss_trace_note *note)
+{
+    ((struct times *)context)->note_ns = note->time_ns;
+    return SS_OK;
+}
+
+static enum ss_status see_event(void *context, const struct ss_trace_event *event)
+{
+    ((struct times *)context)->event_ns = event->time_ns;
+    return SS_OK;
+}
+
+static enum ss_status see_clock(void *context, const struct ss_trace_clock *clock)
+{
+    struct times *times = context;
+    times->monotonic_ns = clock->monotonic_ns;
+    times->realtime_ns = clock->realtime_ns;
+    return SS_OK;
+}
+
+static void write_times(const char *path)
+{
+    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
+    struct ss_trace_writer *writer;
+    struct ss_trace_clock clock = {3000, 3000, 3000, 90000, 10};
+    MUST(ss_trace_writer_open(&options, &writer, must_err));
+    MUST(ss_trace_writer_clock(writer, &clock, must_err));
+    recording_define(writer);
+    struct ss_trace_track track = {.ref = 900, .kind = SS_TRACK_RANGES, .process_ref = 1};
+    struct ss_trace_event event = {.time_ns = 4000, .track_ref = 900, .kind = SS_EVENT_INSTANT};
+    struct ss_trace_note note = {.time_ns = 5000, .kind = ss_strview_of("k")};
+    MUST(ss_trace_writer_track(writer, &track, must_err));
+    MUST(ss_trace_writer_event(writer, &event, must_err));
+    MUST(ss_trace_writer_note(writer, &note, must_err));
+    MUST(ss_trace_writer_close(writer, must_err));
+}
+
+/* The monotonic clock is another, the wall clock is the same. */
+static void test_compat_moves_times_to_another_axis(void **state)
+{
+    (void)state;
+    static const struct ss_trace_visitor times_seen = {
+        .note = see_note, .event = see_event, .clock = see_clock};
+    char in[512], out[512];
+    struct times times = {0};
+    snprintf(in, sizeof in, "%s", recording_path("axis"));
+    snprintf(out, sizeof out, "%s", recording_path("axis-compat"));
+    write_times(in);
+    MUST(ss_trace_export_compat(in, out, 700, must_err));
+    MUST(ss_trace_read(out, &times_seen, &times, NULL, must_err));
+    assert_int_equal(times.monotonic_ns, 3700);
+    assert_int_equal(times.realtime_ns, 90000);
+    assert_int_equal(times.event_ns, 4700);
+    assert_int_equal(times.note_ns, 5700);
+    unlink(in);
+    unlink(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_repair_keeps_whole_units_to_the_byte),
         cmocka_unit_test(test_files_read_as_memory_does),
         cmocka_unit_test(test_compat_refuses_absurd_weights),
+        cmocka_unit_test(test_compat_moves_times_to_another_axis),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
