@@ -100,13 +100,6 @@ static const char *first_torch_route(const struct ss_model *model, uint32_t inpu
     return "";
 }
 
-/* A source that its user turned off is no loss to report. */
-static bool is_turned_off(const struct ss_model_source *source, const char *reason)
-{
-    return source->status == SS_SOURCE_OFF &&
-           (strncmp(reason, "--", 2) == 0 || strncmp(reason, "not asked for", 13) == 0);
-}
-
 /* Adds each source once. */
 static void leave_out(struct ss_trust *trust, const char *name, const char *reason)
 {
@@ -144,12 +137,14 @@ static void find_absences(struct ss_trust *trust, const struct ss_model *model, 
         const struct ss_model_source *source = &model->sources.data[i];
         const char *name = ss_model_text(model, source->name);
         const char *reason = ss_model_text(model, source->reason);
-        bool is_absent = source->input == index && (source->status == SS_SOURCE_UNAVAILABLE ||
-                                                    source->status == SS_SOURCE_OFF);
-        if (is_absent && !is_turned_off(source, reason)) {
+        bool is_unavailable = source->status == SS_SOURCE_UNAVAILABLE;
+        if (source->input != index || !(is_unavailable || source->status == SS_SOURCE_OFF)) {
+            continue;
+        }
+        if (is_unavailable) { /* one that the user turned off is no loss to report */
             leave_out(trust, name, reason);
         }
-        if (is_absent && strcmp(name, "annotations") == 0) {
+        if (strcmp(name, "annotations") == 0) {
             set_why_no_marks(trust, reason);
         }
     }

@@ -60,13 +60,13 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
                  "set when a program starts, not with --pid");
     } else if (!options->inject) {
         snprintf(injection->reason, sizeof injection->reason, "--no-inject");
+        injection->is_refused = true;
     } else if (rings[0] == '\0') {
         snprintf(injection->reason, sizeof injection->reason, "no annotations can be recorded");
     } else if (!ss_runtime_library_find(injection->library, sizeof injection->library)) {
         snprintf(injection->reason, sizeof injection->reason,
                  SS_RUNTIME_LIBRARY " is neither in %s nor in its ../lib: install it there",
                  injection->library[0] != '\0' ? injection->library : "stepscope's folder");
-        injection->is_missing = true;
     } else {
         injection->is_off = false;
         find_torch(options, injection);
@@ -141,7 +141,7 @@ static enum ss_source_state start(const struct ss_record_context *context, const
     const struct ss_child_env *row = row_of(name);
     if (injection->is_off) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", injection->reason);
-        return injection->is_missing ? SS_SOURCE_NOT_AVAILABLE : SS_SOURCE_NOT_REQUESTED;
+        return injection->is_refused ? SS_SOURCE_NOT_REQUESTED : SS_SOURCE_NOT_AVAILABLE;
     }
     return row->separator != 0 ? describe_preload(injection, row->name, reason)
                                : describe_library(injection, row, reason);

@@ -13,7 +13,7 @@
 
 struct ss_injection {
     bool is_off;        /* nothing is loaded; `reason` has the cause */
-    bool is_missing;    /* libstepscope was not found */
+    bool is_refused;    /* by the user: --no-inject */
     char library[4096]; /* path of libstepscope */
     char reason[4352];
     /* For torch: preload.so ("": nothing is preloaded; no_preload has the cause), the folder for

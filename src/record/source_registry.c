@@ -12,7 +12,7 @@ static enum ss_source_state start_native(const struct ss_source_setup *setup, vo
     (void)setup;
     (void)source;
     snprintf(reason, SS_SOURCE_REASON_BYTES, "not recorded by this version");
-    return SS_SOURCE_NOT_REQUESTED;
+    return SS_SOURCE_NOT_AVAILABLE;
 }
 
 /* Stacks of native frames have no reader yet: recordings say so. */

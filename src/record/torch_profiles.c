@@ -41,23 +41,25 @@ static enum ss_source_state describe_windows(const struct ss_torch_profiles *pro
     return SS_SOURCE_RUNS;
 }
 
+/* A program may write windows that were not requested: where its operators cannot be recorded. */
 static enum ss_source_state describe(const struct ss_torch_profiles *profiles, char *reason)
 {
     const struct ss_record_options *options = profiles->context->options;
-    if (!profiles->is_wanted) {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
-                 options->no_torch ? "--no-torch" : "not asked for (--torch-profiler)");
-        return SS_SOURCE_NOT_REQUESTED;
-    }
     if (profiles->windows > 0) {
         return describe_windows(profiles, reason);
     }
+    if (profiles->is_wanted || profiles->problem[0] != '\0') {
+        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
+                 profiles->problem[0] != '\0'
+                     ? profiles->problem
+                     : "no window was finished: no program reached its steps "
+                       "(\"stepscope report --by step\" "
+                       "lists those that ran), or it ended within them");
+        return SS_SOURCE_NOT_AVAILABLE;
+    }
     snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
-             profiles->problem[0] != '\0' ? profiles->problem
-                                          : "no window was finished: no program reached its steps "
-                                            "(\"stepscope report --by step\" "
-                                            "lists those that ran), or it ended within them");
-    return SS_SOURCE_NOT_AVAILABLE;
+             options->no_torch ? "--no-torch" : "not requested (--torch-profiler)");
+    return SS_SOURCE_NOT_REQUESTED;
 }
 
 static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)

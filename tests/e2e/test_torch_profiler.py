@@ -64,7 +64,7 @@ def test_it_sees_what_our_callback_and_the_programs_own_see(stepscope, tmp_path)
     asked = ["--torch-profiler=shapes,memory,flops", "--torch-profiler-steps", "3:5"]
     ours = Recorded(stepscope, tmp_path, options=asked)
     assert ours.source()[0] == "ran", ours.source()
-    assert own.source() == ("off", "not asked for (--torch-profiler)")
+    assert own.source() == ("off", "not requested (--torch-profiler)")
     seen = ours.calls("torch.profiler", 3, 5)
     assert sum(seen.values()) == len(ours.of("torch.profiler")) > 100
     assert seen == ours.calls("torch", 3, 5)

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "sample_recording.h"
 #include "trace/rewrite.h"
+#include "trace/writer_tracks.h"
 
 /* Rebuilds what was recorded, checking each sample against the one that was written. */
 struct check {
