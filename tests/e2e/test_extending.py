@@ -362,7 +362,7 @@ def test_a_new_source_is_everywhere(extended, tmp_path):
     facts = json.loads(stepscope("info", trace, "--format", "json").stdout)["files"][0]
     source = next(one for one in facts["sources"] if one["name"] == "heartbeat")
     assert source["status"] == "ran" and source["reason"].endswith(" beats")
-    assert facts["devices"] == [{"kind": "other", "number": 0, "model": "Heart; 4 chambers",
+    assert facts["devices"] == [{"id": 1, "kind": "other", "number": 0, "model": "Heart; 4 chambers",
                                  "uuid": "HEART-1", "pci_address": None, "memory_bytes": 1024}]
     rows = json.loads(stepscope("report", "--by", "range", "-f", "json", trace,
                                 status=None).stdout)["tables"][0]["rows"]
