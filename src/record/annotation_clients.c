@@ -306,8 +306,8 @@ static bool start_client(struct ss_record_client *client, struct ss_recorded_pro
     struct ss_ring_request request = ss_ring_directory_request(&annotations->directory, now_ns);
     ss_annot_start(client->annot, &request, is_new);
     client->process = process;
-    ss_torch_files_init(&client->torch, annotations->context->torch_profiles, client->tracks,
-                        process, client->path);
+    ss_torch_files_init(&client->torch, annotations->torch_profiles, client->tracks, process,
+                        client->path);
     count_images_before(client);
     client->seen_ns = now_ns;
     client->is_ended = client->is_refused = false;

@@ -66,6 +66,7 @@ struct ss_drained_window {
 };
 
 struct ss_record_annotations {
+    struct ss_torch_profiles *torch_profiles; /* borrowed */
     struct ss_record_context *context;
     const struct ss_record_options *options; /* borrowed */
     struct ss_process_table *processes;

@@ -73,6 +73,7 @@ static void watch_directory(struct ss_record_annotations *annotations, char *rea
 
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
+                                                         struct ss_torch_profiles *profiles,
                                                          char *reason)
 {
     const pid_t attach_pid = options->attach_pid;
@@ -80,6 +81,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     annotations->context = context;
     annotations->clock.monotonic = context->clock;
     annotations->options = options;
+    annotations->torch_profiles = profiles;
     annotations->attach_pid = attach_pid;
     annotations->by_process.item_bytes = sizeof(struct ss_record_client *);
     annotations->inotify_fd = -1;

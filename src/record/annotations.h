@@ -24,14 +24,16 @@ struct ss_record_annotations;
 struct ss_record_context;
 struct ss_record_options;
 struct ss_process_table;
+struct ss_torch_profiles;
 struct ss_window;
 
 enum { SS_ANNOTATIONS_REASON_BYTES = 1024 };
 
-/* `options` are borrowed. Never fails: without a ring directory, `reason`
+/* `options` and `profiles` are borrowed. Never fails: without a ring directory, `reason`
  * (SS_ANNOTATIONS_REASON_BYTES) contains the cause and nothing is recorded. */
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
+                                                         struct ss_torch_profiles *profiles,
                                                          char *reason);
 /* Why the ring directory is not in the first root; "": it is. */
 const char *ss_record_annotations_passed_over(const struct ss_record_annotations *annotations);

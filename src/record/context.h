@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/error.h"
 #include "record/event_names.h"
@@ -18,15 +17,8 @@
 #include "record/recording.h"
 #include "source/python_sampler.h"
 
-struct ss_process_table;
-struct ss_record_figures;
-struct ss_record_options;
-struct ss_torch_profiles;
-
 struct ss_record_context {
     const struct ss_clock *clock; /* NULL: the system's */
-    const struct ss_record_options *options;
-    struct ss_record_figures *figures; /* for the supervisor and the status line */
     struct ss_recording *recording;
     struct ss_frame_table *frames;
     struct ss_event_names names;
@@ -35,13 +27,7 @@ struct ss_record_context {
     uint64_t forget_after_ns; /* no more records arrive for a process that ended so long ago */
     uint32_t track_refs;      /* assigned so far */
     struct ss_process_observer observer;
-    pid_t program;                        /* 0: not created yet */
-    struct ss_process_table *processes;   /* NULL: the program is not created, or the end */
-    const char *ring_directory;           /* for the program's environment; "": none */
-    const struct ss_injection *injection; /* what the program inherits; NULL: nothing */
-    struct ss_torch_profiles *torch_profiles;
-    bool is_duration_over;                 /* the program runs on */
-    bool flush_requested;                  /* by the program, whose earlier events are drained */
+    const struct ss_injection *injection;  /* what the program inherits; NULL: nothing */
     bool is_sampling;                      /* during a tick: no calls into samplers */
     bool keeps_secrets;                    /* command lines are not redacted */
     bool follows_schedule;                 /* every process is sampled only in windows */

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "platform/runtime_library.h"
-#include "record/context.h"
 #include "record/launch.h"
-#include "record/source_registry.h"
 
 /* A list of the dynamic linker has spaces and colons as separators. */
 static void find_preload(const struct ss_record_options *options, struct ss_injection *injection)
@@ -73,8 +71,7 @@ void ss_injection_find(const struct ss_record_options *options, const char *ring
     }
 }
 
-/* The value that the user has set, which stays; NULL: none. */
-static const char *user_value(const struct ss_child_env *row)
+const char *ss_injection_user_value(const struct ss_child_env *row)
 {
     bool is_ours_alone = row->injected != NULL && row->separator == 0;
     const char *present = is_ours_alone ? getenv(row->name) : NULL;
@@ -84,105 +81,10 @@ static const char *user_value(const struct ss_child_env *row)
 void ss_injection_list_preset(struct ss_strbuf *text)
 {
     for (size_t i = 0; i < ss_child_env_count; i++) {
-        const char *value = user_value(&ss_child_env_table[i]);
+        const char *value = ss_injection_user_value(&ss_child_env_table[i]);
         if (value != NULL) {
             ss_strbuf_append_format(text, "%s%s (%s)", text->length > 0 ? ", " : "",
                                     ss_child_env_table[i].name, value);
         }
     }
 }
-
-/* The row of child_env.def that loads stepscope for this source. */
-static const struct ss_child_env *row_of(const char *name)
-{
-    size_t i = 0;
-    while (ss_child_env_table[i].injected == NULL ||
-           strcmp(ss_child_env_table[i].injected, name) != 0) {
-        i++;
-    }
-    return &ss_child_env_table[i];
-}
-
-static enum ss_source_state describe_preload(const struct ss_injection *injection,
-                                             const char *variable, char *reason)
-{
-    if (injection->preload[0] != '\0') {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s=%s", variable, injection->preload);
-        return SS_SOURCE_RUNS;
-    }
-    if (injection->python[0] != '\0') {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "PYTHONPATH=%s; %.300s", injection->python,
-                 injection->no_preload);
-        return SS_SOURCE_RUNS;
-    }
-    snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", injection->no_preload);
-    return strcmp(injection->no_preload, "--no-torch") == 0 ? SS_SOURCE_NOT_REQUESTED
-                                                            : SS_SOURCE_NOT_AVAILABLE;
-}
-
-static enum ss_source_state describe_library(const struct ss_injection *injection,
-                                             const struct ss_child_env *row, char *reason)
-{
-    const char *present = getenv(row->name);
-    if (user_value(row) != NULL) {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s is set already (%s) and was left as it is",
-                 row->name, present);
-        return SS_SOURCE_NOT_AVAILABLE;
-    }
-    snprintf(reason, SS_SOURCE_REASON_BYTES, "%s=%s", row->name,
-             present != NULL ? present : injection->library);
-    return SS_SOURCE_RUNS;
-}
-
-static enum ss_source_state start(const struct ss_record_context *context, const char *name,
-                                  char *reason)
-{
-    const struct ss_injection *injection = context->injection;
-    const struct ss_child_env *row = row_of(name);
-    if (injection->is_off) {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", injection->reason);
-        return injection->is_refused ? SS_SOURCE_NOT_REQUESTED : SS_SOURCE_NOT_AVAILABLE;
-    }
-    return row->separator != 0 ? describe_preload(injection, row->name, reason)
-                               : describe_library(injection, row, reason);
-}
-
-/* What they record arrives in the rings of the programs that load libstepscope. */
-static enum ss_source_state start_torch(const struct ss_source_setup *setup, void **source,
-                                        char *reason)
-{
-    (void)source;
-    return start(setup->recorder, ss_source_torch.name, reason);
-}
-
-static enum ss_source_state start_itt(const struct ss_source_setup *setup, void **source,
-                                      char *reason)
-{
-    (void)source;
-    return start(setup->recorder, ss_source_itt.name, reason);
-}
-
-static enum ss_source_state start_nvtx(const struct ss_source_setup *setup, void **source,
-                                       char *reason)
-{
-    (void)source;
-    return start(setup->recorder, ss_source_nvtx.name, reason);
-}
-
-const struct ss_source_ops ss_source_torch = {
-    .name = "torch",
-    .summary = "steps, phases, operators, modules and memory of PyTorch programs",
-    .start = start_torch,
-};
-
-const struct ss_source_ops ss_source_itt = {
-    .name = "itt",
-    .summary = "annotations of programs with ITT",
-    .start = start_itt,
-};
-
-const struct ss_source_ops ss_source_nvtx = {
-    .name = "nvtx",
-    .summary = "annotations of programs with NVTX 3",
-    .start = start_nvtx,
-};

@@ -11,6 +11,8 @@
 #include "record/options.h"
 #include "record/recording.h"
 
+struct ss_child_env;
+
 struct ss_injection {
     bool is_off;        /* nothing is loaded; `reason` has the cause */
     bool is_refused;    /* by the user: --no-inject */
@@ -27,6 +29,8 @@ struct ss_injection {
 /* `rings`: the ring directory; "": none. */
 void ss_injection_find(const struct ss_record_options *options, const char *rings,
                        struct ss_injection *injection);
+/* The value of the variable that the user has set, which stays; NULL: none. */
+const char *ss_injection_user_value(const struct ss_child_env *row);
 /* Appends the variables that the user has set: "NAME (value), …". */
 void ss_injection_list_preset(struct ss_strbuf *text);
 #endif

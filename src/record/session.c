@@ -40,7 +40,7 @@ struct session {
     struct ss_record_shared *shared;
     int notice_fd;
     int epoll_fd, signal_fd, target_fd; /* target_fd: a pidfd when attached */
-    struct ss_record_context context;
+    struct ss_recorder recorder;
     struct ss_record_sources *sources;
     struct ss_injection injection;
     bool has_file; /* created by this recording, which may remove it */
@@ -51,7 +51,7 @@ struct session {
 
 static uint64_t clock_now_ns(const struct session *session)
 {
-    return ss_clock_now_ns(session->context.clock);
+    return ss_clock_now_ns(session->recorder.context.clock);
 }
 
 static void note(struct session *session, const char *kind, const char *text, int64_t value)
@@ -61,10 +61,10 @@ static void note(struct session *session, const char *kind, const char *text, in
                                    .text = ss_strview_of(text),
                                    .value = value};
     struct ss_error err = {0};
-    if (ss_recording_note(session->context.recording, (struct ss_route){0}, &record, &err) !=
-            SS_OK &&
-        session->context.error.status == SS_OK) {
-        session->context.error = err;
+    if (ss_recording_note(session->recorder.context.recording, (struct ss_route){0}, &record,
+                          &err) != SS_OK &&
+        session->recorder.context.error.status == SS_OK) {
+        session->recorder.context.error = err;
     }
 }
 
@@ -88,7 +88,7 @@ static void program_ended(struct session *session, const siginfo_t *info)
     }
     atomic_store(&session->shared->program_status, status);
     atomic_store(&session->shared->program_ended, true);
-    ss_process_table_exit_status(session->context.processes, session->context.program, status);
+    ss_process_table_exit_status(session->recorder.processes, session->recorder.program, status);
     session->end = SS_RECORD_PROGRAM_ENDED;
 }
 
@@ -96,12 +96,12 @@ static void program_ended(struct session *session, const siginfo_t *info)
 static bool is_own_child(struct session *session, pid_t pid)
 {
     int status = 0;
-    if (session->context.recording == NULL ||
-        !ss_recording_is_own_child(session->context.recording, pid) ||
+    if (session->recorder.context.recording == NULL ||
+        !ss_recording_is_own_child(session->recorder.context.recording, pid) ||
         waitpid(pid, &status, WNOHANG) != pid) {
         return false;
     }
-    ss_recording_child_ended(session->context.recording, pid, status);
+    ss_recording_child_ended(session->recorder.context.recording, pid, status);
     return true;
 }
 
@@ -113,7 +113,7 @@ static void reap_children(struct session *session)
         if (waitid(P_ALL, 0, &info, options) != 0 || info.si_pid == 0) {
             return;
         }
-        bool is_program = info.si_pid == session->context.program;
+        bool is_program = info.si_pid == session->recorder.program;
         bool is_state_change = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED ||
                                info.si_code == CLD_CONTINUED;
         if (is_state_change) {
@@ -133,7 +133,7 @@ static void reap_children(struct session *session)
             program_ended(session, &info);
         } else {
             int status = info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status;
-            ss_process_table_exit_status(session->context.processes, info.si_pid, status);
+            ss_process_table_exit_status(session->recorder.processes, info.si_pid, status);
         }
         waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
     }
@@ -207,9 +207,9 @@ static void flush(struct session *session, uint64_t now_ns, bool weights);
 static void on_refresh(void *context)
 {
     struct session *session = context;
-    if (session->context.processes != NULL && !session->is_refreshing) {
+    if (session->recorder.processes != NULL && !session->is_refreshing) {
         session->is_refreshing = true;
-        flush(session, clock_now_ns(session), !session->context.is_sampling);
+        flush(session, clock_now_ns(session), !session->recorder.context.is_sampling);
         session->is_refreshing = false;
     }
 }
@@ -217,7 +217,7 @@ static void on_refresh(void *context)
 static void on_sealed(void *context, const struct ss_window *window)
 {
     const struct session *session = context;
-    const struct ss_process_observer *observer = &session->context.observer;
+    const struct ss_process_observer *observer = &session->recorder.context.observer;
     if (observer->context != NULL) {
         observer->sealed(observer->context, window);
     }
@@ -227,19 +227,20 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
 {
     const struct ss_record_options *options = session->options;
     struct ss_recording_hooks hooks = {session, on_refresh, on_sealed};
-    SS_TRY(ss_recording_open(options, &hooks, &session->context.recording, err));
+    SS_TRY(ss_recording_open(options, &hooks, &session->recorder.context.recording, err));
     session->has_file = options->window_name == NULL;
-    session->context.frames = ss_frame_table_new(session->context.recording);
-    ss_event_names_init(&session->context.names);
-    session->context.keeps_secrets = options->keep_secrets;
-    session->context.follows_schedule = options->schedule != NULL || options->window_name != NULL;
-    session->context.next_thread_ref = 1;
-    session->context.forget_after_ns = 2 * (second_ns + options->host_interval_ns);
-    SS_TRY(ss_record_facts_write(session->context.recording, options, err));
+    session->recorder.context.frames = ss_frame_table_new(session->recorder.context.recording);
+    ss_event_names_init(&session->recorder.context.names);
+    session->recorder.context.keeps_secrets = options->keep_secrets;
+    session->recorder.context.follows_schedule =
+        options->schedule != NULL || options->window_name != NULL;
+    session->recorder.context.next_thread_ref = 1;
+    session->recorder.context.forget_after_ns = 2 * (second_ns + options->host_interval_ns);
+    SS_TRY(ss_record_facts_write(session->recorder.context.recording, options, err));
     /* From now on a kill leaves a readable file. */
     bool restarted = false;
-    enum ss_status status =
-        ss_recording_tick(session->context.recording, clock_now_ns(session), &restarted, err);
+    enum ss_status status = ss_recording_tick(session->recorder.context.recording,
+                                              clock_now_ns(session), &restarted, err);
     session->has_file = session->has_file && status != SS_E_BUSY;
     return status;
 }
@@ -247,8 +248,8 @@ static enum ss_status open_trace(struct session *session, struct ss_error *err)
 /* Sources set the error of the recording. */
 static enum ss_status check_sources(const struct session *session, struct ss_error *err)
 {
-    *err = session->context.error;
-    return session->context.error.status;
+    *err = session->recorder.context.error;
+    return session->recorder.context.error.status;
 }
 
 static enum ss_status start_sources(struct session *session, uint64_t since_ns,
@@ -264,13 +265,13 @@ static enum ss_status launch(struct session *session, const struct ss_program_si
     uint64_t since_ns = clock_now_ns(session);
     struct ss_launch launch;
     const struct ss_injection *injection = &session->injection;
-    struct ss_program_environment values = {.rings = session->context.ring_directory,
+    struct ss_program_environment values = {.rings = session->recorder.ring_directory,
                                             .library = injection->is_off ? "" : injection->library,
                                             .preload = injection->preload,
                                             .python = injection->python,
                                             .torch = injection->torch};
     SS_TRY(ss_launch_prepare(session->options, signals, &values, session->shared, &launch, err));
-    session->context.program = launch.pid;
+    session->recorder.program = launch.pid;
     ss_descriptors_release(-1); /* only the program holds them: their readers see them end */
     enum ss_status status = start_sources(session, since_ns, err);
     ss_launch_go(&launch);
@@ -289,13 +290,13 @@ static enum ss_status start_target(struct session *session,
                                    const struct ss_program_signals *signals, struct ss_error *err)
 {
     const struct ss_record_options *options = session->options;
-    session->sources = ss_record_sources_new(&session->context);
+    session->sources = ss_record_sources_new(&session->recorder);
     SS_TRY(check_sources(session, err));
     SS_TRY(ss_record_sources_watch(session->sources, watch_source, session, err));
-    ss_injection_find(options, session->context.ring_directory, &session->injection);
-    session->context.injection = &session->injection;
+    ss_injection_find(options, session->recorder.ring_directory, &session->injection);
+    session->recorder.context.injection = &session->injection;
     if (options->attach_pid != 0) {
-        session->context.program = options->attach_pid;
+        session->recorder.program = options->attach_pid;
         return start_sources(session, clock_now_ns(session), err);
     }
     return launch(session, signals, err);
@@ -307,12 +308,12 @@ static void publish_figures(struct session *session)
 {
     struct ss_record_figures *figures = &session->shared->figures;
     struct ss_trace_writer_stats stats;
-    ss_recording_get_stats(session->context.recording, &stats);
-    ss_recording_get_files(session->context.recording, &figures->files);
+    ss_recording_get_stats(session->recorder.context.recording, &stats);
+    ss_recording_get_files(session->recorder.context.recording, &figures->files);
     figures->bytes_written = stats.bytes_written;
     figures->end_ns = clock_now_ns(session); /* the end so far, in case the recorder is killed */
     figures->memory_bytes =
-        stats.memory_bytes + ss_frame_table_memory_bytes(session->context.frames);
+        stats.memory_bytes + ss_frame_table_memory_bytes(session->recorder.context.frames);
 }
 
 static void flush(struct session *session, uint64_t now_ns, bool whole)
@@ -338,12 +339,12 @@ static void flush_if_due(struct session *session, uint64_t now_ns)
     bool restarted = false;
     struct ss_error err = {0};
     enum ss_status status =
-        is_early ? ss_recording_flush(session->context.recording, &err)
-                 : ss_recording_tick(session->context.recording, now_ns, &restarted, &err);
-    ss_record_context_check(&session->context, status, &err);
+        is_early ? ss_recording_flush(session->recorder.context.recording, &err)
+                 : ss_recording_tick(session->recorder.context.recording, now_ns, &restarted, &err);
+    ss_record_context_check(&session->recorder.context, status, &err);
     if (status == SS_OK) {
         struct ss_trace_writer_stats stats;
-        ss_recording_get_stats(session->context.recording, &stats);
+        ss_recording_get_stats(session->recorder.context.recording, &stats);
         session->shared->figures.samples_written = stats.samples;
     }
     if (restarted) {
@@ -355,13 +356,13 @@ static void flush_if_due(struct session *session, uint64_t now_ns)
 static void flush_if_requested(struct session *session, uint64_t now_ns)
 {
     struct ss_error err = {0};
-    if (!session->context.flush_requested) {
+    if (!session->recorder.flush_requested) {
         return;
     }
-    session->context.flush_requested = false;
+    session->recorder.flush_requested = false;
     flush(session, now_ns, true);
-    ss_record_context_check(&session->context, ss_recording_flush(session->context.recording, &err),
-                            &err);
+    ss_record_context_check(&session->recorder.context,
+                            ss_recording_flush(session->recorder.context.recording, &err), &err);
     ss_record_sources_written(session->sources);
 }
 
@@ -425,14 +426,14 @@ static void loop(struct session *session)
     session->shared->figures.start_ns = start_ns;
     session->flushed_ns = session->whole_flush_ns = start_ns;
     session->flush_ns = first_flush_ns;
-    while (session->end == SS_RECORD_RUNNING && session->context.error.status == SS_OK) {
+    while (session->end == SS_RECORD_RUNNING && session->recorder.context.error.status == SS_OK) {
         wait_for_events(session, next_wake_ns(session, stop_ns));
         uint64_t now_ns = clock_now_ns(session);
         ss_record_sources_drain(session->sources, now_ns);
         flush_if_requested(session, now_ns);
         if (session->end == SS_RECORD_RUNNING && now_ns >= stop_ns) {
             session->end = SS_RECORD_DURATION;
-            session->context.is_duration_over = true;
+            session->recorder.is_duration_over = true;
         } else if (session->end == SS_RECORD_RUNNING) {
             work(session, now_ns);
         }
@@ -481,22 +482,23 @@ static void remove_trace(struct session *session)
 /* Before the annotations are closed: their processes get notices of the last files. */
 static void close_recording(struct session *session)
 {
-    struct ss_recording *recording = session->context.recording;
+    struct ss_recording *recording = session->recorder.context.recording;
     struct ss_error err = {0};
     if (recording == NULL) {
         return;
     }
     ss_recording_finish(recording);
     ss_recording_get_files(recording, &session->shared->figures.files);
-    if (ss_recording_close(recording, &err) != SS_OK && session->context.error.status == SS_OK) {
-        session->context.error = err;
+    if (ss_recording_close(recording, &err) != SS_OK &&
+        session->recorder.context.error.status == SS_OK) {
+        session->recorder.context.error = err;
     }
-    session->context.recording = NULL;
+    session->recorder.context.recording = NULL;
 }
 
 static void finish(struct session *session)
 {
-    if (session->context.processes != NULL) {
+    if (session->recorder.processes != NULL) {
         note(session, "recording-ended", end_text(session->end), session->end);
         note_own_cost(session);
     }
@@ -511,22 +513,23 @@ static void finish(struct session *session)
         ss_record_sources_free(session->sources);
     }
     remove_trace(session);
-    ss_frame_table_free(session->context.frames);
-    ss_event_names_fini(&session->context.names);
+    ss_frame_table_free(session->recorder.context.frames);
+    ss_event_names_fini(&session->recorder.context.names);
 }
 
 enum ss_record_end ss_session_run(const struct ss_record_options *options,
                                   const struct ss_program_signals *signals,
                                   struct ss_record_shared *shared, int notice_fd)
 {
-    struct session session = {
-        .options = options,
-        .shared = shared,
-        .context = {.options = options, .clock = options->clock, .figures = &shared->figures},
-        .notice_fd = notice_fd,
-        .epoll_fd = -1,
-        .signal_fd = -1,
-        .target_fd = -1};
+    struct session session = {.options = options,
+                              .shared = shared,
+                              .recorder = {.options = options,
+                                           .figures = &shared->figures,
+                                           .context.clock = options->clock},
+                              .notice_fd = notice_fd,
+                              .epoll_fd = -1,
+                              .signal_fd = -1,
+                              .target_fd = -1};
     struct ss_error err = {0};
     prctl(PR_SET_NAME, "sscope-recorder");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -541,16 +544,16 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
         ss_priority_wake_promptly(); /* after the program was created: it must not inherit this */
         loop(&session);
     } else {
-        session.context.error = err;
+        session.recorder.context.error = err;
         session.end_ns = clock_now_ns(&session);
     }
     if (options->show_status) {
         ss_status_line_clear();
     }
-    struct ss_error first = session.context.error;
+    struct ss_error first = session.recorder.context.error;
     finish(&session);
     if (first.status == SS_OK) {
-        first = session.context.error;
+        first = session.recorder.context.error;
     }
     if (first.status != SS_OK) {
         shared->error = first;

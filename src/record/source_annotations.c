@@ -5,16 +5,13 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "record/annotations.h"
-#include "record/context.h"
-#include "record/options.h"
-#include "record/process_table.h"
-#include "record/shared.h"
+#include "record/recorder.h"
 #include "record/source_registry.h"
 
 static const char what[] = "rings of programs with libstepscope";
 
 struct rings {
-    struct ss_record_context *context;
+    struct ss_recorder *recorder;
     struct ss_record_annotations *annotations;
     char reason[SS_SOURCE_REASON_BYTES];
 };
@@ -38,8 +35,8 @@ static enum ss_source_state describe(struct rings *rings, const char *problem)
     const char *elsewhere = ss_record_annotations_passed_over(rings->annotations);
     if (problem[0] != '\0') {
         snprintf(rings->reason, sizeof rings->reason, "%s", problem);
-        if (follows_schedule(rings->context->options)) {
-            refuse_schedule(rings->context, problem);
+        if (follows_schedule(rings->recorder->options)) {
+            refuse_schedule(&rings->recorder->context, problem);
         } else {
             ss_log(SS_WARN, "record", "no annotations, nor steps of PyTorch: %s", problem);
         }
@@ -52,19 +49,20 @@ static enum ss_source_state describe(struct rings *rings, const char *problem)
 
 static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)
 {
-    struct ss_record_context *context = setup->recorder;
-    const struct ss_record_options *options = context->options;
+    struct ss_recorder *recorder = setup->recorder;
+    const struct ss_record_options *options = recorder->options;
     char problem[SS_ANNOTATIONS_REASON_BYTES];
-    context->annotations_source_ref = setup->source_ref;
-    context->ring_directory = "";
+    recorder->context.annotations_source_ref = setup->source_ref;
+    recorder->ring_directory = "";
     if (options->attach_pid == 0 && !options->inject) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "--no-inject");
         return SS_SOURCE_NOT_REQUESTED;
     }
     struct rings *rings = ss_alloc_zero(1, sizeof *rings);
-    rings->context = context;
-    rings->annotations = ss_record_annotations_open(context, options, problem);
-    context->ring_directory = ss_record_annotations_ring_directory(rings->annotations);
+    rings->recorder = recorder;
+    rings->annotations =
+        ss_record_annotations_open(&recorder->context, options, &recorder->torch_profiles, problem);
+    recorder->ring_directory = ss_record_annotations_ring_directory(rings->annotations);
     *source = rings;
     enum ss_source_state state = describe(rings, problem);
     snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", rings->reason);
@@ -80,7 +78,7 @@ static int fd(const void *source)
 static void program_created(void *source, uint64_t now_ns)
 {
     struct rings *rings = source;
-    ss_record_annotations_begin(rings->annotations, rings->context->processes, now_ns);
+    ss_record_annotations_begin(rings->annotations, rings->recorder->processes, now_ns);
 }
 
 static void ready(void *source, uint64_t now_ns)
@@ -94,14 +92,14 @@ static uint64_t drain(void *source, uint64_t now_ns, uint64_t until_ns)
     struct rings *rings = source;
     uint64_t due_ns = ss_record_annotations_drain(rings->annotations, now_ns, until_ns);
     if (ss_record_annotations_wants_flush(rings->annotations)) {
-        rings->context->flush_requested = true;
+        rings->recorder->flush_requested = true;
     }
     return due_ns;
 }
 
 static void publish(const struct rings *rings)
 {
-    struct ss_record_figures *figures = rings->context->figures;
+    struct ss_record_figures *figures = rings->recorder->figures;
     struct ss_record_windows windows;
     ss_record_annotations_get_windows(rings->annotations, &windows);
     figures->windows = windows.windows;
@@ -130,8 +128,8 @@ static void written(void *source)
 static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
 {
     struct rings *rings = source;
-    if (rings->context->processes != NULL) { /* else the program was never created */
-        ss_process_table_poll(rings->context->processes, now_ns);
+    if (rings->recorder->processes != NULL) { /* else the program was never created */
+        ss_process_table_poll(rings->recorder->processes, now_ns);
         ss_record_annotations_end(rings->annotations, now_ns);
     }
     publish(rings);

@@ -6,10 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "record/context.h"
-#include "record/options.h"
-#include "record/process_table.h"
-#include "record/shared.h"
+#include "record/recorder.h"
 #include "record/source_registry.h"
 
 /* New processes are detected by each tick of the sampler, and at least so often: its rate may be
@@ -17,7 +14,7 @@
 static const uint64_t first_poll_ns = UINT64_C(62500000), poll_ns = UINT64_C(1000000000);
 
 struct children {
-    struct ss_record_context *context;
+    struct ss_recorder *recorder;
     uint64_t pause_ns;
     char polled[512]; /* why the kernel does not report processes; "": it does */
 };
@@ -35,7 +32,7 @@ static void note_polling(struct ss_record_context *context, const char *reason)
 
 static enum ss_source_state describe(const struct children *children, char *reason)
 {
-    const struct ss_record_options *options = children->context->options;
+    const struct ss_record_options *options = children->recorder->options;
     if (!options->follow_children) {
         snprintf(reason, SS_SOURCE_REASON_BYTES, "--no-subprocesses");
         return SS_SOURCE_NOT_REQUESTED;
@@ -52,17 +49,18 @@ static enum ss_source_state describe(const struct children *children, char *reas
 
 static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)
 {
-    struct ss_record_context *context = setup->recorder;
-    const struct ss_record_options *options = context->options;
+    struct ss_recorder *recorder = setup->recorder;
+    struct ss_record_context *context = &recorder->context;
+    const struct ss_record_options *options = recorder->options;
     bool is_attached = options->attach_pid != 0;
     struct children *children = ss_alloc_zero(1, sizeof *children);
-    *children = (struct children){.context = context, .pause_ns = first_poll_ns};
-    context->processes =
-        ss_process_table_open(context, context->program, options->follow_children, !is_attached,
+    *children = (struct children){.recorder = recorder, .pause_ns = first_poll_ns};
+    recorder->processes =
+        ss_process_table_open(context, recorder->program, options->follow_children, !is_attached,
                               is_attached ? 0 : getpid(), children->polled);
     if (is_attached) {
         struct ss_error err = {0};
-        ss_record_context_check(context, ss_process_table_check(context->processes, &err), &err);
+        ss_record_context_check(context, ss_process_table_check(recorder->processes, &err), &err);
     } else if (children->polled[0] != '\0') {
         note_polling(context, children->polled);
     }
@@ -74,15 +72,15 @@ static uint64_t tick(void *source, uint64_t now_ns)
 {
     struct children *children = source;
     uint64_t pause_ns = children->pause_ns;
-    ss_process_table_poll(children->context->processes, now_ns);
+    ss_process_table_poll(children->recorder->processes, now_ns);
     children->pause_ns = 2 * pause_ns < poll_ns ? 2 * pause_ns : poll_ns;
     return now_ns + pause_ns;
 }
 
-static void publish(const struct ss_record_context *context)
+static void publish(const struct ss_recorder *recorder)
 {
-    context->figures->processes = ss_process_table_seen(context->processes);
-    context->figures->short_processes = ss_process_table_short(context->processes);
+    recorder->figures->processes = ss_process_table_seen(recorder->processes);
+    recorder->figures->short_processes = ss_process_table_short(recorder->processes);
 }
 
 static void flush(void *source, uint64_t now_ns, bool whole)
@@ -90,7 +88,7 @@ static void flush(void *source, uint64_t now_ns, bool whole)
     struct children *children = source;
     (void)now_ns;
     (void)whole;
-    publish(children->context);
+    publish(children->recorder);
 }
 
 static void release(void *source)
@@ -102,11 +100,11 @@ static void release(void *source)
 static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
 {
     struct children *children = source;
-    struct ss_record_context *context = children->context;
+    struct ss_recorder *recorder = children->recorder;
     (void)now_ns;
-    publish(context);
-    struct ss_process_table *processes = context->processes;
-    context->processes = NULL; /* a new file, which the end of a process may begin, is empty */
+    publish(recorder);
+    struct ss_process_table *processes = recorder->processes;
+    recorder->processes = NULL; /* a new file, which the end of a process may begin, is empty */
     ss_process_table_close(processes);
     return describe(children, reason);
 }

@@ -10,16 +10,14 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "record/context.h"
-#include "record/options.h"
-#include "record/process_table.h"
 #include "record/recorded_process.h"
-#include "record/shared.h"
+#include "record/recorder.h"
 #include "record/source_registry.h"
 #include "record/ticker.h"
 
 struct sampler {
-    struct ss_record_context *context;
+    struct ss_recorder *recorder;
+    struct ss_record_context *context; /* the recorder's */
     struct ss_ticker ticker;
     bool has_begun;
     bool is_out_of_descriptors; /* no descriptors are left */
@@ -40,7 +38,8 @@ static void note(struct sampler *sampler, const char *kind, const char *text, in
 static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)
 {
     struct sampler *sampler = ss_alloc_zero(1, sizeof *sampler);
-    sampler->context = setup->recorder;
+    sampler->recorder = setup->recorder;
+    sampler->context = &sampler->recorder->context;
     sampler->context->python_source_ref = setup->source_ref;
     snprintf(reason, SS_SOURCE_REASON_BYTES, "%s", ss_source_python.summary);
     *source = sampler;
@@ -52,10 +51,10 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
 /* The loop has begun, and with it the time in which ticks are due. */
 static void begin(struct sampler *sampler)
 {
-    const struct ss_record_context *context = sampler->context;
-    uint64_t start_ns = context->figures->start_ns;
+    const struct ss_recorder *recorder = sampler->recorder;
+    uint64_t start_ns = recorder->figures->start_ns;
     if (!sampler->has_begun) {
-        ss_ticker_init(&sampler->ticker, start_ns, (uint64_t)(1e9 / context->options->rate_hz),
+        ss_ticker_init(&sampler->ticker, start_ns, (uint64_t)(1e9 / recorder->options->rate_hz),
                        start_ns ^ (uint64_t)getpid() << 32);
         sampler->has_begun = true;
     }
@@ -67,7 +66,7 @@ static void note_rate(struct sampler *sampler, bool is_lowered)
     double rate_hz = ss_ticker_rate_hz(&sampler->ticker);
     snprintf(text, sizeof text, "sampling %s to %.4g Hz (%.4g Hz asked)",
              is_lowered ? "fell behind: lowered" : "raised again", rate_hz,
-             sampler->context->options->rate_hz);
+             sampler->recorder->options->rate_hz);
     note(sampler, is_lowered ? "rate-lowered" : "rate-raised", text, (int64_t)rate_hz);
     ss_log(SS_INFO, "record", "%s", text);
 }
@@ -85,7 +84,7 @@ static uint64_t tick(void *source, uint64_t now_ns)
     }
     ss_ticker_begin(&sampler->ticker, now_ns);
     context->is_sampling = true;
-    ss_process_table_tick(context->processes, now_ns);
+    ss_process_table_tick(sampler->recorder->processes, now_ns);
     context->is_sampling = false;
     enum ss_ticker_change change =
         ss_ticker_end(&sampler->ticker, now_ns, ss_clock_now_ns(context->clock));
@@ -100,7 +99,7 @@ static uint64_t tick(void *source, uint64_t now_ns)
 static struct ss_sampler_counts count(const struct sampler *sampler)
 {
     struct ss_sampler_counts counts = sampler->context->ended_counts;
-    ss_process_table_add_counts(sampler->context->processes, &counts);
+    ss_process_table_add_counts(sampler->recorder->processes, &counts);
     return counts;
 }
 
@@ -114,13 +113,13 @@ static void write_counts(struct sampler *sampler, uint64_t now_ns)
     counts.done = sampler->ticker.done;
     counts.skipped = sampler->ticker.skipped;
     counts.late = sampler->ticker.late;
-    counts.processes_short = ss_process_table_short(context->processes);
+    counts.processes_short = ss_process_table_short(sampler->recorder->processes);
     ss_record_context_check(context, ss_recording_counts(context->recording, &counts, &err), &err);
 }
 
 static void publish(const struct sampler *sampler)
 {
-    struct ss_record_figures *figures = sampler->context->figures;
+    struct ss_record_figures *figures = sampler->recorder->figures;
     struct ss_sampler_counts counts = count(sampler);
     figures->samples = counts.ok + counts.partial + counts.unchanged;
     figures->due = sampler->ticker.due;
@@ -154,7 +153,7 @@ static void check_descriptors(struct sampler *sampler)
 static void flush(void *source, uint64_t now_ns, bool whole)
 {
     struct sampler *sampler = source;
-    ss_process_table_flush(sampler->context->processes, now_ns, whole);
+    ss_process_table_flush(sampler->recorder->processes, now_ns, whole);
     if (sampler->context->python_processes == 0) {
         check_descriptors(sampler);
     }
@@ -168,11 +167,11 @@ static void flush(void *source, uint64_t now_ns, bool whole)
 static void describe_unjudged(const struct sampler *sampler, uint64_t end_ns, char *text,
                               size_t size)
 {
-    const struct ss_process_table *processes = sampler->context->processes;
+    const struct ss_process_table *processes = sampler->recorder->processes;
     unsigned long long seen = ss_process_table_seen(processes);
     unsigned long long unjudged = ss_process_table_unclassified(processes);
-    uint64_t start_ns = sampler->context->figures->start_ns;
-    if (unjudged == 0 || sampler->context->is_duration_over) {
+    uint64_t start_ns = sampler->recorder->figures->start_ns;
+    if (unjudged == 0 || sampler->recorder->is_duration_over) {
         return;
     }
     if (seen == 1) {
@@ -222,7 +221,7 @@ static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
     struct sampler *sampler = source;
     begin(sampler);
     ss_ticker_finish(&sampler->ticker, now_ns);
-    ss_process_table_end(sampler->context->processes, now_ns);
+    ss_process_table_end(sampler->recorder->processes, now_ns);
     if (sampler->context->python_processes == 0) {
         note_no_samples(sampler, now_ns);
     }

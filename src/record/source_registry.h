@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All sources, in the order of doctor and of their starts; they stop in the reverse order. The rows
- * of record/ work on the recorder's own structures: setup->recorder is its struct
- * ss_record_context.
+ * of record/ work on the recorder's own structures: setup->recorder is a struct
+ * ss_recorder.
  */
 #ifndef SS_RECORD_SOURCE_REGISTRY_H
 #define SS_RECORD_SOURCE_REGISTRY_H
@@ -11,9 +11,9 @@
 
 extern const struct ss_source_ops ss_source_children;       /* source_children.c */
 extern const struct ss_source_ops ss_source_python;         /* source_python.c */
-extern const struct ss_source_ops ss_source_torch_profiler; /* torch_profiles.c */
+extern const struct ss_source_ops ss_source_torch_profiler; /* source_torch_profiler.c */
 extern const struct ss_source_ops ss_source_annotations;    /* source_annotations.c */
-extern const struct ss_source_ops ss_source_torch;          /* injection.c; also the next two */
+extern const struct ss_source_ops ss_source_torch; /* source_injection.c; also the next two */
 extern const struct ss_source_ops ss_source_itt;
 extern const struct ss_source_ops ss_source_nvtx;
 

@@ -4,8 +4,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "record/options.h"
-#include "record/process_table.h"
 #include "record/source_metrics.h"
 #include "record/source_registry.h"
 
@@ -25,7 +23,8 @@ struct running {
 };
 
 struct ss_record_sources {
-    struct ss_record_context *context;
+    struct ss_recorder *recorder;
+    struct ss_record_context *context; /* the recorder's */
     struct ss_record_metrics *metrics;
     struct ss_source_setup setup;
     size_t count;
@@ -59,7 +58,7 @@ static void each_process(void *context, void (*visit)(void *visitor, pid_t pid, 
                          void *visitor)
 {
     struct ss_record_sources *sources = context;
-    ss_process_table_each(sources->context->processes, visit, visitor);
+    ss_process_table_each(sources->recorder->processes, visit, visitor);
 }
 
 static void start_one(struct ss_record_sources *sources, struct running *running)
@@ -85,19 +84,21 @@ static void start_phase(struct ss_record_sources *sources, bool is_first)
     }
 }
 
-struct ss_record_sources *ss_record_sources_new(struct ss_record_context *context)
+struct ss_record_sources *ss_record_sources_new(struct ss_recorder *recorder)
 {
     struct ss_record_sources *sources = ss_alloc_zero(1, sizeof *sources);
+    struct ss_record_context *context = &recorder->context;
+    sources->recorder = recorder;
     sources->context = context;
     sources->metrics = ss_record_metrics_new(context);
     sources->setup = (struct ss_source_setup){.clock = context->clock,
                                               .proc_root = "/proc",
                                               .sys_root = "/sys",
-                                              .interval_ns = context->options->host_interval_ns,
+                                              .interval_ns = recorder->options->host_interval_ns,
                                               .metrics = ss_record_metrics_sink(sources->metrics),
                                               .context = sources,
                                               .each_process = each_process,
-                                              .recorder = context};
+                                              .recorder = recorder};
     for (size_t i = 0; ss_sources[i] != NULL && i < MOST_SOURCES; i++) {
         sources->running[sources->count++] =
             (struct running){.ops = ss_sources[i],

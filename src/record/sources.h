@@ -9,12 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "record/context.h"
+#include "record/recorder.h"
 
 struct ss_record_sources;
 
 /* Starts the sources from which the program inherits something. */
-struct ss_record_sources *ss_record_sources_new(struct ss_record_context *context);
+struct ss_record_sources *ss_record_sources_new(struct ss_recorder *recorder);
 /* The program exists: starts the others. `since_ns`: before it was created. */
 void ss_record_sources_start(struct ss_record_sources *sources, uint64_t since_ns);
 /* Calls `watch` with the descriptor of each source that has one, until one fails. */

@@ -13,87 +13,9 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "record/context.h"
-#include "record/options.h"
-#include "record/source_registry.h"
 #include "source/torch_profile.h"
 
 enum { PATH_BYTES = 400, MOST_LANES = 4096, MOST_DETAIL_BYTES = 8192 };
-
-/* --- the source ------------------------------------------------------------------------------- */
-
-static enum ss_source_state describe_windows(const struct ss_torch_profiles *profiles, char *reason)
-{
-    const size_t size = SS_SOURCE_REASON_BYTES;
-    int used = snprintf(reason, size,
-                        "%" PRIu64 " events of %" PRIu64 " %s in %" PRIu64
-                        " %s; the program waited up to %.1f ms for each",
-                        profiles->events, profiles->steps, profiles->steps == 1 ? "step" : "steps",
-                        profiles->windows, profiles->windows == 1 ? "window" : "windows",
-                        (double)profiles->longest_pause_ns / 1e6);
-    if (profiles->left_out > 0) {
-        used +=
-            snprintf(reason + used, size - (size_t)used,
-                     "; %" PRIu64 " more exceeded the limit and were left out", profiles->left_out);
-    }
-    if (profiles->problem[0] != '\0') {
-        snprintf(reason + used, size - (size_t)used, "; %s", profiles->problem);
-    }
-    return SS_SOURCE_RUNS;
-}
-
-/* A program may write windows that were not requested: where its operators cannot be recorded. */
-static enum ss_source_state describe(const struct ss_torch_profiles *profiles, char *reason)
-{
-    const struct ss_record_options *options = profiles->context->options;
-    if (profiles->windows > 0) {
-        return describe_windows(profiles, reason);
-    }
-    if (profiles->is_wanted || profiles->problem[0] != '\0') {
-        snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
-                 profiles->problem[0] != '\0'
-                     ? profiles->problem
-                     : "no window was finished: no program reached its steps "
-                       "(\"stepscope report --by step\" "
-                       "lists those that ran), or it ended within them");
-        return SS_SOURCE_NOT_AVAILABLE;
-    }
-    snprintf(reason, SS_SOURCE_REASON_BYTES, "%s",
-             options->no_torch ? "--no-torch" : "not requested (--torch-profiler)");
-    return SS_SOURCE_NOT_REQUESTED;
-}
-
-static enum ss_source_state start(const struct ss_source_setup *setup, void **source, char *reason)
-{
-    struct ss_record_context *context = setup->recorder;
-    const struct ss_record_options *options = context->options;
-    struct ss_torch_profiles *profiles = ss_alloc_zero(1, sizeof *profiles);
-    profiles->context = context;
-    profiles->is_wanted = options->torch != NULL && !options->no_torch &&
-                          strstr(options->torch, ",profiler=") != NULL;
-    context->torch_profiles = profiles;
-    *source = profiles;
-    return describe(profiles, reason);
-}
-
-static void release(void *source)
-{
-    ss_free(source);
-}
-
-static enum ss_source_state stop(void *source, uint64_t now_ns, char *reason)
-{
-    (void)now_ns;
-    return describe(source, reason);
-}
-
-const struct ss_source_ops ss_source_torch_profiler = {
-    .name = "torch-profiler",
-    .summary = "files of torch.profiler that programs write in their steps",
-    .starts_first = true,
-    .start = start,
-    .stop = stop,
-    .release = release,
-};
 
 /* --- files ------------------------------------------------------------------------------------ */
 

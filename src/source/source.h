@@ -29,7 +29,7 @@ struct ss_source_setup {
     /* Calls `visit` with pid and ref of each live process of the recording. */
     void (*each_process)(void *context, void (*visit)(void *visitor, pid_t pid, uint32_t ref),
                          void *visitor);
-    /* The recorder itself: struct ss_record_context, of which only rows of record/ know. */
+    /* The recorder itself, whose type only rows of record/ know. */
     void *recorder;
 };
 

@@ -290,9 +290,9 @@ def test_a_gpu_is_an_entity_of_the_recording(stepscope, fake_gpus, tmp_path):
     out = tmp_path / "t.pftrace"
     fake_gpus(out, "sleep", "0.5")
     assert info(stepscope, out)["devices"] == [
-        {"kind": "gpu", "number": 0, "model": "Fake 1", "uuid": "GPU-00000000-and-so-on",
+        {"id": 1, "kind": "gpu", "number": 0, "model": "Fake 1", "uuid": "GPU-00000000-and-so-on",
          "pci_address": "00000000:3B:00.0", "memory_bytes": 80 << 30},
-        {"kind": "gpu", "number": 1, "model": "Fake 2", "uuid": "GPU-00000001-and-so-on",
+        {"id": 2, "kind": "gpu", "number": 1, "model": "Fake 2", "uuid": "GPU-00000001-and-so-on",
          "pci_address": "00000000:3C:00.0", "memory_bytes": 80 << 30}]
     text = stepscope("info", out).stdout
     assert re.search(r"GPU 1 +Fake 2 +80.0 GiB +00000000:3C:00.0 +GPU-00000001-and-so-on", text), text
