@@ -310,50 +310,65 @@ static void put_difference_legend(struct ss_flame_picture *picture)
     push_legend(picture, ss_flame_class_diff(0), ss_strview_of("no difference above the noise"), 0);
 }
 
-/* Self time by package: explains the colours and shows where the time goes. */
-void ss_flame_put_legend(struct ss_flame_picture *picture)
+/* Self time by package; returns the samples of waiting nodes, which are in no package. */
+static uint64_t list_packages(const struct ss_flame_picture *picture, shares *list)
 {
-    struct ss_flame_tree *tree = &picture->tree;
-    enum ss_flame_scheme scheme = picture->options->colors;
-    if (ss_flame_is_diff(picture)) {
-        put_difference_legend(picture);
-        return;
-    }
-    shares list = {0};
-    uint64_t waiting = 0, others = 0;
-    for (size_t i = 1; i < tree->nodes.count; i++) {
+    const struct ss_flame_tree *tree = &picture->tree;
+    bool plain = picture->options->colors != SS_FLAME_BY_MODULE;
+    uint64_t waiting = 0;
+    for (size_t i = 1; i < tree->nodes.count && !picture->options->reverse; i++) {
         const struct ss_flame_node *node = &tree->nodes.data[i];
         const struct ss_flame_label *label = ss_flame_label_of(tree, (uint32_t)i);
-        if (node->self[SS_FLAME_NOW] == 0 || picture->options->reverse) {
+        if (node->self[SS_FLAME_NOW] == 0) {
             continue;
         }
         if (ss_flame_is_waiting(node)) {
             waiting += node->self[SS_FLAME_NOW];
         } else if (label->kind == SS_FLAME_FRAME) {
-            bool plain = scheme != SS_FLAME_BY_MODULE;
-            struct share share = {.paint = picture->label_class[tree->nodes.data[i].label],
+            struct share share = {.paint = picture->label_class[node->label],
                                   .origin = label->origin == SS_ORIGIN_UNKNOWN ? SS_ORIGIN_USER
                                                                                : label->origin,
                                   .package = plain ? 0 : label->package,
                                   .samples = node->self[SS_FLAME_NOW]};
-            add_share(&list, &share);
+            add_share(list, &share);
         }
     }
+    if (list->count > 0) {
+        qsort(list->data, list->count, sizeof *list->data, by_samples);
+    }
+    return waiting;
+}
+
+/* Returns the samples of the packages beyond the largest ones. */
+static uint64_t put_packages(struct ss_flame_picture *picture, const shares *list)
+{
+    enum ss_flame_scheme scheme = picture->options->colors;
     bool useful = scheme == SS_FLAME_BY_MODULE || scheme == SS_FLAME_BY_ORIGIN;
-    if (list.count > 0) {
-        qsort(list.data, list.count, sizeof *list.data, by_samples);
-    }
-    for (size_t i = 0; i < list.count && useful; i++) {
+    uint64_t others = 0;
+    for (size_t i = 0; i < list->count && useful; i++) {
+        const struct share *share = &list->data[i];
         if (i < LEGEND_PACKAGES) {
+            bool is_any = share->origin == SS_ORIGIN_PACKAGE && scheme == SS_FLAME_BY_ORIGIN;
             struct ss_strview text =
-                list.data[i].origin == SS_ORIGIN_PACKAGE && scheme == SS_FLAME_BY_ORIGIN
-                    ? ss_strview_of("packages")
-                    : legend_text(picture, &list.data[i]);
-            push_legend(picture, list.data[i].paint, text, list.data[i].samples);
+                is_any ? ss_strview_of("packages") : legend_text(picture, share);
+            push_legend(picture, share->paint, text, share->samples);
         } else {
-            others += list.data[i].samples;
+            others += share->samples;
         }
     }
+    return others;
+}
+
+/* Self time by package: explains the colours and shows where the time goes. */
+void ss_flame_put_legend(struct ss_flame_picture *picture)
+{
+    if (ss_flame_is_diff(picture)) {
+        put_difference_legend(picture);
+        return;
+    }
+    shares list = {0};
+    uint64_t waiting = list_packages(picture, &list);
+    uint64_t others = put_packages(picture, &list);
     if (others > 0) {
         push_legend(picture, ss_flame_class_folded(), ss_strview_of("others"), others);
     }
