@@ -9,7 +9,7 @@
 /* --- what this thread has open --- */
 
 /* The domain of each open `with`, plus 1; 0 when nothing was recorded as it was entered. `__exit__`
- * is called without its object (see below), so that the order tells. */
+ * is called without its object (see below), so the order identifies it. */
 struct scopes {
     uint32_t depth, capacity;
     uint16_t domains[];
@@ -76,7 +76,7 @@ void ss_scope_exit(void)
 
 /* `with` asks for a bound `__enter__` and calls it at once. Before Python 3.14 that makes an object
  * each time, which costs as much as half the range: here it lies in the range's own object, and
- * keeps that alive while somebody has it. */
+ * keeps that alive while it is referenced. */
 #if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
 #define BOUND_INSIDE 1
 #endif

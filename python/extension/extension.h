@@ -40,7 +40,7 @@ static inline bool ss_recording(uint32_t bits)
 
 /* --- names.c --- */
 
-/* What a range or mark is called, how it looks, and what it carries. */
+/* The name, style and payload of a range or mark. */
 struct ss_label {
     PyObject *text; /* a str; NULL: not named yet */
     stepscope_name name;
@@ -58,8 +58,7 @@ bool ss_label_parse(struct ss_label *label, const char *function, PyObject *cons
                     Py_ssize_t count, PyObject *keywords, PyObject **first);
 /* Gives a label without a name that of the line which calls; of threads at once, the first's. */
 void ss_label_name_by_line(struct ss_label *label);
-/* Looks the name up when this is the first time that it is wanted. Threads that do so at once find
- * the same. */
+/* Looks the name up at its first use. Threads that do so at the same time get the same name. */
 static inline stepscope_name ss_label_name(struct ss_label *label)
 {
     if (__builtin_expect(!__atomic_load_n(&label->is_known, __ATOMIC_ACQUIRE), 0)) {
@@ -68,7 +67,7 @@ static inline stepscope_name ss_label_name(struct ss_label *label)
     }
     return __atomic_load_n(&label->name, __ATOMIC_RELAXED);
 }
-/* A copy for another object. It looks its name up itself. */
+/* A copy for another object. It looks up its name itself. */
 static inline struct ss_label ss_label_copy(const struct ss_label *label)
 {
     return (struct ss_label){.text = __atomic_load_n(&label->text, __ATOMIC_ACQUIRE),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python before 3.12: the profile hook of each thread tells of calls, the trace hook of lines. Both
- * tell of all code, so that they are set only while somebody records and something is chosen. */
+/* Python before 3.12: the profile hook of each thread emits calls, the trace hook emits lines. Both
+ * are called for all code, so they are set only during a recording with selected code. */
 #include "tracing.h"
 
 #if !SS_HAS_MONITORING
@@ -36,7 +36,7 @@ static PyObject *globals_of(PyFrameObject *frame)
 static struct ss_code *decided(PyObject *object, PyFrameObject *frame)
 {
     struct ss_code *code = ss_code_known(object);
-    if (ss_tracing_looks() && (code == NULL || code->choice != ss_tracing.choice)) {
+    if (ss_tracing_has_filters() && (code == NULL || code->choice != ss_tracing.choice)) {
         PyObject *globals = globals_of(frame);
         code = ss_code_of(object, globals);
         Py_XDECREF(globals);
@@ -185,7 +185,7 @@ static bool set_for_new_threads(int which, bool on)
     return set != NULL;
 }
 
-/* What a new thread calls first; from then on it is told of directly. */
+/* The first call of a new thread; from then on the hook is called directly. */
 static PyObject *start_thread(PyObject *args, int which)
 {
     PyObject *frame, *event, *arg;

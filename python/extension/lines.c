@@ -27,11 +27,11 @@ static const uint64_t flush_after = UINT64_C(1) << 29, flush_early_after = UINT6
 static uint64_t flushed_at;
 static bool has_windows; /* a schedule says which steps are recorded */
 
-/* --- handing over ---------------------------------------------------------------------------- */
+/* --- emission -------------------------------------------------------------------------------- */
 
 void ss_lines_flush_code(struct ss_code *code)
 {
-    if (!code->has_news || !ss_recording(STEPSCOPE_RANGES)) {
+    if (!code->has_unsent || !ss_recording(STEPSCOPE_RANGES)) {
         return;
     }
     for (uint32_t i = 0; i < code->line_count; i++) {
@@ -44,7 +44,7 @@ void ss_lines_flush_code(struct ss_code *code)
         }
         *line = (struct ss_line){0};
     }
-    code->has_news = false;
+    code->has_unsent = false;
 }
 
 void ss_lines_flush(void)
@@ -72,9 +72,9 @@ void ss_lines_follow_schedule(void)
 void ss_lines_forget(void)
 {
     for (struct ss_code *code = ss_tracing.codes; code != NULL; code = code->next) {
-        if (code->has_news) {
+        if (code->has_unsent) {
             memset(code->line, 0, code->line_count * sizeof *code->line);
-            code->has_news = false;
+            code->has_unsent = false;
         }
     }
 }
@@ -87,7 +87,7 @@ static inline void end_line(struct open_lines *call, uint64_t now)
         struct ss_line *line = &call->code->line[call->line];
         line->hits += call->is_hit;
         line->ticks += now - call->since;
-        call->code->has_news = true;
+        call->code->has_unsent = true;
     }
 }
 
@@ -119,7 +119,7 @@ static struct open_lines *push(struct ss_code *code)
 }
 
 /* The innermost open call of the code; those above it have lost their end. NULL: it began before
- * anybody looked. */
+ * the lines were timed. */
 static inline struct open_lines *find(const struct ss_code *code)
 {
     if (__builtin_expect(open.generation != ss_tracing.generation, 0)) {

@@ -81,7 +81,7 @@ static int no_flush(uint32_t timeout_ms)
     return -1;
 }
 
-/* What is called without a look at the gate; the rest never is while it is closed. */
+/* Only these functions are called without a check of the gate. */
 static const stepscope_runtime no_runtime = {.size = sizeof(stepscope_runtime),
                                              .gate = &nothing_recorded,
                                              .domain = no_domain,
@@ -141,7 +141,7 @@ static bool load_runtime_near(const char *ours)
     return false;
 }
 
-/* The one of the process: preloaded or linked, loaded by somebody else, else ours. */
+/* The runtime of the process: preloaded or linked, already loaded, or else the package's own. */
 static void find_runtime(void)
 {
     Dl_info here = {0};
@@ -159,8 +159,8 @@ static void find_runtime(void)
 
 /* --- PyTorch --- */
 
-/* A recording meets torch by preload.so; where a process has lost that one, or records itself, by
- * us. Once in a process, whoever asks. */
+/* A recording hooks torch through preload.so or, in a process without it or one that records
+ * itself, through this module. Once per process. */
 static void follow_torch(void)
 {
     void (*listen)(void) = NULL;
@@ -318,7 +318,7 @@ static PyObject *pop(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-/* A range that any thread may end: its number, 0 while nobody records. */
+/* A range that any thread may end: its number; 0 without a recording. */
 static PyObject *begin(PyObject *module, PyObject *const *args, Py_ssize_t count,
                        PyObject *keywords)
 {
@@ -481,7 +481,7 @@ static PyMethodDef methods[] = {
      "Closes the calling thread's innermost range of the domain. One too many is counted."},
     {"begin", FAST(begin), METH_FASTCALL | METH_KEYWORDS,
      "begin(name=None, color=None, domain=None, category=None, payload=None)\n--\n\n"
-     "Opens a range that any thread may close: end(what this returns). 0 while nobody records."},
+     "Opens a range that any thread may close: end(result). 0 without a recording."},
     {"end", end, METH_O, "end(id, /)\n--\n\nCloses a range of begin(); 0: none."},
     {"step", FAST(step), METH_FASTCALL,
      "step(number=None, /)\n--\n\n"
@@ -499,7 +499,7 @@ static PyMethodDef methods[] = {
      "phase(name, /)\n--\n\n"
      "A phase of the step begins on this thread (\"data\", \"forward\", \"backward\", "
      "\"optimizer\",\n\"communication\"), the one before ends. None: no phase."},
-    {"enabled", enabled, METH_NOARGS, "enabled()\n--\n\nWhether somebody records this process."},
+    {"enabled", enabled, METH_NOARGS, "enabled()\n--\n\nWhether this process is being recorded."},
     {"_is_recording", is_recording, METH_NOARGS, NULL},
     {"_counter", counter, METH_VARARGS, NULL},
     {"_count", FAST(count_value), METH_FASTCALL, NULL},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python 3.12 and later: sys.monitoring (PEP 669). The callbacks are built-in functions, so that
- * torch.compile has nothing to look into. Events are asked for on chosen code objects only, but for
- *   PY_START          everywhere, while there are filters: it decides and then returns DISABLE,
- * which takes the event out of the code object PY_UNWIND, _THROW everywhere, while recording: they
- * cannot be had for one code object alone
+ * torch.compile does not trace them. Events are enabled on selected code objects only, except
+ *   PY_START            everywhere, while there are filters: the callback decides and then returns
+ *                       DISABLE, which disables the event for the code object
+ *   PY_UNWIND, _THROW   everywhere, while recording: they cannot be enabled for single code objects
  */
 #include "tracing.h"
 
@@ -51,7 +51,7 @@ static PyObject *on_start(PyObject *module, PyObject *const *args, Py_ssize_t co
     (void)module;
     (void)count;
     struct ss_code *code = ss_code_known(args[0]);
-    if (ss_tracing_looks() && (code == NULL || code->choice != ss_tracing.choice)) {
+    if (ss_tracing_has_filters() && (code == NULL || code->choice != ss_tracing.choice)) {
         PyObject *globals = globals_of_frame();
         code = ss_code_of(args[0], globals);
         Py_XDECREF(globals);
@@ -224,7 +224,7 @@ static bool take_tool(void)
         } else if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
             return false;
         } else {
-            PyErr_Clear(); /* somebody has it */
+            PyErr_Clear(); /* the id is in use */
         }
     }
     if (tool < 0) {

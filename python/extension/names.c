@@ -34,8 +34,8 @@ static stepscope_name intern(PyObject *text)
 /* str objects seen lately, by address: the constants of the source. A reference keeps each at its
  * address while it is here. */
 #ifdef Py_GIL_DISABLED
-/* Address << 16 | name, so that one load finds both. Whoever asks has the object, and what was
- * freed at its address before has left its slot before. */
+/* Address << 16 | name, so that one load reads both. The caller holds a reference to the object,
+ * and an object that was freed at its address before has left its slot before. */
 static uint64_t seen[SEEN_COUNT];
 _Static_assert(sizeof(uintptr_t) == 8, "addresses have bits to spare");
 

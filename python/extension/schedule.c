@@ -85,7 +85,7 @@ PyObject *ss_python_sealed(PyObject *module, PyObject *args)
 }
 
 /* _flush(milliseconds) → True: all that was marked is in the file; None: not within that time;
- * False: nobody records. */
+ * False: no recording. */
 PyObject *ss_python_flush(PyObject *module, PyObject *argument)
 {
     (void)module;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* _spawn: the recorder of a program that records itself, as a process that is not its child: no
- * wait() of the program's sees it, and nobody has to reap it. */
+ * wait() of the program returns it, and the program need not reap it. */
 #include "extension.h" /* Python.h wants to be first */
 
 #include <errno.h>
@@ -104,8 +104,9 @@ static void spawn_recorder(struct spawn *spawn)
         spawn->error = errno;
         return;
     }
-    /* Yama lets nobody but ancestors read a process, and whom it names: the recorder, whose number
-     * is known only when it may have begun to read. Without Yama both calls do nothing. */
+    /* Yama permits only ancestors to read a process, and the process that it names: the recorder,
+     * whose pid is known only when it may have begun to read. Without Yama both calls do nothing.
+     */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     sigfillset(&all); /* our handlers are not for processes that share our memory */
     pthread_sigmask(SIG_BLOCK, &all, &before);

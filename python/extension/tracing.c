@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which code objects are chosen, and when the interpreter is asked to tell of them. */
+/* The selected code objects, and when their events are enabled in the interpreter. */
 #include "tracing.h"
 
 #include <pthread.h>
@@ -18,7 +18,8 @@ static bool is_turning;
 
 /* --- code objects ---------------------------------------------------------------------------- */
 
-/* The extra of a code object that was looked at and not chosen says when that was: an odd word. */
+/* The extra of a code object that was checked and not selected: an odd word with the time of that.
+ */
 static void *refusal(void)
 {
     return (void *)((uintptr_t)ss_tracing.choice << 1 | 1); // NOLINT(performance-no-int-to-ptr)
@@ -350,8 +351,7 @@ static PyObject *notice_recording(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* _end_tracing(): the interpreter ends; what is chosen is still told, nothing more is looked for.
- */
+/* _end_tracing(): the interpreter ends; selected code still emits events, no more is selected. */
 static PyObject *end_tracing(PyObject *module, PyObject *unused)
 {
     (void)module;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls and lines of chosen functions, recorded without a change to their source.
+ * Calls and lines of selected functions, recorded without a change to their source.
  *
- * Each code object that somebody chose has one struct ss_code, which lies in the code object's own
- * extra slot and goes with it. The interpreter tells us of its calls and lines: by sys.monitoring
- * from Python 3.12 on, before that by the profile and the trace hook of each thread. While nobody
- * records, only as much is asked of it as it takes to notice that a recording begins.
+ * Each selected code object has one struct ss_code, which is in the code object's own extra slot
+ * and is freed with it. The interpreter emits its calls and lines: through sys.monitoring from
+ * Python 3.12 on, before that through the profile and trace hooks of each thread. Without a
+ * recording only the events are enabled that detect the begin of one.
  *
- *   tracing.c     what is chosen, and when the interpreter is asked to tell
+ *   tracing.c     the selection, and when events are enabled
  *   calls.c       ranges around calls
- *   lines.c       times of lines, added up here and handed to the recorder now and then
+ *   lines.c       times of lines, summed here and emitted periodically
  *   monitoring.c  Python 3.12 and later
  *   hooks.c       Python before 3.12
  *
- * All of it runs under the GIL, but for what a forked child does first.
+ * All of it runs under the GIL, except for the first steps of a forked child.
  */
 #ifndef SS_PYTHON_TRACING_H
 #define SS_PYTHON_TRACING_H
@@ -23,33 +23,33 @@
 #define SS_HAS_MONITORING (PY_VERSION_HEX >= 0x030C0000)
 
 struct ss_line {
-    uint64_t hits, ticks; /* since they were last handed over */
+    uint64_t hits, ticks; /* since they were last emitted */
 };
 
 struct ss_code {
-    struct ss_code *previous, *next; /* of all that are chosen */
+    struct ss_code *previous, *next; /* of all selected ones */
     PyObject *code;                  /* borrowed: it outlives this */
     stepscope_name name;
-    uint32_t choice; /* ss_tracing.choice when it was looked at */
+    uint32_t choice; /* ss_tracing.choice when it was checked */
     bool has_calls, has_c_calls, has_lines;
-    bool has_news; /* lines that were not handed over */
+    bool has_unsent; /* lines that were not emitted */
     uint32_t first_line, line_count;
     struct ss_line *line; /* line_count of them, from first_line on */
 };
 
-/* A thread that saw another generation than the present one forgets what it has open. */
+/* A thread of another generation than the present one discards its open calls. */
 extern struct ss_tracing {
     struct ss_code *codes;
-    PyObject *decide; /* called with (code, module name); NULL: nothing is looked for */
-    uint32_t choice;  /* counts what was asked for */
+    PyObject *decide; /* called with (code, module name); NULL: no filters */
+    uint32_t choice;  /* counts requests */
     uint32_t generation;
     uint32_t recording; /* as the gate counts them */
-    bool is_on;         /* the interpreter tells of everything */
+    bool is_on;         /* all events are enabled */
 } ss_tracing;
 
 /* --- tracing.c --- */
 
-/* Is it recorded now? Turns the interpreter's telling on or off when that has changed. */
+/* Whether a recording is active. Enables or disables events when that has changed. */
 bool ss_tracing_turn(void);
 static inline bool ss_tracing_is_recorded(void)
 {
@@ -61,15 +61,15 @@ static inline bool ss_tracing_is_recorded(void)
     }
     return ss_tracing_turn();
 }
-/* A step begins: what was counted belongs to the one before. Also notices recordings. */
+/* A step begins: counts so far belong to the previous one. Also detects recordings. */
 void ss_tracing_step(void);
-/* NULL: not chosen. */
+/* NULL: not selected. */
 struct ss_code *ss_code_known(PyObject *code);
-/* The same, after asking `decide` when that was not done yet. `frame_globals` may be NULL. */
+/* The same, after calling `decide` if that was not done yet. `frame_globals` may be NULL. */
 struct ss_code *ss_code_of(PyObject *code, PyObject *frame_globals);
 bool ss_is_deciding(void);
-/* Is there anybody who wants to be asked about a code object that was not met before? */
-static inline bool ss_tracing_looks(void)
+/* Whether filters decide about new code objects. */
+static inline bool ss_tracing_has_filters(void)
 {
     return ss_tracing.decide != NULL;
 }
@@ -81,7 +81,7 @@ extern PyMethodDef ss_tracing_methods[];
 bool ss_calls_init(void);
 void ss_call_begin(const struct ss_code *code);
 void ss_call_end(const struct ss_code *code);
-/* Something that is not written in Python, called by chosen code. */
+/* A function written in C, called by selected code. */
 void ss_c_call_begin(PyObject *callable);
 void ss_c_call_end(void);
 
@@ -93,9 +93,9 @@ void ss_lines_enter(struct ss_code *code);
 void ss_lines_resume(struct ss_code *code, int line);
 void ss_lines_line(struct ss_code *code, int line);
 void ss_lines_leave(struct ss_code *code);
-/* Hands over what there is. */
+/* Emits all counts. */
 void ss_lines_flush(void);
-/* The same, when it is long enough since the last time, or steps belong to windows. */
+/* The same, if the last time is long enough ago, or if steps belong to windows. */
 void ss_lines_flush_for_step(void);
 /* Steps belong to windows from here on. */
 void ss_lines_follow_schedule(void);
@@ -104,8 +104,8 @@ void ss_lines_forget(void);
 
 /* --- monitoring.c, hooks.c --- */
 
-/* Makes the interpreter tell what is wanted now: is_on, the chosen codes, decide. false with an
- * exception when it cannot: somebody else is in the place. */
+/* Enables the events for is_on, the selected code and decide. Returns false with an exception if
+ * another tool uses the hook. */
 bool ss_listen(void);
 /* One code object alone. */
 bool ss_listen_to(struct ss_code *code);

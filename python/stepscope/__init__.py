@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """stepscope: one timeline of a training run, and where its time went.
 
-The annotations stay in the code: while nobody records they do nothing.
+The annotations stay in the code: without a recording they do nothing.
 
     import stepscope
 
@@ -16,13 +16,13 @@ The annotations stay in the code: while nobody records they do nothing.
 
     stepscope record -- python train.py
 
-`python -m stepscope` runs the program of this package; `program()` tells where it is."""
+`python -m stepscope` runs the program of this package; `program()` returns its path."""
 
 try:
     from ._stepscope import annotate, begin, enabled, end, epoch, mark, phase, pop, push, step
     from . import _stepscope
 except ImportError as error:
-    # Built without the headers of this Python; or an interpreter of its own within another
+    # Built without the headers of this Python, or an isolated interpreter within another
     if not isinstance(error, ModuleNotFoundError) and "subinterpreter" not in str(error):
         raise
     from ._without import (_stepscope, annotate, begin, enabled, end, epoch, mark, phase, pop,
@@ -40,11 +40,11 @@ _counters = {}
 def counter(name, value, unit=None, kind="gauge"):
     """Records a value of the counter `name`.
 
-    value: an int or a float (a NumPy or PyTorch scalar is taken as a float).
+    value: an int or a float (a NumPy or PyTorch scalar is converted to a float).
     unit: "bytes", "ns", "%", "samples/s"…; None: a plain number.
-    kind: "gauge", a level; "delta", what a total grew by; "cumulative", the total itself.
+    kind: "gauge", a level; "delta", an increment; "cumulative", a growing total.
     Unit and kind are those of the first call with this name. Raises ValueError for another kind,
-    TypeError for a value that is no number."""
+    TypeError for a value that is not a number."""
     if not enabled():
         return
     number = _counters.get(name)
@@ -57,7 +57,7 @@ def counter(name, value, unit=None, kind="gauge"):
 
 class flow:
     """An arrow through ranges, on any threads of this process: start() in the range where it
-    begins, step() in those it passes, end() in the last. Each returns the flow."""
+    begins, step() in those on its way, end() in the last. Each returns the flow."""
 
     __slots__ = ("_id",)
 
@@ -85,7 +85,7 @@ _LATER = {"schedule": "_schedule", "cyclic_schedule": "_schedule", "Action": "_s
 
 
 def __getattr__(name):
-    """What takes long to import waits until somebody asks for it."""
+    """Imports the slow modules at their first use."""
     module = _LATER.get(name)
     if module is not None:
         from importlib import import_module

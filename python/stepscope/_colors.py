@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colours as the annotations take them."""
+"""Colours of annotations."""
 
-# Names that nvtx's and matplotlib's users write; the values are those of CSS.
+# The names of nvtx and matplotlib, with the values of CSS.
 _NAMES = {
     "black": 0x000000, "white": 0xFFFFFF, "gray": 0x808080, "grey": 0x808080, "silver": 0xC0C0C0,
     "red": 0xFF0000, "darkred": 0x8B0000, "crimson": 0xDC143C, "tomato": 0xFF6347,
@@ -20,7 +20,7 @@ _NAMES = {
 def argb(color):
     """0xAARRGGBB of a name, "#rgb", "#rrggbb", "#rrggbbaa", or a number (0xRRGGBB, 0xAARRGGBB).
 
-    Raises ValueError for an unknown colour, TypeError for what is neither a str nor an int."""
+    Raises ValueError for an unknown colour, TypeError for a value that is neither a str nor an int."""
     if isinstance(color, str):
         return _of_text(color)
     if isinstance(color, int) and not isinstance(color, bool):
@@ -44,4 +44,4 @@ def _of_text(text):
             pass
     elif text.lower() in _NAMES:
         return _NAMES[text.lower()] | 0xFF000000
-    raise ValueError(f"{text!r} is no colour: use a name such as \"red\", \"#rrggbb\" or 0xRRGGBB")
+    raise ValueError(f"{text!r} is not a colour: use a name such as \"red\", \"#rrggbb\" or 0xRRGGBB")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decorating what is more than a plain function: generators, coroutines, class methods. Their range
-is open only while their code runs, not while they are suspended: other tasks run then, on the same
-thread."""
+"""Decorators of generators, coroutines and class methods. Their range is open only while their code
+runs, not while they are suspended, because other tasks then run on the same thread."""
 
 import functools
 import types
@@ -40,7 +39,7 @@ def _code_flags(function):
 
 
 class _Resumed:
-    """A generator or coroutine that is in the range whenever it is resumed."""
+    """A generator or coroutine whose range is open while it runs."""
 
     __slots__ = ("_inner", "_span")
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What DeepSpeed's flops profiler found. Both stepscope.integrations.deepspeed and what finds
-trainings without it use this; libstepscope holds the text too, so that it imports nothing of ours."""
+"""The figures of DeepSpeed's flops profiler. Both stepscope.integrations.deepspeed and the PyTorch
+hooks use this module; libstepscope contains its text, so it must not import stepscope."""
 
 
 def deepspeed_figures(profiler):
     """(name, value, unit) of each figure that it prints above its table of modules. It counts the
-    operations of the forward pass and takes those of the backward pass to be twice as many."""
+    operations of the forward pass and assumes twice as many for the backward pass."""
     engine = profiler.ds_engine
     flops, forward_s = profiler.get_total_flops(), profiler.get_total_duration()
     has_timers = engine is not None and engine.wall_clock_breakdown()

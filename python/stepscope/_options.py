@@ -7,7 +7,7 @@ from ._schedule import Schedule, cyclic_schedule, schedule
 
 
 def read_options(given):
-    """Those that are not None, as they are used. Raises TypeError or ValueError."""
+    """The options that are not None, converted. Raises TypeError or ValueError."""
     return {name: _READ[name](name, value) for name, value in given.items() if value is not None}
 
 
@@ -24,8 +24,8 @@ def _schedule(name, value):
 
 
 def _of_another_make(function):
-    """The functions that torch.profiler.schedule and Composer's cyclic_schedule return know their
-    arguments; None: another one."""
+    """The arguments of a function that torch.profiler.schedule or Composer's cyclic_schedule
+    returned; None: another function."""
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     cells = getattr(function, "__closure__", None) or ()
     try:
@@ -76,9 +76,9 @@ def _keep(name, value):
 
 def _rate(name, value):
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name} takes samples a second, not {value!r}")
+        raise TypeError(f"{name} takes samples per second, not {value!r}")
     if not 0.01 <= value <= 100000:
-        raise ValueError(f"{name} is {value}: it takes 0.01 to 100,000 samples a second")
+        raise ValueError(f"{name} is {value}: it takes 0.01 to 100,000 samples per second")
     return value
 
 

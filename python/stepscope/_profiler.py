@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Profiler: what records a program from within, and runs other tools beside it."""
+"""The Profiler: lets a program record itself, and runs other tools at the same time."""
 
 import atexit
 import contextlib
@@ -13,13 +13,13 @@ import weakref
 import stepscope
 
 from . import _stepscope
-from ._tools import ProfileRegistry, ProfilerWrapper, Singleton, State, tell
+from ._tools import ProfileRegistry, ProfilerWrapper, Singleton, State, warn
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
 class Profiler(metaclass=Singleton):
-    """Records this program: the one of the process, whoever asks for it.
+    """Records this program. A process has one Profiler, which every call returns.
 
         with stepscope.Profiler(schedule=stepscope.schedule(wait=5, warmup=1, active=3, repeat=2),
                                 on_trace_ready=print) as profiler:
@@ -27,33 +27,33 @@ class Profiler(metaclass=Singleton):
                 ...
                 profiler.step()
 
-    Under `stepscope record` it uses the recording that is there. Otherwise it starts the recorder
-    beside the program; where there is none to be had it says why, once, and the program goes on.
-    `with` begins a recording and ends it; so do initialize() and finalize(), and the end of the
-    program. Each beginning after an end is a new recording.
+    Under `stepscope record` it uses that recording. Otherwise it starts a recorder as a separate
+    process; if that fails it says why, once, and the program continues. `with` begins and ends a
+    recording; so do initialize() and finalize(), and the end of the program ends it. Each begin
+    after an end is a new recording.
 
     schedule: of stepscope.schedule() or cyclic_schedule(), or as text; None: everything.
     on_trace_ready: a function, or a list of them, each called with a Window when its file is
-        complete, on a thread of its own, never on the one that trains.
-    output_path: folder of the files, made when needed (default: the current one).
+        complete, on a separate thread, never on the training thread.
+    output_path: folder of the files, created if missing (default: the current one).
     trace_file: name of the file of a window, such as "ep{epoch}-ba{batch}-rank{rank}.pftrace".
     num_traces_to_keep: files of windows; older ones are removed. -1: all.
-    overwrite: whether files of these names that are there already may be replaced.
-    rate: samples a second, 0.01 to 100,000 (default 100).
-    json: True: each window as JSON that Chrome and Perfetto open, in place of a trace; "beside":
-        both.
-    torch: False: PyTorch is left alone; no operators, and no steps and phases but those marked.
-    operators: of PyTorch: "auto" (those of as many steps as cost about 1.2 %), "all" or "off".
-    module_depth: how deep modules of PyTorch are recorded (default 2; 0: the model; -1: none).
-    step_optimizer: of several optimizers, the class of the one whose updates are the steps.
+    overwrite: whether existing files of these names may be replaced.
+    rate: samples per second, 0.01 to 100,000 (default 100).
+    json: True: each window as JSON for Chrome and Perfetto, in place of a trace; "beside": both.
+    torch: False: PyTorch is not instrumented: no operators, and only marked steps and phases.
+    operators: of PyTorch: "auto" (of random steps, at a cost of about 1.2 %), "all" or "off".
+    module_depth: depth down to which modules of PyTorch are recorded (default 2; 0: the model; -1:
+        none).
+    step_optimizer: with several optimizers, the class of the one whose updates end the steps.
 
-    Called again it is the same object, with the options given changed.
-    Raises TypeError or ValueError for an option of a wrong kind; recording itself raises nothing."""
+    A second call returns the same object, with the given options changed.
+    Raises TypeError or ValueError for an invalid option; recording itself raises no exceptions."""
 
     annotate = stepscope.annotate
     _default_tools = ("stepscope",)
     _default_output = "."
-    _with_finalizes = True  # the `with` that began a recording also ends it
+    _with_finalizes = True  # the `with` that began the recording also ends it
 
     def __init__(self, schedule=None, on_trace_ready=None, *, output_path=None, trace_file=None,
                  num_traces_to_keep=None, overwrite=None, rate=None, json=None, torch=None,
@@ -63,11 +63,11 @@ class Profiler(metaclass=Singleton):
         self._state = State.DISABLED
         self._owner = os.getpid()
         self._lock = threading.RLock()
-        self._ending = threading.RLock()  # around it: the end of one recording, or a beginning
+        self._ending = threading.RLock()  # guards the begin and end of a recording
         self._enabled = []  # tools
-        self._unavailable = []  # those of which it was told
+        self._unavailable = []  # the options that were given
         self._running = []
-        self._entered = []  # an ExitStack for each `with` under way
+        self._entered = []  # an ExitStack for each active `with`
         self._began_in_with = False
         self._decorated = weakref.WeakSet()
         self._exit_is_known = False
@@ -81,7 +81,7 @@ class Profiler(metaclass=Singleton):
         from ._options import read_options
         changed = read_options(dict(options, schedule=schedule, on_trace_ready=on_trace_ready))
         if changed and self.initialized and not self.finalized:
-            tell(f"Profiler: {', '.join(sorted(changed))} will count from the next recording on: "
+            warn(f"Profiler: {', '.join(sorted(changed))} will apply from the next recording on: "
                  "this one has begun")
         if "output_path" in changed:
             self.output_path = changed.pop("output_path")
@@ -90,10 +90,10 @@ class Profiler(metaclass=Singleton):
     # --- tools ---
 
     def enable(self, profiler):
-        """Has a tool run too: its name, its class or itself. Returns the tool; one that cannot
-        work here is not enabled, and says why.
+        """Enables a tool, given by name, class or object, and returns it. A tool that cannot work
+        here is not enabled, and a message says why.
 
-        Raises KeyError for a name that nobody registered, TypeError for what is no tool."""
+        Raises KeyError for an unregistered name, TypeError for an object that is not a tool."""
         tool = self._find(profiler)
         with self._lock:
             if not self._is_available(tool):
@@ -112,7 +112,7 @@ class Profiler(metaclass=Singleton):
         reason = tool.unavailable() if hasattr(tool, "unavailable") else None
         if reason is not None and tool not in self._unavailable:
             self._unavailable.append(tool)
-            tell(f"{_name(tool)} is not enabled: {reason}")
+            warn(f"{_name(tool)} is not enabled: {reason}")
         return reason is None
 
     def _find(self, profiler):
@@ -125,24 +125,24 @@ class Profiler(metaclass=Singleton):
                 raise
         if hasattr(profiler, "_standup") and hasattr(profiler, "finalize"):
             return profiler
-        raise TypeError(f"enable() takes the name of a tool, its class or itself, not {profiler!r}")
+        raise TypeError(f"enable() takes the name of a tool, its class or object, not {profiler!r}")
 
     def get(self, profiler):
         """The tool of this name or class, enabled or not.
 
-        Raises KeyError for one that nobody registered."""
+        Raises KeyError for an unregistered tool."""
         return ProfileRegistry.get_profiler(profiler)
 
     # --- states ---
 
     @property
     def enabled(self):
-        """Whether any tool is."""
+        """Whether any tool is enabled."""
         return bool(self._enabled or self._default_tools)
 
     @property
     def initialized(self):
-        """Whether a recording has begun, since the program did."""
+        """Whether a recording has begun in this program."""
         return self._state >= State.INITIALIZED
 
     @property
@@ -167,8 +167,8 @@ class Profiler(metaclass=Singleton):
     # --- a recording ---
 
     def initialize(self):
-        """Begins a recording: starts the recorder and the other tools that are enabled. Does
-        nothing while one is under way. Returns the Profiler."""
+        """Begins a recording: starts the recorder and the other enabled tools. Does nothing during
+        a recording. Returns the Profiler."""
         with self._ending, self._lock:
             if self._state is State.INITIALIZED:
                 return self
@@ -203,12 +203,12 @@ class Profiler(metaclass=Singleton):
                     tool.initialized = True
                 self._running.append(tool)
         except Exception as error:
-            tell(f"{_name(tool)} is off: {_reason(error)}")
+            warn(f"{_name(tool)} is off: {_reason(error)}")
             tool.enabled = False
 
     def finalize(self):
-        """Ends the recording and waits until its files are complete. Does nothing when none is
-        under way, nor in a forked child, whose parent's it is."""
+        """Ends the recording and waits until its files are complete. Does nothing without a
+        recording, and in a forked child, because the recording is the parent's."""
         if self._owner != os.getpid() or self._state is not State.INITIALIZED:
             return
         with self._ending:
@@ -218,11 +218,11 @@ class Profiler(metaclass=Singleton):
                 running, self._running = self._running, []
                 self._state = State.FINALIZED
                 self._retarget()
-            for tool in running:  # stepscope's first: it is not to record the others' writing
+            for tool in running:  # stepscope first: not to record the others' output
                 try:
                     _call_finalize(tool, self._output_path)
                 except Exception as error:
-                    tell(f"{_name(tool)} could not write its results: {_reason(error)}")
+                    warn(f"{_name(tool)} could not write its results: {_reason(error)}")
                 if not tool.finalized:
                     tool.finalized = True
 
@@ -235,13 +235,13 @@ class Profiler(metaclass=Singleton):
             util.Finalize(None, self.finalize, exitpriority=0)  # they leave without atexit
 
     def step(self):
-        """A training step ends, as stepscope.step(); other tools hear of it. Never waits."""
+        """Ends a training step, as stepscope.step(), and notifies the other tools. Never waits."""
         _stepscope_step()
         for tool in self._running:
             try:
                 tool.step()
             except Exception as error:
-                tell(f"{_name(tool)} fails in step() and is left out: {_reason(error)}")
+                warn(f"{_name(tool)} fails in step() and is disabled: {_reason(error)}")
                 self._running = [other for other in self._running if other is not tool]
 
     def __enter__(self):
@@ -255,7 +255,7 @@ class Profiler(metaclass=Singleton):
                 try:
                     stack.enter_context(tool)
                 except Exception as error:
-                    tell(f"{_name(tool)}: `with` failed: {_reason(error)}")
+                    warn(f"{_name(tool)}: `with` failed: {_reason(error)}")
         return self
 
     def __exit__(self, *raised):
@@ -263,7 +263,7 @@ class Profiler(metaclass=Singleton):
         try:
             stack.__exit__(*raised)
         except Exception as error:
-            tell(f"a tool failed at the end of `with`: {_reason(error)}")
+            warn(f"a tool failed at the end of `with`: {_reason(error)}")
         if not self._entered and self._began_in_with:
             self._began_in_with = False
             if self._with_finalizes:
@@ -271,15 +271,15 @@ class Profiler(metaclass=Singleton):
         return False
 
     def _record_folder(self, tool):
-        """Where the timeline goes."""
+        """Folder of the recordings."""
         return self._output_path
 
     # --- functions ---
 
     def __call__(self, function):
-        """Decorates a function: a range of its name, and whatever the tools make of it, now or when
-        they begin. The function that is returned stays the same throughout, so that it may be
-        imported anywhere at any time."""
+        """Decorates a function: with a range of its name, and with the enabled tools, now or when
+        they begin. The returned function object stays the same, so it may be imported anywhere
+        at any time."""
         if isinstance(function, (classmethod, staticmethod)):
             return type(function)(self(function.__func__))
         if isinstance(function, property):
@@ -290,7 +290,7 @@ class Profiler(metaclass=Singleton):
         if type(wrapper).__name__ == "annotated":
             switch = _Annotated(wrapper, function)
         elif _flags(function) & _ASYNC_GENERATOR:
-            return wrapper  # its range is all there is
+            return wrapper  # only its range can be added
         else:
             switch = _Switched(function)
             wrapper = stepscope.annotate(switch.wrapper)
@@ -308,7 +308,7 @@ class Profiler(metaclass=Singleton):
                         wrapped = tool(function)
                         function = function if wrapped is None else wrapped
                     except Exception as error:
-                        tell(f"{_name(tool)} cannot wrap {function!r}: {_reason(error)}")
+                        warn(f"{_name(tool)} cannot wrap {function!r}: {_reason(error)}")
         return function
 
     def _retarget(self):
@@ -316,7 +316,7 @@ class Profiler(metaclass=Singleton):
             switch.set(self._wrapped(switch.function))
 
     def _forget_parent(self):
-        """In a forked child: the recording under way is its parent's."""
+        """In a forked child: the active recording is the parent's."""
         self._lock = threading.RLock()
         self._ending = threading.RLock()
         if self._state is State.INITIALIZED:
@@ -334,7 +334,7 @@ _stepscope_step = stepscope.step
 
 
 class _Annotated:
-    """A plain function in its range: what the range goes around can be changed."""
+    """A plain function in its range; the function inside the range can be replaced."""
 
     def __init__(self, wrapper, function):
         self._wrapper = weakref.ref(wrapper)
@@ -349,7 +349,7 @@ class _Annotated:
 
 
 class _Switched:
-    """A function that calls another, which can be changed."""
+    """A function that calls another one, which can be replaced."""
 
     def __init__(self, function):
         self.function = self._target = function
@@ -385,7 +385,7 @@ def _reason(error):
 
 
 def _call_finalize(tool, path):
-    """Tools of other makes may take no path."""
+    """Tools of other libraries may take no path."""
     import inspect
     try:
         inspect.signature(tool.finalize).bind(path)

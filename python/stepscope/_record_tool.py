@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tool that records the timeline: by the recording that is there, else by a recorder of its
-own."""
+"""The tool that records the timeline: through the existing recording, else with its own recorder."""
 
 import os
 import re
@@ -9,26 +8,26 @@ import threading
 import time
 
 from . import _stepscope
-from ._tools import ProfilerWrapper, rank, tell
+from ._tools import ProfilerWrapper, rank, warn
 
-_LOOK_MS = 200  # between two looks whether to end
+_POLL_MS = 200  # the interval of checks whether to end
 _LAST_WINDOW_S = 30  # how long finalize() waits for the handlers of the last windows
-_EVERYTHING = "active=1000000000"  # one window, which ends with the recording
+_EVERYTHING = "active=1000000000"  # a single window, which ends with the recording
 _NO_SCHEDULE = ""
-_WINDOW_NAME = "ep{epoch}-ba{batch}-rank{rank}"  # as Composer calls them
+_WINDOW_NAME = "ep{epoch}-ba{batch}-rank{rank}"  # Composer's names
 _NEED_OWN = ("rate", "trace_file", "num_traces_to_keep", "overwrite", "json", "torch",
              "operators", "module_depth", "step_optimizer")
 
 
 class Window(os.PathLike):
-    """A window whose file is complete: what trace handlers are called with. A path too:
+    """A window whose file is complete, the argument of trace handlers. It is also a path:
     os.fspath(window), str(window), open(window, "rb").
 
     path: of the file, absolute.
     number: of the window in this process, from 0.
-    first_step, last_step: the steps in it, both included; None where no schedule counts them.
+    first_step, last_step: the steps in it, both included; None without a schedule.
     partial: whether it was cut: by the end of its epoch, of the program or of the recording.
-    failed: whether its file could not be written whole."""
+    failed: whether its file is incomplete."""
 
     __slots__ = ("path", "number", "first_step", "last_step", "partial", "failed")
 
@@ -48,7 +47,7 @@ class Window(os.PathLike):
 
 
 class _Handlers:
-    """Calls the handlers on a thread of their own, window by window."""
+    """Calls the handlers on a separate thread, window by window."""
 
     def __init__(self, handlers):
         self._handlers = handlers
@@ -57,14 +56,14 @@ class _Handlers:
         self._whole = None
         self._next = 0
         while isinstance(_stepscope._sealed(self._next, 0), tuple):
-            self._next += 1  # of windows before
+            self._next += 1  # of earlier windows
         self._thread = threading.Thread(target=self._run, name="stepscope-handlers", daemon=True)
         self._thread.start()
 
     def _run(self):
         while True:
             ends = self._ends.is_set()
-            notice = _stepscope._sealed(self._next, 0 if ends else _LOOK_MS)
+            notice = _stepscope._sealed(self._next, 0 if ends else _POLL_MS)
             if isinstance(notice, tuple):
                 self._next += 1
                 self._call(_window(notice))
@@ -73,7 +72,7 @@ class _Handlers:
                     self._call(self._whole)
                 return
             elif notice is False:
-                self._ends.wait(_LOOK_MS / 1000)
+                self._ends.wait(_POLL_MS / 1000)
 
     def _call(self, window):
         self.calls += 1
@@ -82,20 +81,20 @@ class _Handlers:
                 handler(window)
             except Exception as error:
                 place = error.__traceback__.tb_next or error.__traceback__
-                tell(f"the trace handler {getattr(handler, '__name__', handler)} failed for "
+                warn(f"the trace handler {getattr(handler, '__name__', handler)} failed for "
                      f"{window}: {type(error).__name__}: {error} "
                      f"({place.tb_frame.f_code.co_filename}:{place.tb_lineno})")
 
     def end(self, whole=None):
-        """After the last file is complete: waits until the handlers are through with it. whole: a
-        recording without windows, which they are called with now."""
+        """Called when the last file is complete: waits until the handlers have processed it. whole: a
+        recording without windows, for which they are called now."""
         self._whole = whole
         self._ends.set()
         if threading.current_thread() is self._thread:
             return
         self._thread.join(_LAST_WINDOW_S)
         if self._thread.is_alive():
-            tell(f"a trace handler is still busy after {_LAST_WINDOW_S} s; the program goes on "
+            warn(f"a trace handler is still busy after {_LAST_WINDOW_S} s; the program continues "
                  "without waiting for it")
 
 
@@ -105,9 +104,10 @@ def _window(notice):
 
 
 class RecordTool(ProfilerWrapper):
-    """stepscope's own recording.
+    """The recording of stepscope.
 
-    last_path: the file of the last one that is over; None: it has several, or is somebody else's."""
+    last_path: the file of the last ended recording; None: it has several, or this process did not
+        start it."""
 
     _name = "stepscope"
     last_path = None
@@ -119,8 +119,8 @@ class RecordTool(ProfilerWrapper):
         self._schedule = None
         self._follows = False
         self._recordings = 0
-        self._names = {}  # trace_file: how many recordings had it
-        self._told = None  # why there was no recorder
+        self._names = {}  # trace_file: the number of recordings with it
+        self._reported = None  # why there was no recorder
 
     def take_options(self, profiler, options):
         self._options = options
@@ -142,18 +142,18 @@ class RecordTool(ProfilerWrapper):
         self._is_outside = _stepscope._is_recording()
         if not self._is_outside:
             if self._follows:
-                _stepscope._follow(None)  # nothing before the schedule begins
+                _stepscope._follow(None)  # record nothing before the schedule begins
             if not self._start_recorder():
                 if self._follows:
                     _stepscope._follow(_NO_SCHEDULE)
                 self.enabled = False
                 return
         else:
-            decides = self._tell_what_the_recording_decides()
+            decides = self._report_overridden_options()
             self._follows = self._follows and "schedule" not in decides
         without = sys.modules.get(f"{__package__}._without")
         if without is not None:
-            without.tell_untraced()
+            without.warn_untraced()
         handlers = self._options.get("on_trace_ready")
         self._handlers = _Handlers(handlers) if handlers else None
         if self._follows:
@@ -166,9 +166,9 @@ class RecordTool(ProfilerWrapper):
         try:
             self._recorder = _recorder.Recorder(self._arguments())
         except _recorder.NoRecorder as error:
-            if str(error) != self._told:  # each time a `with` begins is too often
-                self._told = str(error)
-                tell(f"nothing is recorded: {error}")
+            if str(error) != self._reported:  # not at each begin of a `with`
+                self._reported = str(error)
+                warn(f"nothing is recorded: {error}")
             return False
         _stepscope._follow_torch(self._torch_settings())
         return True
@@ -183,7 +183,7 @@ class RecordTool(ProfilerWrapper):
                 + (f",optimizer={optimizer}" if optimizer else ""))
 
     def _arguments(self):
-        """What the recorder is called with."""
+        """The arguments of the recorder."""
         options = self._options
         self._recordings += 1
         overwrites = options.get("overwrite", False)
@@ -191,7 +191,7 @@ class RecordTool(ProfilerWrapper):
         has_windows = "{" in name
         folder = os.path.abspath(self._folder)
         self._path = None if has_windows else os.path.join(folder, name)
-        # Variables are those of the name; braces of the folder are its own.
+        # Only the name has variables; braces in the folder are literal.
         folder = folder.replace("{", "{{").replace("}", "}}")
         arguments = ["-o", os.path.join(folder, name).replace("%", "%%")]
         if options.get("json"):
@@ -225,12 +225,12 @@ class RecordTool(ProfilerWrapper):
             stem += "/" + _WINDOW_NAME
         return stem + (given if given and given != ".pftrace" else ending)
 
-    def _tell_what_the_recording_decides(self):
+    def _report_overridden_options(self):
         named = [name for name in _NEED_OWN if name in self._options]
         if "STEPSCOPE_SCHEDULE" in os.environ and "schedule" in self._options:
             named.insert(0, "schedule")
         if named:
-            tell(f"this program is being recorded from outside, which decides {', '.join(named)}: "
+            warn(f"this program is being recorded from outside, which overrides {', '.join(named)}: "
                  "give `stepscope record` the options, or start the program without it")
         return named
 
@@ -254,23 +254,23 @@ class RecordTool(ProfilerWrapper):
             handlers, self._handlers = self._handlers, None
             handlers.end(whole)
             if self._is_outside and handlers.calls == 0:
-                tell("no trace handler was called: the recording from outside has no file of a "
+                warn("no trace handler was called: the recording from outside has no file for each "
                      "window; give `stepscope record` --per-window")
 
     def _end(self, recorder):
         """Whether its files are complete."""
         if recorder.is_over():
-            tell(" ".join(recorder.messages()) or "the recorder has ended before the program")
+            warn(" ".join(recorder.messages()) or "the recorder has ended before the program")
         if not recorder.stop():
-            tell(f"the recorder (process {recorder.pid}) is still writing; its files will be "
-                 "complete when it has ended")
+            warn(f"the recorder (process {recorder.pid}) is still writing; its files will be "
+                 "complete when it ends")
             return False
         for line in recorder.last_messages():
             text = line[len("stepscope record: "):] if line.startswith("stepscope record: ") \
                 else line
             if text.startswith("no window was recorded") and self._follows:
                 text = _why_no_window(self._schedule)
-            tell(text)
+            warn(text)
         return True
 
     def forget_parent(self):
@@ -290,7 +290,8 @@ def _why_no_window(schedule):
 
 
 def _default_name(number):
-    """As `stepscope record` calls its files; `number`: of the recording in this process, from 1."""
+    """The file name that `stepscope record` uses; `number`: of the recording in this process, from
+    1."""
     script = sys.argv[0] if sys.argv else ""
     stem = os.path.splitext(os.path.basename(script))[0]
     if stem == "__main__":

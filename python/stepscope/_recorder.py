@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorder of a program that records itself: `stepscope record --pid` of this process, as a
-process of its own that is no child of the program's."""
+"""The recorder of a program that records itself: `stepscope record --pid` of this process, in a
+separate process that is not a child of the program."""
 
 import os
 import select
@@ -9,16 +9,16 @@ import time
 
 from . import _stepscope, program
 
-_START_S = 20  # for a machine that is busy; it takes some ten milliseconds
+_START_S = 20  # for a busy machine; normally about ten milliseconds
 _LEFT_S = 5
 _STOP_S = 120  # writing out what is in memory; converting long recordings to JSON
-# Of the recording that this program is part of, if any: not for a recorder of its own.
+# Variables of the recording that this program is part of: not for its own recorder.
 _NOT_HANDED_ON = ("STEPSCOPE_RECORDING", "STEPSCOPE_RINGS", "STEPSCOPE_SCHEDULE", "LD_PRELOAD")
 _ours = None  # the one that records this process
 
 
 class NoRecorder(Exception):
-    """Why there is none, and what helps, in one line."""
+    """Why there is no recorder, and the fix, in one line."""
 
 
 class Recorder:
@@ -33,10 +33,10 @@ class Recorder:
             path = program()
         except FileNotFoundError as error:
             raise NoRecorder(str(error)) from None
-        _stepscope._sealed(0, 0)  # a forked child that has marked nothing has no ring to be found
+        _stepscope._sealed(0, 0)  # a forked child without events has no ring yet
         self.owner = os.getpid()
         self._messages = _file_in_memory()
-        self._told = 0
+        self._read_bytes = 0
         self._is_over = False
         arguments = ["stepscope", "record", "--quiet", "--pid", str(self.owner), *options]
         environment = [os.fsencode(f"{name}={value}") for name, value in os.environ.items()
@@ -53,7 +53,7 @@ class Recorder:
 
     def _wait_until_it_records(self):
         begin = time.monotonic()
-        # A program of a recording that is over has its annotations where nobody looks any more.
+        # After an ended recording, the annotations are in a directory that no recorder reads.
         patience = 1 if "STEPSCOPE_RINGS" in os.environ else _START_S
         pause_ms = 1
         while not _stepscope._is_recording():
@@ -63,11 +63,11 @@ class Recorder:
                 raise NoRecorder(reason[len("stepscope record: "):]
                                  if reason.startswith("stepscope record: ") else reason)
             if time.monotonic() - begin > patience:
-                return  # it will come
+                return  # it will start later
             pause_ms = min(pause_ms * 2, 16)
 
     def _ends_within(self, milliseconds):
-        """Whether the recorder is gone, waiting so long for it."""
+        """Whether the recorder has ended; waits up to the given time for it."""
         if self._is_over:
             return True
         if self._pidfd < 0:
@@ -82,7 +82,7 @@ class Recorder:
         return self._is_over
 
     def _reap(self):
-        """Where the program is process 1 of a container, orphans are its children."""
+        """Reaps orphans: they are children of a program that is process 1 of a container."""
         try:
             os.waitpid(self.pid, os.WNOHANG)
         except OSError:
@@ -100,29 +100,30 @@ class Recorder:
             try:
                 _stepscope._signal(self._pidfd, signal.SIGTERM)
             except ProcessLookupError:
-                pass  # it is ending by itself
+                pass  # it is already ending
             except OSError:
-                return False  # we are somebody else by now; it ends with us
+                return False  # this process has changed its user; the recorder ends with it
             if not self._ends_within(_STOP_S * 1000):
                 return False
         self._close()
         return True
 
     def _stop_what_is_left(self):
-        """Where only the first of its processes was killed, the others go on recording."""
+        """Ends the remaining processes of a recorder whose first process was killed."""
         number, end = signal.SIGTERM, time.monotonic() + _LEFT_S
         try:
             while time.monotonic() < end:
-                os.killpg(self.pid, number)  # the group is theirs alone: it was begun by setsid
+                # setsid created the group, so it contains only these processes.
+                os.killpg(self.pid, number)
                 number = 0
                 time.sleep(0.01)
         except OSError:
-            pass  # nobody is left
+            pass  # no process is left
 
     def messages(self):
         """The lines that it wrote to its standard error since the last call."""
-        text = os.pread(self._messages, 1 << 16, self._told) if self._messages >= 0 else b""
-        self._told += len(text)
+        text = os.pread(self._messages, 1 << 16, self._read_bytes) if self._messages >= 0 else b""
+        self._read_bytes += len(text)
         return [line for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
 
     def _close(self):
@@ -130,11 +131,11 @@ class Recorder:
         self.forget()
 
     def last_messages(self):
-        """After stop(): what it had still to say."""
+        """After stop(): its last lines."""
         return self._last_messages
 
     def forget(self):
-        """Lets go of it; a forked child has nothing to do with its parent's."""
+        """Releases it, in a forked child: the recorder is the parent's."""
         global _ours
         for fd in (self._messages, self._pidfd):
             if fd >= 0:
@@ -145,7 +146,7 @@ class Recorder:
 
 
 def _file_in_memory():
-    """Of no name, so that the recorder may write into it when we are gone."""
+    """A file without a name, into which the recorder can write after this process has ended."""
     if hasattr(os, "memfd_create"):
         try:
             return os.memfd_create("stepscope-messages")
@@ -165,7 +166,7 @@ def _is_alive(pid):
 
 
 def _after_fork():
-    """In a forked child: the recorder reads it too, if Yama is told."""
+    """In a forked child: permits the recorder to read it under Yama."""
     if _ours is not None:
         _stepscope._let_read(_ours.pid)
         _ours.forget()

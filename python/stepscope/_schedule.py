@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules: which steps are recorded. One engine with the program `stepscope schedule`."""
+"""Schedules: which steps are recorded. They share the engine of `stepscope schedule`."""
 
 import enum
 
@@ -15,7 +15,7 @@ except ModuleNotFoundError:  # built without the headers of this Python: nothing
 
 
 class Action(enum.IntEnum):
-    """What happens in a step. The numbers are those of torch.profiler.ProfilerAction."""
+    """The action of a step. The numbers are those of torch.profiler.ProfilerAction."""
 
     SKIP = 0
     WARMUP = 1
@@ -24,7 +24,7 @@ class Action(enum.IntEnum):
 
 
 class Schedule:
-    """A schedule; str() gives the form that `stepscope record --schedule` takes."""
+    """A schedule; str() returns the form for `stepscope record --schedule`."""
 
     __slots__ = ("_text",)
 
@@ -46,8 +46,8 @@ class Schedule:
     def __call__(self, step, length=None, resumed_at=0):
         """The Action of a step, counted from 0: of the run, or as a batch of its epoch.
 
-        length: batches of the epoch; None: not known, or no epochs.
-        resumed_at: batch at which this epoch was taken up again, else 0.
+        length: batches of the epoch; None: unknown, or no epochs.
+        resumed_at: batch at which this epoch was resumed, else 0.
         Raises ValueError for a negative step."""
         if step < 0:
             raise ValueError(f"step is {step}: steps count from 0")
@@ -66,8 +66,8 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
     """Cycles of steps to wait, to warm up and to record, over the whole run, as
     torch.profiler.schedule counts them.
 
-    All are numbers of steps, but: repeat, cycles (0: no end); skip_first_wait, not 0: the first
-    cycle does not wait. Returns a Schedule, which called with a step gives its Action.
+    All arguments are numbers of steps, except: repeat, cycles (0: no end); skip_first_wait, not 0:
+    the first cycle does not wait. Returns a Schedule; called with a step, it returns the Action.
     Raises ValueError that names the argument: below 0, or active=0."""
     return _make([], dict(wait=wait, warmup=warmup, active=active, repeat=repeat,
                           skip_first=skip_first, skip_first_wait=skip_first_wait))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What libstepscope runs in a recorded program that imports physicsnemo.utils.profiling, or
-modulus.utils.profiling as it was called before, where that package is not installed: the leave-in
-annotations of a program go into the recording all the same. A package that is there is left alone.
+"""Stand-in for physicsnemo.utils.profiling, or modulus.utils.profiling as it was called before.
+libstepscope runs it in a recorded program that imports one of them where that package is not
+installed, so that the program's annotations are recorded. It does not change an installed package.
 
-It is no module that anybody imports. The names _wanted (the module that is about to be imported),
-_name, _domain, _push and _pop are libstepscope's (src/inject/stand_in.c). Python 3.8 and later."""
+No program imports this file as a module. libstepscope defines the names _wanted (the module that is
+being imported), _name, _domain, _push and _pop (src/inject/stand_in.c). Python 3.8 and later."""
 
 import functools
 import importlib.machinery
@@ -37,7 +37,7 @@ class _Annotate:
     def __call__(self, function):
         if (inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function)
                 or inspect.isasyncgenfunction(function)):
-            return function  # it runs in pieces
+            return function  # it is suspended in between
         domain = self.domain
         message = str(self.message or getattr(function, "__qualname__", function))
 
@@ -54,9 +54,9 @@ def _line(depth):
 
 
 class _Profiler:
-    """The recording has what it would bring; tools of its own are those of the stepscope package."""
+    """Does nothing: the recording has the timeline, and the tools are in the stepscope package."""
     _one = None
-    _told = False
+    _has_reported = False
 
     def __new__(cls, *args, **kwargs):
         if cls._one is None:
@@ -68,11 +68,11 @@ class _Profiler:
     initialized = finalized = False
 
     def enable(self, tool, *args, **kwargs):
-        if not _Profiler._told:
-            _Profiler._told = True
+        if not _Profiler._has_reported:
+            _Profiler._has_reported = True
             print(f"stepscope: the tool {str(tool)!r} of physicsnemo.utils.profiling does not run, "
-                  "as neither that package nor stepscope's is installed in this Python; the "
-                  "recording goes on (pip install stepscope)", file=sys.stderr)
+                  "because neither that package nor stepscope is installed in this Python; the "
+                  "recording continues (pip install stepscope)", file=sys.stderr)
         return self
 
     def _nothing(self, *args, **kwargs):
@@ -95,12 +95,12 @@ def _own(name):
 
 
 def _packages(name):
-    """name and what it has in it, by the names below it."""
+    """The module `name` and its members, by their names."""
     try:
         from stepscope.compat import physicsnemo
         parts = {part: sys.modules[f"{physicsnemo.__name__}.{part}"]
                  for part in ("core", "interface", "line_profile", "torch")}
-    except Exception:  # noqa: this Python has no stepscope, or one that does not work
+    except Exception:  # noqa: stepscope is missing in this Python, or does not work
         return _own(name), {}
     return physicsnemo, parts
 

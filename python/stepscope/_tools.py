@@ -13,8 +13,8 @@ UNTRACED = ("functions and lines are not traced in a Python without the GIL; run
             "that has it")
 
 
-def tell(text):
-    """One line to the user; a program without standard error loses it and goes on."""
+def warn(text):
+    """Prints one line; without standard error the line is lost and the program continues."""
     try:
         sys.stderr.write(f"stepscope: {' '.join(str(text).split())}\n")
         sys.stderr.flush()
@@ -28,7 +28,7 @@ _RANKS = (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE
 
 
 def rank():
-    """The rank of this process among those of its job; None: it is no job of several."""
+    """The rank of this process in its job; None: the job has one process."""
     distributed = sys.modules.get("torch.distributed")
     try:
         if distributed and distributed.is_available() and distributed.is_initialized():
@@ -44,7 +44,7 @@ def rank():
 
 
 class State(enum.Enum):
-    """Of a tool, and of the Profiler: they only go on, but a finalized one can be initialized
+    """States of a tool and of the Profiler, in this order; a finalized one can be initialized
     again."""
 
     DISABLED = 0
@@ -57,17 +57,18 @@ class State(enum.Enum):
 
 
 class ProfilerWrapper(contextlib.ContextDecorator):
-    """Base class of a tool. Fill in what it needs:
+    """Base class of a tool. Override what the tool needs:
 
     _name: its folder below the Profiler's output_path.
-    _is_context, _is_decorator: whether `with` goes into it, and whether it wants to wrap the
+    _is_context, _is_decorator: whether `with` also enters the tool, and whether it wraps the
         functions that the Profiler decorates (its __call__(function) returns the wrapper).
-    _standup(): begin; called by Profiler.initialize(). What it raises is told, and the tool is off.
+    _standup(): begin; called by Profiler.initialize(). An exception is reported and disables the
+        tool.
     step(): a training step ends.
     finalize(output_top): write the results below output_top, a pathlib.Path.
-    unavailable(): why it cannot work here, with the fix; None: it can.
+    unavailable(): why the tool cannot work here, with the fix; None: it works.
 
-    ProfileRegistry.register_profiler("name", Class) makes Profiler().enable("name") know it."""
+    After ProfileRegistry.register_profiler("name", Class), Profiler().enable("name") works."""
 
     State = State
     _state = State.DISABLED
@@ -75,7 +76,7 @@ class ProfilerWrapper(contextlib.ContextDecorator):
     _is_decorator = False
     _name = ""
     _config = None
-    _needs = ()  # keys of tools that must run too
+    _needs = ()  # keys of tools that must also run
 
     def _standup(self):
         self.initialized = True
@@ -97,7 +98,7 @@ class ProfilerWrapper(contextlib.ContextDecorator):
 
     @property
     def is_context(self):
-        """Whether `with` on the Profiler goes into this tool."""
+        """Whether `with` on the Profiler also enters this tool."""
         return self._is_context
 
     @property
@@ -106,8 +107,8 @@ class ProfilerWrapper(contextlib.ContextDecorator):
         return self._is_decorator
 
     def output_dir(self, top):
-        """The tool's folder below `top`, made: TOP/NAME, or TOP/NAME/rank_N in a job of several
-        ranks."""
+        """Creates and returns the tool's folder below `top`: TOP/NAME, or TOP/NAME/rank_N in a job
+        of several ranks."""
         folder = pathlib.Path(top) / self._name
         number = rank()
         if number is not None:
@@ -116,7 +117,7 @@ class ProfilerWrapper(contextlib.ContextDecorator):
         return folder
 
     def reconfigure(self, **changes):
-        """Changes single values of the tool's configuration, a dataclass, before it begins."""
+        """Changes values of the tool's configuration, a dataclass, before it begins."""
         if self._config is not None:
             import dataclasses
             self._config = dataclasses.replace(self._config, **changes)
@@ -141,7 +142,7 @@ for _state in (State.ENABLED, State.INITIALIZED, State.FINALIZED):
 
 
 class Singleton(type):
-    """A class of which a process has one object: calling it gives that."""
+    """A class with one object per process, which every call returns."""
 
     _instances = {}
     _lock = threading.RLock()
@@ -160,14 +161,14 @@ class Singleton(type):
 
 
 class ProfileRegistry:
-    """The tools that Profiler.enable() knows by name."""
+    """The tools that Profiler.enable() accepts by name."""
 
-    _registry = {}  # name → the tool; or "module:Class", imported when somebody asks
+    _registry = {}  # name → the tool; or "module:Class", imported at the first use
     _instances = []
 
     @classmethod
     def register_profiler(cls, profiler_key, profiler_cls):
-        """Makes a tool known by a name. The same class may come again, under this name or others.
+        """Registers a tool under a name. The same class may be registered again, under any name.
 
         Raises KeyError when the name is another tool's."""
         known = cls._registry.get(profiler_key)
@@ -194,7 +195,7 @@ class ProfileRegistry:
     def get_profiler(cls, key):
         """The tool of this name or class.
 
-        Raises KeyError that lists the names there are."""
+        Raises KeyError, which lists the registered names."""
         if isinstance(key, type):
             for tool in cls._instances:
                 if type(tool) is key:
@@ -206,7 +207,7 @@ class ProfileRegistry:
                 tool = cls._instance(getattr(importlib.import_module(module), name))
                 cls._registry[key] = tool
             return tool
-        raise KeyError(f"no tool {getattr(key, '__name__', key)!r}; there are "
+        raise KeyError(f"no tool {getattr(key, '__name__', key)!r}; registered are "
                        f"{', '.join(sorted(map(str, cls._registry)))}")
 
     @classmethod

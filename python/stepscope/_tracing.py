@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracing of functions and timing of lines, without a change to what is traced."""
+"""Tracing of functions and timing of lines, without a change to the functions."""
 
 import atexit
 import fnmatch
@@ -14,11 +14,11 @@ from . import _stepscope
 _IS_FUNCTION = 0x1 | 0x2  # CO_OPTIMIZED, CO_NEWLOCALS: neither a module's body nor a class's
 
 _tracings = []
-_timed = {}  # code: how many times it was asked for
+_timed = {}  # code: the number of requests for it
 
 
 def _qualname(code, module=None):
-    """Qualified name of a code object; before Python 3.11 it has to be looked for."""
+    """Qualified name of a code object; before Python 3.11 it must be searched."""
     name = getattr(code, "co_qualname", None)
     if name is not None:
         return name
@@ -43,7 +43,7 @@ def _place(code, qualname):
 
 
 def _functions_of(what, everything=False):
-    """(code, function) of the functions in an object; TypeError when there can be none."""
+    """(code, function) of the functions in an object; TypeError if it cannot have any."""
     if isinstance(what, types.CodeType):
         return [(what, None)]
     if isinstance(what, (classmethod, staticmethod, types.MethodType)):
@@ -70,7 +70,7 @@ def _members(owner, module, everything):
     found = []
     for value in list(vars(owner).values()):
         if isinstance(value, type):
-            # Classes of other classes and modules are here under a second name.
+            # Skip aliases of classes of other classes and modules.
             inner = isinstance(owner, types.ModuleType) or value.__qualname__.startswith(
                 getattr(owner, "__qualname__", "") + ".")
             if value.__module__ == module and inner and value is not owner:
@@ -88,7 +88,7 @@ def _members(owner, module, everything):
 
 
 class _Filter:
-    """What one call of profile_functions() chose."""
+    """The selection of one call of profile_functions()."""
 
     def __init__(self, wanted, where, c_calls):
         self.names, self.files, self.conditions = [], [], []
@@ -113,12 +113,12 @@ class _Filter:
             for code, function in _functions_of(one):
                 name = function.__qualname__ if function is not None else _qualname(code)
                 self.codes[code] = name
-            if isinstance(one, types.ModuleType):  # and what it defines later, and within others
+            if isinstance(one, types.ModuleType):  # and later, nested functions
                 self.names.append(one.__name__ + ".*")
 
     def _add_text(self, text):
         if not text:
-            raise ValueError('a filter must not be empty; "*" is everything')
+            raise ValueError('a filter must not be empty; "*" selects everything')
         if "/" in text or text.endswith(".py"):
             self.files.append(text if text.startswith(("/", "*")) else
                               os.path.abspath(text) if "/" in text else "*/" + text)
@@ -139,7 +139,8 @@ class _Filter:
 
 
 def _decide(code, module):
-    """Called once for each code object that runs: None, or its place and whether C calls count."""
+    """Called once for each code object that runs. Returns None, or its location and whether to
+    record its calls of C functions."""
     if code.co_flags & _IS_FUNCTION != _IS_FUNCTION:
         return None
     module = module if isinstance(module, str) else ""
@@ -159,7 +160,7 @@ def _apply():
 
 
 class FunctionTracing:
-    """What profile_functions() started: stop() ends it, and so does leaving a `with` block."""
+    """The handle of profile_functions(): stop(), or the end of a `with` block, ends the tracing."""
 
     def __init__(self, filter):
         self._filter = filter
@@ -174,7 +175,7 @@ class FunctionTracing:
             raise
 
     def stop(self):
-        """Calls that are open now still end in the recording. Stopping twice is allowed."""
+        """Ends the tracing. Open calls still get their end. May be called twice."""
         if self in _tracings:
             _tracings.remove(self)
             _apply()
@@ -188,21 +189,21 @@ class FunctionTracing:
 
 
 def profile_functions(filter=None, *, where=None, c_calls=False):
-    """Records each call of the chosen functions as a range, without a change to their source.
+    """Records each call of the selected functions as a range, without a change to their source.
 
-    filter: what to trace, or a list of it:
-      "mymodel", "mymodel.*", "*.forward": of module and qualified name, with wildcards or a prefix
-      "train.py", "src/*.py", "/opt/lib/**": of the file, when it holds a "/" or ends in ".py"
-      a function, method, class or module: that, and what is in it
+    filter: what to trace, or a list of filters:
+      "mymodel", "mymodel.*", "*.forward": by module and qualified name, a prefix or wildcards
+      "train.py", "src/*.py", "/opt/lib/**": by file, if it contains "/" or ends in ".py"
+      a function, method, class or module: this object and the functions in it
       a lambda: called with each code object, returns whether to trace it
-    where: the same for a function that is no lambda.
-    c_calls: also functions written in C that the chosen ones call.
+    where: the same, for a function that is not a lambda.
+    c_calls: also record calls of functions written in C by the selected functions.
 
-    Returns a FunctionTracing: `stop()`, or `with`. Threads that run already are traced too. While
-    nobody records, chosen functions cost some 15 ns a call, others nothing. A generator or
-    coroutine is in its range only while it runs.
-    Raises TypeError for what has no Python code, RuntimeError when another profiler is in the
-    place: before Python 3.12 there is one place only."""
+    Returns a FunctionTracing: `stop()`, or `with`. Threads that run already are traced too.
+    Without a recording, selected functions cost about 15 ns per call, others nothing. A generator
+    or coroutine has a range only while it runs.
+    Raises TypeError for an object without Python code, RuntimeError if another profiler uses the
+    profile hook (before Python 3.12, which has only one)."""
     if filter is None and where is None:
         raise TypeError('profile_functions() takes what to trace: "mymodel.*", a function, a class, '
                         "a module…")
@@ -224,8 +225,8 @@ def _last_line(code):
 
 
 class LineTiming:
-    """What lines() started: stop() ends it, and so does leaving a `with` block. Called with a
-    function or class, it times that too and returns it."""
+    """The handle of lines(): stop(), or the end of a `with` block, ends the timing. Called with a
+    function or class, it also times that one and returns it."""
 
     def __init__(self, functions=()):
         self._codes = []
@@ -244,7 +245,7 @@ class LineTiming:
         return what
 
     def stop(self):
-        """What was counted stays in the recording. Stopping twice is allowed."""
+        """Ends the timing; recorded times are kept. May be called twice."""
         codes, self._codes = self._codes, []
         for code in codes:
             _timed[code] -= 1
@@ -261,11 +262,11 @@ class LineTiming:
 
 
 def lines(*functions):
-    """Times every line of the chosen functions: how often it ran, and for how long, with all that
-    it called. `stepscope report --by line-time` shows it.
+    """Times every line of the selected functions: how often it ran, and its time including calls.
+    `stepscope report --by line-time` shows the result.
 
     functions: functions, methods, classes or modules, or lists of them.
-    With one of them alone, returns it, so that it can stand above its definition:
+    With a single one, returns it, so that lines works as a decorator:
 
         @stepscope.lines
         def step(batch): ...
@@ -275,9 +276,10 @@ def lines(*functions):
         with stepscope.lines([step, Model.forward]):
             train()
 
-    Costs some 25 ns for each line of the chosen functions while somebody records, nothing elsewhere;
-    before Python 3.12 all code pays while it records. Raises TypeError for what has no Python code,
-    RuntimeError when a debugger or coverage is in the place (before Python 3.12)."""
+    During a recording it costs about 25 ns for each line of the selected functions, and nothing
+    elsewhere; before Python 3.12 all code is slower during a recording. Raises TypeError for an
+    object without Python code, RuntimeError if a debugger or coverage uses the trace hook (before
+    Python 3.12)."""
     if len(functions) == 1 and not isinstance(functions[0], (list, tuple, set, frozenset)):
         LineTiming(functions)
         return functions[0]
@@ -295,8 +297,8 @@ def _in_child(unused):
 
 
 def _expect_children():
-    """The processes of multiprocessing end without what atexit knows, but run finalizers of their
-    own. Each first forgets those of its parent, and then calls what is registered here."""
+    """Processes of multiprocessing end without atexit, but run multiprocessing's finalizers. Each
+    process first removes its parent's finalizers, and then calls the functions registered here."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         util.register_after_fork(_stepscope, _in_child)
@@ -304,4 +306,4 @@ def _expect_children():
 
 _expect_children()
 os.register_at_fork(after_in_child=_expect_children)
-atexit.register(_stepscope._end_tracing)  # later, what decides about functions is taken apart
+atexit.register(_stepscope._end_tracing)  # later, the state of the filters is torn down

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for the extension, or for the parts of it that this interpreter does not have: the same
-names, which record nothing."""
+"""Replaces the extension, or the parts of it that this interpreter lacks, by functions of the same
+names that record nothing."""
 
 import os
 import sys
@@ -16,31 +16,31 @@ def _reason():
             return "annotations of an interpreter within another are not recorded"
     except (ImportError, ValueError):
         pass
-    return ("this Python package was built without the headers of Python, so that its "
+    return ("this Python package was built without the headers of Python, so its "
             "annotations are not recorded; install them and run: pip install --force-reinstall "
             "--no-cache-dir stepscope")
 
 
-_is_told = "STEPSCOPE_RECORDING" in os.environ
+_has_reported = "STEPSCOPE_RECORDING" in os.environ
 _is_tracing_wanted = False
-if _is_told:
+if _has_reported:
     print("stepscope: " + _reason(), file=sys.stderr)
 
 
-def tell_untraced():
-    """A recording from within begins: says once what it will not have, if that is wanted."""
-    global _is_told
-    if _is_tracing_wanted and not _is_told:
-        _is_told = True
-        from ._tools import UNTRACED, tell
-        tell(UNTRACED)
+def warn_untraced():
+    """Called when the program begins to record itself: reports once what cannot be recorded."""
+    global _has_reported
+    if _is_tracing_wanted and not _has_reported:
+        _has_reported = True
+        from ._tools import UNTRACED, warn
+        warn(UNTRACED)
 
 
 def _want_tracing():
     global _is_tracing_wanted
     _is_tracing_wanted = True
     if sys.modules[__package__].enabled():
-        tell_untraced()
+        warn_untraced()
 
 
 class annotate:

@@ -155,7 +155,7 @@ def test_options_are_taken(run):
     ("schedule='active=0'", "ValueError", "active is 0"),
     ("on_trace_ready=3", "TypeError", "on_trace_ready takes functions, not 3"),
     ("rate=0", "ValueError", "rate is 0"),
-    ("rate='1'", "TypeError", "rate takes samples a second"),
+    ("rate='1'", "TypeError", "rate takes samples per second"),
     ("num_traces_to_keep=0", "ValueError", "keep 1 file or more"),
     ("overwrite=1", "TypeError", "overwrite takes True or False"),
     ("output_path=3", "TypeError", "output_path takes a path"),
@@ -188,7 +188,7 @@ def test_changes_wait_for_the_next_recording(run):
             Profiler(rate=500)
             step()
         """)
-    assert done.stderr == ("stepscope: Profiler: rate will count from the next recording on: this "
+    assert done.stderr == ("stepscope: Profiler: rate will apply from the next recording on: this "
                            "one has begun\n")
 
 
@@ -566,7 +566,7 @@ def test_tools_of_ones_own(run):
         "up", "in", "wrapped early", "out None", "end out 2 out/mine",
         "KeyError \"no tool 'nothing'; there are also mine, line_profile, line_profiler, mine, "
         "nvtx, stepscope, torch\"",
-        "TypeError enable() takes the name of a tool, its class or itself, not 3",
+        "TypeError enable() takes the name of a tool, its class or object, not 3",
         "KeyError \"'mine' is already the name of Tool; choose another one\""]
     assert done.stderr == ""
 
@@ -600,7 +600,7 @@ def test_tools_that_fail_are_left_out(run):
     assert done.stderr.splitlines() == [
         "stepscope: missing is not enabled: it is not installed; pip install it",
         "stepscope: refusing is off: OSError: no",
-        "stepscope: stumbling fails in step() and is left out: ValueError: twice?",
+        "stepscope: stumbling fails in step() and is disabled: ValueError: twice?",
         "stepscope: last could not write its results: OSError: disk full"]
     assert len(run.files()) == 1
 

@@ -187,7 +187,7 @@ def check_wrong_arguments():
     raises(TypeError, "unexpected keyword argument 'colour'", annotate, "x", colour="red")
     raises(TypeError, "multiple values for argument 'name'", annotate, "x", name="y")
     raises(TypeError, "at most 5 arguments", annotate, "x", None, None, None, None, None)
-    raises(ValueError, "is no colour", annotate, "x", color="reddish")
+    raises(ValueError, "is not a colour", annotate, "x", color="reddish")
     raises(ValueError, "colour number", annotate, "x", color=-1)
     raises(TypeError, "color must be", annotate, "x", color=1.5)
     raises(TypeError, "domain must be a str", annotate, "x", domain=3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of other profilers, so that annotated code needs one changed import:
+"""Names of other profilers: annotated code needs only another import:
 
     from stepscope.compat import nvtx                # import nvtx
     from stepscope.compat import record_function     # from torch.profiler import record_function
@@ -7,7 +7,7 @@
     from stepscope.compat.physicsnemo import Profiler, profile, annotate
                                                      # from physicsnemo.utils.profiling import …
 
-They take the arguments of their models and record like stepscope's own."""
+They take the arguments of the originals and record like stepscope's own."""
 
 import stepscope
 
@@ -23,8 +23,8 @@ def record_function(name, args=None):
 class Marker:
     """Composer's marker: start() and finish(), `with`, or a decorator; instant(); counter({…}).
 
-    Unlike its model it may nest and run in several threads, and a decorated function keeps its
-    return value. `actions` is taken and not needed: what a schedule leaves out is not recorded."""
+    Unlike the original it may nest and run in several threads, and a decorated function keeps its
+    return value. `actions` is ignored: the recording's schedule decides."""
 
     def __init__(self, name, record_instant_on_start=False, record_instant_on_finish=False,
                  categories=()):
@@ -47,7 +47,7 @@ class Marker:
         stepscope.pop()
 
     def instant(self):
-        """Something happens now."""
+        """A moment: now."""
         stepscope.mark(self.name, category=self._category)
 
     def counter(self, values):
@@ -80,7 +80,7 @@ _markers = {}
 
 def marker(name, actions=None, record_instant_on_start=False, record_instant_on_finish=False,
            categories=()):
-    """The marker of this name, made at the first call."""
+    """The marker of this name, created by the first call."""
     if name not in _markers:
         _markers[name] = Marker(name, record_instant_on_start, record_instant_on_finish,
                                 categories)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the nvtx package. Colours that stepscope does not know count as none, payloads that
-are no number are kept as text: code that was right for nvtx raises nothing here."""
+"""The names of the nvtx package. Unknown colours count as none, and payloads that are not numbers
+are stored as text: code that is valid for nvtx raises no exceptions here."""
 
 import enum
 import os
@@ -21,7 +21,7 @@ _ENABLED = not os.environ.get("NVTX_DISABLE")
 
 
 def _fit(message, color, domain, category, payload):
-    """The arguments as stepscope takes them."""
+    """Converts the arguments to stepscope's."""
     if color is not None:
         try:
             color = argb(color)
@@ -36,7 +36,7 @@ def _fit(message, color, domain, category, payload):
 
 
 class _Nothing:
-    """What annotate() is where NVTX_DISABLE is set."""
+    """annotate() if NVTX_DISABLE is set."""
 
     def __enter__(self):
         return self
@@ -68,34 +68,34 @@ def pop_range(domain=None):
 
 
 def start_range(message=None, color=None, domain=None, category=None, payload=None):
-    """Opens a range that any thread may end with end_range(what this returns)."""
+    """Opens a range that any thread may end with end_range(result)."""
     if _ENABLED:
         return stepscope.begin(**_fit(message, color, domain, category, payload))
     return None
 
 
 def end_range(range_id):
-    """Closes a range of start_range; None is none."""
+    """Closes a range of start_range; None does nothing."""
     if range_id is not None:
         stepscope.end(range_id)
 
 
 def mark(message=None, color="blue", domain=None, category=None, payload=None):
-    """Something that happens now."""
+    """A moment: now."""
     if _ENABLED:
         stepscope.mark(**_fit(message, color, domain, category, payload))
 
 
 def enabled():
-    """Whether annotations work here, which NVTX_DISABLE prevents; as nvtx has it, not whether
-    somebody records."""
+    """Whether annotations work, which NVTX_DISABLE prevents. As in nvtx, independent of a
+    recording."""
     return _ENABLED
 
 
 # --- domains -------------------------------------------------------------------------------------
 
 class _Attributes:
-    """What Domain.get_event_attributes returns; each may be set."""
+    """The result of Domain.get_event_attributes; each attribute may be set."""
 
     __slots__ = ("message", "color", "category", "payload")
 
@@ -105,7 +105,7 @@ class _Attributes:
 
 
 class Domain:
-    """nvtx.Domain: ranges from attributes that were made once, or from keywords."""
+    """nvtx.Domain: ranges from existing attributes, or from keywords."""
 
     def __init__(self, name=None):
         self.name = name
@@ -149,7 +149,7 @@ class Domain:
     def get_counter(self, name, dtype, *, description=None, scope=None, semantics=None,
                     time_domain=None):
         """A counter "DOMAIN/NAME" of the type `dtype`: int, float, or a NumPy dtype, each field of
-        which is a counter of its own."""
+        which is a separate counter."""
         kind = {int: Int64Counter, float: Float64Counter}.get(dtype, ExtCounter)
         return kind(self, name, dtype, description, scope, semantics, time_domain)
 
@@ -196,7 +196,7 @@ class Counter:
         self._count(self._name, value)
 
     def sample_no_value(self, reason):
-        """Zero is recorded; what is unchanged or not known is not."""
+        """Zero is recorded; unchanged and unknown values are not."""
         if reason is CounterNoValueReason.ZERO:
             self.sample(0)
 
@@ -237,7 +237,7 @@ class ExtCounter(Counter):
 
 
 class CounterSemantics:
-    """How a counter's values are meant; unit and `value_type` DELTA are kept."""
+    """The meaning of a counter's values; only unit and `value_type` DELTA are used."""
 
     def __init__(self, unit=None, value_type=None, interpolation=None, min=None, max=None,
                  unit_scale_numerator=1, unit_scale_denominator=1):
@@ -250,7 +250,7 @@ class CounterSemantics:
 
 
 def numpy_dtype(*args, counter_semantics=None, entry_kind=None, entry_type=None, **kwargs):
-    """numpy.dtype(…); what nvtx would attach to it is not kept."""
+    """numpy.dtype(…), without nvtx's additions."""
     import numpy
     return numpy.dtype(*args, **kwargs)
 

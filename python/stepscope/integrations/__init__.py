@@ -6,9 +6,9 @@
     from stepscope.integrations.composer import StepscopeCallback, Profiler, JSONTraceHandler
     from stepscope.integrations import deepspeed
 
-`stepscope record` understands unmodified programs of these frameworks without them. Where one of
-these marks steps and phases, those that were found without it are not marked any more. While nobody
-records they cost next to nothing."""
+`stepscope record` detects the steps of unmodified programs of these frameworks. Once one of these
+callbacks marks steps and phases, the detected ones are no longer marked. Without a recording the
+callbacks cost next to nothing."""
 
 __all__ = ["composer", "deepspeed", "lightning", "transformers"]
 

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the callbacks of all frameworks mark a training with."""
+"""Marks of a training, shared by the callbacks of all frameworks."""
 
 import threading
 
 import stepscope
 
-# Written once, so that a name in a report is one name, whoever marked it.
+# Shared, so that all callbacks use the same names in a report.
 DATA, FORWARD, BACKWARD, OPTIMIZER = "data", "forward", "backward", "optimizer"
 EVALUATION, CHECKPOINT = "evaluation", "checkpoint"
 
 
 class Training:
-    """Steps, epochs and phases of one training, on the thread that made it. Phases nest; the
+    """Steps, epochs and phases of one training, on the thread that created it. Phases nest; the
     innermost counts.
 
-    phases: False leaves them to what finds them without us.
-    step: number of the one under way; None: none yet."""
+    phases: False leaves them to the automatic detection.
+    step: number of the current one; None: none yet."""
 
     _last_step = None  # of any training of this process
 
@@ -26,10 +26,10 @@ class Training:
         self._thread = threading.get_ident()
 
     def begin_epoch(self, step, epoch, length=None, resumed_at=0):
-        """An epoch of `length` steps begins (None: not known), `resumed_at` steps into it; its
+        """An epoch of `length` steps begins (None: unknown), `resumed_at` steps into it; its
         first step is number `step`."""
         self._thread = threading.get_ident()
-        # What a training left under way is its next step when it goes on; a program's first epoch
+        # An unfinished step is the next one when the training continues; a program's first epoch
         # begins step 0 by itself.
         is_under_way = Training._last_step == step or (Training._last_step is None and step == 0)
         if not is_under_way:
@@ -38,26 +38,26 @@ class Training:
         stepscope.epoch(epoch, length, resumed_at)
 
     def begin_step(self, step):
-        """The step under way ends; the one that begins is number `step`."""
+        """The current step ends and step `step` begins."""
         self.step = Training._last_step = step
         stepscope.step(step)
 
     def enter(self, name):
-        """The phase `name` begins within the one under way."""
+        """The phase `name` begins within the current one."""
         if threading.get_ident() == self._thread:
             self._open.append(name)
             self._mark()
 
     def leave(self, name):
-        """It ends, and so do those within it that nobody ended; goes back to the one around it.
-        Does nothing when it has not begun."""
+        """It ends, and so do open phases within it; the enclosing phase continues. Does nothing if
+        it has not begun."""
         if threading.get_ident() == self._thread and name in self._open:
             while self._open.pop() != name:
                 pass
             self._mark()
 
     def change(self, name):
-        """From here on it is the phase `name` (None: none of them), whatever was before."""
+        """Replaces all open phases by the phase `name` (None: by none)."""
         if threading.get_ident() == self._thread:
             self._open[:] = [] if name is None else [name]
             self._mark()
@@ -72,7 +72,7 @@ class Training:
 
 
 def watch_optimizers(training, optimizers):
-    """Has the phase "optimizer" marked while they step. Returns what remove() takes back."""
+    """Marks the phase "optimizer" during their step(). Returns the argument of remove()."""
     removable = []
     for optimizer in optimizers:
         if hasattr(optimizer, "register_step_pre_hook"):
@@ -90,7 +90,7 @@ class _Hook:
 
 
 def length_in_steps(batches, batches_per_step):
-    """Steps of an epoch; None: not known."""
+    """Steps of an epoch; None: unknown."""
     try:
         batches = int(batches)
     except (TypeError, ValueError, OverflowError):  # no number, or without end

@@ -5,8 +5,8 @@
 
     trainer = Trainer(…, callbacks=[StepscopeCallback()])
 
-and, since a callback cannot time the others, a profiler that takes the place of Composer's own and
-records every event, callback and algorithm under the names that Composer gives them:
+and, because a callback cannot time the others, a profiler that replaces Composer's own and records
+every event, callback and algorithm under Composer's names:
 
     from stepscope.integrations.composer import JSONTraceHandler, Profiler, cyclic_schedule
 
@@ -30,7 +30,7 @@ from ._training import (BACKWARD, CHECKPOINT, DATA, EVALUATION, FORWARD, OPTIMIZ
 
 __all__ = ["JSONTraceHandler", "Profiler", "StepscopeCallback", "cyclic_schedule"]
 
-# From an event on it is this phase.
+# The phase that an event begins.
 _PHASES = {"before_dataloader": DATA, "after_dataloader": None, "before_forward": FORWARD,
            "before_loss": FORWARD, "before_backward": BACKWARD, "after_backward": None,
            "after_train_batch": OPTIMIZER, "batch_end": None, "epoch_end": None,
@@ -45,10 +45,10 @@ class StepscopeCallback(composer.Callback):
     """Marks a step for each batch (their number is Composer's), epochs, and the phases data, forward,
     backward, optimizer, evaluation and checkpoint. Microbatches are parts of their step.
 
-    phases: False leaves the phases to what `stepscope record` finds by itself.
+    phases: False leaves the phases to the detection of `stepscope record`.
 
-    What runs after the last evaluation of a batch or an epoch and before the next batch is fetched
-    is checkpoint: Composer's callbacks save there."""
+    The time between the last evaluation of a batch or an epoch and the fetch of the next batch is
+    checkpoint: Composer's callbacks save there."""
 
     def __init__(self, phases=True):
         super().__init__()
@@ -66,7 +66,7 @@ class StepscopeCallback(composer.Callback):
         self.close(state, logger)
         self._hooks = watch_optimizers(self._training, state.optimizers)
         at = int(state.timestamp.batch_in_epoch)
-        if at != 0:  # an epoch that is taken up again does not start
+        if at != 0:  # a resumed epoch has no start event
             self._begin_epoch(state, at)
 
     def epoch_start(self, state, logger):
@@ -89,16 +89,16 @@ class StepscopeCallback(composer.Callback):
 
 
 class JSONTraceHandler:
-    """The files of a Profiler as JSON that Chrome and Perfetto open, one for each window, with the
-    trace that `stepscope report` and the other commands read beside it. As Composer's, they hold
-    the schedule's warm-up batches too, and are named when the window is over.
+    """The files of a Profiler as JSON for Chrome and Perfetto, one for each window, and beside it the
+    trace for `stepscope report` and the other commands. As in Composer, they also hold the
+    schedule's warm-up batches, and get their names at the end of the window.
 
-    folder, filename: where; `{…}` in them as in `stepscope record -o`, but that {batch} and
-        {batch_in_epoch} are, as in Composer, the batches that are done by then.
+    folder, filename: with `{…}` as in `stepscope record -o`, except that {batch} and
+        {batch_in_epoch} are, as in Composer, the number of batches completed then.
     num_traces_to_keep: files; older ones are removed. -1: all.
-    overwrite: whether files of these names that are there already may be replaced.
+    overwrite: whether existing files of these names may be replaced.
 
-    Composer's options for copies in an object store and for one merged file are not there."""
+    Composer's options for copies in an object store and for one merged file are not supported."""
 
     def __init__(self, folder="{run_name}/traces", filename="ep{epoch}-ba{batch}-rank{rank}.json",
                  *, num_traces_to_keep=-1, overwrite=False):
@@ -109,28 +109,28 @@ class JSONTraceHandler:
 
 
 def _with_warm_up(schedule):
-    """The same windows, whose first batches are those that warm up."""
+    """The same windows, beginning with their warm-up batches."""
     parts = dict(part.partition("=")[::2] for part in str(schedule).split(","))
-    warm_up, active = (1, 4) if "per_epoch" in parts else (0, 0)  # where it does not say
+    warm_up, active = (1, 4) if "per_epoch" in parts else (0, 0)  # the default
     warm_up, active = int(parts.get("warmup", warm_up)), int(parts.get("active", active))
     parts.update(warmup="0", active=str(active + warm_up))
     return Schedule(",".join(f"{key}={value}" if value else key for key, value in parts.items()))
 
 
 class Profiler(composer.profiler.Profiler):
-    """For Trainer(profiler=…), in the place of composer.profiler.Profiler, which it is a kind of.
+    """For Trainer(profiler=…), in place of composer.profiler.Profiler, of which it is a subclass.
 
     schedule: of stepscope.cyclic_schedule() or Composer's, or any function of a State that returns
-        a ProfilerAction; that one chooses ranges only, all the rest is recorded throughout.
+        a ProfilerAction; such a function selects ranges only, the rest is recorded throughout.
     trace_handlers: a JSONTraceHandler of this module; functions, called with each Window when its
-        file is complete; Composer's own trace handlers. One or a list, or none.
+        file is complete; Composer's own trace handlers. One, a list, or none.
     output_path, trace_file, num_traces_to_keep, overwrite, rate, json: as of stepscope.Profiler.
-    sys_prof_…, torch_prof_…: Composer's own system and torch profilers, which run only where one
-        of their options is given: stepscope records the machine and the operators by itself.
+    sys_prof_…, torch_prof_…: Composer's own system and torch profilers, which run only if one of
+        their options is given: stepscope itself records the machine and the operators.
 
     Records ranges named event/<event>, algorithm/<class>/event/<event> and
-    callback/<class>/event/<event>, in the domain "composer", and all that a StepscopeCallback
-    marks. Under `stepscope record` they go into that recording, else it starts one."""
+    callback/<class>/event/<event>, in the domain "composer", and the marks of a StepscopeCallback.
+    Under `stepscope record` they go into that recording; otherwise the Profiler starts one."""
 
     def __init__(self, schedule, trace_handlers=(), *, output_path=None, trace_file=None,
                  num_traces_to_keep=None, overwrite=None, rate=None, json=None, **others):
@@ -177,7 +177,7 @@ class Profiler(composer.profiler.Profiler):
     def marker(self, name, actions=(ProfilerAction.WARMUP, ProfilerAction.ACTIVE,
                                     ProfilerAction.ACTIVE_AND_SAVE),
                record_instant_on_start=False, record_instant_on_finish=False, categories=()):
-        """As Composer's, but that it may nest, and that a decorated function keeps its value."""
+        """Like Composer's, but it may nest, and a decorated function keeps its return value."""
         theirs = None
         if self._trace_handlers:
             theirs = super().marker(name, actions, record_instant_on_start,
@@ -200,7 +200,7 @@ class Profiler(composer.profiler.Profiler):
         stepscope.push(name, domain="composer", category=category)
 
     def _finish(self, name):
-        """Ends the range, and those within it that an early end of the epoch left open."""
+        """Ends the range, and the ranges within it that an early end of the epoch left open."""
         if name in self._open:
             while True:
                 stepscope.pop("composer")
@@ -226,7 +226,7 @@ class _Marker:
                 self._mark()
 
     def finish(self):
-        """It ends."""
+        """The range ends."""
         if self._instants[1] and self.name in self._profiler._open:
             self._mark()
         self._profiler._finish(self.name)
@@ -234,7 +234,7 @@ class _Marker:
             self._theirs.finish()
 
     def instant(self):
-        """Something happens now."""
+        """A moment: now."""
         if self._theirs is not None:
             self._theirs.instant()
         if self._profiler._wants(self._actions):

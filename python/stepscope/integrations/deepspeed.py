@@ -7,7 +7,7 @@
 
 marks a step for each update of the weights, at the boundaries of gradient accumulation (their number
 is the engine's global_steps), and the phases forward, backward, optimizer, evaluation, checkpoint
-and data. Where the engine's flops profiler is on, the figures that it prints are counters in the
+and data. If the engine's flops profiler is on, the figures that it prints are counters of the
 recording: `stepscope report --by counter`."""
 
 import functools
@@ -19,26 +19,26 @@ from ._training import (BACKWARD, CHECKPOINT, DATA, EVALUATION, FORWARD, OPTIMIZ
 
 __all__ = ["unwatch", "watch"]
 
-_watching = []  # (class, name, what was there)
+_watching = []  # (class, name, original)
 
 
 def watch(phases=True):
-    """Marks the trainings of all engines of this process. Twice is once.
+    """Marks the trainings of all engines of this process. A second call has no effect.
 
-    phases: False leaves the phases to what `stepscope record` finds by itself.
-    Raises ImportError where deepspeed cannot be imported."""
+    phases: False leaves the phases to the detection of `stepscope record`.
+    Raises ImportError if deepspeed cannot be imported."""
     if _watching:
         return
     from deepspeed.profiling.flops_profiler.profiler import FlopsProfiler
     from deepspeed.runtime.engine import DeepSpeedEngine
     watch_engine(DeepSpeedEngine, phases)
-    if not hasattr(FlopsProfiler.print_model_profile, "_stepscope"):  # who found it counts already
+    if not hasattr(FlopsProfiler.print_model_profile, "_stepscope"):  # the automatic detection counts it already
         _around(FlopsProfiler, "print_model_profile", _count_figures)
         FlopsProfiler.print_model_profile._stepscope = True
 
 
 def watch_engine(engine, phases=True):
-    """The same for one class with the methods of an engine."""
+    """Like watch(), for one class with the methods of an engine."""
     training = Training(phases)
     _around(engine, "forward", functools.partial(_forward, training))
     _around(engine, "backward", functools.partial(_in_phase, training, BACKWARD))
@@ -49,7 +49,7 @@ def watch_engine(engine, phases=True):
 
 
 def unwatch():
-    """Marks nothing any more."""
+    """Ends watch()."""
     while _watching:
         kind, name, was = _watching.pop()
         setattr(kind, name, was)
@@ -61,7 +61,7 @@ def _loader_iterator():
 
 
 def _around(kind, name, function):
-    """`function` is called with the method, and what that was called with."""
+    """Replaces the method by `function`, which gets the method and its arguments."""
     method = getattr(kind, name, None)
     if method is None:
         return  # another version's
@@ -108,7 +108,7 @@ def _step(training, method, engine, *args, **kwargs):
 
 
 def _update(training, method, engine, *args, **kwargs):
-    """Engines of pipelines come here without step()."""
+    """Pipeline engines call this without step()."""
     if training.is_in(OPTIMIZER):
         return method(engine, *args, **kwargs)
     return _step(training, method, engine, *args, **kwargs)
@@ -128,8 +128,8 @@ def _count_figures(method, profiler, *args, **kwargs):
         try:
             for name, value, unit in deepspeed_figures(profiler):
                 stepscope.counter(name, value, unit or None)
-        except Exception as error:  # another version's: the training is what counts
-            from stepscope._tools import tell
-            tell("the figures of DeepSpeed's flops profiler are not recorded: "
+        except Exception as error:  # another version: the training is more important
+            from stepscope._tools import warn
+            warn("the figures of DeepSpeed's flops profiler are not recorded: "
                  f"{type(error).__name__}: {error}")
     return method(profiler, *args, **kwargs)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lightning: a callback that marks steps, epochs and phases, and a profiler that makes a range of
-whatever Lightning lets a profiler time.
+"""Lightning: a callback that marks steps, epochs and phases, and a profiler that records a range for
+everything that Lightning times.
 
     from stepscope.integrations.lightning import StepscopeCallback, StepscopeProfiler
 
     trainer = Trainer(callbacks=[StepscopeCallback()], profiler=StepscopeProfiler())
 
-For lightning.pytorch and pytorch_lightning; where both are imported, for the one that was first."""
+For lightning.pytorch and pytorch_lightning; if both are imported, for the first one."""
 
 import functools
 import importlib
@@ -34,7 +34,7 @@ def _framework():
 
 _lightning, _profilers = _framework()
 
-# What Lightning calls the work that it lets a profiler time, behind the last dot.
+# Lightning's names of profiled work, after the last dot.
 _PHASES = {"train_dataloader_next": DATA, "batch_to_device": DATA, "training_step": FORWARD}
 
 
@@ -42,9 +42,9 @@ class StepscopeCallback(_lightning.Callback):
     """Marks a step for each update of the weights (their number is Lightning's global step), epochs,
     and the phases data, forward, backward, optimizer, evaluation and checkpoint.
 
-    phases: False leaves the phases to what `stepscope record` finds by itself.
+    phases: False leaves the phases to the detection of `stepscope record`.
 
-    It listens to what Lightning tells its profiler, whichever that is."""
+    It uses the calls that Lightning makes to its profiler, whichever profiler that is."""
 
     def __init__(self, phases=True):
         super().__init__()
@@ -118,7 +118,7 @@ class StepscopeCallback(_lightning.Callback):
 
 
 class _Heard:
-    """A method of one object is called through us: we hear of it before and after."""
+    """Wraps a method of one object by calls before and after it."""
 
     def __init__(self, owner, name, before=None, after=None):
         self._owner, self._name = owner, name
@@ -144,10 +144,9 @@ class _Heard:
 
 class StepscopeProfiler(_profilers.Profiler):
     """A range for each hook of each callback, of the module, of the data module and of the strategy,
-    for batches, epochs and the data loader: what Lightning calls them is their name, their domain is
-    "lightning".
+    for batches, epochs and the data loader, with Lightning's names, in the domain "lightning".
 
-    Prints no summary: `stepscope report --by range` does."""
+    It prints no summary; `stepscope report --by range` does."""
 
     def __init__(self):
         super().__init__(dirpath=None, filename=None)

@@ -20,15 +20,15 @@ class StepscopeCallback(transformers.TrainerCallback):
     """Marks a step for each update of the weights (their number is the Trainer's global step),
     epochs, and the phases data, forward, backward, optimizer, evaluation and checkpoint.
 
-    phases: False leaves the phases to what `stepscope record` finds by itself.
+    phases: False leaves the phases to the detection of `stepscope record`.
 
-    The Trainer tells its callbacks neither where a forward pass ends nor what it does between two
-    steps. Backward passes are those of Tensor.backward, while it trains; between the steps count as
-    evaluation and as checkpoint what the Trainer said that it will do, as data all that follows."""
+    The Trainer does not notify its callbacks of the end of a forward pass, nor of its work between
+    two steps. Backward passes are those of Tensor.backward during the training; the time between
+    steps is evaluation or checkpoint if the Trainer announced one, and then data."""
 
     def __init__(self, phases=True):
         self._training = Training(phases)
-        self._expected = []  # (what the Trainer tells when it is over, its phase)
+        self._expected = []  # (the Trainer's event at its end, its phase)
         self._backward = None
 
     # --- steps ---
@@ -95,7 +95,7 @@ class StepscopeCallback(transformers.TrainerCallback):
 
     def on_prediction_step(self, args, state, control, **others):
         if ("evaluate", EVALUATION) in self._expected and not self._training.is_in(EVALUATION):
-            self._training.change(EVALUATION)  # there was nothing to log before
+            self._training.change(EVALUATION)  # nothing to log yet
 
     # --- backward passes ---
 

@@ -4,11 +4,11 @@
     from stepscope.compat.physicsnemo import Profiler, profile, annotate
 
 Nothing is recorded until a tool is enabled: "torch", "line_profile" (also "line_profiler"), "nvtx",
-or "stepscope", which is the same; or one of your own that ProfileRegistry knows. Different on
-purpose: a tool that cannot work here says so and is not enabled; a class may be registered
-again; enabling one late starts it at once; decorated functions are the same object before and
-after, so that from-imports see the tools too; each `with` has its own results; ranks are told from
-what the launcher sets."""
+or "stepscope", which is the same; or your own, registered with ProfileRegistry. Deliberate
+differences: a tool that cannot work here reports this and is not enabled; a class may be registered
+again; enabling one late starts it at once; a decorated function remains the same object, so that
+from-imports use the tools too; each `with` has its own results; ranks come from the variables of the
+launcher."""
 
 from .core import PhysicsNeMoProfilerWrapper, ProfileRegistry
 from .interface import Profiler

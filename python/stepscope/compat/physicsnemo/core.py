@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""physicsnemo.utils.profiling.core: for tools of your own."""
+"""physicsnemo.utils.profiling.core: for your own tools."""
 
 from stepscope._tools import ProfileRegistry, ProfilerWrapper
 from stepscope._tools import Singleton as _Profiler_Singleton

@@ -8,9 +8,9 @@ __all__ = ["Profiler"]
 
 
 class Profiler(stepscope._profiler.Profiler):
-    """PhysicsNeMo's Profiler: the same as stepscope.Profiler, but that nothing runs which was not
-    enabled, that a `with` leaves the recording open for the next one, until finalize() or the end
-    of the program, and that each tool's results lie in a folder of its own below output_path."""
+    """PhysicsNeMo's Profiler: like stepscope.Profiler, except that only enabled tools run, that a
+    `with` leaves the recording open for the next one, until finalize() or the end of the program,
+    and that each tool's results are in a separate folder below output_path."""
 
     annotate = staticmethod(nvtx.annotate)
     _default_tools = ()

@@ -4,15 +4,14 @@
 import subprocess
 
 import stepscope
-from stepscope._tools import UNTRACED, ProfileRegistry, ProfilerWrapper, Singleton, tell
+from stepscope._tools import UNTRACED, ProfileRegistry, ProfilerWrapper, Singleton, warn
 
 __all__ = ["LineProfileWrapper"]
 
 
 class LineProfileWrapper(ProfilerWrapper, metaclass=Singleton):
     """Times the lines of the functions that the Profiler decorates (stepscope.lines) in stepscope's
-    recording, and writes them as profiler_stats.txt (the next: profiler_stats_2.txt) when it
-    ends."""
+    recording, and writes them to profiler_stats.txt (then profiler_stats_2.txt) at its end."""
 
     _name = "line_profiler"
     _is_decorator = True
@@ -42,9 +41,9 @@ class LineProfileWrapper(ProfilerWrapper, metaclass=Singleton):
         self.finalized = True
         path = ProfileRegistry.get_profiler("stepscope").last_path
         if not timings:
-            tell("line_profiler: nothing was timed: no function was decorated with @profile")
+            warn("line_profiler: nothing was timed: no function was decorated with @profile")
         elif path is None:
-            tell("line_profiler: the times of lines are in the recording; see them with: stepscope "
+            warn("line_profiler: the times of lines are in the recording; see them with: stepscope "
                  "report --by line-time")
         else:
             self._files += 1
@@ -57,4 +56,4 @@ class LineProfileWrapper(ProfilerWrapper, metaclass=Singleton):
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE)
         if done.returncode != 0 and done.stderr:
-            tell("line_profiler: " + done.stderr.decode("utf-8", "replace"))
+            warn("line_profiler: " + done.stderr.decode("utf-8", "replace"))

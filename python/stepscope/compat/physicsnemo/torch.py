@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""physicsnemo.utils.profiling.torch: PyTorch's own profiler, with its files where they are known
-to be."""
+"""physicsnemo.utils.profiling.torch: PyTorch's own profiler, with the file names of PhysicsNeMo."""
 
 import dataclasses
 import importlib.util
@@ -8,19 +7,19 @@ import inspect
 import pathlib
 from typing import Any, Callable, Optional, Sequence
 
-from stepscope._tools import ProfilerWrapper, Singleton, tell
+from stepscope._tools import ProfilerWrapper, Singleton, warn
 
 __all__ = ["TorchProfileWrapper", "TorchProfilerConfig"]
 
 
 @dataclasses.dataclass
 class TorchProfilerConfig:
-    """How torch.profiler runs; the names are those of its own arguments.
+    """The configuration of torch.profiler; the names are those of its arguments.
 
-    schedule: of torch.profiler.schedule(); None: from the beginning on, max_steps steps.
+    schedule: of torch.profiler.schedule(); None: the first max_steps steps.
     on_trace_ready_path: folder for TensorBoard's files, in place of trace.json.
-    max_steps: when no schedule is given, the steps (calls of Profiler.step()) that are recorded;
-        0: all of them, in memory."""
+    max_steps: without a schedule, the number of recorded steps (calls of Profiler.step()); 0: all
+        of them, in memory."""
 
     name: str = "torch"
     torch_prof_activities: Optional[Sequence[Any]] = None
@@ -34,9 +33,9 @@ class TorchProfilerConfig:
 
 
 class TorchProfileWrapper(ProfilerWrapper, metaclass=Singleton):
-    """torch.profiler inside `with profiler:`. Each `with` gives cpu_time.txt, gpu_time.txt and
-    trace.json; those of the second one, and the traces of a schedule's second window, are called
-    cpu_time_2.txt, trace_2.json, and so on."""
+    """torch.profiler inside `with profiler:`. Each `with` writes cpu_time.txt, gpu_time.txt and
+    trace.json; the second one, and the second window of a schedule, write cpu_time_2.txt,
+    trace_2.json, and so on."""
 
     _name = "torch"
     _is_context = True
@@ -97,7 +96,7 @@ class TorchProfileWrapper(ProfilerWrapper, metaclass=Singleton):
         self._steps += 1
         if self._config.schedule is None and 0 < self._config.max_steps <= self._steps:
             self._end_region()
-            tell(f"torch: {self._steps} steps are recorded, no more; for others give a schedule, "
+            warn(f"torch: {self._steps} steps are recorded, no more; for others give a schedule, "
                  "for all of them max_steps=0, to TorchProfilerConfig")
         else:
             self._profiler.step()
@@ -129,7 +128,7 @@ class TorchProfileWrapper(ProfilerWrapper, metaclass=Singleton):
         except AssertionError:
             averages = None  # no window was recorded
         if not averages:
-            tell("torch: nothing was recorded: the schedule has no window among "
+            warn("torch: nothing was recorded: the schedule has no window among "
                  f"{self._steps} steps")
             return
         for name, keys in (("cpu_time", (None,)),
@@ -140,7 +139,7 @@ class TorchProfileWrapper(ProfilerWrapper, metaclass=Singleton):
     def finalize(self, output_top):
         self._end_region()
         if self._regions == 0:
-            tell("torch: nothing was recorded: no `with profiler:` was gone into")
+            warn("torch: nothing was recorded: no `with profiler:` was entered")
         self.finalized = True
 
 
@@ -149,5 +148,5 @@ def _table(averages, keys):
         try:
             return averages.table(sort_by=key)
         except (AttributeError, KeyError):
-            continue  # another version of torch calls it otherwise
+            continue  # other versions of torch use another name
     return averages.table()
