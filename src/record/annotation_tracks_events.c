@@ -332,7 +332,7 @@ void ss_tracks_on_event(void *context, const struct ss_annot_event *event)
 {
     struct ss_annotation_tracks *tracks = context;
     tracks->window = event->window;
-    tracks->window_owner = event->leader;
+    tracks->window_owner = event->window_owner;
     switch (event->kind) {
     case SS_ANNOT_RANGE_BEGIN:
     case SS_ANNOT_RANGE_END:

@@ -10,7 +10,7 @@ void ss_filter_emit(struct ss_window_filter *filter, const struct ss_filter_lane
 {
     struct ss_annot_event out = *event;
     out.window = lane->window;
-    out.leader = lane->window_owner;
+    out.window_owner = lane->window_owner;
     filter->to.event(filter->to.context, &out);
 }
 

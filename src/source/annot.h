@@ -40,8 +40,8 @@ enum ss_annot_kind {
 
 struct ss_annot_event {
     enum ss_annot_kind kind;
-    uint32_t window; /* the window of the event, set by record/window_filter.h; else 0 */
-    uint32_t leader; /* window owner, if it is another process; else 0 */
+    uint32_t window;       /* the window of the event, set by record/window_filter.h; else 0 */
+    uint32_t window_owner; /* if it is another process; else 0 */
     uint64_t time_ns;
     uint32_t lane;   /* index of the ring; see `thread` below */
     uint32_t thread; /* number of the thread in this process, from 1; never reused */

@@ -137,7 +137,7 @@ static void describe_to_itt(void)
 
 void __itt_api_init(struct ss_itt_global *global, int groups);
 
-static void meet_itt(void)
+static void connect_itt(void)
 {
     __itt_api_init(&itt.global, -1);
     itt_domain = ITT(&itt, domain_create)("bench");
@@ -183,11 +183,11 @@ static int open_own_ring(void)
 
 static void start(enum ss_ring_mode mode)
 {
-    struct ss_ring_request wish = {.gate = SS_RING_GATE_ALL,
-                                   .mode = mode,
-                                   .recorder_pid = getpid(),
-                                   .now_ns = ss_clock_monotonic_ns()};
-    ss_ring_consumer_start(&consumer, &wish);
+    struct ss_ring_request request = {.gate = SS_RING_GATE_ALL,
+                                      .mode = mode,
+                                      .recorder_pid = getpid(),
+                                      .now_ns = ss_clock_monotonic_ns()};
+    ss_ring_consumer_start(&consumer, &request);
     atomic_store(&consumer.header->heartbeat_timeout_ms, 600000);
 }
 
@@ -232,7 +232,7 @@ int main(void)
     itt.pointers[ITT_task_begin] = (void *)itt_count_begin;
     itt.pointers[ITT_task_end] = (void *)itt_count_end;
     printf("itt_counted_ns\t%.2f\n", best(pair_of_itt));
-    meet_itt();
+    connect_itt();
     printf("itt_off\t%.2f\n", best(pair_of_itt));
     start(SS_RING_OVERWRITE);
     double pair = best(pair_inline);

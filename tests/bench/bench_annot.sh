@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What annotations cost (annot_costs.c), and whether any are lost at a million records a second from
-# one thread: default rings (1 MiB of 16 B records), which the recorder looks at every 1 to 32 ms.
+# one thread: default rings (1 MiB of 16 B records), which the recorder polls every 1 to 32 ms.
 tests=$(dirname "$STEPSCOPE")/tests
 if [ ! -x "$tests/annot_costs" ]; then
     echo "annot_costs is not built beside $STEPSCOPE: skipped"

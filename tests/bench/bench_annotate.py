@@ -37,7 +37,7 @@ def main():
                        and name != "with_new")
     for name in ("with_cached", "with_new", "decorator"):
         more = f"; {beside} (no tool attached)" if name == "with_new" and beside else ""
-        print(f"python_{name}\t{on[name]:.0f}\t{off[name]:.0f} ns while nobody records{more}")
+        print(f"python_{name}\t{on[name]:.0f}\t{off[name]:.0f} ns without a recording{more}")
     for name in ("nvtx_with_cached", "nvtx_with_new"):
         if name in off and name in through_us:
             print(f"python_{name}\t{through_us[name]:.0f}\tnvtx's own, recorded by us; "

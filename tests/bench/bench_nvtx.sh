@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What NVTX's calls cost a program (tests/workloads/nvtx/costs.c): without a tool, with one that only
-# counts, and through us, while nobody records and recorded (rings that forget the oldest). Where
+# counts, and through stepscope, without a recording and recorded (rings that forget the oldest). Where
 # NVTX's headers are: $NVTX_INCLUDE, the nvidia-nvtx package of the Python at hand, or CUDA.
 here=$(cd "$(dirname "$0")" && pwd)
 source=$here/../workloads/nvtx
@@ -29,8 +29,8 @@ NVTX_INJECTION64_PATH=$library "$folder/costs" > "$folder/off" || exit 1
 NVTX_INJECTION64_PATH= STEPSCOPE_LOG=error "$STEPSCOPE" record -q --full-rings overwrite \
     -o "$folder/on.pftrace" -- env NVTX_INJECTION64_PATH="$library" "$folder/costs" > "$folder/on" || exit 1
 for kind in texts registered coloured mark; do
-    printf 'nvtx_%s\t%s\tno tool %s, a tool that counts %s, ours while nobody records %s, two clock reads %s ns\n' \
+    printf 'nvtx_%s\t%s\tno tool %s, a tool that counts %s, ours without a recording %s, two clock reads %s ns\n' \
         "$kind" "$(value on $kind)" "$(value none $kind)" "$(value trivial $kind)" \
         "$(value off $kind)" "$(value on clocks)"
 done
-printf 'nvtx_off\t%s\ta pair of ranges while nobody records\n' "$(value off texts)"
+printf 'nvtx_off\t%s\ta pair of ranges without a recording\n' "$(value off texts)"

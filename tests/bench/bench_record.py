@@ -4,8 +4,8 @@
 
 Slowdown: CPU and wall time of equal chunks of work while the recorder is stopped and continued in
 turn, five times a second; the ratio of neighbouring windows, their median, and its upper 95 % bound
-by bootstrap. The A/A control does the same with no recorder: what the machine's noise alone looks
-like. py-spy (when installed) runs beside."""
+by bootstrap. The A/A control does the same with no recorder: the effect of the machine's
+noise alone. py-spy (when installed) runs beside."""
 
 import json
 import os

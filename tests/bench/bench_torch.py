@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs a PyTorch program that knows nothing of it, beside torch.profiler: within one
-program each (torch_loops.py), for between two programs lies more than what is looked for. And what
+program each (torch_loops.py), because two programs differ by more than the measured effect. And what
 the operators of some steps cost a program whose operators are tiny: its steps that were recorded,
 drawn at random, against the others, in wall time."""
 
@@ -46,13 +46,13 @@ def read_steps(trace, shown):
 def compare_steps(folder):
     """(the time that recording added to all steps in %, in words)"""
     trace = f"{folder}/some.pftrace"
-    told = loops([STEPSCOPE, "record", "-q", "-o", trace, "--"], "train")
+    figures = loops([STEPSCOPE, "record", "-q", "-o", trace, "--"], "train")
     times = read_steps(trace, f"{folder}/some.json")
     off, on = statistics.median(times[False]), statistics.median(times[True])
     share = len(times[True]) / (len(times[True]) + len(times[False]))
     return 100 * share * (on / off - 1), (
         f"{len(times[True])} steps recorded, {len(times[False])} not; "
-        f"{1000 * (on - off) / told['tiny_operators']:.0f} ns an operator")
+        f"{1000 * (on - off) / figures['tiny_operators']:.0f} ns an operator")
 
 
 def each(found, name):

@@ -56,9 +56,9 @@ def measure(command, folder):
 
 
 def beside(found, name, peers):
-    """"3.12 51, 3.13 57; while nobody records …; cProfile …" """
+    """"3.12 51, 3.13 57; without a recording …; cProfile …" """
     parts = [", ".join(f"{minor} {on[name]:.0f}" for minor, (on, _, _) in found.items())]
-    parts.append("while nobody records " +
+    parts.append("without a recording " +
                  ", ".join(f"{off[name]:.0f}" for _, off, _ in found.values()))
     for peer in peers:
         values = [f"{them[peer]:.0f}" for _, _, them in found.values() if peer in them]

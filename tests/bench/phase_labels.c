@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many samples bear the phase that their stack tells: a recording's samples of main threads
+ * How many samples bear the phase of their stack: a recording's samples of main threads
  * that are in functions called in_PHASE ("in_none": in no phase), as
  * tests/workloads/torch_phases.py has them.
  *
@@ -16,7 +16,7 @@
 static const char within[] = "in_";
 
 /* Of the innermost such function; NULL: none. */
-static const char *told_by_stack(const struct ss_model *model, uint32_t stack)
+static const char *phase_of_stack(const struct ss_model *model, uint32_t stack)
 {
     for (; stack != 0; stack = model->stacks.data[stack].parent) {
         const struct ss_model_frame *frame = &model->frames.data[model->stacks.data[stack].frame];
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < model.totals.count; i++) {
         const struct ss_model_total *total = &model.totals.data[i];
-        const char *truth = told_by_stack(&model, total->stack);
+        const char *truth = phase_of_stack(&model, total->stack);
         if (truth == NULL || !model.threads.data[total->thread].is_main) {
             continue;
         }

@@ -14,7 +14,7 @@
  *
  * Prints one line of JSON: results, cost, impossible callers where the program is
  * tests/workloads/flutter.py (by name and line, and by name alone), and how often each innermost
- * function was met. A development tool: the only one that ever stops a process.
+ * function was seen. A development tool: the only one that ever stops a process.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -220,7 +220,7 @@ static double draw(void)
 }
 
 /* Waits for a moment within the next period, drawn anew each time: a program that repeats itself
- * must not meet the same point of its loop again and again. Periods that have passed are skipped.
+ * must not stop at the same point of its loop each time. Periods that have passed are skipped.
  */
 static void wait_for_tick(uint64_t *due_ns, uint64_t period_ns, struct tally *tally)
 {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What it costs a PyTorch program that something watches it, within one process: blocks of the same
 steps with it and without it take turns, in CPU time of the one thread, and the differences of
-neighbours are looked at. Prints `name value` lines.
+neighbours are compared. Prints `name value` lines.
 
     torch_loops.py operators|hooks|profiler|stacks|train
 
-operators: what observes operators is switched off and on (torch's own switch); hooks: what hangs in
+operators: what observes operators is switched off and on (torch's own switch); hooks: what hooks
 torch's Python functions, steps and phases; profiler, stacks: torch.profiler; train: nothing, 4,000
 tiny steps. Of each loop: LOOP_ns, beyond the plain step; LOOP_plain_ns; LOOP_operators, calls a step."""
 

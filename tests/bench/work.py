@@ -13,7 +13,7 @@ def main():
     parser.add_argument("--idle-threads", type=int, default=0)
     arguments = parser.parse_args()
     idle = IdleThreads(arguments.idle_threads)
-    time.sleep(0.3)  # the recorder's first look is over
+    time.sleep(0.3)  # the recorder's first scan is over
     cpu, wall = time.process_time(), time.perf_counter()
     for _ in range(arguments.rounds):
         middle(20000)

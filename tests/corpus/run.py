@@ -207,7 +207,7 @@ def add_gain(row, pairs):
 
 def folded(times):
     """The phases by name; of ranks that wait for each other in the middle of backward or of a module,
-    which hooks cannot tell apart, those together."""
+    those that hooks cannot distinguish, together."""
     if "communication" in times:
         together = ("forward", "backward", "communication")
         times["passes"] = sum(times.pop(name, 0) for name in together)
@@ -231,7 +231,7 @@ def phase_points(runner, program):
         for name, value in watch.phases[row["step"]].items():
             hooks[name] = hooks.get(name, 0) + value
     if not ours or not hooks:
-        return None, "no usual steps", None
+        return None, "no steady-state steps", None
     if "communication" in ours:
         hooks.setdefault("communication", 0)
     ours, hooks = folded(ours), folded(hooks)
@@ -293,7 +293,7 @@ def totals(rows):
              f"of {len(counts['(phases)'])} programs")]
 
 
-def met(identity, value):
+def is_met(identity, value):
     least = {"corpus_right": LEAST_RIGHT_PERCENT, "corpus_promises": LEAST_KEPT_PERCENT}
     return value >= least[identity] if identity in least else value == 0
 
@@ -364,8 +364,8 @@ def main():
     results = totals(rows)
     for identity, value, words in results:
         print(f"{identity}\t{value:g}\t{words}" if arguments.bench else
-              f"{identity}: {value:g} ({words}){'' if met(identity, value) else ': below the target'}")
-    return 1 if arguments.check and not all(met(name, value) for name, value, _ in results) else 0
+              f"{identity}: {value:g} ({words}){'' if is_met(identity, value) else ': below the target'}")
+    return 1 if arguments.check and not all(is_met(name, value) for name, value, _ in results) else 0
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def python():
 
 @pytest.fixture(scope="session")
 def tools(stepscope):
-    """The folder of the programs that look into traces."""
+    """The folder of the programs that read traces."""
     folder = stepscope.path.parent / "tests"
     if not (folder / "trace_events").exists():
         pytest.skip(f"{folder} holds no trace_events: built without tests")

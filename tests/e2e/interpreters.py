@@ -63,7 +63,7 @@ def by_minor():
 
 
 class Program:
-    """A workload in an interpreter, that told in one line that it stands."""
+    """A workload in an interpreter, that has printed one line when it was ready."""
 
     def __init__(self, command, workload, arguments=()):
         path = WORKLOADS / workload

@@ -144,7 +144,7 @@ for number in range(2):
 """
 
 
-def test_what_cannot_be_traced_is_told_once(python_and_path, stepscope, tmp_path):
+def test_what_cannot_be_traced_is_reported_once(python_and_path, stepscope, tmp_path):
     """Tracing in a Python without the GIL; the others do as if they had none either."""
     command, folder = python_and_path
     build = pathlib.Path(stepscope.path).resolve().parent
@@ -159,7 +159,7 @@ def test_what_cannot_be_traced_is_told_once(python_and_path, stepscope, tmp_path
     if "not permitted" in done.stderr:
         pytest.skip(done.stderr)
     said = [line for line in done.stderr.splitlines() if ": no samples: " not in line]
-    assert said[0] == "3" and len(said) == 2, done.stderr  # nobody recorded before
+    assert said[0] == "3" and len(said) == 2, done.stderr  # no recording before
     assert said[1].startswith("stepscope: functions and lines are not traced in a Python without")
     if not traces:
         done = stepscope("record", "-q", "-o", tmp_path / "x.pftrace", "--", *command, "-c",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Annotated Python programs that fork, die, lose their recorder, run out of everything or write into
-their own rings: each record is there once, or counted, and nobody falls."""
+their own rings: each record is there once, or counted, and no process fails."""
 
 import collections
 import os
@@ -189,7 +189,7 @@ def limited(stepscope, limits, *command):
 
 @pytest.mark.parametrize("limits", ["-n 16", "-v 60000", "-f 64"])
 def test_recording_with_little_of_everything(stepscope, tools, tmp_path, limits):  # noqa: F811
-    """What is missing is said, or counted; the program runs as if nobody recorded."""
+    """What is missing is said, or counted; the program runs as without a recording."""
     path = tmp_path / "little.pftrace"
     done = limited(stepscope, limits, "record", "-o", path, "--", tools / "annotated_life", "family",
                    "4")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few trainings of tests/corpus with faults that nobody can mistake, and a healthy one: the first
+"""A few trainings of tests/corpus with unmistakable faults, and a healthy one: the first
 finding is the planted one, at its line. `make bench` runs the whole corpus."""
 
 import pathlib

@@ -52,7 +52,7 @@ def recorded(tmp_path_factory, stepscope, python):
 
 @pytest.fixture
 def reader(tmp_path, stepscope, python, recorded):
-    """A folder, and the environment of somebody who follows a page in it: with a program, and the
+    """A folder, and the environment of a reader who follows a page in it: with a program, and the
     recordings that the pages name."""
     tools = tmp_path / "tools"
     tools.mkdir()

@@ -254,7 +254,7 @@ def slices(data):
     """(tid, name, start, end, depth) of every call; checks order and nesting on the way."""
     open_calls, last, found = collections.defaultdict(list), {}, []
     for event in data["traceEvents"]:
-        if event["ph"] not in "BE":  # of the samples; test_tracks.py looks at the others
+        if event["ph"] not in "BE":  # of the samples; test_tracks.py checks the others
             continue
         track = (event["pid"], event["tid"])
         time_ns = round(event["ts"] * 1000)
@@ -413,7 +413,7 @@ def test_time_range_and_thread(stepscope, trace, tmp_path):
 
 
 @pytest.mark.parametrize("command", [["flame"], ["export", "--to", "raw"]])
-def test_cut_recording_is_told(stepscope, trace, tmp_path, command):
+def test_cut_recording_is_reported(stepscope, trace, tmp_path, command):
     # Without its last byte the last of the units is lost.
     (tmp_path / "cut.pftrace").write_bytes(trace.read_bytes()[:-1])
     done = stepscope(*command, tmp_path / "cut.pftrace", "-o", tmp_path / "out", status=3)

@@ -156,7 +156,7 @@ def test_click_zooms_and_back_returns(chromium, graph):
     assert page.width("backward") == pytest.approx(0.4 * whole, abs=1)
 
 
-def test_search_tells_the_matched_share(chromium, graph):
+def test_search_shows_the_matched_share(chromium, graph):
     page = Page(chromium, graph(TRAINING))
     page.search("forward")
     # matmul lies inside Model.forward: counted once.

@@ -70,14 +70,14 @@ class Recording:
         self.busy_seconds = after[1] - before[1]
         self.network = {name: (after[2][name][0] - rx, after[2][name][1] - tx)
                         for name, (rx, tx) in before[2].items() if name in after[2]}
-        self.told = json.loads(done.stdout)
+        self.said = json.loads(done.stdout)
         self.series, self.end_ns = counters.read(trace_pb2, self.trace)
 
     def host(self, path):
         return self.series[0, path]
 
     def process(self, name):
-        return self.series[self.told["pid"], f"usage/{name}"]
+        return self.series[self.said["pid"], f"usage/{name}"]
 
     def total(self, series):
         return series.total(self.end_ns)
@@ -101,7 +101,7 @@ def test_every_series_has_its_unit(recording):
 
 def test_cpu_of_the_process_is_what_it_says_itself(recording):
     used = recording.total(recording.process("CPU")) / 100
-    assert abs(used - recording.told["cpu"]) < 0.2 + 0.05 * recording.told["cpu"]
+    assert abs(used - recording.said["cpu"]) < 0.2 + 0.05 * recording.said["cpu"]
     parts = sum(recording.total(recording.process(f"CPU {part}")) for part in ("user", "system"))
     assert abs(parts / 100 - used) < 0.2
 
@@ -110,17 +110,17 @@ def test_memory_faults_and_switches_of_the_process(recording):
     assert max(recording.process("resident memory").values) > 64 << 20
     assert max(recording.process("threads").values) >= 1
     faults = recording.total(recording.process("minor faults"))
-    assert 0.9 * recording.told["minor"] - 500 < faults < 1.1 * recording.told["minor"] + 500
+    assert 0.9 * recording.said["minor"] - 500 < faults < 1.1 * recording.said["minor"] + 500
     voluntary = recording.total(recording.process("voluntary switches"))
-    assert voluntary > 0.5 * recording.told["voluntary"]
-    assert voluntary < 1.5 * recording.told["voluntary"] + 100
+    assert voluntary > 0.5 * recording.said["voluntary"]
+    assert voluntary < 1.5 * recording.said["voluntary"] + 100
 
 
 def test_bytes_written_by_the_process(recording):
     written = recording.total(recording.process("written by calls"))
-    assert abs(written - recording.told["written"]) < 0.05 * recording.told["written"]
+    assert abs(written - recording.said["written"]) < 0.05 * recording.said["written"]
     storage = recording.total(recording.process("storage written"))
-    assert abs(storage - recording.told["storage"]) < 0.05 * (recording.told["storage"] + 1e6)
+    assert abs(storage - recording.said["storage"]) < 0.05 * (recording.said["storage"] + 1e6)
 
 
 def test_series_of_a_process_end_with_it(recording):
@@ -180,7 +180,7 @@ def test_disks_networks_and_memory_against_psutil(stepscope, tmp_path):
     def total(path):
         return series[0, path].total(end_ns) if (0, path) in series else 0
 
-    # What psutil sees contains what the recording saw: it looked before and after.
+    # What psutil sees contains what the recording saw: it read before and after.
     # The last rate counts to the end of the recording, a part of an interval later.
     room = 1.25, 1 << 20
     for name, before in disks.items():
@@ -213,11 +213,11 @@ def test_the_report_has_them(stepscope, recording):
     busy, used = rows["CPU", "busy", ""], rows["memory", "used", ""]
     assert (busy["unit"], used["unit"], busy["kind"]) == ("%", "bytes", "gauge")
     assert float(used["last"]) == recording.host("memory/used").values[-1]
-    cpu = rows["usage", "CPU", str(recording.told["pid"])]
+    cpu = rows["usage", "CPU", str(recording.said["pid"])]
     points = recording.process("CPU").points
     seconds = (points[-1][0] - points[0][0]) / 1e9
-    assert abs(float(cpu["mean"]) / 100 * seconds - recording.told["cpu"]) < \
-        0.2 + 0.05 * recording.told["cpu"]
+    assert abs(float(cpu["mean"]) / 100 * seconds - recording.said["cpu"]) < \
+        0.2 + 0.05 * recording.said["cpu"]
 
 
 def test_off_and_slower_by_the_option(stepscope, tmp_path):
@@ -302,7 +302,7 @@ def test_a_gpu_is_an_entity_of_the_recording(stepscope, fake_gpus, tmp_path):
     ("driver", "unavailable", "the NVIDIA driver is not loaded"),
     ("none", "unavailable", "no GPU is visible"),
     ("slow", "failed", "does not answer")])
-def test_what_stops_nvml_is_told(stepscope, fake_gpus, tmp_path, mode, status, words):
+def test_what_stops_nvml_is_reported(stepscope, fake_gpus, tmp_path, mode, status, words):
     out = tmp_path / "t.pftrace"
     fake_gpus(out, "sleep", "0.3", mode=mode)
     source = next(one for one in info(stepscope, out)["sources"] if one["name"] == "nvml")

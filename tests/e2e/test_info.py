@@ -70,7 +70,7 @@ def test_text_is_aligned_and_plain(stepscope, golden):
 
 
 @pytest.mark.parametrize(
-    "name, status, told",
+    "name, status, message",
     [
         ("empty", 3, "byte 0"),
         ("text", 3, "byte 0"),
@@ -80,10 +80,10 @@ def test_text_is_aligned_and_plain(stepscope, golden):
         ("future-version", 4, "newer stepscope"),
     ],
 )
-def test_what_cannot_be_read_is_one_line_and_a_status(stepscope, golden, name, status, told):
+def test_what_cannot_be_read_is_one_line_and_a_status(stepscope, golden, name, status, message):
     path = golden / "broken" / f"{name}.pftrace"
     done = stepscope("info", path, status=status)
-    assert told in done.stderr and str(path) in done.stderr
+    assert message in done.stderr and str(path) in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 
@@ -96,7 +96,7 @@ def test_one_bad_file_does_not_hide_the_others(stepscope, golden):
 @pytest.mark.parametrize(
     "name, state", [("cut", "cut short"), ("flipped", "damaged"), ("missing-unit", "damaged")]
 )
-def test_damaged_files_are_told_and_repaired(stepscope, golden, tmp_path, name, state):
+def test_damaged_files_are_reported_and_repaired(stepscope, golden, tmp_path, name, state):
     broken, fixed = golden / "broken" / f"{name}.pftrace", tmp_path / "fixed.pftrace"
     before = broken.read_bytes()
     (one,) = facts(stepscope, broken)

@@ -72,8 +72,8 @@ def check(stepscope, trace, steps):
 
 @pytest.mark.parametrize("framework,steps", [("lightning", 4), ("transformers", 4),
                                              ("composer", 8), ("deepspeed", 4)])
-def test_what_a_framework_tells(stepscope, package, tmp_path, framework, steps):
-    trace, counted = record(stepscope, tmp_path, sys.executable, "told.py", framework,
+def test_what_a_framework_emits(stepscope, package, tmp_path, framework, steps):
+    trace, counted = record(stepscope, tmp_path, sys.executable, "scripted.py", framework,
                             env=package, options=["--no-torch"])
     assert counted == steps
     check(stepscope, trace, steps)
@@ -86,7 +86,7 @@ def test_what_a_framework_tells(stepscope, package, tmp_path, framework, steps):
 
 
 def test_lightning_profiler_has_ranges(stepscope, package, tmp_path):
-    trace, steps = record(stepscope, tmp_path, sys.executable, "told.py", "lightning", "profiler",
+    trace, steps = record(stepscope, tmp_path, sys.executable, "scripted.py", "lightning", "profiler",
                           env=package, options=["--no-torch"])
     check(stepscope, trace, steps)
     ranges = {row["path"]: row["count"] for row in rows(stepscope, trace, "range")
@@ -97,7 +97,7 @@ def test_lightning_profiler_has_ranges(stepscope, package, tmp_path):
 
 
 def test_composer_profiler_has_ranges_and_windows(stepscope, package, tmp_path):
-    trace, steps = record(stepscope, tmp_path, sys.executable, "told.py", "composer", "profiler",
+    trace, steps = record(stepscope, tmp_path, sys.executable, "scripted.py", "composer", "profiler",
                           env=package, options=["--no-torch"])
     check(stepscope, trace, steps)
     ranges = {}
@@ -116,7 +116,7 @@ def test_composers_files_are_called_and_read_as_its_own(stepscope, package, tmp_
     """Two epochs of 4 batches, of each one that waits, one that warms up and one that is recorded:
     Composer names a file by the batches that are done when it is saved, and has both in it."""
     folder = tmp_path / "composer_profiler"
-    subprocess.run([sys.executable, TRAINERS / "told.py", "composer", "json", folder], check=True,
+    subprocess.run([sys.executable, TRAINERS / "scripted.py", "composer", "json", folder], check=True,
                    env={**os.environ, **package, "PATH": f"{stepscope.path.parent}:"
                         f"{os.environ.get('PATH', '')}"}, cwd=tmp_path, timeout=120)
     names = ["ep0-ba3-rank0", "ep1-ba7-rank0"]

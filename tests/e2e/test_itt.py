@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that speak ITT under `record`: what they mark is in the trace, unless somebody else has
+"""Programs that speak ITT under `record`: what they mark is in the trace, unless another tool has
 their ear."""
 
 import collections
@@ -31,18 +31,18 @@ def test_the_program_is_handed_our_library(stepscope, tmp_path):
     trace = tmp_path / "t.pftrace"
     value, errors = variable_seen(stepscope, trace)
     assert value.endswith("/libstepscope.so.0") and VARIABLE not in errors
-    told = source(stepscope, trace)
-    assert (told["status"], told["reason"]) == ("ran", f"{VARIABLE}={value}")
+    found = source(stepscope, trace)
+    assert (found["status"], found["reason"]) == ("ran", f"{VARIABLE}={value}")
 
 
-def test_whoever_came_first_keeps_the_variable(stepscope, tmp_path):
+def test_the_first_tool_keeps_the_variable(stepscope, tmp_path):
     trace = tmp_path / "t.pftrace"
     value, errors = variable_seen(stepscope, trace, env={VARIABLE: "/opt/other/lib.so"})
     assert value == "/opt/other/lib.so"
     lines = [line for line in errors.splitlines() if VARIABLE in line]
     assert len(lines) == 1 and "/opt/other/lib.so" in lines[0]
-    told = source(stepscope, trace)
-    assert told["status"] == "unavailable" and "/opt/other/lib.so" in told["reason"]
+    found = source(stepscope, trace)
+    assert found["status"] == "unavailable" and "/opt/other/lib.so" in found["reason"]
     report = stepscope("report", trace, status=None)
     assert "Left out" in report.stdout and "/opt/other/lib.so" in report.stdout
     assert VARIABLE in stepscope("doctor", status=None, env={VARIABLE: "/x.so"}).stdout
@@ -58,8 +58,8 @@ def test_a_recording_within_a_recording_says_nothing(stepscope, tmp_path):
 def test_no_inject_hands_nothing_over(stepscope, tmp_path):
     trace = tmp_path / "t.pftrace"
     assert variable_seen(stepscope, trace, "--no-inject")[0] == ""
-    told = source(stepscope, trace)
-    assert (told["status"], told["reason"]) == ("off", "--no-inject")
+    found = source(stepscope, trace)
+    assert (found["status"], found["reason"]) == ("off", "--no-inject")
 
 
 def test_without_the_library_the_recording_says_so(stepscope, tmp_path):
@@ -70,8 +70,8 @@ def test_without_the_library_the_recording_says_so(stepscope, tmp_path):
     done = subprocess.run([alone, "record", "-o", trace, "--", "sh", "-c", f"echo [${VARIABLE}]"],
                           capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"
-    told = source(stepscope, trace)
-    assert told["status"] == "unavailable" and str(alone.parent) in told["reason"]
+    found = source(stepscope, trace)
+    assert found["status"] == "unavailable" and str(alone.parent) in found["reason"]
 
 
 # --- what is recorded ---------------------------------------------------------------------------
@@ -107,11 +107,11 @@ def test_tasks(record):
     trace, _ = record("itt_life", "tasks")
     assert begun(trace, "ranges", "my domain") == ["outer", "inner", "pthread_create"]
     assert begun(trace, "ranges", "another") == ["elsewhere"]
-    told = [(name, value) for kind, name, value in texts(trace, "ranges", "my domain")
+    found = [(name, value) for kind, name, value in texts(trace, "ranges", "my domain")
             if kind == "instant"]
     for mark in ("half", 0.5), ("shape", "2, -3, 4"), ("text", "words"), ("metadata", "width=7"), \
             ("a marker", None):
-        assert mark in told
+        assert mark in found
     flows = collections.Counter(row["flow_id"] for row in trace.rows["event"] if row["flow"])
     assert sorted(flows.values()) == [1, 3]  # that of "inner" leads on, as parent and as relation
     assert dropped(trace) == 0
@@ -133,7 +133,7 @@ def test_frames(record):
     (_, (begin, end)), = trace.of_kind("async", "submitted")
     assert end["ns"] - begin["ns"] >= 2000000
     (_, later), = trace.of_kind("ranges", "frames")
-    assert end["ns"] <= later[0]["ns"]  # it was told later, and lies where it was
+    assert end["ns"] <= later[0]["ns"]  # it was submitted later, and is at its time
     assert dropped(trace) == 0
 
 
@@ -193,7 +193,7 @@ def test_forked_children_record_on_their_own(record):
     assert len({track["process"] for track, _ in trace.of_kind("ranges")}) == 5
 
 
-def test_the_oldest_copies_look_for_names(record):
+def test_the_oldest_copies_search_names(record):
     trace, _ = record("itt_life", "oldest")
     assert begun(trace, "ranges", "old domain") == ["old task"]
 

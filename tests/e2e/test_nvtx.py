@@ -104,7 +104,7 @@ def test_tables_and_extensions(record, compiled):
     trace.check_counts()
 
 
-def test_ranges_told_later_stand_where_they_were(record, compiled):
+def test_deferred_ranges_are_at_their_times(record, compiled):
     trace, _ = record(compiled("everything.c", "everything"))
     lanes = collections.defaultdict(list)
     for _, events in trace.of_kind("async"):
@@ -128,7 +128,7 @@ def test_shared_objects_that_load_us_at_once(record, compiled):
     trace.check_counts()
 
 
-def test_the_variable_is_ours_unless_somebody_has_it(stepscope, tmp_path):
+def test_the_variable_is_ours_unless_it_is_set(stepscope, tmp_path):
     command = ["sh", "-c", f"echo [${VARIABLE}]"]
     done = stepscope("record", "-o", tmp_path / "a.pftrace", "--", *command)
     assert done.stdout.endswith("/libstepscope.so.0]\n") and VARIABLE not in done.stderr
@@ -260,7 +260,7 @@ int main(void) {
 
 
 def test_both_tools_get_them(stepscope, collector, package, python, tmp_path):
-    """stepscope leaves the variable to whoever set it, and records its own annotations."""
+    """stepscope leaves the variable to the tool that set it, and records its own annotations."""
     trace = tmp_path / "both.pftrace"
     got = collect(collector, tmp_path, stepscope, "record", "-q", "-o", trace, "--", python, "-c",
                   ANNOTATED, PYTHONPATH=str(package))

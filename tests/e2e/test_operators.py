@@ -72,7 +72,7 @@ def test_operators_by_name(stepscope, trace):
         assert row["step_calls"] in (1, 2)
 
 
-def test_shares_are_of_the_usual_steps(stepscope, trace):
+def test_shares_are_of_the_steady_steps(stepscope, trace):
     found = document(stepscope, "--by", "op", "--num-rows", "all", trace)
     steps = [row for row in document(stepscope, "--by", "step", trace)["tables"][0]["rows"]
              if row["kind"] == "usual"]
@@ -143,7 +143,7 @@ def test_the_same_as_csv(stepscope, trace):
         assert int(row["count"]) == own[row["name"]]["calls"]
 
 
-def test_the_first_look_has_the_heaviest(stepscope, trace):
+def test_the_first_report_has_the_heaviest(stepscope, trace):
     found = document(stepscope, trace)
     assert [table["by"] for table in found["tables"]][:2] == ["op", "module"]
     assert len(found["tables"][0]["rows"]) == 8
@@ -210,7 +210,7 @@ def test_nodes_belong_to_the_modules_that_made_them(stepscope, training):
                    and "AccumulateGrad" not in name)
     modules = rows_of(stepscope, "--by", "module", path)
     if modules["Sequential"]["backward_ns"] is None:
-        pytest.skip("this PyTorch tells no sequence numbers")
+        pytest.skip("this PyTorch has no sequence numbers")
     assert modules["Sequential"]["backward_ns"] + modules["CrossEntropyLoss"]["backward_ns"] == nodes_ns
 
 

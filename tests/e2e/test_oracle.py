@@ -121,7 +121,7 @@ def check_leaves(read_stacks, minor):
             got = read_stacks(program.pid, "walk", 10000, 4000)
             if not got["exact"]:
                 pytest.skip("no perf_event_open here: reads while the program waits for a CPU "
-                            "cannot be told from others")
+                            "cannot be distinguished from others")
             running.update(got["leaves"])
             if farthest(truth, running)[0] <= 0.02:
                 return

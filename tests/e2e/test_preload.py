@@ -42,7 +42,7 @@ def build(tmp_path, compiler, *flags):
 
 
 def words(stderr):
-    """What the program and its loader wrote: that a program is no Python is told by record."""
+    """What the program and its loader wrote: record reports that a program is no Python."""
     return [line for line in stderr.splitlines()
             if not line.startswith("stepscope record: no samples")]
 
@@ -115,8 +115,8 @@ def test_a_path_that_cannot_be_preloaded(stepscope, tmp_path):
                           env={key: value for key, value in os.environ.items()
                                if key not in ("LD_PRELOAD", "PYTHONPATH")})
     assert (done.stdout, words(done.stderr)) == (f"\n{folder}/libexec/python\n", [])
-    told = json.loads(stepscope("info", "--format", "json", trace).stdout)
-    source = next(one for one in told["files"][0]["sources"] if one["name"] == "torch")
+    info = json.loads(stepscope("info", "--format", "json", trace).stdout)
+    source = next(one for one in info["files"][0]["sources"] if one["name"] == "torch")
     assert "space" in json.dumps(source)
 
 

@@ -102,7 +102,7 @@ def wait_until(condition, seconds=120):
 
 
 def is_gone(pid):
-    """Also when nobody reaps it: that is not the program's to do."""
+    """Also when the program does not reap it."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -332,7 +332,7 @@ def test_a_schedule_from_outside_is_the_one(run):
                      "wait=2,active=1,repeat=1", "--"])
     assert [path.name for path in run.files()] == ["0.pftrace"]
     assert done.stdout == f"{run.folder / '0.pftrace'}\n"
-    assert "which decides schedule: give" in done.stderr
+    assert "which overrides schedule: give" in done.stderr
 
 
 def test_windows_under_a_recording_from_outside(run):
@@ -515,8 +515,8 @@ def test_a_recording_that_is_there_is_used(run):
         """, before=[run.stepscope, "record", "-q", "-o", outside, "--"])
     assert run.files() == [outside]
     assert "recorded outside" in run.ranges(outside)
-    assert done.stderr == ("stepscope: this program is being recorded from outside, which decides "
-                           "rate, json: give `stepscope record` the options, or start the program "
+    assert done.stderr == ("stepscope: this program is being recorded from outside, which "
+                           "overrides rate, json: give `stepscope record` the options, or start the program "
                            "without it\n")
 
 
@@ -564,7 +564,7 @@ def test_tools_of_ones_own(run):
     assert done.stdout.splitlines() == [
         "up", "in", "wrapped early True", "out None", "end out 2 out/mine", "early True",
         "up", "in", "wrapped early", "out None", "end out 2 out/mine",
-        "KeyError \"no tool 'nothing'; there are also mine, line_profile, line_profiler, mine, "
+        "KeyError \"no tool 'nothing'; registered are also mine, line_profile, line_profiler, mine, "
         "nvtx, stepscope, torch\"",
         "TypeError enable() takes the name of a tool, its class or object, not 3",
         "KeyError \"'mine' is already the name of Tool; choose another one\""]
@@ -672,7 +672,7 @@ PHYSICSNEMO = ["LineProfileWrapper", "ProfileRegistry", "Profiler", "TorchProfil
                "TorchProfilerConfig", "annotate", "p", "profile"]
 
 
-def test_physicsnemo_does_nothing_until_told(run):
+def test_physicsnemo_does_nothing_until_enabled(run):
     done = run("""
         from stepscope.compat.physicsnemo import Profiler, profile, annotate
         from stepscope.compat.physicsnemo.core import (PhysicsNeMoProfilerWrapper, ProfileRegistry,
@@ -876,9 +876,9 @@ def test_each_recording_of_torch_is_complete(stepscope, package, tmp_path):
         return json.loads(done.stdout)["tables"][0]["rows"]
 
     for number in range(len(recordings)):
-        told = stepscope("info", "--all", tmp_path / f"{number}.pftrace").stdout
+        info = stepscope("info", "--all", tmp_path / f"{number}.pftrace").stdout
         for fact in ("torch.version = ", "torch.threads = 1", "dataloader.workers = 0"):
-            assert fact in told, (number, fact)
+            assert fact in info, (number, fact)
         leaves_out = number == 2
         steps = [row["kind"] for row in rows(number, "step")]
         assert len(steps) == (0 if leaves_out else 6) and "cut" not in steps
@@ -886,7 +886,7 @@ def test_each_recording_of_torch_is_complete(stepscope, package, tmp_path):
             number not in (2, 3), not leaves_out, not leaves_out]
         if not leaves_out:
             assert len(rows(number, "module")) == (1 if number == 3 else 4)
-        assert ("torch.operators = off" in told) == (number >= 2)  # the next tells the last one's
+        assert ("torch.operators = off" in info) == (number >= 2)  # the next has the last one's
 
 
 def test_options_of_torch(package, python):

@@ -50,8 +50,8 @@ def test_hot_function_is_found_in_proportion(stepscope, python, tmp_path):
     assert {"main", "hot", "warm"} <= functions(rows)
     assert sum(count for _, count in rows) > 200
     assert done.stdout == ""
-    told = done.stderr.strip().split("\n")  # when not a terminal: a line, and the hottest lines
-    assert "wrote" in told[0] and "Hottest lines" in told[1] and len(told) <= 7, done.stderr
+    lines = done.stderr.strip().split("\n")  # when not a terminal: a line, and the hottest lines
+    assert "wrote" in lines[0] and "Hottest lines" in lines[1] and len(lines) <= 7, done.stderr
 
 
 def test_native_is_the_default_and_named_after_the_program(stepscope, python, tmp_path):
@@ -268,8 +268,8 @@ def test_options_of_py_spy_are_accepted(stepscope, python, tmp_path):
 
 
 def test_a_parked_thread_is_seen_when_it_wakes(stepscope, python, tmp_path):
-    """Sixty threads sleep; one of them computes 30 ms of every 130 ms. Idle threads are not looked
-    at one by one, yet no burst may be missed."""
+    """Sixty threads sleep; one of them computes 30 ms of every 130 ms. Idle threads are not
+    read one by one, yet no burst may be missed."""
     script = tmp_path / "bursts.py"
     script.write_text(
         "import threading, time\n"
@@ -302,7 +302,7 @@ def test_a_parked_thread_is_seen_when_it_wakes(stepscope, python, tmp_path):
     assert len(samples) == 62 and min(samples) > 0.8 * max(samples)  # each tick counts every thread
 
 
-def test_ranks_are_told_apart(stepscope, python, tmp_path):
+def test_ranks_are_distinguished(stepscope, python, tmp_path):
     out = tmp_path / "t.pftrace"
     code = ("import os, subprocess, sys\n"
             "kids = [subprocess.Popen([sys.executable, sys.argv[1], '--seconds', '0.7'],"

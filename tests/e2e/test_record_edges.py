@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`record` where it meets the rest of the system: inherited signals, job control, other files."""
+"""`record` and the rest of the system: inherited signals, job control, other files."""
 
 import contextlib
 import json
@@ -65,7 +65,7 @@ def start(stepscope):
         one.communicate()
 
 
-def test_sigchld_ignored_by_whoever_started_us(start, python, tmp_path):
+def test_sigchld_ignored_by_the_starter(start, python, tmp_path):
     code = ("import signal\n"
             "raise SystemExit(7 if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN else 1)")
     run = start("-q", "-o", tmp_path / "t.pftrace", "--", python, "-c", code,
@@ -75,7 +75,7 @@ def test_sigchld_ignored_by_whoever_started_us(start, python, tmp_path):
 
 
 def test_the_program_kills_its_recorder(stepscope, python, tmp_path):
-    """The summary tells of what was written until then."""
+    """The summary is of what was written until then."""
     code = ("import os, signal, time\n"
             "end = time.monotonic() + 1.5\n"
             "while time.monotonic() < end: pass\n"
@@ -86,7 +86,7 @@ def test_the_program_kills_its_recorder(stepscope, python, tmp_path):
     assert seconds and float(seconds[1]) < 200
 
 
-def test_nobody_reads_stderr(stepscope, python, tmp_path):
+def test_no_process_reads_stderr(stepscope, python, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
     code = "import time; time.sleep(0.5); raise SystemExit(7)"
@@ -175,7 +175,7 @@ def test_one_signal_does_not_swallow_a_later_one(start, python, tmp_path):
 
 
 def test_interrupting_the_conversion_keeps_recording_and_status(start, python, tmp_path):
-    """The summary is held up by a terminal's place that nobody empties: a full pipe."""
+    """The summary is held up by an output that no process reads: a full pipe."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     with contextlib.suppress(BlockingIOError):
@@ -190,7 +190,7 @@ def test_interrupting_the_conversion_keeps_recording_and_status(start, python, t
     while pathlib.Path(f"/proc/{program}").exists():
         time.sleep(0.05)
     time.sleep(0.7)
-    assert run.poll() is None  # waits for somebody to read
+    assert run.poll() is None  # waits for a reader
     run.send_signal(signal.SIGTERM)
     time.sleep(0.3)
     os.close(writing)

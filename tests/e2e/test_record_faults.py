@@ -461,8 +461,8 @@ def test_few_files_are_the_reason(stepscope, tmp_path):
         if "samples in" not in done.stderr:
             assert "open files" in done.stderr or "file descriptors" in done.stderr, (limit, done.stderr)
         if out.exists():
-            told = stepscope("report", out, status=None)
-            assert "no program that ran was a Python" not in told.stdout + told.stderr
+            shown = stepscope("report", out, status=None)
+            assert "no program that ran was a Python" not in shown.stdout + shown.stderr
 
 
 def test_a_program_that_ends_at_once_is_not_called_no_python(stepscope, tmp_path):
@@ -494,8 +494,8 @@ def test_no_proc_is_the_reason(stepscope, needs_root, tmp_path):
         pytest.skip("no mounts of one's own here")
     assert done.returncode == 7, done.stderr
     assert "is not mounted" in done.stderr and "none of the" not in done.stderr, done.stderr
-    told = stepscope("report", out, status=None)
-    assert "is not mounted" in told.stdout + told.stderr
+    shown = stepscope("report", out, status=None)
+    assert "is not mounted" in shown.stdout + shown.stderr
 
 
 # --- the wall clock -------------------------------------------------------------------------------
@@ -529,7 +529,7 @@ def test_a_clock_that_is_set_back(stepscope, needs_tool, tmp_path):
     stepscope("record", "-q", "-o", out, "--", sys.executable, "-S", "-c",
               "import time\nend = time.monotonic() + 3\nwhile time.monotonic() < end: sum(range(99))",
               env={"LD_PRELOAD": str(library)})
-    told = stepscope("info", out).stdout
-    assert "complete" in told and "wall clock moved -3600" in told, told
+    shown = stepscope("info", out).stdout
+    assert "complete" in shown and "wall clock moved -3600" in shown, shown
     facts = json.loads(stepscope("info", out, "--format", "json").stdout)["files"][0]
     assert 2 < facts["duration_s"] < 60 and facts["samples"] > 50, facts

@@ -124,7 +124,7 @@ def test_no_window_has_a_reason(record):
     assert "the longest epoch had 3 batches" in found.stderr
 
 
-def test_a_program_without_steps_is_told_so(stepscope, python, tmp_path):
+def test_a_program_without_steps_is_reported(stepscope, python, tmp_path):
     done = stepscope("record", "--schedule", "active=1", "-o", tmp_path / "x.pftrace", "--",
                      python, "-c", "pass")
     assert "the program marked no step; call step()" in done.stderr

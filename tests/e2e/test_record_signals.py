@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals and stops after the recording has ended while the program runs on: each reaches the
-program once, and nobody stays stopped."""
+program once, and no process stays stopped."""
 
 import contextlib
 import os

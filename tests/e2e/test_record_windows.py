@@ -348,7 +348,7 @@ def test_a_disk_that_is_full(stepscope, record, tmp_path):
 
 
 def test_a_folder_that_goes_away(stepscope, record, tmp_path):
-    """What is lost of one window is told; the next has its file."""
+    """A lost window is reported; the next has its file."""
     script = tmp_path / "vanish.py"
     script.write_text(
         "import os, shutil, stepscope, sys, time\n"
@@ -382,8 +382,8 @@ def test_programs_bring_schedules_and_hear_of_files(record, tools):
 def test_steps_that_begin_behind_their_epoch(record, tools, active, ends):
     program = [tools / "sealed", f"per_epoch,warmup=0,active={active}", 6, 20, 2, 1, 3]
     done = record("s{step}-e{epoch}.pftrace", program=program, schedule=None)
-    told = [line.split()[2:4] for line in done.stdout.splitlines() if line.startswith("sealed")]
-    assert told == [["0", str(ends[0])], ["3", str(ends[1])]]
+    sealed = [line.split()[2:4] for line in done.stdout.splitlines() if line.startswith("sealed")]
+    assert sealed == [["0", str(ends[0])], ["3", str(ends[1])]]
     assert record.files() == ["s0-e0.pftrace", "s3-e1.pftrace"]
 
 

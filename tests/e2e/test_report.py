@@ -314,19 +314,19 @@ def test_text_fits_the_width(stepscope, raw):
 def test_colour_only_on_a_terminal(stepscope, raw):
     assert "\x1b" not in stepscope("report", raw).stdout
     try:
-        leader, follower = pty.openpty()
+        terminal, inner = pty.openpty()
     except OSError as none:
         pytest.skip(f"no pseudo-terminals here: {none}")
-    subprocess.run([str(stepscope), "report", str(raw)], stdout=follower, timeout=30, check=True,
+    subprocess.run([str(stepscope), "report", str(raw)], stdout=inner, timeout=30, check=True,
                    env={**os.environ, "TERM": "xterm", "NO_COLOR": ""})
-    os.close(follower)
+    os.close(inner)
     out = b""
-    while select.select([leader], [], [], 0.5)[0]:
+    while select.select([terminal], [], [], 0.5)[0]:
         try:
-            out += os.read(leader, 65536)
+            out += os.read(terminal, 65536)
         except OSError:
             break
-    os.close(leader)
+    os.close(terminal)
     assert b"\x1b[1m" in out
 
 

@@ -140,7 +140,7 @@ def document_of(stepscope, *options):
     return json.loads(stepscope("schedule", *options, "--format", "json").stdout)
 
 
-def test_json_tells_the_windows(stepscope):
+def test_json_has_the_windows(stepscope):
     found = document_of(stepscope, "wait=2,warmup=1,active=3", "--steps", 11)
     assert found["windows"] == [{"window": 0, "first": 3, "last": 5, "partial": False},
                                 {"window": 1, "first": 9, "last": 10, "partial": True}]
@@ -166,8 +166,8 @@ def test_no_window_has_a_reason(stepscope):
     assert "number 10" in found["why_nothing"]
     text = stepscope("schedule", "wait=9,active=3", "--steps", 4).stdout
     assert found["why_nothing"] in text
-    told = stepscope("schedule", "wait=9,active=3", "--steps", 4, "--format", "csv").stderr
-    assert found["why_nothing"] in told
+    message = stepscope("schedule", "wait=9,active=3", "--steps", 4, "--format", "csv").stderr
+    assert found["why_nothing"] in message
 
 
 def test_text_shows_lanes_and_runs(stepscope):

@@ -56,13 +56,13 @@ def test_windows_of_a_process_are_one(stepscope, windows, tmp_path):
     assert begins == sorted(begins) and len(set(begins)) == len(begins)
     data = json.loads(stepscope("report", "-f", "json", "--by", "process", windows).stdout)
     assert len(data["tables"][0]["rows"]) == 1
-    events, told = events_of(stepscope, windows, tmp_path)
+    events, message = events_of(stepscope, windows, tmp_path)
     drawn = [event for event in events if event["ph"] == "X" and event["name"].startswith("step ")]
     assert len({(event["pid"], event["tid"]) for event in drawn}) == 1
     assert [event["name"] for event in drawn] == [f"step {row['step']}" for row in rows]
     ends = [event["ts"] + event["dur"] for event in drawn]
     assert all(end <= after["ts"] + 0.01 for end, after in zip(ends, drawn[1:]))
-    assert "wall clock" not in told
+    assert "wall clock" not in message
 
 
 def test_a_part_of_the_time_of_several_files(stepscope, windows):

@@ -36,7 +36,7 @@ import {package}.utils.profiling
 assert {package}.utils.profiling.profile is profile
 try:
     import {package}.models
-    raise SystemExit("there is a module that nobody installed")
+    raise SystemExit("there is a module that is not installed")
 except ImportError as error:
     assert error.name == "{package}.models", error.name
 print("done")

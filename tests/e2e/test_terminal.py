@@ -12,36 +12,36 @@ import subprocess
 
 import pytest
 
-# What we write ourselves: looks, the first column, wiping the line, moving within it.
+# Our own sequences: styles, the first column, wiping the line, moving within it.
 OWN = re.compile(rb"\x1b\[([0-9;]*m|G|2?K|[0-9]+G)")
 
 
 def on_terminal(arguments, **options):
     """Runs a program with a terminal for its streams; returns what reached it."""
     try:
-        leader, follower = pty.openpty()
+        terminal, inner = pty.openpty()
     except OSError as none:
         pytest.skip(f"no pseudo-terminals here: {none}")
-    process = subprocess.Popen([str(word) for word in arguments], stdin=follower, stdout=follower,
-                               stderr=follower, start_new_session=True,
+    process = subprocess.Popen([str(word) for word in arguments], stdin=inner, stdout=inner,
+                               stderr=inner, start_new_session=True,
                                env={**os.environ, "TERM": "xterm", "NO_COLOR": ""}, **options)
-    os.close(follower)
+    os.close(inner)
     out = b""
-    while select.select([leader], [], [], 60)[0]:
+    while select.select([terminal], [], [], 60)[0]:
         try:
-            piece = os.read(leader, 65536)
+            piece = os.read(terminal, 65536)
         except OSError:
             break
         if not piece:
             break
         out += piece
-    os.close(leader)
+    os.close(terminal)
     process.wait(60)
     return out
 
 
 def check(out, is_csv=False):
-    """Nothing but our own looks, and no line that a name made (but in the quotes of CSV)."""
+    """Nothing but our own sequences, and no line that a name made (but in the quotes of CSV)."""
     left = re.sub(rb"\r{1,2}\n", b"\n", OWN.sub(b"", out))  # the terminal's, and CSV's own
     text = left.decode("utf-8")
     found = set(text) & set(map(chr, [*range(9), *range(11, 32), *range(0x7f, 0xa0), 0x202e]))

@@ -96,7 +96,7 @@ for step in range(6):
     assert facts["torch.anomaly"] == ["1", "0"]
 
 
-def test_threads_of_workers_are_told(stepscope, tmp_path):
+def test_threads_of_workers_are_reported(stepscope, tmp_path):
     code = """
 import os, torch
 torch.set_num_threads(1)

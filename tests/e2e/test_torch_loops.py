@@ -87,7 +87,7 @@ def test_optimizers_that_step_one_after_the_other(loops):
         assert loops[name].phases["optimizer"] == loops[name].said["updates"]
 
 
-def test_what_is_no_training_is_told_apart(loops):
+def test_other_calls_are_distinguished_from_training(loops):
     phases = loops["evaluates"].phases  # in training mode without gradients: a policy plays so
     assert (phases["evaluation"], phases["inference"]) == (1, 1)
     assert loops["teaches"].phases["inference"] == 4 and not loops["teaches"].phases["evaluation"]
@@ -106,7 +106,7 @@ def test_a_phase_ends_with_its_exception(loops):
     assert loops["fails"].steps[2]["other_ns"] >= 80e6
 
 
-def test_what_torch_looks_at_is_what_it_is_without_us(loops):
+def test_introspection_by_torch_is_unchanged(loops):
     """The compiler's graphs, breaks and counts; how deep modules may call each other."""
     names = ["compiles", "compiles_a_step", "modules_may_be_odd"]
     alone = subprocess.run([sys.executable, WORKLOAD, *names], stdin=subprocess.DEVNULL,
@@ -125,7 +125,7 @@ def test_the_optimizer_that_counts_can_be_named(stepscope, tmp_path):
     assert len(rows(stepscope, trace, "step")) == 4
 
 
-def test_samples_bear_the_phase_that_their_stack_tells(stepscope, tmp_path):
+def test_samples_have_the_phase_of_their_stack(stepscope, tmp_path):
     trace = tmp_path / "t.pftrace"
     stepscope("record", "-q", "-r", "1000", "-o", trace, "--", sys.executable,
               WORKLOAD.with_name("torch_phases.py"), "--seconds", "3")
@@ -163,9 +163,9 @@ def test_a_rank_that_comes_late(stepscope, tmp_path, is_late):
 
 def test_ranks_with_collectives(stepscope, tmp_path):
     """Those that end on a thread of gloo's are whole."""
-    trace, meeting = tmp_path / "t.pftrace", tmp_path / "meeting"
-    done = record_ranks(stepscope, trace, [sys.executable, WORKLOAD.with_name("torch_ranks.py"), meeting],
-                        before=lambda: meeting.unlink(missing_ok=True),
+    trace, store = tmp_path / "t.pftrace", tmp_path / "store"
+    done = record_ranks(stepscope, trace, [sys.executable, WORKLOAD.with_name("torch_ranks.py"), store],
+                        before=lambda: store.unlink(missing_ok=True),
                         env={"GLOO_SOCKET_IFNAME": "lo"}, timeout=120)
     pids = [json.loads(line)["pid"] for line in done.stdout.splitlines()]
     steps, ranges = rows(stepscope, trace, "step"), rows(stepscope, trace, "range")

@@ -33,7 +33,7 @@ def peaks(memory):
 
 @pytest.fixture(scope="module")
 def backward(stepscope, tmp_path_factory):
-    """A recording that several tests look at, and what the program said."""
+    """A recording that several tests read, and what the program printed."""
     return record(stepscope, tmp_path_factory.mktemp("backward"), "--phase", "backward")
 
 
@@ -97,7 +97,7 @@ def test_a_program_may_fork_and_close_our_file(stepscope, tmp_path):
     assert int(child["end_bytes"]) > int(parent["end_bytes"]) + 100 * MIB
 
 
-def test_a_device_as_its_allocator_tells(stepscope, tmp_path):
+def test_a_device_as_its_allocator_reports(stepscope, tmp_path):
     """No GPU: the program puts figures of its own in place of torch.cuda.memory_stats."""
     said, trace = record(stepscope, tmp_path, "--device", "--phase", "backward", "--mib", "512")
     assert said["asked"] > 4  # the first step is always read

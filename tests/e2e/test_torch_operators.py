@@ -20,8 +20,8 @@ PYTHONS = [sys.executable, "/usr/bin/python3",
 
 @pytest.fixture(scope="module", params=PYTHONS)
 def torch_python(request):
-    look = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 3)"
-    if subprocess.run([request.param, "-c", look], capture_output=True).returncode:
+    probe = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 3)"
+    if subprocess.run([request.param, "-c", probe], capture_output=True).returncode:
         pytest.skip(f"{request.param} has no PyTorch")
     return request.param
 
@@ -60,10 +60,10 @@ def facts(stepscope, trace):
 
 
 def test_the_running_libtorch_is_tried_and_taken(recording):
-    said, _, told = recording
-    assert told["torch.version"] == said["version"]
-    assert told["torch.operators"] == "callback"
-    assert told["torch.flops"] == "counted"
+    said, _, facts = recording
+    assert facts["torch.version"] == said["version"]
+    assert facts["torch.operators"] == "callback"
+    assert facts["torch.flops"] == "counted"
 
 
 def test_operators_are_those_of_the_profiler(recording):
@@ -103,7 +103,7 @@ def test_flops_are_those_of_the_shapes(recording):
     assert counted == {name: count * COUNTED_STEPS for name, count in said["flops"].items()}
 
 
-def test_a_report_tells_flops_of_a_step(stepscope, recording, trace):
+def test_a_report_has_flops_of_a_step(stepscope, recording, trace):
     said, _, _ = recording
     done = stepscope("report", "--by", "flops", "--format", "json", trace)
     assert done.returncode == 0, done.stderr
@@ -123,7 +123,7 @@ def test_a_report_tells_flops_of_a_step(stepscope, recording, trace):
     assert modules["out (Linear)"] == 3 * 2 * 2 * 16 * 2
 
 
-def test_copies_to_another_device_are_told_from_others(stepscope, torch_python, tmp_path):
+def test_copies_to_another_device_are_distinguished(stepscope, torch_python, tmp_path):
     trace, chrome = tmp_path / "t.pftrace", tmp_path / "t.json"
     done = stepscope("record", "-q", "--operators", "all", "-o", trace, "--", torch_python, "-W",
                      "ignore", COPIES)
@@ -149,25 +149,25 @@ def names(events):
     return {event["name"] for event in events if event["ph"] == "X"}
 
 
-def test_an_unknown_libtorch_tells_by_itt(stepscope, tmp_path):
+def test_an_unknown_libtorch_emits_through_itt(stepscope, tmp_path):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not torch.profiler.itt.is_available():
         pytest.skip("this PyTorch was built without ITT")
-    said, events, told = record(stepscope, sys.executable, tmp_path / "t.pftrace", "--as", "2.99.0")
+    said, events, facts = record(stepscope, sys.executable, tmp_path / "t.pftrace", "--as", "2.99.0")
     assert said["version"] == "2.99.0"
-    assert told["torch.operators"] == (
+    assert facts["torch.operators"] == (
         "ITT, of one thread and its backward: unsupported torch version 2.99.0, supported are 1.13 and 2.0 to "
         "2.15")
-    assert told["torch.steps"] == "optimizer SGD"
-    assert told["torch.flops"] == "the arguments of operators were not found"
+    assert facts["torch.steps"] == "optimizer SGD"
+    assert facts["torch.flops"] == "the arguments of operators were not found"
     assert {"aten::addmm", "AddmmBackward0"} <= names(events)
 
 
 def test_an_unknown_libtorch_without_a_way_is_left_alone(stepscope, tmp_path):
-    """ITT is somebody else's."""
+    """Another tool collects ITT."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    said, _, told = record(stepscope, sys.executable, tmp_path / "t.pftrace", "--as", "2.99.0",
+    said, _, facts = record(stepscope, sys.executable, tmp_path / "t.pftrace", "--as", "2.99.0",
                            environment={"INTEL_LIBITTNOTIFY64": "/nonexistent"})
     assert said["version"] == "2.99.0"
-    assert told["torch.operators"].startswith("unsupported torch version 2.99.0")
-    assert told["torch.steps"] == "optimizer SGD"
+    assert facts["torch.operators"].startswith("unsupported torch version 2.99.0")
+    assert facts["torch.steps"] == "optimizer SGD"

@@ -125,7 +125,7 @@ def test_it_steps_aside_for_the_programs_own(stepscope, tmp_path):
 
 
 def test_it_stands_in_where_operators_cannot_be_recorded(stepscope, tmp_path):
-    """Of a PyTorch that is not known the callback is refused: its window tells operators instead."""
+    """Of a PyTorch that is not supported the callback is refused: its window has operators instead."""
     run = Recorded(stepscope, tmp_path, "--steps", "14", "--unknown",
                    env={"INTEL_LIBITTNOTIFY64": "/nonexistent"})  # nor is there ITT
     facts = [event["text"] for event in run.info["notes"] if event["kind"] == "fact"]

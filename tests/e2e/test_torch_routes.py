@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which ways a recorded Python meets torch, and what stays as it is: with a torch that is none,
+"""The routes by which a recorded Python hooks torch, and what stays unchanged: with a fake torch,
 so that these tests need no PyTorch."""
 
 import os
@@ -34,30 +34,30 @@ def torch(tmp_path):
     return folder
 
 
-def meets(stepscope, trace):
-    """How often, in all processes, torch was met."""
+def hooked_count(stepscope, trace):
+    """How often, in all processes, torch was hooked."""
     text = stepscope("info", "--all", trace).stdout
     return text.count("torch.version = 0.0.1")
 
 
 @pytest.fixture
 def record(stepscope, python, tmp_path):
-    """Records a Python with these arguments: what it printed, and how often torch was met."""
+    """Records a Python with these arguments: what it printed, and how often torch was hooked."""
     def run(*arguments, env=None, options=(), command=None, status=0):
         trace = tmp_path / "t.pftrace"
         done = stepscope("record", "-q", *options, "-o", trace, "--",
                          *(command or [python]), *arguments, status=status, env=env)
-        return done, meets(stepscope, trace)
+        return done, hooked_count(stepscope, trace)
     return run
 
 
 @pytest.fixture
 def route(stepscope, tmp_path):
-    """By which ways the processes of the last recording met torch."""
-    def told():
+    """The routes by which the processes of the last recording hooked torch."""
+    def routes():
         text = stepscope("info", "--all", tmp_path / "t.pftrace").stdout
         return re.findall(r"torch\.route = (.*)", text)
-    return told
+    return routes
 
 
 @pytest.mark.parametrize("how", [
@@ -67,16 +67,16 @@ def route(stepscope, tmp_path):
     "import torch, sys\ndel sys.modules['torch']\nimport torch"],
     ids=["import", "importlib", "__import__", "from", "thread", "twice"])
 def test_each_way_to_import_it(record, torch, how):
-    done, met = record("-c", how, env={"PYTHONPATH": str(torch)})
-    assert (done.stdout, done.stderr, met) == ("", "", 1)
+    done, hooked = record("-c", how, env={"PYTHONPATH": str(torch)})
+    assert (done.stdout, done.stderr, hooked) == ("", "", 1)
 
 
 @pytest.mark.parametrize("flags", [["-I"], ["-S", "-E"], ["-I", "-S", "-B", "-OO"]],
                          ids=["-I", "-S -E", "-I -S -B -OO"])
 def test_flags_of_the_interpreter(record, torch, flags):
     code = f"import sys; sys.path.insert(0, {str(torch)!r}); import torch; print(torch.__version__)"
-    done, met = record(*flags, "-c", code)
-    assert (done.stdout, met) == ("0.0.1\n", 1)
+    done, hooked = record(*flags, "-c", code)
+    assert (done.stdout, hooked) == ("0.0.1\n", 1)
 
 
 @pytest.mark.parametrize("version", INTERPRETERS)
@@ -84,7 +84,7 @@ def test_flags_of_the_interpreter(record, torch, flags):
                                   {"PYTHONMALLOC": "malloc"}, {"PYTHONTRACEMALLOC": "1"}],
                          ids=lambda mode: "=".join(*mode.items()))
 def test_allocators_of_python(stepscope, tmp_path, version, mode):
-    """Development mode's looks at all that Python gives back as it ends: our hook's too."""
+    """Development mode checks everything that Python frees at its end: also our hook's."""
     if len(INTERPRETERS[version]) > 1:
         pytest.skip("in another root preload.so is not there")
     code = ("import threading, json\n"
@@ -99,8 +99,8 @@ def test_allocators_of_python(stepscope, tmp_path, version, mode):
 
 def test_a_sitecustomize_stays(record, torch):
     (torch / "sitecustomize.py").write_text("print('mine')\nimport torch\n")
-    done, met = record("-c", "import torch; print('end')", env={"PYTHONPATH": str(torch)})
-    assert (done.stdout, met) == ("mine\nend\n", 1)
+    done, hooked = record("-c", "import torch; print('end')", env={"PYTHONPATH": str(torch)})
+    assert (done.stdout, hooked) == ("mine\nend\n", 1)
 
 
 def test_a_torch_that_fails_fails_as_ever(record, torch, python):
@@ -109,9 +109,9 @@ def test_a_torch_that_fails_fails_as_ever(record, torch, python):
     program = "import time; time.sleep(0.1); import torch"  # lasts until it is sampled
     alone = subprocess.run([python, "-c", program], env={**os.environ, **env},
                            capture_output=True, text=True, check=False)
-    done, met = record("-c", program, env=env, status=1)
+    done, hooked = record("-c", program, env=env, status=1)
     assert alone.returncode == 1
-    assert (done.stderr, met) == (alone.stderr, 0)
+    assert (done.stderr, hooked) == (alone.stderr, 0)
 
 
 def test_an_interrupted_import_is_interrupted(record, torch):
@@ -129,8 +129,8 @@ def test_an_interrupted_import_is_interrupted(record, torch):
 
 def test_nothing_is_done_when_it_is_not_wanted(record, torch):
     code = "import torch, os; print(os.environ.get('STEPSCOPE_TORCH'))"
-    done, met = record("-c", code, env={"PYTHONPATH": str(torch)}, options=["--no-torch"])
-    assert (done.stdout, met) == ("None\n", 0)
+    done, hooked = record("-c", code, env={"PYTHONPATH": str(torch)}, options=["--no-torch"])
+    assert (done.stdout, hooked) == ("None\n", 0)
 
 
 def package_of(stepscope, python):
@@ -151,15 +151,15 @@ def test_the_package_does_where_all_is_lost(record, route, torch, stepscope, pyt
     """A wrapper cleared what we set: then the package does it; never both."""
     path = f"PYTHONPATH={package_of(stepscope, python)}:{torch}"
     command = ["env", *(["-u", "LD_PRELOAD"] if lost else []), path, python]
-    done, met = record("-c", code, command=command)
-    assert (done.stderr, met) == ("", 1)
+    done, hooked = record("-c", code, command=command)
+    assert (done.stderr, hooked) == ("", 1)
     assert route() == ["import stepscope" if lost else "preload"]
 
 
 def test_the_package_respects_no_torch(record, torch, stepscope, python):
     env = {"PYTHONPATH": f"{package_of(stepscope, python)}:{torch}"}
-    _, met = record("-c", "import stepscope, torch", env=env, options=["--no-torch"])
-    assert met == 0
+    _, hooked = record("-c", "import stepscope, torch", env=env, options=["--no-torch"])
+    assert hooked == 0
 
 
 def test_a_program_without_a_recording_is_left_alone(stepscope, torch, python):
@@ -181,7 +181,7 @@ def test_a_program_that_records_itself(stepscope, torch, python, tmp_path):
     done = subprocess.run([python, "-c", code], env=env, capture_output=True, text=True, check=True)
     if "nothing is recorded" in done.stderr:
         pytest.skip(done.stderr.strip())
-    assert meets(stepscope, tmp_path / "own.pftrace") == 1
+    assert hooked_count(stepscope, tmp_path / "own.pftrace") == 1
 
 
 # --- where LD_PRELOAD is lost: the sitecustomize on PYTHONPATH ----------------------------------------
@@ -208,15 +208,15 @@ def test_a_lost_preload(record, route, torch, version):
     env = {"PYTHONPATH": str(torch)}
     alone = subprocess.run([*INTERPRETERS[version], "-c", code], env={**os.environ, **env},
                            capture_output=True, text=True, check=True)
-    done, met = record("-c", code, env=env, command=[*LOST, *INTERPRETERS[version]])
-    assert (done.stdout, done.stderr, met) == (alone.stdout, "", 1)
+    done, hooked = record("-c", code, env=env, command=[*LOST, *INTERPRETERS[version]])
+    assert (done.stdout, done.stderr, hooked) == (alone.stdout, "", 1)
     assert route() == ["sitecustomize"]
 
 
 def test_a_replaced_preload(stepscope, record, route, torch, python, replaced, tmp_path):
-    done, met = record("-c", "import torch", env={"PYTHONPATH": str(torch)},
+    done, hooked = record("-c", "import torch", env={"PYTHONPATH": str(torch)},
                        command=[*replaced, python])
-    assert (done.stderr, met, route()) == ("", 1, ["sitecustomize"])
+    assert (done.stderr, hooked, route()) == ("", 1, ["sitecustomize"])
     assert "torch detected by sitecustomize" in stepscope("report", tmp_path / "t.pftrace").stdout
 
 
@@ -233,15 +233,15 @@ def test_a_path_that_cannot_be_preloaded(stepscope, route, torch, python, tmp_pa
 
 
 def test_a_preload_that_is_there(record, route, torch):
-    _, met = record("-c", "import torch", env={"PYTHONPATH": str(torch)})
-    assert (met, route()) == (1, ["preload"])
+    _, hooked = record("-c", "import torch", env={"PYTHONPATH": str(torch)})
+    assert (hooked, route()) == (1, ["preload"])
 
 
 def test_a_lost_preload_and_no_torch_wanted(record, torch, python):
     code = "import torch, os; print(os.environ['PYTHONPATH'])"
-    done, met = record("-c", code, env={"PYTHONPATH": str(torch)}, command=[*LOST, python],
+    done, hooked = record("-c", code, env={"PYTHONPATH": str(torch)}, command=[*LOST, python],
                        options=["--no-torch"])
-    assert (done.stdout, met) == (f"{torch}\n", 0)
+    assert (done.stdout, hooked) == (f"{torch}\n", 0)
 
 
 def test_children_of_a_lost_preload(record, route, torch, python):
@@ -252,15 +252,15 @@ def test_children_of_a_lost_preload(record, route, torch, python):
             "    p.start(); p.join(); sys.exit(p.exitcode)\n")
     program = torch / "program.py"
     program.write_text(code)
-    _, met = record(program, env={"PYTHONPATH": str(torch)}, command=[*LOST, python])
-    assert (met, route()) == (2, ["sitecustomize"] * 2)
+    _, hooked = record(program, env={"PYTHONPATH": str(torch)}, command=[*LOST, python])
+    assert (hooked, route()) == (2, ["sitecustomize"] * 2)
 
 
 @pytest.mark.parametrize("flags", [["-I"], ["-E"], ["-S"], ["-I", "-S"]], ids=" ".join)
 def test_flags_that_leave_no_second_way(record, torch, python, flags):
     code = f"import sys; sys.path.insert(0, {str(torch)!r}); import torch; print(torch.__version__)"
-    done, met = record(*flags, "-c", code, command=[*LOST, python])
-    assert (done.stdout, done.stderr, met) == ("0.0.1\n", "", 0)
+    done, hooked = record(*flags, "-c", code, command=[*LOST, python])
+    assert (done.stdout, done.stderr, hooked) == ("0.0.1\n", "", 0)
 
 
 SEEN = """
@@ -353,7 +353,7 @@ def test_old_pythons_run_as_ever(stepscope, tmp_path):
         assert done.stdout == alone.stdout, path
 
 
-# --- where all is lost: told ---------------------------------------------------------------------
+# --- where all is lost ----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -367,8 +367,8 @@ def torch_library(tmp_path):
     return library
 
 
-def look_at(stepscope, trace, library, command, seconds):
-    """The recorder looks about once a second: what it said of a program with this library."""
+def record_without(stepscope, trace, library, command, seconds):
+    """The recorder polls about once a second: its message about a program with this library."""
     code = f"import ctypes, time; ctypes.CDLL({str(library)!r}); time.sleep({seconds})"
     done = stepscope("record", "-o", trace, "--", *command, "-c", code)
     return done.stderr, stepscope("info", "--all", trace).stdout
@@ -379,22 +379,22 @@ def look_at(stepscope, trace, library, command, seconds):
     (["LD_PRELOAD=LIBRARY", "PYTHONPATH=", "PYTHON"], "LD_PRELOAD was replaced by LIBRARY, and PYTHONPATH was "
      "changed; set LD_PRELOAD=\"LIBRARY $LD_PRELOAD\", or import stepscope"),
     (["-i", "PYTHON"], "an environment that lacks stepscope's variables")], ids=["cleared", "replaced", "env -i"])
-def test_a_torch_that_is_missed_is_told(stepscope, python, tmp_path, torch_library, change, reason):
+def test_a_torch_that_is_missed_is_reported(stepscope, python, tmp_path, torch_library, change, reason):
     def fill(word):
         return word.replace("PYTHON", python) if word == "PYTHON" else \
             word.replace("LIBRARY", str(torch_library))
     for seconds in (3, 12, 40):  # on a machine that is busy
-        told, info = look_at(stepscope, tmp_path / "t.pftrace", torch_library,
+        message, info = record_without(stepscope, tmp_path / "t.pftrace", torch_library,
                              ["env", *map(fill, change)], seconds)
         if "torch-missed" in info:
             break
-    assert "no steps, phases and operators of PyTorch" in told
-    assert fill(reason) in told
+    assert "no steps, phases and operators of PyTorch" in message
+    assert fill(reason) in message
     report = stepscope("report", "--format", "json", tmp_path / "t.pftrace").stdout
     assert "has torch but not stepscope's hooks" in report
 
 
 def test_a_torch_that_is_reached_is_not_missed(stepscope, python, tmp_path, torch_library):
     for command in ([python], [*LOST, python]):
-        told, info = look_at(stepscope, tmp_path / "t.pftrace", torch_library, command, 2)
-        assert "torch-missed" not in info and "PyTorch" not in told
+        message, info = record_without(stepscope, tmp_path / "t.pftrace", torch_library, command, 2)
+        assert "torch-missed" not in info and "PyTorch" not in message

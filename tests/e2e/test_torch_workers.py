@@ -13,9 +13,9 @@ pytest.importorskip("torch", reason="PyTorch is not installed")
 
 def report(stepscope, trace, *options):
     """The rows of those who load, and of those who wait."""
-    told = stepscope("report", "--format", "json", "--by", "worker", *options, trace)
-    assert told.returncode == 0, told.stderr
-    tables = {table["by"]: table["rows"] for table in json.loads(told.stdout)["tables"]}
+    done = stepscope("report", "--format", "json", "--by", "worker", *options, trace)
+    assert done.returncode == 0, done.stderr
+    tables = {table["by"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
     return tables["worker"], tables.get("loader", [])
 
 

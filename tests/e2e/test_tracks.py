@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges, counters and flows of a trace in reports, flame graphs, exports and info. The golden
-trace is made by tests/bench/trace_ranges.c, which tells what is in it: three steps of 100 ms."""
+trace is made by tests/bench/trace_ranges.c, which describes its content: three steps of 100 ms."""
 
 import collections
 import csv
@@ -148,7 +148,7 @@ def test_nothing_there_is_said(stepscope, golden):
         assert word in stepscope("report", "--by", by, golden / "good" / "small.pftrace").stdout
 
 
-def test_first_look_leads_to_the_ranges(stepscope, golden, trace):
+def test_first_report_leads_to_the_ranges(stepscope, golden, trace):
     assert f"stepscope report --by range {trace}" in stepscope("report", trace).stdout
     assert "--by range" not in stepscope("report", golden / "good" / "small.pftrace").stdout
 

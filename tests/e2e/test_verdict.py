@@ -67,10 +67,10 @@ def recordings(stepscope, tmp_path_factory):
 
 
 def training_of(stepscope, recording, name):
-    trace, told = recording
-    if told[name]["cores"] < LEAST_CORES.get(name, LEAST_CORE):
-        pytest.skip(f"the machine is busy: the program had {told[name]['cores']:.2f} cores")
-    document = json.loads(stepscope("report", "-f", "json", "--process", told[name]["pid"],
+    trace, results = recording
+    if results[name]["cores"] < LEAST_CORES.get(name, LEAST_CORE):
+        pytest.skip(f"the machine is busy: the program had {results[name]['cores']:.2f} cores")
+    document = json.loads(stepscope("report", "-f", "json", "--process", results[name]["pid"],
                                     trace).stdout)
     assert document["training"]["judged"]
     return document["training"]
@@ -143,11 +143,11 @@ def test_a_clean_program_has_no_fault(stepscope, recordings):
 
 def test_the_report_answers_in_order(stepscope, recordings):
     """The step, what to do about it, the series, tables, memory; how far to trust it at its end."""
-    trace, told = recordings("clean", 0)
-    text = stepscope("report", "--process", told["no_workers"]["pid"], trace).stdout
+    trace, results = recordings("clean", 0)
+    text = stepscope("report", "--process", results["no_workers"]["pid"], trace).stdout
     order = ["A step takes ", "  → ", "step by step", "Hottest lines", "\nMemory\n", "\nRecorded ",
              "\nNext\n"]
     places = [text.index(word) for word in order]
     assert places == sorted(places)
-    clean = stepscope("report", "--process", told["clean"]["pid"], trace).stdout
+    clean = stepscope("report", "--process", results["clean"]["pid"], trace).stdout
     assert "no rule found a fault" in clean or "  → " in clean

@@ -34,12 +34,12 @@ def recording(stepscope, tmp_path_factory):
 
 
 def advice_of(stepscope, recording, name):
-    trace, told = recording
-    if "cannot" in told[name]:
-        pytest.skip(f"{name}: {told[name]['cannot']}")
-    document = json.loads(stepscope("report", "-f", "json", "--process", told[name]["pid"],
+    trace, result = recording
+    if "cannot" in result[name]:
+        pytest.skip(f"{name}: {result[name]['cannot']}")
+    document = json.loads(stepscope("report", "-f", "json", "--process", result[name]["pid"],
                                     trace).stdout)
-    return told[name], [one for one in document["training"]["advice"]
+    return result[name], [one for one in document["training"]["advice"]
                         if one["rule"] != "busy-machine"]
 
 
@@ -50,7 +50,7 @@ def source_of(line):
 
 @pytest.mark.parametrize("name", WAITS)
 def test_the_wait_is_named(stepscope, recording, name):
-    told, advice = advice_of(stepscope, recording, name)
+    result, advice = advice_of(stepscope, recording, name)
     rule, source = WAITS[name]
     assert advice, "nothing was found"
     first = advice[0]
@@ -59,10 +59,10 @@ def test_the_wait_is_named(stepscope, recording, name):
     assert first["gil_holder"] is None
     # Reading the disk takes a core as well, starting a process too.
     least = 0.4 if name in ("Disk", "Process") else 0.8
-    assert 100 * told["waited"] * least < first["percent"] < 100 * told["waited"] * 1.25
+    assert 100 * result["waited"] * least < first["percent"] < 100 * result["waited"] * 1.25
     # Without the line that core is free, too.
     recovers = first["percent"] * first["expected_ns"] / first["cost_ns"]
-    assert 100 * told["waited"] * 0.75 < recovers < 100 * told["waited"] * 1.25
+    assert 100 * result["waited"] * 0.75 < recovers < 100 * result["waited"] * 1.25
     assert not {one["rule"] for one in advice[1:]} & RULES
     lines = [one["line"]["line"] for one in advice if one["line"]]
     assert lines.count(first["line"]["line"]) == 1, "one time in two findings"
@@ -81,8 +81,8 @@ def test_the_holder_of_the_gil_is_named(stepscope, recording, name):
 
 
 def test_the_text_names_the_holder(stepscope, recording):
-    trace, told = recording
-    text = stepscope("report", "--process", told["GilInC"]["pid"], trace).stdout
+    trace, result = recording
+    text = stepscope("report", "--process", result["GilInC"]["pid"], trace).stdout
     assert "waits for the GIL, which another thread holds" in text
     assert "thread extension has the GIL then: " in text
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands in for libnvidia-ml.so.1: two GPUs whose figures are known. The second one is like a
- * partition of a GPU: it tells no utilisation, energy or power limit. FAKE_NVML chooses what else
+ * partition of a GPU: it reports no utilisation, energy or power limit. FAKE_NVML chooses what else
  * goes wrong: "driver" (not loaded), "none" (no GPU), "lost" (the first falls off the bus after
  * three readings), "old" (only the first version of the memory call), "slow" (each reading takes
  * five seconds).

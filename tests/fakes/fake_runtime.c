@@ -37,7 +37,7 @@ void fake_clear(void)
     text_log[0] = '\0';
 }
 
-static __attribute__((format(printf, 1, 2))) void tell(const char *format, ...)
+static __attribute__((format(printf, 1, 2))) void print_call(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -74,11 +74,11 @@ static stepscope_name intern(const char *text, size_t length)
 }
 static void style(stepscope_name name, uint32_t argb, const char *category)
 {
-    tell("style %s %08x %s", texts[name], argb, category != NULL ? category : "-");
+    print_call("style %s %08x %s", texts[name], argb, category != NULL ? category : "-");
 }
 static stepscope_name counter(const char *name, const char *unit, unsigned kind)
 {
-    tell("counter %s %s %u", name, unit != NULL ? unit : "-", kind);
+    print_call("counter %s %s %u", name, unit != NULL ? unit : "-", kind);
     return intern(name, strlen(name));
 }
 
@@ -105,38 +105,40 @@ static const char *value(unsigned type, uint64_t bits)
 
 static int push(stepscope_domain in, stepscope_name name)
 {
-    tell("push %s%s%s", domain_texts[in], in != 0 ? ":" : "", texts[name]);
+    print_call("push %s%s%s", domain_texts[in], in != 0 ? ":" : "", texts[name]);
     return 1;
 }
 static int push_value(stepscope_domain in, stepscope_name name, unsigned type, uint64_t bits)
 {
-    tell("push %s%s%s = %s", domain_texts[in], in != 0 ? ":" : "", texts[name], value(type, bits));
+    print_call("push %s%s%s = %s", domain_texts[in], in != 0 ? ":" : "", texts[name],
+               value(type, bits));
     return 1;
 }
 static int pop(stepscope_domain in)
 {
-    tell("pop%s%s", in != 0 ? " " : "", domain_texts[in]);
+    print_call("pop%s%s", in != 0 ? " " : "", domain_texts[in]);
     return 0;
 }
 static void mark(stepscope_domain in, stepscope_name name)
 {
-    tell("mark %s%s%s", domain_texts[in], in != 0 ? ":" : "", texts[name]);
+    print_call("mark %s%s%s", domain_texts[in], in != 0 ? ":" : "", texts[name]);
 }
 static void mark_value(stepscope_domain in, stepscope_name name, unsigned type, uint64_t bits)
 {
-    tell("mark %s%s%s = %s", domain_texts[in], in != 0 ? ":" : "", texts[name], value(type, bits));
+    print_call("mark %s%s%s = %s", domain_texts[in], in != 0 ? ":" : "", texts[name],
+               value(type, bits));
 }
 static stepscope_id begin(stepscope_domain in, stepscope_name name, unsigned type, uint64_t bits)
 {
     (void)in;
     (void)type;
     (void)bits;
-    tell("begin %s", texts[name]);
+    print_call("begin %s", texts[name]);
     return 7;
 }
 static void end(stepscope_id id)
 {
-    tell("end %" PRIu64, id);
+    print_call("end %" PRIu64, id);
 }
 static stepscope_id flow_id(void)
 {
@@ -144,61 +146,61 @@ static stepscope_id flow_id(void)
 }
 static void flow(stepscope_id id, unsigned where)
 {
-    tell("flow %" PRIu64 " %u", id, where);
+    print_call("flow %" PRIu64 " %u", id, where);
 }
 static void count(stepscope_name number, unsigned type, uint64_t bits)
 {
-    tell("count %s %s", texts[number], value(type, bits));
+    print_call("count %s %s", texts[number], value(type, bits));
 }
 static void step(int64_t number)
 {
-    tell("step %" PRId64, number);
+    print_call("step %" PRId64, number);
 }
 static void epoch(int64_t number)
 {
-    tell("epoch %" PRId64, number);
+    print_call("epoch %" PRId64, number);
 }
 static void next_step(int64_t number)
 {
-    tell("next %" PRId64, number);
+    print_call("next %" PRId64, number);
 }
 static void begin_epoch(int64_t number, int64_t length, int64_t resumed_at)
 {
-    tell("epoch %" PRId64 " %" PRId64 " %" PRId64, number, length, resumed_at);
+    print_call("epoch %" PRId64 " %" PRId64 " %" PRId64, number, length, resumed_at);
 }
 static void phase(stepscope_name name)
 {
-    tell("phase %s", texts[name]);
+    print_call("phase %s", texts[name]);
 }
 static void window(unsigned action, int64_t number, uint32_t which)
 {
-    tell("window %u %" PRId64 " %u", action, number, which);
+    print_call("window %u %" PRId64 " %u", action, number, which);
 }
 static void thread_name(const char *name)
 {
-    tell("thread %s", name);
+    print_call("thread %s", name);
 }
 static void fact(stepscope_name key, unsigned type, uint64_t bits)
 {
-    tell("fact %s %s", texts[key], value(type, bits));
+    print_call("fact %s %s", texts[key], value(type, bits));
 }
 
 static int schedule(const char *text)
 {
-    tell("schedule %s", text != NULL ? text : "-");
+    print_call("schedule %s", text != NULL ? text : "-");
     return 0;
 }
 
 static int sealed(uint64_t number, uint32_t timeout_ms, struct stepscope_sealed *out)
 {
     (void)out;
-    tell("sealed %" PRIu64 " %" PRIu32, number, timeout_ms);
+    print_call("sealed %" PRIu64 " %" PRIu32, number, timeout_ms);
     return -1;
 }
 
 static int flush(uint32_t timeout_ms)
 {
-    tell("flush %" PRIu32, timeout_ms);
+    print_call("flush %" PRIu32, timeout_ms);
     return 1;
 }
 
@@ -209,7 +211,7 @@ static stepscope_name function(const char *text, size_t length, stepscope_name f
     }
     memcpy(texts[text_count], text, length);
     const char *path = strrchr(texts[file], '/');
-    tell("function %s %s:%u", texts[text_count], path != NULL ? path + 1 : texts[file], line);
+    print_call("function %s %s:%u", texts[text_count], path != NULL ? path + 1 : texts[file], line);
     return text_count++;
 }
 
@@ -223,7 +225,8 @@ static uint64_t ticks(void)
 /* Times differ from run to run: only whether there is one. */
 static int line(stepscope_name name, uint32_t number, uint64_t hits, uint64_t spent)
 {
-    tell("line %s %u %" PRIu64 " %s", texts[name], number, hits, spent > 0 ? "took time" : "-");
+    print_call("line %s %u %" PRIu64 " %s", texts[name], number, hits,
+               spent > 0 ? "took time" : "-");
     return 1;
 }
 

@@ -23,7 +23,7 @@ enum {
     SS_ITT_FUNCTIONS(NUMBER)
 #undef NUMBER
         ITT_sync_acquired, /* not ours */
-    ITT_invented,          /* nobody's */
+    ITT_invented,          /* of no group */
     ITT_COUNT
 };
 

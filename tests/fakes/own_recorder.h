@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libstepscope and a recorder by hand, both in one test program. main calls own_recorder_begin
- * first, which starts the program again: the library looks for its folder as it is loaded. */
+ * first, which starts the program again: the library searches its folder when it is loaded. */
 #ifndef SS_FAKES_OWN_RECORDER_H
 #define SS_FAKES_OWN_RECORDER_H
 
@@ -95,11 +95,11 @@ static inline uint64_t check_sums(struct recorded *recorded)
 static inline void start(struct recorded *recorded, uint32_t slots_log2, uint64_t now_ns)
 {
     open_recorded(recorded, getpid());
-    struct ss_ring_request wish = {.gate = SS_RING_GATE_ALL,
-                                   .slots_log2 = slots_log2,
-                                   .recorder_pid = getpid(),
-                                   .now_ns = now_ns};
-    ss_ring_consumer_start(&recorded->consumer, &wish);
+    struct ss_ring_request request = {.gate = SS_RING_GATE_ALL,
+                                      .slots_log2 = slots_log2,
+                                      .recorder_pid = getpid(),
+                                      .now_ns = now_ns};
+    ss_ring_consumer_start(&recorded->consumer, &request);
 }
 
 /* A heartbeat that lasts for an hour: on a slow machine a test takes longer than the library waits

@@ -111,7 +111,7 @@ static inline void own_on_event(void *context, const struct ss_annot_event *even
     own_say(own, "%s\n", event->unseen_end ? " unseen" : "");
 }
 
-/* Call first in main: the library looks for its folder as it is loaded, so that the program starts
+/* Call first in main: the library searches its folder when it is loaded, so that the program starts
  * itself again with one. */
 static inline void own_recording_folder(char **argv)
 {
@@ -172,13 +172,13 @@ static inline bool own_recording_start(struct own_recording *own)
     }
     struct ss_ring_memory memory = ss_ring_file_memory(own->file);
     struct ss_annot_sink sink = {own, own_on_name, own_on_domain, own_on_counter, own_on_event};
-    struct ss_ring_request wish = {
+    struct ss_ring_request request = {
         .gate = SS_RING_GATE_ALL, .recorder_pid = getpid(), .now_ns = ss_clock_monotonic_ns()};
     ss_stamp_clock_read(&own->clock);
     if (ss_annot_open(&memory, &own->clock, 0, &sink, &own->annot, NULL) != SS_OK) {
         return false;
     }
-    ss_annot_start(own->annot, &wish, true);
+    ss_annot_start(own->annot, &request, true);
     return true;
 }
 

@@ -84,7 +84,7 @@ static void hear(void *context, const struct ss_annot_event *event)
     struct heard *heard = context;
     heard->begins += event->kind == SS_ANNOT_RANGE_BEGIN;
     heard->ends += event->kind == SS_ANNOT_RANGE_END;
-    /* Those may bring a time of their own, of something that was told of later. */
+    /* These may have their own time, if they are deferred. */
     bool may_be_late = event->kind == SS_ANNOT_MARK || event->kind == SS_ANNOT_COUNT ||
                        event->kind == SS_ANNOT_ASYNC_BEGIN || event->kind == SS_ANNOT_ASYNC_END;
     if (may_be_late) {
@@ -147,9 +147,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (ss_ring_consumer_open(&map, &consumer, NULL) == SS_OK) {
         if (choice & 8) {
-            struct ss_ring_request wish = {.gate = SS_RING_GATE_ALL,
-                                           .mode = (enum ss_ring_mode)(choice & 1)};
-            ss_ring_consumer_start(&consumer, &wish);
+            struct ss_ring_request request = {.gate = SS_RING_GATE_ALL,
+                                              .mode = (enum ss_ring_mode)(choice & 1)};
+            ss_ring_consumer_start(&consumer, &request);
         }
         consumer.is_overwriting = choice & 1;
         for (int i = 0; i < ROUNDS; i++) {

@@ -32,7 +32,7 @@ def tree(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory):
-    """Half a second of a Python program that spins in a function of a telling name."""
+    """Half a second of a Python program that spins in a function with a distinctive name."""
     folder = tmp_path_factory.mktemp("recording")
     program = folder / "spin.py"
     program.write_text("import time\n"

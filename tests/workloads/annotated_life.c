@@ -9,7 +9,7 @@
  *   killed         dies by SIGKILL within a range, a step and an asynchronous range
  *   everything N   three threads, N rounds each: all that can be marked, with odd names
  *   stay N         N ranges, then nothing until stdin ends
- *   serve          ranges until stdin ends; tells when it is being recorded, and when not any more
+ *   serve          ranges until stdin ends; reports the begin and the end of a recording
  */
 #include <poll.h>
 #include <pthread.h>
@@ -138,7 +138,7 @@ static void serve(void)
     struct pollfd in = {.fd = 0, .events = POLLIN};
     while (poll(&in, 1, 2) == 0) {
         int recorded = stepscope_enabled(STEPSCOPE_RANGES) != 0;
-        make_pairs(1); /* whoever hears that it is being recorded has one */
+        make_pairs(1); /* the test that waits for this report has one */
         if (recorded != was_recorded) {
             printf("%s\n", recorded ? "recorded" : "alone");
             fflush(stdout);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Annotated processes that begin and end in every way: annotated_workers.py WAY [COUNT]. Each prints
-one line, "PID RANGES": how many ranges "work" it made; who cannot print is told by its parent."""
+one line, "PID RANGES": how many ranges "work" it made; the parent prints for a process that cannot."""
 
 import multiprocessing
 import os
@@ -65,13 +65,13 @@ def become_another():
 
 def orphan():
     """A daemon, which outlives the program."""
-    done, tell = os.pipe()
+    done, ready = os.pipe()
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             work()
             say()
-            os.write(tell, b".")
+            os.write(ready, b".")
             time.sleep(0.3)
             work(100)
             os._exit(0)

@@ -255,7 +255,7 @@ static int forks(void)
     return 0;
 }
 
-/* Several libraries with a copy of ITT each, one of them met again. */
+/* Several libraries with a copy of ITT each, one of them loaded again. */
 static void copies(const char *library)
 {
     static struct itt_part parts[3];

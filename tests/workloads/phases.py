@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training loop that marks its steps and phases, and keeps time itself: JSON on stdout. A mark is
-made between two readings of its clock: of each span it tells the shortest and the longest that it
+made between two readings of its clock: of each span it prints the shortest and the longest that it
 can have taken, however busy the machine is."""
 
 import json

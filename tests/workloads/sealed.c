@@ -2,7 +2,7 @@
 /* A program that brings its own schedule and waits for the files of its windows:
  * sealed SCHEDULE STEPS MILLISECONDS NOTICES LAST_MILLISECONDS [EPOCH_STEPS]. Prints a line for
  * each notice, and what comes when it waits that long for one more. With EPOCH_STEPS it marks
- * epochs of so many steps, of a length that it does not tell, and steps as they begin. */
+ * epochs of so many steps, of unknown length, and steps as they begin. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ class Net(nn.Module):
         self.inner = nn.Linear(8, 8)
 
     def forward(self, x):
-        x.detach().to("meta")  # in a model nobody looks
+        x.detach().to("meta")  # ignored within a model
         return self.inner(x.to(torch.float64).to(torch.float32))
 
 

@@ -433,7 +433,7 @@ def modules_may_be_odd():
 
 
 def torch_can_do_all_it_does():
-    """What looks into modules and functions finds what it finds without us."""
+    """Introspection of modules and functions gives the same as without stepscope."""
     net, x = Net(), torch.ones(2, 8)
     wanted = net(x)
     same = [torch.jit.trace(net, x), torch.jit.script(net), copy.deepcopy(net),
@@ -474,7 +474,7 @@ def run_in_child(loop):
             result = loop()
             updates, more = result if isinstance(result, tuple) else (result, None)
             text = json.dumps({"pid": os.getpid(), "updates": updates, "more": more})
-        except BaseException:  # noqa: the test tells
+        except BaseException:  # noqa: the test reports it
             text = json.dumps({"pid": os.getpid(), "error": traceback.format_exc()})
         os.write(into, text.encode())
         os._exit(0)

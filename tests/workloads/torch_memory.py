@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training whose memory is known: what each phase takes, gives back and keeps, on the CPU or as a
-device's allocator would tell of it. The last line says how many updates there were."""
+device's allocator would report it. The last line says how many updates there were."""
 
 import argparse
 import json

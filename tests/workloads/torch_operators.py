@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training of every kind of operator that has floating-point operations to count, that tells at
+"""A training of every kind of operator that has floating-point operations to count, that prints at
 its end what torch's own tools say of one of its steps, all of which are alike: one line of JSON.
 
     torch_operators.py [--as VERSION]     as if it were that version of torch"""

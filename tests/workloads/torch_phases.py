@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training whose phases are functions of its own that compute: in_data, in_forward…, so that the
-stack of each sample tells the phase that it is in.
+stack of each sample identifies its phase.
 
     torch_phases.py [--seconds S]"""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small training of which one update runs under torch.profiler. Tells, as one line of JSON, which
+"""A small training of which one update runs under torch.profiler. Prints, as one line of JSON, which
 step that was and what torch.profiler counted: {name: [calls, self time in us]}.
 
     torch_profiled.py [STEPS] [STEP]"""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small training that may run torch.profiler itself, and tells what that saw: one line of JSON.
+"""A small training that may run torch.profiler itself, and prints what that recorded: one line of JSON.
 
     torch_profiler_window.py [--steps N] [--own FIRST:LAST] [--unknown]
 
---unknown: as a version of PyTorch that nobody knows."""
+--unknown: as a version of PyTorch that is unknown."""
 
 import argparse
 import collections

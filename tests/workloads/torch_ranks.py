@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training of two ranks with gloo: under torchrun, or with a FILE for the ranks to meet in, which
+"""A training of two ranks with gloo: under torchrun, or with a FILE as their store, which
 are forked then. Each rank prints a line of JSON.
 
     torch_ranks.py [FILE]"""

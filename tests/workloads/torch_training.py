@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training that knows nothing of stepscope and tells, at its end, what it did: one line of JSON.
+"""A training without stepscope code that prints, at its end, what it did: one line of JSON.
 
     torch_training.py [--steps N] [--workers N] [--accumulate N] [--optimizers N] [--amp]
                       [--evaluate] [--save FILE] [--compile] [--samples-sleep SECONDS]"""

@@ -87,7 +87,7 @@ def steps():
 
 
 def late():
-    """Recorded by somebody who comes later."""
+    """Recorded by a recorder that attaches later."""
     stepscope.lines([work])
     stepscope.profile_functions("__main__.*")
     print("ready", flush=True)
@@ -100,7 +100,7 @@ def late():
 
 
 class Late:
-    """Calls what nobody has looked at, when the interpreter ends."""
+    """Calls code that no filter has seen, when the interpreter ends."""
 
     def __del__(self):
         after_all()

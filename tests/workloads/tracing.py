@@ -42,7 +42,7 @@ class recording:
         self.calls = []
         fake.fake_clear()
         gate(True)
-        stepscope.mark("look")  # nothing, but that a call into the package
+        stepscope.mark("poll")  # nothing, but that a call into the package
         stepscope.step()
         fake.fake_clear()
         return self.calls
@@ -295,15 +295,15 @@ def check_calls_from_before_and_until_after():
     equal(calls, ["+leaf", "-"])
 
 
-def check_nothing_is_told_while_nobody_records():
+def check_nothing_is_emitted_without_a_recording():
     with stepscope.profile_functions("__main__.*"):
         fake.fake_clear()
         with stepscope.lines([not_chosen]):
             caller()
             not_chosen()
-        told = [line for line in fake.fake_log().decode().splitlines()
+        emitted = [line for line in fake.fake_log().decode().splitlines()
                 if line.split()[0] in ("push", "pop", "line")]
-    equal(told, [])
+    equal(emitted, [])
 
 
 def check_recordings_follow_each_other():
@@ -574,11 +574,11 @@ def check_forked_children():
             fake.fake_clear()
             caller()
             stepscope._stepscope._flush_lines()
-            told = fake.fake_log().decode().splitlines()
+            emitted = fake.fake_log().decode().splitlines()
             # Its own hits, not those of its parent.
-            ok = [line.split()[:2] + line.split()[3:4] for line in told
+            ok = [line.split()[:2] + line.split()[3:4] for line in emitted
                   if line.startswith("line")] == [["line", "leaf", "2"]]
-            ok = ok and [line for line in told if line.startswith("push")] == [
+            ok = ok and [line for line in emitted if line.startswith("push")] == [
                 "push functions:caller"]
             os._exit(0 if ok else 1)
         equal(os.waitpid(child, 0)[1], 0)

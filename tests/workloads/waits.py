@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trainings whose main thread waits in each step, for one thing each; and one that does not. Each runs
-in a process of its own; torch is imported once. Tells their pids as JSON, and the share of their time
+in a separate process; torch is imported once. Prints their pids as JSON, and the share of their time
 that they waited, where they can know it.
 
     python tests/workloads/waits.py FOLDER NAME…"""
@@ -205,7 +205,7 @@ def train(wait):
 
 WAITS = {kind.__name__: kind for kind in (Nothing, GilInC, GilInPython, Prefetch, Lock, Thread, Process,
                                           Network, Sleep, Disk)}
-told = {}
+result = {}
 for name in sys.argv[2:]:
     result, report = os.pipe()
     pid = os.fork()
@@ -219,6 +219,6 @@ for name in sys.argv[2:]:
     with os.fdopen(result) as lines:
         text = lines.read()
     os.waitpid(pid, 0)
-    told[name] = {"pid": pid, "cannot": text} if text.startswith("cannot") else \
+    result[name] = {"pid": pid, "cannot": text} if text.startswith("cannot") else \
         {"pid": pid, "waited": float(text)}
-print(json.dumps(told))
+print(json.dumps(result))

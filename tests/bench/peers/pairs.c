@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one pair of begin and end costs a program, in ns, the empty loop taken off: the median of
- * many short rounds with a pause behind each, in which whoever reads the events can catch up.
+ * many short rounds with a pause behind each, in which the reader of the events can catch up.
  * bench_peers.py builds it once for each system that it finds, with -DPEER_….
  */
 #define _GNU_SOURCE

@@ -30,7 +30,7 @@ def train(rank, net, lock, run):
 
 
 def hold(lock):
-    """A process that writes the model again and again, and lets nobody change it meanwhile."""
+    """A process that writes the model again and again, and locks it meanwhile."""
     while True:
         with lock:
             time.sleep(0.03)

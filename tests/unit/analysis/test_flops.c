@@ -137,7 +137,7 @@ static void make_training(struct made *made)
     }
 }
 
-static void test_counted_steps_tell_of_all(void **state)
+static void test_counted_steps_represent_all(void **state)
 {
     (void)state;
     struct made made;
@@ -150,7 +150,7 @@ static void test_counted_steps_tell_of_all(void **state)
     assert_float_equal(step[SS_FLOPS_CALLS].real, 3, 0);
     assert_int_equal(step[SS_FLOPS_TIME].integer, 1000);
     assert_float_equal(step[SS_FLOPS_RATE].real, 1900e6, 1);
-    assert_int_equal(step[SS_FLOPS_PEAK].type, SS_CELL_ABSENT); /* nobody told of the device */
+    assert_int_equal(step[SS_FLOPS_PEAK].type, SS_CELL_ABSENT); /* the device is unknown */
     const struct ss_cell *mm = row_of(&made, "operator", "aten::mm");
     assert_float_equal(mm[SS_FLOPS_COUNT].real, 1600, 0);
     assert_int_equal(mm[SS_FLOPS_TIME].integer, 100 + 180);
@@ -252,7 +252,7 @@ static void test_peaks_are_by_whole_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counted_steps_tell_of_all),
+        cmocka_unit_test(test_counted_steps_represent_all),
         cmocka_unit_test(test_backward_belongs_to_the_modules_of_its_forward),
         cmocka_unit_test(test_what_a_compiler_runs_does_not_count),
         cmocka_unit_test(test_nothing_counted_is_no_row),

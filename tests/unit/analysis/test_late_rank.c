@@ -18,7 +18,7 @@ struct shape {
     unsigned ranks, steps;
     unsigned data[MOST_RANKS], forward[MOST_RANKS], communication[MOST_RANKS];
     bool is_other_each_time; /* the late one */
-    bool tells;              /* its rank */
+    bool has_rank;           /* its rank */
 };
 
 struct made {
@@ -41,7 +41,7 @@ static void add_rank(struct ss_model *model, const struct shape *shape, unsigned
     uint32_t steps = BUILD_TRACK(model, .kind = SS_TRACK_STEPS, .process = process, .name = "step");
     uint32_t phases =
         BUILD_TRACK(model, .kind = SS_TRACK_PHASES, .process = process, .name = "phase");
-    if (shape->tells) {
+    if (shape->has_rank) {
         BUILD_NOTE(model, .time_ns = 1, .process = process, .value = rank, .kind = "fact",
                    .text = "torch.rank = n");
     }
@@ -145,12 +145,12 @@ static void test_how_long_all_communicate_at_once(void **state)
     assert_in_range(joint_share(&three) * 1000, 49, 51);
 }
 
-static void test_the_rank_has_the_number_it_told(void **state)
+static void test_the_rank_has_its_number(void **state)
 {
     (void)state;
     struct made made;
     struct shape shape = late_second;
-    shape.tells = true;
+    shape.has_rank = true;
     begin(&made, &shape);
     assert_int_equal(made.late.rank, 1);
     end(&made);
@@ -160,7 +160,7 @@ static void test_who_is_not_late(void **state)
 {
     (void)state;
     struct shape shape = late_second;
-    shape.steps = 3; /* too few to tell */
+    shape.steps = 3; /* too few to judge */
     assert_int_equal(late_pid(&shape), 0);
     shape = late_second;
     shape.ranks = 1;
@@ -183,7 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_rank_that_waits_least),
-        cmocka_unit_test(test_the_rank_has_the_number_it_told),
+        cmocka_unit_test(test_the_rank_has_its_number),
         cmocka_unit_test(test_who_is_not_late),
         cmocka_unit_test(test_how_long_all_communicate_at_once),
     };

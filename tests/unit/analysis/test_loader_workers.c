@@ -20,8 +20,8 @@ struct made {
     struct ss_step_summary training;
 };
 
-static void tell(struct ss_model *model, uint32_t process, const char *key, int64_t value,
-                 uint64_t time_ns)
+static void add_fact(struct ss_model *model, uint32_t process, const char *key, int64_t value,
+                     uint64_t time_ns)
 {
     char fact[64];
     snprintf(fact, sizeof fact, "%s = %d", key, (int)value);
@@ -85,10 +85,10 @@ static double real(const struct ss_table *table, size_t row, size_t column)
 static void make_training(struct made *made)
 {
     begin(made);
-    tell(&made->model, 1, "dataloader.workers", 2, 0);
-    tell(&made->model, 1, "dataloader.batch_size", 4, 0);
-    tell(&made->model, 2, "dataloader.worker", 0, 0);
-    tell(&made->model, 3, "dataloader.worker", 1, 200 * MS);
+    add_fact(&made->model, 1, "dataloader.workers", 2, 0);
+    add_fact(&made->model, 1, "dataloader.batch_size", 4, 0);
+    add_fact(&made->model, 2, "dataloader.worker", 0, 0);
+    add_fact(&made->model, 3, "dataloader.worker", 1, 200 * MS);
     for (uint64_t i = 0; i < 10; i++) {
         add(made, 1, "next", i * 100, i * 100 + 40, i < 5 ? 0 : 2);
         add(made, 4, "step", i * 100, i * 100 + 100, (int64_t)i);
@@ -191,7 +191,7 @@ static void test_windows(void **state)
     struct made made;
     struct ss_table table;
     begin(&made);
-    tell(&made.model, 2, "dataloader.worker", 0, 0);
+    add_fact(&made.model, 2, "dataloader.worker", 0, 0);
     for (uint64_t i = 0; i < 10; i++) {
         add(&made, 4, "step", i * 100, i * 100 + 100, (int64_t)i);
     }

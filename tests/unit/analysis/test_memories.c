@@ -137,7 +137,7 @@ static void test_phases_lie_between_their_readings(void **state)
     end(&made);
 }
 
-static void test_what_was_not_read_tells_nothing(void **state)
+static void test_memory_that_was_not_read_has_no_rows(void **state)
 {
     (void)state;
     struct made made;
@@ -361,7 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_phases_lie_between_their_readings),
-        cmocka_unit_test(test_what_was_not_read_tells_nothing),
+        cmocka_unit_test(test_memory_that_was_not_read_has_no_rows),
         cmocka_unit_test(test_a_peak_between_readings),
         cmocka_unit_test(test_a_peak_from_before),
         cmocka_unit_test(test_a_device_whose_peak_is_reset),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What operators and modules cost, computed by hand: self times, recursion, calls as torch.profiler
- * counts them, what falls into usual steps, the backward of modules. */
+ * counts them, what falls into steady-state steps, the backward of modules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -252,7 +252,7 @@ static void make_steps(struct made *made)
     }
 }
 
-static void test_only_time_in_usual_steps_counts_for_them(void **state)
+static void test_only_time_in_steady_steps_counts_for_them(void **state)
 {
     (void)state;
     static const struct ss_operators_options options = {.sort = SS_OPERATORS_BY_STEP};
@@ -295,7 +295,7 @@ static void test_steps_without_operators_count_for_nothing(void **state)
     begin(&made);
     make_steps(&made);
     uint32_t counter = add_track(&made, SS_TRACK_COUNTER, 0, "operators recorded");
-    for (int64_t i = 0; i < 9; i++) { /* told a moment after the step has begun */
+    for (int64_t i = 0; i < 9; i++) { /* emitted shortly after the step has begun */
         uint64_t at = i == 0 ? 1 : 1001 + (uint64_t)i * 100;
         build_count(&made.model, counter, at, i % 4 < 2 && i < 8);
         uint64_t begin_ns = i == 0 ? 0 : 1000 + (uint64_t)i * 100;
@@ -366,7 +366,7 @@ static void test_backward_and_rows_apart(void **state)
 }
 
 /* Net [0, 100) with conv [10, 40) and fc [50, 90); their operators have numbers 1 to 4, of which 3
- * is told twice: the last time within fc. The loss, 5, is in none. */
+ * is emitted twice: the last time within fc. The loss, 5, is in none. */
 static void make_modules(struct made *made)
 {
     begin(made);
@@ -433,8 +433,8 @@ static void test_a_node_within_a_node_is_charged_once(void **state)
     end(&made);
 }
 
-/* As PyTorch tells it: what evaluates a node has no number, the node in it has; what the engine
- * does beside the node is the module's too. What adds up gradients is nobody's. */
+/* As in PyTorch: what evaluates a node has no number, the node in it has; what the engine
+ * does beside the node is the module's too. The sums of gradients belong to no module. */
 static void test_the_node_says_the_number_of_what_evaluates_it(void **state)
 {
     (void)state;
@@ -487,7 +487,7 @@ int main(void)
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_key_averages),
         cmocka_unit_test(test_key_averages_know_what_torch_profiler_saw),
-        cmocka_unit_test(test_only_time_in_usual_steps_counts_for_them),
+        cmocka_unit_test(test_only_time_in_steady_steps_counts_for_them),
         cmocka_unit_test(test_steps_without_operators_count_for_nothing),
         cmocka_unit_test(test_backward_and_rows_apart),
         cmocka_unit_test(test_modules_and_their_backward),

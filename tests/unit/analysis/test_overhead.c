@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What recording cost, from recordings whose costs are known; and from such as tell nothing. */
+/* The overhead of recordings with known costs, and of recordings without. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

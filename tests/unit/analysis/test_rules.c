@@ -15,7 +15,7 @@
 
 #define US UINT64_C(1000)
 
-/* A training of usual steps. Times are in µs. */
+/* A training of steady-state steps. Times are in µs. */
 struct shape {
     uint32_t steps;
     uint64_t first_us; /* of the first step, more than of the others */
@@ -734,7 +734,7 @@ static void test_periodic_stalls(void **state)
     shape.stall_us = 40000; /* 4 % */
     speaks(&shape, "");
     shape.stall_us = 200000;
-    shape.stall_phase = "forward"; /* somebody else wants the core */
+    shape.stall_phase = "forward"; /* another program uses the core */
     speaks(&shape, "");
 }
 
@@ -794,7 +794,7 @@ static void test_host_sync(void **state)
     shape.operators_each = 4; /* the mean is of the steps that were recorded */
     speaks(&shape, "host-sync");
     shape.operators_each = 0;
-    shape.lossy_each = 3; /* the others tell */
+    shape.lossy_each = 3; /* the others are enough */
     finding = only_advice(&made, &shape);
     assert_true(evidence(&finding, "reads a step") > 499);
     end(&made);

@@ -76,7 +76,7 @@ static void make_training(struct made *made)
     }
 }
 
-static void test_the_usual_step(void **state)
+static void test_the_steady_step(void **state)
 {
     (void)state;
     struct made made;
@@ -97,7 +97,7 @@ static void test_the_usual_step(void **state)
     end(&made, &summary);
 }
 
-static void tell(struct made *made, const char *fact, uint64_t time_ns)
+static void add_fact(struct made *made, const char *fact, uint64_t time_ns)
 {
     BUILD_NOTE(&made->model, .process = (uint32_t)made->model.processes.count - 1, .kind = "fact",
                .text = fact, .time_ns = time_ns);
@@ -112,8 +112,8 @@ static void test_what_follows_the_last_update_is_no_step(void **state)
         struct made made;
         struct ss_step_summary summary;
         make_training(&made);
-        tell(&made, "torch.steps = optimizer", 900 * MS);
-        tell(&made, facts[i], 950 * MS);
+        add_fact(&made, "torch.steps = optimizer", 900 * MS);
+        add_fact(&made, facts[i], 950 * MS);
         sum_up(&made, NULL, &summary);
         assert_int_equal(summary.steps.count, 9);
         assert_int_equal(summary.cut, 0);
@@ -129,8 +129,8 @@ static void test_own_marks_replace_found_steps(void **state)
     struct made made;
     struct ss_step_summary summary;
     make_training(&made);
-    tell(&made, "torch.steps = optimizer", 900 * MS);
-    tell(&made, "torch.steps = program", 1600 * MS);
+    add_fact(&made, "torch.steps = optimizer", 900 * MS);
+    add_fact(&made, "torch.steps = program", 1600 * MS);
     sum_up(&made, NULL, &summary);
     assert_int_equal(summary.steps.count, 7);
     assert_int_equal(summary.steps.data[0].number, 2);
@@ -385,7 +385,7 @@ static void test_steps_that_a_schedule_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_usual_step),
+        cmocka_unit_test(test_the_steady_step),
         cmocka_unit_test(test_what_follows_the_last_update_is_no_step),
         cmocka_unit_test(test_own_marks_replace_found_steps),
         cmocka_unit_test(test_phases_in_order_add_up),

@@ -119,7 +119,7 @@ static void test_the_models_input(void **state)
     check((struct shape){.processes = 1, .forwards = 2, .of_loader = -1, .of_model = 8}, 0);
 }
 
-static void test_what_nobody_says(void **state)
+static void test_what_is_unknown(void **state)
 {
     (void)state;
     check((struct shape){.processes = 1, .batches = 1, .forwards = 1, .of_loader = -1}, 0);
@@ -185,7 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches_of_the_loader),
         cmocka_unit_test(test_the_models_input),
-        cmocka_unit_test(test_what_nobody_says),
+        cmocka_unit_test(test_what_is_unknown),
         cmocka_unit_test(test_calls_without_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

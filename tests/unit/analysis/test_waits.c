@@ -121,7 +121,7 @@ static uint64_t samples_of(const struct made *made, enum ss_wait_group group)
 
 /* --- what is waited for ---------------------------------------------------------------------- */
 
-static void waits_are_told_apart(void **state)
+static void waits_are_distinguished(void **state)
 {
     struct made *made = *state;
     static const char threading[] = "/usr/lib/python3.11/threading.py";
@@ -219,7 +219,7 @@ static void the_holder_is_who_has_it_meanwhile(void **state)
     put_span(made, made->worker, hot, true, 8, 16);     /* 7 of 9 */
     put_span(made, made->worker, cold, true, 17, 17);   /* 1 */
     put_span(made, made->second, cold, true, 18, 19);   /* 2 */
-    put_span(made, made->second, cold, true, 40, 90);   /* while nobody waits */
+    put_span(made, made->second, cold, true, 40, 90);   /* while no thread waits */
     put_span(made, made->stranger, cold, true, 10, 39); /* of another process */
     put_span(made, made->worker, hot, true, 35, 60);    /* 5 of 26 */
     find(made, false);
@@ -298,7 +298,7 @@ int main(void)
 {
 #define ON_MODEL(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        ON_MODEL(waits_are_told_apart),
+        ON_MODEL(waits_are_distinguished),
         ON_MODEL(all_else_is_no_wait),
         ON_MODEL(loaders_speak_for_themselves),
         ON_MODEL(the_phase_with_most_of_it_is_named),

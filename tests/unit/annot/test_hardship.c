@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libstepscope where memory, files and processes are not as they should be: it records less, counts
- * what it does not record, and harms nobody. */
+ * what it does not record, and harms no other process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ enum { PATIENCE_S = 100, EVENTS = 100 };
 static int setup(void **state)
 {
     struct recorded *recorded = malloc(sizeof *recorded);
-    alarm(PATIENCE_S); /* who waits for himself is killed */
+    alarm(PATIENCE_S); /* a thread that waits for itself is killed */
     start(recorded, SS_RING_MIN_SLOTS_LOG2 + 6, now());
     *state = recorded;
     return 0;
@@ -51,7 +51,7 @@ static void mark_many(int count)
     }
 }
 
-static uint64_t homeless_events(const struct recorded *recorded)
+static uint64_t unbuffered_events(const struct recorded *recorded)
 {
     return atomic_load(&recorded->consumer.header->dropped);
 }
@@ -101,7 +101,7 @@ static int run_as(const char *role, void (*prepare)(void), pid_t *pid)
     return status;
 }
 
-static uint32_t count_homeless(void)
+static uint32_t count_unbuffered(void)
 {
     struct ss_ring_header *page = recorders_page();
     uint32_t count = atomic_load(&page->unbuffered_processes);
@@ -116,11 +116,11 @@ static void check_events_of(pid_t pid, uint64_t recorded_events, uint64_t droppe
     drain(&child);
     assert_int_equal(child.records, recorded_events);
     assert_int_equal(check_sums(&child), recorded_events);
-    assert_int_equal(homeless_events(&child), dropped);
+    assert_int_equal(unbuffered_events(&child), dropped);
     close_recorded(&child);
 }
 
-/* A kernel before 4.14, or one that somebody imitates: memory cannot be wiped on fork. */
+/* A kernel before 4.14, or an imitation of one: memory cannot be wiped on fork. */
 static void refuse_wipe(void)
 {
     struct sock_filter code[] = {
@@ -184,9 +184,9 @@ static void test_limited_file_sizes(void **state)
     pid_t pid;
     assert_int_equal(run_as("marking", allow_a_page, &pid), 0);
     check_events_of(pid, 0, EVENTS);
-    assert_int_equal(count_homeless(), 0);
+    assert_int_equal(count_unbuffered(), 0);
     assert_int_equal(run_as("marking", allow_no_file, &pid), 0);
-    assert_int_equal(count_homeless(), 1);
+    assert_int_equal(count_unbuffered(), 1);
 }
 
 static void make_folder_unwritable(void)
@@ -205,7 +205,7 @@ static void test_folder_that_takes_no_files(void **state)
     int status = run_as("forking", make_folder_unwritable, &pid);
     chmod(folder, 0700);
     assert_int_equal(status, 0);
-    assert_int_equal(count_homeless(), 2);
+    assert_int_equal(count_unbuffered(), 2);
 }
 
 static int be_without_descriptors(void)
@@ -233,7 +233,7 @@ static void test_no_descriptor_is_left(void **state)
     assert_int_equal(run_as("without descriptors", NULL, &pid), 0);
     open_recorded(&child, pid);
     drain(&child);
-    assert_true(homeless_events(&child) >= EVENTS);
+    assert_true(unbuffered_events(&child) >= EVENTS);
     assert_int_equal(child.records, 1); /* it tried again */
     close_recorded(&child);
 }
@@ -316,7 +316,7 @@ static void test_more_threads_than_rings(void **state)
     struct crowd crowd;
     pthread_attr_t small;
     int created = 0;
-    uint64_t before = homeless_events(recorded);
+    uint64_t before = unbuffered_events(recorded);
     pthread_barrier_init(&crowd.barrier, NULL, CROWD);
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 128 << 10);
@@ -330,7 +330,7 @@ static void test_more_threads_than_rings(void **state)
         pthread_join(threads[i], NULL);
     }
     drain(recorded);
-    assert_int_equal(recorded->records + homeless_events(recorded) - before, CROWD);
+    assert_int_equal(recorded->records + unbuffered_events(recorded) - before, CROWD);
     assert_in_range(recorded->records, SS_RING_MAX_THREADS - 500, SS_RING_MAX_THREADS);
     pthread_barrier_destroy(&crowd.barrier);
 }
@@ -434,7 +434,7 @@ static void test_exit_from_a_thread_while_others_mark(void **state)
         assert_int_equal(run_as("leaving", NULL, &pid), 0);
         open_recorded(&child, pid);
         drain(&child);
-        assert_true(check_sums(&child) + homeless_events(&child) >= 2 * EVENTS);
+        assert_true(check_sums(&child) + unbuffered_events(&child) >= 2 * EVENTS);
         close_recorded(&child);
     }
 }
@@ -497,7 +497,7 @@ static void test_second_copy_of_the_library(void **state)
     char path[512];
     assert_true(find_file(pid, path, sizeof path));
     assert_non_null(strstr(path, ".0" SS_RING_FILE_SUFFIX));
-    assert_int_equal(count_homeless(), 0);
+    assert_int_equal(count_unbuffered(), 0);
 }
 
 static int be(const char *role)

@@ -68,7 +68,7 @@ static void test_all_calls_arrive(void **state)
     stepscope_epoch(1);
     stepscope_phase(name);
     stepscope_thread_name("worker");
-    stepscope_thread_name(""); /* else each recording to come would be told */
+    stepscope_thread_name(""); /* else each later recording would get it */
     stepscope_fact("batch size", STEPSCOPE_INT, 32);
     {
         STEPSCOPE_FUNC();
@@ -89,7 +89,7 @@ static void test_all_calls_arrive(void **state)
     assert_int_equal(recorded->consumer.header->phase, name);
 }
 
-static void test_nothing_happens_while_nobody_records(void **state)
+static void test_nothing_happens_without_a_recording(void **state)
 {
     (void)state;
     struct recorded recorded;
@@ -101,7 +101,7 @@ static void test_nothing_happens_while_nobody_records(void **state)
     assert_int_equal(stepscope_push(0, 1), 0);
     assert_int_equal(stepscope_pop(0), 0);
     assert_true(stepscope_begin(0, 1) == 0);
-    assert_int_equal(stepscope_link_.runtime->push(0, 1), 0); /* without looking at the gate */
+    assert_int_equal(stepscope_link_.runtime->push(0, 1), 0); /* without reading the gate */
     assert_int_equal(errno, 77);
     close_recorded(&recorded);
 }
@@ -130,7 +130,7 @@ static void test_orphan_closes_its_gate(void **state)
     atomic_store(&recorded.consumer.header->heartbeat_timeout_ms, 1);
     uint64_t begin_ns = now();
     while (stepscope_enabled(STEPSCOPE_ANY) && now() - begin_ns < 20000000000) {
-        stepscope_mark(0, 1); /* it looks once a second */
+        stepscope_mark(0, 1); /* it polls once a second */
     }
     assert_int_equal(stepscope_enabled(STEPSCOPE_ANY), 0);
     assert_true(atomic_load(&recorded.consumer.header->orphaned) > 0);
@@ -144,7 +144,7 @@ static void *name_self(void *context)
 {
     struct recorded *recorded = context;
     stepscope_thread_name("first");
-    stepscope_thread_name("early"); /* nobody records */
+    stepscope_thread_name("early"); /* no recording */
     for (uint64_t i = 1; i <= 2; i++) {
         start(recorded, 0, now());
         stepscope_mark(0, 1);
@@ -164,7 +164,7 @@ static void *name_self(void *context)
     return NULL;
 }
 
-static void test_names_of_before_are_told_each_recording(void **state)
+static void test_earlier_names_reach_each_recording(void **state)
 {
     (void)state;
     static struct recorded recorded;
@@ -425,9 +425,9 @@ static void test_file_cut_under_the_recorder(void **state)
     close_recorded(&child);
 }
 
-/* --- what a recorder tells the program -------------------------------------------------------- */
+/* --- notices of a recorder to the program ---------------------------------------------------- */
 
-static void tell_program(const char *text)
+static void notify_program(const char *text)
 {
     char path[512];
     assert_true(find_file(getpid(), path, sizeof path));
@@ -439,13 +439,13 @@ static void tell_program(const char *text)
 }
 
 /* Once the main thread sleeps, which it does only to wait for this. */
-static void *tell_later(void *text)
+static void *notify_later(void *text)
 {
     struct ss_procfs_stat stat = {0};
     while (!ss_procfs_stat(getpid(), getpid(), &stat) || stat.state != 'S') {
         sched_yield();
     }
-    tell_program(text);
+    notify_program(text);
     return NULL;
 }
 
@@ -454,7 +454,7 @@ static void test_program_hears_of_sealed_windows(void **state)
     (void)state;
     struct stepscope_sealed sealed = {.size = sizeof sealed};
     assert_int_equal(stepscope_wait_sealed(0, 1, &sealed), 0);
-    tell_program("0 5 7 0 /tmp/a b.pftrace\n1 9 9 1 /tmp/hal");
+    notify_program("0 5 7 0 /tmp/a b.pftrace\n1 9 9 1 /tmp/hal");
     assert_int_equal(stepscope_wait_sealed(0, 0, &sealed), 1);
     assert_int_equal(sealed.window, 0);
     assert_int_equal(sealed.first_step, 5);
@@ -464,7 +464,7 @@ static void test_program_hears_of_sealed_windows(void **state)
     assert_int_equal(stepscope_wait_sealed(1, 1, &sealed), 0); /* half a line is none */
     pthread_t thread;
     char rest[] = "f.json\nend\n";
-    assert_int_equal(pthread_create(&thread, NULL, tell_later, rest), 0);
+    assert_int_equal(pthread_create(&thread, NULL, notify_later, rest), 0);
     assert_int_equal(stepscope_wait_sealed(1, 60000, &sealed), 1);
     pthread_join(thread, NULL);
     assert_int_equal(sealed.flags, STEPSCOPE_SEALED_PARTIAL);
@@ -524,10 +524,10 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_calls_arrive, setup, teardown),
-        cmocka_unit_test(test_nothing_happens_while_nobody_records),
+        cmocka_unit_test(test_nothing_happens_without_a_recording),
         cmocka_unit_test(test_ring_that_is_full_drops_and_counts),
         cmocka_unit_test(test_orphan_closes_its_gate),
-        cmocka_unit_test(test_names_of_before_are_told_each_recording),
+        cmocka_unit_test(test_earlier_names_reach_each_recording),
         cmocka_unit_test_setup_teardown(test_threads_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_events_of_ending_threads_are_safe, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signal_handlers_may_interrupt_anything, setup,

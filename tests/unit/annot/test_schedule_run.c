@@ -19,7 +19,7 @@ struct story {
     char text[1024];
 };
 
-static void tell(struct story *story, struct ss_schedule_turn turn)
+static void add_turn(struct story *story, struct ss_schedule_turn turn)
 {
     size_t used = strlen(story->text);
     char *at = story->text + used;
@@ -41,7 +41,7 @@ static void tell(struct story *story, struct ss_schedule_turn turn)
 static void steps(struct story *story, int count)
 {
     for (int i = 0; i < count; i++) {
-        tell(story, ss_schedule_run_step(&story->run));
+        add_turn(story, ss_schedule_run_step(&story->run));
     }
 }
 
@@ -62,10 +62,10 @@ static void windows_of_a_run(void **state)
 {
     (void)state;
     struct story story = {.run.schedule = {.wait = 1, .warmup = 1, .active = 2, .repeat = 2}};
-    tell(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_start(&story.run));
     steps(&story, 10);
     expect(&story, ".w[0rS0:2].w[1rS1:2]...");
-    tell(&story, ss_schedule_run_stop(&story.run));
+    add_turn(&story, ss_schedule_run_stop(&story.run));
     expect(&story, ".");
     assert_int_equal(story.run.windows, 2);
     assert_int_equal(story.run.partial_windows, 0);
@@ -76,9 +76,9 @@ static void windows_may_touch(void **state)
 {
     (void)state;
     struct story story = {.run.schedule = {.active = 1}};
-    tell(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_start(&story.run));
     steps(&story, 2);
-    tell(&story, ss_schedule_run_stop(&story.run));
+    add_turn(&story, ss_schedule_run_stop(&story.run));
     expect(&story, "[0S0:1][1S1:1][2S2:0~].");
 }
 
@@ -86,14 +86,14 @@ static void a_cut_window_is_partial(void **state)
 {
     (void)state;
     struct story story = {.run.schedule = {.wait = 1, .active = 5}};
-    tell(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_start(&story.run));
     steps(&story, 3);
-    tell(&story, ss_schedule_run_stop(&story.run));
+    add_turn(&story, ss_schedule_run_stop(&story.run));
     expect(&story, ".[0rrr0:2~].");
     assert_int_equal(story.run.partial_windows, 1);
-    tell(&story, ss_schedule_run_stop(&story.run));
+    add_turn(&story, ss_schedule_run_stop(&story.run));
     steps(&story, 2);
-    tell(&story, ss_schedule_run_epoch(&story.run, 1, 3, 0));
+    add_turn(&story, ss_schedule_run_epoch(&story.run, 1, 3, 0));
     expect(&story, "....");
 }
 
@@ -102,10 +102,10 @@ static void a_second_start_records_again(void **state)
     (void)state;
     struct story story = {.run.schedule = {.wait = 1, .active = 1, .repeat = 1}};
     for (int i = 0; i < 2; i++) {
-        tell(&story, ss_schedule_run_start(&story.run));
-        tell(&story, ss_schedule_run_start(&story.run)); /* it runs already */
+        add_turn(&story, ss_schedule_run_start(&story.run));
+        add_turn(&story, ss_schedule_run_start(&story.run)); /* it runs already */
         steps(&story, 4);
-        tell(&story, ss_schedule_run_stop(&story.run));
+        add_turn(&story, ss_schedule_run_stop(&story.run));
     }
     expect(&story, "..[0S0:1]......[1S1:1]....");
 }
@@ -115,10 +115,10 @@ static void epochs_of_known_length(void **state)
     (void)state;
     struct story story = {
         .run.schedule = {.per_epoch = true, .skip_first = 1, .warmup = 1, .active = 3}};
-    tell(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_start(&story.run));
     expect(&story, ".");
     for (int epoch = 0; epoch < 2; epoch++) {
-        tell(&story, ss_schedule_run_epoch(&story.run, epoch, 8, 0));
+        add_turn(&story, ss_schedule_run_epoch(&story.run, epoch, 8, 0));
         steps(&story, 8);
         steps(&story, 2); /* evaluation counts for nothing */
     }
@@ -130,10 +130,10 @@ static void epochs_of_unknown_length_cut_their_window(void **state)
 {
     (void)state;
     struct story story = {.run.schedule = {.per_epoch = true, .warmup = 1, .active = 4}};
-    tell(&story, ss_schedule_run_start(&story.run));
-    tell(&story, ss_schedule_run_epoch(&story.run, 0, -1, 0));
+    add_turn(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_epoch(&story.run, 0, -1, 0));
     steps(&story, 3);
-    tell(&story, ss_schedule_run_epoch(&story.run, 1, -1, 0));
+    add_turn(&story, ss_schedule_run_epoch(&story.run, 1, -1, 0));
     steps(&story, 1);
     expect(&story, ".w[0rrr0:2~]w[1r");
 }
@@ -143,13 +143,13 @@ static void a_resume_shifts_only_its_epoch(void **state)
     (void)state;
     struct story story = {
         .run.schedule = {.per_epoch = true, .skip_first = 1, .active = 1, .repeat = 1}};
-    tell(&story, ss_schedule_run_start(&story.run));
-    tell(&story, ss_schedule_run_epoch(&story.run, 3, 8, 4));
+    add_turn(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_epoch(&story.run, 3, 8, 4));
     steps(&story, 4);
-    tell(&story, ss_schedule_run_epoch(&story.run, 4, 8, 0));
+    add_turn(&story, ss_schedule_run_epoch(&story.run, 4, 8, 0));
     steps(&story, 3);
     expect(&story, "..[0S0:1]....[1S1:1]..");
-    tell(&story, ss_schedule_run_epoch(&story.run, 5, 8, 8)); /* nothing is left of it */
+    add_turn(&story, ss_schedule_run_epoch(&story.run, 5, 8, 8)); /* nothing is left of it */
     steps(&story, 2);
     expect(&story, "...");
 }
@@ -159,14 +159,14 @@ static void without_epochs_the_run_is_one(void **state)
     (void)state;
     struct story story = {.run.schedule = {.per_epoch = true, .wait = 1, .active = 1, .repeat = 1}};
     for (int i = 0; i < 2; i++) {
-        tell(&story, ss_schedule_run_start(&story.run));
+        add_turn(&story, ss_schedule_run_start(&story.run));
         steps(&story, 3);
-        tell(&story, ss_schedule_run_stop(&story.run));
+        add_turn(&story, ss_schedule_run_stop(&story.run));
     }
     expect(&story, ".[0S0:1]....[1S1:1]...");
     story = (struct story){.run.schedule = {.active = 2}};
-    tell(&story, ss_schedule_run_start(&story.run));
-    tell(&story, ss_schedule_run_epoch(&story.run, 1, 1, 0)); /* of no meaning here */
+    add_turn(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_epoch(&story.run, 1, 1, 0)); /* of no meaning here */
     steps(&story, 2);
     expect(&story, "[0rrS0:2][1r");
 }
@@ -176,7 +176,7 @@ static void nothing_recorded_has_a_reason(void **state)
     (void)state;
     struct story story = {.run.schedule = {.skip_first = 3, .wait = 5, .warmup = 1, .active = 3}};
     assert_string_equal(why(&story), "no window was recorded: the schedule was never started");
-    tell(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_start(&story.run));
     assert_non_null(strstr(why(&story), "the program marked no step; call step()"));
     steps(&story, 7);
     assert_string_equal(why(&story),
@@ -187,9 +187,9 @@ static void nothing_recorded_has_a_reason(void **state)
     assert_non_null(strstr(why(&story), "number 5 (after skip_first=3, wait=0, warmup=1)"));
 
     story = (struct story){.run.schedule = {.per_epoch = true, .wait = 5, .active = 3}};
-    tell(&story, ss_schedule_run_start(&story.run));
+    add_turn(&story, ss_schedule_run_start(&story.run));
     for (int epoch = 0; epoch < 9; epoch++) {
-        tell(&story, ss_schedule_run_epoch(&story.run, epoch, 4, 0));
+        add_turn(&story, ss_schedule_run_epoch(&story.run, epoch, 4, 0));
         steps(&story, 4);
     }
     assert_non_null(strstr(why(&story), "the longest epoch had 4 batches, and the first recorded "

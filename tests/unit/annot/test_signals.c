@@ -23,13 +23,13 @@ static stepscope_name outer, inner;
 
 static void begin_with(struct recorded *recorded, uint32_t slots_log2)
 {
-    alarm(PATIENCE_S); /* who waits for himself is killed */
+    alarm(PATIENCE_S); /* a thread that waits for itself is killed */
     start(recorded, slots_log2, now());
     outer = stepscope_intern("outer", 5);
     inner = stepscope_intern("inner", 5);
 }
 
-static uint64_t homeless_events(const struct recorded *recorded)
+static uint64_t unbuffered_events(const struct recorded *recorded)
 {
     return atomic_load(&recorded->consumer.header->dropped);
 }
@@ -96,7 +96,7 @@ static void test_storms_on_threads_with_full_rings(void **state)
     pthread_t threads[THREADS];
     uint64_t made[THREADS], all = 0, unbuffered_processes;
     begin_with(&recorded, SMALL_LOG2);
-    unbuffered_processes = homeless_events(&recorded);
+    unbuffered_processes = unbuffered_events(&recorded);
     catch_ticks();
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, work_among_ticks, &made[i]), 0);
@@ -114,7 +114,7 @@ static void test_storms_on_threads_with_full_rings(void **state)
         sched_yield();
     }
     drain(&recorded);
-    unbuffered_processes = homeless_events(&recorded) - unbuffered_processes;
+    unbuffered_processes = unbuffered_events(&recorded) - unbuffered_processes;
     uint64_t dropped = 0;
     for (uint32_t i = 0; i < recorded.consumer.lanes.count; i++) {
         const struct ss_ring_counts *counts = ss_ring_consumer_count(&recorded.consumer, i);

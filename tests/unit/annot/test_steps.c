@@ -20,9 +20,9 @@ static uint32_t window; /* open in the story */
 
 /* "s5" step 5 begins, "e1" epoch 1, "[2" window 2 is open from here, "]" none is, "~" the one that
  * ended was cut; "w" warmup, "." skip. */
-static void mark_wish(const struct ss_steps_request *wish)
+static void mark_request(const struct ss_steps_request *request)
 {
-    struct ss_steps_change change = ss_steps_mark(&steps, wish);
+    struct ss_steps_change change = ss_steps_mark(&steps, request);
     assert_false(change.busy);
     char *at = story + strlen(story);
     size_t left = sizeof story - strlen(story);
@@ -50,24 +50,25 @@ static void mark_wish(const struct ss_steps_request *wish)
 
 static void mark_all(enum ss_steps_mark mark, int64_t number, int64_t length, int64_t resumed_at)
 {
-    struct ss_steps_request wish = {
+    struct ss_steps_request request = {
         .mark = mark, .number = number, .length = length, .resumed_at = resumed_at};
-    mark_wish(&wish);
+    mark_request(&request);
 }
 
-/* What nobody wrote into the program. */
+/* A detected step, which the program does not mark. */
 static void find(enum ss_steps_mark mark, int64_t number)
 {
-    struct ss_steps_request wish = {.mark = mark, .number = number, .length = -1, .is_found = true};
-    mark_wish(&wish);
+    struct ss_steps_request request = {
+        .mark = mark, .number = number, .length = -1, .is_found = true};
+    mark_request(&request);
 }
 
 /* The program's first own mark, which comes behind some that were found. */
 static void overrule(enum ss_steps_mark mark)
 {
-    struct ss_steps_request wish = {
+    struct ss_steps_request request = {
         .mark = mark, .number = mark == SS_STEPS_BEGIN ? 0 : -1, .length = -1, .overrules = true};
-    mark_wish(&wish);
+    mark_request(&request);
 }
 
 static void begin(int64_t number)
@@ -131,7 +132,7 @@ static void steps_that_end(void **state)
         next();
     }
     assert_string_equal(story, "s1]w s2[1 s3S s4]. s5");
-    with_schedule("active=1"); /* window 1 would have been step 0: nobody said that it began */
+    with_schedule("active=1"); /* window 1 would have been step 0: its begin was not marked */
     next();
     next();
     end();
@@ -189,7 +190,7 @@ static void windows_of_epochs_open_with_their_own_step(void **state)
     struct ss_steps_request epoch_begins = {SS_STEPS_EPOCH, -1, 2, 0};
     with_schedule("per_epoch,warmup=0,active=1");
     struct ss_steps_change change = ss_steps_mark(&steps, &epoch_begins);
-    assert_int_equal(change.window_step, -1); /* nobody has counted yet */
+    assert_int_equal(change.window_step, -1); /* nothing has counted yet */
     begin(0);
     begin(1);
     change = ss_steps_mark(&steps, &epoch_begins);
@@ -319,12 +320,12 @@ static void who_comes_in_between_is_turned_away(void **state)
     (void)state;
     with_schedule(NULL);
     atomic_store(&steps.is_marking, true);
-    struct ss_steps_request wish = {.mark = SS_STEPS_NEXT, .number = -1};
-    assert_true(ss_steps_mark(&steps, &wish).busy);
+    struct ss_steps_request request = {.mark = SS_STEPS_NEXT, .number = -1};
+    assert_true(ss_steps_mark(&steps, &request).busy);
     assert_true(ss_steps_schedule(&steps, NULL).busy);
-    assert_true(ss_steps_mark(&steps, &wish).busy);
+    assert_true(ss_steps_mark(&steps, &request).busy);
     atomic_store(&steps.is_marking, false);
-    assert_false(ss_steps_mark(&steps, &wish).busy);
+    assert_false(ss_steps_mark(&steps, &request).busy);
 }
 
 static void own_steps_that_mean_the_found_ones(void **state)
@@ -395,7 +396,7 @@ static void a_step_begins_again(void **state)
     find(SS_STEPS_NEXT, -1);
     struct ss_steps_request again = {
         .mark = SS_STEPS_BEGIN, .number = 1, .length = -1, .is_found = true, .again = true};
-    mark_wish(&again);
+    mark_request(&again);
     assert_int_equal(steps.batch, 1);
     find(SS_STEPS_NEXT, -1);
     assert_string_equal(story, "s0 s1[1 s1 s2].");

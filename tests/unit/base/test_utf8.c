@@ -39,7 +39,7 @@ static const struct character characters[] = {
 };
 enum { CHARACTERS = sizeof characters / sizeof characters[0] };
 
-static void lengths_tell_valid_characters(void **state)
+static void lengths_identify_valid_characters(void **state)
 {
     (void)state;
     for (size_t i = 0; i < CHARACTERS; i++) {
@@ -50,7 +50,7 @@ static void lengths_tell_valid_characters(void **state)
     assert_int_equal(ss_utf8_length("", 0), 0);
 }
 
-/* At every place in a text: texts are looked at in words first. */
+/* At every offset of a text: texts are scanned by words first. */
 static void a_bad_character_is_found_wherever_it_is(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void what_is_bad_becomes_the_replacement_character(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_tell_valid_characters),
+        cmocka_unit_test(lengths_identify_valid_characters),
         cmocka_unit_test(a_bad_character_is_found_wherever_it_is),
         cmocka_unit_test(what_is_bad_becomes_the_replacement_character),
     };

@@ -212,12 +212,12 @@ static void test_ranges_that_any_thread_ends(void **state)
     CORE(SS_NVTX_END, end_range)(second);
     CORE2(SS_NVTX_DOMAIN_END, end_in)(NULL, third);
     CORE2(SS_NVTX_DOMAIN_END, end_in)(NULL, fourth);
-    CORE(SS_NVTX_END, end_range)(0);      /* begun while nobody recorded */
+    CORE(SS_NVTX_END, end_range)(0);      /* begun without a recording */
     CORE(SS_NVTX_END, end_range)(123456); /* never begun: the recorder counts it */
     assert_string_equal(own_recording_read(&own), "end\nend\nend\nend\nend\n");
 }
 
-static void test_nothing_happens_while_nobody_records(void **state)
+static void test_nothing_happens_without_a_recording(void **state)
 {
     (void)state;
     struct ss_nvtx_event event = event_of("event");
@@ -271,7 +271,7 @@ static void test_colours_and_categories_are_of_each_event(void **state)
     event.colour_type = SS_NVTX_ARGB;
     event.colour = 0x8000ff00;
     CORE2(SS_NVTX_DOMAIN_MARK, mark_in)(domain, &event);
-    event.category = 12345; /* nobody named it */
+    event.category = 12345; /* it has no name */
     event.colour = 0x0000ff;
     CORE2(SS_NVTX_DOMAIN_MARK, mark_in)(domain, &event);
     event.colour_type = 77;
@@ -573,7 +573,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_every_way_to_mark_a_range, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_way_to_mark_a_moment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ranges_that_any_thread_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nothing_happens_while_nobody_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_happens_without_a_recording, setup, teardown),
         cmocka_unit_test_setup_teardown(test_payloads_of_every_type, setup, teardown),
         cmocka_unit_test_setup_teardown(test_colours_and_categories_are_of_each_event, setup,
                                         teardown),

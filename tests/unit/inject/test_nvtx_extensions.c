@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The payload and counters' extensions of NVTX: schemas, events told later, clocks, samples; and
+/* The payload and counters' extensions of NVTX: schemas, deferred events, clocks, samples; and
  * what no program should hand over. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -384,7 +384,7 @@ static void test_clocks_of_the_program(void **state)
     assert_int_equal(add(NULL, &own_clock), own_clock.id);
     struct past past = {1000, 2000};
     submit(past_schema(own_clock.id), &past, sizeof past);
-    assert_string_equal(own_recording_read(&own), ""); /* nobody knows when that was */
+    assert_string_equal(own_recording_read(&own), ""); /* its time is unknown */
     struct ss_annot_totals totals;
     ss_annot_get_totals(own.annot, &totals);
     assert_true(totals.dropped > 0);

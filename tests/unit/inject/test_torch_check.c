@@ -101,7 +101,7 @@ static const char *check_all(void)
                                                {(uint64_t)(uintptr_t)&other, SS_TORCH_TENSOR}};
         ss_torch_check_product(tensor, &other);
         run("aten::mul", both, 2);
-        run("aten::resolve_conj", both, 1); /* is not what is looked for */
+        run("aten::resolve_conj", both, 1); /* is not the expected operator */
     }
     const struct ss_torch_value permuted[2] = {{(uint64_t)(uintptr_t)tensor, SS_TORCH_TENSOR},
                                                {(uint64_t)(uintptr_t)list, 15}};
@@ -173,7 +173,7 @@ static void test_operators_without_an_end_are_refused(void **state)
     assert_refused("its observers do not see operators end");
 }
 
-static void test_a_context_of_somebody_else_is_refused(void **state)
+static void test_a_foreign_context_is_refused(void **state)
 {
     (void)state;
     fake.returns_something = true;
@@ -199,7 +199,7 @@ int main(void)
         cmocka_unit_test_setup(test_operators_that_are_not_seen_are_refused, start),
         cmocka_unit_test_setup(test_operators_that_are_seen_twice_are_refused, start),
         cmocka_unit_test_setup(test_operators_without_an_end_are_refused, start),
-        cmocka_unit_test_setup(test_a_context_of_somebody_else_is_refused, start),
+        cmocka_unit_test_setup(test_a_foreign_context_is_refused, start),
         cmocka_unit_test_setup(test_what_is_not_found_is_not_read, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

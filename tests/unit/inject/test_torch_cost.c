@@ -40,7 +40,7 @@ static void test_what_was_measured_is_believed(void **state)
     assert_about(cost_of(1000, 400, 50e3), 400, 40);
 }
 
-static void test_steps_that_differ_too_much_tell_little(void **state)
+static void test_steps_that_differ_too_much_are_inconclusive(void **state)
 {
     (void)state;
     assert_about(cost_of(10, 300, 300e3), FIRST_NS, 5);
@@ -72,7 +72,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_measured_is_believed),
-        cmocka_unit_test(test_steps_that_differ_too_much_tell_little),
+        cmocka_unit_test(test_steps_that_differ_too_much_are_inconclusive),
         cmocka_unit_test(test_what_can_not_be_is_not_believed),
         cmocka_unit_test(test_without_both_kinds_of_steps_nothing_is_measured),
     };

@@ -235,7 +235,7 @@ static void test_convolutions(void **state)
     assert_int_equal(FLOPS(name, TENSOR(1, 4, 10, 10), TENSOR(8, 2, 3, 3), NONE, LIST(1), LIST(0),
                            LIST(2), TRUTH(0), LIST(0), NONE),
                      2 * 8 * 36 * 2 * 9);
-    /* Transposed: each place of the input meets the filter. */
+    /* Transposed: the filter is applied at each place of the input. */
     assert_int_equal(FLOPS(name, TENSOR(2, 8, 5, 5), TENSOR(8, 4, 3, 3), NONE, LIST(2, 2),
                            LIST(0, 0), LIST(1, 1), TRUTH(1), LIST(0, 0), NONE),
                      2 * 2 * 8 * 25 * 4 * 9);
@@ -286,7 +286,7 @@ static void test_the_device_is_the_byte_that_is_right_each_time(void **state)
     for (uint8_t i = 0; i < 4; i++) {
         uint8_t kind = i % 2 == 0 ? SS_TORCH_CPU : SS_TORCH_META;
         tensor[AT * WORD + 3] = kind;
-        tensor[0] = kind; /* in the first word nothing is looked for */
+        tensor[0] = kind;                               /* the first word is not searched */
         tensor[100] = i < 3 ? kind : SS_TORCH_META + 1; /* right three times */
         ss_torch_search_device(&search, tensor, kind);
         ss_torch_search_end(&search, &layout);

@@ -110,7 +110,7 @@ struct seen {
     int ordered;
 };
 
-static int look(void *context, const stepscope_sample *sample)
+static int visit_sample(void *context, const stepscope_sample *sample)
 {
     struct seen *seen = context;
     seen->samples++;
@@ -172,13 +172,13 @@ static void test_samples_and_counts(void **state)
     assert_int_equal(summary->lost_bytes, 0);
     assert_true(summary->sealed);
     struct seen seen = {.ordered = 1};
-    assert_int_equal(stepscope_reader_each_sample(reader, look, &seen, NULL), STEPSCOPE_OK);
+    assert_int_equal(stepscope_reader_each_sample(reader, visit_sample, &seen, NULL), STEPSCOPE_OK);
     assert_int_equal(seen.samples, 100);
     assert_int_equal(seen.ticks, 104);
     assert_int_equal(seen.partial, 1);
     assert_true(seen.ordered);
     struct seen few = {.stop_after = 7};
-    assert_int_equal(stepscope_reader_each_sample(reader, look, &few, NULL), STEPSCOPE_OK);
+    assert_int_equal(stepscope_reader_each_sample(reader, visit_sample, &few, NULL), STEPSCOPE_OK);
     assert_int_equal(few.samples, 7);
     const stepscope_counts *counts = stepscope_reader_counts(reader, 0);
     assert_string_equal(counts->source, "python");
@@ -211,7 +211,7 @@ static void test_cut_anywhere_never_breaks(void **state)
         } else {
             struct seen seen = {.ordered = 1};
             assert_false(stepscope_reader_summary(reader)->sealed);
-            stepscope_reader_each_sample(reader, look, &seen, NULL);
+            stepscope_reader_each_sample(reader, visit_sample, &seen, NULL);
             assert_true(seen.samples <= 100);
         }
         stepscope_reader_close(reader);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public reader over the golden trace of ranges (made by tests/bench/trace_ranges.c, which
- * tells what is in it), and over what is left of it when bytes are missing or turned. */
+ * describes its content), and over what is left of it when bytes are missing or turned. */
 #include <stepscope/reader.h>
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ struct seen {
     unsigned values, stop_after;
 };
 
-static int look_at_range(void *context, const stepscope_range *range)
+static int visit_range(void *context, const stepscope_range *range)
 {
     struct seen *seen = context;
     const stepscope_track *track = stepscope_reader_track(seen->reader, range->track_ref);
@@ -59,7 +59,7 @@ static int look_at_range(void *context, const stepscope_range *range)
     return seen->stop_after != 0 && --seen->stop_after == 0;
 }
 
-static int look_at_mark(void *context, const stepscope_mark *mark)
+static int visit_mark(void *context, const stepscope_mark *mark)
 {
     struct seen *seen = context;
     seen->points += mark->flow_id == 0;
@@ -73,7 +73,7 @@ static int look_at_mark(void *context, const stepscope_mark *mark)
     return 0;
 }
 
-static int look_at_value(void *context, const stepscope_counter_value *value)
+static int visit_value(void *context, const stepscope_counter_value *value)
 {
     struct seen *seen = context;
     const stepscope_track *track = stepscope_reader_track(seen->reader, value->track_ref);
@@ -91,7 +91,7 @@ static int look_at_value(void *context, const stepscope_counter_value *value)
     return 0;
 }
 
-static int look_at_note(void *context, const stepscope_note *note)
+static int visit_note(void *context, const stepscope_note *note)
 {
     struct seen *seen = context;
     assert_true(note->kind[0] != '\0');
@@ -114,8 +114,7 @@ static void test_golden(void **state)
     assert_null(stepscope_reader_track(reader, 13));
     assert_null(stepscope_reader_event_name(reader, UINT32_MAX));
     seen.reader = reader;
-    assert_int_equal(stepscope_reader_each_range(reader, look_at_range, &seen, &error),
-                     STEPSCOPE_OK);
+    assert_int_equal(stepscope_reader_each_range(reader, visit_range, &seen, &error), STEPSCOPE_OK);
     assert_int_equal(seen.by_kind[STEPSCOPE_TRACK_RANGES], 22);
     assert_int_equal(seen.by_kind[STEPSCOPE_TRACK_ASYNC], 6);
     assert_int_equal(seen.by_kind[STEPSCOPE_TRACK_STEPS], 3);
@@ -126,16 +125,16 @@ static void test_golden(void **state)
     assert_int_equal(seen.forward_ns, 120 * MS);
     assert_int_equal(seen.attention_ns, 60 * MS);
     assert_true(seen.payloads == 96);
-    assert_int_equal(stepscope_reader_each_mark(reader, look_at_mark, &seen, NULL), STEPSCOPE_OK);
+    assert_int_equal(stepscope_reader_each_mark(reader, visit_mark, &seen, NULL), STEPSCOPE_OK);
     assert_int_equal(seen.points, 1);
     assert_int_equal(seen.arrows, 3);
-    assert_int_equal(stepscope_reader_each_counter_value(reader, look_at_value, &seen, NULL),
+    assert_int_equal(stepscope_reader_each_counter_value(reader, visit_value, &seen, NULL),
                      STEPSCOPE_OK);
     assert_int_equal(seen.values, 12);
     assert_true(seen.tokens == 1536 && seen.loss == 4.0 / 3);
-    assert_int_equal(stepscope_reader_each_note(reader, look_at_note, &seen, NULL), STEPSCOPE_OK);
+    assert_int_equal(stepscope_reader_each_note(reader, visit_note, &seen, NULL), STEPSCOPE_OK);
     struct seen few = {.reader = reader, .stop_after = 2};
-    assert_int_equal(stepscope_reader_each_range(reader, look_at_range, &few, NULL), STEPSCOPE_OK);
+    assert_int_equal(stepscope_reader_each_range(reader, visit_range, &few, NULL), STEPSCOPE_OK);
     assert_int_equal(few.by_kind[0] + few.by_kind[1] + few.by_kind[3] + few.by_kind[4], 2);
     stepscope_reader_close(reader);
 }
@@ -170,7 +169,7 @@ static void walk_all(const char *path)
         stepscope_reader_each_range(reader, count_range, &seen, NULL);
         stepscope_reader_each_mark(reader, count_mark, &seen, NULL);
         stepscope_reader_each_counter_value(reader, count_value, &seen, NULL);
-        stepscope_reader_each_note(reader, look_at_note, &seen, NULL);
+        stepscope_reader_each_note(reader, visit_note, &seen, NULL);
     }
     stepscope_reader_close(reader);
 }

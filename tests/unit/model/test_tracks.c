@@ -129,7 +129,7 @@ static void test_nesting(void **state)
     begin(writer, 70, 1, 1); /* never ends */
     MUST(ss_trace_writer_clock(writer, &(struct ss_trace_clock){START + 1000, 1, 1, 1, 1},
                                must_err));
-    begin(writer, 31, 1, 3); /* within the second b, told in the next unit */
+    begin(writer, 31, 1, 3); /* within the second b, written in the next unit */
     end(writer, 35, 1);
     sample(writer, 900, 0);
     MUST(ss_trace_writer_close(writer, must_err));
@@ -358,7 +358,7 @@ static void test_only_some_tracks(void **state)
     ss_model_fini(&model);
 }
 
-/* The first step that any sample fell into is told from later ones. */
+/* The first step with samples is distinguished from later ones. */
 static void test_steps_of_samples(void **state)
 {
     (void)state;

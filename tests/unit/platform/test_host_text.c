@@ -129,7 +129,7 @@ static void memory_of_old_and_new_kernels(void **state)
     assert_int_equal(memory.available_bytes, UINT64_C(24168896) * 1024);
     assert_int_equal(memory.cached_bytes, (UINT64_C(21388) + 822756 + 150120) * 1024);
     assert_int_equal(memory.swap_total_bytes - memory.swap_free_bytes, 600 * 1024);
-    /* 3.10 does not tell what is available */
+    /* 3.10 does not publish the available memory */
     assert_true(ss_host_memory_parse(view("MemTotal: 1000 kB\nMemFree: 100 kB\nBuffers: 10 kB\n"
                                           "Cached: 200 kB\nSReclaimable: 5 kB\n"),
                                      &memory));

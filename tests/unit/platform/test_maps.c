@@ -16,7 +16,7 @@
 #include "platform/maps.h"
 #include "platform/memory.h"
 
-/* Looked for by the test in its own file and memory. */
+/* The test searches it in its own file and memory. */
 extern const char ss_test_marker[];
 const char ss_test_marker[] __attribute__((used, visibility("default"), section(".ss_marker"))) =
     "here I am";
@@ -79,7 +79,7 @@ static void a_mapping_and_a_segment_give_the_load_address(void **state)
     ss_elf_close(elf);
 }
 
-/* libc as the loader mapped it, without a look at its file. */
+/* libc as the loader mapped it, without reading its file. */
 static void symbols_are_found_in_memory(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void what_is_no_elf_file_is_refused(void **state)
     assert_null(elf);
 }
 
-static void maps_of_nobody_are_gone(void **state)
+static void maps_of_no_process_are_gone(void **state)
 {
     (void)state;
     struct ss_maps maps;
@@ -152,7 +152,7 @@ int main(void)
         cmocka_unit_test(a_mapping_and_a_segment_give_the_load_address),
         cmocka_unit_test(symbols_are_found_in_memory),
         cmocka_unit_test(what_is_no_elf_file_is_refused),
-        cmocka_unit_test(maps_of_nobody_are_gone),
+        cmocka_unit_test(maps_of_no_process_are_gone),
         cmocka_unit_test(mappings_are_in_order_and_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

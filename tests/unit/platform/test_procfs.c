@@ -144,7 +144,7 @@ static void count_event(void *context, const struct ss_task_event *event)
     }
 }
 
-static void the_kernel_tells_of_the_shortest_process(void **state)
+static void the_kernel_reports_the_shortest_process(void **state)
 {
     (void)state;
     int go[2];
@@ -190,7 +190,7 @@ int main(void)
         cmocka_unit_test(own_process_is_described),
         cmocka_unit_test(a_sleeping_thread_has_not_moved_until_it_wakes),
         cmocka_unit_test(a_running_thread_is_on_a_cpu),
-        cmocka_unit_test(the_kernel_tells_of_the_shortest_process),
+        cmocka_unit_test(the_kernel_reports_the_shortest_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

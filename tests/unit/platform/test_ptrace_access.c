@@ -218,7 +218,7 @@ static void become(unsigned id)
     prctl(PR_SET_DUMPABLE, 1); /* the change of ids took it away */
 }
 
-static void become_nobody(void)
+static void become_other_user(void)
 {
     become(65534);
 }
@@ -295,7 +295,7 @@ static void test_really_refused_by_ids_and_dumpability(void **state)
         print_message("needs root\n");
         skip();
     }
-    pid_t other = start_child(become_nobody);
+    pid_t other = start_child(become_other_user);
     pid_t undumpable = start_child(become_undumpable_daemon);
     int by_uid = judge_in_another(become_daemon, other);
     int by_dumpable = judge_in_another(become_daemon, undumpable);

@@ -24,7 +24,7 @@ static enum ss_task_wait of_read(int fd)
     return ss_task_wait_of_call(getpid(), SYS_read, (uint64_t)fd);
 }
 
-static void reads_are_told_apart_by_descriptor(void **state)
+static void reads_are_distinguished_by_descriptor(void **state)
 {
     (void)state;
     int ends[2], sockets[2];
@@ -92,7 +92,7 @@ static void a_thread_that_reads_a_pipe(void **state)
     sem_wait(&sleeper.started);
     struct ss_task_state task;
     ss_task_state_open(&task, getpid(), sleeper.tid);
-    assert_int_equal(ss_task_state_wait(&task), SS_TASK_WAIT_UNKNOWN); /* not looked at yet */
+    assert_int_equal(ss_task_state_wait(&task), SS_TASK_WAIT_UNKNOWN); /* not read yet */
     uint64_t now_ns = 1;
     while (task.activity != SS_TASK_SLEEPING && !task.no_syscall_file) {
         ss_task_state_update(&task, now_ns++);
@@ -116,7 +116,7 @@ static void a_thread_that_reads_a_pipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_are_told_apart_by_descriptor),
+        cmocka_unit_test(reads_are_distinguished_by_descriptor),
         cmocka_unit_test(calls_are_classified),
         cmocka_unit_test(a_thread_that_reads_a_pipe),
     };

@@ -115,36 +115,36 @@ static void finish(uint32_t process, uint32_t number, uint64_t at, int64_t last)
 
 static void sample(uint32_t process, uint32_t window, uint64_t at)
 {
-    struct ss_trace_sample told = {.time_ns = base_ns + at,
-                                   .thread_ref = process,
-                                   .stack_ref = 1,
-                                   .weight = 1,
-                                   .window = window,
-                                   .step = -1};
+    struct ss_trace_sample record = {.time_ns = base_ns + at,
+                                     .thread_ref = process,
+                                     .stack_ref = 1,
+                                     .weight = 1,
+                                     .window = window,
+                                     .step = -1};
     struct ss_route aim = {process, window};
-    assert_int_equal(ss_recording_sample(recording, aim, &told, NULL), SS_OK);
+    assert_int_equal(ss_recording_sample(recording, aim, &record, NULL), SS_OK);
 }
 
 static void note(uint32_t process, uint64_t at, const char *kind, const char *text)
 {
-    struct ss_trace_note told = {.time_ns = base_ns + at,
-                                 .process_ref = process,
-                                 .kind = ss_strview_of(kind),
-                                 .text = ss_strview_of(text)};
+    struct ss_trace_note record = {.time_ns = base_ns + at,
+                                   .process_ref = process,
+                                   .kind = ss_strview_of(kind),
+                                   .text = ss_strview_of(text)};
     struct ss_route aim = {.process_ref = process};
-    assert_int_equal(ss_recording_note(recording, aim, &told, NULL), SS_OK);
+    assert_int_equal(ss_recording_note(recording, aim, &record, NULL), SS_OK);
 }
 
 static void count(uint32_t process, uint64_t seen)
 {
-    struct ss_trace_counts told = {.source_ref = 1,
-                                   .process_ref = process,
-                                   .time_ns = base_ns,
-                                   .due = process == 0 ? seen : 0,
-                                   .done = process == 0 ? seen : 0,
-                                   .seen = seen,
-                                   .ok = seen};
-    assert_int_equal(ss_recording_counts(recording, &told, NULL), SS_OK);
+    struct ss_trace_counts record = {.source_ref = 1,
+                                     .process_ref = process,
+                                     .time_ns = base_ns,
+                                     .due = process == 0 ? seen : 0,
+                                     .done = process == 0 ? seen : 0,
+                                     .seen = seen,
+                                     .ok = seen};
+    assert_int_equal(ss_recording_counts(recording, &record, NULL), SS_OK);
 }
 
 /* --- what is in a file ------------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ static void count(uint32_t process, uint64_t seen)
 static char story[4096];
 static uint32_t pids[64];
 
-static void tell(const char *text)
+static void add_text(const char *text)
 {
     snprintf(story + strlen(story), sizeof story - strlen(story), "%s%s",
              story[0] != '\0' ? " " : "", text);
@@ -179,35 +179,35 @@ static enum ss_status read_thread(void *context, const struct ss_trace_thread *t
 }
 
 /* "2@5": of process 2, at 5. */
-static enum ss_status read_sample(void *context, const struct ss_trace_sample *told)
+static enum ss_status read_sample(void *context, const struct ss_trace_sample *record)
 {
     (void)context;
     char text[64];
-    snprintf(text, sizeof text, "%u@%llu", pids[thread_process[told->thread_ref]] - 1000,
-             (unsigned long long)(told->time_ns - base_ns));
-    tell(text);
+    snprintf(text, sizeof text, "%u@%llu", pids[thread_process[record->thread_ref]] - 1000,
+             (unsigned long long)(record->time_ns - base_ns));
+    add_text(text);
     return SS_OK;
 }
 
-static enum ss_status read_note(void *context, const struct ss_trace_note *told)
+static enum ss_status read_note(void *context, const struct ss_trace_note *record)
 {
     (void)context;
     char text[256];
-    if (!ss_strview_equal(told->kind, ss_strview_of("window")) &&
-        !ss_strview_equal(told->kind, ss_strview_of("window-ended"))) {
-        snprintf(text, sizeof text, "[%.*s]", (int)told->text.length, told->text.data);
-        tell(text);
+    if (!ss_strview_equal(record->kind, ss_strview_of("window")) &&
+        !ss_strview_equal(record->kind, ss_strview_of("window-ended"))) {
+        snprintf(text, sizeof text, "[%.*s]", (int)record->text.length, record->text.data);
+        add_text(text);
     }
     return SS_OK;
 }
 
 static uint64_t counted[8];
 
-static enum ss_status read_counts(void *context, const struct ss_trace_counts *told)
+static enum ss_status read_counts(void *context, const struct ss_trace_counts *record)
 {
     (void)context;
-    uint32_t process = told->process_ref < 64 ? pids[told->process_ref] : 0;
-    counted[process > 1000 ? process - 1000 : 0] = told->seen;
+    uint32_t process = record->process_ref < 64 ? pids[record->process_ref] : 0;
+    counted[process > 1000 ? process - 1000 : 0] = record->seen;
     return SS_OK;
 }
 

@@ -18,7 +18,7 @@ static char story[4096];
 static struct ss_window_filter *filter;
 
 /* "12 begin 3/0 a": at second 12 range a begins on lane 3, domain 0. */
-static void tell(void *context, const struct ss_annot_event *event)
+static void add_event(void *context, const struct ss_annot_event *event)
 {
     (void)context;
     static const char *const kinds[] = {"begin",  "end",    "mark", "async", "finish",
@@ -34,7 +34,7 @@ static void tell(void *context, const struct ss_annot_event *event)
 static int setup(void **state)
 {
     (void)state;
-    struct ss_annot_sink sink = {.event = tell};
+    struct ss_annot_sink sink = {.event = add_event};
     story[0] = '\0';
     filter = ss_window_filter_new(&sink, NULL);
     return 0;
@@ -238,7 +238,7 @@ static void depth_has_a_limit(void **state)
 /* --- with a file for each window ---------------------------------------------------------------
  */
 
-static void told_edge(const char *what, const struct ss_window_edge *edge)
+static void add_edge(const char *what, const struct ss_window_edge *edge)
 {
     size_t used = strlen(story);
     snprintf(story + used, sizeof story - used, "%s%s %u at %" PRIu64 " step %" PRId64 "%s",
@@ -249,13 +249,13 @@ static void told_edge(const char *what, const struct ss_window_edge *edge)
 static void on_begins(void *context, const struct ss_window_edge *edge)
 {
     (void)context;
-    told_edge("OPEN", edge);
+    add_edge("OPEN", edge);
 }
 
 static void on_ends(void *context, const struct ss_window_edge *edge)
 {
     (void)context;
-    told_edge("CLOSE", edge);
+    add_edge("CLOSE", edge);
 }
 
 static void on_passed(void *context, uint32_t number)
@@ -266,7 +266,7 @@ static void on_passed(void *context, uint32_t number)
 }
 
 /* "mark 2": it lies in window 2. */
-static void tell_window(void *context, const struct ss_annot_event *event)
+static void add_window(void *context, const struct ss_annot_event *event)
 {
     (void)context;
     size_t used = strlen(story);
@@ -286,15 +286,15 @@ static void tell_window(void *context, const struct ss_annot_event *event)
     }
     snprintf(story + used, sizeof story - used, " in %u", event->window);
     used = strlen(story);
-    if (event->leader != 0) {
-        snprintf(story + used, sizeof story - used, " of %u", event->leader);
+    if (event->window_owner != 0) {
+        snprintf(story + used, sizeof story - used, " of %u", event->window_owner);
     }
 }
 
 static int setup_files(void **state)
 {
     (void)state;
-    struct ss_annot_sink sink = {.event = tell_window};
+    struct ss_annot_sink sink = {.event = add_window};
     struct ss_window_filter_options options = {.hooks = {NULL, on_begins, on_ends, on_passed},
                                                .cuts_steps = true};
     story[0] = '\0';
@@ -305,7 +305,7 @@ static int setup_files(void **state)
 static int setup_late(void **state)
 {
     (void)state;
-    struct ss_annot_sink sink = {.event = tell_window};
+    struct ss_annot_sink sink = {.event = add_window};
     struct ss_window_filter_options options = {.hooks = {NULL, on_begins, on_ends, on_passed},
                                                .is_late = true};
     story[0] = '\0';

@@ -190,7 +190,7 @@ static void the_newest_stay(void **state)
     ss_retained_files_fini(&kept);
 }
 
-static void what_cannot_be_removed_is_told(void **state)
+static void what_cannot_be_removed_is_reported(void **state)
 {
     (void)state;
     struct ss_retained_files kept;
@@ -237,7 +237,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_refused),
         cmocka_unit_test(names_of_many_windows_differ),
         cmocka_unit_test(the_newest_stay),
-        cmocka_unit_test(what_cannot_be_removed_is_told),
+        cmocka_unit_test(what_cannot_be_removed_is_reported),
         cmocka_unit_test(a_folder_with_something_in_it_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -28,9 +28,9 @@ static void open_bench(struct bench *bench, uint32_t slots_log2, enum ss_ring_mo
     ring_memory_open(&bench->memory, MEMORY_BYTES);
     struct ss_ring_memory memory = {&bench->memory, ring_memory_map};
     assert_int_equal(ss_ring_consumer_open(&memory, &bench->consumer, NULL), SS_OK);
-    struct ss_ring_request wish = {
+    struct ss_ring_request request = {
         .gate = SS_RING_GATE_ALL, .mode = mode, .slots_log2 = slots_log2};
-    ss_ring_consumer_start(&bench->consumer, &wish);
+    ss_ring_consumer_start(&bench->consumer, &request);
     struct ss_ring_thread *thread = ring_memory_thread(&bench->memory, slots_log2, 7);
     ss_ring_producer_init(&bench->producer, thread, slots_log2, mode);
     ss_ring_consumer_refresh(&bench->consumer);
@@ -228,7 +228,7 @@ static void test_unfinished_record_is_stepped_over_at_the_end(void **state)
     close_bench(&bench);
 }
 
-/* The program lives on, but whoever interrupted that record does not come back to it. */
+/* The program lives on, but the interrupted record is never finished. */
 static void test_abandoned_record_is_stepped_over(void **state)
 {
     (void)state;

@@ -198,7 +198,7 @@ static void test_what_is_open_at_the_end_is_flagged(void **state)
     close_bench(&bench);
 }
 
-/* Told later, with a time of its own; what follows goes on where the thread was. */
+/* A deferred event with its own time; later events continue at the thread's time. */
 static void test_what_happened_before_stands_where_it_was(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_what_happened_before_stands_where_it_was(void **state)
     push(&bench, 500, 0, 0, 1);
     struct ss_ring_extra begin[2] = {{77, SS_RING_VALUE_UNSIGNED}, {100, 0}};
     struct ss_ring_extra end[2] = {{77, SS_RING_VALUE_UNSIGNED}, {200, 0}};
-    struct ss_ring_extra mark[1] = {{UINT64_MAX, 0}}; /* not told yet: it is now */
+    struct ss_ring_extra mark[1] = {{UINT64_MAX, 0}}; /* not set yet: it is now */
     ss_ring_write_more(&bench.producer, 510,
                        ss_ring_head_word(SS_RING_BEGIN, 2, 0, SS_RING_OWN_TIME, 2), begin, 2);
     ss_ring_write_more(&bench.producer, 511,
@@ -293,7 +293,7 @@ static void test_facts_from_before_the_recording(void **state)
 {
     (void)state;
     static struct bench bench;
-    struct ss_ring_request wish = {.gate = SS_RING_GATE_ALL, .now_ns = 1000};
+    struct ss_ring_request request = {.gate = SS_RING_GATE_ALL, .now_ns = 1000};
     open_bench(&bench);
     keep_fact(&bench, 0, 1, SS_RING_VALUE_SIGNED, 7);
     keep_fact(&bench, 1, 2, SS_RING_VALUE_NAME, 1);
@@ -303,7 +303,7 @@ static void test_facts_from_before_the_recording(void **state)
     keep_fact(&bench, 5, 1, SS_RING_VALUE_NONE, 1);
     ss_annot_drain(bench.annot, 1000);
     assert_string_equal(bench.log, "");
-    ss_annot_start(bench.annot, &wish, true);
+    ss_annot_start(bench.annot, &request, true);
     keep_fact(&bench, 6, 1, SS_RING_VALUE_SIGNED, 8); /* this one comes by a ring */
     ss_annot_drain(bench.annot, 2000);
     assert_string_equal(bench.log, "a1@0 a2@0");

@@ -275,14 +275,14 @@ static void cores_go_and_come_back(void **state)
     size_t points = find("CPU cores/core 1", "busy")->points;
     put_file("stat", "cpu 250 0 0 200\ncpu0 150 0 0 150\ncpu1 90 0 0 60\n");
     wait_and_tick(source);
-    assert_int_equal(find("CPU cores/core 1", "busy")->points, points); /* first look again */
+    assert_int_equal(find("CPU cores/core 1", "busy")->points, points); /* first reading again */
     put_file("stat", "cpu 350 0 0 200\ncpu0 150 0 0 150\ncpu1 190 0 0 60\n");
     wait_and_tick(source);
     assert_true(last("CPU cores/core 1", "busy") == 100);
     end(source);
 }
 
-static void a_stat_file_that_never_moves_tells_nothing(void **state)
+static void a_stat_file_that_never_changes_has_no_values(void **state)
 {
     (void)state;
     put_file("stat", "cpu 0 0 0 0\ncpu0 0 0 0 0\n"); /* as gVisor has it */
@@ -319,7 +319,7 @@ static void memory_load_and_pressure(void **state)
     put_file("pressure/io", "some avg10=0 total=90000000\nfull avg10=0 total=0\n");
     wait_and_tick(source);
     assert_true(last("pressure", "io some") == 100);
-    /* a file that is cut short tells nothing, and breaks nothing */
+    /* a truncated file has no values, and breaks nothing */
     size_t points = find("memory", "used")->points;
     put_file("meminfo", "MemTotal: 1");
     wait_and_tick(source);
@@ -471,8 +471,8 @@ static const struct series *of_process(uint32_t ref, const char *name)
     return NULL;
 }
 
-/* Works for 60 ms of CPU time, writes 100,000 bytes, tells so, and ends when it is told to. */
-static pid_t start_worker(int *told, int *tell)
+/* Works for 60 ms of CPU time, writes 100,000 bytes, reports that, and ends on request. */
+static pid_t start_worker(int *done, int *finish)
 {
     int up[2] = {-1, -1}, down[2] = {-1, -1};
     assert_true(pipe(up) == 0 && pipe(down) == 0);
@@ -489,8 +489,8 @@ static pid_t start_worker(int *told, int *tell)
     assert_true(pid > 0);
     close(up[1]);
     close(down[0]);
-    *told = up[0];
-    *tell = down[1];
+    *done = up[0];
+    *finish = down[1];
     return pid;
 }
 
@@ -513,25 +513,25 @@ static void a_process_that_begins_now_is_whole_and_ends_with_zeros(void **state)
 {
     (void)state;
     char byte;
-    int told, tell;
+    int done, finish;
     proc_root = "/proc";
     manual_clock_set_to_system(&manual);
     began_ns = manual.now.monotonic_ns;
     each_process = each_pid;
-    pids[0] = start_worker(&told, &tell);
+    pids[0] = start_worker(&done, &finish);
     pid_count = 1;
-    assert_int_equal(read(told, &byte, 1), 1);
+    assert_int_equal(read(done, &byte, 1), 1);
     manual_clock_set_to_system(&manual);
     void *source = begin();
     const struct series *cpu = of_process(1, "CPU");
-    assert_non_null(cpu); /* at the first look: all that it used was used since we began */
+    assert_non_null(cpu); /* at the first reading: it used all of it since the recording began */
     double seconds = (double)(manual.now.monotonic_ns - began_ns) / 1e9;
     /* 60 ms, in per cent of a core, within the rounding of the rate */
     assert_true(cpu->last * seconds > 5.9 - 0.06 * seconds);
     assert_true(of_process(1, "written by calls")->last * seconds > 90000);
     assert_true(of_process(1, "resident memory")->last > 0);
     assert_true(of_process(1, "threads")->last == threads_of((pid_t)pids[0]));
-    assert_int_equal(write(tell, "x", 1), 1);
+    assert_int_equal(write(finish, "x", 1), 1);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)pids[0], &info, WEXITED | WNOWAIT), 0);
     ss_source_host.process_ending(source, pids[0], manual.now.monotonic_ns);
@@ -543,8 +543,8 @@ static void a_process_that_begins_now_is_whole_and_ends_with_zeros(void **state)
     wait_and_tick(source);
     assert_int_equal(of_process(1, "threads")->points, points);
     end(source);
-    close(told);
-    close(tell);
+    close(done);
+    close(finish);
 }
 
 static void a_process_that_was_there_before_has_levels_first(void **state)
@@ -702,7 +702,7 @@ static void steady_ticks_allocate_nothing(void **state)
     end(source);
 }
 
-static void nothing_to_read_is_told(void **state)
+static void nothing_to_read_is_reported(void **state)
 {
     (void)state;
     char reason[SS_SOURCE_REASON_BYTES];
@@ -741,7 +741,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(shares_of_cpu_time_add_up),
         TEST(cores_go_and_come_back),
-        TEST(a_stat_file_that_never_moves_tells_nothing),
+        TEST(a_stat_file_that_never_changes_has_no_values),
         TEST(memory_load_and_pressure),
         TEST(disks_by_rule_rate_and_reset),
         TEST(networks_show_when_they_carry_something),
@@ -753,7 +753,7 @@ int main(void)
         TEST(switches_of_many_threads_are_summed_in_turns),
         TEST(a_thread_that_takes_another_ones_place_is_seen),
         TEST(steady_ticks_allocate_nothing),
-        TEST(nothing_to_read_is_told),
+        TEST(nothing_to_read_is_reported),
         TEST(the_beat_is_kept),
 #undef TEST
     };

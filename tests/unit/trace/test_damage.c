@@ -25,7 +25,7 @@ struct check {
     struct ss_vec_of(uint32_t) frame_numbers; /* by ref - 1: function_N */
     struct ss_vec_of(int32_t) tids;           /* by ref - 1 */
     uint64_t samples, damages;
-    uint64_t gaps_before; /* damages told before the newest sample */
+    uint64_t gaps_before; /* damages reported before the newest sample */
     uint32_t next;        /* number of the next sample when nothing is lost */
     bool in_order;        /* samples must come in the order written */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of tests/golden: a later reader still reads what this version wrote, and each kind of
- * broken file is told as what it is. With STEPSCOPE_WRITE_GOLDEN=1 the files are made anew. */
+ * broken file gets the right message. With STEPSCOPE_WRITE_GOLDEN=1 the files are made anew. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct golden {
     const char *name;
     enum ss_status status;
     uint64_t samples, damaged_units;
-    const char *told; /* part of the damage or of the error */
+    const char *message; /* part of the damage or of the error */
 };
 
 static const struct golden goldens[] = {
@@ -254,15 +254,16 @@ static void test_goldens(void **state)
         uint64_t sum = 0;
         enum ss_status status =
             ss_trace_read(golden_path(golden->name), &visitor, &sum, &summary, &err);
-        const char *told = status == SS_OK ? summary.damage : err.message;
+        const char *message = status == SS_OK ? summary.damage : err.message;
         if (status != golden->status || summary.samples != golden->samples ||
-            summary.damaged_units != golden->damaged_units || strstr(told, golden->told) == NULL) {
+            summary.damaged_units != golden->damaged_units ||
+            strstr(message, golden->message) == NULL) {
             fail_msg("%s: %s, %llu samples, %llu damaged units, \"%s\"", golden->name,
                      ss_status_name(status), (unsigned long long)summary.samples,
-                     (unsigned long long)summary.damaged_units, told);
+                     (unsigned long long)summary.damaged_units, message);
         }
         /* Every error names the byte. */
-        assert_true(golden->told[0] == '\0' || strstr(told, "byte ") != NULL);
+        assert_true(golden->message[0] == '\0' || strstr(message, "byte ") != NULL);
     }
 }
 

@@ -23,7 +23,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* Everything that the reader tells, one line each, with names instead of refs where it can. */
+/* All output of the reader, one line each, with names instead of refs where it can. */
 struct log {
     struct ss_strbuf text;
     struct ss_vec_of(struct ss_trace_sample) samples;

@@ -20,7 +20,7 @@
 
 #define START RECORDING_START
 
-/* Everything that the reader tells of tracks, a line each. */
+/* All output of the reader about tracks, one line each. */
 struct log {
     struct ss_strbuf text;
     struct ss_strbuf tracks;
@@ -353,7 +353,7 @@ static void test_lines_of_functions(void **state)
 }
 
 /* Ranges of one id each: what overlaps is in different lanes, and a lane is used again only for
- * what begins later, also when an earlier range is told after a later one. */
+ * what begins later, also when an earlier range is written after a later one. */
 static void test_async(void **state)
 {
     (void)state;

@@ -232,7 +232,7 @@ static void test_the_folder_or_the_file_goes(void **state)
     }
 }
 
-/* The newest stack's depth, and the longest name, as the reader tells them. */
+/* The newest stack's depth, and the longest name, as the reader returns them. */
 struct extremes {
     struct ss_vec_of(uint32_t) depths;
     uint32_t deepest, samples, partial;

@@ -215,7 +215,7 @@ static void walk_to(struct fixture *fixture, uint32_t depth, const char *leaf, i
     assert_frame(fixture, &stack, depth - 1, leaf, line);
 }
 
-/* The pointer is read at another time than the frames: they tell themselves which of them runs. */
+/* The pointer is read at another time than the frames: they themselves show which of them runs. */
 static void what_runs_is_innermost_wherever_the_pointer_was(void **state)
 {
     (void)state;
@@ -394,7 +394,7 @@ static void threads_come_and_go(void **state)
     end(&fixture);
 }
 
-static void the_end_of_the_process_is_told(void **state)
+static void the_end_of_the_process_is_reported(void **state)
 {
     (void)state;
     struct fixture fixture;
@@ -456,7 +456,7 @@ int main(void)
         cmocka_unit_test(a_reused_code_address_gets_its_new_name),
         cmocka_unit_test(a_thread_state_that_is_another_thread_is_lost),
         cmocka_unit_test(threads_come_and_go),
-        cmocka_unit_test(the_end_of_the_process_is_told),
+        cmocka_unit_test(the_end_of_the_process_is_reported),
         cmocka_unit_test(an_interpreter_that_starts_is_to_be_tried_again),
         cmocka_unit_test(a_layout_that_does_not_fit_is_refused),
     };

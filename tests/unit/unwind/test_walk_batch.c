@@ -259,7 +259,7 @@ static void new_threads_are_seen_along_with_the_stacks(void **state)
     end(&fixture);
 }
 
-static void who_has_the_gil_is_told(void **state)
+static void the_gil_holder_is_known(void **state)
 {
     (void)state;
     struct fixture fixture;
@@ -290,7 +290,7 @@ int main(void)
         cmocka_unit_test(one_that_cannot_be_read_does_not_hinder_the_others),
         cmocka_unit_test(when_the_gil_moves_each_is_read_on_its_own),
         cmocka_unit_test(new_threads_are_seen_along_with_the_stacks),
-        cmocka_unit_test(who_has_the_gil_is_told),
+        cmocka_unit_test(the_gil_holder_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

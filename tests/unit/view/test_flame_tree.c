@@ -98,7 +98,7 @@ static void test_reverse(void **state)
     assert_int_equal(AT(&tree, "b", "main")->self[0], 3);
     ss_flame_tree_fini(&tree);
 
-    /* What is too narrow is not looked into, but counted. */
+    /* Narrow boxes are counted, not expanded. */
     options.minimum_share = 0.3;
     ss_flame_tree_init(&tree, &input.selection, NULL, &options);
     check_sums(&tree);

@@ -71,7 +71,7 @@ static void check_spans(const struct tick *ticks, size_t tick_count, enum ss_idl
                 sizeof((struct expected[]){__VA_ARGS__}) / sizeof(struct expected))
 
 /* Draws are spread within their periods: no gaps between neighbours. */
-static void test_neighbours_meet(void **state)
+static void test_neighbours_touch(void **state)
 {
     (void)state;
     const struct tick ticks[] = {{0, 1, 1, SS_STATE_ON_CPU},
@@ -122,7 +122,7 @@ static void test_unordered_and_equal_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neighbours_meet),
+        cmocka_unit_test(test_neighbours_touch),
         cmocka_unit_test(test_missing_ticks_are_a_gap),
         cmocka_unit_test(test_weights_are_time),
         cmocka_unit_test(test_what_is_not_selected_is_a_gap),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs of this folder, each in a process of its own; torch is imported once. Tells their
+"""Runs programs of this folder, each in a separate process; torch is imported once. Prints their
 pids as JSON, and how much of their time they had a core. "NAME fixed" is the one without its fault.
 
     python tests/workloads/faults NAME…"""
@@ -14,7 +14,7 @@ import traceback
 
 import training  # noqa: F401 what takes long, before the processes part
 
-told = {}
+result = {}
 for name in sys.argv[1:]:
     begin = time.monotonic()
     pid = os.fork()
@@ -32,6 +32,6 @@ for name in sys.argv[1:]:
     _, status, usage = os.wait4(pid, 0)
     if status != 0:
         sys.exit(f"{name} failed")
-    told[name] = {"pid": pid,
+    result[name] = {"pid": pid,
                   "cores": (usage.ru_utime + usage.ru_stime) / (time.monotonic() - begin)}
-print(json.dumps(told))
+print(json.dumps(result))

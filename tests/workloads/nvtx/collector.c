@@ -16,7 +16,8 @@ static uint64_t ids;
 static char names[64][64];
 static unsigned domain_count;
 
-static void tell(const char *what, nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
+static void print_event(const char *what, nvtxDomainHandle_t domain,
+                        const nvtxEventAttributes_t *event)
 {
     pthread_mutex_lock(&lock);
     fprintf(out, "%s [%s]", what, domain != NULL ? (const char *)domain : "");
@@ -47,24 +48,24 @@ static void tell(const char *what, nvtxDomainHandle_t domain, const nvtxEventAtt
 
 static int push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
 {
-    tell("push", domain, event);
+    print_event("push", domain, event);
     return depth++;
 }
 
 static int pop(nvtxDomainHandle_t domain)
 {
-    tell("pop", domain, NULL);
+    print_event("pop", domain, NULL);
     return --depth;
 }
 
 static void mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
 {
-    tell("mark", domain, event);
+    print_event("mark", domain, event);
 }
 
 static nvtxRangeId_t start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
 {
-    tell("start", domain, event);
+    print_event("start", domain, event);
     return UINT64_C(0xfff0000000000000) + ++ids;
 }
 
@@ -72,7 +73,7 @@ static void end(nvtxDomainHandle_t domain, nvtxRangeId_t id)
 {
     char text[64];
     snprintf(text, sizeof text, "end %" PRIu64, id - UINT64_C(0xfff0000000000000));
-    tell(text, domain, NULL);
+    print_event(text, domain, NULL);
 }
 
 static nvtxDomainHandle_t create(const char *name)
@@ -86,7 +87,7 @@ static void category(nvtxDomainHandle_t domain, uint32_t number, const char *nam
 {
     char text[128];
     snprintf(text, sizeof text, "category %s", name);
-    tell(text, domain, NULL);
+    print_event(text, domain, NULL);
 }
 
 static void put(NvtxGetExportTableFunc_t get, unsigned slot, void *function)

@@ -75,7 +75,7 @@ static double once(void (*work)(void))
     return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / LOOPS;
 }
 
-static void tell(const char *name, void (*work)(void))
+static void print_cost(const char *name, void (*work)(void))
 {
     double least = 1e9, empty = 1e9;
     for (int i = 0; i < RUNS; i++) {
@@ -94,10 +94,10 @@ int main(void)
     event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
     event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
     event.message.registered = nvtxDomainRegisterStringA(domain, "forward");
-    tell("texts", pair_of_texts);
-    tell("registered", pair_of_registered);
-    tell("coloured", pair_with_colour);
-    tell("mark", mark);
-    tell("clocks", clocks);
+    print_cost("texts", pair_of_texts);
+    print_cost("registered", pair_of_registered);
+    print_cost("coloured", pair_with_colour);
+    print_cost("mark", mark);
+    print_cost("clocks", clocks);
     return 0;
 }

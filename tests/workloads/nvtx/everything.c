@@ -156,7 +156,7 @@ static int64_t monotonic(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Two ranges of 10 ms that overlap, told afterwards. */
+/* Two ranges of 10 ms that overlap, deferred. */
 static void deferred(void)
 {
     nvtxSemanticsTime_t clock;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of a long training: those of which steps are loaded, and what is told of the others. */
+/* Operators of a long training: those of which steps are loaded, and what is reported of the
+ * others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,27 +141,27 @@ static void count_ranges(const struct ss_model *model, const char *domain, unsig
 }
 
 /* What the counter says of each step, by its begin. */
-static void find_told(const struct ss_model *model, int *told, size_t steps)
+static void find_flags(const struct ss_model *model, int *flags, size_t steps)
 {
-    memset(told, 0xff, steps * sizeof *told);
+    memset(flags, 0xff, steps * sizeof *flags);
     for (size_t i = 0; i < model->values.count; i++) {
         const struct ss_model_value *value = &model->values.data[i];
         if (is_named(model, value->track, "operators recorded")) {
             uint64_t step = (value->time_ns - START) / STEP_NS - 1;
-            assert_true(step < steps && told[step] == -1);
-            told[step] = (int)value->integer;
+            assert_true(step < steps && flags[step] == -1);
+            flags[step] = (int)value->integer;
         }
     }
 }
 
 enum { STEPS = 600 };
 
-/* Loaded whole or not at all, and so told; of the steps that were recorded about the half of the
+/* Loaded whole or not at all, and marked so; of the steps that were recorded about the half of the
  * half, and of the others nothing. */
 static void test_whole_steps_are_drawn(void **state)
 {
     static unsigned operators[STEPS], modules[STEPS];
-    static int told[STEPS];
+    static int flags[STEPS];
     struct ss_model model;
     unsigned kept = 0;
     (void)state;
@@ -170,11 +171,11 @@ static void test_whole_steps_are_drawn(void **state)
     assert_int_equal(model.inputs.data[0].halvings, 2);
     count_ranges(&model, "torch", operators, STEPS);
     count_ranges(&model, "torch.module", modules, STEPS);
-    find_told(&model, told, STEPS);
+    find_flags(&model, flags, STEPS);
     for (size_t k = 0; k < STEPS; k++) {
-        assert_int_equal(operators[k], told[k] ? OPERATORS + NODES : 0);
+        assert_int_equal(operators[k], flags[k] ? OPERATORS + NODES : 0);
         assert_int_equal(modules[k], k % 5 != 0);
-        assert_true(told[k] == 0 || (told[k] == 1 && k % 5 != 0));
+        assert_true(flags[k] == 0 || (flags[k] == 1 && k % 5 != 0));
         kept += operators[k] > 0;
     }
     assert_in_range(kept, 80, 160); /* 120 = 480 / 4; six standard deviations are 57 */
@@ -185,7 +186,7 @@ static void test_whole_steps_are_drawn(void **state)
 static void test_few_are_all_loaded(void **state)
 {
     static unsigned operators[STEPS];
-    static int told[STEPS];
+    static int flags[STEPS];
     struct ss_model model;
     (void)state;
     const char *path = open_recording("few");
@@ -193,10 +194,10 @@ static void test_few_are_all_loaded(void **state)
     load(&model, path, (struct ss_model_load){.max_operators = 1500});
     assert_int_equal(model.inputs.data[0].halvings, 0);
     count_ranges(&model, "torch", operators, 100);
-    find_told(&model, told, 100);
+    find_flags(&model, flags, 100);
     for (size_t k = 0; k < 100; k++) {
         assert_int_equal(operators[k], k % 5 != 0 ? OPERATORS + NODES : 0);
-        assert_int_equal(told[k], k % 5 != 0);
+        assert_int_equal(flags[k], k % 5 != 0);
     }
     ss_model_fini(&model);
 }
@@ -206,7 +207,7 @@ static void test_few_are_all_loaded(void **state)
 static void test_what_lasts_longer_stays(void **state)
 {
     static unsigned operators[STEPS];
-    static int told[STEPS];
+    static int flags[STEPS];
     struct ss_model model;
     unsigned before = 0;
     (void)state;
@@ -221,9 +222,9 @@ static void test_what_lasts_longer_stays(void **state)
     load(&model, path, (struct ss_model_load){.max_operators = 1500});
     assert_true(model.inputs.data[0].halvings > 0);
     count_ranges(&model, "torch", operators, STEPS);
-    find_told(&model, told, STEPS);
+    find_flags(&model, flags, STEPS);
     for (size_t k = 0; k < STEPS; k++) {
-        assert_int_equal(operators[k], told[k] ? OPERATORS + NODES : 0);
+        assert_int_equal(operators[k], flags[k] ? OPERATORS + NODES : 0);
     }
     size_t lasting = 0;
     for (size_t i = 0; i < model.ranges.count; i++) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What frameworks tell their callbacks, in their order, without the frameworks: 2 epochs of 4
+"""The calls of frameworks to their callbacks, in their order, without the frameworks: 2 epochs of 4
 batches, 2 of them to a step where the framework accumulates, then evaluation and a checkpoint.
 
-    told.py lightning|transformers|composer|deepspeed [profiler] [json FOLDER]"""
+    scripted.py lightning|transformers|composer|deepspeed [profiler] [json FOLDER]"""
 
 import contextlib
 import sys
@@ -135,30 +135,30 @@ def transformers(words):
     args = SimpleNamespace(gradient_accumulation_steps=2, eval_on_start=False)
     state = SimpleNamespace(global_step=0, epoch=0)
     control = SimpleNamespace(should_log=True, should_evaluate=False, should_save=False)
-    told = (args, state, control)
-    callback.on_train_begin(*told)
+    arguments = (args, state, control)
+    callback.on_train_begin(*arguments)
     for state.epoch in range(2):
-        callback.on_epoch_begin(*told, train_dataloader=[None] * 4)
+        callback.on_epoch_begin(*arguments, train_dataloader=[None] * 4)
         for batch in range(4):
             if batch % 2 == 0:
-                callback.on_step_begin(*told)
+                callback.on_step_begin(*arguments)
             Tensor().backward()
             if batch % 2 == 0:
-                callback.on_substep_end(*told)
+                callback.on_substep_end(*arguments)
                 continue
-            callback.on_pre_optimizer_step(*told)
-            callback.on_optimizer_step(*told)
+            callback.on_pre_optimizer_step(*arguments)
+            callback.on_optimizer_step(*arguments)
             state.global_step += 1
             control.should_evaluate = control.should_save = batch == 3
-            callback.on_step_end(*told)
+            callback.on_step_end(*arguments)
             if batch == 1:
-                callback.on_log(*told)
-        callback.on_prediction_step(*told)  # nothing was logged
-        callback.on_log(*told)
-        callback.on_evaluate(*told)
-        callback.on_save(*told)
-        callback.on_epoch_end(*told)
-    callback.on_train_end(*told)
+                callback.on_log(*arguments)
+        callback.on_prediction_step(*arguments)  # nothing was logged
+        callback.on_log(*arguments)
+        callback.on_evaluate(*arguments)
+        callback.on_save(*arguments)
+        callback.on_epoch_end(*arguments)
+    callback.on_train_end(*arguments)
     assert Tensor.backward is backward
     print("steps", state.global_step)
 
@@ -209,7 +209,7 @@ def composer(words):
     else:
         state.callbacks = [StepscopeCallback()]
 
-    def tell(*names):
+    def notify(*names):
         for name in names:
             for callback in state.callbacks:
                 marker = contextlib.nullcontext() if profiler is None else profiler.marker(
@@ -217,27 +217,27 @@ def composer(words):
                 with marker:
                     callback.run_event(event(name), state, None)
 
-    tell("fit_start")
+    notify("fit_start")
     for time.epoch in range(2):
-        tell("epoch_start")
+        notify("epoch_start")
         if profiler is not None:
             profiler.marker("event/epoch").start()
         for time.batch_in_epoch in range(4):
-            tell("before_dataloader", "after_dataloader", "batch_start")
+            notify("before_dataloader", "after_dataloader", "batch_start")
             for microbatch in range(2):
-                tell("before_forward", "after_forward", "before_loss", "after_loss",
+                notify("before_forward", "after_forward", "before_loss", "after_loss",
                      "before_backward", "after_backward")
-            tell("after_train_batch")
+            notify("after_train_batch")
             state.optimizers[0].step()
             if "json" in words:
                 busy(0.08)
             time.batch += 1
-            tell("batch_end")
+            notify("batch_end")
         if profiler is not None:
             profiler.marker("left open").start()
             profiler.marker("event/epoch").finish()
-        tell("epoch_end", "eval_start", "eval_end", "epoch_checkpoint")
-    tell("fit_end")
+        notify("epoch_end", "eval_start", "eval_end", "epoch_checkpoint")
+    notify("fit_end")
     for callback in state.callbacks:
         if hasattr(callback, "close"):
             callback.close(state, None)
