@@ -68,7 +68,8 @@ struct ss_steps {
 void ss_steps_init(struct ss_steps *steps, const char *schedule);
 /* Resets the marks in a forked child; the schedule stays. */
 void ss_steps_forget(struct ss_steps *steps);
-struct ss_steps_change ss_steps_mark(struct ss_steps *steps, const struct ss_steps_request *wish);
+struct ss_steps_change ss_steps_mark(struct ss_steps *steps,
+                                     const struct ss_steps_request *request);
 /* Sets a new schedule: its first step begins now (per epoch: with the next epoch). NULL: ends the
  * schedule and recording. An open window is cut. Window numbers continue. */
 struct ss_steps_change ss_steps_schedule(struct ss_steps *steps,

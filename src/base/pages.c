@@ -31,7 +31,7 @@ void *ss_pages_put(struct ss_pages *table, uint32_t number)
         table->pages_there++;
     }
     table->end = table->end > number ? table->end : number + 1;
-    table->pages[at]->taken |= UINT64_C(1) << (number & (SS_PAGE_ITEMS - 1));
+    table->pages[at]->used |= UINT64_C(1) << (number & (SS_PAGE_ITEMS - 1));
     return ss_pages_get(table, number);
 }
 
@@ -43,8 +43,8 @@ void ss_pages_drop(struct ss_pages *table, uint32_t number)
         return;
     }
     memset(item, 0, table->item_bytes);
-    table->pages[at]->taken &= ~(UINT64_C(1) << (number & (SS_PAGE_ITEMS - 1)));
-    if (table->pages[at]->taken == 0) {
+    table->pages[at]->used &= ~(UINT64_C(1) << (number & (SS_PAGE_ITEMS - 1)));
+    if (table->pages[at]->used == 0) {
         ss_free(table->pages[at]);
         table->pages[at] = NULL;
         table->pages_there--;

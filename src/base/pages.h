@@ -13,7 +13,7 @@
 enum { SS_PAGE_ITEMS_LOG2 = 6, SS_PAGE_ITEMS = 1 << SS_PAGE_ITEMS_LOG2 };
 
 struct ss_page {
-    uint64_t taken; /* a bit per item in use */
+    uint64_t used; /* a bit per item in use */
     _Alignas(16) char items[];
 };
 
@@ -25,14 +25,14 @@ struct ss_pages {
     uint32_t end; /* above all numbers ever used */
 };
 
-/* NULL: never taken, or dropped. */
+/* NULL: never put, or dropped. */
 static inline void *ss_pages_get(const struct ss_pages *table, uint32_t number)
 {
     size_t at = number >> SS_PAGE_ITEMS_LOG2;
     uint32_t item = number & (SS_PAGE_ITEMS - 1);
     struct ss_page *page = at < table->page_count ? table->pages[at] : NULL;
-    return page != NULL && (page->taken >> item & 1) != 0 ? page->items + item * table->item_bytes
-                                                          : NULL;
+    return page != NULL && (page->used >> item & 1) != 0 ? page->items + item * table->item_bytes
+                                                         : NULL;
 }
 /* Adds item `number`, zeroed, or returns the existing one. */
 void *ss_pages_put(struct ss_pages *table, uint32_t number);

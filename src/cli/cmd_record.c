@@ -420,7 +420,7 @@ static int run_plan(const struct ss_arguments *arguments, struct ss_record_plan 
     if (!result.started && !result.ran) {
         return fail_not_started(arguments, plan, &result);
     }
-    if (!result.started && !result.told) {
+    if (!result.started && !result.reported) {
         ss_log(SS_ERROR, "record",
                "the recorder died before the program was started, which ran "
                "without being recorded");
@@ -434,7 +434,7 @@ static int run_plan(const struct ss_arguments *arguments, struct ss_record_plan 
         ss_fail_errno(&err, result.exec_errno, "cannot run %s", plan->program[0]);
         ss_cli_error(arguments, &err);
     }
-    ss_exit_like(program_status);
+    ss_exit_as(program_status);
 }
 
 static int run(const struct ss_arguments *arguments)

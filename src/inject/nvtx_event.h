@@ -21,11 +21,11 @@ static inline int ss_nvtx_level(int level)
     return level == SS_EVENT_OFF ? SS_NVTX_NOT_TRACKED : level;
 }
 
-static inline int ss_nvtx_push(uint32_t domain, struct ss_nvtx_attributes told)
+static inline int ss_nvtx_push(uint32_t domain, struct ss_nvtx_attributes attributes)
 {
-    return ss_nvtx_level(told.value.type != SS_RING_VALUE_NONE
-                             ? ss_event_push_value(domain, told.name, told.value)
-                             : ss_event_push(domain, told.name));
+    return ss_nvtx_level(attributes.value.type != SS_RING_VALUE_NONE
+                             ? ss_event_push_value(domain, attributes.name, attributes.value)
+                             : ss_event_push(domain, attributes.name));
 }
 
 #endif

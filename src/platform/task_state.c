@@ -214,7 +214,7 @@ uint64_t ss_task_state_peek_run_ns(struct ss_task_state *task, uint64_t now_ns)
 static char poll_syscall_first(struct ss_task_state *task, uint64_t now_ns)
 {
     bool is_peeked = task->peeked_ns == now_ns && now_ns != 0;
-    if (is_peeked || task->moved_looks < TRUST_AFTER_POLLS || task->trusted >= TRUSTED_POLLS) {
+    if (is_peeked || task->moved_polls < TRUST_AFTER_POLLS || task->trusted >= TRUSTED_POLLS) {
         return 0;
     }
     char state = read_syscall(task);
@@ -257,7 +257,7 @@ bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
     }
     if (known && slept && state != 'R' && values[2] == task->timeslices &&
         values[0] == task->run_ns) {
-        task->moved_looks = 0;
+        task->moved_polls = 0;
         return false;
     }
     uint64_t ran_ns = values[0] - task->run_ns;
@@ -272,7 +272,7 @@ bool ss_task_state_update(struct ss_task_state *task, uint64_t now_ns)
     task->wait_ns = values[1];
     task->timeslices = known ? values[2] : task->timeslices + 1;
     task->checked_ns = now_ns;
-    task->moved_looks += task->moved_looks < TRUST_AFTER_POLLS;
+    task->moved_polls += task->moved_polls < TRUST_AFTER_POLLS;
     return true;
 }
 

@@ -37,7 +37,7 @@ struct ss_task_state {
     uint64_t syscall_argument;
     bool no_syscall_file; /* the syscall file is not readable */
     bool gone;
-    uint8_t moved_looks; /* consecutive polls that found that it ran; saturates */
+    uint8_t moved_polls; /* consecutive polls that found that it ran; saturates */
     uint8_t trusted;     /* consecutive polls that assumed that it ran */
 };
 

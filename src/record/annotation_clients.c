@@ -179,7 +179,7 @@ void ss_client_end(struct ss_record_client *client, uint64_t now_ns, bool is_dea
     if (!is_dead) {
         ss_annot_stop(client->annot);
     }
-    ss_torch_files_take(&client->torch, now_ns);
+    ss_torch_files_collect(&client->torch, now_ns);
     if (window_owner != NULL) { /* without their edges, the last events are in no window */
         ss_annot_drain(window_owner->annot, now_ns);
     }
@@ -375,7 +375,7 @@ void ss_annotations_scan_file(struct ss_record_annotations *annotations, const c
     struct ss_record_client *client = find_client(annotations, path);
     if (is_torch) {
         if (client != NULL && !client->is_ended) {
-            ss_torch_files_take(&client->torch, now_ns);
+            ss_torch_files_collect(&client->torch, now_ns);
         }
     } else if (client == NULL && is_complete(path)) {
         open_client(add_client(annotations, path, pid, start), now_ns);

@@ -136,7 +136,7 @@ static void on_window_drained(void *context, uint32_t window)
 {
     struct ss_record_client *client = context;
     struct ss_record_annotations *annotations = client->annotations;
-    ss_torch_files_take(&client->torch, ss_clock_now_ns(annotations->context->clock));
+    ss_torch_files_collect(&client->torch, ss_clock_now_ns(annotations->context->clock));
     if (annotations->context->is_sampling ||
         has_pending_events(annotations, client->process_ref, window)) {
         ss_vec_push(&annotations->drained, (struct ss_drained_window){client->process_ref, window});

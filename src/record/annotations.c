@@ -114,9 +114,9 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
     return annotations;
 }
 
-const char *ss_record_annotations_passed_over(const struct ss_record_annotations *annotations)
+const char *ss_record_annotations_skipped_roots(const struct ss_record_annotations *annotations)
 {
-    return annotations->directory.passed_over;
+    return annotations->directory.skipped_roots;
 }
 
 const char *ss_record_annotations_ring_directory(const struct ss_record_annotations *annotations)

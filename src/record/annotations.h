@@ -36,7 +36,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
                                                          struct ss_torch_profiles *profiles,
                                                          char *reason);
 /* Why the ring directory is not in the first root; "": it is. */
-const char *ss_record_annotations_passed_over(const struct ss_record_annotations *annotations);
+const char *ss_record_annotations_skipped_roots(const struct ss_record_annotations *annotations);
 /* The ring directory, for the program's environment; "": none. */
 const char *ss_record_annotations_ring_directory(const struct ss_record_annotations *annotations);
 /* Readable when a process has finished a ring file; -1: none. */

@@ -8,48 +8,48 @@
 
 #include "base/alloc.h"
 
-void ss_retained_files_init(struct ss_retained_files *kept, int64_t most)
+void ss_retained_files_init(struct ss_retained_files *files, int64_t most)
 {
-    *kept = (struct ss_retained_files){.most = most};
+    *files = (struct ss_retained_files){.most = most};
 }
 
-void ss_retained_files_fini(struct ss_retained_files *kept)
+void ss_retained_files_fini(struct ss_retained_files *files)
 {
-    for (size_t i = 0; i < kept->paths.count; i++) {
-        ss_free(kept->paths.data[i]);
+    for (size_t i = 0; i < files->paths.count; i++) {
+        ss_free(files->paths.data[i]);
     }
-    ss_vec_fini(&kept->paths);
+    ss_vec_fini(&files->paths);
 }
 
-static void remove_entry(struct ss_retained_files *kept, size_t index)
+static void remove_entry(struct ss_retained_files *files, size_t index)
 {
-    ss_free(kept->paths.data[index]);
-    for (size_t i = index + 1; i < kept->paths.count; i++) {
-        kept->paths.data[i - 1] = kept->paths.data[i];
+    ss_free(files->paths.data[index]);
+    for (size_t i = index + 1; i < files->paths.count; i++) {
+        files->paths.data[i - 1] = files->paths.data[i];
     }
-    kept->paths.count--;
+    files->paths.count--;
 }
 
-enum ss_status ss_retained_files_add(struct ss_retained_files *kept, const char *path,
+enum ss_status ss_retained_files_add(struct ss_retained_files *files, const char *path,
                                      struct ss_error *err)
 {
-    if (kept->most < 0) {
+    if (files->most < 0) {
         return SS_OK; /* no file is ever removed: the list of a long run would only grow */
     }
-    for (size_t i = 0; i < kept->paths.count; i++) {
-        if (strcmp(kept->paths.data[i], path) == 0) {
-            remove_entry(kept, i);
+    for (size_t i = 0; i < files->paths.count; i++) {
+        if (strcmp(files->paths.data[i], path) == 0) {
+            remove_entry(files, i);
             break;
         }
     }
-    ss_vec_push(&kept->paths, ss_strdup(path));
+    ss_vec_push(&files->paths, ss_strdup(path));
     enum ss_status status = SS_OK;
-    while (kept->most >= 0 && kept->paths.count > (uint64_t)kept->most) {
-        if (unlink(kept->paths.data[0]) != 0 && errno != ENOENT && status == SS_OK) {
+    while (files->most >= 0 && files->paths.count > (uint64_t)files->most) {
+        if (unlink(files->paths.data[0]) != 0 && errno != ENOENT && status == SS_OK) {
             status = ss_fail_errno(err, errno, "cannot remove the old recording %s",
-                                   kept->paths.data[0]);
+                                   files->paths.data[0]);
         }
-        remove_entry(kept, 0);
+        remove_entry(files, 0);
     }
     return status;
 }

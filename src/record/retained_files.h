@@ -16,11 +16,11 @@ struct ss_retained_files {
     struct ss_vec_of(char *) paths; /* oldest first */
 };
 
-void ss_retained_files_init(struct ss_retained_files *kept, int64_t most);
-void ss_retained_files_fini(struct ss_retained_files *kept); /* removes nothing */
+void ss_retained_files_init(struct ss_retained_files *files, int64_t most);
+void ss_retained_files_fini(struct ss_retained_files *files); /* removes nothing */
 /* Adds a complete file, which replaces an entry of the same name. Removes the oldest beyond `most`
  * (with `most` 0 the new file too); an already missing file is no error. */
-enum ss_status ss_retained_files_add(struct ss_retained_files *kept, const char *path,
+enum ss_status ss_retained_files_add(struct ss_retained_files *files, const char *path,
                                      struct ss_error *err);
 
 /* SS_OK when the folder is empty or missing; else SS_E_USAGE with the name of an entry. */

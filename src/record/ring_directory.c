@@ -197,10 +197,10 @@ static int create_in(struct ss_ring_directory *directory, const char *user_direc
     return error;
 }
 
-/* In the first root with enough free space, else in the first usable one. `passed_over`: why
+/* In the first root with enough free space, else in the first usable one. `skipped_roots`: why
  * earlier roots were skipped; sentences without full stop, separated by "; ". */
 static bool create(struct ss_ring_directory *directory, uint64_t now_ns,
-                   struct ss_strbuf *passed_over)
+                   struct ss_strbuf *skipped_roots)
 {
     struct ss_ring_roots roots;
     struct ss_ring_place candidates[SS_RING_MAX_ROOTS];
@@ -223,8 +223,8 @@ static bool create(struct ss_ring_directory *directory, uint64_t now_ns,
             }
             if (accepts_tight == 0) {
                 ss_ring_place_explain(candidate, why, sizeof why);
-                ss_strbuf_append_format(passed_over, "%s%s", passed_over->length > 0 ? "; " : "",
-                                        why);
+                ss_strbuf_append_format(skipped_roots, "%s%s",
+                                        skipped_roots->length > 0 ? "; " : "", why);
             }
         }
     }
@@ -234,23 +234,24 @@ static bool create(struct ss_ring_directory *directory, uint64_t now_ns,
 bool ss_ring_directory_create(struct ss_ring_directory *directory, enum ss_ring_mode mode,
                               uint64_t now_ns, char *reason)
 {
-    struct ss_strbuf passed_over;
+    struct ss_strbuf skipped_roots;
     *directory = (struct ss_ring_directory){.mode = mode};
-    ss_strbuf_init(&passed_over, REASON_BYTES / 2);
-    bool is_created = create(directory, now_ns, &passed_over);
+    ss_strbuf_init(&skipped_roots, REASON_BYTES / 2);
+    bool is_created = create(directory, now_ns, &skipped_roots);
     if (!is_created) {
         snprintf(reason, REASON_BYTES,
                  "no ring directory can be made: %s; make room there, or set TMPDIR to a folder of "
                  "your own",
-                 passed_over.length > 0 ? passed_over.data
-                                        : "no folder that only this user can "
-                                          "access");
-    } else if (passed_over.length > 0) {
-        snprintf(directory->passed_over, sizeof directory->passed_over, "%s", passed_over.data);
+                 skipped_roots.length > 0 ? skipped_roots.data
+                                          : "no folder that only this user can "
+                                            "access");
+    } else if (skipped_roots.length > 0) {
+        snprintf(directory->skipped_roots, sizeof directory->skipped_roots, "%s",
+                 skipped_roots.data);
         ss_log(SS_WARN, "record", "the ring directory is %s: %s", directory->path,
-               passed_over.data);
+               skipped_roots.data);
     }
-    ss_strbuf_fini(&passed_over);
+    ss_strbuf_fini(&skipped_roots);
     return is_created;
 }
 
@@ -264,14 +265,14 @@ void ss_ring_directory_remove(struct ss_ring_directory *directory)
 }
 
 void ss_ring_directory_probe(char path[SS_RING_DIRECTORY_REASON_BYTES],
-                             char passed_over[SS_RING_DIRECTORY_REASON_BYTES])
+                             char skipped_roots[SS_RING_DIRECTORY_REASON_BYTES])
 {
     struct ss_ring_directory directory = {0};
     struct ss_strbuf why;
     ss_strbuf_init(&why, REASON_BYTES / 2);
     bool is_created = create(&directory, 0, &why);
     snprintf(path, REASON_BYTES, "%s", is_created ? directory.path : "");
-    snprintf(passed_over, REASON_BYTES, "%s", why.length > 0 ? why.data : "");
+    snprintf(skipped_roots, REASON_BYTES, "%s", why.length > 0 ? why.data : "");
     if (is_created) {
         char *slash = strrchr(path, '/');
         *slash = '\0'; /* the user's directory, in which each recording has its own */

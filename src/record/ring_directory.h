@@ -22,7 +22,7 @@ enum { SS_RING_DIRECTORY_PATH_BYTES = 620, SS_RING_DIRECTORY_REASON_BYTES = 1024
 struct ss_ring_directory {
     char path[SS_RING_DIRECTORY_PATH_BYTES]; /* "": none */
     /* Why it is not in the first root; "": it is. */
-    char passed_over[SS_RING_DIRECTORY_REASON_BYTES];
+    char skipped_roots[SS_RING_DIRECTORY_REASON_BYTES];
     enum ss_ring_mode mode;
     struct ss_ring_header *page; /* of a recording's own directory; NULL: it attached */
 };
@@ -46,6 +46,6 @@ uint64_t ss_ring_directory_free_bytes(const struct ss_ring_directory *directory)
 /* For `doctor`: the user's directory in which a recording creates its own ("": none), and why it is
  * not in the first root. Creates one and removes it. */
 void ss_ring_directory_probe(char path[SS_RING_DIRECTORY_REASON_BYTES],
-                             char passed_over[SS_RING_DIRECTORY_REASON_BYTES]);
+                             char skipped_roots[SS_RING_DIRECTORY_REASON_BYTES]);
 
 #endif

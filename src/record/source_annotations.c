@@ -32,7 +32,7 @@ static void refuse_schedule(struct ss_record_context *context, const char *reaso
 
 static enum ss_source_state describe(struct rings *rings, const char *problem)
 {
-    const char *elsewhere = ss_record_annotations_passed_over(rings->annotations);
+    const char *elsewhere = ss_record_annotations_skipped_roots(rings->annotations);
     if (problem[0] != '\0') {
         snprintf(rings->reason, sizeof rings->reason, "%s", problem);
         if (follows_schedule(rings->recorder->options)) {

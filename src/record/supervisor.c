@@ -384,7 +384,7 @@ enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_f
         *program_status = supervisor.program_status;
         result->ran = launched(&supervisor) && atomic_load(&supervisor.shared->program_pid) > 0;
         result->exec_errno = atomic_load(&supervisor.shared->exec_errno);
-        result->told = supervisor.runs_unrecorded;
+        result->reported = supervisor.runs_unrecorded;
     }
     /* On success signals stay blocked: a late one must not replace the program's status. */
     if (status != SS_OK) {
@@ -393,7 +393,7 @@ enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_f
     return status;
 }
 
-void ss_exit_like(int program_status)
+void ss_exit_as(int program_status)
 {
     fflush(NULL);
     if (WIFSIGNALED(program_status)) {

@@ -19,7 +19,7 @@ struct ss_record_result {
     bool recorder_died;    /* killed or crashed; `recorder_status` as waitpid gives it */
     int recorder_status;
     bool ran;           /* the program, recorded or not */
-    bool told;          /* the error that it runs unrecorded was printed */
+    bool reported;      /* the error that it runs unrecorded was printed */
     int exec_errno;     /* the program could not be executed */
     bool output_failed; /* what `finished` returned… */
     bool output_killed; /* …or it was cut short by a signal */
@@ -39,6 +39,6 @@ enum ss_status ss_supervise(const struct ss_record_options *options, ss_record_f
 
 /* Ends this process as the program ended: same exit code, or death by the same signal (without a
  * core file of stepscope). */
-_Noreturn void ss_exit_like(int program_status);
+_Noreturn void ss_exit_as(int program_status);
 
 #endif

@@ -316,7 +316,7 @@ static void write_profile(struct ss_torch_files *files, const struct ss_torch_pr
     note(files, text, now_ns);
 }
 
-void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
+void ss_torch_files_collect(struct ss_torch_files *files, uint64_t now_ns)
 {
     struct ss_torch_profile profile;
     struct ss_error err = {0};
@@ -324,7 +324,7 @@ void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
     uint8_t *data = NULL;
     size_t size = 0;
     while (files->stem[0] != '\0') {
-        snprintf(path, sizeof path, "%s.%u" SS_RING_TORCH_SUFFIX, files->stem, files->taken);
+        snprintf(path, sizeof path, "%s.%u" SS_RING_TORCH_SUFFIX, files->stem, files->next);
         enum ss_status status = read_file(path, &data, &size, &err);
         if (status == SS_OK && data == NULL) {
             return;
@@ -346,7 +346,7 @@ void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns)
         }
         ss_free(data);
         data = NULL;
-        files->taken++;
+        files->next++;
         if (unlink(path) != 0) {
             return; /* a file that stays would be found for ever */
         }

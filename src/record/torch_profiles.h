@@ -38,8 +38,8 @@ struct ss_torch_files {
     struct ss_annotation_tracks *tracks; /* borrowed */
     struct ss_recorded_process *process; /* borrowed */
     char stem[320];                      /* of its ring file's path */
-    unsigned taken;
-    bool is_instead; /* of the operator callback */
+    unsigned next;                       /* number of the next file */
+    bool is_instead;                     /* of the operator callback */
     struct ss_vec_of(struct ss_torch_lane) lanes;
 };
 
@@ -48,6 +48,6 @@ void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles 
                          const char *ring_path);
 void ss_torch_files_fini(struct ss_torch_files *files);
 /* Reads the files that have arrived, and removes them. */
-void ss_torch_files_take(struct ss_torch_files *files, uint64_t now_ns);
+void ss_torch_files_collect(struct ss_torch_files *files, uint64_t now_ns);
 
 #endif

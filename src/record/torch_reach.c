@@ -91,12 +91,12 @@ void ss_torch_reach_poll(struct ss_torch_reach *reach, const struct ss_injection
         return;
     }
     char preload[LONGEST_VARIABLE];
-    if (reach->looks == 0 &&
+    if (reach->polls == 0 &&
         contains(pid, "LD_PRELOAD", injection->preload, preload, sizeof preload)) {
         reach->is_preloaded = true;
         return;
     }
-    uint64_t pause_ns = ++reach->looks / 4 * second_ns; /* often at first, then less and less */
+    uint64_t pause_ns = ++reach->polls / 4 * second_ns; /* often at first, then less and less */
     reach->due_ns = now_ns + (pause_ns < longest_pause_ns ? pause_ns : longest_pause_ns);
     bool missed = is_missed(pid);
     if (missed && reach->missed == NULL) {

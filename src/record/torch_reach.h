@@ -15,7 +15,7 @@
 
 struct ss_torch_reach {
     bool is_preloaded; /* no more polls are needed */
-    uint64_t looks;    /* polls so far */
+    uint64_t polls;    /* polls so far */
     uint64_t due_ns;   /* next poll */
     char *missed;      /* torch without the hooks: cause and fix, one line; else NULL */
 };

@@ -153,8 +153,8 @@ static void remove_applied_edges(struct ss_window_filter *filter)
     for (size_t i = 0; i < applied; i++) {
         const struct ss_filter_edge *edge = &filter->edges.data[i];
         if (!edge->opens && edge->window_edge.window != 0 && edge->window_owner == 0 &&
-            filter->options.hooks.passed != NULL) {
-            filter->options.hooks.passed(filter->options.hooks.context, edge->window_edge.window);
+            filter->options.hooks.drained != NULL) {
+            filter->options.hooks.drained(filter->options.hooks.context, edge->window_edge.window);
         }
     }
     for (size_t i = applied; i < filter->edges.count; i++) {
@@ -186,7 +186,7 @@ static void on_end(struct ss_window_filter *filter, const struct ss_annot_event 
 {
     if (filter->window_owner != 0) {
         ss_filter_stop_following(filter, event->time_ns);
-    } else if (filter->will_be_open && !filter->passes_all) {
+    } else if (filter->will_be_open && !filter->emits_all) {
         struct ss_annot_event cut = {.kind = SS_ANNOT_WINDOW,
                                      .time_ns = event->time_ns,
                                      .detail = SS_RING_WINDOW_CUT,
@@ -275,7 +275,7 @@ struct ss_window_filter *ss_window_filter_new(const struct ss_annot_sink *to,
     if (options != NULL) {
         filter->options = *options;
     }
-    filter->passes_all = filter->is_open = filter->will_be_open = filter->options.is_late;
+    filter->emits_all = filter->is_open = filter->will_be_open = filter->options.is_late;
     filter->async.is_open = filter->steps.is_open = filter->options.is_late;
     return filter;
 }

@@ -29,12 +29,12 @@ struct ss_window_edge {
 };
 
 /* Changes of windows; each may be NULL. `begins` and `ends` come as soon as they are known,
- * `passed` when all events of the window are emitted. */
+ * `drained` when all events of the window are emitted. */
 struct ss_window_hooks {
     void *context;
     void (*begins)(void *context, const struct ss_window_edge *edge);
     void (*ends)(void *context, const struct ss_window_edge *edge);
-    void (*passed)(void *context, uint32_t window);
+    void (*drained)(void *context, uint32_t window);
 };
 
 struct ss_window_filter_options {

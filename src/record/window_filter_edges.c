@@ -143,7 +143,7 @@ void ss_window_filter_follow(struct ss_window_filter *filter, uint32_t window_ow
         struct ss_window_edge end = {.window = (uint32_t)filter->window, .time_ns = edge->time_ns};
         push_edge(filter, &end, false);
     }
-    filter->passes_all = false;
+    filter->emits_all = false;
     filter->window_owner = window_owner;
     filter->window = opens ? edge->window : 0;
     push_edge(filter, edge, opens);
@@ -180,15 +180,15 @@ void ss_filter_on_window(struct ss_window_filter *filter, const struct ss_annot_
 {
     ss_filter_stop_following(filter, event->time_ns);
     bool is_cut = (event->detail & SS_RING_WINDOW_CUT) != 0;
-    if (filter->will_be_open && event->id == filter->window && !is_cut && !filter->passes_all) {
+    if (filter->will_be_open && event->id == filter->window && !is_cut && !filter->emits_all) {
         return;
     }
     if (filter->will_be_open) {
         struct ss_window_edge edge = edge_of(filter, event, (uint32_t)filter->window);
-        filter->counts.partial += is_cut && !filter->passes_all;
+        filter->counts.partial += is_cut && !filter->emits_all;
         add_edge(filter, &edge, false);
     }
-    filter->passes_all = false;
+    filter->emits_all = false;
     if (event->id != 0) {
         struct ss_window_edge edge = edge_of(filter, event, (uint32_t)event->id);
         filter->counts.windows++;

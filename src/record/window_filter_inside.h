@@ -51,7 +51,7 @@ struct ss_window_filter {
     uint32_t window_owner; /* of the last edge */
     bool has_own_windows;
     bool will_be_open; /* after the last edge */
-    bool passes_all;   /* a late filter without an edge so far */
+    bool emits_all;    /* a late filter without an edge so far */
     uint64_t window;   /* of the last edge */
     uint64_t step;     /* current */
     int64_t epoch;     /* current; -1: none */

@@ -96,8 +96,8 @@ enum ss_status ss_witness_start(struct ss_witness *witness, struct ss_record_sha
                                 int signal_fd, struct ss_error *err)
 {
     *witness =
-        (struct ss_witness){.shared = shared, .told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    if (witness->told_fd < 0) {
+        (struct ss_witness){.shared = shared, .stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    if (witness->stop_fd < 0) {
         return ss_fail_errno(err, errno, "cannot set up signals");
     }
     pid_t supervisor = getpid();
@@ -117,7 +117,7 @@ enum ss_status ss_witness_start(struct ss_witness *witness, struct ss_record_sha
         run_witness(&(struct watch){.shared = shared,
                                     .supervisor = supervisor,
                                     .signal_fd = signal_fd,
-                                    .stop_fd = witness->told_fd});
+                                    .stop_fd = witness->stop_fd});
     }
     return SS_OK;
 }
@@ -158,7 +158,7 @@ bool ss_witness_saw(struct ss_witness *witness, unsigned number, uint64_t after_
 void ss_witness_watch_stop(const struct ss_witness *witness)
 {
     uint64_t one = 1;
-    ssize_t written = write(witness->told_fd, &one, sizeof one);
+    ssize_t written = write(witness->stop_fd, &one, sizeof one);
     (void)written; /* a full counter has the same effect */
 }
 

@@ -19,7 +19,7 @@
 
 struct ss_witness {
     pid_t pid; /* 0: none; all else still works, except for the detection of signals to the group */
-    int told_fd;
+    int stop_fd;
     struct ss_record_shared *shared;
     uint64_t matched_ns[SS_SIGNAL_COUNT];
 };

@@ -48,7 +48,7 @@ uint64_t ss_ring_reserve_again(struct ss_ring_producer *producer, uint64_t at, u
         if (tries > 0 || !make_room(producer, slots)) {
             break;
         }
-        at = ss_ring_take(&producer->head, slots);
+        at = ss_ring_advance(&producer->head, slots);
         if (at + slots <= producer->limit) {
             return at;
         }
@@ -65,7 +65,7 @@ bool ss_ring_reload_tail(struct ss_ring_producer *producer)
 void ss_ring_drop(struct ss_ring_producer *producer)
 {
     if (producer->thread != NULL) {
-        ss_ring_take(&producer->dropped, 1);
+        ss_ring_advance(&producer->dropped, 1);
         ss_ring_publish_counter(&producer->thread->dropped, &producer->dropped);
     }
 }
@@ -101,7 +101,7 @@ uint32_t ss_ring_live_pop_domain(struct ss_ring_producer *producer, uint32_t dom
     }
     uint32_t found = find_domain(producer, domain);
     if (found == 0) {
-        ss_ring_take(&producer->unmatched, 1);
+        ss_ring_advance(&producer->unmatched, 1);
         ss_ring_publish_counter(&producer->thread->unmatched, &producer->unmatched);
         return 0;
     }

@@ -32,7 +32,7 @@ struct ss_ring_producer {
 /* Adds `amount` and returns the old value in one instruction, so that a signal handler of the
  * thread runs before or after it. Not atomic between threads: only this thread writes it. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the instruction writes there */
-static inline uint64_t ss_ring_take(uint64_t *counter, uint64_t amount)
+static inline uint64_t ss_ring_advance(uint64_t *counter, uint64_t amount)
 {
 #if defined(__x86_64__)
     __asm__ volatile("xaddq %0, %1" : "+r"(amount), "+m"(*counter) : : "cc");
@@ -89,7 +89,7 @@ static inline void ss_ring_publish_counter(_Atomic uint64_t *shown, const uint64
 /* Reserves `slots` slots. Returns the first, or UINT64_MAX when the record is dropped. */
 static inline uint64_t ss_ring_reserve(struct ss_ring_producer *producer, uint32_t slots)
 {
-    uint64_t at = ss_ring_take(&producer->head, slots);
+    uint64_t at = ss_ring_advance(&producer->head, slots);
     if (__builtin_expect(at + slots <= producer->limit, 1)) {
         return at;
     }
@@ -160,7 +160,7 @@ static inline bool ss_ring_write_more(struct ss_ring_producer *producer, uint64_
                     more[i].extra << 16 | SS_RING_CONTINUATION);
     }
     ss_ring_put(producer, at, stamp, word);
-    ss_ring_take(&producer->continuation_slots, count);
+    ss_ring_advance(&producer->continuation_slots, count);
     ss_ring_publish_counter(&producer->thread->continuation_slots, &producer->continuation_slots);
     ss_ring_publish(producer);
     return true;

@@ -179,14 +179,14 @@ const struct ss_ring_header *ss_annot_header(const struct ss_annot *annot)
     return annot->ring.header;
 }
 
-void ss_annot_start(struct ss_annot *annot, const struct ss_ring_request *wish, bool is_new)
+void ss_annot_start(struct ss_annot *annot, const struct ss_ring_request *request, bool is_new)
 {
     if (is_new) {
         annot->old_facts = count_facts(annot);
-        ss_ring_consumer_start(&annot->ring, wish);
+        ss_ring_consumer_start(&annot->ring, request);
     } else {
-        ss_ring_consumer_heartbeat(&annot->ring, wish->now_ns);
-        annot->ring.is_overwriting = wish->mode == SS_RING_OVERWRITE;
+        ss_ring_consumer_heartbeat(&annot->ring, request->now_ns);
+        annot->ring.is_overwriting = request->mode == SS_RING_OVERWRITE;
     }
 }
 

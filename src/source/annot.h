@@ -94,7 +94,7 @@ enum ss_status ss_annot_open(const struct ss_ring_memory *memory,
 const struct ss_ring_header *ss_annot_header(const struct ss_annot *annot);
 /* Opens the gate, or keeps it open. `is_new`: the process is new in the recording, and the records
  * in its rings are old. */
-void ss_annot_start(struct ss_annot *annot, const struct ss_ring_request *wish, bool is_new);
+void ss_annot_start(struct ss_annot *annot, const struct ss_ring_request *request, bool is_new);
 /* The sink of all later events. */
 void ss_annot_set_sink(struct ss_annot *annot, const struct ss_annot_sink *sink);
 /* Called before each WINDOW event; it may set another sink, which then receives this event. */

@@ -82,7 +82,7 @@ static struct ss_sampler_entry *add_entry(struct ss_python_sampler *sampler, pid
         }
         HASH_ADD(hh, sampler->by_tid, public.tid, sizeof entry->public.tid, entry);
     }
-    entry->look_tick = sampler->ticks;
+    entry->poll_tick = sampler->ticks;
     ss_vec_push(&sampler->entries, entry);
     sampler->lists_stale = true;
     return entry;
@@ -167,8 +167,8 @@ static void forget_python_thread(void *context, struct ss_python_thread *thread)
     struct ss_sampler_entry *entry = thread->user;
     if (entry != NULL) {
         entry->python = NULL;
-        entry->look_tick = sampler->ticks;
-        entry->look_still = sampler->still_ticks;
+        entry->poll_tick = sampler->ticks;
+        entry->poll_still = sampler->still_ticks;
         thread->user = NULL;
         sampler->lists_stale = true;
     }

@@ -21,14 +21,14 @@ struct ss_sampler_entry {
     enum ss_task_wait wait;
     uint32_t pending_weight; /* ticks without movement, not emitted yet */
     uint64_t pending_ns;     /* the last of these ticks */
-    uint32_t still_looks;    /* consecutive polls that found it asleep and unmoved */
+    uint32_t still_polls;    /* consecutive polls that found it asleep and unmoved */
     bool parked;             /* unmoved for a while: watched by the sum of run times */
-    uint32_t name_looks;     /* name polls without result */
+    uint32_t name_polls;     /* name polls without result */
     bool named;
     bool listed;           /* found by the current task listing */
     uint64_t still_from;   /* while parked: pending_weight includes still ticks up to here */
-    uint64_t look_tick;    /* without Python frames: tick of the last poll… */
-    uint64_t look_still;   /* …and still_ticks at that poll */
+    uint64_t poll_tick;    /* without Python frames: tick of the last poll… */
+    uint64_t poll_still;   /* …and still_ticks at that poll */
     uint64_t gil_holder;   /* GIL holder at the last poll… */
     uint64_t gil_switches; /* …and number of holder changes */
     uint32_t inferred;     /* consecutive ticks with an inferred wait for the GIL */

@@ -64,6 +64,6 @@ void ss_sampler_poll_names(struct ss_python_sampler *sampler)
     /* Retry: a thread runs before it has a name, and the name table may change during the read. */
     for (size_t i = 0; i < sampler->named.count; i++) {
         struct ss_sampler_entry *entry = sampler->named.data[i];
-        sampler->names_wanted |= !entry->named && ++entry->name_looks < MAX_NAME_POLLS;
+        sampler->names_wanted |= !entry->named && ++entry->name_polls < MAX_NAME_POLLS;
     }
 }

@@ -181,16 +181,16 @@ static bool poll_state(struct ss_python_sampler *sampler, struct ss_sampler_entr
                  sampler->tick_ns - entry->state.checked_ns < state_fresh_ns;
     bool still = !fresh && !ss_task_state_update(&entry->state, sampler->tick_ns);
     if (!still || !entry->has_sample) {
-        entry->still_looks = 0;
+        entry->still_polls = 0;
         ss_sampler_unpark(sampler, entry);
         return true;
     }
     grow_weight(sampler, entry, weight);
-    entry->still_looks++;
-    if (entry->still_looks == REFINE_AFTER_POLLS) {
+    entry->still_polls++;
+    if (entry->still_polls == REFINE_AFTER_POLLS) {
         ss_task_state_refine_sleep(&entry->state);
         entry->activity = entry->state.activity;
-    } else if (entry->still_looks == PARK_AFTER_POLLS) {
+    } else if (entry->still_polls == PARK_AFTER_POLLS) {
         park(sampler, entry);
     }
     return false;
@@ -327,7 +327,7 @@ static bool sample_as_waiting(struct ss_python_sampler *sampler, struct ss_sampl
     ss_sampler_flush_entry(sampler, entry);
     ss_task_state_assume_wait(&entry->state, address, sampler->tick_ns);
     entry->activity = entry->state.activity;
-    entry->still_looks = 0;
+    entry->still_polls = 0;
     return add_moved(sampler, entry);
 }
 
@@ -356,11 +356,11 @@ static bool sample_active(struct ss_python_sampler *sampler, bool others_wait)
 
 static void sample_bare_thread(struct ss_python_sampler *sampler, struct ss_sampler_entry *entry)
 {
-    uint64_t since = sampler->ticks - entry->look_tick;
-    uint64_t counted = entry->parked ? sampler->still_ticks - entry->look_still : 0;
+    uint64_t since = sampler->ticks - entry->poll_tick;
+    uint64_t counted = entry->parked ? sampler->still_ticks - entry->poll_still : 0;
     uint32_t weight = (uint32_t)(since - counted);
-    entry->look_tick = sampler->ticks;
-    entry->look_still = sampler->still_ticks;
+    entry->poll_tick = sampler->ticks;
+    entry->poll_still = sampler->still_ticks;
     if (weight == 0) {
         return;
     }

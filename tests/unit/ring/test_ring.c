@@ -261,7 +261,7 @@ static void test_handler_before_a_slot_is_given_back(void **state)
     for (uint64_t i = 0; i < 64; i++) {
         assert_true(put_push(&bench, i, 1));
     }
-    uint64_t at = ss_ring_take(&bench.producer.head, 1);
+    uint64_t at = ss_ring_advance(&bench.producer.head, 1);
     assert_int_equal(take(&bench), 64);
     assert_true(put_push(&bench, 65, 1)); /* the handler */
     assert_int_equal(ss_ring_reserve_again(&bench.producer, at, 1), 64);
