@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 /* The text after the "KEY": of the object; NULL: it has none. Quotes within JSON strings are
  * escaped, so that `key` matches nowhere else. */
@@ -65,7 +66,7 @@ void ss_call_details_init(struct ss_call_details *details, const struct ss_selec
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (range->payload == 0 ||
-            !ss_calls_has_track(selection, range->track, SS_PROFILER_DOMAIN)) {
+            !ss_calls_has_track(selection, range->track, ss_domain_torch_profiler)) {
             continue;
         }
         const char *object = object_of(model, range);
@@ -118,7 +119,7 @@ void ss_call_details_sum(struct ss_call_details *details, const struct ss_select
     details->rows = ss_alloc_zero(calls->rows.count + 1, sizeof *details->rows);
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
-        if (!ss_calls_has_track(selection, range->track, SS_PROFILER_DOMAIN)) {
+        if (!ss_calls_has_track(selection, range->track, ss_domain_torch_profiler)) {
             continue;
         }
         size_t depth = range->track == track ? model->paths.data[range->path].depth - 1 : 0;

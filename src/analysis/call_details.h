@@ -9,8 +9,6 @@
 #include "analysis/calls.h"
 #include "base/intern.h"
 
-#define SS_PROFILER_DOMAIN "torch.profiler"
-
 /* With inner calls; self: without. */
 struct ss_call_detail {
     int64_t cpu_bytes, self_cpu_bytes;

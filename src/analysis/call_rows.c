@@ -7,6 +7,7 @@
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 struct ss_call_order *ss_call_order_new(const struct ss_calls *calls)
 {
@@ -55,10 +56,10 @@ static const char *fact_of(const struct ss_model *model, const char *key)
 
 static const char *why_unrecorded(const struct ss_model *model)
 {
-    const char *profiler = fact_of(model, "torch.profiler");
+    const char *profiler = fact_of(model, ss_fact_torch_profiler);
     bool replaces_operators =
         profiler != NULL && strstr(profiler, "operators cannot be recorded") != NULL;
-    return replaces_operators ? fact_of(model, "torch.operators") : NULL;
+    return replaces_operators ? fact_of(model, ss_fact_torch_operators) : NULL;
 }
 
 void ss_call_put_steps(const struct ss_model *model, const struct ss_steady_time *steady,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/exposed_communication.h"
+#include "base/shared_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ struct spans ss_vec_of(struct ss_exposed_span);
 
 static bool is_torch(const struct ss_model *model, const struct ss_model_track *track)
 {
-    return strcmp(ss_model_text(model, track->name), "torch") == 0;
+    return strcmp(ss_model_text(model, track->name), ss_domain_torch) == 0;
 }
 
 static bool is_collective(const struct ss_model *model, const struct ss_model_range *range)

@@ -8,11 +8,10 @@
 #include "analysis/program_facts.h"
 #include "analysis/ranges.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
-static const char counted_domain[] = "torch.flops";
-
-const char *const ss_flops_tracks[] = {"torch.flops", "torch", "torch.module", "torch.compile",
-                                       NULL};
+const char *const ss_flops_tracks[] = {ss_domain_torch_flops, ss_domain_torch,
+                                       ss_domain_torch_module, ss_domain_torch_compile, NULL};
 
 static const struct ss_column columns[SS_FLOPS_COLUMNS] = {
     [SS_FLOPS_KIND] = {.key = "kind"},
@@ -84,7 +83,7 @@ static void find_steps(struct tally *tally)
     const struct ss_model *model = tally->model;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
-        if (range->lane == 0 || !is_track(model, range->track, counted_domain)) {
+        if (range->lane == 0 || !is_track(model, range->track, ss_domain_torch_flops)) {
             continue;
         }
         for (size_t s = 0; s < tally->training->steps.count; s++) {
@@ -168,7 +167,7 @@ static size_t enclosing_range(const struct tally *tally, uint32_t track, uint64_
 
 static bool is_compiling(const struct tally *tally, uint32_t thread, uint64_t time_ns)
 {
-    uint32_t track = track_of(tally, thread, "torch.compile");
+    uint32_t track = track_of(tally, thread, ss_domain_torch_compile);
     return track != 0 &&
            enclosing_range(tally, track, time_ns, ranges_begun(tally, track, time_ns)) != 0;
 }
@@ -196,7 +195,7 @@ static void collect_sequenced(struct tally *tally)
 {
     const struct ss_model *model = tally->model;
     for (uint32_t track = 1; track < model->tracks.count; track++) {
-        if (!ss_calls_has_track(tally->selection, track, "torch")) {
+        if (!ss_calls_has_track(tally->selection, track, ss_domain_torch)) {
             continue;
         }
         for (size_t i = tally->track_ranges[track].first; i < tally->track_ranges[track].end; i++) {
@@ -253,7 +252,7 @@ static struct row *row_of(struct tally *tally, uint32_t name, bool is_module)
 static void charge_modules(struct tally *tally, uint32_t thread, uint64_t time_ns, double flops)
 {
     const struct ss_model *model = tally->model;
-    uint32_t track = track_of(tally, thread, "torch.module");
+    uint32_t track = track_of(tally, thread, ss_domain_torch_module);
     size_t at = track != 0 ? ranges_begun(tally, track, time_ns) : 0;
     while (track != 0 && (at = enclosing_range(tally, track, time_ns, at)) != 0) {
         uint32_t name = model->paths.data[model->ranges.data[--at].path].name;
@@ -272,7 +271,7 @@ static void add_mark(struct tally *tally, const struct ss_model_mark *mark, doub
     uint32_t thread = model->tracks.data[mark->track].thread;
     uint32_t process = model->tracks.data[mark->track].process;
     uint32_t name = model->names.data[mark->name].text;
-    uint32_t track = track_of(tally, thread, "torch");
+    uint32_t track = track_of(tally, thread, ss_domain_torch);
     const struct sequenced *forward = NULL;
     uint64_t ns = 0;
     size_t at = track != 0 ? ranges_begun(tally, track, mark->time_ns) : 0;
@@ -307,7 +306,7 @@ static void add_marks(struct tally *tally,
         const struct ss_model_payload *payload = &model->payloads.data[mark->payload];
         bool is_number = payload->type == SS_VALUE_UINT || payload->type == SS_VALUE_INT;
         if (mark->payload != 0 && is_number && track->thread != 0 &&
-            is_track(model, mark->track, counted_domain) &&
+            is_track(model, mark->track, ss_domain_torch_flops) &&
             ss_selection_has_track(tally->selection, mark->track) &&
             is_in_step(tally, track->process, mark->time_ns) &&
             !is_compiling(tally, track->thread, mark->time_ns)) {
@@ -333,14 +332,15 @@ static struct ss_peak find_peak(const struct tally *tally, bool *is_gpu)
     const struct ss_model *model = tally->model;
     uint32_t process = tally->steps.data[0].process;
     struct ss_strview device =
-        ss_program_fact_text(model, ss_program_fact(model, process, "torch.device"));
-    *is_gpu = device.length > 0 || fact_number(model, process, "torch.cuda") != 0;
+        ss_program_fact_text(model, ss_program_fact(model, process, ss_fact_torch_device));
+    *is_gpu = device.length > 0 || fact_number(model, process, ss_fact_torch_cuda) != 0;
     if (*is_gpu) {
         return ss_peak_of_gpu(device);
     }
     return ss_peak_of_cpu(
-        ss_program_fact_text(model, ss_program_fact(model, process, "cpu.capability")),
-        fact_number(model, process, "cpu.mhz"), fact_number(model, process, "torch.threads"));
+        ss_program_fact_text(model, ss_program_fact(model, process, ss_fact_cpu_capability)),
+        fact_number(model, process, ss_fact_cpu_mhz),
+        fact_number(model, process, ss_fact_torch_threads));
 }
 
 static uint64_t step_ns(const struct tally *tally)

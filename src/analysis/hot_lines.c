@@ -8,6 +8,7 @@
 #include "analysis/rule_limits.h"
 #include "analysis/uncertainty.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "model/owner.h"
 
 enum phase_kind { HAS_RULES, COMPUTES, NEITHER };
@@ -38,9 +39,10 @@ struct search {
 
 static enum phase_kind kind_of(const struct ss_model *model, const struct ss_step_phase *phase)
 {
-    static const char *const own_rules[] = {"evaluation", "checkpoint", "communication", "compile",
-                                            "inference"};
-    static const char *const computes[] = {"forward", "backward", "optimizer"};
+    static const char *const own_rules[] = {ss_phase_evaluation, ss_phase_checkpoint,
+                                            ss_phase_communication, ss_phase_compile,
+                                            ss_phase_inference};
+    static const char *const computes[] = {ss_phase_forward, ss_phase_backward, ss_phase_optimizer};
     struct ss_strview name = ss_step_phase_text(model, phase);
     for (size_t i = 0; i < sizeof own_rules / sizeof *own_rules; i++) {
         if (ss_strview_equal(name, ss_strview_of(own_rules[i]))) {
@@ -483,7 +485,7 @@ void ss_hot_lines_find(struct ss_hot_lines *lines, const struct ss_selection *se
         const struct ss_step_phase *phase = &steps->phases.data[i];
         search.has_forward =
             search.has_forward ||
-            ss_strview_equal(ss_step_phase_text(model, phase), ss_strview_of("forward"));
+            ss_strview_equal(ss_step_phase_text(model, phase), ss_strview_of(ss_phase_forward));
     }
     for (size_t i = 0; i < steps->phases.count; i++) {
         const struct ss_step_phase *phase = &steps->phases.data[i];

@@ -9,6 +9,7 @@
 #include "analysis/program_facts.h"
 #include "analysis/rule_limits.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 /* Sums over steady-state steps and outliers, then means per step. */
 struct rank {
@@ -24,7 +25,7 @@ static size_t communication_of(const struct ss_model *model, const struct ss_ste
     size_t at = 0;
     while (at < steps->phases.count &&
            !ss_strview_equal(ss_step_phase_text(model, &steps->phases.data[at]),
-                             ss_strview_of("communication"))) {
+                             ss_strview_of(ss_phase_communication))) {
         at++;
     }
     return at;
@@ -131,7 +132,7 @@ void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *sel
         uint64_t waited_ns = others.phase_ns[communication];
         if (100 * own_ns < SS_LIMIT_LATE_RANK_PERCENT * waited_ns) {
             const struct ss_model_note *fact =
-                ss_program_fact(selection->model, rank->process, "torch.rank");
+                ss_program_fact(selection->model, rank->process, ss_fact_torch_rank);
             *late = (struct ss_late_rank){.process = rank->process,
                                           .rank = fact != NULL ? fact->value : -1,
                                           .waits_ns = waited_ns - own_ns,
@@ -181,7 +182,7 @@ static void collect_edges(const struct ss_selection *selection, struct edges *ed
         const struct ss_model_track *track = &model->tracks.data[range->track];
         const struct ss_model_name *name = &model->names.data[model->paths.data[range->path].name];
         if (track->kind == SS_TRACK_PHASES &&
-            strcmp(ss_model_text(model, name->text), "communication") == 0) {
+            strcmp(ss_model_text(model, name->text), ss_phase_communication) == 0) {
             add_edges(edges, track->process, range->begin_ns, range->end_ns);
         }
     }

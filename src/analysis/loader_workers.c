@@ -10,8 +10,10 @@
 #include "analysis/ranges.h"
 #include "analysis/recorded_steps.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
-const char *const ss_loader_tracks[] = {"torch.data", "torch", "operators recorded", NULL};
+const char *const ss_loader_tracks[] = {ss_domain_torch_data, ss_domain_torch,
+                                        ss_counter_operators_recorded, NULL};
 
 /* --- fetches and waits ----------------------------------------------------------------------- */
 
@@ -137,7 +139,7 @@ static void collect(struct loader_events *events, const struct ss_selection *sel
         const struct ss_model_track *row = &model->tracks.data[range->track];
         if (row->kind == SS_TRACK_RANGES && row->process != 0 &&
             (range->flags & SS_RANGE_OUTSIDE) == 0 &&
-            strcmp(ss_model_text(model, row->name), "torch.data") == 0) {
+            strcmp(ss_model_text(model, row->name), ss_domain_torch_data) == 0) {
             add_range(events, selection, range, &track);
         }
     }
@@ -240,7 +242,7 @@ static uint64_t overlap_ns(const struct span *span, uint64_t begin_ns, uint64_t 
 /* From the worker's start (0: unknown) to its exit. */
 static struct span life_of(const struct ss_model *model, uint32_t process)
 {
-    const struct ss_model_note *began = ss_program_fact(model, process, "dataloader.worker");
+    const struct ss_model_note *began = ss_program_fact(model, process, ss_fact_loader_worker);
     struct span life = {began != NULL ? began->time_ns : 0, UINT64_MAX};
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
@@ -337,7 +339,7 @@ static void fill_busy(const struct ss_model *model, const struct loader_events *
                       size_t count, struct ss_cell *cells)
 {
     uint32_t process = fetches[0].process;
-    const struct ss_model_note *number = ss_program_fact(model, process, "dataloader.worker");
+    const struct ss_model_note *number = ss_program_fact(model, process, ss_fact_loader_worker);
     struct span life = life_of(model, process);
     struct spans spans = {0};
     uint64_t whole_ns = 0, busy_ns = 0;
@@ -614,8 +616,9 @@ static void fill_loader(const struct ss_model *model, const struct loader_events
                         const struct ss_step_summary *training, const struct wait *waits,
                         size_t count, struct ss_cell *cells)
 {
-    static const char *const settings[] = {"dataloader.workers", "dataloader.batch_size",
-                                           "dataloader.prefetch_factor", "dataloader.pin_memory"};
+    static const char *const settings[] = {ss_fact_loader_workers, ss_fact_loader_batch_size,
+                                           ss_fact_loader_prefetch_factor,
+                                           ss_fact_loader_pin_memory};
     struct steady_steps steady = {ss_alloc((training->steps.count + 1) * sizeof(uint64_t)), 0, 0, 0,
                                   0};
     put_process(model, waits[0].process, &cells[SS_LOADER_PID]);

@@ -9,6 +9,7 @@
 #include "analysis/phase_times.h"
 #include "analysis/program_facts.h"
 #include "analysis/ranges.h"
+#include "base/shared_names.h"
 
 static const double least_rise = 0.01; /* of the peak */
 
@@ -344,7 +345,7 @@ static struct series find_peaks(const struct ss_model *model, const struct ss_me
 {
     char of_device[64];
     snprintf(of_device, sizeof of_device, "%.*speak", (int)(what - name), name);
-    return !memory->is_device               ? find_series(model, memory->process, "", "memory peak")
+    return !memory->is_device ? find_series(model, memory->process, "", ss_counter_memory_peak)
            : strcmp(what, "allocated") == 0 ? find_series(model, memory->process, "", of_device)
                                             : (struct series){0};
 }

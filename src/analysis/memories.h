@@ -13,10 +13,11 @@
 #define SS_ANALYSIS_MEMORIES_H
 
 #include "analysis/steps.h"
+#include "base/shared_names.h"
 
 /* Tracks that these figures need, for struct ss_model_load. */
 #define SS_MEMORY_TRACKS                                                                           \
-    "memory rss", "memory peak", "cuda*", "resident memory", "memory limit", "total"
+    "memory rss", ss_counter_memory_peak, "cuda*", "resident memory", "memory limit", "total"
 
 /* Bytes. Means are over the steady-state steps that were read, NAN without any; maxima over all
  * whole steps that were read. */

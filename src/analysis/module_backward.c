@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "base/shared_names.h"
 
 /* --- which module a sequence number belongs to ----------------------------------------------- */
 
@@ -148,13 +149,13 @@ static void number_all(struct builder *builder, const struct track_span *spans)
 {
     const struct ss_model *model = builder->model;
     for (uint32_t track = 1; track < model->tracks.count; track++) {
-        if (!ss_calls_has_track(builder->selection, track, "torch")) {
+        if (!ss_calls_has_track(builder->selection, track, ss_domain_torch)) {
             continue;
         }
         struct track_span modules = {0};
         for (uint32_t other = 1; other < model->tracks.count && modules.end == 0; other++) {
             if (model->tracks.data[other].thread == model->tracks.data[track].thread &&
-                ss_calls_has_track(builder->selection, other, "torch.module")) {
+                ss_calls_has_track(builder->selection, other, ss_domain_torch_module)) {
                 modules = spans[other];
             }
         }
@@ -300,7 +301,7 @@ bool ss_module_backward_find(const struct ss_selection *selection,
     struct track_span *spans = find_track_spans(model);
     number_all(&builder, spans);
     for (uint32_t track = 1; track < model->tracks.count; track++) {
-        if (ss_calls_has_track(selection, track, "torch")) {
+        if (ss_calls_has_track(selection, track, ss_domain_torch)) {
             charge_nodes(&builder, track, spans[track]);
         }
     }

@@ -5,6 +5,7 @@
 #include "analysis/distribution.h"
 #include "analysis/module_backward.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 static const struct ss_column columns[SS_MODULE_COLUMNS] = {
     [SS_MODULE_NAME] = {.key = "name"},
@@ -143,7 +144,7 @@ static struct ss_call_order *order_rows(const struct ss_model *model, const stru
 void ss_modules_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                       const struct ss_operators_options *options, struct ss_table *table)
 {
-    struct ss_calls_options call_options = {.domain = "torch.module",
+    struct ss_calls_options call_options = {.domain = ss_domain_torch_module,
                                             .grouping = options->grouping};
     struct modules modules = {0};
     *table = (struct ss_table){.name = "module",

@@ -8,6 +8,7 @@
 #include "analysis/call_rows.h"
 #include "analysis/distribution.h"
 #include "analysis/ranges.h"
+#include "base/shared_names.h"
 
 static const char no_operators[] =
     "no operators: no PyTorch operator ran, or they were not recorded (stepscope info)";
@@ -171,7 +172,7 @@ void ss_operators_table(const struct ss_selection *selection,
                         const struct ss_operators_options *options, struct ss_table *table)
 {
     struct ss_calls_options call_options = {
-        .domain = "torch", .grouping = options->grouping, .joins_same = true};
+        .domain = ss_domain_torch, .grouping = options->grouping, .joins_same = true};
     struct ss_calls calls;
     *table = (struct ss_table){.name = "op",
                                .title = "Operators",
@@ -248,8 +249,8 @@ void ss_key_averages_table(const struct ss_selection *selection,
     struct ss_calls calls;
     ss_call_details_init(&details, selection);
     bool by_shapes = (options->grouping & SS_CALLS_BY_SHAPES) != 0 && details.has_shapes;
-    struct ss_calls_options call_options = {.domain =
-                                                details.has_any ? SS_PROFILER_DOMAIN : "torch",
+    struct ss_calls_options call_options = {.domain = details.has_any ? ss_domain_torch_profiler
+                                                                      : ss_domain_torch,
                                             .apart = by_shapes ? details.shapes_of : NULL,
                                             .joins_same = true};
     *table = (struct ss_table){.name = "key-averages",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/program_facts.h"
+#include "base/shared_names.h"
 
 /* The ranges of one track. */
 struct use {
@@ -45,7 +46,7 @@ static bool is_of_operators(const struct ss_model *model, uint32_t track, uint32
 {
     const struct ss_model_track *row = &model->tracks.data[track];
     return row->input == input && row->kind == SS_TRACK_RANGES &&
-           strcmp(ss_model_text(model, row->name), "torch") == 0;
+           strcmp(ss_model_text(model, row->name), ss_domain_torch) == 0;
 }
 
 static void count_ranges(const struct ss_model *model, struct use *uses)
@@ -75,7 +76,7 @@ static void find_operators(struct ss_overhead *overhead, const struct ss_model *
             continue;
         }
         const struct ss_model_note *cost =
-            ss_program_fact(model, model->tracks.data[i].process, "torch.operator_ns");
+            ss_program_fact(model, model->tracks.data[i].process, ss_fact_torch_operator_ns);
         if (cost != NULL && cost->value > 0) { /* of 1 in 2^halvings steps */
             overhead->operators = use->count << (model->inputs.data[input].halvings & 31);
             overhead->operator_ns = (uint64_t)cost->value;

@@ -8,6 +8,7 @@
 #include "analysis/ranges.h"
 #include "analysis/training_facts.h"
 #include "analysis/uncertainty.h"
+#include "base/shared_names.h"
 
 enum { TOP_OPERATORS = 8, TOP_MODULES = 5 };
 
@@ -20,10 +21,10 @@ static size_t add_calls(const struct ss_table_input *input, struct ss_table *tab
                                                         .max_rows = TOP_MODULES};
     const struct ss_selection *selection = input->selection;
     size_t count = 0;
-    if (ss_model_has_domain(selection->model, "torch")) {
+    if (ss_model_has_domain(selection->model, ss_domain_torch)) {
         ss_operators_table(selection, input->training, &operators, &tables[count++]);
     }
-    if (ss_model_has_domain(selection->model, "torch.module")) {
+    if (ss_model_has_domain(selection->model, ss_domain_torch_module)) {
         ss_modules_table(selection, input->training, &modules, &tables[count++]);
     }
     return count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/program_facts.h"
+#include "base/shared_names.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ const char *ss_program_missed_torch(const struct ss_model *model, uint32_t input
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
         if (note->input == input && strcmp(ss_model_text(model, note->kind), "torch-missed") == 0 &&
-            ss_program_fact(model, note->process, "torch.version") == NULL &&
+            ss_program_fact(model, note->process, ss_fact_torch_version) == NULL &&
             (first == NULL || note->process < first->process)) {
             first = note;
         }

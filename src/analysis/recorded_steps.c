@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 /* A step lost nothing when the value at its begin is positive and no loss follows it. */
 static struct ss_recorded_values summarize(const struct ss_model *model, size_t first, size_t end)
@@ -29,7 +30,7 @@ void ss_recorded_steps_init(struct ss_recorded_steps *recorded, const struct ss_
             end++;
         }
         if (track->process != 0 &&
-            strcmp(ss_model_text(model, track->name), "operators recorded") == 0) {
+            strcmp(ss_model_text(model, track->name), ss_counter_operators_recorded) == 0) {
             recorded->told[track->process] = summarize(model, first, end);
         }
     }

@@ -7,6 +7,7 @@
 #include "analysis/program_facts.h"
 #include "analysis/report_parts.h"
 #include "analysis/uncertainty.h"
+#include "base/shared_names.h"
 
 void ss_report_add_phase(const struct ss_model *model, const struct ss_step_phase *phase,
                          struct ss_sentence *out)
@@ -55,7 +56,7 @@ static const char *step_meaning(const struct ss_step_summary *training,
 {
     uint32_t process = training->steps.data[0].process;
     struct ss_strview how =
-        ss_program_fact_text(model, ss_program_fact(model, process, "torch.steps"));
+        ss_program_fact_text(model, ss_program_fact(model, process, ss_fact_torch_steps));
     return ss_strview_equal(how, ss_strview_of("backward passes"))  ? " (a backward pass)"
            : ss_strview_equal(how, ss_strview_of("forward passes")) ? " (a forward pass: inference)"
                                                                     : "";
@@ -109,8 +110,8 @@ static void add_bar(const struct ss_step_summary *training, const struct ss_mode
 static bool has_informative_line(const struct ss_model *model, const struct ss_step_phase *phase)
 {
     struct ss_strview name = ss_step_phase_text(model, phase);
-    return !ss_strview_equal(name, ss_strview_of("backward")) &&
-           !ss_strview_equal(name, ss_strview_of("optimizer"));
+    return !ss_strview_equal(name, ss_strview_of(ss_phase_backward)) &&
+           !ss_strview_equal(name, ss_strview_of(ss_phase_optimizer));
 }
 
 /* The heaviest named phase with an informative line; NULL: none, or too few samples for a line. */
@@ -377,7 +378,7 @@ void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_do
 {
     const struct ss_model *model = parts->selection->model;
     const char *why = parts->trust.why_no_marks;
-    if (model->filtered_samples > 0 || !ss_model_has_domain(model, "torch")) {
+    if (model->filtered_samples > 0 || !ss_model_has_domain(model, ss_domain_torch)) {
         return;
     }
     struct ss_block *block = ss_document_add(document, SS_BLOCK_HEADLINE);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/uncertainty.h"
+#include "base/shared_names.h"
 
 void ss_finding_add_reads(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
@@ -47,8 +48,8 @@ static uint64_t median_of(const struct ss_training_facts *facts, const char *pha
 /* Both passes: the backward of cells is assumed to take the same share of its phase. */
 static uint64_t time_of_cells(const struct ss_training_facts *facts)
 {
-    uint64_t forward_ns = ss_training_phase_ns(facts, "forward");
-    uint64_t backward_ns = ss_training_phase_ns(facts, "backward");
+    uint64_t forward_ns = ss_training_phase_ns(facts, ss_phase_forward);
+    uint64_t backward_ns = ss_training_phase_ns(facts, ss_phase_backward);
     double share = forward_ns > 0 ? (double)facts->cells_ns / (double)forward_ns : 0;
     return facts->cells_ns + ss_share_of_ns(backward_ns, share);
 }
@@ -56,7 +57,7 @@ static uint64_t time_of_cells(const struct ss_training_facts *facts)
 /* The time of other findings in the phases that compute. */
 static uint64_t time_of_other_findings(const struct ss_training_facts *facts)
 {
-    static const char *const phases[] = {"forward", "backward", "optimizer"};
+    static const char *const phases[] = {ss_phase_forward, ss_phase_backward, ss_phase_optimizer};
     uint64_t ns = facts->cell_calls >= SS_LIMIT_FEWEST_CELL_CALLS ? time_of_cells(facts) : 0;
     for (size_t i = 0; i < facts->hot_lines.count; i++) {
         const struct ss_hot_line *line = &facts->hot_lines.rows[i];
@@ -70,8 +71,8 @@ static uint64_t time_of_other_findings(const struct ss_training_facts *facts)
 /* Uses medians: on a busy machine, means measure the machine. */
 bool ss_rule_tiny_batches(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    uint64_t compute_ns =
-        median_of(facts, "forward") + median_of(facts, "backward") + median_of(facts, "optimizer");
+    uint64_t compute_ns = median_of(facts, ss_phase_forward) + median_of(facts, ss_phase_backward) +
+                          median_of(facts, ss_phase_optimizer);
     uint64_t explained_ns = facts->long_operators_ns + time_of_other_findings(facts);
     uint64_t outside_ns = compute_ns > explained_ns ? compute_ns - explained_ns : 0;
     ss_finding_set_cost(finding, outside_ns, outside_ns);

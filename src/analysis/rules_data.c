@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/uncertainty.h"
+#include "base/shared_names.h"
 
 /* Bytes of a step's batches. */
 static double batch_bytes(const struct ss_training_facts *facts)
@@ -66,15 +67,15 @@ static uint64_t start_of_workers_ns(const struct ss_training_facts *facts)
 
 bool ss_rule_no_workers(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t data_ns = ss_training_phase_ns(facts, ss_phase_data);
     if (facts->workers != 0 || facts->fetch_ns == 0) {
         return false;
     }
     uint64_t with_ns = step_with_workers_ns(facts, data_ns);
     uint64_t gain_ns = with_ns < facts->step_ns ? facts->step_ns - with_ns : 0;
     ss_finding_set_cost(finding, data_ns, gain_ns);
-    finding->phase = ss_training_phase(facts, "data");
-    ss_finding_set_phase_line(finding, facts, "data", "that wait");
+    finding->phase = ss_training_phase(facts, ss_phase_data);
+    ss_finding_set_phase_line(finding, facts, ss_phase_data, "that wait");
     ss_finding_add(finding, "fetching in the step", SS_EVIDENCE_NS, (double)facts->fetch_ns);
     if (facts->batches > ss_limit_factor(SS_LIMIT_SEVERAL_BATCHES_HUNDREDTHS)) {
         ss_finding_add(finding, "batches in a step", SS_EVIDENCE_COUNT, facts->batches);
@@ -97,7 +98,7 @@ bool ss_rule_no_workers(const struct ss_training_facts *facts, struct ss_finding
 /* The number of workers that have a batch ready each time. */
 static uint64_t workers_needed(const struct ss_training_facts *facts)
 {
-    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t data_ns = ss_training_phase_ns(facts, ss_phase_data);
     uint64_t rest_ns = facts->step_ns > data_ns ? facts->step_ns - data_ns : 1;
     return facts->worker_batch_ns / rest_ns + 1;
 }
@@ -162,7 +163,8 @@ static void add_workers(const struct ss_training_facts *facts, struct ss_finding
 /* Without the cost of epoch starts, which more workers do not reduce. */
 static uint64_t late_data_ns(const struct ss_training_facts *facts)
 {
-    uint64_t data_ns = ss_training_phase_ns(facts, "data"), begins = facts->epochs.steady_wait_ns;
+    uint64_t data_ns = ss_training_phase_ns(facts, ss_phase_data),
+             begins = facts->epochs.steady_wait_ns;
     return facts->epochs.starts < SS_LIMIT_FEWEST_EPOCHS ? data_ns
            : data_ns > begins                            ? data_ns - begins
                                                          : 0;
@@ -172,7 +174,7 @@ bool ss_rule_few_workers(const struct ss_training_facts *facts, struct ss_findin
 {
     uint64_t data_ns = late_data_ns(facts);
     ss_finding_set_cost(finding, data_ns, data_ns);
-    finding->phase = ss_training_phase(facts, "data");
+    finding->phase = ss_training_phase(facts, ss_phase_data);
     add_workers(facts, finding);
     return workers_are_late(facts) && has_room(facts);
 }
@@ -181,7 +183,7 @@ bool ss_rule_slow_workers(const struct ss_training_facts *facts, struct ss_findi
 {
     uint64_t data_ns = late_data_ns(facts);
     ss_finding_set_cost(finding, data_ns, data_ns);
-    finding->phase = ss_training_phase(facts, "data");
+    finding->phase = ss_training_phase(facts, ss_phase_data);
     add_workers(facts, finding);
     return workers_are_late(facts) && !has_room(facts);
 }
@@ -225,10 +227,10 @@ bool ss_rule_slow_collate(const struct ss_training_facts *facts, struct ss_findi
     uint64_t fetch_ns = in_workers ? facts->worker_batch_ns : facts->fetch_ns;
     uint64_t collate_ns = in_workers ? facts->worker_collate_ns : facts->fetch_collate_ns;
     double share = fetch_ns > 0 ? (double)collate_ns / (double)fetch_ns : 0;
-    uint64_t data_ns = ss_training_phase_ns(facts, "data");
+    uint64_t data_ns = ss_training_phase_ns(facts, ss_phase_data);
     uint64_t cost_ns = in_workers ? ss_share_of_ns(data_ns, share) : collate_ns;
     ss_finding_set_cost(finding, cost_ns, cost_ns);
-    finding->phase = ss_training_phase(facts, "data");
+    finding->phase = ss_training_phase(facts, ss_phase_data);
     finding->is_part = true;
     ss_finding_add(finding, "collate of the fetch", SS_EVIDENCE_PERCENT, 100 * share);
     ss_finding_add(finding, "collating a batch", SS_EVIDENCE_NS, (double)collate_ns);

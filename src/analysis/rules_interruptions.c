@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/uncertainty.h"
+#include "base/shared_names.h"
 
 bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
@@ -27,8 +28,8 @@ bool ss_rule_checkpoint_stalls(const struct ss_training_facts *facts, struct ss_
     bool has_more = checkpoints->mean_ns > facts->saves_ns; /* a framework's checkpoint, around
                                                              * torch.save */
     ss_finding_set_spread_cost(facts, finding, has_more ? checkpoints->mean_ns : facts->saves_ns);
-    finding->phase = ss_training_phase(facts, "checkpoint");
-    ss_finding_set_phase_line(finding, facts, "checkpoint", "that time");
+    finding->phase = ss_training_phase(facts, ss_phase_checkpoint);
+    ss_finding_set_phase_line(finding, facts, ss_phase_checkpoint, "that time");
     finding->ends_with_line = true;
     finding->interrupts = true;
     uint64_t count = checkpoints->steps > 0 ? checkpoints->steps : facts->saves;
@@ -57,10 +58,10 @@ bool ss_rule_periodic_stalls(const struct ss_training_facts *facts, struct ss_fi
         return false;
     }
     struct ss_strview phase = ss_step_phase_text(facts->model, period->phase);
-    if (ss_strview_equal(phase, ss_strview_of("evaluation"))) {
+    if (ss_strview_equal(phase, ss_strview_of(ss_phase_evaluation))) {
         return false; /* it has a rule of its own */
     }
-    if (ss_strview_equal(phase, ss_strview_of("data"))) {
+    if (ss_strview_equal(phase, ss_strview_of(ss_phase_data))) {
         finding->headline = "waits for data that comes late again and again";
     }
     ss_finding_set_spread_cost(facts, finding, period->more_ns);
@@ -83,7 +84,7 @@ static uint64_t late_rank_ns(const struct ss_training_facts *facts)
 
 bool ss_rule_communication(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    uint64_t all_ns = ss_training_phase_ns(facts, "communication"), ns = all_ns;
+    uint64_t all_ns = ss_training_phase_ns(facts, ss_phase_communication), ns = all_ns;
     if (facts->joint_communication >= 0) {
         uint64_t joint_ns = ss_share_of_ns(facts->step_ns, facts->joint_communication);
         ns = joint_ns < all_ns ? joint_ns : all_ns;
@@ -91,7 +92,7 @@ bool ss_rule_communication(const struct ss_training_facts *facts, struct ss_find
                        (double)(all_ns - ns));
     }
     ss_finding_set_cost(finding, ns, ns);
-    finding->phase = ss_training_phase(facts, "communication");
+    finding->phase = ss_training_phase(facts, ss_phase_communication);
     ss_finding_add(finding, "trainers in this recording", SS_EVIDENCE_COUNT,
                    (double)facts->steps->processes);
     return finding->phase != NULL && late_rank_ns(facts) == 0;
@@ -103,7 +104,7 @@ bool ss_rule_late_rank(const struct ss_training_facts *facts, struct ss_finding 
     ss_finding_set_cost(finding, late->waits_ns, late->waits_ns);
     finding->interrupts = true;
     finding->of_ns = late->of_ns;
-    finding->phase = ss_training_phase(facts, "communication");
+    finding->phase = ss_training_phase(facts, ss_phase_communication);
     finding->is_part = true; /* the cause of the others' waits: more specific than what that rank
                               * does meanwhile */
     if (late->process != 0) {
@@ -133,8 +134,8 @@ bool ss_rule_evaluation(const struct ss_training_facts *facts, struct ss_finding
     finding->interrupts = true;
     finding->recoverable_ns =
         ss_share_of_ns(evaluations->mean_ns, 1 - every / SS_LIMIT_SELDOM_STEPS);
-    finding->phase = ss_training_phase(facts, "evaluation");
-    ss_finding_set_phase_line(finding, facts, "evaluation", "that time");
+    finding->phase = ss_training_phase(facts, ss_phase_evaluation);
+    ss_finding_set_phase_line(finding, facts, ss_phase_evaluation, "that time");
     ss_finding_add(finding, "steps with an evaluation", SS_EVIDENCE_COUNT,
                    (double)evaluations->steps);
     ss_finding_add(finding, "one in so many steps", SS_EVIDENCE_COUNT, every);

@@ -11,6 +11,7 @@
 #include "analysis/recorded_steps.h"
 #include "analysis/window_steps.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "base/strbuf.h"
 
 /* --- which steps there are ------------------------------------------------------------------- */
@@ -48,7 +49,7 @@ static int compare_steps(const void *left, const void *right)
 static bool is_no_step(const struct ss_model *model, const struct ss_model_range *range)
 {
     const struct ss_model_note *how =
-        ss_program_fact(model, model->tracks.data[range->track].process, "torch.steps");
+        ss_program_fact(model, model->tracks.data[range->track].process, ss_fact_torch_steps);
     struct ss_strview text = ss_program_fact_text(model, how);
     bool is_early =
         ss_strview_equal(text, ss_strview_of("program")) && range->begin_ns < how->time_ns;
@@ -182,9 +183,9 @@ static void classify_all(struct ss_step_summary *summary, const struct ss_model 
 
 /* --- phases ---------------------------------------------------------------------------------- */
 
-static const char *const ordered_phases[] = {"data",          "forward",   "backward",
-                                             "communication", "optimizer", "checkpoint",
-                                             "evaluation",    "inference"};
+static const char *const ordered_phases[] = {
+    ss_phase_data,      ss_phase_forward,    ss_phase_backward,   ss_phase_communication,
+    ss_phase_optimizer, ss_phase_checkpoint, ss_phase_evaluation, ss_phase_inference};
 enum { ORDERED_COUNT = sizeof ordered_phases / sizeof *ordered_phases };
 
 static bool is_phase(const struct ss_selection *selection, const struct ss_model_range *range)
@@ -257,7 +258,7 @@ static void list_phases(struct ss_step_summary *summary, const struct ss_selecti
 {
     const struct ss_model *model = selection->model;
     if (exposed->spans.count > 0) {
-        list_phase(summary, find_name(model, "communication"));
+        list_phase(summary, find_name(model, ss_phase_communication));
     }
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
@@ -350,9 +351,10 @@ static void collect_parts(const struct ss_step_summary *summary,
 {
     const struct ss_model *model = selection->model;
     size_t others = summary->phases.count - 1;
-    size_t communication = exposed->spans.count > 0
-                               ? find_phase(summary, others, find_name(model, "communication"))
-                               : others;
+    size_t communication =
+        exposed->spans.count > 0
+            ? find_phase(summary, others, find_name(model, ss_phase_communication))
+            : others;
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         if (is_phase(selection, range) && phase_name(model, range) != 0) {
@@ -361,7 +363,8 @@ static void collect_parts(const struct ss_step_summary *summary,
                                       .phase = find_phase(summary, others, name),
                                       .begin_ns = range->begin_ns,
                                       .end_ns = range->end_ns};
-            if (communication < others && strcmp(ss_model_text(model, name), "backward") == 0) {
+            if (communication < others &&
+                strcmp(ss_model_text(model, name), ss_phase_backward) == 0) {
                 add_backward(exposed, communication, part, parts);
             } else {
                 ss_vec_push(parts, part);

@@ -12,6 +12,7 @@
 #include "analysis/operators.h"
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
+#include "base/shared_names.h"
 
 /* Operators take about 100 bytes each: above this limit, only those of randomly drawn steps are
  * loaded. */
@@ -233,11 +234,14 @@ static const struct ss_table_choice key_averages_groups[] = {
     {"name", 0}, {"shapes", SS_CALLS_BY_SHAPES}, {NULL, 0}};
 
 /* The counter "operators recorded" marks the steps whose operators were recorded. */
-static const char *const step_tracks[] = {"torch", "operators recorded", SS_MEMORY_TRACKS, NULL};
-static const char *const operator_tracks[] = {"torch", "operators recorded", NULL};
-static const char *const module_tracks[] = {"torch", "torch.module", "operators recorded", NULL};
-static const char *const key_averages_tracks[] = {"torch", "torch.profiler", "operators recorded",
-                                                  SS_MEMORY_TRACKS, NULL};
+static const char *const step_tracks[] = {ss_domain_torch, ss_counter_operators_recorded,
+                                          SS_MEMORY_TRACKS, NULL};
+static const char *const operator_tracks[] = {ss_domain_torch, ss_counter_operators_recorded, NULL};
+static const char *const module_tracks[] = {ss_domain_torch, ss_domain_torch_module,
+                                            ss_counter_operators_recorded, NULL};
+static const char *const key_averages_tracks[] = {ss_domain_torch, ss_domain_torch_profiler,
+                                                  ss_counter_operators_recorded, SS_MEMORY_TRACKS,
+                                                  NULL};
 
 enum {
     OF_SAMPLES = SS_TAKES_SAMPLES | SS_TAKES_THREAD,

@@ -8,6 +8,7 @@
 #include "analysis/program_facts.h"
 #include "analysis/ranges.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 /* Per step: batches requested from a loader, and calls of the model. */
 struct step_counts {
@@ -45,9 +46,10 @@ static void count_steps(const struct ss_selection *selection, const struct ss_st
         const struct ss_model_track *track = &model->tracks.data[range->track];
         uint32_t name = model->names.data[model->paths.data[range->path].name].text;
         bool is_batch = track->kind == SS_TRACK_RANGES && is_called(model, name, "next") &&
-                        is_called(model, track->name, "torch.data");
-        bool is_call = track->kind == SS_TRACK_PHASES &&
-                       (is_called(model, name, "forward") || is_called(model, name, "evaluation"));
+                        is_called(model, track->name, ss_domain_torch_data);
+        bool is_call =
+            track->kind == SS_TRACK_PHASES && (is_called(model, name, ss_phase_forward) ||
+                                               is_called(model, name, ss_phase_evaluation));
         size_t step = is_batch || is_call ? step_at(steps, track->process, range->begin_ns)
                                           : steps->steps.count;
         if (step < steps->steps.count) {
@@ -132,7 +134,7 @@ void ss_throughput_find(struct ss_throughput *throughput, const struct ss_select
         struct process process = count_process(steps, first, end, step_counts, scratch);
         known = process.steps == 0 ||
                 add_process(throughput, &process, batch_size,
-                            fact_number(selection->model, id, "model.batch_size"));
+                            fact_number(selection->model, id, ss_fact_model_batch_size));
     }
     if (!known) {
         *throughput = (struct ss_throughput){0};
@@ -176,7 +178,7 @@ static bool is_outermost(const struct ss_selection *selection, const struct ss_m
     const struct ss_model *model = selection->model;
     const struct ss_model_track *track = &model->tracks.data[range->track];
     return track->kind == SS_TRACK_RANGES && model->paths.data[range->path].parent == 0 &&
-           is_called(model, track->name, "torch.module") && is_shown(selection, range);
+           is_called(model, track->name, ss_domain_torch_module) && is_shown(selection, range);
 }
 
 static bool is_model_call(const struct ss_selection *selection, const struct caller *callers,
@@ -241,7 +243,7 @@ static void count_calls(const struct ss_selection *selection, struct caller *cal
     for (size_t i = 0; i < model->ranges.count; i++) {
         const struct ss_model_range *range = &model->ranges.data[i];
         bool is_phase = model->tracks.data[range->track].kind == SS_TRACK_PHASES;
-        if (is_phase && is_called(model, name_of(model, range), "backward")) {
+        if (is_phase && is_called(model, name_of(model, range), ss_phase_backward)) {
             callers[model->tracks.data[range->track].process].trains = true;
         }
         if (is_model_call(selection, callers, range)) {
@@ -254,7 +256,7 @@ static void count_calls(const struct ss_selection *selection, struct caller *cal
         struct caller *caller = &callers[track->process];
         bool is_batch = is_shown(selection, range) && track->kind == SS_TRACK_RANGES &&
                         is_called(model, name_of(model, range), "next") &&
-                        is_called(model, track->name, "torch.data");
+                        is_called(model, track->name, ss_domain_torch_data);
         bool is_between = range->begin_ns >= caller->first_ns && range->begin_ns < caller->last_ns;
         caller->batches += is_batch && is_between;
     }
@@ -266,10 +268,10 @@ static int64_t batch_size_of(const struct ss_model *model, uint32_t process,
 {
     size_t lacking = caller->calls > caller->batches ? caller->calls - caller->batches
                                                      : caller->batches - caller->calls;
-    int64_t loader_size = fact_number(model, process, "dataloader.batch_size");
+    int64_t loader_size = fact_number(model, process, ss_fact_loader_batch_size);
     bool has_one_each = caller->batches > 0 && 10 * lacking <= caller->calls + 10;
     return has_one_each && loader_size > 0 ? loader_size
-                                           : fact_number(model, process, "model.batch_size");
+                                           : fact_number(model, process, ss_fact_model_batch_size);
 }
 
 /* Leaves out the first call, which is slow and not representative. */

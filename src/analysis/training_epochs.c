@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/training_facts.h"
+#include "base/shared_names.h"
 
 /* In the order of events that begin at one time. */
 enum kind { ITERATE, START, NEXT, STOP, KINDS };
@@ -93,7 +94,7 @@ static void collect(struct scan *scan, const struct ss_selection *selection)
         uint32_t trainer = ss_training_trainer(scan->facts, process);
         if (track->kind == SS_TRACK_RANGES && (range->flags & SS_RANGE_OUTSIDE) == 0 &&
             trainer != 0 && selection->processes[trainer] &&
-            strcmp(ss_model_text(model, track->name), "torch.data") == 0) {
+            strcmp(ss_model_text(model, track->name), ss_domain_torch_data) == 0) {
             add_range(scan, range, process, trainer);
         }
     }
@@ -231,7 +232,7 @@ static uint64_t per(uint64_t sum, uint64_t count)
  * trainer's memory to be copied page by page as it is written, and takes a core while it starts. */
 static uint64_t slower_ns(const struct ss_training_facts *facts, const struct ss_step *step)
 {
-    static const char *const computes[] = {"forward", "backward", "optimizer"};
+    static const char *const computes[] = {ss_phase_forward, ss_phase_backward, ss_phase_optimizer};
     const struct ss_step_summary *steps = facts->steps;
     const uint64_t *row_ns =
         steps->phase_ns + (size_t)(step - steps->steps.data) * steps->phases.count;

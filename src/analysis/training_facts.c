@@ -10,13 +10,14 @@
 #include "analysis/recorded_steps.h"
 #include "analysis/rule_limits.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 const char *const ss_training_tracks[] = {
     /* Domains of ranges. */
-    "torch", "torch.module", "torch.data", "torch.checkpoint", "torch.compile", "torch.flops",
-    "python.gc",
+    ss_domain_torch, ss_domain_torch_module, ss_domain_torch_data, ss_domain_torch_checkpoint,
+    ss_domain_torch_compile, ss_domain_torch_flops, "python.gc",
     /* Counters of the program. */
-    "dataloader ready batches", "operators recorded", SS_MEMORY_TRACKS,
+    ss_counter_ready_batches, ss_counter_operators_recorded, SS_MEMORY_TRACKS,
     /* Of DeepSpeed's flops profiler: python/stepscope/_deepspeed.py. */
     "deepspeed params per GPU", "deepspeed fwd MACs per GPU", "deepspeed fwd flops per GPU",
     "deepspeed fwd latency", "deepspeed fwd FLOPS per GPU", "deepspeed batch size per GPU",
@@ -167,17 +168,17 @@ static const char *text_or_empty(const char *text)
 
 static void find_notes(struct ss_training_facts *facts)
 {
-    facts->torch_version = text_or_empty(fact_text(facts, "torch.version"));
-    facts->operator_source = text_or_empty(fact_text(facts, "torch.operators"));
-    facts->step_source = text_or_empty(fact_text(facts, "torch.steps"));
-    facts->threads = fact_number(facts, "torch.threads");
-    facts->uses_cuda = fact_number(facts, "torch.cuda") > 0;
+    facts->torch_version = text_or_empty(fact_text(facts, ss_fact_torch_version));
+    facts->operator_source = text_or_empty(fact_text(facts, ss_fact_torch_operators));
+    facts->step_source = text_or_empty(fact_text(facts, ss_fact_torch_steps));
+    facts->threads = fact_number(facts, ss_fact_torch_threads);
+    facts->uses_cuda = fact_number(facts, ss_fact_torch_cuda) > 0;
     facts->records_gpu = has_kernels(facts->model);
-    facts->has_anomaly_detection = fact_number(facts, "torch.anomaly") > 0;
-    facts->dtype = text_or_empty(fact_text(facts, "model.dtype"));
-    facts->workers = loader_number(facts, "dataloader.workers", most_count);
-    facts->batch_size = loader_number(facts, "dataloader.batch_size", most_count);
-    facts->batch_bytes = loader_number(facts, "dataloader.batch_bytes", most_bytes);
+    facts->has_anomaly_detection = fact_number(facts, ss_fact_torch_anomaly) > 0;
+    facts->dtype = text_or_empty(fact_text(facts, ss_fact_model_dtype));
+    facts->workers = loader_number(facts, ss_fact_loader_workers, most_count);
+    facts->batch_size = loader_number(facts, ss_fact_loader_batch_size, most_count);
+    facts->batch_bytes = loader_number(facts, ss_fact_loader_batch_bytes, most_bytes);
     facts->cores = core_count(facts->model);
 }
 
@@ -235,8 +236,9 @@ static const char *name_of(const struct ss_model *model, const struct ss_model_r
 
 static bool has_own_reads(const char *phase)
 {
-    static const char *const others[] = {"data",       "optimizer",     "evaluation",
-                                         "checkpoint", "communication", "compile"};
+    static const char *const others[] = {ss_phase_data,          ss_phase_optimizer,
+                                         ss_phase_evaluation,    ss_phase_checkpoint,
+                                         ss_phase_communication, ss_phase_compile};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(phase, others[i]) == 0) {
             return false;
@@ -253,12 +255,13 @@ static void collect_parts(struct scan *scan, const struct ss_selection *selectio
         const struct ss_model_track *track = &model->tracks.data[range->track];
         if (track->kind == SS_TRACK_PHASES && ss_selection_has_track(selection, range->track)) {
             const char *name = name_of(model, range);
-            ss_vec_push(&scan->parts, (struct part){.process = track->process,
-                                                    .has_reads = has_own_reads(name),
-                                                    .is_backward = strcmp(name, "backward") == 0,
-                                                    .is_compile = strcmp(name, "compile") == 0,
-                                                    .begin_ns = range->begin_ns,
-                                                    .end_ns = range->end_ns});
+            ss_vec_push(&scan->parts,
+                        (struct part){.process = track->process,
+                                      .has_reads = has_own_reads(name),
+                                      .is_backward = strcmp(name, ss_phase_backward) == 0,
+                                      .is_compile = strcmp(name, ss_phase_compile) == 0,
+                                      .begin_ns = range->begin_ns,
+                                      .end_ns = range->end_ns});
         }
     }
     if (scan->parts.count > 0) {
@@ -644,13 +647,14 @@ static void add_interruption(struct scan *scan, const char *domain, uint32_t pro
     if (is_last && !in_step) {
         return; /* after the last one */
     }
-    if (strcmp(domain, "torch.compile") == 0 && span->number >= SS_LIMIT_LAST_COMPILING_STEP) {
+    if (strcmp(domain, ss_domain_torch_compile) == 0 &&
+        span->number >= SS_LIMIT_LAST_COMPILING_STEP) {
         uint32_t step = (uint32_t)(span - scan->spans) + 1;
         facts->late_compiles++;
         facts->late_compile_steps += step != *last_step;
         facts->late_compile_ns += ns;
         *last_step = step;
-    } else if (strcmp(domain, "torch.checkpoint") == 0 && is_main) {
+    } else if (strcmp(domain, ss_domain_torch_checkpoint) == 0 && is_main) {
         facts->saves++;
         facts->saves_ns += ns;
     } else if (strcmp(domain, "python.gc") == 0 && in_step && is_main) {
@@ -692,11 +696,11 @@ static void scan_ranges(struct scan *scan, const struct ss_selection *selection,
             cursor.is_main = thread->is_main && ss_training_has_steps(scan->facts, process);
             cursor.end_ns = 0;
         }
-        if (strcmp(domain, "torch") == 0) {
+        if (strcmp(domain, ss_domain_torch) == 0) {
             add_operator(scan, &cursor, range);
-        } else if (strcmp(domain, "torch.data") == 0) {
+        } else if (strcmp(domain, ss_domain_torch_data) == 0) {
             add_data_range(scan, process, range, workers);
-        } else if (strcmp(domain, "torch.module") == 0) {
+        } else if (strcmp(domain, ss_domain_torch_module) == 0) {
             add_module_call(scan, process, range);
         } else {
             add_interruption(scan, domain, process, thread->is_main, range, &last_step);
@@ -876,8 +880,10 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
                                         .worker_busy = -1};
     find_notes(facts);
     find_step_means(facts);
-    facts->evaluations = ss_phase_spread_of(facts->steps, ss_training_phase(facts, "evaluation"));
-    facts->checkpoints = ss_phase_spread_of(facts->steps, ss_training_phase(facts, "checkpoint"));
+    facts->evaluations =
+        ss_phase_spread_of(facts->steps, ss_training_phase(facts, ss_phase_evaluation));
+    facts->checkpoints =
+        ss_phase_spread_of(facts->steps, ss_training_phase(facts, ss_phase_checkpoint));
     ss_flops_figures_find(&facts->flops, selection, steps);
     ss_throughput_find(&facts->throughput, selection, steps, facts->batch_size);
     find_cpu_use(facts);
@@ -896,7 +902,7 @@ void ss_training_facts_init(struct ss_training_facts *facts, const struct ss_sel
     ss_training_epochs_find(facts, selection);
     ss_training_period_find(facts);
     ss_late_rank_find(&facts->late_rank, selection, steps);
-    facts->joint_communication = ss_training_phase(facts, "communication") != NULL
+    facts->joint_communication = ss_training_phase(facts, ss_phase_communication) != NULL
                                      ? ss_late_rank_joint_share(selection, steps)
                                      : -1;
     ss_training_samples_find(facts, selection, source);

@@ -7,6 +7,7 @@
 #include "analysis/rule_limits.h"
 #include "analysis/training_facts.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 /* By step of a process that counts: how much longer the phase takes than its median. */
 struct series {
@@ -80,15 +81,15 @@ static size_t first_of(const struct series *series, size_t every)
  * other processes compete for the cores, as workers do when an epoch begins. */
 static bool is_eligible(const struct ss_training_facts *facts, const struct ss_step_phase *phase)
 {
-    static const char *const others[] = {"forward", "backward", "optimizer", "checkpoint",
-                                         "compile"};
+    static const char *const others[] = {ss_phase_forward, ss_phase_backward, ss_phase_optimizer,
+                                         ss_phase_checkpoint, ss_phase_compile};
     struct ss_strview name = ss_step_phase_text(facts->model, phase);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (ss_strview_equal(name, ss_strview_of(others[i]))) {
             return false;
         }
     }
-    return facts->workers <= 0 || !ss_strview_equal(name, ss_strview_of("data"));
+    return facts->workers <= 0 || !ss_strview_equal(name, ss_strview_of(ss_phase_data));
 }
 
 static void check_phase(struct ss_training_facts *facts, size_t phase, const struct series *series)

@@ -5,6 +5,7 @@
 #include "analysis/line_samples.h"
 #include "analysis/training_facts.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "model/owner.h"
 
 enum group { LOGS, READS, WORKERS, COLLATES, COLLECTS };
@@ -52,7 +53,8 @@ static bool logs(struct samples *samples, uint32_t stack)
 static bool has_foreign_reads(const struct ss_model *model, const struct ss_model_total *total)
 {
     const char *phase = ss_model_text(model, total->phase);
-    return total->phase != 0 && (strcmp(phase, "optimizer") == 0 || strcmp(phase, "data") == 0);
+    return total->phase != 0 &&
+           (strcmp(phase, ss_phase_optimizer) == 0 || strcmp(phase, ss_phase_data) == 0);
 }
 
 /* --- collating -------------------------------------------------------------------------------- */
@@ -117,7 +119,7 @@ static void add_trainer_sample(struct samples *samples, struct ss_training_facts
         return;
     }
     if (total->phase != 0 &&
-        strcmp(ss_model_text(samples->model, total->phase), "checkpoint") == 0) {
+        strcmp(ss_model_text(samples->model, total->phase), ss_phase_checkpoint) == 0) {
         return; /* its writes and copies count as the checkpoint */
     }
     if (collates(samples->model, total->stack)) {

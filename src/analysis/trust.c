@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/program_facts.h"
+#include "base/shared_names.h"
 
 /* The newest value of an attribute; NULL when the recording has none. */
 static const struct ss_model_attribute *find_attribute(const struct ss_model *model, uint32_t input,
@@ -93,7 +94,7 @@ static const char *first_torch_route(const struct ss_model *model, uint32_t inpu
 {
     for (size_t i = 0; i < model->notes.count; i++) {
         const struct ss_model_note *note = &model->notes.data[i];
-        if (note->input == input && ss_program_fact_is(model, note, "torch.route")) {
+        if (note->input == input && ss_program_fact_is(model, note, ss_fact_torch_route)) {
             return ss_program_fact_text(model, note).data; /* the end of the note's text */
         }
     }

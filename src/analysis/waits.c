@@ -6,6 +6,7 @@
 
 #include "analysis/line_samples.h"
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 /* --- what a sample waits for ----------------------------------------------------------------- */
 
@@ -55,7 +56,8 @@ static enum ss_wait_group group_of_activity(enum ss_activity activity, bool on_d
 static bool is_other_phase(const struct ss_model *model, uint32_t phase, bool has_loader)
 {
     const char *name = ss_model_text(model, phase);
-    return strcmp(name, "checkpoint") == 0 || (has_loader && strcmp(name, "data") == 0);
+    return strcmp(name, ss_phase_checkpoint) == 0 ||
+           (has_loader && strcmp(name, ss_phase_data) == 0);
 }
 
 enum ss_wait_group ss_wait_group_of(struct ss_activities *activities,

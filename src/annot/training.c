@@ -14,6 +14,7 @@
 #include "annot/facts.h"
 #include "annot/schedule_text.h"
 #include "annot/steps.h"
+#include "base/shared_names.h"
 
 enum { MAX_TRIES = 1000 };
 
@@ -172,7 +173,7 @@ int ss_training_schedule(const char *text)
 static void record_step_source(const char *how)
 {
     struct ss_event_value value = {ss_define_name(how, strlen(how)), SS_RING_VALUE_NAME};
-    ss_fact_set(ss_define_name("torch.steps", 11), value);
+    ss_fact_set(ss_define_name(ss_fact_torch_steps, sizeof ss_fact_torch_steps - 1), value);
 }
 
 /* --- follower of steps ----------------------------------------------------------------------- */

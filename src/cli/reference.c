@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/reference.h"
+#include "base/shared_names.h"
 
 #include <string.h>
 
@@ -248,6 +249,20 @@ static void markdown_events(struct ss_strbuf *out)
     }
 }
 
+/* What C and PyTorch's hooks call the same. */
+static void markdown_names(struct ss_strbuf *out)
+{
+    ss_strbuf_append_text(out,
+                          "\n## Names\n\nDomains of ranges, phases of steps, facts of processes "
+                          "and counters that recordings of trainings have.\n\n"
+                          "| kind | name | meaning |\n|---|---|---|\n");
+    for (const struct ss_shared_name *name = ss_shared_names; name->kind != NULL; name++) {
+        ss_strbuf_append_format(out, "| %s | `%s` | ", name->kind, name->text);
+        append_cell(out, name->meaning);
+        ss_strbuf_append_text(out, " |\n");
+    }
+}
+
 static void markdown_rules(struct ss_strbuf *out)
 {
     ss_strbuf_append_format(
@@ -370,6 +385,7 @@ void ss_reference_markdown(struct ss_strbuf *out)
     markdown_rule_limits(out);
     markdown_schema(out);
     markdown_events(out);
+    markdown_names(out);
     markdown_environment(out);
     markdown_child_environment(out);
     markdown_exit_codes(out);

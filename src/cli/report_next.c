@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/operators.h"
+#include "base/shared_names.h"
 
 enum { STEP_COUNT = 3, MAX_COMMAND_BYTES = 1 << 16 };
 
@@ -78,7 +79,7 @@ void ss_report_next_init(struct ss_report_next *next, const struct ss_arguments 
                          const struct ss_model *model, bool of_ranges)
 {
     *next = (struct ss_report_next){0};
-    if (ss_model_has_domain(model, "torch")) {
+    if (ss_model_has_domain(model, ss_domain_torch)) {
         add(next, &operators_step, arguments);
     } else if (!of_ranges && ss_model_has_events(model)) {
         add(next, &range_step, arguments);

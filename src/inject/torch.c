@@ -13,6 +13,7 @@
 #include "annot/first.h"
 #include "annot/process.h"
 #include "base/env.h"
+#include "base/shared_names.h"
 
 /* preload.so calls it at each audit event of Python. `import`: the imported module; NULL: another
  * event. 1: no more events are needed. */
@@ -58,11 +59,11 @@ static void set_up(void)
     ss_automatic_guess();
     const char *loaded_by = atomic_load_explicit(&route, memory_order_relaxed);
     if (loaded_by != NULL) {
-        record_fact("torch.route", loaded_by);
+        record_fact(ss_fact_torch_route, loaded_by);
     }
     configure = ss_torch_load_hooks(text, sizeof text);
     if (configure == NULL) {
-        record_fact("torch.hooks", text);
+        record_fact(ss_fact_torch_hooks, text);
     }
 }
 
@@ -143,7 +144,7 @@ int stepscope_python_event(const char *import)
     if (more < 0) {
         more = ss_first_library() == NULL && ss_python_find(&missing);
         if (missing != NULL) {
-            record_fact("torch.hooks", missing);
+            record_fact(ss_fact_torch_hooks, missing);
         }
     }
     if (more > 0 && ss_python.Py_IsInitialized() == 0) {

@@ -5,6 +5,7 @@
 
 #include "annot/define.h"
 #include "annot/events.h"
+#include "base/shared_names.h"
 #include "inject/torch_check.h"
 #include "inject/torch_library.h"
 
@@ -64,10 +65,12 @@ bool ss_torch_copies_init(void)
         ss_torch_library.add_here == NULL) {
         return false;
     }
-    to_device = (struct direction){ss_define_domain("torch.data", 10),
-                                   ss_define_name("host to device", 14)};
-    to_host = (struct direction){ss_define_domain("torch.copy", 10),
-                                 ss_define_name("device to host", 14)};
+    to_device =
+        (struct direction){ss_define_domain(ss_domain_torch_data, sizeof ss_domain_torch_data - 1),
+                           ss_define_name("host to device", 14)};
+    to_host =
+        (struct direction){ss_define_domain(ss_domain_torch_copy, sizeof ss_domain_torch_copy - 1),
+                           ss_define_name("device to host", 14)};
     return true;
 }
 

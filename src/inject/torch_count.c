@@ -6,6 +6,7 @@
 #include "annot/define.h"
 #include "annot/events.h"
 #include "annot/process.h"
+#include "base/shared_names.h"
 #include "inject/torch_check.h"
 #include "inject/torch_flops.h"
 #include "inject/torch_library.h"
@@ -64,7 +65,7 @@ void ss_torch_count_begin(void)
         return;
     }
     counting_pid = ss_process_pid();
-    domain = ss_define_domain("torch.flops", 11);
+    domain = ss_define_domain(ss_domain_torch_flops, sizeof ss_domain_torch_flops - 1);
     range = ss_event_begin(domain, ss_define_name("counted", 7), (struct ss_event_value){0});
     observer = ss_torch_library.add((struct ss_torch_observer){
         on_start, on_end, 1, .scopes[SS_TORCH_FUNCTION] = true, .needs_inputs = true});

@@ -23,6 +23,7 @@
 #include "annot/events.h"
 #include "annot/process.h"
 #include "annot/training.h"
+#include "base/shared_names.h"
 
 enum { LEAST_TIMES = 800, MOST_READINGS = 10000, HIGH_FILE = 512, MOST_DEVICES = 64 };
 
@@ -257,7 +258,7 @@ static ss_python_object *watch_memory(ss_python_object *self, ss_python_object *
     (void)self;
     (void)none;
     resident_counter = define_counter("memory rss");
-    peak_counter = define_counter("memory peak");
+    peak_counter = define_counter(ss_counter_memory_peak);
     ss_training_watch(on_part);
     return ss_python_none();
 }

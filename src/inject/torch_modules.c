@@ -2,6 +2,7 @@
 /* Calls of PyTorch's modules as ranges, and the names of the modules. */
 #include "annot/define.h"
 #include "annot/events.h"
+#include "base/shared_names.h"
 #include "inject/torch.h"
 
 enum { MODULE_SLOTS = 65536, MOST_MODULES = 49152 };
@@ -44,7 +45,7 @@ static ss_python_object *set_module_depth(ss_python_object *self, ss_python_obje
 {
     (void)self;
     deepest_module = (int)ss_python.PyLong_AsLongLong(argument);
-    module_domain = ss_define_domain("torch.module", 12);
+    module_domain = ss_define_domain(ss_domain_torch_module, sizeof ss_domain_torch_module - 1);
     return ss_python_none();
 }
 

@@ -13,6 +13,7 @@
 #include "annot/facts.h"
 #include "annot/names.h"
 #include "annot/process.h"
+#include "base/shared_names.h"
 #include "inject/torch_check.h"
 #include "inject/torch_copies.h"
 #include "inject/torch_cost.h"
@@ -262,11 +263,10 @@ static double threshold(void)
 /* Emits the cost of an operator, for the report; again when the estimate has changed by 10 %. */
 static void emit_cost(void)
 {
-    static const char key[] = "torch.operator_ns";
     double ns = duty_cycle.operator_cost.ns;
     if (ns < 0.9 * duty_cycle.emitted_ns || ns > 1.1 * duty_cycle.emitted_ns) {
         duty_cycle.emitted_ns = ns;
-        ss_fact_set(ss_define_name(key, sizeof key - 1),
+        ss_fact_set(ss_define_name(ss_fact_torch_operator_ns, sizeof ss_fact_torch_operator_ns - 1),
                     (struct ss_event_value){(uint64_t)(ns + 0.5), SS_RING_VALUE_SIGNED});
     }
 }
@@ -327,11 +327,11 @@ void ss_torch_operators_step(void)
 
 void ss_torch_operators_start(bool all)
 {
-    static const char counter[] = "operators recorded";
     duty_cycle.is_started = true;
     duty_cycle.all = all;
     duty_cycle.steps = 0;
-    duty_cycle.counter = ss_define_name(counter, sizeof counter - 1);
+    duty_cycle.counter =
+        ss_define_name(ss_counter_operators_recorded, sizeof ss_counter_operators_recorded - 1);
     ss_define_counter(duty_cycle.counter, 0, SS_RING_GAUGE);
     ss_torch_cost_init(&duty_cycle.operator_cost);
     duty_cycle.emitted_ns = 0; /* a new recording has no value yet */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/shared_names.h"
 #include "model/builder_state.h"
 #include "model/clock_domains.h"
 #include "model/index.h"
@@ -329,8 +330,9 @@ void ss_model_builder_end(struct ss_model_builder *builder)
     if (builder->load->sample_phases) {
         /* A wait at the end of DistributedDataParallel's backward is communication, although no
          * phase marks it. */
-        ss_vec_push(&model->names, (struct ss_model_name){.text = ss_intern_put_text(
-                                                              &model->strings, "communication")});
+        ss_vec_push(&model->names,
+                    (struct ss_model_name){
+                        .text = ss_intern_put_text(&model->strings, ss_phase_communication)});
         ss_load_derive_steps(model, builder->on_tracks.first_range);
         ss_load_join_evaluations(model, builder->on_tracks.first_range);
     }

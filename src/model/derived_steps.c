@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "model/load_tracks.h"
 
 enum { MIN_PASSES = 3 }; /* fewer are not a loop */
@@ -43,10 +44,10 @@ static const char *name_of(const struct ss_model *model, const struct ss_model_r
 
 static enum pass pass_of(const char *name)
 {
-    return strcmp(name, "backward") == 0 ? BACKWARD
-           : strcmp(name, "data") == 0   ? DATA_LOAD
-           : strcmp(name, "forward") == 0 || strcmp(name, "evaluation") == 0 ||
-                   strcmp(name, "inference") == 0
+    return strcmp(name, ss_phase_backward) == 0 ? BACKWARD
+           : strcmp(name, ss_phase_data) == 0   ? DATA_LOAD
+           : strcmp(name, ss_phase_forward) == 0 || strcmp(name, ss_phase_evaluation) == 0 ||
+                   strcmp(name, ss_phase_inference) == 0
                ? FORWARD
                : NO_PASS;
 }
@@ -64,7 +65,7 @@ static void collect(const struct ss_model *model, size_t first_range, struct evi
             found->has_steps = found->has_steps || (range->flags & SS_RANGE_END_UNSEEN) == 0;
         } else if (track->kind == SS_TRACK_PHASES && track->process != 0) {
             enum pass pass = pass_of(name);
-            found->updates += strcmp(name, "optimizer") == 0;
+            found->updates += strcmp(name, ss_phase_optimizer) == 0;
             found->loads += pass == DATA_LOAD;
             found->forwards += pass == FORWARD;
             found->backwards += pass == BACKWARD;
@@ -173,13 +174,13 @@ static void relabel_as_inference(struct ss_model *model, size_t first_range,
                                  const struct evidence *evidence)
 {
     uint32_t inference = (uint32_t)model->names.count;
-    ss_vec_push(&model->names,
-                (struct ss_model_name){.text = ss_intern_put_text(&model->strings, "inference")});
+    ss_vec_push(&model->names, (struct ss_model_name){.text = ss_intern_put_text(
+                                                          &model->strings, ss_phase_inference)});
     for (size_t i = first_range; i < model->ranges.count; i++) {
         struct ss_model_range *range = &model->ranges.data[i];
         const struct ss_model_track *track = &model->tracks.data[range->track];
         if (track->kind == SS_TRACK_PHASES && pass_of_steps(&evidence[track->process]) == FORWARD &&
-            strcmp(name_of(model, range), "evaluation") == 0) {
+            strcmp(name_of(model, range), ss_phase_evaluation) == 0) {
             range->path = ss_model_path_id(model, 0, inference);
         }
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "model/load_tracks.h"
 
 enum kind { EVALUATION, DATA_LOAD, TRAINING };
@@ -31,9 +32,9 @@ static enum kind kind_of(const struct ss_model *model, const struct ss_model_ran
 {
     uint32_t name = model->paths.data[range->path].name;
     const char *text = ss_model_text(model, model->names.data[name].text);
-    return strcmp(text, "evaluation") == 0 ? EVALUATION
-           : strcmp(text, "data") == 0     ? DATA_LOAD
-                                           : TRAINING;
+    return strcmp(text, ss_phase_evaluation) == 0 ? EVALUATION
+           : strcmp(text, ss_phase_data) == 0     ? DATA_LOAD
+                                                  : TRAINING;
 }
 
 static void collect(const struct ss_model *model, size_t first_range, struct phases *phases,

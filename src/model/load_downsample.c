@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/shared_names.h"
 
 enum { MAX_HALVINGS = 32, MIN_STEPS = 64 };
-
-static const char counter_name[] = "operators recorded";
 
 struct value_list ss_vec_of(struct ss_model_value);
 
@@ -189,14 +188,15 @@ static uint32_t counter_of(struct ss_model *model, uint32_t input, uint32_t proc
     for (size_t i = 1; i < model->tracks.count; i++) {
         const struct ss_model_track *track = &model->tracks.data[i];
         if (track->kind == SS_TRACK_COUNTER && track->process == process &&
-            strcmp(ss_model_text(model, track->name), counter_name) == 0) {
+            strcmp(ss_model_text(model, track->name), ss_counter_operators_recorded) == 0) {
             return (uint32_t)i;
         }
     }
-    struct ss_model_track track = {.input = input,
-                                   .kind = SS_TRACK_COUNTER,
-                                   .process = process,
-                                   .name = ss_intern_put_text(&model->strings, counter_name)};
+    struct ss_model_track track = {
+        .input = input,
+        .kind = SS_TRACK_COUNTER,
+        .process = process,
+        .name = ss_intern_put_text(&model->strings, ss_counter_operators_recorded)};
     ss_vec_push(&model->tracks, track);
     return (uint32_t)model->tracks.count - 1;
 }

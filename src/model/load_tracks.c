@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "model/index.h"
 #include "model/load_downsample.h"
 
@@ -81,7 +82,8 @@ void ss_load_tracks_fini(struct ss_load_tracks *tracks)
 static bool is_of_operators(const struct ss_model *model, uint32_t track)
 {
     const struct ss_model_track *row = &model->tracks.data[track];
-    return row->kind == SS_TRACK_RANGES && strcmp(ss_model_text(model, row->name), "torch") == 0;
+    return row->kind == SS_TRACK_RANGES &&
+           strcmp(ss_model_text(model, row->name), ss_domain_torch) == 0;
 }
 
 static uint32_t nest_of(struct ss_load_tracks *tracks, const struct ss_model *model, uint32_t track,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/shared_names.h"
 #include "model/load_tracks.h"
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -108,8 +109,9 @@ static int compare_phases(const void *left, const void *right)
 
 static enum phase_kind kind_of(const struct ss_model *model, const struct ss_model_range *range)
 {
-    static const char *const names[OTHER] = {"forward", "backward", "optimizer", "evaluation",
-                                             "inference"};
+    static const char *const names[OTHER] = {ss_phase_forward, ss_phase_backward,
+                                             ss_phase_optimizer, ss_phase_evaluation,
+                                             ss_phase_inference};
     uint32_t name = model->paths.data[range->path].name;
     const char *text = ss_model_text(model, model->names.data[name].text);
     size_t kind = 0;
@@ -201,7 +203,7 @@ static void collect_lanes(const struct ss_model *model, size_t first_range, stru
         const char *domain = ss_model_text(model, track->name);
         bool is_collector = strcmp(domain, "python.gc") == 0;
         if (track->kind == SS_TRACK_RANGES && track->thread != 0 &&
-            (is_collector || strcmp(domain, "torch") == 0)) {
+            (is_collector || strcmp(domain, ss_domain_torch) == 0)) {
             ss_vec_push(lanes, (struct lane){track->thread, is_collector, first, end});
         }
     }

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/shared_names.h"
 #include "base/strbuf.h"
 #include "record/context.h"
 #include "source/torch_profile.h"
@@ -73,10 +74,11 @@ static uint32_t make_track(struct ss_torch_files *files, const struct ss_torch_r
     struct ss_trace_track track = {.kind = SS_TRACK_RANGES,
                                    .process_ref = ss_recorded_process_ref(files->process)};
     if (range->kind == SS_TORCH_DEVICE) {
-        snprintf(name, sizeof name, SS_TORCH_PROFILES_DOMAIN " device %" PRId64 " stream %" PRId64,
-                 range->device, range->lane);
+        snprintf(name, sizeof name, "%s device %" PRId64 " stream %" PRId64,
+                 ss_domain_torch_profiler, range->device, range->lane);
     } else {
-        snprintf(name, sizeof name, "%s", files->is_instead ? "torch" : SS_TORCH_PROFILES_DOMAIN);
+        snprintf(name, sizeof name, "%s",
+                 files->is_instead ? ss_domain_torch : ss_domain_torch_profiler);
         track.thread_ref = ss_recorded_process_thread(files->process, (int32_t)range->lane);
     }
     track.name = ss_strview_of(name);

@@ -16,8 +16,6 @@
 #include "record/annotation_tracks.h"
 #include "record/options.h"
 
-#define SS_TORCH_PROFILES_DOMAIN "torch.profiler"
-
 /* Of the recording. */
 struct ss_torch_profiles {
     struct ss_record_context *context;

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/shared_names.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "view/report.h"
@@ -149,7 +150,7 @@ static json_t *table_of(const struct ss_table *table)
         put_count(object, "steps_recorded", table->steps_recorded);
         json_object_set_new(object, "steps_drawn", json_boolean(table->is_downsampled));
         if (table->profiler_reason != NULL) {
-            put_text(object, "seen_by", "torch.profiler");
+            put_text(object, "seen_by", ss_domain_torch_profiler);
             put_text(object, "seen_because", table->profiler_reason);
         }
     }

@@ -45,6 +45,13 @@ def code_only(text):
     return NO_CODE.sub(lambda match: "\n" * match.group().count("\n") or " ", text)
 
 
+@functools.cache
+def without_comments(text):
+    """C with its literals; line numbers stay."""
+    return NO_CODE.sub(lambda match: match.group() if match.group()[0] in "\"'" else
+                       "\n" * match.group().count("\n") or " ", text)
+
+
 def folder_of(path):
     parts = path.split("/")
     return parts[1] if parts[0] == "src" and len(parts) > 2 else None
@@ -284,6 +291,37 @@ def check_banned_calls(files):
             for name in CALL.findall(line):
                 if folder not in BANNED[name]:
                     yield f"{path}:{number}: {name} is not called here"
+
+
+# In the hooks, which are Python; a name that is put together is not held to the table.
+NAMED = re.compile(r'(?<![\w".])(?:define|set)_(domain|fact|fact_text|counter)\(\s*"([^"\\]*)"\s*[,)]')
+TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def shared_names(text):
+    """{kind: {text}}"""
+    names = {}
+    for kind, name in re.findall(r'^SS_SHARED_NAME\((\w+), \w+, "([^"]+)"', text, re.M):
+        names.setdefault(kind, set()).add(name)
+    return names
+
+
+def check_shared_names(files):
+    """Names that C and the hooks share stand in one table, and nowhere else in src/. Words of
+    everyday ("data") may mean something else and are left out."""
+    table = "src/base/shared_names.def"
+    names = shared_names(files.get(table, ""))
+    told = {name for texts in names.values() for name in texts if "." in name or " " in name}
+    for path, text in files.items():
+        if path.startswith("src/") and path.endswith((".c", ".h")):
+            for number, line in enumerate(without_comments(text).split("\n"), 1):
+                for name in TEXT.findall(line):
+                    if name in told:
+                        yield f'{path}:{number}: "{name}" stands in {table}: use its constant'
+        if path.endswith(".py") and path.startswith("src/inject/"):
+            for kind, name in NAMED.findall(text):
+                if name not in names.get(kind.replace("_text", ""), set()):
+                    yield f'{path}: the {kind.replace("_text", "")} "{name}" has no row in {table}'
 
 
 COMMENTED = re.compile(r"(\.(c|h|def|inc|in|py|sh|cmake|js|mjs|css|map|toml|cfg|ini)|"

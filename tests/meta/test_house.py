@@ -76,6 +76,9 @@ class House(unittest.TestCase):
     def test_limits_of_rules_are_stated_once(self):
         self.none(rules.check_rule_limits(SOURCES))
 
+    def test_shared_names_stand_in_one_table(self):
+        self.none(rules.check_shared_names(TEXTS))
+
     def test_environment_is_read_in_one_place(self):
         self.none(rules.check_getenv(SOURCES))
 

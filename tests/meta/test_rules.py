@@ -109,6 +109,22 @@ class Rules(unittest.TestCase):
                                              {"src/base/a.c": "malloc(3); free(x); abort();",
                                               "src/cli/a.c": "exit(2);"}))
 
+    def test_shared_names(self):
+        table = ('SS_SHARED_NAME(domain, torch_data, "torch.data", "fetches")\n'
+                 'SS_SHARED_NAME(phase, data, "data", "the loop waits")\n'
+                 'SS_SHARED_NAME(counter, ready, "ready batches", "that wait")\n')
+        def complaints(path, text):
+            return self.complaints(rules.check_shared_names,
+                                   {"src/base/shared_names.def": table, path: text})
+        self.assertEqual([], complaints("src/a/x.c", '/* "torch.data" */ f("data", "torch.x");\n'))
+        self.assertEqual(1, len(complaints("src/a/x.c", 'f("torch.data");\n')))
+        self.assertEqual(1, len(complaints("src/a/x.h", '#define X "ready batches"\n')))
+        self.assertEqual([], complaints("src/inject/torch_hooks/a.py", 'define_domain("torch.data")\n'
+                                        'define_counter("ready batches", "")\nx.set_fact("y", 1)\n'
+                                        'set_fact("a." + key, 1)\ndefine_counter(f"{a} b", "")\n'))
+        for text in ('set_fact("torch.data", 1)\n', 'set_fact_text("a.b", "c")\n', 'define_domain("a")\n'):
+            self.assertEqual(1, len(complaints("src/inject/torch_hooks/a.py", text)), text)
+
     def test_rule_limits(self):
         def files(code, fires="more than {MOST}", limits="SS_RULE_LIMIT(MOST, 7, COUNT, \"x\")"):
             return {"src/analysis/rule_limits.def": limits + "\n",

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/shared_names.h"
+
+#include <stddef.h>
+
+#define SS_SHARED_NAME(kind, id, text, meaning) const char ss_##kind##_##id[sizeof text] = text;
+#include "base/shared_names.def"
+#undef SS_SHARED_NAME
+
+const struct ss_shared_name ss_shared_names[] = {
+#define SS_SHARED_NAME(kind, id, text, meaning) {#kind, ss_##kind##_##id, meaning},
+#include "base/shared_names.def"
+#undef SS_SHARED_NAME
+    {NULL, NULL, NULL}};
