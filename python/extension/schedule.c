@@ -40,8 +40,8 @@ PyObject *ss_python_schedule_action(PyObject *module, PyObject *args)
         !read_schedule(text, &schedule)) {
         return NULL;
     }
-    struct ss_schedule_place place = {step, resumed_at, length};
-    return PyLong_FromLong((long)ss_schedule_at(&schedule, &place));
+    struct ss_schedule_position position = {step, resumed_at, length};
+    return PyLong_FromLong((long)ss_schedule_at(&schedule, &position));
 }
 
 /* _follow(text or None): the process's schedule from here on; None: nothing more is recorded. */

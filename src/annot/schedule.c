@@ -51,9 +51,9 @@ enum ss_status ss_schedule_check(const struct ss_schedule *schedule, struct ss_e
 
 /* Steps since the start of the first cycle, with its wait even if skipped; negative before it. */
 static int64_t steps_in_cycles(const struct ss_schedule *schedule,
-                               const struct ss_schedule_place *place)
+                               const struct ss_schedule_position *position)
 {
-    int64_t since = place->step - place->resumed_at - schedule->skip_first;
+    int64_t since = position->step - position->resumed_at - schedule->skip_first;
     return since >= 0 && schedule->skip_first_wait != 0 ? since + schedule->wait : since;
 }
 
@@ -63,23 +63,23 @@ static int64_t cycle_length(const struct ss_schedule *schedule)
 }
 
 enum ss_schedule_action ss_schedule_at(const struct ss_schedule *schedule,
-                                       const struct ss_schedule_place *place)
+                                       const struct ss_schedule_position *position)
 {
-    int64_t since = steps_in_cycles(schedule, place);
+    int64_t since = steps_in_cycles(schedule, position);
     int64_t length = cycle_length(schedule);
     if (since < 0 || (schedule->repeat > 0 && since / length >= schedule->repeat)) {
         return SS_SCHEDULE_SKIP;
     }
-    int64_t position = since % length;
-    if (position < schedule->wait) {
+    int64_t in_cycle = since % length;
+    if (in_cycle < schedule->wait) {
         return SS_SCHEDULE_SKIP;
     }
-    if (position < schedule->wait + schedule->warmup) {
+    if (in_cycle < schedule->wait + schedule->warmup) {
         return SS_SCHEDULE_WARMUP;
     }
     bool last_of_epoch =
-        schedule->per_epoch && place->length >= 0 && place->step == place->length - 1;
-    return position == length - 1 || last_of_epoch ? SS_SCHEDULE_RECORD_AND_SAVE
+        schedule->per_epoch && position->length >= 0 && position->step == position->length - 1;
+    return in_cycle == length - 1 || last_of_epoch ? SS_SCHEDULE_RECORD_AND_SAVE
                                                    : SS_SCHEDULE_RECORD;
 }
 
@@ -90,8 +90,8 @@ int64_t ss_schedule_lead(const struct ss_schedule *schedule)
 }
 
 bool ss_schedule_ends_cycle(const struct ss_schedule *schedule,
-                            const struct ss_schedule_place *place)
+                            const struct ss_schedule_position *position)
 {
-    int64_t since = steps_in_cycles(schedule, place);
+    int64_t since = steps_in_cycles(schedule, position);
     return since >= 0 && since % cycle_length(schedule) == cycle_length(schedule) - 1;
 }

@@ -46,21 +46,21 @@ struct ss_schedule ss_schedule_defaults(bool per_epoch);
 enum ss_status ss_schedule_check(const struct ss_schedule *schedule, struct ss_error *err);
 
 /* The position of a step. */
-struct ss_schedule_place {
+struct ss_schedule_position {
     int64_t step;       /* of the run, or batch of the epoch; from 0 */
     int64_t resumed_at; /* batch at which this epoch was resumed; else 0 */
     int64_t length;     /* batches of this epoch; -1: unknown, or no epochs */
 };
 
 enum ss_schedule_action ss_schedule_at(const struct ss_schedule *schedule,
-                                       const struct ss_schedule_place *place);
+                                       const struct ss_schedule_position *position);
 
 /* Steps before the first recorded one: skip_first + wait + warmup, or without the wait. */
 int64_t ss_schedule_lead(const struct ss_schedule *schedule);
 
 /* True for the last step of a cycle: a window that ends at another step was cut. */
 bool ss_schedule_ends_cycle(const struct ss_schedule *schedule,
-                            const struct ss_schedule_place *place);
+                            const struct ss_schedule_position *position);
 
 static inline bool ss_schedule_records(enum ss_schedule_action action)
 {

@@ -22,10 +22,10 @@ static void begin_window(struct ss_schedule_run *run, struct ss_schedule_turn *t
     run->window_steps = 0;
 }
 
-/* The step at run->place begins; a window begins with its first recorded step. */
+/* The step at run->position begins; a window begins with its first recorded step. */
 static void begin_step(struct ss_schedule_run *run, struct ss_schedule_turn *turn)
 {
-    run->action = run->in_epoch ? ss_schedule_at(&run->schedule, &run->place) : SS_SCHEDULE_SKIP;
+    run->action = run->in_epoch ? ss_schedule_at(&run->schedule, &run->position) : SS_SCHEDULE_SKIP;
     turn->action = run->action;
     if (ss_schedule_records(run->action) && !run->window_open) {
         begin_window(run, turn);
@@ -42,7 +42,7 @@ struct ss_schedule_turn ss_schedule_run_start(struct ss_schedule_run *run)
     run->starts++;
     run->epoch = 0;
     run->epoch_is_marked = false;
-    run->place = (struct ss_schedule_place){.length = -1};
+    run->position = (struct ss_schedule_position){.length = -1};
     run->in_epoch = !run->schedule.per_epoch;
     begin_step(run, &turn);
     return turn;
@@ -50,7 +50,7 @@ struct ss_schedule_turn ss_schedule_run_start(struct ss_schedule_run *run)
 
 static void count_step(struct ss_schedule_run *run)
 {
-    int64_t consecutive = run->place.step + 1 - run->place.resumed_at;
+    int64_t consecutive = run->position.step + 1 - run->position.resumed_at;
     run->steps++;
     run->window_steps += run->window_open;
     run->longest = consecutive > run->longest ? consecutive : run->longest;
@@ -72,10 +72,10 @@ struct ss_schedule_turn ss_schedule_run_step(struct ss_schedule_run *run)
     }
     count_step(run);
     if (run->action == SS_SCHEDULE_RECORD_AND_SAVE) {
-        end_window(run, !ss_schedule_ends_cycle(&run->schedule, &run->place), &turn);
+        end_window(run, !ss_schedule_ends_cycle(&run->schedule, &run->position), &turn);
     }
-    run->place.step++;
-    run->in_epoch = run->place.length < 0 || run->place.step < run->place.length;
+    run->position.step++;
+    run->in_epoch = run->position.length < 0 || run->position.step < run->position.length;
     begin_step(run, &turn);
     return turn;
 }
@@ -97,7 +97,7 @@ struct ss_schedule_turn ss_schedule_run_epoch(struct ss_schedule_run *run, int64
         end_window(run, true, &turn);
     }
     resumed_at = resumed_at > 0 ? resumed_at : 0;
-    run->place = (struct ss_schedule_place){
+    run->position = (struct ss_schedule_position){
         .step = resumed_at, .resumed_at = resumed_at, .length = length >= 0 ? length : -1};
     run->in_epoch = length < 0 || resumed_at < length;
     begin_step(run, &turn);

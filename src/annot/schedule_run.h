@@ -34,7 +34,7 @@ struct ss_schedule_run {
     bool in_epoch;        /* false before the first epoch and after its last batch */
     bool window_open;     /* its number is windows - 1 */
     enum ss_schedule_action action;
-    struct ss_schedule_place place; /* of the current step */
+    struct ss_schedule_position position; /* of the current step */
     int64_t epoch;
     int64_t window_steps; /* complete steps of the open window */
     uint32_t windows;     /* begun so far */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/output_place.h"
+#include "base/output_target.h"
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/exporting.h"
@@ -152,10 +152,11 @@ static enum ss_status rewrite_file(const struct ss_format_row *format, const cha
     struct ss_strbuf part;
     ss_strbuf_init(&part, strlen(output) + 32);
     ss_strbuf_append_format(&part, "%s.part-%d", output, (int)getpid());
-    struct ss_output_place place; /* rename() follows no link, so the check of the owner suffices */
-    enum ss_status status = ss_output_place_open(output, SS_OUTPUT_FOLLOW_LINK, &place, err);
+    struct ss_output_target
+        place; /* rename() follows no link, so the check of the owner suffices */
+    enum ss_status status = ss_output_target_open(output, SS_OUTPUT_FOLLOW_LINK, &place, err);
     if (status == SS_OK) {
-        ss_output_place_close(&place);
+        ss_output_target_close(&place);
         status = format->rewrite(input, part.data, shift_ns, err);
     }
     struct stat written = {0};

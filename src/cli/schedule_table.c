@@ -11,7 +11,7 @@ void ss_schedule_plan_walk(const struct ss_schedule_plan *plan,
 {
     for (size_t epoch = 0; epoch < plan->lengths.count; epoch++) {
         int64_t length = plan->lengths.data[epoch];
-        struct ss_schedule_place place = {
+        struct ss_schedule_position place = {
             .resumed_at = epoch == 0 ? plan->resume_at : 0,
             .length = plan->schedule.per_epoch && !plan->unknown_length ? length : -1};
         for (place.step = 0; place.step < length; place.step++) {
@@ -59,7 +59,7 @@ static bool collect_row(void *context, const struct ss_schedule_row *row)
     }
     facts->windows.data[facts->windows.count - 1].last = row->step;
     if (row->action == SS_SCHEDULE_RECORD_AND_SAVE) {
-        struct ss_schedule_place place = {
+        struct ss_schedule_position place = {
             .step = row->step, .resumed_at = row->epoch == 0 ? collection->plan->resume_at : 0};
         close_window(collection, !ss_schedule_ends_cycle(&collection->plan->schedule, &place));
     }

@@ -111,13 +111,13 @@ static Elf_Scn *find_section(struct ss_elf *elf, const char *name, GElf_Shdr *he
     return NULL;
 }
 
-bool ss_elf_section(struct ss_elf *elf, const char *name, struct ss_elf_place *place)
+bool ss_elf_section(struct ss_elf *elf, const char *name, struct ss_elf_location *location)
 {
     GElf_Shdr header;
     if (find_section(elf, name, &header) == NULL || header.sh_addr == 0) {
         return false;
     }
-    *place = (struct ss_elf_place){header.sh_addr, header.sh_size};
+    *location = (struct ss_elf_location){header.sh_addr, header.sh_size};
     return true;
 }
 
@@ -172,7 +172,7 @@ static bool has_offset(const struct name_offsets *name_offsets, uint64_t offset)
 
 static bool find_symbol(struct ss_elf *elf, const GElf_Shdr *table,
                         const struct name_offsets *name_offsets, char *piece,
-                        struct ss_elf_place *place)
+                        struct ss_elf_location *location)
 {
     uint64_t done = 0;
     size_t got;
@@ -182,7 +182,7 @@ static bool find_symbol(struct ss_elf *elf, const GElf_Shdr *table,
             Elf64_Sym symbol;
             memcpy(&symbol, piece + i * sizeof symbol, sizeof symbol);
             if (symbol.st_shndx != SHN_UNDEF && has_offset(name_offsets, symbol.st_name)) {
-                *place = (struct ss_elf_place){symbol.st_value, symbol.st_size};
+                *location = (struct ss_elf_location){symbol.st_value, symbol.st_size};
                 return true;
             }
         }
@@ -192,7 +192,7 @@ static bool find_symbol(struct ss_elf *elf, const GElf_Shdr *table,
 }
 
 static bool find_in_table(struct ss_elf *elf, uint32_t type, const char *name,
-                          struct ss_elf_place *place)
+                          struct ss_elf_location *location)
 {
     Elf_Scn *section = NULL;
     GElf_Shdr header, names;
@@ -207,16 +207,16 @@ static bool find_in_table(struct ss_elf *elf, uint32_t type, const char *name,
         }
         struct name_offsets name_offsets;
         find_name_offsets(elf, &names, name, piece, &name_offsets);
-        found = name_offsets.count > 0 && find_symbol(elf, &header, &name_offsets, piece, place);
+        found = name_offsets.count > 0 && find_symbol(elf, &header, &name_offsets, piece, location);
     }
     ss_free(piece);
     return found;
 }
 
-bool ss_elf_symbol(struct ss_elf *elf, const char *name, struct ss_elf_place *place)
+bool ss_elf_symbol(struct ss_elf *elf, const char *name, struct ss_elf_location *location)
 {
-    return find_in_table(elf, SHT_DYNSYM, name, place) ||
-           find_in_table(elf, SHT_SYMTAB, name, place);
+    return find_in_table(elf, SHT_DYNSYM, name, location) ||
+           find_in_table(elf, SHT_SYMTAB, name, location);
 }
 
 bool ss_elf_read(struct ss_elf *elf, uint64_t address, void *buffer, size_t length)

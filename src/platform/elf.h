@@ -21,14 +21,14 @@ void ss_elf_close(struct ss_elf *elf);
 /* Bytes read so far from tables and section contents. */
 uint64_t ss_elf_read_bytes(const struct ss_elf *elf);
 
-struct ss_elf_place {
+struct ss_elf_location {
     uint64_t address; /* link-time address: add the load bias */
     uint64_t size;
 };
 
-bool ss_elf_section(struct ss_elf *elf, const char *name, struct ss_elf_place *place);
+bool ss_elf_section(struct ss_elf *elf, const char *name, struct ss_elf_location *location);
 /* Searches the defined symbols of .dynsym, then of .symtab. */
-bool ss_elf_symbol(struct ss_elf *elf, const char *name, struct ss_elf_place *place);
+bool ss_elf_symbol(struct ss_elf *elf, const char *name, struct ss_elf_location *location);
 /* File content at a link-time address; false when the file does not contain it. */
 bool ss_elf_read(struct ss_elf *elf, uint64_t address, void *buffer, size_t length);
 /* Content of a section, at most `maximum` bytes; the caller frees with ss_free. NULL: none. */

@@ -23,14 +23,14 @@ struct host {
     struct ss_host_processes *processes;
 };
 
-bool ss_host_read(const struct ss_host_tick *tick, const struct ss_kept_file *file,
+bool ss_host_read(const struct ss_host_tick *tick, const struct ss_polled_file *file,
                   struct ss_strview *text, uint64_t *time_ns)
 {
-    if (!ss_kept_file_is_open(file)) {
+    if (!ss_polled_file_is_open(file)) {
         return false;
     }
     *time_ns = ss_clock_now_ns(tick->setup->clock);
-    return ss_kept_file_read(file, tick->buffer, tick->buffer_bytes, text);
+    return ss_polled_file_read(file, tick->buffer, tick->buffer_bytes, text);
 }
 
 /* The input files: the source runs if at least one is readable. */
@@ -50,12 +50,12 @@ static void append(char *text, const char *more)
 
 static bool can_read(const char *root, const char *name)
 {
-    struct ss_kept_file file;
+    struct ss_polled_file file;
     char byte[1];
     struct ss_strview text;
-    bool readable = ss_kept_file_open(&file, root, name) == 0 &&
-                    ss_kept_file_read(&file, byte, sizeof byte, &text);
-    ss_kept_file_close(&file);
+    bool readable = ss_polled_file_open(&file, root, name) == 0 &&
+                    ss_polled_file_read(&file, byte, sizeof byte, &text);
+    ss_polled_file_close(&file);
     return readable;
 }
 

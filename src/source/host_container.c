@@ -32,8 +32,8 @@ static const struct ss_metric_row rows[CONTAINER_METRICS] = {
 struct controller {
     size_t count;
     bool version_1;
-    struct ss_kept_file limit[MAX_FOLDERS], period[MAX_FOLDERS];
-    struct ss_kept_file usage[MAX_FOLDERS], stat[MAX_FOLDERS];
+    struct ss_polled_file limit[MAX_FOLDERS], period[MAX_FOLDERS];
+    struct ss_polled_file usage[MAX_FOLDERS], stat[MAX_FOLDERS];
     size_t binding; /* index of the folder with the tightest limit; `count`: none */
     double limit_value;
 };
@@ -58,11 +58,11 @@ static const struct names memory_names[] = {
     {"", "memory.max", NULL, "memory.current", NULL, false},
     {"memory", "memory.limit_in_bytes", NULL, "memory.usage_in_bytes", NULL, true}};
 
-static void open_named(struct ss_kept_file *file, const char *folder, const char *name)
+static void open_named(struct ss_polled_file *file, const char *folder, const char *name)
 {
-    *file = SS_KEPT_FILE_NONE;
+    *file = SS_POLLED_FILE_NONE;
     if (name != NULL) {
-        ss_kept_file_open(file, folder, name);
+        ss_polled_file_open(file, folder, name);
     }
 }
 
@@ -83,7 +83,7 @@ static bool open_controller(struct controller *controller, const struct names *n
         open_named(&controller->period[i], folder.path, names->period);
         open_named(&controller->usage[i], folder.path, names->usage);
         open_named(&controller->stat[i], folder.path, names->stat);
-        any = any || ss_kept_file_is_open(&controller->limit[i]);
+        any = any || ss_polled_file_is_open(&controller->limit[i]);
     } while (controller->count < MAX_FOLDERS && ss_cgroup_up(&folder));
     return any;
 }
@@ -91,10 +91,10 @@ static bool open_controller(struct controller *controller, const struct names *n
 static void close_controller(struct controller *controller)
 {
     for (size_t i = 0; i < controller->count; i++) {
-        ss_kept_file_close(&controller->limit[i]);
-        ss_kept_file_close(&controller->period[i]);
-        ss_kept_file_close(&controller->usage[i]);
-        ss_kept_file_close(&controller->stat[i]);
+        ss_polled_file_close(&controller->limit[i]);
+        ss_polled_file_close(&controller->period[i]);
+        ss_polled_file_close(&controller->usage[i]);
+        ss_polled_file_close(&controller->stat[i]);
     }
     controller->count = 0;
 }
@@ -116,16 +116,16 @@ struct ss_host_container *ss_host_container_open(const struct ss_source_setup *s
 {
     enum { TEXT_BYTES = 256 * 1024 };
     struct ss_host_container *part = ss_alloc_zero(1, sizeof *part);
-    struct ss_kept_file file;
+    struct ss_polled_file file;
     char *text = ss_alloc(2 * TEXT_BYTES);
     struct ss_strview cgroup = {text, 0}, mounts = {text, 0};
     part->group = (struct ss_metric_group){.sink = &setup->metrics, .name = "container"};
-    ss_kept_file_open(&file, setup->proc_root, "self/cgroup");
-    ss_kept_file_read(&file, text, TEXT_BYTES, &cgroup);
-    ss_kept_file_close(&file);
-    ss_kept_file_open(&file, setup->proc_root, "self/mountinfo");
-    ss_kept_file_read(&file, text + TEXT_BYTES, TEXT_BYTES, &mounts);
-    ss_kept_file_close(&file);
+    ss_polled_file_open(&file, setup->proc_root, "self/cgroup");
+    ss_polled_file_read(&file, text, TEXT_BYTES, &cgroup);
+    ss_polled_file_close(&file);
+    ss_polled_file_open(&file, setup->proc_root, "self/mountinfo");
+    ss_polled_file_read(&file, text + TEXT_BYTES, TEXT_BYTES, &mounts);
+    ss_polled_file_close(&file);
     open_either(&part->cpu, cpu_names, cgroup, mounts);
     open_either(&part->memory, memory_names, cgroup, mounts);
     ss_free(text);
@@ -153,7 +153,7 @@ static bool read_cpu_limit(const struct controller *controller, size_t i,
     if (!controller->version_1) {
         return ss_cgroup_parse_cpu_max(quota, limit);
     }
-    return ss_kept_file_read(&controller->period[i], other, sizeof other, &period) &&
+    return ss_polled_file_read(&controller->period[i], other, sizeof other, &period) &&
            ss_cgroup_parse_cpu_quota(quota, period, limit);
 }
 

@@ -58,7 +58,7 @@ struct class
 };
 
 struct ss_host_devices {
-    struct ss_kept_file diskstats, network;
+    struct ss_polled_file diskstats, network;
     bool block_folder; /* sysfs lists the whole disks */
     char sys_root[256];
     struct class disks, networks;
@@ -71,8 +71,8 @@ struct ss_host_devices *ss_host_devices_open(const struct ss_source_setup *setup
     snprintf(part->sys_root, sizeof part->sys_root, "%s", setup->sys_root);
     snprintf(path, sizeof path, "%s/block", part->sys_root);
     part->block_folder = access(path, F_OK) == 0;
-    ss_kept_file_open(&part->diskstats, setup->proc_root, "diskstats");
-    ss_kept_file_open(&part->network, setup->proc_root, "net/dev");
+    ss_polled_file_open(&part->diskstats, setup->proc_root, "diskstats");
+    ss_polled_file_open(&part->network, setup->proc_root, "net/dev");
     part->disks = (struct class){.title = "disk", .rows = disk_rows, .row_count = DISK_METRICS};
     part->networks =
         (struct class){.title = "net", .rows = network_rows, .row_count = SS_NET_COUNTERS};
@@ -89,8 +89,8 @@ static void class_fini(struct class *class)
 
 void ss_host_devices_close(struct ss_host_devices *part)
 {
-    ss_kept_file_close(&part->diskstats);
-    ss_kept_file_close(&part->network);
+    ss_polled_file_close(&part->diskstats);
+    ss_polled_file_close(&part->network);
     class_fini(&part->disks);
     class_fini(&part->networks);
     ss_free(part);

@@ -8,7 +8,7 @@
 #define SS_SOURCE_HOST_PARTS_H
 
 #include "base/strview.h"
-#include "platform/kept_file.h"
+#include "platform/polled_file.h"
 #include "source/source.h"
 
 struct ss_host_tick {
@@ -19,7 +19,7 @@ struct ss_host_tick {
 };
 
 /* Reads into the buffer of the tick; `*time_ns` is the time of the read. */
-bool ss_host_read(const struct ss_host_tick *tick, const struct ss_kept_file *file,
+bool ss_host_read(const struct ss_host_tick *tick, const struct ss_polled_file *file,
                   struct ss_strview *text, uint64_t *time_ns);
 
 struct ss_host_system;

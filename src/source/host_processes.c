@@ -78,7 +78,7 @@ enum counter {
 struct thread {
     pid_t tid;
     bool present;
-    struct ss_kept_file status; /* stays open only while there are few threads */
+    struct ss_polled_file status; /* stays open only while there are few threads */
     struct ss_metric_counter voluntary, involuntary;
     double voluntary_rate, involuntary_rate;
 };
@@ -93,7 +93,7 @@ struct process {
     int clock;            /* its CPU clock */
     uint64_t began_ns;    /* when from_start */
     uint64_t switches_ns; /* last read of context switches; 0: never */
-    struct ss_kept_file stat, io, task;
+    struct ss_polled_file stat, io, task;
     struct ss_metric_counter counters[COUNTERS];
     struct ss_metric metrics[PROCESS_METRICS];
     struct ss_metric_group group;
@@ -133,15 +133,15 @@ struct ss_host_processes *ss_host_processes_open(const struct ss_source_setup *s
 
 static void close_files(struct process *process)
 {
-    ss_kept_file_close(&process->stat);
-    ss_kept_file_close(&process->io);
-    ss_kept_file_close(&process->task);
+    ss_polled_file_close(&process->stat);
+    ss_polled_file_close(&process->io);
+    ss_polled_file_close(&process->task);
 }
 
 static void close_thread(struct ss_host_processes *part, struct thread *thread)
 {
-    part->open_threads -= ss_kept_file_is_open(&thread->status);
-    ss_kept_file_close(&thread->status);
+    part->open_threads -= ss_polled_file_is_open(&thread->status);
+    ss_polled_file_close(&thread->status);
 }
 
 static void free_process(struct ss_host_processes *part, struct process *process)
@@ -172,9 +172,9 @@ static void open_files(struct process *process, const char *proc_root)
 {
     char folder[300];
     snprintf(folder, sizeof folder, "%.256s/%d", proc_root, (int)process->pid);
-    ss_kept_file_open(&process->stat, folder, "stat");
-    ss_kept_file_open(&process->io, folder, "io");
-    ss_kept_file_open(&process->task, folder, "task");
+    ss_polled_file_open(&process->stat, folder, "stat");
+    ss_polled_file_open(&process->io, folder, "io");
+    ss_polled_file_open(&process->task, folder, "task");
 }
 
 static struct process *find(struct ss_host_processes *part, uint32_t ref)
@@ -194,7 +194,7 @@ static struct process *add(struct ss_host_processes *part, pid_t pid, uint32_t r
     struct process *process = ss_alloc_zero(1, sizeof *process);
     process->pid = pid;
     process->ref = ref;
-    process->stat = process->io = process->task = SS_KEPT_FILE_NONE;
+    process->stat = process->io = process->task = SS_POLLED_FILE_NONE;
     process->keeps_open = part->open_processes < MAX_OPEN_PROCESSES;
     part->open_processes += process->keeps_open;
     process->group = (struct ss_metric_group){
@@ -312,7 +312,7 @@ static struct thread *find_thread(struct process *process, pid_t tid, size_t *at
     uint64_t since_ns = process->listed_ns != 0 ? process->listed_ns : process->began_ns;
     struct ss_metric_counter none = {since_ns != 0, 0, since_ns};
     ss_vec_push(&process->threads, (struct thread){.tid = tid,
-                                                   .status = SS_KEPT_FILE_NONE,
+                                                   .status = SS_POLLED_FILE_NONE,
                                                    .voluntary = none,
                                                    .involuntary = none});
     *at = process->threads.count;
@@ -370,11 +370,11 @@ static void update_threads(struct ss_host_processes *part, struct process *proce
 static void read_thread(struct ss_host_processes *part, struct process *process,
                         struct thread *thread)
 {
-    if (!ss_kept_file_is_open(&thread->status)) {
+    if (!ss_polled_file_is_open(&thread->status)) {
         char name[32];
         snprintf(name, sizeof name, "%d/status", (int)thread->tid);
         thread->status.fd = openat(process->task.fd, name, O_RDONLY | O_CLOEXEC);
-        part->open_threads += ss_kept_file_is_open(&thread->status);
+        part->open_threads += ss_polled_file_is_open(&thread->status);
     }
     struct ss_strview text;
     struct ss_thread_switches switches;
@@ -395,7 +395,7 @@ static void read_thread(struct ss_host_processes *part, struct process *process,
 static void put_switches(struct ss_host_processes *part, struct process *process,
                          uint64_t thread_count)
 {
-    if (!ss_kept_file_is_open(&process->task)) {
+    if (!ss_polled_file_is_open(&process->task)) {
         return;
     }
     update_threads(part, process, thread_count);

@@ -80,7 +80,7 @@ struct core {
 };
 
 struct ss_host_system {
-    struct ss_kept_file stat, loadavg, meminfo, vmstat, pressure[PRESSURES];
+    struct ss_polled_file stat, loadavg, meminfo, vmstat, pressure[PRESSURES];
     struct ss_metric_group cpu_group, cores_group, load_group, pressure_group, memory_group;
     struct core all; /* sum of all cores */
     struct ss_vec_of(struct core *) cores;
@@ -94,12 +94,12 @@ struct ss_host_system *ss_host_system_open(const struct ss_source_setup *setup)
 {
     struct ss_host_system *part = ss_alloc_zero(1, sizeof *part);
     const struct ss_metric_sink *sink = &setup->metrics;
-    ss_kept_file_open(&part->stat, setup->proc_root, "stat");
-    ss_kept_file_open(&part->loadavg, setup->proc_root, "loadavg");
-    ss_kept_file_open(&part->meminfo, setup->proc_root, "meminfo");
-    ss_kept_file_open(&part->vmstat, setup->proc_root, "vmstat");
+    ss_polled_file_open(&part->stat, setup->proc_root, "stat");
+    ss_polled_file_open(&part->loadavg, setup->proc_root, "loadavg");
+    ss_polled_file_open(&part->meminfo, setup->proc_root, "meminfo");
+    ss_polled_file_open(&part->vmstat, setup->proc_root, "vmstat");
     for (int i = 0; i < PRESSURES; i++) {
-        ss_kept_file_open(&part->pressure[i], setup->proc_root, pressure_files[i]);
+        ss_polled_file_open(&part->pressure[i], setup->proc_root, pressure_files[i]);
     }
     part->cpu_group = (struct ss_metric_group){.sink = sink, .name = "CPU"};
     part->cores_group = (struct ss_metric_group){.sink = sink, .name = "CPU cores"};
@@ -113,12 +113,12 @@ struct ss_host_system *ss_host_system_open(const struct ss_source_setup *setup)
 
 void ss_host_system_close(struct ss_host_system *part)
 {
-    ss_kept_file_close(&part->stat);
-    ss_kept_file_close(&part->loadavg);
-    ss_kept_file_close(&part->meminfo);
-    ss_kept_file_close(&part->vmstat);
+    ss_polled_file_close(&part->stat);
+    ss_polled_file_close(&part->loadavg);
+    ss_polled_file_close(&part->meminfo);
+    ss_polled_file_close(&part->vmstat);
     for (int i = 0; i < PRESSURES; i++) {
-        ss_kept_file_close(&part->pressure[i]);
+        ss_polled_file_close(&part->pressure[i]);
     }
     for (size_t i = 0; i < part->cores.count; i++) {
         ss_free(part->cores.data[i]);

@@ -123,7 +123,7 @@ static uint32_t find_version(struct ss_elf *elf, const char *path, struct file_f
     uint32_t named = version_in_name(path, flags), exact;
     facts->is_debug = strchr(flags, 'd') != NULL;
     facts->is_free_threaded = strchr(flags, 't') != NULL;
-    struct ss_elf_place place;
+    struct ss_elf_location place;
     if (ss_elf_symbol(elf, "Py_Version", &place) &&
         ss_elf_read(elf, place.address, &exact, sizeof exact) && (exact >> 24) == 3) {
         return exact;
@@ -139,7 +139,7 @@ static uint32_t find_version(struct ss_elf *elf, const char *path, struct file_f
 static uint64_t read_facts(int fd, const char *path, struct file_facts *facts)
 {
     struct ss_elf *elf = NULL;
-    struct ss_elf_place place;
+    struct ss_elf_location place;
     if (ss_elf_open(fd, &elf, NULL) != SS_OK) {
         return 0;
     }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/output_place.h"
+#include "base/output_target.h"
 
 /* An open-file-description lock belongs to this open file: closing another descriptor of the file
  * (a reader in this process) does not release it, and the end of the process does. */
@@ -29,11 +29,11 @@ static enum ss_status lock_file(const struct ss_output *output, struct ss_error 
     return SS_OK; /* some network file systems have no locks: continue without */
 }
 
-static enum ss_status open_folder(struct ss_output *output, struct ss_output_place *place,
+static enum ss_status open_folder(struct ss_output *output, struct ss_output_target *place,
                                   struct ss_error *err)
 {
     const char *slash = strrchr(output->path, '/');
-    SS_TRY(ss_output_place_open(output->path, SS_OUTPUT_KEEP_LINK, place, err));
+    SS_TRY(ss_output_target_open(output->path, SS_OUTPUT_KEEP_LINK, place, err));
     output->name = slash != NULL ? slash + 1 : output->path;
     output->folder_fd = place->folder_fd;
     return SS_OK;
@@ -59,7 +59,7 @@ static int open_or_create(struct ss_output *output, bool *is_new)
     return fd < 0 && errno == EEXIST ? openat(output->folder_fd, output->name, open_flags) : fd;
 }
 
-static enum ss_status open_file(struct ss_output *output, const struct ss_output_place *place,
+static enum ss_status open_file(struct ss_output *output, const struct ss_output_target *place,
                                 struct ss_error *err)
 {
     bool is_new;
@@ -82,7 +82,7 @@ static enum ss_status open_file(struct ss_output *output, const struct ss_output
     }
     /* Skipped for a new file: a file server may report a foreign owner even for it. */
     if (!is_new) {
-        SS_TRY(ss_output_place_check(place, output->path, &status, err));
+        SS_TRY(ss_output_target_check(place, output->path, &status, err));
     }
     output->regular = S_ISREG(status.st_mode);
     output->device = status.st_dev;
@@ -97,7 +97,7 @@ static bool is_still_linked(const struct ss_output *output)
            status.st_dev == output->device && status.st_ino == output->inode;
 }
 
-static enum ss_status open_locked(struct ss_output *output, const struct ss_output_place *place,
+static enum ss_status open_locked(struct ss_output *output, const struct ss_output_target *place,
                                   struct ss_error *err)
 {
     /* Another process may replace the file between open and lock: then lock the new file. */
@@ -122,7 +122,7 @@ static enum ss_status open_locked(struct ss_output *output, const struct ss_outp
 enum ss_status ss_output_open(const char *path, struct ss_output *output, struct ss_error *err)
 {
     *output = (struct ss_output){.fd = -1, .folder_fd = -1, .path = ss_strdup(path)};
-    struct ss_output_place place;
+    struct ss_output_target place;
     enum ss_status status = open_folder(output, &place, err);
     if (status == SS_OK) {
         status = open_locked(output, &place, err);

@@ -50,7 +50,7 @@ static void release(struct ss_sink *sink)
     if (sink->temporary != NULL) {
         unlinkat(sink->place.folder_fd, sink->temporary, 0);
     }
-    ss_output_place_close(&sink->place);
+    ss_output_target_close(&sink->place);
     ss_free(sink->temporary);
     ss_free(sink->name);
     ss_strbuf_fini(&sink->buffer);
@@ -117,7 +117,7 @@ enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, mode_t mode,
         return open_descriptor(sink, ss_sink_descriptor(path), err);
     }
     /* Replaces the file that a symbolic link points to, not the link. */
-    enum ss_status opened = ss_output_place_open(path, SS_OUTPUT_FOLLOW_LINK, &sink->place, err);
+    enum ss_status opened = ss_output_target_open(path, SS_OUTPUT_FOLLOW_LINK, &sink->place, err);
     if (opened == SS_OK) {
         opened = open_file(sink, path, mode, err);
     }

@@ -15,15 +15,15 @@
 
 #include "base/clean.h"
 #include "base/error.h"
-#include "base/output_place.h"
+#include "base/output_target.h"
 #include "base/strbuf.h"
 #include "base/strview.h"
 
 struct ss_sink {
-    int fd;                       /* -1: memory */
-    struct ss_output_place place; /* the final name; folder_fd -1: a descriptor or memory */
-    char *temporary;              /* name in the same folder, until it is complete */
-    char *name;                   /* for messages */
+    int fd;                        /* -1: memory */
+    struct ss_output_target place; /* the final name; folder_fd -1: a descriptor or memory */
+    char *temporary;               /* name in the same folder, until it is complete */
+    char *name;                    /* for messages */
     bool cleans; /* on a terminal, or text for people: replaces harmful characters */
     struct ss_clean clean;
     struct ss_strbuf buffer;
@@ -36,7 +36,7 @@ struct ss_sink {
 int ss_sink_descriptor(const char *path);
 /* A regular file is written as a hidden file beside `path` (with the mode of the user's own file
  * that it replaces, else `mode` less the umask); ss_sink_close renames it. A descriptor of this
- * process is written from its current offset, a device or pipe directly. base/output_place.h
+ * process is written from its current offset, a device or pipe directly. base/output_target.h
  * defines which files and links of other users are rejected. */
 enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, mode_t mode,
                             struct ss_error *err);

@@ -19,7 +19,7 @@ static void expect_steps(struct ss_schedule schedule, int64_t length, int64_t re
     assert_int_equal(ss_schedule_check(&schedule, &err), SS_OK);
     char letters[128] = "";
     for (size_t i = 0; i < strlen(expected); i++) {
-        struct ss_schedule_place place = {(int64_t)i, resumed_at, length};
+        struct ss_schedule_position place = {(int64_t)i, resumed_at, length};
         letters[i] = ".wrS"[ss_schedule_at(&schedule, &place)];
     }
     assert_string_equal(letters, expected);
@@ -87,7 +87,7 @@ static void huge_numbers_do_not_overflow(void **state)
                                    .active = SS_SCHEDULE_MAX,
                                    .repeat = SS_SCHEDULE_MAX};
     assert_int_equal(ss_schedule_check(&schedule, NULL), SS_OK);
-    struct ss_schedule_place place = {.step = 4 * SS_SCHEDULE_MAX - 1, .length = -1};
+    struct ss_schedule_position place = {.step = 4 * SS_SCHEDULE_MAX - 1, .length = -1};
     assert_int_equal(ss_schedule_at(&schedule, &place), SS_SCHEDULE_RECORD_AND_SAVE);
     place.step = INT64_MAX - SS_SCHEDULE_MAX;
     ss_schedule_at(&schedule, &place);
@@ -149,7 +149,7 @@ static void compare_all_steps(const struct ss_schedule *schedule)
          length += 7) {
         for (int64_t resumed_at = 0; resumed_at <= (schedule->per_epoch ? 4 : 0); resumed_at += 2) {
             for (int64_t step = 0; step < 40; step++) {
-                struct ss_schedule_place place = {step, resumed_at, length};
+                struct ss_schedule_position place = {step, resumed_at, length};
                 assert_int_equal(ss_schedule_at(schedule, &place),
                                  walk_to(schedule, step, resumed_at, length));
             }

@@ -379,13 +379,13 @@ static void own_steps_of_an_epoch(void **state)
     assert_int_equal(steps.batch, 5);
     overrule(SS_STEPS_NEXT);
     assert_int_equal(steps.batch, 4);
-    assert_int_equal(steps.run.place.step, 4);
-    assert_int_equal(steps.run.place.length, 8);
+    assert_int_equal(steps.run.position.step, 4);
+    assert_int_equal(steps.run.position.length, 8);
     next();
     epoch(8, 0);
     next(); /* that of an epoch that the program marks itself: nothing to take back */
     assert_int_equal(steps.batch, 1);
-    assert_int_equal(steps.run.place.step, 1);
+    assert_int_equal(steps.run.position.step, 1);
 }
 
 static void a_step_begins_again(void **state)

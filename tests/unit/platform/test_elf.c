@@ -90,7 +90,7 @@ static int write_file(const struct file *file)
     return fd;
 }
 
-static bool has_symbol(const struct file *file, const char *name, struct ss_elf_place *place,
+static bool has_symbol(const struct file *file, const char *name, struct ss_elf_location *place,
                        uint64_t *read_bytes)
 {
     struct ss_elf *elf = NULL;
@@ -106,7 +106,7 @@ static void test_a_good_file(void **state)
 {
     (void)state;
     struct file file = good_file();
-    struct ss_elf_place place;
+    struct ss_elf_location place;
     uint64_t read_bytes;
     assert_true(has_symbol(&file, "_PyRuntime", &place, &read_bytes));
     assert_int_equal(place.address, 0x1234);
@@ -121,7 +121,7 @@ static void test_names_across_pieces(void **state)
     (void)state;
     for (uint64_t edge = 65536 - 14; edge < 65536 + 3; edge++) {
         struct file file = good_file();
-        struct ss_elf_place place;
+        struct ss_elf_location place;
         file.sections[STRINGS].sh_offset = 0x80000 - edge;
         file.sections[STRINGS].sh_size = 65536 * 3;
         file.symbols[2].st_name = (uint32_t)edge;
@@ -137,7 +137,7 @@ static void test_names_across_pieces(void **state)
 static void test_huge_tables_have_a_budget(void **state)
 {
     (void)state;
-    struct ss_elf_place place;
+    struct ss_elf_location place;
     uint64_t read_bytes;
     struct file file = good_file();
     file.sections[STRINGS].sh_size = file_bytes - 0x3000;
@@ -177,7 +177,7 @@ static void test_section_names_have_a_cap(void **state)
 {
     (void)state;
     struct ss_elf *elf = NULL;
-    struct ss_elf_place place;
+    struct ss_elf_location place;
     size_t length;
     struct file file = good_file();
     file.sections[NAMES].sh_size = file_bytes - 0x2000;

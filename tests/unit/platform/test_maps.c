@@ -34,7 +34,7 @@ static void sections_symbols_and_content_are_found(void **state)
 {
     (void)state;
     struct ss_elf *elf = open_self();
-    struct ss_elf_place section, symbol;
+    struct ss_elf_location section, symbol;
     char content[sizeof ss_test_marker];
     assert_true(ss_elf_section(elf, ".ss_marker", &section));
     assert_true(ss_elf_symbol(elf, "ss_test_marker", &symbol));
@@ -53,7 +53,7 @@ static void a_mapping_and_a_segment_give_the_load_address(void **state)
 {
     (void)state;
     struct ss_elf *elf = open_self();
-    struct ss_elf_place symbol;
+    struct ss_elf_location symbol;
     struct ss_elf_segment segment;
     struct ss_maps maps;
     struct ss_error err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "platform/kept_file.h"
+#include "platform/polled_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-int ss_kept_file_open(struct ss_kept_file *file, const char *folder, const char *name)
+int ss_polled_file_open(struct ss_polled_file *file, const char *folder, const char *name)
 {
     char path[4096];
     int length = snprintf(path, sizeof path, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
@@ -19,7 +19,7 @@ int ss_kept_file_open(struct ss_kept_file *file, const char *folder, const char 
     return file->fd >= 0 ? 0 : errno;
 }
 
-void ss_kept_file_close(struct ss_kept_file *file)
+void ss_polled_file_close(struct ss_polled_file *file)
 {
     if (file->fd >= 0) {
         close(file->fd);
@@ -31,8 +31,8 @@ void ss_kept_file_close(struct ss_kept_file *file)
  * fit into a page, all others in one read: content shorter than half a page is complete. */
 enum { COMPLETE_BELOW_BYTES = 2048 };
 
-bool ss_kept_file_read(const struct ss_kept_file *file, char *buffer, size_t size,
-                       struct ss_strview *text)
+bool ss_polled_file_read(const struct ss_polled_file *file, char *buffer, size_t size,
+                         struct ss_strview *text)
 {
     size_t used = 0;
     while (file->fd >= 0 && used < size) {

@@ -5,8 +5,8 @@
  * and a file of another user is not replaced. root is trusted.
  * The folder stays open, so later changes of its path have no effect. One owner.
  */
-#ifndef SS_BASE_OUTPUT_PLACE_H
-#define SS_BASE_OUTPUT_PLACE_H
+#ifndef SS_BASE_OUTPUT_TARGET_H
+#define SS_BASE_OUTPUT_TARGET_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 enum ss_output_last { SS_OUTPUT_KEEP_LINK, SS_OUTPUT_FOLLOW_LINK };
 
-struct ss_output_place {
+struct ss_output_target {
     int folder_fd; /* O_PATH */
     struct stat folder;
     char name[256];     /* within the folder */
@@ -25,12 +25,12 @@ struct ss_output_place {
 
 /* `last`: whether a link in the last component is followed. SS_E_PERMISSION: the path contains a
  * link or file of another user. */
-enum ss_status ss_output_place_open(const char *path, enum ss_output_last last,
-                                    struct ss_output_place *place, struct ss_error *err);
-void ss_output_place_close(struct ss_output_place *place);
+enum ss_status ss_output_target_open(const char *path, enum ss_output_last last,
+                                     struct ss_output_target *target, struct ss_error *err);
+void ss_output_target_close(struct ss_output_target *target);
 
 /* SS_OK when an existing file that was opened there may be written. */
-enum ss_status ss_output_place_check(const struct ss_output_place *place, const char *path,
-                                     const struct stat *file, struct ss_error *err);
+enum ss_status ss_output_target_check(const struct ss_output_target *target, const char *path,
+                                      const struct stat *file, struct ss_error *err);
 
 #endif

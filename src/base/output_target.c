@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/output_place.h"
+#include "base/output_target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 
 enum { MAX_LINKS = 40 };
 
-/* The unresolved rest of a path; its next component is resolved in place->folder_fd. */
+/* The unresolved rest of a path; its next component is resolved in target->folder_fd. */
 struct walk {
-    struct ss_output_place *place;
+    struct ss_output_target *target;
     const char *path; /* for messages */
     char rest[PATH_MAX];
     int links;
@@ -48,10 +48,10 @@ static enum ss_status refuse_link(const char *path, const char *name, const stru
                    path, name, (unsigned)link->st_uid);
 }
 
-enum ss_status ss_output_place_check(const struct ss_output_place *place, const char *path,
-                                     const struct stat *file, struct ss_error *err)
+enum ss_status ss_output_target_check(const struct ss_output_target *target, const char *path,
+                                      const struct stat *file, struct ss_error *err)
 {
-    if (!S_ISREG(file->st_mode) || !others_can_write(&place->folder)) {
+    if (!S_ISREG(file->st_mode) || !others_can_write(&target->folder)) {
         return SS_OK;
     }
     if (!is_trusted(file->st_uid)) {
@@ -60,7 +60,7 @@ enum ss_status ss_output_place_check(const struct ss_output_place *place, const 
                        "choose another name, or remove it",
                        path, (unsigned)file->st_uid);
     }
-    if (file->st_nlink > 1 && !is_trusted(place->folder.st_uid)) {
+    if (file->st_nlink > 1 && !is_trusted(target->folder.st_uid)) {
         return ss_fail(err, SS_E_PERMISSION,
                        "%s has other names (hard links), and its folder belongs to another user; "
                        "choose another name, or remove it",
@@ -74,7 +74,7 @@ static enum ss_status open_folder(struct walk *walk, int parent, const char *nam
 {
     int fd = openat(parent, name, O_PATH | O_CLOEXEC | flags);
     int error = errno;
-    if (fd >= 0 && fstat(fd, &walk->place->folder) != 0) {
+    if (fd >= 0 && fstat(fd, &walk->target->folder) != 0) {
         error = errno;
         close(fd);
         fd = -1;
@@ -82,10 +82,10 @@ static enum ss_status open_folder(struct walk *walk, int parent, const char *nam
     if (fd < 0) {
         return ss_fail_errno(err, error, "cannot open the folder of %s", walk->path);
     }
-    if (walk->place->folder_fd >= 0) {
-        close(walk->place->folder_fd);
+    if (walk->target->folder_fd >= 0) {
+        close(walk->target->folder_fd);
     }
-    walk->place->folder_fd = fd;
+    walk->target->folder_fd = fd;
     return SS_OK;
 }
 
@@ -100,7 +100,7 @@ static bool is_procfs(int folder_fd)
 static enum ss_status follow_link(struct walk *walk, const char *name, struct ss_error *err)
 {
     char text[PATH_MAX];
-    ssize_t length = readlinkat(walk->place->folder_fd, name, text, sizeof text);
+    ssize_t length = readlinkat(walk->target->folder_fd, name, text, sizeof text);
     size_t left = strlen(walk->rest);
     if (length < 0) {
         return ss_fail_errno(err, errno, "cannot read the link \"%s\" of %s", name, walk->path);
@@ -132,7 +132,7 @@ static bool next_name(struct walk *walk, char *name, size_t size)
 static enum ss_status resolve_component(struct walk *walk, enum ss_output_last last, bool *is_done,
                                         struct ss_error *err)
 {
-    struct ss_output_place *place = walk->place;
+    struct ss_output_target *target = walk->target;
     char name[NAME_MAX + 2];
     struct stat status;
     *is_done = next_name(walk, name, sizeof name);
@@ -141,36 +141,36 @@ static enum ss_status resolve_component(struct walk *walk, enum ss_output_last l
     }
     if (*is_done) {
         const char *found = name[0] != '\0' ? name : ".";
-        memcpy(place->name, found, strlen(found) + 1);
+        memcpy(target->name, found, strlen(found) + 1);
     }
     if (name[0] == '\0') {
-        place->exists = *is_done; /* "folder/" */
-        place->status = place->folder;
+        target->exists = *is_done; /* "folder/" */
+        target->status = target->folder;
         return SS_OK;
     }
-    bool exists = fstatat(place->folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    bool exists = fstatat(target->folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (*is_done) {
-        place->exists = exists;
-        place->status = exists ? status : (struct stat){0};
+        target->exists = exists;
+        target->status = exists ? status : (struct stat){0};
     }
     bool is_link = exists && S_ISLNK(status.st_mode);
-    bool kernel_follows = is_link && is_procfs(place->folder_fd);
+    bool kernel_follows = is_link && is_procfs(target->folder_fd);
     if (is_link && !kernel_follows && (!*is_done || last == SS_OUTPUT_FOLLOW_LINK)) {
-        if (!may_follow(&place->folder, &status, *is_done)) {
+        if (!may_follow(&target->folder, &status, *is_done)) {
             return refuse_link(walk->path, name, &status, err);
         }
         *is_done = false;
         return follow_link(walk, name, err);
     }
     int flags = kernel_follows ? O_DIRECTORY : O_DIRECTORY | O_NOFOLLOW;
-    return *is_done ? SS_OK : open_folder(walk, place->folder_fd, name, flags, err);
+    return *is_done ? SS_OK : open_folder(walk, target->folder_fd, name, flags, err);
 }
 
-enum ss_status ss_output_place_open(const char *path, enum ss_output_last last,
-                                    struct ss_output_place *place, struct ss_error *err)
+enum ss_status ss_output_target_open(const char *path, enum ss_output_last last,
+                                     struct ss_output_target *target, struct ss_error *err)
 {
-    struct walk walk = {.place = place, .path = path};
-    *place = (struct ss_output_place){.folder_fd = -1};
+    struct walk walk = {.target = target, .path = path};
+    *target = (struct ss_output_target){.folder_fd = -1};
     if (strlen(path) >= sizeof walk.rest || path[0] == '\0') {
         return ss_fail_errno(err, path[0] == '\0' ? ENOENT : ENAMETOOLONG,
                              "cannot write \"%.200s\"", path);
@@ -181,19 +181,19 @@ enum ss_status ss_output_place_open(const char *path, enum ss_output_last last,
     for (bool is_done = false; status == SS_OK && !is_done;) {
         status = resolve_component(&walk, last, &is_done, err);
     }
-    if (status == SS_OK && place->exists) {
-        status = ss_output_place_check(place, path, &place->status, err);
+    if (status == SS_OK && target->exists) {
+        status = ss_output_target_check(target, path, &target->status, err);
     }
     if (status != SS_OK) {
-        ss_output_place_close(place);
+        ss_output_target_close(target);
     }
     return status;
 }
 
-void ss_output_place_close(struct ss_output_place *place)
+void ss_output_target_close(struct ss_output_target *target)
 {
-    if (place->folder_fd >= 0) {
-        close(place->folder_fd);
+    if (target->folder_fd >= 0) {
+        close(target->folder_fd);
     }
-    place->folder_fd = -1;
+    target->folder_fd = -1;
 }
