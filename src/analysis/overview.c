@@ -104,7 +104,7 @@ static size_t build_of_ranges(const struct ss_table_input *input, struct ss_tabl
 }
 
 const struct ss_table_kind ss_overview = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,
-                                          .takes = SS_TAKES_SAMPLES | SS_TAKES_THREAD,
+                                          .accepts = SS_ACCEPTS_SAMPLES | SS_ACCEPTS_THREAD,
                                           .idle = SS_IDLE_MAIN,
                                           .rows = 10,
                                           .sorts = ss_sorts_of_samples,
@@ -113,7 +113,8 @@ const struct ss_table_kind ss_overview = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_ST
                                           .build = build};
 
 const struct ss_table_kind ss_overview_of_ranges = {.needs = SS_NEEDS_TRACKS | SS_NEEDS_STEPS,
-                                                    .takes = SS_TAKES_SAMPLES | SS_TAKES_THREAD,
+                                                    .accepts =
+                                                        SS_ACCEPTS_SAMPLES | SS_ACCEPTS_THREAD,
                                                     .idle = SS_IDLE_MAIN,
                                                     .rows = 10,
                                                     .sorts = ss_sorts_of_samples,

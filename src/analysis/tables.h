@@ -29,10 +29,10 @@ enum ss_table_need {
 
 /* Options that a table accepts, besides the choices of its row. */
 enum ss_table_option {
-    SS_TAKES_LIBRARY = 1, /* --library-name, --library-substring, --aggregate-leaf-paths */
-    SS_TAKES_SAMPLES = 2, /* --match, --exclude, --idle, --gil: which samples count */
-    SS_TAKES_THREAD = 4,  /* --thread */
-    SS_TAKES_SHARE = 8    /* --min-percent */
+    SS_ACCEPTS_LIBRARY = 1, /* --library-name, --library-substring, --aggregate-leaf-paths */
+    SS_ACCEPTS_SAMPLES = 2, /* --match, --exclude, --idle, --gil: which samples count */
+    SS_ACCEPTS_THREAD = 4,  /* --thread */
+    SS_ACCEPTS_SHARE = 8    /* --min-percent */
 };
 
 /* A word of --sort, --group or --columns. Lists end with a NULL word. */
@@ -65,7 +65,7 @@ struct ss_table_kind {
     const char *columns; /* of --columns; NULL: this id has one row */
     const char *summary; /* what its rows are */
     unsigned needs;      /* enum ss_table_need */
-    unsigned takes;      /* enum ss_table_option */
+    unsigned accepts;    /* enum ss_table_option */
     enum ss_idle_policy idle;
     uint64_t rows;                                /* default of --num-rows; 0: all */
     const struct ss_table_choice *sorts, *groups; /* NULL: none */

@@ -94,16 +94,16 @@ static void write_change(struct ss_thread *thread, uint64_t stamp,
     }
 }
 
-static _Atomic(ss_training_watcher *) watcher;
+static _Atomic(ss_training_begin_observer *) watcher;
 
-void ss_training_watch(ss_training_watcher *callback)
+void ss_training_observe_begins(ss_training_begin_observer *callback)
 {
     atomic_store_explicit(&watcher, callback, memory_order_relaxed);
 }
 
 static void notify_watcher(bool is_step)
 {
-    ss_training_watcher *callback = atomic_load_explicit(&watcher, memory_order_relaxed);
+    ss_training_begin_observer *callback = atomic_load_explicit(&watcher, memory_order_relaxed);
     if (callback != NULL) {
         callback(is_step);
     }
@@ -178,9 +178,9 @@ static void record_step_source(const char *how)
 
 /* --- follower of steps ----------------------------------------------------------------------- */
 
-static _Atomic(ss_training_follower *) follower;
+static _Atomic(ss_training_end_observer *) follower;
 
-void ss_training_follow(ss_training_follower *callback)
+void ss_training_observe_ends(ss_training_end_observer *callback)
 {
     atomic_store_explicit(&follower, callback, memory_order_relaxed);
 }
@@ -196,7 +196,7 @@ bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action)
 
 static void mark_with_follower(const struct ss_steps_request *request)
 {
-    ss_training_follower *callback = atomic_load_explicit(&follower, memory_order_relaxed);
+    ss_training_end_observer *callback = atomic_load_explicit(&follower, memory_order_relaxed);
     if (callback != NULL) {
         callback(true);
     }
@@ -212,7 +212,7 @@ static void mark_epoch(int64_t number, int64_t length, int64_t resumed_at)
     struct ss_steps_request request = {
         .mark = SS_STEPS_EPOCH, .number = number, .length = length, .resumed_at = resumed_at};
     apply_mark(&request);
-    ss_training_follower *callback = atomic_load_explicit(&follower, memory_order_relaxed);
+    ss_training_end_observer *callback = atomic_load_explicit(&follower, memory_order_relaxed);
     if (callback != NULL) {
         callback(false);
     }

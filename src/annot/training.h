@@ -20,15 +20,15 @@ void ss_training_window(unsigned action, int64_t number, uint32_t which);
 
 /* The follower of steps: called on the marking thread before and after the end of a step, and after
  * an epoch mark; not called for marks by ss_training_step. NULL: none. */
-typedef void ss_training_follower(bool is_over);
-void ss_training_follow(ss_training_follower *follower);
+typedef void ss_training_end_observer(bool is_over);
+void ss_training_observe_ends(ss_training_end_observer *follower);
 /* The current step (-1: none), and the schedule's window and action (annot/schedule.h) in it.
  * false: no schedule. */
 bool ss_training_now(int64_t *step, uint32_t *window, uint32_t *action);
 
 /* The watcher of steps and phases: called on the marking thread before a step begins (and the
  * previous one ends), and before a phase begins or ends. NULL: none. */
-typedef void ss_training_watcher(bool is_step);
-void ss_training_watch(ss_training_watcher *watcher);
+typedef void ss_training_begin_observer(bool is_step);
+void ss_training_observe_begins(ss_training_begin_observer *watcher);
 
 #endif

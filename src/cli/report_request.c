@@ -46,13 +46,13 @@ static bool has_library_options(const struct ss_arguments *arguments)
 
 /* "--sort belongs to --by function, line and op" */
 static void refuse_option(const struct ss_arguments *arguments, const char *what,
-                          bool (*takes)(const struct ss_table_kind *))
+                          bool (*accepts)(const struct ss_table_kind *))
 {
     const char *ids[MOST_WORDS];
     size_t count = 0;
     for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
         bool is_listed = count > 0 && strcmp(ids[count - 1], kind->id) == 0;
-        if (takes(kind) && !is_listed && count < MOST_WORDS) {
+        if (accepts(kind) && !is_listed && count < MOST_WORDS) {
             ids[count++] = kind->id;
         }
     }
@@ -69,7 +69,7 @@ static void refuse_option(const struct ss_arguments *arguments, const char *what
     ss_strbuf_fini(&text);
 }
 
-static bool takes_columns(const struct ss_table_kind *kind)
+static bool accepts_columns(const struct ss_table_kind *kind)
 {
     return kind->columns != NULL;
 }
@@ -93,7 +93,7 @@ static bool parse_kind(const struct ss_arguments *arguments, struct ss_report_re
     request->kind =
         by == NULL ? &ss_overview : ss_table_kind_find(by, column >= 0 ? columns[column] : NULL);
     if (request->kind == NULL || (column >= 0 && request->kind == &ss_overview)) {
-        refuse_option(arguments, "--columns belongs", takes_columns);
+        refuse_option(arguments, "--columns belongs", accepts_columns);
         return false;
     }
     /* A table for a program is one table. */
@@ -129,9 +129,9 @@ static bool parse_rows(const struct ss_arguments *arguments, struct ss_report_re
     return true;
 }
 
-static bool takes_library(const struct ss_table_kind *kind)
+static bool accepts_library(const struct ss_table_kind *kind)
 {
-    return (kind->takes & SS_TAKES_LIBRARY) != 0;
+    return (kind->accepts & SS_ACCEPTS_LIBRARY) != 0;
 }
 
 static bool parse_library(const struct ss_arguments *arguments, struct ss_report_request *request)
@@ -147,10 +147,10 @@ static bool parse_library(const struct ss_arguments *arguments, struct ss_report
         ss_cli_usage(arguments, "--library-name takes a name; an empty one matches nothing");
         return false;
     }
-    if (!takes_library(request->kind) && has_library_options(arguments)) {
+    if (!accepts_library(request->kind) && has_library_options(arguments)) {
         refuse_option(arguments,
                       "--library-name, --library-substring and --aggregate-leaf-paths belong",
-                      takes_library);
+                      accepts_library);
         return false;
     }
     leaf->rule = name != NULL        ? SS_LIBRARY_NAME
@@ -161,7 +161,7 @@ static bool parse_library(const struct ss_arguments *arguments, struct ss_report
     return true;
 }
 
-static bool takes_groups(const struct ss_table_kind *kind)
+static bool accepts_groups(const struct ss_table_kind *kind)
 {
     return kind->groups != NULL;
 }
@@ -200,7 +200,7 @@ static bool parse_grouping(const struct ss_arguments *arguments, struct ss_repor
     const struct ss_table_choice *groups = request->kind->groups;
     const char *at = ss_arguments_get(arguments, "group");
     if (at != NULL && groups == NULL) {
-        refuse_option(arguments, "--group belongs", takes_groups);
+        refuse_option(arguments, "--group belongs", accepts_groups);
         return false;
     }
     while (at != NULL) {
@@ -219,7 +219,7 @@ static bool parse_grouping(const struct ss_arguments *arguments, struct ss_repor
     return true;
 }
 
-static bool takes_sorts(const struct ss_table_kind *kind)
+static bool accepts_sorts(const struct ss_table_kind *kind)
 {
     return kind->sorts != NULL;
 }
@@ -230,7 +230,7 @@ static bool parse_sort(const struct ss_arguments *arguments, struct ss_report_re
     const char *words[MOST_WORDS] = {NULL};
     int index;
     if (sorts == NULL && ss_arguments_has(arguments, "sort")) {
-        refuse_option(arguments, "--sort belongs", takes_sorts);
+        refuse_option(arguments, "--sort belongs", accepts_sorts);
         return false;
     }
     for (size_t i = 0; sorts != NULL && sorts[i].word != NULL && i + 1 < MOST_WORDS; i++) {
@@ -243,15 +243,15 @@ static bool parse_sort(const struct ss_arguments *arguments, struct ss_report_re
     return true;
 }
 
-static bool takes_share(const struct ss_table_kind *kind)
+static bool accepts_share(const struct ss_table_kind *kind)
 {
-    return (kind->takes & SS_TAKES_SHARE) != 0;
+    return (kind->accepts & SS_ACCEPTS_SHARE) != 0;
 }
 
 static bool parse_share(const struct ss_arguments *arguments, struct ss_report_request *request)
 {
-    if (!takes_share(request->kind) && ss_arguments_has(arguments, "min-percent")) {
-        refuse_option(arguments, "--min-percent belongs", takes_share);
+    if (!accepts_share(request->kind) && ss_arguments_has(arguments, "min-percent")) {
+        refuse_option(arguments, "--min-percent belongs", accepts_share);
         return false;
     }
     return ss_arguments_get_number(arguments, "min-percent", 0, 100, 1,
@@ -263,13 +263,14 @@ static bool check_filters(const struct ss_arguments *arguments, const struct ss_
 {
     static const char *const of_samples[] = {"match", "exclude", "idle", "i", "gil"};
     for (size_t i = 0; i < sizeof of_samples / sizeof *of_samples; i++) {
-        if ((kind->takes & SS_TAKES_SAMPLES) == 0 && ss_arguments_has(arguments, of_samples[i])) {
+        if ((kind->accepts & SS_ACCEPTS_SAMPLES) == 0 &&
+            ss_arguments_has(arguments, of_samples[i])) {
             ss_cli_usage(arguments, "%s%s selects samples; --by %s has none",
                          of_samples[i][1] == '\0' ? "-" : "--", of_samples[i], kind->id);
             return false;
         }
     }
-    if ((kind->takes & SS_TAKES_THREAD) == 0 && ss_arguments_has(arguments, "thread")) {
+    if ((kind->accepts & SS_ACCEPTS_THREAD) == 0 && ss_arguments_has(arguments, "thread")) {
         ss_cli_usage(arguments, "--thread selects threads; a row of --by %s combines all threads",
                      kind->id);
         return false;

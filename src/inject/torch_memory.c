@@ -259,7 +259,7 @@ static ss_python_object *watch_memory(ss_python_object *self, ss_python_object *
     (void)none;
     resident_counter = define_counter("memory rss");
     peak_counter = define_counter(ss_counter_memory_peak);
-    ss_training_watch(on_part);
+    ss_training_observe_begins(on_part);
     return ss_python_none();
 }
 

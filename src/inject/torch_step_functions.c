@@ -123,7 +123,7 @@ static ss_python_object *follow_steps(ss_python_object *self, ss_python_object *
     }
     /* pairs with the load in on_step_boundary */
     atomic_store_explicit(&step_follower, is_one ? argument : NULL, memory_order_release);
-    ss_training_follow(is_one ? on_step_boundary : NULL);
+    ss_training_observe_ends(is_one ? on_step_boundary : NULL);
     return ss_python_none();
 }
 

@@ -234,10 +234,10 @@ static void on_stack(void *context, struct ss_python_thread *thread, enum ss_pyt
 /* Reads the stacks of threads that moved. False: the process has ended. */
 static bool read_stacks(struct ss_python_sampler *sampler)
 {
-    struct ss_python_stack_visitor takes = {sampler, on_stack};
+    struct ss_python_stack_visitor visitor = {sampler, on_stack};
     bool is_alive =
-        sampler->moved.count == 0 ||
-        ss_python_walk_threads(sampler->python, sampler->moved.data, sampler->moved.count, &takes);
+        sampler->moved.count == 0 || ss_python_walk_threads(sampler->python, sampler->moved.data,
+                                                            sampler->moved.count, &visitor);
     ss_vec_clear(&sampler->moved);
     return is_alive;
 }

@@ -114,16 +114,16 @@ enum ss_python_result ss_python_walk_thread(struct ss_python *python,
                                             struct ss_python_thread *thread,
                                             struct ss_python_stack *stack);
 
-/* Walks many threads with few system calls and calls `take` for each in order. A thread that cannot
- * run Python during the read, because another one holds the GIL throughout, is copied only once.
- * false: the target is gone or refuses; the remaining threads are not walked. */
+/* Walks many threads with few system calls and calls `visit` for each in order. A thread that
+ * cannot run Python during the read, because another one holds the GIL throughout, is copied only
+ * once. false: the target is gone or refuses; the remaining threads are not walked. */
 struct ss_python_stack_visitor {
     void *context;
-    void (*take)(void *context, struct ss_python_thread *thread, enum ss_python_result result,
-                 const struct ss_python_stack *stack);
+    void (*visit)(void *context, struct ss_python_thread *thread, enum ss_python_result result,
+                  const struct ss_python_stack *stack);
 };
 bool ss_python_walk_threads(struct ss_python *python, struct ss_python_thread *const *threads,
-                            size_t count, const struct ss_python_stack_visitor *takes);
+                            size_t count, const struct ss_python_stack_visitor *visitor);
 
 /* Frame ids are dense from 1 and never reused: (code object, line). Text is valid until close. */
 struct ss_python_frame {

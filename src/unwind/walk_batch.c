@@ -190,7 +190,7 @@ static bool fetch_batch(struct ss_python *python, struct ss_python_thread *const
 }
 
 bool ss_python_walk_threads(struct ss_python *python, struct ss_python_thread *const *threads,
-                            size_t count, const struct ss_python_stack_visitor *takes)
+                            size_t count, const struct ss_python_stack_visitor *visitor)
 {
     if (python->batch == NULL) {
         python->batch = ss_alloc_zero(1, sizeof *python->batch);
@@ -213,7 +213,7 @@ bool ss_python_walk_threads(struct ss_python *python, struct ss_python_thread *c
             if (has_gil && !is_unproven) {
                 stack.holds_gil = gil.is_held && gil.holder == thread->tstate_address;
             }
-            takes->take(takes->context, thread, result, &stack);
+            visitor->visit(visitor->context, thread, result, &stack);
         }
     }
     return true;

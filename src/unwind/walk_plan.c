@@ -423,7 +423,7 @@ void ss_walk_note_frame(const struct ss_python_walk *walk, uint64_t address,
         lesson->lowest = on_stack ? address : lesson->lowest;
     }
     if (address == walk->anchor) {
-        lesson->is_anchor_met = true;
+        lesson->is_anchor_reached = true;
         lesson->anchor_externals = lesson->externals;
     }
 }
@@ -558,7 +558,7 @@ static void learn_externals(struct ss_python *python, struct ss_python_walk *wal
 static void learn_anchor(struct ss_python_walk *walk, const struct ss_walk_observation *lesson)
 {
     size_t before = walk->top_externals;
-    bool fits = lesson->is_anchor_met && lesson->anchor_externals <= TOP_EXTERNALS &&
+    bool fits = lesson->is_anchor_reached && lesson->anchor_externals <= TOP_EXTERNALS &&
                 lesson->highest > walk->top_start + walk->top_bytes / 2 &&
                 lesson->highest < walk->top_start + 2 * walk->top_bytes;
     if (fits) {

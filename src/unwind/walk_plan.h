@@ -96,8 +96,8 @@ struct ss_walk_observation {
     size_t top_externals;    /* up to that anchor */
     size_t anchor_externals; /* up to the current anchor */
     bool is_beyond_top;
-    bool is_anchor_met; /* the current anchor is in the chain */
-    bool is_torn;       /* the chain may be invalid */
+    bool is_anchor_reached; /* the current anchor is in the chain */
+    bool is_torn;           /* the chain may be invalid */
 };
 
 static inline bool ss_walk_has_datastack(const struct ss_python *python)

@@ -30,8 +30,8 @@ static int create_temporary(struct ss_sink *sink, mode_t mode)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
-        sink->temporary = temporary_name(sink->place.name, attempt);
-        int fd = openat(sink->place.folder_fd, sink->temporary, flags, mode);
+        sink->temporary = temporary_name(sink->target.name, attempt);
+        int fd = openat(sink->target.folder_fd, sink->temporary, flags, mode);
         if (fd >= 0 || errno != EEXIST) {
             return fd;
         }
@@ -48,13 +48,13 @@ static void release(struct ss_sink *sink)
         close(sink->fd);
     }
     if (sink->temporary != NULL) {
-        unlinkat(sink->place.folder_fd, sink->temporary, 0);
+        unlinkat(sink->target.folder_fd, sink->temporary, 0);
     }
-    ss_output_target_close(&sink->place);
+    ss_output_target_close(&sink->target);
     ss_free(sink->temporary);
     ss_free(sink->name);
     ss_strbuf_fini(&sink->buffer);
-    *sink = (struct ss_sink){.fd = -1, .place = {.folder_fd = -1}};
+    *sink = (struct ss_sink){.fd = -1, .target = {.folder_fd = -1}};
 }
 
 int ss_sink_descriptor(const char *path)
@@ -93,13 +93,13 @@ static enum ss_status open_descriptor(struct ss_sink *sink, int fd, struct ss_er
 static enum ss_status open_file(struct ss_sink *sink, const char *path, mode_t mode,
                                 struct ss_error *err)
 {
-    const struct stat *status = &sink->place.status;
-    bool exists = sink->place.exists;
+    const struct stat *status = &sink->target.status;
+    bool exists = sink->target.exists;
     if (exists && S_ISDIR(status->st_mode)) {
         return ss_fail(err, SS_E_IO, "%s is a folder: name a file", path);
     }
     if (exists && !S_ISREG(status->st_mode)) {
-        sink->fd = openat(sink->place.folder_fd, sink->place.name, O_WRONLY | O_CLOEXEC);
+        sink->fd = openat(sink->target.folder_fd, sink->target.name, O_WRONLY | O_CLOEXEC);
     } else {
         sink->fd = create_temporary(sink, mode);
         if (sink->fd >= 0 && exists && status->st_uid == geteuid()) {
@@ -112,12 +112,12 @@ static enum ss_status open_file(struct ss_sink *sink, const char *path, mode_t m
 enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, mode_t mode,
                             struct ss_error *err)
 {
-    *sink = (struct ss_sink){.fd = -1, .place = {.folder_fd = -1}};
+    *sink = (struct ss_sink){.fd = -1, .target = {.folder_fd = -1}};
     if (ss_sink_descriptor(path) >= 0) {
         return open_descriptor(sink, ss_sink_descriptor(path), err);
     }
     /* Replaces the file that a symbolic link points to, not the link. */
-    enum ss_status opened = ss_output_target_open(path, SS_OUTPUT_FOLLOW_LINK, &sink->place, err);
+    enum ss_status opened = ss_output_target_open(path, SS_OUTPUT_FOLLOW_LINK, &sink->target, err);
     if (opened == SS_OK) {
         opened = open_file(sink, path, mode, err);
     }
@@ -133,7 +133,7 @@ enum ss_status ss_sink_open(struct ss_sink *sink, const char *path, mode_t mode,
 
 void ss_sink_open_memory(struct ss_sink *sink, size_t maximum_bytes)
 {
-    *sink = (struct ss_sink){.fd = -1, .place = {.folder_fd = -1}, .name = ss_strdup("memory")};
+    *sink = (struct ss_sink){.fd = -1, .target = {.folder_fd = -1}, .name = ss_strdup("memory")};
     ss_strbuf_init(&sink->buffer, maximum_bytes);
 }
 
@@ -237,8 +237,8 @@ static void put_in_place(struct ss_sink *sink)
     /* Some file systems (NFS, quotas) report a full disk only here. */
     if (close(sink->fd) != 0 && errno != EINTR) {
         ss_fail_errno(&sink->failure, errno, "cannot write %s", sink->name);
-    } else if (renameat(sink->place.folder_fd, sink->temporary, sink->place.folder_fd,
-                        sink->place.name) != 0) {
+    } else if (renameat(sink->target.folder_fd, sink->temporary, sink->target.folder_fd,
+                        sink->target.name) != 0) {
         ss_fail_errno(&sink->failure, errno, "cannot put %s in place", sink->name);
     } else {
         ss_free(sink->temporary);

@@ -20,10 +20,10 @@
 #include "base/strview.h"
 
 struct ss_sink {
-    int fd;                        /* -1: memory */
-    struct ss_output_target place; /* the final name; folder_fd -1: a descriptor or memory */
-    char *temporary;               /* name in the same folder, until it is complete */
-    char *name;                    /* for messages */
+    int fd;                         /* -1: memory */
+    struct ss_output_target target; /* the final name; folder_fd -1: a descriptor or memory */
+    char *temporary;                /* name in the same folder, until it is complete */
+    char *name;                     /* for messages */
     bool cleans; /* on a terminal, or text for people: replaces harmful characters */
     struct ss_clean clean;
     struct ss_strbuf buffer;

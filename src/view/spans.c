@@ -53,7 +53,7 @@ static void mark_selected(struct ss_spans *spans)
                !belongs_to(sample, &model->totals.data[row - 1])) {
             key++;
         }
-        spans->kept[i] = row != 0 && spans->selection->totals[row - 1];
+        spans->is_selected[i] = row != 0 && spans->selection->totals[row - 1];
     }
     ss_pair_ids_fini(&rows);
 }
@@ -174,7 +174,7 @@ void ss_spans_init(struct ss_spans *spans, const struct ss_selection *selection)
         .selection = selection,
         .order = ss_alloc_zero(model->samples.count + 1, sizeof *spans->order),
         .first = ss_alloc_zero(model->threads.count + 2, sizeof *spans->first),
-        .kept = ss_alloc_zero(model->samples.count + 1, sizeof *spans->kept),
+        .is_selected = ss_alloc_zero(model->samples.count + 1, sizeof *spans->is_selected),
         .base_ns = ss_alloc_zero(model->inputs.count + 1, sizeof *spans->base_ns)};
     mark_selected(spans);
     sort_samples(spans);
@@ -187,7 +187,7 @@ void ss_spans_fini(struct ss_spans *spans)
 {
     ss_free(spans->order);
     ss_free(spans->first);
-    ss_free(spans->kept);
+    ss_free(spans->is_selected);
     ss_free(spans->base_ns);
     *spans = (struct ss_spans){0};
 }
@@ -244,7 +244,7 @@ void ss_spans_of_thread(const struct ss_spans *spans, uint32_t thread, ss_span_l
             find_boundary(sample, &model->samples.data[spans->order[i + 1]], period_ns, &end_ns,
                           &next_start_ns);
         }
-        if (spans->kept[spans->order[i]]) {
+        if (spans->is_selected[spans->order[i]]) {
             push_span(list, (struct ss_span){start_ns - base_ns, end_ns - base_ns, sample->stack});
         }
         start_ns = next_start_ns;

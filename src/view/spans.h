@@ -23,9 +23,9 @@ typedef struct ss_vec_of(struct ss_span) ss_span_list;
 
 struct ss_spans {
     const struct ss_selection *selection;
-    uint32_t *order; /* indexes of samples, by thread, then by time */
-    uint32_t *first; /* by thread: its first index in `order`; one more at the end */
-    bool *kept;      /* by sample: it is selected */
+    uint32_t *order;   /* indexes of samples, by thread, then by time */
+    uint32_t *first;   /* by thread: its first index in `order`; one more at the end */
+    bool *is_selected; /* by sample: it is selected */
     /* By input: the time of the first sample or event of all inputs on its time axis. */
     uint64_t *base_ns;
 };

@@ -101,8 +101,8 @@ static void use_image(struct image *image)
             threads[count] = ss_python_thread_at(use.python, count);
             count++;
         }
-        struct ss_python_stack_visitor takes = {&use, take_stack};
-        ss_python_walk_threads(use.python, threads, count, &takes);
+        struct ss_python_stack_visitor visitor = {&use, take_stack};
+        ss_python_walk_threads(use.python, threads, count, &visitor);
         for (size_t k = 0; k < count; k++) {
             struct ss_python_stack stack;
             use_stack(&use, ss_python_walk_thread(use.python, threads[k], &stack), &stack);
