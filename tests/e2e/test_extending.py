@@ -86,7 +86,7 @@ size_t ss_thread_names_build(const struct ss_table_input *input, struct ss_table
 
 TABLE_ROW = """    {.id = "thread-name",
      .summary = "threads by their name",
-     .takes = SS_TAKES_SAMPLES | SS_TAKES_THREAD,
+     .accepts = SS_ACCEPTS_SAMPLES | SS_ACCEPTS_THREAD,
      .idle = SS_IDLE_MAIN,
      .build = ss_thread_names_build},
 """
