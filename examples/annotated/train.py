@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small training with everything that can be marked: epochs, steps, phases, ranges, counters,
+"""A small training with all kinds of annotations: epochs, steps, phases, ranges, counters,
 marks, and a flow from the thread that prepares a batch to the step that learns from it.
 
-    python examples/annotated/train.py                            # nothing records: as if unmarked
+    python examples/annotated/train.py                            # no recording: no annotations
     stepscope record -- python examples/annotated/train.py        # all of it
     python examples/annotated/train.py --record traces            # records itself, some steps
 """

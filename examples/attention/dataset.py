@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sixty-four samples that numpy draws when they are asked for.
+"""Sixty-four samples that numpy draws on request.
 
 Drawing happens in one thread, one sample after the other, and the training waits for it: that is
 the flaw to find in a profile. `--workers` moves it into other processes, `--data memory` does it

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digits of 28×28 points, as in MNIST, but drawn here: nothing is downloaded.
 
-Each is a small bitmap that is turned, stretched, slanted, shifted, blurred and dirtied at random, so
-that telling them apart has to be learned."""
+Each is a small bitmap that is rotated, stretched, slanted, shifted, blurred and dirtied at random, so
+that a network must learn to distinguish them."""
 
 import math
 
@@ -70,7 +70,7 @@ class Digits(Dataset):
 
 
 def as_text(picture):
-    """One picture as lines of characters, for a look at it."""
+    """One picture as lines of characters, to print it."""
     shades = " .:*#"
     return "\n".join("".join(shades[min(4, int(5 * point * 1.3))] for point in row)
                      for row in (picture.float() / 255)[0].tolist())

@@ -29,8 +29,8 @@ class Pipeline(Component):
 
 
 class Waves(torch.utils.data.Dataset):
-    """Signals of two frequencies, to be told apart. Each is computed when it is asked for, point by
-    point: what the report is to find."""
+    """Signals of two frequencies, to be classified. Each is computed on request, point by point: the
+    fault that the report must find."""
 
     def __init__(self, samples):
         self.samples = samples

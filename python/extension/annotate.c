@@ -97,7 +97,7 @@ static struct annotate *new_annotate(void)
     struct annotate *self = PyObject_New(struct annotate, &ss_annotate_type);
 #if BOUND_INSIDE
     if (self != NULL) {
-        self->enter.ob_base.ob_refcnt = 0; /* Py_SET_REFCNT leaves alone what looks immortal */
+        self->enter.ob_base.ob_refcnt = 0; /* Py_SET_REFCNT does not change immortal objects */
     }
 #endif
     return self;

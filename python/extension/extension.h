@@ -58,7 +58,7 @@ bool ss_label_parse(struct ss_label *label, const char *function, PyObject *cons
                     Py_ssize_t count, PyObject *keywords, PyObject **first);
 /* Gives a label without a name that of the line which calls; of threads at once, the first's. */
 void ss_label_name_by_line(struct ss_label *label);
-/* Looks the name up at its first use. Threads that do so at the same time get the same name. */
+/* Looks up the name at its first use. Threads that do so at the same time get the same name. */
 static inline stepscope_name ss_label_name(struct ss_label *label)
 {
     if (__builtin_expect(!__atomic_load_n(&label->is_known, __ATOMIC_ACQUIRE), 0)) {

@@ -77,7 +77,7 @@ struct domain {
 };
 
 static const stepscope_runtime *own;
-static struct name *names; /* by number; calloc leaves what nobody uses to the kernel */
+static struct name *names; /* by number; calloc leaves unused pages to the kernel */
 static struct domain domains[MOST_DOMAINS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -22,7 +22,8 @@ static struct ss_recorded_values summarize(const struct ss_model *model, size_t 
 void ss_recorded_steps_init(struct ss_recorded_steps *recorded, const struct ss_model *model)
 {
     *recorded = (struct ss_recorded_steps){
-        .model = model, .told = ss_alloc_zero(model->processes.count + 1, sizeof *recorded->told)};
+        .model = model,
+        .summaries = ss_alloc_zero(model->processes.count + 1, sizeof *recorded->summaries)};
     for (size_t first = 0, end; first < model->values.count; first = end) {
         uint32_t id = model->values.data[first].track;
         const struct ss_model_track *track = &model->tracks.data[id];
@@ -31,14 +32,14 @@ void ss_recorded_steps_init(struct ss_recorded_steps *recorded, const struct ss_
         }
         if (track->process != 0 &&
             strcmp(ss_model_text(model, track->name), ss_counter_operators_recorded) == 0) {
-            recorded->told[track->process] = summarize(model, first, end);
+            recorded->summaries[track->process] = summarize(model, first, end);
         }
     }
 }
 
 void ss_recorded_steps_fini(struct ss_recorded_steps *recorded)
 {
-    ss_free(recorded->told);
+    ss_free(recorded->summaries);
     *recorded = (struct ss_recorded_steps){0};
 }
 
@@ -46,7 +47,7 @@ void ss_recorded_steps_fini(struct ss_recorded_steps *recorded)
 static double value_at(struct ss_recorded_steps *recorded, uint32_t process, uint64_t end_ns)
 {
     const struct ss_model_value *values = recorded->model->values.data;
-    struct ss_recorded_values *cursor = &recorded->told[process];
+    struct ss_recorded_values *cursor = &recorded->summaries[process];
     while (cursor->at + 1 < cursor->end && values[cursor->at + 1].time_ns < end_ns) {
         cursor->at++;
     }
@@ -63,10 +64,10 @@ bool ss_recorded_steps_has(struct ss_recorded_steps *recorded, uint32_t process,
 bool ss_recorded_steps_counts(struct ss_recorded_steps *recorded, uint32_t process, uint64_t end_ns)
 {
     double value = value_at(recorded, process, end_ns);
-    return value > 0 || (value < 0 && !recorded->told[process].has_whole);
+    return value > 0 || (value < 0 && !recorded->summaries[process].has_whole);
 }
 
 bool ss_recorded_steps_lost_some(const struct ss_recorded_steps *recorded, uint32_t process)
 {
-    return recorded->told[process].lost_some && !recorded->told[process].has_whole;
+    return recorded->summaries[process].lost_some && !recorded->summaries[process].has_whole;
 }

@@ -18,7 +18,7 @@ struct ss_recorded_steps {
     struct ss_recorded_values {
         size_t at, end;            /* a cursor into the model's values, and their end */
         bool lost_some, has_whole; /* some step lost operators; some step lost none */
-    } * told;                      /* by process */
+    } * summaries;                 /* by process */
 };
 
 void ss_recorded_steps_init(struct ss_recorded_steps *recorded, const struct ss_model *model);

@@ -193,7 +193,7 @@ static const char *const examples[] = {
     "stepscope flame -o train.svg --thread MainThread --from 10 --to 20 run.pftrace",
     "ten seconds of one thread",
     "stepscope flame --reverse -F run.pftrace",
-    "which functions cost most, whoever called them",
+    "which functions cost most, over all callers",
     "stepscope flame --diff before.pftrace after.pftrace",
     "what became slower (red) and faster (blue)",
     NULL};

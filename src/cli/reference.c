@@ -19,7 +19,7 @@ const char *ss_exit_code_meaning(int exit_code)
 {
     static const char *const meanings[LAST_EXIT_CODE + 1] = {
         "done",
-        "a check that was asked for is not met",
+        "a requested check failed",
         "the command line is wrong",
         "the data cannot be read, or not all of it",
         "the environment prevents it: files, permissions, the system",

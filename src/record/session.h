@@ -13,7 +13,7 @@
 #include "record/shared.h"
 
 /* Runs the whole recording. All signals are blocked on entry; `signals` are for the program. Writes
- * notices (SS_NEWS_…) to `notice_fd`, one byte each. Returns the same as `shared->end`. */
+ * notices (SS_NOTICE_…) to `notice_fd`, one byte each. Returns the same as `shared->end`. */
 enum ss_record_end ss_session_run(const struct ss_record_options *options,
                                   const struct ss_program_signals *signals,
                                   struct ss_record_shared *shared, int notice_fd);

@@ -86,8 +86,8 @@ enum ss_status ss_ring_file_open(const char *path, struct ss_ring_file **file, s
     }
     if (fd < 0) {
         return ss_fail(err, errno == ENOENT ? SS_E_NOTFOUND : SS_E_PERMISSION,
-                       "cannot open the ring file %s: it must be a file of this user that nobody "
-                       "else may open",
+                       "cannot open the ring file %s: it must be a file of this user that no "
+                       "other user may open",
                        path);
     }
     void *front =

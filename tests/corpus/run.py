@@ -293,7 +293,7 @@ def totals(rows):
              f"of {len(counts['(phases)'])} programs")]
 
 
-def is_met(identity, value):
+def reaches_target(identity, value):
     least = {"corpus_right": LEAST_RIGHT_PERCENT, "corpus_promises": LEAST_KEPT_PERCENT}
     return value >= least[identity] if identity in least else value == 0
 
@@ -364,8 +364,8 @@ def main():
     results = totals(rows)
     for identity, value, words in results:
         print(f"{identity}\t{value:g}\t{words}" if arguments.bench else
-              f"{identity}: {value:g} ({words}){'' if is_met(identity, value) else ': below the target'}")
-    return 1 if arguments.check and not all(is_met(name, value) for name, value, _ in results) else 0
+              f"{identity}: {value:g} ({words}){'' if reaches_target(identity, value) else ': below the target'}")
+    return 1 if arguments.check and not all(reaches_target(name, value) for name, value, _ in results) else 0
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ static void itt_part_init(struct itt_part *part)
         SS_ITT_FUNCTIONS(NAME)
 #undef NAME
             "__itt_sync_acquired",
-        "__itt_invented_by_nobody"};
+        "__itt_invented_by_none"};
     static const unsigned char magic[] = {0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda, 0x30};
     memset(part, 0, sizeof *part);
     for (int i = 0; i < ITT_COUNT; i++) {

@@ -357,32 +357,49 @@ def check_forbidden_words(files):
 
 
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
-# Words that comments no longer use, and the term instead (docs/glossary.md).
-RETIRED = {
-    r"tells?|telling|told|news": "emits, publishes, notifies, a notification",
-    r"(?:looks?|looked|looking)(?! up\b| like\b)": "polls, scans, refreshes, reads",
-    r"meets?|met": "observes, detects, attaches to",
-    r"whoever|whom|somebody|anybody|nobody|he|him|himself|his": "the actor's name",
-    r"usual steps?": "steady-state step",
-    r"its like|the likes of": "peers",
-    r"wish|wishes|wished": "request",
-    r"goes along with|go along with|leader": "follows the windows of, window owner",
-    r"homeless": "unbuffered",
-    r"thinly|load thin": "downsampled",
-}
+
+
 def comments_of(text):
     """[(line, comment)]: from 1."""
     return [(text.count("\n", 0, match.start()) + 1, match.group())
             for match in COMMENT.finditer(text) if not match.group().startswith('"')]
 
 
+# Words that are no longer used, and the term instead (docs/glossary.md).
+RETIRED = {
+    r"tells?|telling|told|news": "emits, publishes, notifies, a notification",
+    r"(?:looks?|looked|looking)(?! up\b| like\b)": "polls, scans, refreshes, reads",
+    r"meets?|met": "observes, detects, attaches to",
+    r"whoever|whom|somebody|anybody|nobody|he|him|himself|his": "the actor's name",
+    r"usual steps?": "steady-state step",
+    r"its like|their like|the likes of": "peers",
+    r"wish|wishes|wished": "request",
+    r"goes along with|go along with|leader": "follows the windows of, window owner",
+    r"homeless": "unbuffered",
+    r"passed over": "skipped",
+    r"none that (?:is|are) known|none that stepscope": "unsupported, unknown",
+    r"thinly|load thin": "downsampled",
+}
+PROSE = re.compile(r"(^(docs|examples|include|python|src|tests)/.*\.(c|h|def|inc|in|py|pyi|sh|map|md)$|"
+                   r"^[A-Z]+\.md$)")
+# The list above and its tests; names of others.
+PROSE_EXCEPTIONS = {
+    "tests/meta/rules.py", "tests/meta/test_rules.py",
+    "src/model/package_names.inc", "src/model/stdlib_modules.inc",
+}
+INCLUDED = re.compile(r"^[ \t]*#[ \t]*include.*$", re.M)
+
+
 def check_retired_words(files):
+    """In comments, strings, names and pages; an underscore separates words."""
     for path, text in files.items():
-        for line, comment in comments_of(text):
-            for words, instead in RETIRED.items():
-                for match in re.finditer(rf"\b({words})\b", comment, re.I):
-                    number = line + comment.count("\n", 0, match.start())
-                    yield f"{path}:{number}: {match.group()!r} is retired: {instead}"
+        if not PROSE.match(path) or path in PROSE_EXCEPTIONS:
+            continue
+        text = INCLUDED.sub("", text).replace("_", " ")
+        for words, instead in RETIRED.items():
+            for match in re.finditer(rf"\b({words})\b", text, re.I):
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{path}:{line}: {match.group()!r} is retired: {instead}"
 
 
 # What makes up a rule of the diagnosis; rule_limits.def has its numbers.

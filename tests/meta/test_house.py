@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree keeps the rules of the house. Standard library only: `ctest -L meta` runs it without a
-test environment; STEPSCOPE_BUILD_DIR names the build that is looked at."""
+test environment; STEPSCOPE_BUILD_DIR names the build that is checked."""
 
 import concurrent.futures
 import os
@@ -94,8 +94,8 @@ class House(unittest.TestCase):
             {path: text for path, text in TEXTS.items()
              if path not in ("tests/meta/rules.py", ".gitignore")}))
 
-    def test_comments_use_the_terms_of_the_glossary(self):
-        self.none(rules.check_retired_words(SOURCES))
+    def test_texts_and_names_use_the_terms_of_the_glossary(self):
+        self.none(rules.check_retired_words(TEXTS))
 
     def test_links_lead_somewhere(self):
         self.assertIn("README.md", PAGES)

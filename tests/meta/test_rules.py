@@ -156,11 +156,17 @@ class Rules(unittest.TestCase):
             self.assertTrue(self.complaints(rules.check_forbidden_words, {"a.md": bad}), bad)
 
     def test_retired_words(self):
-        good = {"src/ring/a.c": '/* The recorder polls each ring, looks up names. */\nputs("tell");'}
-        self.assertEqual([], self.complaints(rules.check_retired_words, good))
-        bad = {"src/ring/a.c": "int a; /* b\n * whoever tells */\n// his"}
-        self.assertEqual([2, 2, 3], sorted(int(one.split(":")[1])
-                                           for one in self.complaints(rules.check_retired_words, bad)))
+        def lines(path, text):
+            return sorted(int(one.split(":")[1]) for one in
+                          self.complaints(rules.check_retired_words, {path: text}))
+
+        self.assertEqual([], lines("src/ring/a.c", "/* The recorder polls each ring, looks up names, "
+                                   'looks like it. */\n#include "told.h"\nint wishful;'))
+        self.assertEqual([2, 2, 3], lines("src/ring/a.c", "int a; /* b\n * whoever tells */\n// his"))
+        self.assertEqual([1], lines("src/ring/a.c", 'puts("torch was met");'))
+        self.assertEqual([1, 2], lines("tests/e2e/test_a.py", "def test_it_is_told():\n    self._told = 1"))
+        self.assertEqual([1], lines("docs/a.md", "Files are passed over."))
+        self.assertEqual([], lines("LICENSE", "whoever"))
 
     def test_links(self):
         files = {"docs/a.md": "# One `two`\n[x](b.md#deep-end) [y](#one-two) [z](https://x.y)\n"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recording puts this folder first into PYTHONPATH, for Pythons that LD_PRELOAD does not reach. In
-those it loads preload.so, which listens to imports. Then it makes way for the sitecustomize that is
-there without us: what becomes of that one is told as ever.
+those it loads preload.so, which listens to imports. Then it runs the sitecustomize that would have run
+without it: that module and its errors stay the same.
 
-It runs in Pythons of every version and make, from 2.7 on, and must not fail in any."""
+It runs in Pythons of every version and implementation, from 2.7 on, and must not fail in any."""
 import os
 import sys
 
 
 def _reach_torch(preload):
-    """Once loaded it listens. It is no Python module: that is what the import says, each time."""
+    """Loads preload.so. It is not a Python module, so the import raises an error each time."""
     if ("STEPSCOPE_LIBRARY" in os.environ and "STEPSCOPE_TORCH" in os.environ
             and preload not in os.environ.get("LD_PRELOAD", "")
             and sys.version_info >= (3, 8) and sys.implementation.name == "cpython"):

@@ -69,7 +69,7 @@ static void a_note_belongs_to_the_block_before_it(void **state)
     ss_document_fini(&document);
 }
 
-static void tables_know_for_whom_they_are(void **state)
+static void tables_know_their_readers(void **state)
 {
     (void)state;
     struct ss_document document;
@@ -130,7 +130,7 @@ int main(void)
         cmocka_unit_test(a_sentence_has_typed_parts_and_copies_its_texts),
         cmocka_unit_test(figures_keep_their_order_and_know_what_is_unknown),
         cmocka_unit_test(a_note_belongs_to_the_block_before_it),
-        cmocka_unit_test(tables_know_for_whom_they_are),
+        cmocka_unit_test(tables_know_their_readers),
         cmocka_unit_test(rows_on_few_samples_are_weak),
         cmocka_unit_test(only_branches_of_a_tree_are_indented),
     };

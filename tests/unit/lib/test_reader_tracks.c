@@ -198,7 +198,7 @@ static void test_damage_never_breaks(void **state)
     unlink(path);
 }
 
-static int look_at_fields(void *context, const stepscope_range *range)
+static int visit_fields(void *context, const stepscope_range *range)
 {
     struct seen *seen = context;
     const stepscope_event_name *name = stepscope_reader_event_name(seen->reader, range->name_ref);
@@ -223,8 +223,7 @@ static void test_typed_fields(void **state)
     static const char path[] = SS_TEST_SOURCE_DIR "/tests/golden/good/entities.pftrace";
     assert_int_equal(stepscope_reader_open(path, &reader, NULL), STEPSCOPE_OK);
     struct seen seen = {.reader = reader};
-    assert_int_equal(stepscope_reader_each_range(reader, look_at_fields, &seen, NULL),
-                     STEPSCOPE_OK);
+    assert_int_equal(stepscope_reader_each_range(reader, visit_fields, &seen, NULL), STEPSCOPE_OK);
     assert_true(seen.payloads == 4);
     stepscope_reader_close(reader);
 }
