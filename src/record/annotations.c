@@ -71,6 +71,21 @@ static void watch_directory(struct ss_record_annotations *annotations, char *rea
     }
 }
 
+static struct ss_process_observer observer_of(struct ss_record_annotations *annotations)
+{
+    return (struct ss_process_observer){.context = annotations,
+                                        .before_removal = before_removal,
+                                        .ended = on_ended,
+                                        .image_ended = on_image_ended,
+                                        .forget = on_forget,
+                                        .before_sampling = before_sampling,
+                                        .sealed = on_sealed,
+                                        .is_in_window = on_is_in_window,
+                                        .window = ss_client_window,
+                                        .ensure_window = ss_client_ensure_window,
+                                        .label = ss_client_label};
+}
+
 struct ss_record_annotations *ss_record_annotations_open(struct ss_record_context *context,
                                                          const struct ss_record_options *options,
                                                          struct ss_torch_profiles *profiles,
@@ -100,17 +115,7 @@ struct ss_record_annotations *ss_record_annotations_open(struct ss_record_contex
         watch_directory(annotations, reason);
     }
     annotations->is_off = reason[0] != '\0';
-    context->observer = (struct ss_process_observer){.context = annotations,
-                                                     .before_removal = before_removal,
-                                                     .ended = on_ended,
-                                                     .image_ended = on_image_ended,
-                                                     .forget = on_forget,
-                                                     .before_sampling = before_sampling,
-                                                     .sealed = on_sealed,
-                                                     .is_in_window = on_is_in_window,
-                                                     .window = ss_client_window,
-                                                     .ensure_window = ss_client_ensure_window,
-                                                     .label = ss_client_label};
+    context->observer = observer_of(annotations);
     return annotations;
 }
 

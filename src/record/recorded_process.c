@@ -26,6 +26,14 @@ static struct ss_strview last_path_part(const char *path)
     return ss_strview_of(slash != NULL ? slash + 1 : path);
 }
 
+static void write_record(struct ss_recorded_process *process, const struct ss_trace_process *record)
+{
+    struct ss_error err = {0};
+    ss_record_context_check(process->context,
+                            ss_recording_process(process->context->recording, record, &err), &err);
+    process->is_written = true;
+}
+
 static void write_process(struct ss_recorded_process *process)
 {
     struct ss_strbuf cmdline, executable, runtime;
@@ -58,12 +66,8 @@ static void write_process(struct ss_recorded_process *process)
         snprintf(label, sizeof label, "rank %u", record.rank);
     }
     record.label = ss_strview_of(label);
-    struct ss_error err = {0};
     if (stat.start_time_ticks != 0) { /* else it has ended, and there is no data */
-        ss_record_context_check(process->context,
-                                ss_recording_process(process->context->recording, &record, &err),
-                                &err);
-        process->is_written = true;
+        write_record(process, &record);
     }
     ss_strbuf_fini(&cmdline);
     ss_strbuf_fini(&executable);
@@ -349,10 +353,7 @@ void ss_recorded_process_define_ended(struct ss_recorded_process *process, int32
                                       .parent_pid = parent_pid,
                                       .start_time_ticks = start_time_ticks,
                                       .first_seen_ns = process->first_seen_ns};
-    struct ss_error err = {0};
-    ss_record_context_check(process->context,
-                            ss_recording_process(process->context->recording, &record, &err), &err);
-    process->is_written = true;
+    write_record(process, &record);
 }
 
 void ss_recorded_process_set_annotated(struct ss_recorded_process *process,

@@ -517,6 +517,20 @@ static void finish(struct session *session)
     ss_event_names_fini(&session->recorder.context.names);
 }
 
+/* The first error is the cause; those of finishing follow from it. */
+static void finish_with_error(struct session *session, struct ss_record_shared *shared)
+{
+    struct ss_error first = session->recorder.context.error;
+    finish(session);
+    if (first.status == SS_OK) {
+        first = session->recorder.context.error;
+    }
+    if (first.status != SS_OK) {
+        shared->error = first;
+        session->end = SS_RECORD_FAILED;
+    }
+}
+
 enum ss_record_end ss_session_run(const struct ss_record_options *options,
                                   const struct ss_program_signals *signals,
                                   struct ss_record_shared *shared, int notice_fd)
@@ -550,15 +564,7 @@ enum ss_record_end ss_session_run(const struct ss_record_options *options,
     if (options->show_status) {
         ss_status_line_clear();
     }
-    struct ss_error first = session.recorder.context.error;
-    finish(&session);
-    if (first.status == SS_OK) {
-        first = session.recorder.context.error;
-    }
-    if (first.status != SS_OK) {
-        shared->error = first;
-        session.end = SS_RECORD_FAILED;
-    }
+    finish_with_error(&session, shared);
     atomic_store(&shared->end, (int)session.end);
     return session.end;
 }

@@ -91,6 +91,7 @@ static uint32_t main_name(const struct ss_step *step, uint64_t iid)
     return ss_id_map_get(&step->decoder->sequences.data[SS_SEQUENCE].names, iid);
 }
 
+/* Long: one case for each field. */
 static enum ss_outcome read_payload_field(struct ss_step *step, const struct ss_wire_field *field,
                                           struct payload *payload)
 {
@@ -152,6 +153,7 @@ static enum ss_outcome read_payload(struct ss_step *step, struct ss_wire_cursor 
     return SS_STEP_GOOD;
 }
 
+/* Long: one case for each field. */
 static enum ss_outcome split_packet(struct ss_step *step, struct ss_wire_cursor body,
                                     struct packet *packet)
 {
@@ -318,6 +320,21 @@ static enum ss_outcome read_packet(struct ss_step *step, const struct packet *pa
     return SS_STEP_GOOD;
 }
 
+static enum ss_outcome inflate(struct ss_step *step, struct ss_wire_cursor compressed)
+{
+    switch (ss_inflate(step->decoder->inflater, compressed.at,
+                       (size_t)(compressed.end - compressed.at), SS_MAX_PLAIN_BYTES,
+                       &step->decoder->plain)) {
+    case SS_INFLATE_CORRUPT:
+        return ss_step_malformed(step, "compressed packets cannot be inflated");
+    case SS_INFLATE_TOO_LARGE:
+        return ss_step_malformed(step, "compressed packets inflate beyond the limit");
+    case SS_INFLATE_OK:
+        break;
+    }
+    return SS_STEP_GOOD;
+}
+
 static enum ss_outcome read_packets(struct ss_step *step, struct ss_wire_cursor packets,
                                     bool nested)
 {
@@ -346,16 +363,7 @@ static enum ss_outcome read_packets(struct ss_step *step, struct ss_wire_cursor 
         if (nested) {
             return ss_step_malformed(step, "compressed packets within compressed packets");
         }
-        switch (ss_inflate(decoder->inflater, packet.compressed.at,
-                           (size_t)(packet.compressed.end - packet.compressed.at),
-                           SS_MAX_PLAIN_BYTES, &decoder->plain)) {
-        case SS_INFLATE_CORRUPT:
-            return ss_step_malformed(step, "compressed packets cannot be inflated");
-        case SS_INFLATE_TOO_LARGE:
-            return ss_step_malformed(step, "compressed packets inflate beyond the limit");
-        case SS_INFLATE_OK:
-            break;
-        }
+        SS_STEP_TRY(inflate(step, packet.compressed));
         decoder->summary->plain_bytes += decoder->plain.length;
         struct ss_wire_cursor plain = ss_wire_cursor_of(decoder->plain.data, decoder->plain.length);
         SS_STEP_TRY(read_packets(step, plain, true));

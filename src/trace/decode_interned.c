@@ -72,6 +72,7 @@ static enum ss_outcome emit_frame(struct ss_step *step, uint32_t ref)
     return SS_STEP_GOOD;
 }
 
+/* Long: one case for each field, then the row that they make. */
 static enum ss_outcome put_frame(struct ss_step *step, struct ss_wire_cursor body,
                                  struct ss_wire_cursor *extras)
 {

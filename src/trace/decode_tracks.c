@@ -287,6 +287,7 @@ struct event_message {
     struct ss_trace_counter counter;
 };
 
+/* Long: one case for each field. */
 static enum ss_outcome read_event(struct ss_step *step, struct ss_wire_cursor body,
                                   uint32_t sequence, struct event_message *message,
                                   struct ss_trace_event *event)

@@ -70,6 +70,21 @@ static enum ss_status check_expansion(const struct ss_trace_summary *summary,
                    (unsigned long long)summary->file_bytes);
 }
 
+static void count_unit(struct ss_trace_summary *summary, const struct ss_scan_unit *unit)
+{
+    summary->units++;
+    if (summary->damage[0] == '\0') {
+        summary->whole_bytes = unit->offset + unit->length;
+        summary->next_number = unit->number + 1;
+    } else {
+        summary->units_after_damage++;
+    }
+    summary->restart_points += unit->restart;
+    summary->read_bytes += unit->length;
+    summary->sealed = unit->sealed;
+}
+
+/* Long: the checks of a unit in their order, each with its own message. */
 static enum ss_status read_unit(struct ss_decoder *decoder, const struct ss_scan_unit *unit,
                                 uint32_t *expected_number, struct ss_error *err)
 {
@@ -100,16 +115,7 @@ static enum ss_status read_unit(struct ss_decoder *decoder, const struct ss_scan
                                                       .is_unit = true},
                              summary);
     }
-    summary->units++;
-    if (summary->damage[0] == '\0') {
-        summary->whole_bytes = unit->offset + unit->length;
-        summary->next_number = unit->number + 1;
-    } else {
-        summary->units_after_damage++;
-    }
-    summary->restart_points += unit->restart;
-    summary->read_bytes += unit->length;
-    summary->sealed = unit->sealed;
+    count_unit(summary, unit);
     if (decoder->visitor->progress != NULL) {
         decoder->visitor->progress(decoder->context, unit->offset + unit->length,
                                    summary->file_bytes);

@@ -193,7 +193,8 @@ static bool read_trailer(const uint8_t *unit_bytes, struct ss_wire_cursor packet
 
 enum unit_result { UNIT_GOOD, UNIT_BAD, UNIT_CUT, UNIT_NEEDS_MORE };
 
-/* Reads the unit at `bytes`. Sets `*reason` when the unit is invalid. */
+/* Reads the unit at `bytes`. Sets `*reason` when the unit is invalid. Long: every way in which
+ * bytes are no unit has its own reason. */
 static enum unit_result read_unit(const uint8_t *bytes, size_t length, bool at_end,
                                   struct ss_scan_unit *unit, const char **reason)
 {
@@ -309,7 +310,8 @@ static void skip_hole(struct ss_scan *scan)
     }
 }
 
-/* Skips to the next unit start after the consumed bytes, by at least one byte. */
+/* Skips to the next unit start after the consumed bytes, by at least one byte. Long: one loop over
+ * the windows of the file searches the start and follows the framing. */
 static enum ss_scan_result skip(struct ss_scan *scan, struct ss_scan_damage *damage,
                                 enum ss_status *status, struct ss_error *err)
 {

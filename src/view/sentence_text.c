@@ -17,6 +17,7 @@ static void append_time(struct ss_strbuf *out, int64_t unix_ns)
     }
 }
 
+/* Long: one case for each kind of part. */
 static void append_part(const struct ss_part *part, ss_text_encode *encode, struct ss_strbuf *out)
 {
     switch (part->kind) {
