@@ -121,8 +121,7 @@ static void note_unbuffered(struct ss_record_client *client, uint64_t now_ns)
     }
     snprintf(
         text, sizeof text,
-        "%llu annotations were lost, process %d had no ring for them: "
-        "%s%.300s%s",
+        "%llu annotations of process %d were lost because it had no ring for them: %s%.300s%s",
         (unsigned long long)client->totals.unbuffered, (int)client->pid,
         client->is_confined ? "it has set a filter of system calls (seccomp), which might kill "
                               "it"

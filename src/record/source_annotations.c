@@ -43,7 +43,7 @@ static enum ss_source_state describe(struct rings *rings, const char *problem)
         return SS_SOURCE_NOT_AVAILABLE;
     }
     snprintf(rings->reason, sizeof rings->reason, "%s%s%s", what,
-             elsewhere[0] != '\0' ? ", in another place: " : "", elsewhere);
+             elsewhere[0] != '\0' ? ", in a fallback directory: " : "", elsewhere);
     return SS_SOURCE_RUNS;
 }
 
