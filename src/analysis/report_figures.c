@@ -35,6 +35,24 @@ static void put_overhead(const struct ss_overhead *overhead, struct ss_figure *p
     ss_figure_put_known(object, "operators_percent", 100 * ss_overhead_operators_share(overhead));
 }
 
+/* Where the times of an input lie on the time axis of all inputs. The error is unknown where no
+ * reading of the clocks bounds it. */
+static void put_clock(const struct ss_model_clock_domain *clock, struct ss_figure *parent)
+{
+    static const char *const mappings[] = {[SS_CLOCK_UNMAPPED] = "none",
+                                           [SS_CLOCK_IS_AXIS] = "axis",
+                                           [SS_CLOCK_BY_SHARED_WALL] = "shared wall clock",
+                                           [SS_CLOCK_BY_WALL] = "wall clock"};
+    struct ss_figure *object = ss_figure_put_object(parent, "clock");
+    ss_figure_put_text(object, "mapping", mappings[clock->mapping]);
+    ss_figure_put_integer(object, "shift_ns", clock->shift_ns);
+    if (clock->mapping == SS_CLOCK_IS_AXIS || clock->mapping == SS_CLOCK_BY_SHARED_WALL) {
+        ss_figure_put_count(object, "error_ns", clock->error_ns);
+    } else {
+        ss_figure_put_null(object, "error_ns");
+    }
+}
+
 static void put_lines(const struct ss_trust_input *input, struct ss_figure *object)
 {
     if (input->kind == SS_INPUT_RAW) {
@@ -67,6 +85,7 @@ static void put_input(const struct ss_trust_input *input, struct ss_figure *inpu
     ss_figure_put_count(object, "threads", input->threads);
     ss_figure_put_count(object, "samples", input->samples);
     put_lines(input, object);
+    put_clock(&input->clock, object);
     put_counts(input, object);
     put_overhead(&input->overhead, object);
 }

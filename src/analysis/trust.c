@@ -174,6 +174,7 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
                                        attribute_integer(model, index, "start_realtime_ns"),
                                    .requested_hz = input->rate_hz,
                                    .samples = input->samples,
+                                   .clock = model->clock_domains.data[input->clock_domain],
                                    .lines = input->lines,
                                    .skipped_lines = input->skipped_lines};
     const struct ss_trace_summary *summary = &input->summary;

@@ -41,6 +41,7 @@ struct ss_trust_input {
     uint64_t samples;                         /* ticks in the model */
     uint64_t lines, skipped_lines;
     uint32_t processes, threads;
+    struct ss_model_clock_domain clock; /* how its times are mapped to the axis of all inputs */
     /* The counts of the sampling sources, summed. */
     bool has_counts;
     uint64_t due, done, skipped, late;
