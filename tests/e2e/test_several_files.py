@@ -117,6 +117,11 @@ def test_a_time_namespace_has_its_own_clock(stepscope, python, tmp_path):
     assert 0.2 < second - first < lasted
     assert "1 of 2 recordings come from another time namespace than the first" in said
     assert " µs\n" in said
+    inputs = json.loads(stepscope("report", "-f", "json", folder).stdout)["header"]["inputs"]
+    assert inputs[0]["clock"] == {"mapping": "axis", "shift_ns": 0, "error_ns": 0}
+    clock = inputs[1]["clock"]
+    assert clock["mapping"] == "shared wall clock" and 0 < clock["error_ns"] < 10_000_000
+    assert -1001e9 < clock["shift_ns"] < -999e9
 
 
 def test_perfetto_compat_of_a_folder(stepscope, windows, tmp_path):
