@@ -30,8 +30,8 @@ struct builder {
     const struct ss_model *model;
     const struct ss_calls_options *options;
     const struct ss_steady_time *steady;
-    struct ss_phase_times phases;
-    struct ss_steady_cursor steady_at; /* of the track's process */
+    const struct ss_phase_times *phases; /* NULL: rows are not grouped by phase */
+    struct ss_steady_cursor steady_at;   /* of the track's process */
     struct ss_phase_cursor phase_at;
     struct ss_intern keys;
     struct cached_row *cached; /* by path */
@@ -216,7 +216,9 @@ static void scan_ranges(struct builder *builder)
             is_selected = ss_calls_has_track(builder->selection, track, builder->options->domain);
             uint32_t process = model->tracks.data[track].process;
             ss_steady_cursor_init(&builder->steady_at, builder->steady, process);
-            ss_phase_cursor_init(&builder->phase_at, &builder->phases, process);
+            if (builder->phases != NULL) {
+                ss_phase_cursor_init(&builder->phase_at, builder->phases, process);
+            }
         }
         if (is_selected) {
             close_down_to(builder, model->paths.data[range->path].depth - 1);
@@ -264,11 +266,10 @@ void ss_calls_init(struct ss_calls *calls, const struct ss_selection *selection,
                               .out = calls};
     ss_intern_init(&builder.keys);
     if ((options->grouping & SS_CALLS_BY_PHASE) != 0) {
-        ss_phase_times_init(&builder.phases, selection);
+        builder.phases = options->phases;
     }
     scan_ranges(&builder);
     gather_durations(model, calls);
-    ss_phase_times_fini(&builder.phases);
     ss_intern_fini(&builder.keys);
     ss_vec_fini(&builder.open);
     ss_vec_fini(&builder.open_counts);

@@ -29,6 +29,7 @@ struct ss_calls_options {
     const uint32_t *apart;
     /* A call counts as one with its only inner call of the same name, as in torch.profiler. */
     bool joins_same;
+    const struct ss_phase_times *phases; /* for SS_CALLS_BY_PHASE; NULL: none */
 };
 
 struct ss_call_times {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/exposed_communication.h"
-#include "base/shared_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +8,6 @@
 static const uint64_t min_wait_ns = 20000;
 
 struct spans ss_vec_of(struct ss_exposed_span);
-
-static bool is_torch(const struct ss_model *model, const struct ss_model_track *track)
-{
-    return strcmp(ss_model_text(model, track->name), ss_domain_torch) == 0;
-}
 
 static bool is_collective(const struct ss_model *model, const struct ss_model_range *range)
 {
@@ -57,32 +51,36 @@ static void merge(struct spans *spans)
     spans->count = last + 1;
 }
 
-static void collect_collectives(const struct ss_selection *selection, struct spans *collectives)
+static void collect_collectives(const struct ss_model *model, const struct ss_range_runs *runs,
+                                struct spans *collectives)
 {
-    const struct ss_model *model = selection->model;
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        const struct ss_model_track *track = &model->tracks.data[range->track];
-        if (track->kind == SS_TRACK_ASYNC && is_torch(model, track) &&
-            is_collective(model, range)) {
-            struct ss_exposed_span span = {track->process, range->begin_ns, range->end_ns};
-            ss_vec_push(collectives, span);
+    const struct ss_range_run *run = NULL;
+    while ((run = ss_range_runs_next(runs, run, SS_ROLE_COLLECTIVES)) != NULL) {
+        uint32_t process = model->tracks.data[run->track].process;
+        for (size_t i = run->first; i < run->end; i++) {
+            const struct ss_model_range *range = &model->ranges.data[i];
+            if (is_collective(model, range)) {
+                struct ss_exposed_span span = {process, range->begin_ns, range->end_ns};
+                ss_vec_push(collectives, span);
+            }
         }
     }
 }
 
 /* Outermost operators of main threads. */
-static void collect_operators(const struct ss_selection *selection, struct spans *operators)
+static void collect_operators(const struct ss_model *model, const struct ss_range_runs *runs,
+                              struct spans *operators)
 {
-    const struct ss_model *model = selection->model;
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        const struct ss_model_track *track = &model->tracks.data[range->track];
-        const struct ss_model_thread *thread = &model->threads.data[track->thread];
-        if (track->kind == SS_TRACK_RANGES && thread->is_main &&
-            model->paths.data[range->path].depth == 1 && is_torch(model, track)) {
-            struct ss_exposed_span span = {thread->process, range->begin_ns, range->end_ns};
-            ss_vec_push(operators, span);
+    const struct ss_range_run *run = NULL;
+    while ((run = ss_range_runs_next(runs, run, SS_ROLE_OPERATORS)) != NULL) {
+        const struct ss_model_thread *thread =
+            &model->threads.data[model->tracks.data[run->track].thread];
+        for (size_t i = run->first; i < run->end && thread->is_main; i++) {
+            const struct ss_model_range *range = &model->ranges.data[i];
+            if (model->paths.data[range->path].depth == 1) {
+                struct ss_exposed_span span = {thread->process, range->begin_ns, range->end_ns};
+                ss_vec_push(operators, span);
+            }
         }
     }
 }
@@ -121,13 +119,13 @@ static void subtract(struct ss_exposed_communication *exposed, const struct span
 }
 
 void ss_exposed_communication_init(struct ss_exposed_communication *exposed,
-                                   const struct ss_selection *selection)
+                                   const struct ss_model *model, const struct ss_range_runs *runs)
 {
     struct spans collectives = {0}, operators = {0};
     *exposed = (struct ss_exposed_communication){0};
-    collect_collectives(selection, &collectives);
+    collect_collectives(model, runs, &collectives);
     if (collectives.count > 0) {
-        collect_operators(selection, &operators);
+        collect_operators(model, runs, &operators);
         merge(&collectives);
         merge(&operators);
         subtract(exposed, &collectives, &operators);

@@ -7,7 +7,7 @@
 #ifndef SS_ANALYSIS_EXPOSED_COMMUNICATION_H
 #define SS_ANALYSIS_EXPOSED_COMMUNICATION_H
 
-#include "analysis/selection.h"
+#include "analysis/range_runs.h"
 
 struct ss_exposed_span {
     uint32_t process;
@@ -20,7 +20,7 @@ struct ss_exposed_communication {
 };
 
 void ss_exposed_communication_init(struct ss_exposed_communication *exposed,
-                                   const struct ss_selection *selection);
+                                   const struct ss_model *model, const struct ss_range_runs *runs);
 void ss_exposed_communication_fini(struct ss_exposed_communication *exposed);
 
 #endif

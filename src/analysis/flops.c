@@ -42,17 +42,12 @@ struct sequenced {
     uint32_t thread;
 };
 
-/* The ranges of a track, which are contiguous. */
-struct track_ranges {
-    size_t first, end;
-};
-
 struct tally {
     const struct ss_selection *selection;
     const struct ss_model *model;
     const struct ss_step_summary *training;
-    struct ss_vec_of(struct ss_step) steps; /* in which FLOPs were counted */
-    struct track_ranges *track_ranges;      /* by track */
+    struct ss_vec_of(struct ss_step) steps;   /* in which FLOPs were counted */
+    const struct ss_track_span *track_ranges; /* by track */
     struct ss_vec_of(struct sequenced) forwards;
     struct ss_vec_of(struct row) rows;
     double flops;
@@ -78,20 +73,30 @@ static bool has_step(const struct tally *tally, const struct ss_step *step)
     return false;
 }
 
+/* The steps of the process that lie within a range of counting. */
+static void add_steps(struct tally *tally, uint32_t process, const struct ss_model_range *range)
+{
+    for (size_t s = 0; s < tally->training->steps.count; s++) {
+        const struct ss_step *step = &tally->training->steps.data[s];
+        if (step->process == process && step->kind != SS_STEP_CUT &&
+            range->begin_ns <= step->begin_ns && step->end_ns <= range->end_ns &&
+            !has_step(tally, step)) {
+            ss_vec_push(&tally->steps, *step);
+        }
+    }
+}
+
 static void find_steps(struct tally *tally)
 {
     const struct ss_model *model = tally->model;
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        if (range->lane == 0 || !is_track(model, range->track, ss_domain_torch_flops)) {
-            continue;
-        }
-        for (size_t s = 0; s < tally->training->steps.count; s++) {
-            const struct ss_step *step = &tally->training->steps.data[s];
-            if (step->process == model->tracks.data[range->track].process &&
-                step->kind != SS_STEP_CUT && range->begin_ns <= step->begin_ns &&
-                step->end_ns <= range->end_ns && !has_step(tally, step)) {
-                ss_vec_push(&tally->steps, *step);
+    const struct ss_range_runs *runs = &tally->training->index.runs;
+    for (size_t r = 0; r < runs->rows.count; r++) {
+        const struct ss_range_run *run = &runs->rows.data[r];
+        bool counts = is_track(model, run->track, ss_domain_torch_flops);
+        for (size_t i = run->first; i < run->end && counts; i++) {
+            const struct ss_model_range *range = &model->ranges.data[i];
+            if (range->lane != 0) {
+                add_steps(tally, model->tracks.data[run->track].process, range);
             }
         }
     }
@@ -109,17 +114,6 @@ static bool is_in_step(const struct tally *tally, uint32_t process, uint64_t tim
 }
 
 /* --- open ranges ------------------------------------------------------------------------------ */
-
-static void find_track_ranges(struct tally *tally)
-{
-    const struct ss_model *model = tally->model;
-    tally->track_ranges = ss_alloc_zero(model->tracks.count + 1, sizeof *tally->track_ranges);
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        struct track_ranges *ranges = &tally->track_ranges[model->ranges.data[i].track];
-        ranges->first = ranges->end == 0 ? i : ranges->first;
-        ranges->end = i + 1;
-    }
-}
 
 /* The thread's track of nested ranges; 0: none. */
 static uint32_t track_of(const struct tally *tally, uint32_t thread, const char *domain)
@@ -471,7 +465,10 @@ static void add_intro(struct ss_table *table)
 void ss_flops_table(const struct ss_selection *selection, const struct ss_step_summary *training,
                     uint64_t max_rows, struct ss_table *table)
 {
-    struct tally tally = {.selection = selection, .model = selection->model, .training = training};
+    struct tally tally = {.selection = selection,
+                          .model = selection->model,
+                          .training = training,
+                          .track_ranges = training->index.runs.spans};
     *table = (struct ss_table){.name = "flops",
                                .title = "Floating-point operations per step (estimate)",
                                .is_of_program = true,
@@ -480,7 +477,6 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
                                              "recorded (stepscope info)",
                                .columns = columns,
                                .column_count = SS_FLOPS_COLUMNS};
-    find_track_ranges(&tally);
     find_steps(&tally);
     if (tally.steps.count > 0) {
         collect_sequenced(&tally);
@@ -490,7 +486,6 @@ void ss_flops_table(const struct ss_selection *selection, const struct ss_step_s
     }
     ss_vec_fini(&tally.rows);
     ss_vec_fini(&tally.forwards);
-    ss_free(tally.track_ranges);
     ss_vec_fini(&tally.steps);
 }
 
@@ -504,14 +499,15 @@ static void add_nothing(struct tally *tally, const struct ss_model_mark *mark, d
 void ss_flops_figures_find(struct ss_flops_figures *figures, const struct ss_selection *selection,
                            const struct ss_step_summary *training)
 {
-    struct tally tally = {.selection = selection, .model = selection->model, .training = training};
+    struct tally tally = {.selection = selection,
+                          .model = selection->model,
+                          .training = training,
+                          .track_ranges = training->index.runs.spans};
     *figures = (struct ss_flops_figures){0};
-    find_track_ranges(&tally);
     find_steps(&tally);
     if (tally.steps.count > 0) {
         add_marks(&tally, add_nothing);
         *figures = figures_of(&tally);
     }
     ss_vec_fini(&tally.steps);
-    ss_free(tally.track_ranges);
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/exposed_communication.h"
 #include "analysis/line_samples.h"
 #include "analysis/program_facts.h"
 #include "analysis/rule_limits.h"
@@ -174,25 +173,25 @@ static void add_edges(struct edges *edges, uint32_t process, uint64_t begin_ns, 
     }
 }
 
-static void collect_edges(const struct ss_selection *selection, struct edges *edges)
+static void collect_edges(const struct ss_model *model, const struct ss_process_index *index,
+                          struct edges *edges)
 {
-    const struct ss_model *model = selection->model;
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        const struct ss_model_track *track = &model->tracks.data[range->track];
-        const struct ss_model_name *name = &model->names.data[model->paths.data[range->path].name];
-        if (track->kind == SS_TRACK_PHASES &&
-            strcmp(ss_model_text(model, name->text), ss_phase_communication) == 0) {
-            add_edges(edges, track->process, range->begin_ns, range->end_ns);
+    const struct ss_range_run *run = NULL;
+    while ((run = ss_range_runs_next(&index->runs, run, SS_ROLE_PHASES)) != NULL) {
+        uint32_t process = model->tracks.data[run->track].process;
+        for (size_t i = run->first; i < run->end; i++) {
+            const struct ss_model_range *range = &model->ranges.data[i];
+            uint32_t name = model->paths.data[range->path].name;
+            if (strcmp(ss_model_text(model, model->names.data[name].text),
+                       ss_phase_communication) == 0) {
+                add_edges(edges, process, range->begin_ns, range->end_ns);
+            }
         }
     }
-    struct ss_exposed_communication exposed;
-    ss_exposed_communication_init(&exposed, selection);
-    for (size_t i = 0; i < exposed.spans.count; i++) {
-        const struct ss_exposed_span *span = &exposed.spans.data[i];
+    for (size_t i = 0; i < index->waits.spans.count; i++) {
+        const struct ss_exposed_span *span = &index->waits.spans.data[i];
         add_edges(edges, span->process, span->begin_ns, span->end_ns);
     }
-    ss_exposed_communication_fini(&exposed);
 }
 
 /* From the latest begin of a trainer's steps to the earliest end. */
@@ -256,7 +255,7 @@ double ss_late_rank_joint_share(const struct ss_selection *selection,
     find_trainers(&overlap, steps);
     if (overlap.trainers >= 2 && overlap.end_ns > overlap.begin_ns) {
         struct edges edges = {0};
-        collect_edges(selection, &edges);
+        collect_edges(selection->model, &steps->index, &edges);
         if (edges.count > 0) {
             qsort(edges.data, edges.count, sizeof *edges.data, compare_edges);
         }

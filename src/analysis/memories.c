@@ -397,18 +397,17 @@ void ss_memories_init(struct ss_memories *memories, const struct ss_selection *s
                       const struct ss_step_summary *training)
 {
     const struct ss_model *model = selection->model;
-    struct ss_phase_times times;
+    static const struct ss_phase_times no_phases;
+    const struct ss_phase_times *times = training != NULL ? &training->index.phases : &no_phases;
     *memories = (struct ss_memories){0};
-    ss_phase_times_init(&times, selection);
     for (size_t first = 0; first < model->values.count; first = end_of_track(model, first)) {
         uint32_t number = model->values.data[first].track;
         const struct ss_model_track *track = &model->tracks.data[number];
         if (track->kind == SS_TRACK_COUNTER && track->process != 0 && track->parent == 0 &&
             ss_selection_has_track(selection, number)) {
-            add_memory(memories, model, first, training, &times);
+            add_memory(memories, model, first, training, times);
         }
     }
-    ss_phase_times_fini(&times);
 }
 
 void ss_memories_fini(struct ss_memories *memories)

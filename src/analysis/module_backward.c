@@ -70,23 +70,6 @@ struct builder {
     bool found;
 };
 
-/* The ranges of a track: the first one, and the end. They are contiguous except on tracks with
- * lanes, which only a damaged recording has here; ranges of other tracks in between are skipped. */
-struct track_span {
-    size_t first, end;
-};
-
-static struct track_span *find_track_spans(const struct ss_model *model)
-{
-    struct track_span *spans = ss_alloc_zero(model->tracks.count + 1, sizeof *spans);
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        struct track_span *span = &spans[model->ranges.data[i].track];
-        span->first = span->end == 0 ? i : span->first;
-        span->end = i + 1;
-    }
-    return spans;
-}
-
 /* Walks the modules of a thread in parallel with its operators. */
 struct module_cursor {
     const struct ss_model *model;
@@ -124,8 +107,8 @@ static bool number_of(const struct ss_model *model, const struct ss_model_range 
     return is_valid;
 }
 
-static void number_operators(struct builder *builder, uint32_t track, struct track_span operators,
-                             struct track_span modules)
+static void number_operators(struct builder *builder, uint32_t track,
+                             struct ss_track_span operators, struct ss_track_span modules)
 {
     const struct ss_model *model = builder->model;
     struct module_cursor cursor = {
@@ -145,14 +128,14 @@ static void number_operators(struct builder *builder, uint32_t track, struct tra
     module_at(&cursor, UINT64_MAX);
 }
 
-static void number_all(struct builder *builder, const struct track_span *spans)
+static void number_all(struct builder *builder, const struct ss_track_span *spans)
 {
     const struct ss_model *model = builder->model;
     for (uint32_t track = 1; track < model->tracks.count; track++) {
         if (!ss_calls_has_track(builder->selection, track, ss_domain_torch)) {
             continue;
         }
-        struct track_span modules = {0};
+        struct ss_track_span modules = {0};
         for (uint32_t other = 1; other < model->tracks.count && modules.end == 0; other++) {
             if (model->tracks.data[other].thread == model->tracks.data[track].thread &&
                 ss_calls_has_track(builder->selection, other, ss_domain_torch_module)) {
@@ -253,7 +236,7 @@ static bool begins_node(const struct builder *builder, struct open_nodes *open,
     return node->number == no_number || node->number != outer->number;
 }
 
-static void charge_nodes(struct builder *builder, uint32_t track, struct track_span span)
+static void charge_nodes(struct builder *builder, uint32_t track, struct ss_track_span span)
 {
     const struct ss_model *model = builder->model;
     struct open_nodes open = {0};
@@ -284,8 +267,8 @@ static void charge_nodes(struct builder *builder, uint32_t track, struct track_s
 }
 
 bool ss_module_backward_find(const struct ss_selection *selection,
-                             const struct ss_steady_time *steady, const struct ss_calls *modules,
-                             struct ss_backward_times *times)
+                             const struct ss_track_span *spans, const struct ss_steady_time *steady,
+                             const struct ss_calls *modules, struct ss_backward_times *times)
 {
     const struct ss_model *model = selection->model;
     if (modules->rows.count == 0) {
@@ -298,14 +281,12 @@ bool ss_module_backward_find(const struct ss_selection *selection,
                               .kinds = ss_call_kinds(model),
                               .outer_of = ss_alloc_zero(model->ranges.count + 1, sizeof(uint32_t)),
                               .times = times};
-    struct track_span *spans = find_track_spans(model);
     number_all(&builder, spans);
     for (uint32_t track = 1; track < model->tracks.count; track++) {
         if (ss_calls_has_track(selection, track, ss_domain_torch)) {
             charge_nodes(&builder, track, spans[track]);
         }
     }
-    ss_free(spans);
     ss_free(builder.outer_of);
     ss_free(builder.kinds);
     ss_free(builder.numbers.slots);

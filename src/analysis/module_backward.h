@@ -12,7 +12,7 @@ struct ss_backward_times {
 
 /* `times`: by row of `modules`, zeroed by the caller. False: no node belongs to any module. */
 bool ss_module_backward_find(const struct ss_selection *selection,
-                             const struct ss_steady_time *steady, const struct ss_calls *modules,
-                             struct ss_backward_times *times);
+                             const struct ss_track_span *spans, const struct ss_steady_time *steady,
+                             const struct ss_calls *modules, struct ss_backward_times *times);
 
 #endif

@@ -145,7 +145,9 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
                       const struct ss_operators_options *options, struct ss_table *table)
 {
     struct ss_calls_options call_options = {.domain = ss_domain_torch_module,
-                                            .grouping = options->grouping};
+                                            .grouping = options->grouping,
+                                            .phases =
+                                                training != NULL ? &training->index.phases : NULL};
     struct modules modules = {0};
     *table = (struct ss_table){.name = "module",
                                .title = "Modules",
@@ -154,12 +156,12 @@ void ss_modules_table(const struct ss_selection *selection, const struct ss_step
                                              "recorded (stepscope info)",
                                .columns = columns,
                                .column_count = SS_MODULE_COLUMNS};
-    ss_steady_time_init(&modules.steady, selection, training, false);
-    ss_steady_time_init(&modules.recorded, selection, training, true);
+    ss_steady_time_init(&modules.steady, training, false);
+    ss_steady_time_init(&modules.recorded, training, true);
     ss_calls_init(&modules.calls, selection, &modules.steady, &call_options);
     modules.backward = ss_alloc_zero(modules.calls.rows.count + 1, sizeof *modules.backward);
-    modules.has_backward =
-        ss_module_backward_find(selection, &modules.recorded, &modules.calls, modules.backward);
+    modules.has_backward = ss_module_backward_find(
+        selection, training->index.runs.spans, &modules.recorded, &modules.calls, modules.backward);
     ss_call_put_steps(selection->model, modules.has_backward ? &modules.recorded : &modules.steady,
                       &modules.calls, table);
     struct ss_call_order *order = order_rows(selection->model, &modules, options->sort);

@@ -134,8 +134,9 @@ static struct ss_call_order *order_rows(const struct ss_model *model, const stru
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-static const char *const kinds[] = {
-    [SS_CALL_FORWARD] = "operator", [SS_CALL_BACKWARD] = "backward", [SS_CALL_SCOPE] = "scope"};
+static const char *const kinds[] = {[SS_CALL_FORWARD] = "operator",
+                                    [SS_CALL_BACKWARD] = ss_phase_backward,
+                                    [SS_CALL_SCOPE] = "scope"};
 
 static void fill_row(const struct ss_model *model, const struct ss_calls *calls,
                      const struct ss_steady_time *steady, unsigned grouping,
@@ -171,8 +172,11 @@ void ss_operators_table(const struct ss_selection *selection,
                         const struct ss_step_summary *training,
                         const struct ss_operators_options *options, struct ss_table *table)
 {
-    struct ss_calls_options call_options = {
-        .domain = ss_domain_torch, .grouping = options->grouping, .joins_same = true};
+    struct ss_calls_options call_options = {.domain = ss_domain_torch,
+                                            .grouping = options->grouping,
+                                            .joins_same = true,
+                                            .phases =
+                                                training != NULL ? &training->index.phases : NULL};
     struct ss_calls calls;
     *table = (struct ss_table){.name = "op",
                                .title = "Operators",
@@ -181,7 +185,7 @@ void ss_operators_table(const struct ss_selection *selection,
                                .columns = columns,
                                .column_count = SS_OPERATOR_COLUMNS};
     struct ss_steady_time steady;
-    ss_steady_time_init(&steady, selection, training, true);
+    ss_steady_time_init(&steady, training, true);
     ss_calls_init(&calls, selection, &steady, &call_options);
     ss_call_put_steps(selection->model, &steady, &calls, table);
     struct ss_call_order *order = order_rows(selection->model, &calls, NULL, options->sort);
@@ -249,17 +253,18 @@ void ss_key_averages_table(const struct ss_selection *selection,
     struct ss_calls calls;
     ss_call_details_init(&details, selection);
     bool by_shapes = (options->grouping & SS_CALLS_BY_SHAPES) != 0 && details.has_shapes;
-    struct ss_calls_options call_options = {.domain = details.has_any ? ss_domain_torch_profiler
-                                                                      : ss_domain_torch,
-                                            .apart = by_shapes ? details.shapes_of : NULL,
-                                            .joins_same = true};
+    struct ss_calls_options call_options = {
+        .domain = details.has_any ? ss_domain_torch_profiler : ss_domain_torch,
+        .apart = by_shapes ? details.shapes_of : NULL,
+        .joins_same = true,
+        .phases = training != NULL ? &training->index.phases : NULL};
     *table = (struct ss_table){.name = "key-averages",
                                .title = "Operators",
                                .is_of_program = true,
                                .empty_text = no_operators,
                                .columns = key_columns,
                                .column_count = details.has_any ? SS_KEY_COLUMNS : SS_KEY_COUNT + 1};
-    ss_steady_time_init(&steady, selection, training, true);
+    ss_steady_time_init(&steady, training, true);
     ss_calls_init(&calls, selection, &steady, &call_options);
     ss_call_details_sum(&details, selection, &calls);
     ss_call_put_steps(selection->model, &steady, &calls, table);

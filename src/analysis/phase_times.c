@@ -14,17 +14,20 @@ static int compare(const void *left, const void *right)
     return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
-void ss_phase_times_init(struct ss_phase_times *times, const struct ss_selection *selection)
+void ss_phase_times_init(struct ss_phase_times *times, const struct ss_selection *selection,
+                         const struct ss_range_runs *runs)
 {
     const struct ss_model *model = selection->model;
+    const struct ss_range_run *run = NULL;
     *times = (struct ss_phase_times){0};
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        const struct ss_model_track *track = &model->tracks.data[range->track];
-        if (track->kind == SS_TRACK_PHASES && ss_selection_has_track(selection, range->track)) {
+    while ((run = ss_range_runs_next(runs, run, SS_ROLE_PHASES)) != NULL) {
+        uint32_t process = model->tracks.data[run->track].process;
+        bool is_selected = ss_selection_has_track(selection, run->track);
+        for (size_t i = run->first; i < run->end && is_selected; i++) {
+            const struct ss_model_range *range = &model->ranges.data[i];
             uint32_t name = model->names.data[model->paths.data[range->path].name].text;
-            ss_vec_push(&times->parts, (struct ss_phase_time){track->process, name, range->begin_ns,
-                                                              range->end_ns});
+            ss_vec_push(&times->parts,
+                        (struct ss_phase_time){process, name, range->begin_ns, range->end_ns});
         }
     }
     if (times->parts.count > 0) {
@@ -35,6 +38,22 @@ void ss_phase_times_init(struct ss_phase_times *times, const struct ss_selection
 void ss_phase_times_fini(struct ss_phase_times *times)
 {
     ss_vec_fini(&times->parts);
+}
+
+const struct ss_phase_time *ss_phase_times_at(const struct ss_phase_times *times, uint32_t process,
+                                              uint64_t time_ns)
+{
+    size_t low = 0, high = times->parts.count;
+    while (low < high) { /* the first that begins later */
+        size_t middle = low + (high - low) / 2;
+        const struct ss_phase_time *part = &times->parts.data[middle];
+        bool is_before =
+            part->process != process ? part->process < process : part->begin_ns <= time_ns;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    const struct ss_phase_time *last = low > 0 ? &times->parts.data[low - 1] : NULL;
+    return last != NULL && last->process == process && time_ns < last->end_ns ? last : NULL;
 }
 
 void ss_phase_cursor_init(struct ss_phase_cursor *cursor, const struct ss_phase_times *times,

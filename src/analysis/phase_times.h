@@ -3,6 +3,7 @@
 #ifndef SS_ANALYSIS_PHASE_TIMES_H
 #define SS_ANALYSIS_PHASE_TIMES_H
 
+#include "analysis/range_runs.h"
 #include "analysis/selection.h"
 
 struct ss_phase_time {
@@ -14,8 +15,13 @@ struct ss_phase_times {
     struct ss_vec_of(struct ss_phase_time) parts; /* by process, then by begin */
 };
 
-void ss_phase_times_init(struct ss_phase_times *times, const struct ss_selection *selection);
+void ss_phase_times_init(struct ss_phase_times *times, const struct ss_selection *selection,
+                         const struct ss_range_runs *runs);
 void ss_phase_times_fini(struct ss_phase_times *times);
+
+/* The phase at `time_ns`; of two overlapping phases, the one that began later. NULL: none. */
+const struct ss_phase_time *ss_phase_times_at(const struct ss_phase_times *times, uint32_t process,
+                                              uint64_t time_ns);
 
 /* Cursor for queries of one process; fast for ascending times. */
 struct ss_phase_cursor {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/steady_time.h"
 
-#include "analysis/recorded_steps.h"
-
 /* --- steady-state time ----------------------------------------------------------------------- */
 
 static void add_step(struct ss_steady_time *time, const struct ss_step *step)
@@ -21,23 +19,19 @@ static void add_step(struct ss_steady_time *time, const struct ss_step *step)
                 (struct ss_steady_part){step->process, step->begin_ns, step->end_ns, before_ns});
 }
 
-void ss_steady_time_init(struct ss_steady_time *time, const struct ss_selection *selection,
-                         const struct ss_step_summary *training, bool of_operators)
+void ss_steady_time_init(struct ss_steady_time *time, const struct ss_step_summary *training,
+                         bool of_operators)
 {
     *time = (struct ss_steady_time){0};
-    struct ss_recorded_steps recorded;
-    ss_recorded_steps_init(&recorded, selection->model);
     for (size_t i = 0; training != NULL && i < training->steps.count; i++) {
         const struct ss_step *step = &training->steps.data[i];
-        bool counts =
-            !of_operators || ss_recorded_steps_counts(&recorded, step->process, step->end_ns);
+        bool counts = !of_operators || step->counts_operators;
         time->recorded += counts;
         time->all++;
         if (counts && step->kind == SS_STEP_STEADY) {
             add_step(time, step);
         }
     }
-    ss_recorded_steps_fini(&recorded);
 }
 
 void ss_steady_time_fini(struct ss_steady_time *time)

@@ -24,8 +24,8 @@ struct ss_steady_time {
 };
 
 /* `training` may be NULL: then there are no parts. */
-void ss_steady_time_init(struct ss_steady_time *time, const struct ss_selection *selection,
-                         const struct ss_step_summary *training, bool of_operators);
+void ss_steady_time_init(struct ss_steady_time *time, const struct ss_step_summary *training,
+                         bool of_operators);
 void ss_steady_time_fini(struct ss_steady_time *time);
 
 /* Cursor for queries of one process; fast for ascending times. */

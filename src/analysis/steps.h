@@ -14,6 +14,7 @@
 #ifndef SS_ANALYSIS_STEPS_H
 #define SS_ANALYSIS_STEPS_H
 
+#include "analysis/process_index.h"
 #include "analysis/selection.h"
 #include "analysis/table.h"
 
@@ -32,7 +33,8 @@ struct ss_step {
     int64_t number;
     uint64_t begin_ns, end_ns;
     enum ss_step_kind kind;
-    bool has_operators; /* its operators were recorded, which takes time of its own */
+    bool has_operators;    /* its operators were recorded, which takes time of its own */
+    bool counts_operators; /* ss_recorded_steps_counts */
 };
 
 struct ss_steps_options {
@@ -69,8 +71,11 @@ struct ss_step_summary {
      * names in order of appearance, "other" last; without phases, "other" alone. At most
      * SS_STEP_MAX_PHASES: the time of further names is other time. */
     struct ss_vec_of(struct ss_step_phase) phases;
-    uint64_t *phase_ns; /* [steps][phases] */
-    size_t processes;   /* with steps */
+    uint64_t *phase_ns;  /* [steps][phases] */
+    size_t processes;    /* with steps */
+    bool lost_operators; /* every recorded step of some process lost operators */
+    bool *trains;        /* by process of the model: it has steps */
+    struct ss_process_index index;
     size_t steady, warm_up, outliers, cut, outside;
     uint64_t total_ns, mean_ns, p50_ns, p95_ns, max_ns; /* of the steady-state steps */
 };
@@ -81,6 +86,21 @@ void ss_step_summary_fini(struct ss_step_summary *summary);
 
 /* Finds the hot line of each phase. Called by ss_step_summary_init only. */
 void ss_phase_lines_find(struct ss_step_summary *summary, const struct ss_selection *selection);
+
+/* The last step of the process that begins at or before `time_ns`; NULL: none. */
+const struct ss_step *ss_step_last(const struct ss_step_summary *summary, uint32_t process,
+                                   uint64_t time_ns);
+/* The step of the process at `time_ns`; NULL: none. */
+const struct ss_step *ss_step_at(const struct ss_step_summary *summary, uint32_t process,
+                                 uint64_t time_ns);
+/* Whether the process has steps. */
+static inline bool ss_step_has_process(const struct ss_step_summary *summary, uint32_t process)
+{
+    return summary->trains != NULL && summary->trains[process];
+}
+
+/* Lists the phases and splits the steps into them. Called by ss_step_summary_init only. */
+void ss_step_phases_find(struct ss_step_summary *summary, const struct ss_selection *selection);
 
 /* The phase that exceeds its median by most in this step, and by how much; the number of phases
  * where none does. */

@@ -15,46 +15,31 @@ struct step_counts {
     uint64_t batches, calls;
 };
 
-/* The step of the process at `time_ns`; the number of steps: none. */
-static size_t step_at(const struct ss_step_summary *steps, uint32_t process, uint64_t time_ns)
-{
-    size_t low = 0, high = steps->steps.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct ss_step *step = &steps->steps.data[middle];
-        bool is_before =
-            step->process < process || (step->process == process && step->begin_ns <= time_ns);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    const struct ss_step *step = low > 0 ? &steps->steps.data[low - 1] : NULL;
-    bool is_in = step != NULL && step->process == process && time_ns < step->end_ns;
-    return is_in ? low - 1 : steps->steps.count;
-}
-
 static bool is_called(const struct ss_model *model, uint32_t string, const char *text)
 {
     return strcmp(ss_model_text(model, string), text) == 0;
 }
 
-static void count_steps(const struct ss_selection *selection, const struct ss_step_summary *steps,
+static void count_steps(const struct ss_model *model, const struct ss_step_summary *steps,
                         struct step_counts *step_counts)
 {
-    const struct ss_model *model = selection->model;
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        const struct ss_model_track *track = &model->tracks.data[range->track];
-        uint32_t name = model->names.data[model->paths.data[range->path].name].text;
-        bool is_batch = track->kind == SS_TRACK_RANGES && is_called(model, name, "next") &&
-                        is_called(model, track->name, ss_domain_torch_data);
-        bool is_call =
-            track->kind == SS_TRACK_PHASES && (is_called(model, name, ss_phase_forward) ||
-                                               is_called(model, name, ss_phase_evaluation));
-        size_t step = is_batch || is_call ? step_at(steps, track->process, range->begin_ns)
-                                          : steps->steps.count;
-        if (step < steps->steps.count) {
-            step_counts[step].batches += is_batch;
-            step_counts[step].calls += is_call;
+    const struct ss_range_runs *runs = &steps->index.runs;
+    for (size_t r = 0; r < runs->rows.count; r++) {
+        const struct ss_range_run *run = &runs->rows.data[r];
+        bool loads = run->role == SS_ROLE_LOADER, is_phase = run->role == SS_ROLE_PHASES;
+        uint32_t process = model->tracks.data[run->track].process;
+        for (size_t i = run->first; i < run->end && (loads || is_phase); i++) {
+            const struct ss_model_range *range = &model->ranges.data[i];
+            uint32_t name = model->names.data[model->paths.data[range->path].name].text;
+            bool is_batch = loads && is_called(model, name, "next");
+            bool is_call = is_phase && (is_called(model, name, ss_phase_forward) ||
+                                        is_called(model, name, ss_phase_evaluation));
+            const struct ss_step *step =
+                is_batch || is_call ? ss_step_at(steps, process, range->begin_ns) : NULL;
+            if (step != NULL) {
+                step_counts[step - steps->steps.data].batches += is_batch;
+                step_counts[step - steps->steps.data].calls += is_call;
+            }
         }
     }
 }
@@ -125,7 +110,7 @@ void ss_throughput_find(struct ss_throughput *throughput, const struct ss_select
     struct step_counts *step_counts = ss_alloc_zero(all, sizeof *step_counts);
     uint64_t *scratch = ss_alloc_zero(2 * all, sizeof *scratch);
     bool known = true; /* of all processes, else a sum is meaningless */
-    count_steps(selection, steps, step_counts);
+    count_steps(selection->model, steps, step_counts);
     for (size_t first = 0, end; first < all && known; first = end) {
         uint32_t id = steps->steps.data[first].process;
         for (end = first; end < all && steps->steps.data[end].process == id;) {

@@ -86,16 +86,17 @@ static void add_range(struct scan *scan, const struct ss_model_range *range, uin
 static void collect(struct scan *scan, const struct ss_selection *selection)
 {
     const struct ss_model *model = scan->facts->model;
-    for (size_t i = 0; i < model->ranges.count; i++) {
-        const struct ss_model_range *range = &model->ranges.data[i];
-        const struct ss_model_track *track = &model->tracks.data[range->track];
-        uint32_t process =
-            track->thread != 0 ? model->threads.data[track->thread].process : track->process;
+    const struct ss_range_run *run = NULL;
+    while ((run = ss_range_runs_next(&scan->facts->steps->index.runs, run, SS_ROLE_LOADER)) !=
+           NULL) {
+        uint32_t process = ss_range_run_process(model, run);
         uint32_t trainer = ss_training_trainer(scan->facts, process);
-        if (track->kind == SS_TRACK_RANGES && (range->flags & SS_RANGE_OUTSIDE) == 0 &&
-            trainer != 0 && selection->processes[trainer] &&
-            strcmp(ss_model_text(model, track->name), ss_domain_torch_data) == 0) {
-            add_range(scan, range, process, trainer);
+        bool is_selected = trainer != 0 && selection->processes[trainer];
+        for (size_t i = run->first; i < run->end && is_selected; i++) {
+            const struct ss_model_range *range = &model->ranges.data[i];
+            if ((range->flags & SS_RANGE_OUTSIDE) == 0) {
+                add_range(scan, range, process, trainer);
+            }
         }
     }
     if (scan->events.count > 0) {
@@ -104,23 +105,6 @@ static void collect(struct scan *scan, const struct ss_selection *selection)
     if (scan->fetches.count > 0) {
         qsort(scan->fetches.data, scan->fetches.count, sizeof(struct fetch), compare_fetches);
     }
-}
-
-/* The step at `time_ns`; NULL: none. */
-static const struct ss_step *step_at(const struct ss_step_summary *steps, uint32_t process,
-                                     uint64_t time_ns)
-{
-    size_t low = 0, high = steps->steps.count;
-    while (low < high) { /* the first that begins later */
-        size_t middle = low + (high - low) / 2;
-        const struct ss_step *step = &steps->steps.data[middle];
-        bool is_before = compare(step->process, step->begin_ns, process, time_ns) <= 0;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    const struct ss_step *step = low > 0 ? &steps->steps.data[low - 1] : NULL;
-    bool is_in = step != NULL && step->process == process && time_ns < step->end_ns;
-    return is_in ? step : NULL;
 }
 
 static bool counts(const struct ss_step *step)
@@ -192,7 +176,8 @@ static void walk(struct scan *scan, const struct event *events, size_t count)
     struct progress progress = {0};
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &events[i];
-        const struct ss_step *step = step_at(scan->facts->steps, event->process, event->begin_ns);
+        const struct ss_step *step =
+            ss_step_at(scan->facts->steps, event->process, event->begin_ns);
         if (event->kind == ITERATE || event->kind == START) {
             begin_epoch(scan, event, step, &progress);
         } else if (event->kind == STOP && counts(step)) {
@@ -223,11 +208,6 @@ static uint64_t until_fetch_ns(const struct scan *scan, const struct epoch *epoc
     return ns < epoch->first_ns ? ns : epoch->first_ns;
 }
 
-static uint64_t per(uint64_t sum, uint64_t count)
-{
-    return count > 0 ? sum / count : 0;
-}
-
 /* How much longer the step computes than a steady-state step. Each forked worker causes the
  * trainer's memory to be copied page by page as it is written, and takes a core while it starts. */
 static uint64_t slower_ns(const struct ss_training_facts *facts, const struct ss_step *step)
@@ -250,7 +230,8 @@ static uint64_t slower_ns(const struct ss_training_facts *facts, const struct ss
 static void sum_up(struct scan *scan)
 {
     struct ss_training_epochs *epochs = &scan->facts->epochs;
-    uint64_t other_ns = per(scan->others_ns, scan->others), restarts_ns = scan->stops_ns;
+    uint64_t other_ns = ss_training_per(scan->others_ns, scan->others),
+             restarts_ns = scan->stops_ns;
     uint64_t waits_ns = 0, steady_ns = 0, behind_ns = 0;
     for (size_t i = 0; i < scan->epochs.count; i++) {
         const struct epoch *epoch = &scan->epochs.data[i];
@@ -267,15 +248,15 @@ static void sum_up(struct scan *scan)
     }
     uint64_t steps = scan->facts->steps->steady + scan->facts->steps->outliers;
     epochs->starts = scan->epochs.count;
-    epochs->steps =
-        per(steps + scan->facts->steps->warm_up, epochs->starts + scan->facts->steps->processes);
-    epochs->restart_ns = per(restarts_ns, steps);
-    epochs->behind_ns = per(behind_ns, steps);
-    epochs->wait_ns = per(waits_ns, steps);
-    epochs->steady_wait_ns = per(steady_ns, scan->facts->steps->steady);
-    epochs->each_restart_ns = per(restarts_ns, epochs->restarts);
-    epochs->each_behind_ns = per(behind_ns, epochs->restarts);
-    epochs->each_wait_ns = per(waits_ns, epochs->starts);
+    epochs->steps = ss_training_per(steps + scan->facts->steps->warm_up,
+                                    epochs->starts + scan->facts->steps->processes);
+    epochs->restart_ns = ss_training_per(restarts_ns, steps);
+    epochs->behind_ns = ss_training_per(behind_ns, steps);
+    epochs->wait_ns = ss_training_per(waits_ns, steps);
+    epochs->steady_wait_ns = ss_training_per(steady_ns, scan->facts->steps->steady);
+    epochs->each_restart_ns = ss_training_per(restarts_ns, epochs->restarts);
+    epochs->each_behind_ns = ss_training_per(behind_ns, epochs->restarts);
+    epochs->each_wait_ns = ss_training_per(waits_ns, epochs->starts);
 }
 
 void ss_training_epochs_find(struct ss_training_facts *facts, const struct ss_selection *selection)

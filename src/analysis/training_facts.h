@@ -140,6 +140,17 @@ uint64_t ss_training_phase_ns(const struct ss_training_facts *facts, const char 
 const struct ss_step_phase *ss_training_phase(const struct ss_training_facts *facts,
                                               const char *name);
 
+/* Each fills the facts of its file. Called by ss_training_facts_init only, in this order. */
+void ss_training_settings_find(struct ss_training_facts *facts);
+void ss_training_cores_find(struct ss_training_facts *facts);
+void ss_training_operators_find(struct ss_training_facts *facts,
+                                const struct ss_selection *selection);
+void ss_training_cells_find(struct ss_training_facts *facts, const struct ss_selection *selection);
+void ss_training_loading_find(struct ss_training_facts *facts,
+                              const struct ss_selection *selection);
+void ss_training_interruptions_find(struct ss_training_facts *facts,
+                                    const struct ss_selection *selection);
+
 /* Fills facts->samples. Called by ss_training_facts_init only. */
 void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_selection *selection,
                               const struct ss_source_lines *source);
@@ -149,6 +160,14 @@ void ss_training_epochs_find(struct ss_training_facts *facts, const struct ss_se
 void ss_training_period_find(struct ss_training_facts *facts);
 /* Whether the process has steps. */
 bool ss_training_has_steps(const struct ss_training_facts *facts, uint32_t process);
+/* Whether the selection includes the ranges. Workers follow the selection of their trainer,
+ * whatever their own names. */
+bool ss_training_has_run(const struct ss_training_facts *facts,
+                         const struct ss_selection *selection, const struct ss_range_run *run);
+const char *ss_training_range_name(const struct ss_model *model,
+                                   const struct ss_model_range *range);
+/* The mean; 0 of none. */
+uint64_t ss_training_per(uint64_t sum, uint64_t count);
 /* The process itself, or its closest ancestor with steps; 0: none. */
 uint32_t ss_training_trainer(const struct ss_training_facts *facts, uint32_t process);
 

@@ -78,20 +78,10 @@ struct scan {
     const struct ss_model *model;
     const struct ss_step_summary *steps;
     struct ss_waits *waits;
-    bool *has_steps; /* by process */
     struct ss_activities activities;
     struct ss_line_samples spots;
     uint64_t in_phase[SS_WAITS_GROUPS][SS_STEP_MAX_PHASES];
 };
-
-static bool *processes_with_steps(const struct ss_model *model, const struct ss_step_summary *steps)
-{
-    bool *has_steps = ss_alloc_zero(model->processes.count + 1, 1);
-    for (size_t i = 0; i < steps->steps.count; i++) {
-        has_steps[steps->steps.data[i].process] = true;
-    }
-    return has_steps;
-}
 
 static size_t phase_index(const struct ss_step_summary *steps, uint32_t name)
 {
@@ -150,7 +140,7 @@ static void collect_gil_waits(const struct scan *scan, struct gil_waits *gil_wai
     for (size_t i = 0; i < model->gil_spans.count; i++) {
         const struct ss_model_gil_span *span = &model->gil_spans.data[i];
         uint32_t process = model->threads.data[span->thread].process;
-        if (!span->holds && scan->has_steps[process]) {
+        if (!span->holds && ss_step_has_process(scan->steps, process)) {
             ss_vec_push(gil_waits, (struct gil_wait){process, span->begin_ns, span->end_ns});
         }
     }
@@ -248,17 +238,14 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
 {
     const struct ss_model *model = selection->model;
     *waits = (struct ss_waits){0};
-    struct scan scan = {.model = model,
-                        .steps = steps,
-                        .waits = waits,
-                        .has_steps = processes_with_steps(model, steps)};
+    struct scan scan = {.model = model, .steps = steps, .waits = waits};
     ss_activities_init(&scan.activities, model, source);
     ss_line_samples_init(&scan.spots, model);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
         if (thread->is_main && selection->threads[total->thread] &&
-            total->step == SS_SAMPLE_LATER_STEP && scan.has_steps[thread->process]) {
+            total->step == SS_SAMPLE_LATER_STEP && ss_step_has_process(steps, thread->process)) {
             add_sample(&scan, total, has_loader);
         }
     }
@@ -269,5 +256,4 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
     find_holder(&scan);
     ss_line_samples_fini(&scan.spots);
     ss_activities_fini(&scan.activities);
-    ss_free(scan.has_steps);
 }

@@ -428,7 +428,7 @@ static void test_a_node_within_a_node_is_charged_once(void **state)
     add(&made, made.operators, outer, "mm", "operator", 220, 230, 2);
     add(&made, made.operators, outer, "MmBackward0", "backward", 300, 350, 2);
     sum_up(&made);
-    ss_modules_table(&made.selection, NULL, &options, &made.table);
+    ss_modules_table(&made.selection, &made.training, &options, &made.table);
     assert_cells(&made, "block", SS_MODULE_CALLS, (int64_t[]){2, 140, 140, 200, 200}, 5);
     end(&made);
 }
@@ -451,7 +451,7 @@ static void test_the_node_says_the_number_of_what_evaluates_it(void **state)
     around = add(&made, made.operators, 0, adding, "operator", 270, 280, NO_NUMBER);
     add(&made, made.operators, around, "AccumulateGrad", "backward", 271, 279, NO_NUMBER);
     sum_up(&made);
-    ss_modules_table(&made.selection, NULL, &options, &made.table);
+    ss_modules_table(&made.selection, &made.training, &options, &made.table);
     assert_cells(&made, "fc", SS_MODULE_CALLS, (int64_t[]){1, 100, 100, 60, 60}, 5);
     ss_table_fini(&made.table);
     ss_operators_table(&made.selection, NULL, &options, &made.table);

@@ -107,6 +107,10 @@ static void find(struct made *made, bool has_loader)
 {
     struct ss_selection_options options = {.size = sizeof options, .idle = SS_IDLE_ALL};
     assert_int_equal(ss_selection_init(&made->selection, &made->model, &options, NULL), SS_OK);
+    static bool trains[16];
+    assert_in_range(made->process, 0, 15);
+    trains[made->process] = true;
+    made->steps.trains = trains;
     ss_vec_push(&made->steps.steps, (struct ss_step){.process = made->process, .end_ns = STEP_NS});
     ss_vec_push(&made->steps.phases, (struct ss_step_phase){.name = made->data});
     ss_vec_push(&made->steps.phases, (struct ss_step_phase){.name = made->forward});
