@@ -6,90 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/memory_series.h"
 #include "analysis/phase_times.h"
 #include "analysis/program_facts.h"
 #include "analysis/ranges.h"
 #include "base/shared_names.h"
 
 static const double least_rise = 0.01; /* of the peak */
-
-/* --- series ---------------------------------------------------------------------------------- */
-
-/* The values of one counter track; `at` is a cursor into them. */
-struct series {
-    const struct ss_model_value *values;
-    size_t at, end;
-};
-
-/* NAN where the value is no valid number of bytes. */
-static double bytes_of(const struct ss_model_value *value)
-{
-    double bytes = ss_model_real(value);
-    return bytes >= 0 && bytes < (double)INT64_MAX ? bytes : (double)NAN;
-}
-
-/* The newest value in (from, to]; NAN: none. Times must not decrease between calls. */
-static double value_in(struct series *series, uint64_t from_ns, uint64_t to_ns)
-{
-    while (series->at < series->end && series->values[series->at].time_ns <= to_ns) {
-        series->at++;
-    }
-    const struct ss_model_value *last = series->at > 0 ? &series->values[series->at - 1] : NULL;
-    return last != NULL && last->time_ns > from_ns ? bytes_of(last) : (double)NAN;
-}
-
-/* The largest value in [from, to]; 0: none. Times must not decrease between calls. */
-static double largest_in(struct series *series, uint64_t from_ns, uint64_t to_ns)
-{
-    double largest = 0;
-    while (series->at < series->end && series->values[series->at].time_ns < from_ns) {
-        series->at++;
-    }
-    for (size_t i = series->at; i < series->end && series->values[i].time_ns <= to_ns; i++) {
-        largest = fmax(largest, bytes_of(&series->values[i]));
-    }
-    return largest;
-}
-
-static double largest_of(const struct series *series)
-{
-    double largest = 0;
-    for (size_t i = 0; i < series->end; i++) {
-        largest = fmax(largest, bytes_of(&series->values[i]));
-    }
-    return largest;
-}
-
-/* The end of the track's values, which begin at `first`. */
-static size_t end_of_track(const struct ss_model *model, size_t first)
-{
-    uint32_t track = model->values.data[first].track;
-    size_t end = first;
-    while (end < model->values.count && model->values.data[end].track == track) {
-        end++;
-    }
-    return end;
-}
-
-static const char *group_of(const struct ss_model *model, const struct ss_model_track *track)
-{
-    return ss_model_text(model, model->tracks.data[track->parent].name);
-}
-
-/* The process's counter with this name and group ("": no group); process 0: the host. */
-static struct series find_series(const struct ss_model *model, uint32_t process, const char *group,
-                                 const char *name)
-{
-    for (size_t first = 0, end; first < model->values.count; first = end) {
-        const struct ss_model_track *track = &model->tracks.data[model->values.data[first].track];
-        end = end_of_track(model, first);
-        if (track->process == process && strcmp(ss_model_text(model, track->name), name) == 0 &&
-            strcmp(group_of(model, track), group) == 0) {
-            return (struct series){&model->values.data[first], 0, end - first};
-        }
-    }
-    return (struct series){0};
-}
 
 /* --- steps and their phases ------------------------------------------------------------------ */
 
@@ -104,7 +27,7 @@ struct scan {
     const struct ss_step_summary *training;
     const struct ss_phase_time *parts; /* of the process */
     size_t part, part_count;           /* parts before `part` are done */
-    struct series values, peaks, sampled;
+    struct ss_memory_series values, peaks, sampled;
     struct ss_vec_of(struct edge) edges; /* of the current step */
     uint64_t before_ns;                  /* the last edge before the step */
     struct ss_memory *memory;
@@ -188,13 +111,13 @@ static bool read_step(struct scan *scan, const struct ss_step *step, struct phas
     for (size_t i = 0; i <= scan->edges.count; i++) { /* to the end of the segment before edge i */
         bool is_last = i == scan->edges.count;
         uint64_t to_ns = is_last ? step->end_ns : scan->edges.data[i].time_ns;
-        double end = value_in(&scan->values, from_ns, to_ns);
-        double peak = value_in(&scan->peaks, from_ns, to_ns);
+        double end = ss_memory_value_in(&scan->values, from_ns, to_ns);
+        double peak = ss_memory_value_in(&scan->peaks, from_ns, to_ns);
         if (i > 0) {
             struct segment segment = {scan->edges.data[i - 1].phase, begin, end, fmax(begin, end)};
             bool has_changed = peak > peak_before || peak < peak_before;
             segment.peak = fmax(segment.peak, has_changed ? peak : 0);
-            segment.peak = fmax(segment.peak, largest_in(&scan->sampled, from_ns, to_ns));
+            segment.peak = fmax(segment.peak, ss_memory_largest_in(&scan->sampled, from_ns, to_ns));
             add_segment(&phases[segment.phase], &segment);
         }
         is_read = is_read && !isnan(end);
@@ -235,8 +158,8 @@ static void add_step(struct scan *scan, const struct ss_step *step,
 
 static void add_point(struct scan *scan, const struct ss_step *step, size_t place)
 {
-    struct series values = scan->values;
-    double bytes = value_in(&values, step->begin_ns, step->end_ns);
+    struct ss_memory_series values = scan->values;
+    double bytes = ss_memory_value_in(&values, step->begin_ns, step->end_ns);
     if (!isnan(bytes)) {
         ss_vec_push(&scan->memory->points,
                     (struct ss_memory_point){(double)place, bytes, step->kind == SS_STEP_STEADY});
@@ -282,8 +205,8 @@ static void add_steps(struct scan *scan)
 
 static void find_peak(struct ss_memory *memory, const struct scan *scan, size_t phases)
 {
-    memory->peak = fmax(largest_of(&scan->values), largest_of(&scan->peaks));
-    memory->peak = fmax(memory->peak, largest_of(&scan->sampled));
+    memory->peak = fmax(ss_memory_largest(&scan->values), ss_memory_largest(&scan->peaks));
+    memory->peak = fmax(memory->peak, ss_memory_largest(&scan->sampled));
     memory->peak_phase = phases;
     double highest = (1 - least_rise) * memory->peak;
     for (size_t i = 0; i < phases; i++) {
@@ -294,15 +217,9 @@ static void find_peak(struct ss_memory *memory, const struct scan *scan, size_t 
             memory->peak_step = phase->rising_step;
         }
     }
-    double at_first = scan->peaks.end > 0 ? bytes_of(&scan->peaks.values[0]) : memory->first;
+    double at_first = scan->peaks.end > 0 ? ss_memory_bytes(&scan->peaks.values[0]) : memory->first;
     memory->was_before =
         memory->peak_phase == phases && at_first >= (1 - least_rise) * memory->peak;
-}
-
-static double last_of(const struct series *series)
-{
-    double last = series->end > 0 ? bytes_of(&series->values[series->end - 1]) : 0;
-    return last > 0 ? last : 0;
 }
 
 /* For a process, the tighter of the container's limit and the machine's memory; for a device, its
@@ -318,9 +235,10 @@ static void find_limit(struct ss_memory *memory, const struct ss_model *model, c
         memory->limit = total.length > 0 ? strtod(total.data, NULL) : 0;
         memory->limit_of = "the device's memory";
     } else {
-        struct series container = find_series(model, 0, "container", "memory limit");
-        struct series machine = find_series(model, 0, "memory", "total");
-        double limit = last_of(&container), installed = last_of(&machine);
+        struct ss_memory_series container =
+            ss_memory_series_find(model, 0, "container", "memory limit");
+        struct ss_memory_series machine = ss_memory_series_find(model, 0, "memory", "total");
+        double limit = ss_memory_last(&container), installed = ss_memory_last(&machine);
         bool is_limited = limit > 0 && (installed <= 0 || limit < installed);
         memory->limit = is_limited ? limit : installed;
         memory->limit_of = is_limited ? "the container's limit" : "the machine's memory";
@@ -340,14 +258,17 @@ static bool is_of_device(const char *name, const char **what)
 }
 
 /* The counter with this memory's peak. */
-static struct series find_peaks(const struct ss_model *model, const struct ss_memory *memory,
-                                const char *name, const char *what)
+static struct ss_memory_series find_peaks(const struct ss_model *model,
+                                          const struct ss_memory *memory, const char *name,
+                                          const char *what)
 {
     char of_device[64];
     snprintf(of_device, sizeof of_device, "%.*speak", (int)(what - name), name);
-    return !memory->is_device ? find_series(model, memory->process, "", ss_counter_memory_peak)
-           : strcmp(what, "allocated") == 0 ? find_series(model, memory->process, "", of_device)
-                                            : (struct series){0};
+    return !memory->is_device
+               ? ss_memory_series_find(model, memory->process, "", ss_counter_memory_peak)
+           : strcmp(what, "allocated") == 0
+               ? ss_memory_series_find(model, memory->process, "", of_device)
+               : (struct ss_memory_series){0};
 }
 
 static void find_phases(struct scan *scan, const struct ss_phase_times *times)
@@ -373,14 +294,14 @@ static void add_memory(struct ss_memories *memories, const struct ss_model *mode
         return;
     }
     struct scan scan = {.training = training, .memory = &memory};
-    scan.values =
-        (struct series){&model->values.data[first], 0, end_of_track(model, first) - first};
+    scan.values = (struct ss_memory_series){&model->values.data[first], 0,
+                                            ss_memory_series_end(model, first) - first};
     scan.peaks = find_peaks(model, &memory, name, what);
     if (!memory.is_device) {
-        scan.sampled = find_series(model, track->process, "usage", "resident memory");
+        scan.sampled = ss_memory_series_find(model, track->process, "usage", "resident memory");
     }
-    memory.first = bytes_of(&scan.values.values[0]);
-    memory.last = bytes_of(&scan.values.values[scan.values.end - 1]);
+    memory.first = ss_memory_bytes(&scan.values.values[0]);
+    memory.last = ss_memory_bytes(&scan.values.values[scan.values.end - 1]);
     find_phases(&scan, times);
     size_t phases = training != NULL ? training->phases.count : 0;
     find_peak(&memory, &scan, phases);
@@ -400,7 +321,8 @@ void ss_memories_init(struct ss_memories *memories, const struct ss_selection *s
     static const struct ss_phase_times no_phases;
     const struct ss_phase_times *times = training != NULL ? &training->index.phases : &no_phases;
     *memories = (struct ss_memories){0};
-    for (size_t first = 0; first < model->values.count; first = end_of_track(model, first)) {
+    for (size_t first = 0; first < model->values.count;
+         first = ss_memory_series_end(model, first)) {
         uint32_t number = model->values.data[first].track;
         const struct ss_model_track *track = &model->tracks.data[number];
         if (track->kind == SS_TRACK_COUNTER && track->process != 0 && track->parent == 0 &&
@@ -428,184 +350,4 @@ const struct ss_memory *ss_memories_main(const struct ss_memories *memories)
         chosen = memory->steps_read > 0 && is_better ? memory : chosen;
     }
     return chosen;
-}
-
-/* --- tables ---------------------------------------------------------------------------------- */
-
-static const char no_memory[] =
-    "no memory: it is read between the steps and phases of a PyTorch training (stepscope info)";
-
-static const struct ss_column memory_columns[SS_MEMORY_COLUMNS] = {
-    [SS_MEMORY_NAME] = {.key = "name"},
-    [SS_MEMORY_PID] = {.key = "pid"},
-    [SS_MEMORY_START] = {.key = "start_bytes", .unit = "bytes"},
-    [SS_MEMORY_END] = {.key = "end_bytes", .unit = "bytes"},
-    [SS_MEMORY_PEAK] = {.key = "peak_bytes", .unit = "bytes"},
-    [SS_MEMORY_PER_STEP] = {.key = "bytes_per_step", .unit = "bytes per step"},
-    [SS_MEMORY_PEAK_PHASE] = {.key = "peak_phase"},
-    [SS_MEMORY_PEAK_STEP] = {.key = "peak_step"},
-    [SS_MEMORY_LIMIT] = {.key = "limit_bytes", .unit = "bytes"},
-    [SS_MEMORY_LIMIT_PERCENT] = {.key = "peak_percent", .unit = "percent"},
-};
-
-enum { FEWEST_FOR_A_LINE = 3 };
-
-/* Bytes are relative to the first value: their squares would exceed what a double can hold. */
-static struct ss_cell per_step_cell(const struct ss_memory *memory)
-{
-    double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
-    for (size_t i = 0; i < memory->points.count; i++) {
-        const struct ss_memory_point *point = &memory->points.data[i];
-        if (point->is_steady) {
-            double x = point->place, y = point->bytes - memory->first;
-            n++;
-            sum_x += x;
-            sum_y += y;
-            sum_xx += x * x;
-            sum_xy += x * y;
-        }
-    }
-    double spread = n * sum_xx - sum_x * sum_x;
-    if (n < FEWEST_FOR_A_LINE || !(spread > 0)) {
-        return (struct ss_cell){0};
-    }
-    double slope = (n * sum_xy - sum_x * sum_y) / spread;
-    return isfinite(slope) ? ss_cell_real(slope) : (struct ss_cell){0};
-}
-
-/* Whole bytes; absent for NAN. */
-static struct ss_cell bytes_cell(double bytes)
-{
-    return isnan(bytes)         ? (struct ss_cell){0}
-           : fabs(bytes) < 9e15 ? ss_cell_integer((int64_t)bytes)
-                                : ss_cell_real(bytes);
-}
-
-static void put_name(const struct ss_memory *memory, const struct ss_model *model,
-                     struct ss_cell *cells)
-{
-    cells[SS_MEMORY_NAME] = ss_cell_text(ss_intern_get(&model->strings, memory->name));
-    cells[SS_MEMORY_PID] = ss_cell_integer(model->processes.data[memory->process].pid);
-}
-
-void ss_memory_table(const struct ss_memories *memories, const struct ss_selection *selection,
-                     const struct ss_step_summary *training, struct ss_table *table)
-{
-    const struct ss_model *model = selection->model;
-    *table = (struct ss_table){.name = "memory",
-                               .title = "Memory",
-                               .is_of_program = true,
-                               .empty_text = no_memory,
-                               .columns = memory_columns,
-                               .column_count = SS_MEMORY_COLUMNS};
-    for (size_t i = 0; i < memories->rows.count; i++) {
-        const struct ss_memory *memory = &memories->rows.data[i];
-        struct ss_cell *cells = ss_table_add_row(table);
-        put_name(memory, model, cells);
-        cells[SS_MEMORY_START] = bytes_cell(memory->first);
-        cells[SS_MEMORY_END] = bytes_cell(memory->last);
-        cells[SS_MEMORY_PEAK] = bytes_cell(memory->peak);
-        cells[SS_MEMORY_PER_STEP] = per_step_cell(memory);
-        if (training != NULL && memory->peak_phase < training->phases.count) {
-            cells[SS_MEMORY_PEAK_PHASE] =
-                ss_cell_text(ss_step_phase_text(model, &training->phases.data[memory->peak_phase]));
-            cells[SS_MEMORY_PEAK_STEP] = ss_cell_integer(memory->peak_step);
-        }
-        if (memory->limit > 0) {
-            cells[SS_MEMORY_LIMIT] = bytes_cell(memory->limit);
-            cells[SS_MEMORY_LIMIT_PERCENT] = ss_cell_real(100 * memory->peak / memory->limit);
-        }
-    }
-}
-
-static const struct ss_column phase_columns[SS_MEMORY_PHASE_COLUMNS] = {
-    [SS_MEMORY_PHASE_NAME] = {.key = "name"},
-    [SS_MEMORY_PHASE_PID] = {.key = "pid"},
-    [SS_MEMORY_PHASE] = {.key = "phase"},
-    [SS_MEMORY_PHASE_STEPS] = {.key = "steps"},
-    [SS_MEMORY_PHASE_END] = {.key = "end_mean_bytes", .unit = "bytes"},
-    [SS_MEMORY_PHASE_END_MAX] = {.key = "end_max_bytes", .unit = "bytes"},
-    [SS_MEMORY_PHASE_CHANGE] = {.key = "change_mean_bytes", .unit = "bytes"},
-    [SS_MEMORY_PHASE_CHANGE_MAX] = {.key = "change_max_bytes", .unit = "bytes"},
-    [SS_MEMORY_PHASE_PEAK] = {.key = "peak_mean_bytes", .unit = "bytes"},
-    [SS_MEMORY_PHASE_PEAK_MAX] = {.key = "peak_max_bytes", .unit = "bytes"},
-};
-
-static void add_phase(const struct ss_memory *memory, const struct ss_model *model,
-                      const struct ss_step_phase *phase, const struct ss_memory_phase *figures,
-                      struct ss_table *table)
-{
-    struct ss_cell *cells = ss_table_add_row(table);
-    put_name(memory, model, cells);
-    cells[SS_MEMORY_PHASE] = ss_cell_text(ss_step_phase_text(model, phase));
-    cells[SS_MEMORY_PHASE_STEPS] = ss_cell_integer((int64_t)figures->steps);
-    cells[SS_MEMORY_PHASE_END] = bytes_cell(figures->end_mean);
-    cells[SS_MEMORY_PHASE_END_MAX] = bytes_cell(figures->end_max);
-    cells[SS_MEMORY_PHASE_CHANGE] = bytes_cell(figures->change_mean);
-    cells[SS_MEMORY_PHASE_CHANGE_MAX] = bytes_cell(figures->change_max);
-    cells[SS_MEMORY_PHASE_PEAK] = bytes_cell(figures->peak_mean);
-    cells[SS_MEMORY_PHASE_PEAK_MAX] = bytes_cell(figures->peak_max);
-}
-
-void ss_memory_phases_table(const struct ss_memories *memories, const struct ss_memory *only,
-                            const struct ss_selection *selection,
-                            const struct ss_step_summary *training, struct ss_table *table)
-{
-    *table = (struct ss_table){.name = "memory-phase",
-                               .title = "Memory by phase",
-                               .is_of_program = true,
-                               .empty_text = no_memory,
-                               .columns = phase_columns,
-                               .column_count = SS_MEMORY_PHASE_COLUMNS};
-    for (size_t i = 0; training != NULL && i < memories->rows.count; i++) {
-        const struct ss_memory *memory = &memories->rows.data[i];
-        if (memory->steps_read == 0 || (only != NULL && memory != only)) {
-            continue;
-        }
-        table->steps += memory->steps;
-        table->steps_recorded += memory->steps_read;
-        for (size_t p = 0; p < training->phases.count; p++) {
-            if (memory->phases[p].steps > 0) {
-                add_phase(memory, selection->model, &training->phases.data[p], &memory->phases[p],
-                          table);
-            }
-        }
-    }
-    if (table->steps_recorded < table->steps) {
-        struct ss_sentence *note = ss_table_add_note(table, SS_NOTE_ASIDE);
-        ss_sentence_add(note, "memory was read in the phases of ");
-        ss_sentence_add_number(note, (int64_t)table->steps_recorded);
-        ss_sentence_add(note, " of ");
-        ss_sentence_add_number(note, (int64_t)table->steps);
-        ss_sentence_add(note, " steps, to cost little");
-    }
-}
-
-void ss_memory_put_phases(const struct ss_memories *memories, const struct ss_selection *selection,
-                          struct ss_table *phases)
-{
-    const struct ss_memory *chosen = ss_memories_main(memories);
-    for (size_t p = 0; chosen != NULL && p < phases->row_count; p++) {
-        struct ss_cell *cells = phases->cells.data + p * phases->column_count;
-        double end = 0, change = 0, peak = 0, count = 0;
-        for (size_t i = 0; i < memories->rows.count; i++) {
-            const struct ss_memory *memory = &memories->rows.data[i];
-            const struct ss_memory_phase *figures = &memory->phases[p];
-            if (memory->name == chosen->name && figures->steps > 0) {
-                peak = fmax(peak, figures->peak_max);
-                if (!isnan(figures->end_mean)) {
-                    end += figures->end_mean;
-                    change += figures->change_mean;
-                    count++;
-                }
-            }
-        }
-        if (count > 0) {
-            cells[SS_PHASE_MEMORY] =
-                ss_cell_text(ss_intern_get(&selection->model->strings, chosen->name));
-            cells[SS_PHASE_MEMORY_END] = bytes_cell(end / count);
-            cells[SS_PHASE_MEMORY_CHANGE] = bytes_cell(change / count);
-            cells[SS_PHASE_MEMORY_PEAK] = bytes_cell(peak);
-        }
-    }
 }

@@ -253,11 +253,10 @@ void ss_key_averages_table(const struct ss_selection *selection,
     struct ss_calls calls;
     ss_call_details_init(&details, selection);
     bool by_shapes = (options->grouping & SS_CALLS_BY_SHAPES) != 0 && details.has_shapes;
-    struct ss_calls_options call_options = {
-        .domain = details.has_any ? ss_domain_torch_profiler : ss_domain_torch,
-        .apart = by_shapes ? details.shapes_of : NULL,
-        .joins_same = true,
-        .phases = training != NULL ? &training->index.phases : NULL};
+    struct ss_calls_options call_options = {.domain = details.has_any ? ss_domain_torch_profiler
+                                                                      : ss_domain_torch,
+                                            .apart = by_shapes ? details.shapes_of : NULL,
+                                            .joins_same = true};
     *table = (struct ss_table){.name = "key-averages",
                                .title = "Operators",
                                .is_of_program = true,
