@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/shared_names.h"
 #include "model/index.h"
-#include "model/load_downsample.h"
+#include "model/load_tracks_downsample.h"
 
 /* --- order ---------------------------------------------------------------------------------- */
 

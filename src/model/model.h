@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "model/origin.h"
+#include "model/owner.h"
 #include "trace/rank_runs.h"
 #include "trace/reader.h"
 #include "trace/records.h"
@@ -42,33 +44,6 @@ struct ss_model_thread {
     int64_t tid; /* -1: unknown */
     uint32_t name;
     bool is_main;
-};
-
-enum ss_code_origin {
-    SS_ORIGIN_UNKNOWN,
-    SS_ORIGIN_USER,    /* none of the below: "your own code" */
-    SS_ORIGIN_STDLIB,  /* frozen and built-in modules too */
-    SS_ORIGIN_PACKAGE, /* site-packages, dist-packages */
-    SS_ORIGIN_NATIVE
-};
-
-/* Within an origin: model/owner.h. */
-enum ss_code_owner {
-    SS_OWNER_UNKNOWN,
-    SS_OWNER_PROGRAM, /* the user's own code */
-    SS_OWNER_STDLIB,
-    SS_OWNER_STDLIB_WRAPPER, /* only wraps calls of other code */
-    SS_OWNER_STDLIB_LOGGING,
-    SS_OWNER_TORCH,
-    SS_OWNER_TORCH_DATA, /* the DataLoader */
-    SS_OWNER_TORCH_OPTIMIZER,
-    SS_OWNER_TORCH_LOGGING,
-    SS_OWNER_FRAMEWORK,    /* runs a training loop: Lightning, Trainer… */
-    SS_OWNER_DATA_LIBRARY, /* processes data rather than models */
-    SS_OWNER_LOGGING_LIBRARY,
-    SS_OWNER_LIBRARY,
-    SS_OWNER_NATIVE,
-    SS_OWNER_STEPSCOPE
 };
 
 struct ss_model_frame {

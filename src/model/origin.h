@@ -6,7 +6,14 @@
 #include <stdbool.h>
 
 #include "base/strview.h"
-#include "model/model.h"
+
+enum ss_code_origin {
+    SS_ORIGIN_UNKNOWN,
+    SS_ORIGIN_USER,    /* none of the below: "your own code" */
+    SS_ORIGIN_STDLIB,  /* frozen and built-in modules too */
+    SS_ORIGIN_PACKAGE, /* site-packages, dist-packages */
+    SS_ORIGIN_NATIVE
+};
 
 /* `path` as in a code object (traces). */
 enum ss_code_origin ss_origin_of_path(struct ss_strview path);

@@ -10,7 +10,25 @@
 #include <stdbool.h>
 
 #include "base/strview.h"
-#include "model/model.h"
+#include "model/origin.h"
+
+enum ss_code_owner {
+    SS_OWNER_UNKNOWN,
+    SS_OWNER_PROGRAM, /* the user's own code */
+    SS_OWNER_STDLIB,
+    SS_OWNER_STDLIB_WRAPPER, /* only wraps calls of other code */
+    SS_OWNER_STDLIB_LOGGING,
+    SS_OWNER_TORCH,
+    SS_OWNER_TORCH_DATA, /* the DataLoader */
+    SS_OWNER_TORCH_OPTIMIZER,
+    SS_OWNER_TORCH_LOGGING,
+    SS_OWNER_FRAMEWORK,    /* runs a training loop: Lightning, Trainer… */
+    SS_OWNER_DATA_LIBRARY, /* processes data rather than models */
+    SS_OWNER_LOGGING_LIBRARY,
+    SS_OWNER_LIBRARY,
+    SS_OWNER_NATIVE,
+    SS_OWNER_STEPSCOPE
+};
 
 enum ss_code_owner ss_owner_of(enum ss_code_origin origin, struct ss_strview path);
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "model/model.h"
 #include "model/origin.h"
 #include "model/owner.h"
 

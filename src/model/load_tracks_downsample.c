@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/load_downsample.h"
+#include "model/load_tracks_downsample.h"
 
 #include <string.h>
 

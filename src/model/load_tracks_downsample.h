@@ -6,8 +6,8 @@
  * stay correct; the counter "operators recorded" is 0 for the dropped steps, as for steps that were
  * not recorded. Private to model/.
  */
-#ifndef SS_MODEL_LOAD_DOWNSAMPLE_H
-#define SS_MODEL_LOAD_DOWNSAMPLE_H
+#ifndef SS_MODEL_LOAD_TRACKS_DOWNSAMPLE_H
+#define SS_MODEL_LOAD_TRACKS_DOWNSAMPLE_H
 
 #include "model/load_tracks.h"
 
