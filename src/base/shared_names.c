@@ -8,7 +8,7 @@
 #undef SS_SHARED_NAME
 
 const struct ss_shared_name ss_shared_names[] = {
-#define SS_SHARED_NAME(kind, id, text, meaning) {#kind, ss_##kind##_##id, meaning},
+#define SS_SHARED_NAME(kind, id, text, meaning) {#kind, #id, ss_##kind##_##id, meaning},
 #include "base/shared_names.def"
 #undef SS_SHARED_NAME
-    {NULL, NULL, NULL}};
+    {NULL, NULL, NULL, NULL}};

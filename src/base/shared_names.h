@@ -9,7 +9,7 @@
 #undef SS_SHARED_NAME
 
 struct ss_shared_name {
-    const char *kind, *text, *meaning;
+    const char *kind, *id, *text, *meaning;
 };
 /* All of them; ends with a row without kind. */
 extern const struct ss_shared_name ss_shared_names[];

@@ -2,7 +2,10 @@
 /* Runs the Python files of torch_hooks/, which libstepscope contains. */
 #include <stdio.h>
 
+#include "base/shared_names.h"
 #include "inject/torch.h"
+
+enum { MAX_NAMES_BYTES = 8 * 1024 };
 
 /* Copies the current exception as text, and drops it. */
 static void fetch_exception(char *text, size_t size)
@@ -37,19 +40,46 @@ static ss_python_object *run_text(const char *text, const char *name, ss_python_
     return result;
 }
 
+static bool add_text(ss_python_object *texts, const char *name, const char *content)
+{
+    ss_python_object *text = ss_python.PyUnicode_FromString(content);
+    bool is_added = text != NULL && ss_python.PyDict_SetItemString(texts, name, text) == 0;
+    if (text != NULL) {
+        ss_python.Py_DecRef(text);
+    }
+    return is_added;
+}
+
+/* Appends to the text. */
+static size_t put_name(char *text, size_t size, const struct ss_shared_name *name)
+{
+    int length = snprintf(text, size, "%s_%s", name->kind, name->id);
+    for (int i = 0; i < length && (size_t)i < size; i++) {
+        text[i] = (char)(text[i] >= 'a' && text[i] <= 'z' ? text[i] - 'a' + 'A' : text[i]);
+    }
+    size_t used = (size_t)length < size ? (size_t)length : size;
+    return used + (size_t)snprintf(text + used, size - used, " = \"%s\"\n", name->text);
+}
+
+/* The file "names": FACT_TORCH_CUDA = "torch.cuda" and so on, as in shared_names.def. */
+static bool add_names(ss_python_object *texts)
+{
+    static char text[MAX_NAMES_BYTES]; /* the hooks are loaded once, by one thread */
+    size_t length = 0;
+    for (const struct ss_shared_name *name = ss_shared_names; name->kind != NULL; name++) {
+        length += length < sizeof text ? put_name(text + length, sizeof text - length, name) : 0;
+    }
+    return add_text(texts, "names", text);
+}
+
 static bool add_texts(ss_python_object *texts)
 {
     for (const char *const *file = ss_torch_hooks; *file != NULL; file += 2) {
-        ss_python_object *text = ss_python.PyUnicode_FromString(file[1]);
-        bool is_added = text != NULL && ss_python.PyDict_SetItemString(texts, file[0], text) == 0;
-        if (text != NULL) {
-            ss_python.Py_DecRef(text);
-        }
-        if (!is_added) {
+        if (!add_text(texts, file[0], file[1])) {
             return false;
         }
     }
-    return true;
+    return add_names(texts);
 }
 
 /* Runs the loader and calls its function `load`. NULL: an exception is set. */

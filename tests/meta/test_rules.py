@@ -119,11 +119,13 @@ class Rules(unittest.TestCase):
         self.assertEqual([], complaints("src/a/x.c", '/* "torch.data" */ f("data", "torch.x");\n'))
         self.assertEqual(1, len(complaints("src/a/x.c", 'f("torch.data");\n')))
         self.assertEqual(1, len(complaints("src/a/x.h", '#define X "ready batches"\n')))
-        self.assertEqual([], complaints("src/inject/torch_hooks/a.py", 'define_domain("torch.data")\n'
-                                        'define_counter("ready batches", "")\nx.set_fact("y", 1)\n'
+        hook = "src/inject/torch_hooks/a.py"
+        self.assertEqual([], complaints(hook, 'define_domain(DOMAIN_TORCH_DATA)\n'
+                                        'define_counter(COUNTER_READY, "")\nx.set_fact("y", 1)\n'
                                         'set_fact("a." + key, 1)\ndefine_counter(f"{a} b", "")\n'))
-        for text in ('set_fact("torch.data", 1)\n', 'set_fact_text("a.b", "c")\n', 'define_domain("a")\n'):
-            self.assertEqual(1, len(complaints("src/inject/torch_hooks/a.py", text)), text)
+        for text in ('set_fact("torch.data", 1)\n', 'set_fact_text("a.b", "c")\n',
+                     'define_domain("torch.data")\n'):
+            self.assertEqual(1, len(complaints(hook, text)), text)
 
     def test_rule_limits(self):
         def files(code, fires="more than {MOST}", limits="SS_RULE_LIMIT(MOST, 7, COUNT, \"x\")"):

@@ -6,6 +6,7 @@ import torch
 
 from .guard import attempt
 from .libstepscope import define_counter, set_fact, watch_device
+from .names import FACT_TORCH_CUDA
 from .state import state
 
 
@@ -27,7 +28,7 @@ def poll_devices():
         is_due = state.updates & (state.updates - 1) == 0
         if not _Devices.is_in_use:
             is_due = _Devices.is_in_use = True
-            set_fact("torch.cuda", 1)
+            set_fact(FACT_TORCH_CUDA, 1)
             _watch(torch.cuda.current_device(), "cuda")
         if is_due:
             for number in range(torch.cuda.device_count()):

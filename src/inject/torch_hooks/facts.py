@@ -8,6 +8,9 @@ import sys
 import torch
 
 from .libstepscope import set_fact, set_fact_text
+from .names import (FACT_CPU_CAPABILITY, FACT_CPU_MHZ, FACT_TORCH_ANOMALY, FACT_TORCH_DEVICE,
+                    FACT_TORCH_INTEROP_THREADS, FACT_TORCH_RANK, FACT_TORCH_THREADS,
+                    FACT_TORCH_VERSION)
 
 
 class _Recorded:
@@ -18,19 +21,19 @@ class _Recorded:
 
 
 def record_versions():
-    set_fact_text("torch.version", str(torch.__version__))
+    set_fact_text(FACT_TORCH_VERSION, str(torch.__version__))
 
 
 def record_thread_counts():
     record_threads()
-    set_fact("torch.interop_threads", torch.get_num_interop_threads())
+    set_fact(FACT_TORCH_INTEROP_THREADS, torch.get_num_interop_threads())
 
 
 def record_threads():
     threads = torch.get_num_threads()
     if threads != _Recorded.threads:
         _Recorded.threads = threads
-        set_fact("torch.threads", threads)
+        set_fact(FACT_TORCH_THREADS, threads)
 
 
 def record_rank():
@@ -41,7 +44,7 @@ def record_rank():
         rank = distributed.get_rank()
         if rank != _Recorded.rank:
             _Recorded.rank = rank
-            set_fact("torch.rank", rank)
+            set_fact(FACT_TORCH_RANK, rank)
 
 
 def record_anomaly():
@@ -49,24 +52,24 @@ def record_anomaly():
     is_on = torch.is_anomaly_enabled()
     if is_on != _Recorded.anomaly:
         _Recorded.anomaly = is_on
-        set_fact("torch.anomaly", int(is_on))
+        set_fact(FACT_TORCH_ANOMALY, int(is_on))
 
 
 def record_device():
     """The device that computes, for its peak rate."""
     if torch.cuda.is_initialized():
-        set_fact_text("torch.device", torch.cuda.get_device_name())
+        set_fact_text(FACT_TORCH_DEVICE, torch.cuda.get_device_name())
 
 
 def record_cpu():
     capability = getattr(torch._C, "_get_cpu_capability", None)
     if capability is not None:
-        set_fact_text("cpu.capability", capability())
+        set_fact_text(FACT_CPU_CAPABILITY, capability())
     else:
         shown = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
         if shown:
-            set_fact_text("cpu.capability", shown.group(1))
+            set_fact_text(FACT_CPU_CAPABILITY, shown.group(1))
     with open("/proc/cpuinfo", "rb", buffering=0) as file:  # many cores: reading all is slow
         shown = re.search(rb"cpu MHz\s*:\s*([0-9]+)", file.read(4096))
     if shown:
-        set_fact("cpu.mhz", int(shown.group(1)))
+        set_fact(FACT_CPU_MHZ, int(shown.group(1)))

@@ -7,6 +7,7 @@ import os
 from .facts import record_device
 from .guard import attempt, callback
 from .libstepscope import count_flops, current_recording, set_fact_text
+from .names import FACT_TORCH_FLOPS
 from .settings import settings
 from .state import state
 
@@ -38,7 +39,7 @@ def begin_counting():
         _Counting.recording, _Counting.left = recording, None
     if _Counting.left is None and state.updates >= _Counting.first and recording:
         _Counting.left = _STEPS + 1
-        set_fact_text("torch.flops", count_flops(True) or "counted")
+        set_fact_text(FACT_TORCH_FLOPS, count_flops(True) or "counted")
         attempt(record_device)
 
 

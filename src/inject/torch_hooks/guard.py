@@ -16,6 +16,7 @@ import signal
 import torch
 
 from .libstepscope import set_fact, set_fact_text
+from .names import FACT_TORCH_FAILED_HOOKS, FACT_TORCH_HOOKS
 from .state import state
 
 _MOST_NOTES = 64
@@ -80,7 +81,7 @@ def _note(text):
             return
         _notes.add(text)
     try:
-        set_fact_text("torch.hooks", text)
+        set_fact_text(FACT_TORCH_HOOKS, text)
     except Exception:  # noqa: the failure cannot be recorded
         pass
 
@@ -115,7 +116,7 @@ class Hook:
         if was_on:
             _failed.append(self.name)
             try:
-                set_fact("torch.failed_hooks", len(_failed))
+                set_fact(FACT_TORCH_FAILED_HOOKS, len(_failed))
             except Exception:  # noqa: the failure cannot be recorded
                 pass
         return True

@@ -16,6 +16,7 @@ from .late import scan_modules
 from .libstepscope import on_collection, set_fact_text, stop_operators, watch_memory
 from .loaders import hook_loaders
 from .modules import forget_names, hook_modules
+from .names import FACT_TORCH_OPERATORS
 from .operators import record_operators
 from .optimizers import hook_optimizers, hook_scalers
 from .phases import hook_backward, hook_gradients
@@ -31,7 +32,7 @@ def configure():
     if settings.optimizer != optimizer:
         reset_boundary()
     if settings.is_off():
-        set_fact_text("torch.operators", "off: the program leaves torch out")
+        set_fact_text(FACT_TORCH_OPERATORS, "off: the program leaves torch out")
         return
     if settings.depth > depth:
         forget_names()

@@ -11,12 +11,15 @@ from .facts import record_threads
 from .guard import Hook, around_untraced, attempt, is_of_signal, replace, with_result
 from .libstepscope import (begin_steps, count, define_counter, define_name, disclaim_steps,
                            enter_phase, leave_phase, pop, push, set_fact, set_thread_name)
+from .names import (COUNTER_READY_BATCHES, FACT_LOADER_BATCH_BYTES, FACT_LOADER_BATCH_SIZE,
+                    FACT_LOADER_PIN_MEMORY, FACT_LOADER_PREFETCH_FACTOR, FACT_LOADER_WORKER,
+                    FACT_LOADER_WORKERS)
 from .state import DATA, LOADING, thread
 
 _NEXT, _FETCH, _COLLATE, _ITERATE, _START, _STOP = map(
     define_name, ("next", "fetch", "collate", "iterate", "start workers", "stop workers"))
 _is_finalizing = sys.is_finalizing  # at that time, sys may lack it
-_READY = define_counter("dataloader ready batches", "")
+_READY = define_counter(COUNTER_READY_BATCHES, "")
 _NUMBER_BITS = 64  # of a payload, with its sign
 
 
@@ -112,19 +115,19 @@ def record_batch(args, batch):
         size = model.bytes_in(batch)
         if size != _Recorded.batch_bytes:
             _Recorded.batch_bytes = size
-            set_fact("dataloader.batch_bytes", size)
+            set_fact(FACT_LOADER_BATCH_BYTES, size)
 
 
 # --- iter, end of an epoch ------------------------------------------------------------------------
 
 def record_loader(loader):
     recorded = tuple((key, int(getattr(loader, name, None) or 0)) for key, name in (
-        ("workers", "num_workers"), ("batch_size", "batch_size"),
-        ("prefetch_factor", "prefetch_factor"), ("pin_memory", "pin_memory")))
+        (FACT_LOADER_WORKERS, "num_workers"), (FACT_LOADER_BATCH_SIZE, "batch_size"),
+        (FACT_LOADER_PREFETCH_FACTOR, "prefetch_factor"), (FACT_LOADER_PIN_MEMORY, "pin_memory")))
     if recorded != _Recorded.loader:
         _Recorded.loader = recorded
         for key, value in recorded:
-            set_fact("dataloader." + key, value)
+            set_fact(key, value)
 
 
 def _starts_workers(loader):
@@ -236,7 +239,7 @@ def _begin_worker(number):
     _Worker.is_one = True
     disclaim_steps()  # a model that a worker runs is not trained
     set_thread_name(f"dataloader worker {number}")
-    set_fact("dataloader.worker", number)
+    set_fact(FACT_LOADER_WORKER, number)
 
 
 def _hook_worker(inner, name):

@@ -9,6 +9,7 @@ import contextlib
 import torch
 
 from .libstepscope import set_fact, set_fact_text
+from .names import FACT_MODEL_BATCH_SIZE, FACT_MODEL_DTYPE, FACT_TORCH_DEFAULT_DTYPE
 
 _PLAIN_TENSORS = tuple(one for one in (getattr(torch, "Tensor", None), getattr(
     getattr(torch, "nn", None), "Parameter", None)) if one is not None)
@@ -79,10 +80,10 @@ def _inspect(module):
     number = sum(sizes.values())
     if number >= _Model.parameters and number > 0:
         _Model.parameters = number
-        set_fact_text("model.dtype", str(max(sizes, key=sizes.get)).replace("torch.", ""))
+        set_fact_text(FACT_MODEL_DTYPE, str(max(sizes, key=sizes.get)).replace("torch.", ""))
     if torch.get_default_dtype() != _Model.default_type:
         _Model.default_type = torch.get_default_dtype()
-        set_fact_text("torch.default_dtype", str(_Model.default_type).replace("torch.", ""))
+        set_fact_text(FACT_TORCH_DEFAULT_DTYPE, str(_Model.default_type).replace("torch.", ""))
     has_time_first = any(map(_has_time_first, module.modules()))
     return 0 if not sizes else 4 if has_time_first else 1
 
@@ -105,5 +106,5 @@ def observe_call(module, args, kwargs, is_training, updates):
     if size not in (0, _Model.batch_size) and (
             _Model.batch_size == 0 or size == _Model.other_size):
         _Model.batch_size = size
-        set_fact("model.batch_size", size)
+        set_fact(FACT_MODEL_BATCH_SIZE, size)
     _Model.other_size = size

@@ -11,6 +11,7 @@ import torch
 from .guard import around_untraced, attempt, callback, replace
 from .libstepscope import (attach_itt, begin_check, check_device, check_list, check_product,
                            check_sizes, end_check, find_library, set_fact_text, start_operators)
+from .names import FACT_TORCH_OPERATORS
 from .settings import settings
 
 _SHAPES = (5, 7, 11), (13, 3), (2, 3, 1, 4, 1, 7), (1, 2, 1, 3, 5)
@@ -146,8 +147,8 @@ def record_operators():
     requested = settings.values.get("operators", "auto")
     why_not = "off" if requested == "off" else _record_by_callback(requested == "all")
     if why_not not in ("", "off") and (_Itt.ranges is not None or _record_by_itt()):
-        set_fact_text("torch.operators", "ITT, of one thread and its backward: " + why_not)
+        set_fact_text(FACT_TORCH_OPERATORS, "ITT, of one thread and its backward: " + why_not)
         why_not = ""
     else:
-        set_fact_text("torch.operators", why_not or "callback")
+        set_fact_text(FACT_TORCH_OPERATORS, why_not or "callback")
     _Route.why_not = why_not

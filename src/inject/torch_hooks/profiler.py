@@ -24,6 +24,7 @@ from .guard import around_untraced, callback, is_of_signal, replace
 from .libstepscope import (count, current_action, current_step, current_window, define_counter,
                            define_name, enter_phase, follow_steps, leave_phase, pop, profile_path,
                            push)
+from .names import COUNTER_OPERATORS_RECORDED
 from .operators import is_switching_itt, why_unrecorded
 from .profile_events import Rows
 from .settings import settings
@@ -31,7 +32,7 @@ from .state import TRAINING
 
 _PROFILING = define_name("torch.profiler")
 _STARTING, _EXPORTING = map(define_name, ("torch.profiler start", "torch.profiler export"))
-_RECORDED = define_counter("operators recorded", "")
+_RECORDED = define_counter(COUNTER_OPERATORS_RECORDED, "")
 _MAGIC = b"SSTORCH1"
 _RECORD, _SAVE = 2, 3  # actions of a schedule
 _DEFAULT_STEPS = 5, 8  # first and last

@@ -18,12 +18,17 @@ import os
 import threading
 
 from .libstepscope import define_domain, define_name
+from .names import (DOMAIN_TORCH_CHECKPOINT, DOMAIN_TORCH_COMPILE, DOMAIN_TORCH_DATA,
+                    DOMAIN_TORCH_TRAINING, PHASE_BACKWARD, PHASE_CHECKPOINT, PHASE_COMMUNICATION,
+                    PHASE_COMPILE, PHASE_DATA, PHASE_EVALUATION, PHASE_FORWARD, PHASE_INFERENCE,
+                    PHASE_OPTIMIZER)
 
 (DATA, FORWARD, BACKWARD, COMMUNICATION, OPTIMIZER, CHECKPOINT, EVALUATION, INFERENCE, COMPILE) = map(
-    define_name, ("data", "forward", "backward", "communication", "optimizer", "checkpoint",
-                  "evaluation", "inference", "compile"))
+    define_name, (PHASE_DATA, PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMMUNICATION, PHASE_OPTIMIZER,
+                  PHASE_CHECKPOINT, PHASE_EVALUATION, PHASE_INFERENCE, PHASE_COMPILE))
 LOADING, SAVING, COMPILING, TRAINING = map(
-    define_domain, ("torch.data", "torch.checkpoint", "torch.compile", "torch.training"))
+    define_domain, (DOMAIN_TORCH_DATA, DOMAIN_TORCH_CHECKPOINT, DOMAIN_TORCH_COMPILE,
+                    DOMAIN_TORCH_TRAINING))
 
 
 class _State:
