@@ -112,7 +112,7 @@ int ss_process_open_sealed(void)
 {
     char path[SS_RING_PATH_BYTES + 16];
     return ss_process_sealed_path(path) && !ss_process_is_confined()
-               ? ss_ring_place_open(path, ss_process_inherited.uid)
+               ? ss_ring_folder_open(path, ss_process_inherited.uid)
                : -1;
 }
 

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "ring/place.h"
+#include "ring/folder.h"
 #include "ring/producer.h"
 
 /* Never NULL once ss_process_init has returned. */

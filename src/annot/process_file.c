@@ -140,7 +140,7 @@ static int open_recorder_page(void)
 {
     char path[SS_RING_PATH_BYTES];
     snprintf(path, sizeof path, "%s/" SS_RING_RECORDER_FILE, ss_process_inherited.folder);
-    return ss_ring_place_open(path, ss_process_inherited.uid);
+    return ss_ring_folder_open(path, ss_process_inherited.uid);
 }
 
 /* Reads the recorder's request from its page. */
@@ -174,7 +174,7 @@ static void fill_header(struct ss_ring_header *header, uint64_t start_time, int3
 static bool is_unused_file(void)
 {
     struct ss_ring_header header = {0};
-    int fd = ss_ring_place_open(ss_process_state->path, ss_process_inherited.uid);
+    int fd = ss_ring_folder_open(ss_process_state->path, ss_process_inherited.uid);
     bool unused = fd >= 0 && !ss_process_inherited.is_recorder_folder &&
                   pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
                   atomic_load(&header.recorder_pid) == 0;
@@ -287,7 +287,7 @@ static void close_gate_permanently(void)
  * file open: opening and closing it again sends the event. */
 static void notify_recorder(void)
 {
-    int fd = ss_ring_place_open(ss_process_state->path, ss_process_inherited.uid);
+    int fd = ss_ring_folder_open(ss_process_state->path, ss_process_inherited.uid);
     if (fd >= 0) {
         close(fd);
     }
@@ -297,11 +297,11 @@ static void choose_user_folder(void)
 {
     char folder[SS_RING_PATH_BYTES];
     bool is_there = ss_process_inherited.is_recorder_folder && copy_user_folder(folder) &&
-                    ss_ring_place_is_safe(folder); /* the next recorder scans it */
+                    ss_ring_folder_is_safe(folder); /* the next recorder scans it */
     ss_process_inherited.is_recorder_folder = false;
     ss_process_inherited.folder[0] = '\0';
-    if ((is_there || ss_ring_place_choose(&ss_process_inherited.roots,
-                                          ss_process_inherited.filters == 0, folder)) &&
+    if ((is_there || ss_ring_folder_choose(&ss_process_inherited.roots,
+                                           ss_process_inherited.filters == 0, folder)) &&
         strlen(folder) < sizeof ss_process_inherited.folder) {
         memcpy(ss_process_inherited.folder, folder, strlen(folder) + 1);
     }
@@ -350,7 +350,7 @@ void ss_process_choose_folder(void)
 {
     const char *given = ss_env_get(SS_ENV_STEPSCOPE_RINGS);
     if (given != NULL && strlen(given) < sizeof ss_process_inherited.folder &&
-        ss_ring_place_is_safe(given)) {
+        ss_ring_folder_is_safe(given)) {
         snprintf(ss_process_inherited.folder, sizeof ss_process_inherited.folder, "%s", given);
         ss_process_inherited.is_recorder_folder = true;
     } else {

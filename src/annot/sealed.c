@@ -9,7 +9,7 @@
 
 #include "annot/process.h"
 #include "annot/stamp.h"
-#include "ring/place.h"
+#include "ring/folder.h"
 #include "ring/sealed.h"
 
 /* Poll interval: short at first, for notices that arrive soon. */

@@ -16,7 +16,7 @@
 #include "record/ring_directory.h"
 #include "record/torch_profiles.h"
 #include "record/window_filter.h"
-#include "ring/place.h"
+#include "ring/folder.h"
 #include "source/annot.h"
 #include "source/ring_file.h"
 

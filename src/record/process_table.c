@@ -42,7 +42,7 @@ struct ss_process_table {
     bool follows; /* children are recorded too */
     uint32_t next_ref;
     uint64_t seen, short_count;
-    uint64_t unjudged_count; /* ended before they were classified as Python or not */
+    uint64_t unclassified_count; /* ended before they were classified as Python or not */
     uint64_t now_ns;
     struct ss_vec_of(struct ended) ended; /* in the order of their ends */
 };
@@ -96,7 +96,7 @@ static void remove_member(struct ss_process_table *table, struct member *member,
     if (!ss_recorded_process_was_seen(member->process) && member->pid != table->root) {
         count_short(table, name);
     }
-    table->unjudged_count += !ss_recorded_process_is_judged(member->process);
+    table->unclassified_count += !ss_recorded_process_is_classified(member->process);
     const struct ss_process_observer *observer = &table->context->observer;
     if (observer->context != NULL) {
         observer->before_removal(observer->context, table->now_ns);
@@ -337,7 +337,7 @@ uint64_t ss_process_table_short(const struct ss_process_table *table)
 
 uint64_t ss_process_table_unclassified(const struct ss_process_table *table)
 {
-    return table->unjudged_count;
+    return table->unclassified_count;
 }
 
 void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns)
@@ -349,7 +349,7 @@ void ss_process_table_end(struct ss_process_table *table, uint64_t now_ns)
         ss_recorded_process_flush(member->process, now_ns, true);
         struct ss_procfs_stat stat = {0};
         bool gone = !ss_procfs_stat(member->pid, 0, &stat) || stat.state == 'Z';
-        table->unjudged_count += gone && !ss_recorded_process_is_judged(member->process);
+        table->unclassified_count += gone && !ss_recorded_process_is_classified(member->process);
         if (gone && member->pid != table->root && !ss_recorded_process_was_seen(member->process)) {
             count_short(table, stat.comm);
         }

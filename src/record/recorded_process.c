@@ -206,7 +206,7 @@ static void note_unreadable(struct ss_recorded_process *process, const struct ss
                                  .text = ss_strview_of(cause->message)};
     struct ss_route aim = {.process_ref = process->ref};
     struct ss_error err = {0};
-    process->judged = true;
+    process->classified = true;
     process->error = *cause;
     write_process(process);
     ss_record_context_check(process->context,
@@ -223,7 +223,7 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
     if (status == SS_OK) {
         process->error.status = SS_OK;
         process->context->python_processes++;
-        process->judged = true;
+        process->classified = true;
         write_process(process);
         return true;
     }
@@ -239,7 +239,7 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
         }
         process->next_try_ns = now_ns + process->retry_ns;
     }
-    process->judged |= now_ns - process->image_since_ns >= linked_ns;
+    process->classified |= now_ns - process->image_since_ns >= linked_ns;
     bool waits = status == SS_E_NOTFOUND || status == SS_E_AGAIN || status == SS_E_GONE;
     if (!waits && process->error.status != status) {
         note_unreadable(process, &err, now_ns);
@@ -303,7 +303,7 @@ void ss_recorded_process_execed(struct ss_recorded_process *process, uint64_t no
 {
     close_sampler(process);
     note_missed_torch(process, now_ns);
-    process->judged = false;
+    process->classified = false;
     process->image_since_ns = now_ns;
     process->next_try_ns = 0;
     process->retry_ns = 0;
@@ -370,9 +370,9 @@ struct ss_record_client *ss_recorded_process_annotated(const struct ss_recorded_
     return process->annotated;
 }
 
-bool ss_recorded_process_is_judged(const struct ss_recorded_process *process)
+bool ss_recorded_process_is_classified(const struct ss_recorded_process *process)
 {
-    return process->judged;
+    return process->classified;
 }
 
 bool ss_recorded_process_was_seen(const struct ss_recorded_process *process)

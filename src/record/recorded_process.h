@@ -51,7 +51,7 @@ void ss_recorded_process_threads_changed(struct ss_recorded_process *process);
 void ss_recorded_process_flush(struct ss_recorded_process *process, uint64_t now_ns, bool weights);
 
 /* Whether its image was classified as Python or not; false if it ended while still loading. */
-bool ss_recorded_process_is_judged(const struct ss_recorded_process *process);
+bool ss_recorded_process_is_classified(const struct ss_recorded_process *process);
 /* Whether it was observed long enough to be sampled, or found not to be Python. */
 bool ss_recorded_process_was_seen(const struct ss_recorded_process *process);
 uint32_t ss_recorded_process_ref(const struct ss_recorded_process *process);

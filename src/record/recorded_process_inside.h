@@ -37,7 +37,7 @@ struct ss_recorded_process {
     pid_t pid;
     bool is_written;
     bool seen;
-    bool judged; /* known to be Python, not Python, or unreadable */
+    bool classified; /* known to be Python, not Python, or unreadable */
     uint64_t first_seen_ns, image_since_ns, next_try_ns, retry_ns;
     struct ss_python_sampler *sampler;
     struct ss_vec_of(uint32_t) frame_refs;              /* by frame id of the sampler */

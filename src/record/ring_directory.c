@@ -16,7 +16,7 @@
 #include "base/strbuf.h"
 #include "platform/maps.h"
 #include "platform/procfs.h"
-#include "ring/place.h"
+#include "ring/folder.h"
 #include "ring/sealed.h"
 #include "source/ring_file.h"
 
@@ -121,7 +121,7 @@ static void sweep(const char *user_directory)
         snprintf(path, sizeof path, "%s/%s", user_directory, entry->d_name);
         if (!is_directory) {
             unlink(path);
-        } else if (ss_ring_place_is_safe(path)) {
+        } else if (ss_ring_folder_is_safe(path)) {
             move_live_rings(path, user_directory);
             remove_directory(path);
         }
@@ -203,26 +203,26 @@ static bool create(struct ss_ring_directory *directory, uint64_t now_ns,
                    struct ss_strbuf *skipped_roots)
 {
     struct ss_ring_roots roots;
-    struct ss_ring_place candidates[SS_RING_MAX_ROOTS];
+    struct ss_ring_folder candidates[SS_RING_MAX_ROOTS];
     ss_ring_roots_read(&roots);
     for (int accepts_tight = 0; accepts_tight < 2; accepts_tight++) {
         for (size_t i = 0; i < roots.count; i++) {
-            struct ss_ring_place *candidate = &candidates[i];
+            struct ss_ring_folder *candidate = &candidates[i];
             char why[SS_RING_PATH_BYTES + 64];
             if (accepts_tight == 0) {
-                ss_ring_place_try(roots.paths[i], candidate);
+                ss_ring_folder_try(roots.paths[i], candidate);
             }
             if (candidate->state ==
-                (accepts_tight != 0 ? SS_RING_PLACE_TIGHT : SS_RING_PLACE_ROOMY)) {
+                (accepts_tight != 0 ? SS_RING_FOLDER_TIGHT : SS_RING_FOLDER_ROOMY)) {
                 sweep(candidate->path);
                 candidate->error = create_in(directory, candidate->path, now_ns);
                 if (candidate->error == 0) {
                     return true;
                 }
-                candidate->state = SS_RING_PLACE_REFUSED;
+                candidate->state = SS_RING_FOLDER_REFUSED;
             }
             if (accepts_tight == 0) {
-                ss_ring_place_explain(candidate, why, sizeof why);
+                ss_ring_folder_explain(candidate, why, sizeof why);
                 ss_strbuf_append_format(skipped_roots, "%s%s",
                                         skipped_roots->length > 0 ? "; " : "", why);
             }
@@ -307,7 +307,7 @@ static void find_mapped(pid_t pid, char path[SS_RING_PATH_BYTES])
     if (slash != NULL && slash[1] == 'r' && parse_owner(slash + 1, true, &owner, &start)) {
         *slash = '\0'; /* a recorder's own, which is swept when that recorder is dead */
     }
-    if (!ss_ring_place_is_safe(path)) {
+    if (!ss_ring_folder_is_safe(path)) {
         path[0] = '\0';
     }
 }
@@ -318,7 +318,7 @@ bool ss_ring_directory_attach(struct ss_ring_directory *directory, enum ss_ring_
     char path[SS_RING_PATH_BYTES];
     *directory = (struct ss_ring_directory){.mode = mode};
     find_mapped(pid, path);
-    if (path[0] == '\0' && !ss_ring_place_user(path)) {
+    if (path[0] == '\0' && !ss_ring_folder_user(path)) {
         snprintf(reason, REASON_BYTES,
                  "no ring directory can be made: no folder that only this user can access; make "
                  "room there, or set TMPDIR to a folder of your own");

@@ -164,14 +164,14 @@ static void flush(void *source, uint64_t now_ns, bool whole)
 /* --- end -------------------------------------------------------------------------------------- */
 
 /* "none was a Python" would be a claim about processes that ended before they were classified. */
-static void describe_unjudged(const struct sampler *sampler, uint64_t end_ns, char *text,
-                              size_t size)
+static void describe_unclassified(const struct sampler *sampler, uint64_t end_ns, char *text,
+                                  size_t size)
 {
     const struct ss_process_table *processes = sampler->recorder->processes;
     unsigned long long seen = ss_process_table_seen(processes);
-    unsigned long long unjudged = ss_process_table_unclassified(processes);
+    unsigned long long unclassified = ss_process_table_unclassified(processes);
     uint64_t start_ns = sampler->recorder->figures->start_ns;
-    if (unjudged == 0 || sampler->recorder->is_duration_over) {
+    if (unclassified == 0 || sampler->recorder->is_duration_over) {
         return;
     }
     if (seen == 1) {
@@ -179,7 +179,7 @@ static void describe_unjudged(const struct sampler *sampler, uint64_t end_ns, ch
                  "the program ended after %.1f ms, before a sample of it could be taken; a "
                  "higher rate (-r) samples shorter programs",
                  start_ns != 0 ? (double)(end_ns - start_ns) / 1e6 : 0.0);
-    } else if (unjudged >= seen) {
+    } else if (unclassified >= seen) {
         snprintf(text, size,
                  "all %llu processes ended before a sample of them could be taken; a higher "
                  "rate (-r) samples shorter programs",
@@ -189,7 +189,7 @@ static void describe_unjudged(const struct sampler *sampler, uint64_t end_ns, ch
                  "%llu of the %llu processes that ran ended before they could be identified, "
                  "and none of the others was a Python that stepscope supports (CPython 3.8 to "
                  "3.14); a higher rate (-r) samples shorter programs",
-                 unjudged, seen);
+                 unclassified, seen);
     }
 }
 
@@ -209,7 +209,7 @@ static void note_no_samples(struct sampler *sampler, uint64_t end_ns)
                  "/proc, through which processes are read, is not mounted; mount it (mount -t "
                  "proc proc /proc)");
     } else {
-        describe_unjudged(sampler, end_ns, text, sizeof text);
+        describe_unclassified(sampler, end_ns, text, sizeof text);
     }
     if (text[0] != '\0') {
         note(sampler, "python-unreadable", text, 0);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "ring/place.h"
+#include "ring/folder.h"
 
 struct range {
     char *start;
@@ -80,7 +80,7 @@ static void unguard(const char *start)
 
 enum ss_status ss_ring_file_open(const char *path, struct ss_ring_file **file, struct ss_error *err)
 {
-    int fd = ss_ring_place_open(path, geteuid());
+    int fd = ss_ring_folder_open(path, geteuid());
     if (fd < 0 && errno != ENOENT && errno != EPERM && errno != ELOOP) {
         return ss_fail_errno(err, errno, "cannot open the ring file %s", path);
     }

@@ -14,7 +14,7 @@
 #include "annot/stamp.h"
 #include "base/clock.h"
 #include "fakes/itt_part.h"
-#include "ring/place.h"
+#include "ring/folder.h"
 #include "source/ring_file.h"
 #include <stepscope/stepscope.h>
 
@@ -166,7 +166,7 @@ static double best(void (*work)(void))
 static int open_own_ring(void)
 {
     char place[SS_RING_PATH_BYTES], path[1024];
-    DIR *entries = ss_ring_place_user(place) ? opendir(place) : NULL;
+    DIR *entries = ss_ring_folder_user(place) ? opendir(place) : NULL;
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         pid_t pid;
         uint64_t start;

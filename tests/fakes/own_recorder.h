@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "ring/place.h"
+#include "ring/folder.h"
 #include "source/ring_file.h"
 
 enum { BATCH = 256 };
@@ -123,7 +123,7 @@ static inline void remove_first_page(void)
     char place[SS_RING_PATH_BYTES], path[1024];
     const char *recorders = folder;
     folder = place;
-    if (ss_ring_place_user(place) && find_file(getpid(), path, sizeof path)) {
+    if (ss_ring_folder_user(place) && find_file(getpid(), path, sizeof path)) {
         unlink(path);
     }
     folder = recorders;

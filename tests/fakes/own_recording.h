@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ring/place.h"
+#include "ring/folder.h"
 #include "source/annot.h"
 #include "source/ring_file.h"
 
