@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from target import Target
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -82,6 +83,14 @@ def stepscope():
 def python():
     """An interpreter for workloads: the one that runs the tests, not through a venv's launcher."""
     return os.path.realpath(sys.executable)
+
+
+@pytest.fixture
+def target(tmp_path, python):
+    """A program that the test drives (target.py), not started yet."""
+    one = Target(tmp_path, python)
+    yield one
+    one.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 from interpreters import Program
+from target import state_of, until
+
+READY = "import sys, time; print('ready'); sys.stdout.flush(); time.sleep(60)"
 
 
 def run(stepscope, *arguments):
@@ -20,7 +22,7 @@ def run(stepscope, *arguments):
 @pytest.fixture(name="program")
 def fixture_program():
     with Program([sys.executable], "stacks.py") as program:
-        time.sleep(0.5)  # the main thread goes to sleep after its line of output
+        until(lambda: state_of(program.pid) == "S", "the main thread's sleep")
         yield program
 
 
@@ -50,7 +52,6 @@ def test_active_thread_holds_the_gil(stepscope):
         try:
             states = []
             for _ in range(40):
-                time.sleep(0.05)
                 found = re.search(r"Thread \d+ \((\S+)\)", run(stepscope, "-p", process.pid).stdout)
                 states += [found.group(1)] if found else []
         finally:
@@ -60,14 +61,14 @@ def test_active_thread_holds_the_gil(stepscope):
 
 def test_subprocesses(stepscope):
     code = ("import subprocess, sys, time\n"
-            "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
             "child = subprocess.Popen(['sleep', '60'])\n"
-            "print('ready', flush=True)\ntime.sleep(60)")
+            "ready = 'print(\"ready\", flush=True); import time; time.sleep(60)'\n"
+            "subprocess.Popen([sys.executable, '-c', ready])\n"
+            "time.sleep(60)")
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
                           start_new_session=True) as process:
         try:
-            process.stdout.readline()
-            time.sleep(0.5)
+            process.stdout.readline()  # of the child
             result = run(stepscope, "-s", "-p", process.pid)
         finally:
             os.killpg(process.pid, 9)
@@ -101,8 +102,8 @@ def test_too_old(stepscope):
     if not old:
         pytest.skip("no Python 2.7 or 3.7 here")
     for path in old:
-        with subprocess.Popen([path, "-c", "import time; time.sleep(60)"]) as process:
-            time.sleep(0.3)
+        with subprocess.Popen([path, "-c", READY], stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
             result = run(stepscope, "-p", process.pid)
             process.kill()
         assert result.returncode == 4
@@ -116,9 +117,9 @@ def test_replaced_interpreter(stepscope, tmp_path):
     copy = tmp_path / "python3.11"
     copy.write_bytes(open("/usr/bin/python3.11", "rb").read())
     copy.chmod(0o755)
-    with subprocess.Popen([copy, "-c", "import time; time.sleep(60)"],
+    with subprocess.Popen([copy, "-c", READY], stdout=subprocess.PIPE,
                           env={**os.environ, "PYTHONHOME": "/usr"}) as process:
-        time.sleep(0.5)
+        process.stdout.readline()
         copy.unlink()
         copy.write_text("not an interpreter")
         result = run(stepscope, "-p", process.pid)

@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+from target import until
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 
@@ -144,6 +145,26 @@ def test_stdin_and_stdout_are_the_programs(stepscope, tmp_path):
     assert "no samples" in done.stderr  # said even with -q: cat is not Python
 
 
+def test_what_a_program_does_is_in_the_trace(stepscope, target, tools, package, tmp_path):
+    out = tmp_path / "t.pftrace"
+    run = subprocess.Popen([stepscope, "record", "-q", "-o", out, "--", *target.command],
+                           env={**os.environ, "PYTHONPATH": str(package)})
+    program = target.ready()
+    target.do("import", "json")
+    target.do("thread", "sleeper")
+    child = int(target.do("fork", 3)[0])
+    target.do("mark", "here")
+    target.do("spin", 0.3)
+    target.exit(5)
+    assert run.wait(timeout=60) == 5
+    processes = {p["pid"]: p for p in info(stepscope, out)["processes"]}
+    assert {program} <= set(processes) <= {program, child}
+    assert "sleeper" in {thread["name"] for thread in processes[program]["threads"]}
+    events = subprocess.run([tools / "trace_events", out], capture_output=True, text=True,
+                            check=True).stdout
+    assert "here" in events
+
+
 def test_every_kind_of_child_is_recorded(stepscope, python, tmp_path):
     out = tmp_path / "t.pftrace"
     stepscope("record", "-o", out, "--", python, WORKLOADS / "family.py")
@@ -189,41 +210,47 @@ def test_short_children_are_counted_and_named(stepscope, python, tmp_path):
     assert '"true"' in text
 
 
-def test_duration_ends_the_recording_not_the_program(stepscope, python, tmp_path):
+def test_duration_ends_the_recording_not_the_program(stepscope, target, tmp_path):
     out = tmp_path / "t.pftrace"
-    start = time.monotonic()
-    done = stepscope("record", "-d", "0.5", "-o", out, "--", python, WORKLOADS / "spin.py",
-                     "--seconds", "2", "--exit", "7", status=7)
-    assert time.monotonic() - start >= 2
-    assert "t.pftrace" in done.stderr
+    run = subprocess.Popen([stepscope, "record", "-d", "0.5", "-o", out, "--", *target.command],
+                           stderr=subprocess.PIPE, text=True)
+    target.ready()
+    target.do("spin")
+    until(lambda: info(stepscope, out, status=None)["sealed"], "the recording's end")
     facts = info(stepscope, out)
-    assert 0.3 < facts["duration_s"] < 1.2, facts
+    target.exit(7)  # it has run on
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 7
+    assert "t.pftrace" in err
+    assert facts["duration_s"] > 0.3 and facts == info(stepscope, out)
 
 
-def test_attach_to_a_running_process(stepscope, python, tmp_path):
-    target = subprocess.Popen([python, WORKLOADS / "spin.py", "--seconds", "20"])
+def test_attach_to_a_running_process(stepscope, target, tmp_path):
+    attached = subprocess.Popen(target.command)
     try:
-        time.sleep(0.5)
+        target.ready()
+        target.do("spin")
         out = tmp_path / "t.txt"
-        stepscope("record", "-p", target.pid, "-d", "1", "-r", "200", "-o", out)
-        assert target.poll() is None
-        assert share(folded(out), "hot") > 0.4
+        stepscope("record", "-p", attached.pid, "-d", "1", "-r", "200", "-o", out)
+        assert attached.poll() is None
+        rows = folded(out)
+        assert rows and all(any("spin (" in frame for frame in frames) for frames, _ in rows)
         # Ctrl-C ends an attached recording in order
         out = tmp_path / "u.pftrace"
-        recorder = subprocess.Popen([stepscope, "record", "-p", str(target.pid), "-o", out],
+        recorder = subprocess.Popen([stepscope, "record", "-p", str(attached.pid), "-o", out],
                                     stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
+        until(lambda: out.exists() and info(stepscope, out, status=None)["samples"] > 0, "samples")
         recorder.send_signal(signal.SIGINT)
-        _, err = recorder.communicate(timeout=20)
+        _, err = recorder.communicate(timeout=120)
         assert recorder.returncode == 0, err
         assert info(stepscope, out)["sealed"] is True
         command = info(stepscope, out)["attributes"]["command"] # what runs, not just its number
-        assert command.endswith(f"{WORKLOADS / 'spin.py'} --seconds 20")
-        assert "spin.py" in stepscope("report", out).stdout
-        assert target.poll() is None
+        assert command.endswith(" ".join(target.command[1:]))
+        assert "scripted.py" in stepscope("report", out).stdout
+        assert attached.poll() is None
     finally:
-        target.kill()
-        target.wait()
+        attached.kill()
+        attached.wait()
 
 
 def test_attach_to_nothing_says_so(stepscope, tmp_path):
@@ -232,7 +259,7 @@ def test_attach_to_nothing_says_so(stepscope, tmp_path):
     assert "2147483646" in done.stderr
     threads = subprocess.Popen([sys.executable, WORKLOADS / "crowd.py", "--threads", "2"])
     try:
-        time.sleep(0.7)
+        until(lambda: len(os.listdir(f"/proc/{threads.pid}/task")) > 1, "a second thread")
         tid = max(int(t) for t in os.listdir(f"/proc/{threads.pid}/task"))
         done = stepscope("record", "-p", tid, "-o", tmp_path / "t", status=2)
         assert f"-p {threads.pid}" in done.stderr

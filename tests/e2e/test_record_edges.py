@@ -9,30 +9,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
-
-WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
-
-LISTENER = (
-    "import signal, sys, time\n"
-    "got = []\n"
-    "for s in (signal.SIGINT, signal.SIGTERM): signal.signal(s, lambda n, f: got.append(n))\n"
-    "print('ready', flush=True)\n"
-    "end = time.monotonic() + float(sys.argv[1])\n"
-    "while time.monotonic() < end: time.sleep(0.02)\n"
-    "print(got, flush=True)\n")
-
-WORKER = (
-    "import os, time\n"
-    "print(os.getpid(), flush=True)\n"
-    "def work():\n"
-    "    end = time.monotonic() + 1.5\n"
-    "    while time.monotonic() < end: sum(range(200))\n"
-    "work()\n"
-    "raise SystemExit(6)\n")
-
+from target import is_alive, until
 
 def info(stepscope, path):
     return json.loads(stepscope("info", path, "--format", "json").stdout)["files"][0]
@@ -70,7 +49,7 @@ def test_sigchld_ignored_by_the_starter(start, python, tmp_path):
             "raise SystemExit(7 if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN else 1)")
     run = start("-q", "-o", tmp_path / "t.pftrace", "--", python, "-c", code,
                 preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-    run.communicate(timeout=20)
+    run.communicate(timeout=120)
     assert run.returncode == 7  # the status is known, and the program finds it ignored still
 
 
@@ -97,13 +76,16 @@ def test_no_process_reads_stderr(stepscope, python, tmp_path):
     assert done.returncode == 7
 
 
-def test_a_refused_recording_leaves_the_other_ones_file(start, stepscope, python, tmp_path):
+def test_a_refused_recording_leaves_the_other_ones_file(start, stepscope, python, target, tmp_path):
     out = tmp_path / "t.pftrace"
-    first = start("-o", out, "--", python, WORKLOADS / "spin.py", "--seconds", "2")
-    time.sleep(0.8)
+    first = start("-o", out, "--", *target.command)
+    target.ready()
+    target.do("spin", 0.5)
     second = stepscope("record", "-o", out, "--", python, "-c", "exit(9)", status=9)
     assert "another recording" in second.stderr and "without being recorded" in second.stderr
-    _, err = first.communicate(timeout=20)
+    target.do("spin", 0.5)
+    target.exit(0)
+    _, err = first.communicate(timeout=60)
     assert first.returncode == 0, err
     facts = info(stepscope, out)
     assert facts["sealed"] is True and facts["samples"] > 20
@@ -146,35 +128,55 @@ def test_exec_from_a_thread_that_is_not_the_first(stepscope, python, tmp_path):
 
 
 @pytest.mark.parametrize("then", [signal.SIGCONT, signal.SIGKILL])
-def test_a_program_stopped_alone_does_not_leave_us_stopped(start, stepscope, python, tmp_path,
+def test_a_program_stopped_alone_does_not_leave_us_stopped(start, stepscope, target, tmp_path,
                                                            then):
     out = tmp_path / "t.pftrace"
-    run = start("-o", out, "--", python, "-c", WORKER)
-    program = int(run.stdout.readline())
-    time.sleep(0.3)
+    run = start("-o", out, "--", *target.command)
+    program = target.ready()
+    target.do("spin", 0.2)
     os.kill(program, signal.SIGSTOP)
     _, status = os.waitpid(run.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status)  # the shell sees its job stop
     os.kill(program, then)
-    run.communicate(timeout=20)
+    target.exit(6)
+    run.communicate(timeout=60)
     assert run.returncode == (6 if then == signal.SIGCONT else -signal.SIGKILL)
     assert_counts_add_up(info(stepscope, out))
 
 
-def test_one_signal_does_not_swallow_a_later_one(start, python, tmp_path):
-    run = start("-q", "-o", tmp_path / "t.pftrace", "--", python, "-c", LISTENER, "3.5")
-    assert run.stdout.readline() == "ready\n"
+def has_pending_signals(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return any(int(mask, 16) for mask in re.findall(r"(?:Shd|Sig)Pnd:\s*(\w+)", status))
+
+
+def test_one_signal_does_not_swallow_a_later_one(start, target, tmp_path):
+    run = start("-q", "-o", tmp_path / "t.pftrace", "--", *target.command)
+    target.ready()
+    target.do("catch", *map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGWINCH)))
     recorder = int(pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()[0])
     os.kill(recorder, signal.SIGTERM)  # to the recorder alone: means nothing
-    time.sleep(1.5)
+    until(lambda: not has_pending_signals(recorder), "the recorder reads its signal")
     run.send_signal(signal.SIGTERM)
-    time.sleep(0.3)
+    assert target.answer() == ["got", "15"]
     os.killpg(run.pid, signal.SIGINT)
-    out, err = run.communicate(timeout=20)
-    assert out == "[15, 2]\n", (out, err)
+    assert target.answer() == ["got", "2"]
+    run.send_signal(signal.SIGWINCH)  # handled after all earlier signals
+    assert target.answer() == ["got", "28"]
+    target.exit(0)
+    run.communicate(timeout=60)
+    assert target.says_nothing()
 
 
-def test_interrupting_the_conversion_keeps_recording_and_status(start, python, tmp_path):
+def writes_to_stderr(pid):
+    """Whether the process, or a child of it, waits in a write to its stderr."""
+    with contextlib.suppress(OSError):
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        calls = [pathlib.Path(f"/proc/{one}/syscall").read_text() for one in (pid, *children)]
+        return any(call.startswith("1 0x2 ") for call in calls)
+    return False
+
+
+def test_interrupting_the_conversion_keeps_recording_and_status(start, target, tmp_path):
     """The summary is held up by an output that no process reads: a full pipe."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -183,34 +185,37 @@ def test_interrupting_the_conversion_keeps_recording_and_status(start, python, t
             os.write(writing, b"x" * 4096)
     os.set_blocking(writing, True)
     out = tmp_path / "t.txt"
-    run = start("-o", out, "--", python, "-c",
-                WORKER.replace("SystemExit(6)", "SystemExit(9)"), pass_fds=[writing],
+    run = start("-o", out, "--", *target.command, pass_fds=[writing],
                 preexec_fn=lambda: os.dup2(writing, 2))
-    program = int(run.stdout.readline())
-    while pathlib.Path(f"/proc/{program}").exists():
-        time.sleep(0.05)
-    time.sleep(0.7)
+    program = target.ready()
+    target.do("spin", 0.5)
+    target.exit(9)
+    until(lambda: not is_alive(program), "the program's end")
+    until(lambda: writes_to_stderr(run.pid), "the summary")
     assert run.poll() is None  # waits for a reader
-    run.send_signal(signal.SIGTERM)
-    time.sleep(0.3)
+    run.send_signal(signal.SIGTERM)  # pending when it is let go of
     os.close(writing)
     said = b""
     while chunk := os.read(reading, 65536):
         said += chunk
     os.close(reading)
-    run.communicate(timeout=20)
+    run.communicate(timeout=120)
     assert run.returncode == 9
     assert b"interrupted" in said
 
 
-def test_a_low_rate_still_keeps_its_books(start, stepscope, python, tmp_path):
+def test_a_low_rate_still_keeps_its_books(start, stepscope, target, tmp_path):
     out = tmp_path / "t.pftrace"
-    run = start("-r", "0.01", "-o", out, "--", python, "-c", LISTENER, "60")
-    assert run.stdout.readline() == "ready\n"
-    time.sleep(2.5)
+    run = start("-r", "0.01", "-o", out, "--", *target.command)
+    target.ready()
+
+    def duration_s():
+        done = stepscope("info", out, "--format", "json", status=None)
+        return json.loads(done.stdout)["files"][0]["duration_s"]
+
+    until(lambda: (duration_s() or 0) > 0.9, "a second's books")
     os.killpg(run.pid, signal.SIGKILL)
-    facts = json.loads(stepscope("info", out, "--format", "json", status=None).stdout)["files"][0]
-    assert facts["duration_s"] > 0.9, facts
+    assert duration_s() > 0.9
 
 
 def test_no_samples_names_the_cause(stepscope, python, tmp_path):

@@ -14,6 +14,7 @@ import sys
 import time
 
 import pytest
+from target import is_alive, until
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 
@@ -24,23 +25,6 @@ def children_of(pid):
         with contextlib.suppress(OSError):
             found += [int(p) for p in (task / "children").read_text().split()]
     return found
-
-
-def until(condition, seconds=15, what="condition"):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.005)
-    raise AssertionError(f"{what} did not come true in {seconds} s")
-
-
-def alive(pid):
-    try:
-        return "Z" != pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
 
 
 class Recording:
@@ -61,24 +45,24 @@ class Recording:
         self.recorder = self.program = None
         if start:
             self.find()
-            until(lambda: self.rounds() > 0, what="the program's first round")
+            until(lambda: self.rounds() > 0, "the program's first round")
 
     def find(self):
-        self.recorder = until(lambda: children_of(self.supervisor.pid), what="a recorder")[0]
-        self.program = until(lambda: children_of(self.recorder), what="a program")[0]
+        self.recorder = until(lambda: children_of(self.supervisor.pid), "a recorder")[0]
+        self.program = until(lambda: children_of(self.recorder), "a program")[0]
 
     def rounds(self):
         with contextlib.suppress(OSError, ValueError, IndexError):
             return int(self.counted.read_text().split()[0])
         return 0
 
-    def assert_works_on(self):
+    def assert_works_on(self, more=3):
         before = self.rounds()
-        until(lambda: self.rounds() > before + 2, what="more rounds of the program")
+        until(lambda: self.rounds() >= before + more, "more rounds of the program")
 
     def end(self):
         self.flag.unlink(missing_ok=True)
-        out, err = self.supervisor.communicate(timeout=30)
+        out, err = self.supervisor.communicate(timeout=120)
         return self.supervisor.returncode, err
 
     def info(self, status=None):
@@ -127,8 +111,8 @@ def test_killed_supervisor_leaves_program_and_recording(recording, stepscope, se
     run.supervisor.wait()
     run.assert_works_on()
     run.flag.unlink()
-    until(lambda: not alive(run.program), what="the program's end")
-    until(lambda: not alive(run.recorder), what="the recorder's end")
+    until(lambda: not is_alive(run.program), "the program's end")
+    until(lambda: not is_alive(run.recorder), "the recorder's end")
     assert run.info()["sealed"] is True
 
 
@@ -149,9 +133,9 @@ def test_killed_at_any_moment(recording, victim, seed):
     """From before the program exists to well into the recording."""
     draw = random.Random(f"{victim}{seed}")
     run = recording(start=False)
-    run.recorder = until(lambda: children_of(run.supervisor.pid), what="a recorder")[0]
+    run.recorder = until(lambda: children_of(run.supervisor.pid), "a recorder")[0]
     if victim == "program" or draw.random() < 0.7:
-        run.program = until(lambda: children_of(run.recorder), what="a program")[0]
+        run.program = until(lambda: children_of(run.recorder), "a program")[0]
     time.sleep(draw.choice([0, 0.001, 0.01, 0.05, 0.2, 0.5]) * draw.random())
     pid = {"recorder": run.recorder, "supervisor": run.supervisor.pid, "program": run.program}
     os.kill(pid[victim], signal.SIGKILL)
@@ -166,52 +150,32 @@ def test_killed_at_any_moment(recording, victim, seed):
         run.supervisor.wait()
         time.sleep(0.3)
         run.flag.unlink(missing_ok=True)
-        until(lambda: not alive(run.recorder), what="the recorder's end")
+        until(lambda: not is_alive(run.recorder), "the recorder's end")
         if run.out.exists() and run.out.stat().st_size > 0:
             assert run.info()["sealed"] is True
 
 
-def test_signal_to_stepscope_alone_reaches_the_program_once(stepscope, tmp_path):
-    code = ("import signal, time, sys\n"
-            "n = 0\n"
-            "def on(s, f):\n"
-            "    global n; n += 1; print('got', s, n, flush=True)\n"
-            "signal.signal(signal.SIGTERM, on); signal.signal(signal.SIGUSR1, on)\n"
-            "print('ready', flush=True)\n"
-            "end = time.monotonic() + 1.5\n"
-            "while time.monotonic() < end: time.sleep(0.05)\n"
-            "sys.exit(n)")
-    def start():
-        run = subprocess.Popen([stepscope, "record", "-q", "-o", tmp_path / "t.pftrace", "--",
-                                sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
-                               start_new_session=True)
-        assert run.stdout.readline() == "ready\n"
-        return run
-    run = start()
+def test_signal_to_stepscope_alone_reaches_the_program_once(stepscope, target, tmp_path):
+    run = subprocess.Popen([stepscope, "record", "-q", "-o", tmp_path / "t.pftrace", "--",
+                            *target.command], start_new_session=True)
+    target.ready()
+    target.do("catch", *map(int, (signal.SIGTERM, signal.SIGUSR1, signal.SIGWINCH)))
     run.send_signal(signal.SIGTERM)
-    time.sleep(0.2)
+    assert target.answer() == ["got", "15"]
     run.send_signal(signal.SIGUSR1)
-    out, _ = run.communicate(timeout=20)
-    assert run.returncode == 2, out
-    run = start()
+    assert target.answer() == ["got", "10"]
     os.killpg(run.pid, signal.SIGTERM)  # the whole group, as a terminal does
-    out, _ = run.communicate(timeout=20)
-    assert run.returncode == 1, out
+    assert target.answer() == ["got", "15"]
+    run.send_signal(signal.SIGWINCH)  # handled after all earlier signals
+    assert target.answer() == ["got", "28"]
+    target.exit(3)
+    assert run.wait(timeout=60) == 3
+    assert target.says_nothing()
 
 
-def test_ctrl_c_and_ctrl_z_on_a_terminal(stepscope, tmp_path):
+def test_ctrl_c_and_ctrl_z_on_a_terminal(stepscope, target, tmp_path):
     """A real terminal: Ctrl-C reaches the program once; Ctrl-Z stops the job and fg resumes it."""
     import pty
-    code = ("import signal, time, sys\n"
-            "n = 0\n"
-            "def on(s, f):\n"
-            "    global n; n += 1\n"
-            "signal.signal(signal.SIGINT, on)\n"
-            "print('ready', flush=True)\n"
-            "end = time.monotonic() + 3\n"
-            "while time.monotonic() < end: time.sleep(0.05)\n"
-            "print('interrupts', n, flush=True)\n"
-            "sys.exit(40 + n)")
     # The least shell with job control: one job in its own group, resumed once after it stopped.
     shell = ("import os, signal, sys\n"
              "signal.signal(signal.SIGTTOU, signal.SIG_IGN)\n"
@@ -233,27 +197,30 @@ def test_ctrl_c_and_ctrl_z_on_a_terminal(stepscope, tmp_path):
         pytest.skip(f"no pseudo-terminals here: {none}")
     if pid == 0:
         os.execv(sys.executable, [sys.executable, "-c", shell, str(stepscope), "record", "-o",
-                                  str(tmp_path / "t.pftrace"), "--", sys.executable, "-c", code])
+                                  str(tmp_path / "t.pftrace"), "--", *target.command])
     seen = b""
     os.set_blocking(terminal, False)
 
     def read_until(word):
         nonlocal seen
-        end = time.monotonic() + 20
-        while word not in seen and time.monotonic() < end:
+
+        def read():
+            nonlocal seen
             with contextlib.suppress(BlockingIOError, OSError):
                 seen += os.read(terminal, 4096)
-            time.sleep(0.01)
-        assert word in seen, seen
+            return word in seen
 
-    read_until(b"ready")
-    time.sleep(0.2)
+        until(read, word)
+
+    target.ready()
+    target.do("catch", int(signal.SIGINT))
     os.write(terminal, b"\x03")
-    time.sleep(0.3)
+    assert target.answer() == ["got", "2"]
     os.write(terminal, b"\x1a")
     read_until(b"shell: stopped True")
-    read_until(b"interrupts 1")
+    target.exit(41)
     read_until(b"shell: status 41")
+    assert target.says_nothing()
     os.waitpid(pid, 0)
     os.close(terminal)
 
@@ -264,7 +231,7 @@ def test_vanished_folder_ends_the_recording_only(recording, tmp_path):
     run = recording(out=folder / "t.pftrace")
     (folder / "t.pftrace").unlink()
     folder.rmdir()
-    time.sleep(2.5)
+    until(lambda: not is_alive(run.recorder), "the recorder's end")
     run.assert_works_on()
     code, err = run.end()
     assert code == 7
@@ -280,7 +247,7 @@ def test_full_disk_ends_the_recording_only(recording, needs_root, tmp_path):
         pytest.skip(f"cannot mount a small tmpfs: {mount.stderr.strip()}")
     try:
         run = recording("-r", "5000", out=folder / "t.pftrace")
-        until(lambda: not children_of(run.supervisor.pid) or not alive(run.recorder), 40,
+        until(lambda: not children_of(run.supervisor.pid) or not is_alive(run.recorder),
               "the end of the recorder")
         run.assert_works_on()
         code, err = run.end()
@@ -342,7 +309,7 @@ def test_a_recorder_that_dies_first_does_not_keep_the_program(stepscope, tmp_pat
         run = subprocess.Popen([stepscope, "record", "-o", tmp_path / "t.pftrace", "--", "/bin/sh",
                                 "-c", "sleep 0.3; echo ran; exit 7"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        recorder = until(lambda: children_of(run.pid), what="a recorder")[0]
+        recorder = until(lambda: children_of(run.pid), "a recorder")[0]
         time.sleep(0.0005 * seed)
         with contextlib.suppress(OSError):
             os.kill(recorder, signal.SIGKILL)
@@ -440,7 +407,7 @@ def test_a_folder_that_is_renamed_meanwhile_is_the_reason(recording, tmp_path):
     folder.mkdir()
     run = recording(out=folder / "t.pftrace")
     folder.rename(tmp_path / "after")
-    time.sleep(0.3)
+    run.assert_works_on(50)
     code, err = run.end()
     assert code == 7
     assert "renamed, moved or removed during the recording" in err and "Python ended" not in err

@@ -37,7 +37,7 @@ def test_readers_and_writers_of_the_program_see_it_close(stepscope, tmp_path):
     finally:
         flag.unlink()
         run.stdin.raw.close()
-        run.wait(timeout=30)
+        run.wait(timeout=120)
         os.close(other_end)
 
 

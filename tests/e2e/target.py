@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that a test drives: tests/workloads/scripted.py, which has the commands. Tests wait for
+what happens, not for time to pass; the limits here only end a test that hangs."""
+
+import contextlib
+import os
+import pathlib
+import select
+import sys
+import time
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "scripted.py"
+HANGS_AFTER_S = 120
+
+
+def until(condition, what, seconds=HANGS_AFTER_S):
+    """Waits until the condition is true, and returns its value."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        time.sleep(0.002)
+    return value
+
+
+def state_of(pid):
+    """R, S, T, Z…, or "gone"."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return "gone"
+
+
+def is_alive(pid):
+    return state_of(pid) not in ("gone", "Z", "X")
+
+
+class Target:
+    """Start `command`, wait for `ready()`, then `do()` one thing after the other, and `exit()`."""
+
+    def __init__(self, folder, python=sys.executable):
+        self.pid = None
+        self._unread = b""
+        paths = folder / "target-commands", folder / "target-answers"
+        for path in paths:
+            os.mkfifo(path)
+        # For reading and writing: opening waits for nobody, and the other side never sees an end.
+        self._commands, self._answers = (os.open(path, os.O_RDWR | os.O_CLOEXEC) for path in paths)
+        self.command = [str(python), str(SCRIPT), *map(str, paths)]
+
+    def answer(self):
+        """The next line that it says, as words."""
+        end = time.monotonic() + HANGS_AFTER_S
+        while b"\n" not in self._unread:
+            left = end - time.monotonic()
+            assert left > 0 and select.select([self._answers], [], [], left)[0], "no answer"
+            self._unread += os.read(self._answers, 4096)
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line.decode().split()
+
+    def says_nothing(self):
+        """Whether nothing that it said is unread."""
+        return not self._unread and not select.select([self._answers], [], [], 0)[0]
+
+    def ready(self):
+        word, pid = self.answer()
+        assert word == "ready"
+        self.pid = int(pid)
+        return self.pid
+
+    def do(self, *words):
+        """Tells it a command and waits until that is done; returns the rest of the answer."""
+        os.write(self._commands, (" ".join(map(str, words)) + "\n").encode())
+        word, *rest = self.answer()
+        assert word == "done", (words, word, *rest)
+        return rest
+
+    def exit(self, code=0):
+        os.write(self._commands, f"exit {int(code)}\n".encode())
+
+    def close(self):
+        for descriptor in (self._commands, self._answers):
+            os.close(descriptor)
