@@ -42,7 +42,7 @@ class Target:
         paths = folder / "target-commands", folder / "target-answers"
         for path in paths:
             os.mkfifo(path)
-        # For reading and writing: opening waits for nobody, and the other side never sees an end.
+        # For reading and writing: opening does not wait, and the other side never sees an end.
         self._commands, self._answers = (os.open(path, os.O_RDWR | os.O_CLOEXEC) for path in paths)
         self.command = [str(python), str(SCRIPT), *map(str, paths)]
 
@@ -67,7 +67,7 @@ class Target:
         return self.pid
 
     def do(self, *words):
-        """Tells it a command and waits until that is done; returns the rest of the answer."""
+        """Sends a command and waits until that is done; returns the rest of the answer."""
         os.write(self._commands, (" ".join(map(str, words)) + "\n").encode())
         word, *rest = self.answer()
         assert word == "done", (words, word, *rest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does what a test tells it: reads a command per line from the fifo argv[1], and answers each with a
+"""Carries out the commands of a test: reads a command per line from the fifo argv[1], and answers each with a
 line to the fifo argv[2]. tests/e2e/target.py is the other side.
 
 It says "ready PID" first and sleeps in `wait_for_command` between commands. "done …" means that the
