@@ -42,22 +42,6 @@ static uint32_t write_track(struct ss_record_metrics *metrics, struct ss_trace_t
     return track->ref;
 }
 
-/* The most important groups first, the others in order of creation. */
-static int32_t rank_of_group(const struct ss_trace_track *track)
-{
-    static const char *const first[] = {"CPU",  "CPU cores", "load",  "pressure", "memory",
-                                        "disk", "net",       "usage", "container"};
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
-        size_t length = strlen(first[i]);
-        const char *name = track->name.data;
-        if (strncmp(name, first[i], length) == 0 &&
-            (name[length] == '\0' || (name[length] == ' ' && i != 0))) {
-            return FIRST_RANK + (int32_t)i;
-        }
-    }
-    return FIRST_RANK + 100 + (int32_t)track->ref;
-}
-
 static uint32_t on_device(void *context, const struct ss_metric_device *device)
 {
     struct ss_record_metrics *metrics = context;
@@ -75,7 +59,7 @@ static uint32_t on_device(void *context, const struct ss_metric_device *device)
 }
 
 static uint32_t on_group(void *context, struct ss_metric_owner owner, uint32_t parent,
-                         const char *name)
+                         enum ss_metric_subject subject, const char *name)
 {
     struct ss_trace_track track = {.kind = SS_TRACK_GROUP,
                                    .process_ref = owner.process_ref,
@@ -83,8 +67,8 @@ static uint32_t on_group(void *context, struct ss_metric_owner owner, uint32_t p
                                    .parent_ref = parent,
                                    .name = ss_strview_of(name)};
     struct ss_record_metrics *metrics = context;
-    track.ref = metrics->context->track_refs + 1;
-    track.rank = rank_of_group(&track);
+    int32_t after = 100 + (int32_t)metrics->context->track_refs + 1; /* in order of creation */
+    track.rank = FIRST_RANK + (subject != SS_METRICS_OTHER ? (int32_t)subject - 1 : after);
     return write_track(context, &track);
 }
 

@@ -119,7 +119,8 @@ struct ss_host_container *ss_host_container_open(const struct ss_source_setup *s
     struct ss_polled_file file;
     char *text = ss_alloc(2 * TEXT_BYTES);
     struct ss_strview cgroup = {text, 0}, mounts = {text, 0};
-    part->group = (struct ss_metric_group){.sink = &setup->metrics, .name = "container"};
+    part->group = (struct ss_metric_group){
+        .sink = &setup->metrics, .subject = SS_METRICS_CONTAINER, .name = "container"};
     ss_polled_file_open(&file, setup->proc_root, "self/cgroup");
     ss_polled_file_read(&file, text, TEXT_BYTES, &cgroup);
     ss_polled_file_close(&file);

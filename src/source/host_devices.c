@@ -50,6 +50,7 @@ struct device {
 struct class
 {
     const char *title;
+    enum ss_metric_subject subject;
     const struct ss_metric_row *rows;
     size_t row_count;
     size_t shown, at;
@@ -73,9 +74,12 @@ struct ss_host_devices *ss_host_devices_open(const struct ss_source_setup *setup
     part->block_folder = access(path, F_OK) == 0;
     ss_polled_file_open(&part->diskstats, setup->proc_root, "diskstats");
     ss_polled_file_open(&part->network, setup->proc_root, "net/dev");
-    part->disks = (struct class){.title = "disk", .rows = disk_rows, .row_count = DISK_METRICS};
-    part->networks =
-        (struct class){.title = "net", .rows = network_rows, .row_count = SS_NET_COUNTERS};
+    part->disks = (struct class){
+        .title = "disk", .subject = SS_METRICS_DISK, .rows = disk_rows, .row_count = DISK_METRICS};
+    part->networks = (struct class){.title = "net",
+                                    .subject = SS_METRICS_NETWORK,
+                                    .rows = network_rows,
+                                    .row_count = SS_NET_COUNTERS};
     return part;
 }
 
@@ -166,6 +170,7 @@ static void put(struct class *class, struct device *device, const struct ss_host
         device->shown = ss_alloc_zero(1, sizeof *device->shown);
         struct ss_metric_group *group = &device->shown->group;
         group->sink = &tick->setup->metrics;
+        group->subject = class->subject;
         snprintf(group->name, sizeof group->name, "%s %s", class->title, device->name);
         class->shown++;
     }

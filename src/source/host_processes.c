@@ -197,8 +197,10 @@ static struct process *add(struct ss_host_processes *part, pid_t pid, uint32_t r
     process->stat = process->io = process->task = SS_POLLED_FILE_NONE;
     process->keeps_open = part->open_processes < MAX_OPEN_PROCESSES;
     part->open_processes += process->keeps_open;
-    process->group = (struct ss_metric_group){
-        .sink = &part->setup->metrics, .owner = {.process_ref = ref}, .name = "usage"};
+    process->group = (struct ss_metric_group){.sink = &part->setup->metrics,
+                                              .owner = {.process_ref = ref},
+                                              .subject = SS_METRICS_PROCESS,
+                                              .name = "usage"};
     if (process->keeps_open) {
         open_files(process, part->setup->proc_root);
     }

@@ -101,11 +101,16 @@ struct ss_host_system *ss_host_system_open(const struct ss_source_setup *setup)
     for (int i = 0; i < PRESSURES; i++) {
         ss_polled_file_open(&part->pressure[i], setup->proc_root, pressure_files[i]);
     }
-    part->cpu_group = (struct ss_metric_group){.sink = sink, .name = "CPU"};
-    part->cores_group = (struct ss_metric_group){.sink = sink, .name = "CPU cores"};
-    part->load_group = (struct ss_metric_group){.sink = sink, .name = "load"};
-    part->pressure_group = (struct ss_metric_group){.sink = sink, .name = "pressure"};
-    part->memory_group = (struct ss_metric_group){.sink = sink, .name = "memory"};
+    part->cpu_group =
+        (struct ss_metric_group){.sink = sink, .subject = SS_METRICS_CPU, .name = "CPU"};
+    part->cores_group =
+        (struct ss_metric_group){.sink = sink, .subject = SS_METRICS_CORES, .name = "CPU cores"};
+    part->load_group =
+        (struct ss_metric_group){.sink = sink, .subject = SS_METRICS_LOAD, .name = "load"};
+    part->pressure_group =
+        (struct ss_metric_group){.sink = sink, .subject = SS_METRICS_PRESSURE, .name = "pressure"};
+    part->memory_group =
+        (struct ss_metric_group){.sink = sink, .subject = SS_METRICS_MEMORY, .name = "memory"};
     part->rows = ss_alloc_zero(MAX_CORES + 1, sizeof *part->rows);
     part->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     return part;

@@ -14,7 +14,8 @@ static uint32_t group_ref(struct ss_metric_group *group)
 {
     if (group->ref == 0) {
         uint32_t parent = group->parent != NULL ? group_ref(group->parent) : 0;
-        group->ref = group->sink->group(group->sink->context, group->owner, parent, group->name);
+        group->ref = group->sink->group(group->sink->context, group->owner, parent, group->subject,
+                                        group->name);
     }
     return group->ref;
 }

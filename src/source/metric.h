@@ -29,6 +29,20 @@ struct ss_metric_owner {
     uint32_t process_ref, device_ref;
 };
 
+/* What a group of series is about, in the order in which groups are shown; others follow. */
+enum ss_metric_subject {
+    SS_METRICS_OTHER,
+    SS_METRICS_CPU,
+    SS_METRICS_CORES,
+    SS_METRICS_LOAD,
+    SS_METRICS_PRESSURE,
+    SS_METRICS_MEMORY,
+    SS_METRICS_DISK,
+    SS_METRICS_NETWORK,
+    SS_METRICS_PROCESS,
+    SS_METRICS_CONTAINER
+};
+
 /* Where metrics go. Strings are borrowed for the call; refs are the sink's, from 1. `parent` is a
  * group of the same owner, or 0. */
 struct ss_metric_sink {
@@ -36,7 +50,7 @@ struct ss_metric_sink {
     /* NULL: the sink has no devices, and device_ref is 0; nor ranges. */
     uint32_t (*device)(void *context, const struct ss_metric_device *device);
     uint32_t (*group)(void *context, struct ss_metric_owner owner, uint32_t parent,
-                      const char *name);
+                      enum ss_metric_subject subject, const char *name);
     uint32_t (*series)(void *context, struct ss_metric_owner owner, uint32_t parent,
                        const char *name, const char *unit);
     /* A track of ranges that do not overlap, and one of them; in the order in which they end. */
@@ -53,6 +67,7 @@ struct ss_metric_group {
     const struct ss_metric_sink *sink;
     struct ss_metric_group *parent; /* NULL: directly below the owner */
     struct ss_metric_owner owner;
+    enum ss_metric_subject subject;
     uint32_t ref; /* 0: not created yet */
     char name[128];
 };

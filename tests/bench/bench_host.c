@@ -62,8 +62,9 @@ static uint32_t put_track(const struct ss_trace_track *wanted)
 }
 
 static uint32_t on_group(void *context, struct ss_metric_owner owner, uint32_t parent,
-                         const char *name)
+                         enum ss_metric_subject subject, const char *name)
 {
+    (void)subject;
     (void)context;
     (void)owner;
     return put_track(&(struct ss_trace_track){

@@ -49,8 +49,9 @@ struct sink {
 static struct sink sink;
 
 static uint32_t on_group(void *context, struct ss_metric_owner owner, uint32_t parent,
-                         const char *name)
+                         enum ss_metric_subject subject, const char *name)
 {
+    (void)subject;
     (void)owner;
     struct sink *self = context;
     assert_true(self->group_count + 1 < MOST);
