@@ -37,7 +37,7 @@ def parse_arguments():
     parser.add_argument("--mp-context", choices=("fork", "spawn"), default="fork",
                         help="how the workers are started (default: fork)")
     parser.add_argument("--restart-workers", action="store_true",
-                        help="start them anew for each epoch, as DataLoader does by itself")
+                        help="restart them for each epoch, as DataLoader does by default")
     parser.add_argument("--passes", type=int, default=1, metavar="N",
                         help="over the data in an epoch (default: 1)")
     parser.add_argument("--data", choices=("drawn", "memory"), default="drawn",

@@ -34,7 +34,7 @@ static struct scopes *grow_scopes(struct scopes *old)
     return grown;
 }
 
-/* The thread ends. What Python code it runs after this begins anew. */
+/* The thread ends. Python code that it runs after this begins again. */
 static void free_scopes(void *ended)
 {
     scopes = &no_scopes;

@@ -56,7 +56,7 @@ static void on_c_event(const struct ss_code *code, int what, PyObject *arg)
     }
 }
 
-/* The interpreter does not call it while it runs. A generator that goes on comes as a call, one
+/* The interpreter does not call the hook recursively. A resumed generator is a call, one
  * that yields as a return, and so does an exception that leaves the function. */
 static int on_profile(PyObject *none, PyFrameObject *frame, int what, PyObject *arg)
 {

@@ -10,7 +10,7 @@
 struct open_lines {
     struct ss_code *code; /* only compared, until it is known to be alive */
     uint32_t line;        /* index, or NO_LINE */
-    bool is_hit;          /* it began here; else it goes on */
+    bool is_hit;          /* it began here; else it continues */
     uint64_t since;
 };
 

@@ -359,7 +359,7 @@ static PyObject *end(PyObject *module, PyObject *number)
 
 /* --- training --- */
 
-static pid_t marked_by; /* the process that has announced a step: a forked child begins anew */
+static pid_t marked_by; /* the process that has announced a step: a forked child begins again */
 
 static bool is_marked(void)
 {
@@ -492,7 +492,7 @@ static PyMethodDef methods[] = {
      "epoch(number=None, length=None, resumed_at=0)\n--\n\n"
      "An epoch begins: with the number given, else one more than before, from 0. length: batches "
      "of\n"
-     "the epoch, if known; resumed_at: the batch at which it is taken up again. Schedules that "
+     "the epoch, if known; resumed_at: the batch at which it is resumed. Schedules that "
      "count\n"
      "the batches of epochs want both."},
     {"phase", phase, METH_O,

@@ -319,7 +319,7 @@ static PyObject *trace_lines(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* _untrace_lines(code): what was counted is kept, and handed over. */
+/* _untrace_lines(code): recorded counts are kept and emitted. */
 static PyObject *untrace_lines(PyObject *module, PyObject *object)
 {
     (void)module;

@@ -89,7 +89,7 @@ void ss_c_call_end(void);
 
 bool ss_lines_init(void);
 void ss_lines_enter(struct ss_code *code);
-/* A generator or coroutine goes on in this line. */
+/* A generator or coroutine resumes in this line. */
 void ss_lines_resume(struct ss_code *code, int line);
 void ss_lines_line(struct ss_code *code, int line);
 void ss_lines_leave(struct ss_code *code);

@@ -13,7 +13,7 @@ _START_S = 20  # for a busy machine; normally about ten milliseconds
 _LEFT_S = 5
 _STOP_S = 120  # writing out what is in memory; converting long recordings to JSON
 # Variables of the recording that this program is part of: not for its own recorder.
-_NOT_HANDED_ON = ("STEPSCOPE_RECORDING", "STEPSCOPE_RINGS", "STEPSCOPE_SCHEDULE", "LD_PRELOAD")
+_OUTER_VARIABLES = ("STEPSCOPE_RECORDING", "STEPSCOPE_RINGS", "STEPSCOPE_SCHEDULE", "LD_PRELOAD")
 _ours = None  # the one that records this process
 
 
@@ -40,7 +40,7 @@ class Recorder:
         self._is_over = False
         arguments = ["stepscope", "record", "--quiet", "--pid", str(self.owner), *options]
         environment = [os.fsencode(f"{name}={value}") for name, value in os.environ.items()
-                       if name not in _NOT_HANDED_ON]
+                       if name not in _OUTER_VARIABLES]
         try:
             self.pid, self._pidfd = _stepscope._spawn(
                 os.fsencode(path), [os.fsencode(word) for word in arguments], environment,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What NVTX's calls cost a program (tests/workloads/nvtx/costs.c): without a tool, with one that only
 # counts, and through stepscope, without a recording and recorded (rings that forget the oldest). Where
-# NVTX's headers are: $NVTX_INCLUDE, the nvidia-nvtx package of the Python at hand, or CUDA.
+# NVTX's headers are: $NVTX_INCLUDE, the nvidia-nvtx package of this Python, or CUDA.
 here=$(cd "$(dirname "$0")" && pwd)
 source=$here/../workloads/nvtx
 packages=$("$BENCH_PYTHON" -c 'import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null)

@@ -10,7 +10,7 @@ first finding and of others at marked lines, all of which are taken out or chang
 a step gains by that is at most the promise, beyond the measured noise, and at least half of it. Both are
 medians over rounds, in which the program is recorded once with the fault and once without: a disk, a lock
 or a core of a shared machine takes as long in both as in the promise.
-Findings of "busy-machine" speak of the machine and are left out, but counted below the table."""
+Findings of "busy-machine" concern the machine and are left out, but counted below the table."""
 
 import argparse
 import dataclasses

@@ -274,7 +274,7 @@ def test_files_of_before_are_not_replaced(run):
     assert run(code.format(True)).stderr == "" and run.files()[0].stat().st_mtime_ns > before
 
 
-def test_a_recording_without_windows_is_handed_over_whole(run):
+def test_a_recording_without_windows_reaches_the_handler(run):
     done = run("""
         for _ in range(2):
             with Profiler(on_trace_ready=lambda window: print(window.number, window.first_step,

@@ -320,7 +320,7 @@ def test_a_recorder_that_dies_first_does_not_keep_the_program(stepscope, tmp_pat
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_few_processes_left(stepscope, needs_root, tmp_path, processes):
-    """No room for a recorder, for a witness, or for the program: it is run all the same."""
+    """No room for a recorder, for a witness, or for the program: it runs anyway."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == 0 and not folder.stat().st_mode & 0o001:
             folder.chmod(folder.stat().st_mode | 0o011)

@@ -72,7 +72,7 @@ def test_phases_add_up(stepscope, recording):
 
 
 def test_the_line_behind_a_phase(stepscope, recording):
-    """Sleeping samples are written when the thread goes on, in the next phase: they belong to the
+    """Sleeping samples are written when the thread continues, in the next phase: they belong to the
     one that they were counted in."""
     path, own = recording
     rows = {row["phase"]: row

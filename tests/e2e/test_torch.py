@@ -56,8 +56,8 @@ def test_steps_and_phases_need_no_code(stepscope, tmp_path):
 
 
 def test_a_program_without_an_optimizer(stepscope, tmp_path):
-    """Its backward passes are its steps; too few are none, and the report says why, and what operators
-    cost all the same."""
+    """Its backward passes are its steps; if they are too few, the report says why, and still has the
+    cost of operators."""
     trace = tmp_path / "t.pftrace"
     code = ("import torch\nnet = torch.nn.Linear(64, 64)\n"
             "for _ in range(50): net(torch.ones(8, 64)).sum().backward()\n")

@@ -15,7 +15,7 @@ HOOKS = ROOT / "src" / "inject" / "torch_hooks"
 WORKLOAD = ROOT / "tests" / "workloads" / "torch_guarded.py"
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
-# Facts that are read for a hook: without them it goes on.
+# Facts that are read for a hook: without them it continues.
 FACTS = {"set_fact", "set_fact_text"}
 ALL = {"CheckpointFunction.forward", "DataLoader.__iter__", "DeepSpeedEngine.backward",
        "DeepSpeedEngine.save_checkpoint", "DeepSpeedEngine.step", "GradScaler.step",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of PyTorch, of any build of it that is at hand: this Python's, the system's, and those
+"""Operators of PyTorch, of any installed build: this Python's, the system's, and those
 of $STEPSCOPE_PYTHONS (paths, `:` between)."""
 
 import collections

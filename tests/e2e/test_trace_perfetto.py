@@ -543,7 +543,7 @@ class Strict:
         for points in self.flows.values():
             points.sort()
             ends = [is_end for _, is_end in points]
-            assert not any(ends[:-1]), "an arrow goes on behind its end"
+            assert not any(ends[:-1]), "an arrow continues after its end"
 
     def units(self):
         """Of counters of this name: (unit, name of the unit)."""

@@ -125,7 +125,7 @@ def test_children_count_for_themselves(stepscope, record):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_workers_hand_over_what_they_have(stepscope, record, method):
+def test_workers_emit_their_lines(stepscope, record, method):
     path = record("multiprocessed", arguments=[method])
     hits = hits_of(rows_of(stepscope, path, "line-time"), "work")
     assert hits[LINES["calls"]] == 8 * 10 + 20

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a program or shared object that was compiled with NVTX's headers is to a tool: slots in
- * tables, a function that hands them out, and calls through them. Several may be in one process.
+ * tables, a function that returns them, and calls through them. Several may be in one process.
  */
 #ifndef SS_TEST_NVTX_PROGRAM_H
 #define SS_TEST_NVTX_PROGRAM_H

@@ -376,6 +376,8 @@ RETIRED = {
     r"goes along with|go along with|leader": "follows the windows of, window owner",
     r"homeless": "unbuffered",
     r"passed over": "skipped",
+    r"hand(?:s|ed|ing)? (?:over|out|on)": "emits, passes, sends",
+    r"hangs? itself|hangs? into|told apart|taken up again|lest": "plain English",
     r"none that (?:is|are) known|none that stepscope": "unsupported, unknown",
     r"thinly|load thin": "downsampled",
 }

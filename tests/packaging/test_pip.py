@@ -48,7 +48,7 @@ def test_module_finds_the_program_of_its_own_environment(environment):
 
 
 def test_annotations_find_the_runtime_of_their_own_environment(environment):
-    """Without the headers of Python they are there all the same, and do nothing."""
+    """Without the headers of Python they exist and do nothing."""
     code = ("import os, stepscope\n"
             "with stepscope.annotate('x'): pass\n"
             "native = getattr(stepscope._stepscope, 'has_runtime', None)\n"

@@ -52,7 +52,7 @@ static int in_threads(void)
         if (pthread_create(&threads[i], NULL, thread_main, (void *)i) != 0) {
             return 1;
         }
-        if (i % 16 == 15) { /* so that rings are taken up again */
+        if (i % 16 == 15) { /* so that rings are reused */
             for (intptr_t j = i - 15; j <= i; j++) {
                 pthread_join(threads[j], NULL);
             }
@@ -76,7 +76,7 @@ static void tasks(void)
     CALL(metadata_str_add, domain, no_id, MAKE(string_handle_create, "text"), "words and more", 5);
     CALL(formatted_metadata_add, domain, MAKE(string_handle_create, "%s=%d"), "width", 7);
     CALL(task_end, domain);
-    CALL(task_end, domain); /* "outer", around a task of another domain that goes on */
+    CALL(task_end, domain); /* "outer", around a task of another domain that continues */
     CALL(task_begin_fn, domain, two, one, (void *)pthread_create);
     CALL(relation_add_to_current, domain, 1, one);
     CALL(task_end, domain);
@@ -170,7 +170,7 @@ static void pauses(void)
     CALL(resume_scoped, 1);
 }
 
-/* Whatever a careless program may hand over. */
+/* Arguments of a careless program. */
 static void nonsense(void)
 {
     struct ss_itt_domain *domain = MAKE(domain_create, "my domain");

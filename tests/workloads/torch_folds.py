@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cross-validation: model and optimizer are made anew for each fold. What becomes of the old ones
+"""Cross-validation: model and optimizer are created again for each fold. What becomes of the old ones
 differs. Prints the number of updates, of which two optimizers together make one.
 
     torch_folds.py [HOW…]   gone, kept, cycle, pair, scheduler"""

@@ -557,7 +557,7 @@ def check_lines_and_calls_together():
     equal(sorted(lines_of(calls).values()), [1, 2])
 
 
-def check_lines_are_handed_over_now_and_then():
+def check_lines_are_emitted_periodically():
     with stepscope.lines([tree, counted]), recording() as ignored:
         deadline = time.monotonic() + 30
         while b"line tree" not in fake.fake_log() and time.monotonic() < deadline:

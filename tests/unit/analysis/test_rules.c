@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each rule on a training made for it, which it alone speaks of, and on one that just misses it. */
+/* Each rule on a training in which only it has a finding, and on one just below its limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -565,7 +565,7 @@ static void test_no_workers(void **state)
     shape.data_us = shape.fetch_us = 7500;
     speaks(&shape, "no-workers");
     shape.data_us = shape.fetch_us = 60000;
-    shape.batches = 120; /* each of them is handed over */
+    shape.batches = 120; /* workers send each of them */
     speaks(&shape, "");
     shape.batches = 0;
     shape.batch_bytes = 40000000; /* takes 20 ms longer than a small one */
@@ -616,7 +616,7 @@ static void test_workers(void **state)
     shape.worker_fetch_us = 100000; /* it is not the workers that let it wait */
     speaks(&shape, "");
     shape.worker_fetch_us = 398000;
-    shape.ready = 2; /* made, but handed over late */
+    shape.ready = 2; /* made, but received late */
     speaks(&shape, "slow-workers");
     shape.worker_fetch_us = 300000;
     speaks(&shape, "");
@@ -833,7 +833,7 @@ static void test_hot_line(void **state)
     struct shape shape = clean;
     shape.prepare_us = 40000;
     shape.prepares = 120;
-    shape.torch_other = 28; /* too few to speak of */
+    shape.torch_other = 28; /* too few for a finding */
     struct ss_finding finding = only_advice(&made, &shape);
     assert_string_equal(finding.rule->id, "hot-line");
     assert_in_range(finding.cost_ns, 34000 * US, 35000 * US); /* 120 of 148, of 43 ms */

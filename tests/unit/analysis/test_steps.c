@@ -169,7 +169,7 @@ static void test_phases_in_order_add_up(void **state)
     end(&made, &summary);
 }
 
-/* A phase goes on over the end of its step; two phases at one time, which no program makes. */
+/* A phase continues over the end of its step; two phases at one time, which no program makes. */
 static void test_phases_are_cut_by_steps_and_each_other(void **state)
 {
     (void)state;

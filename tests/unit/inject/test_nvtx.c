@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs with NVTX: whatever they hand over comes out of the rings as it was meant, or does
+/* Programs with NVTX: all their arguments come out of the rings with their meaning, or do
  * nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,7 +158,7 @@ static void test_every_way_to_mark_a_range(void **state)
     assert_int_equal(CORE(SS_NVTX_PUSH_W, push_wide)(L"wide \u00e9\u20ac\U0001F600"), 1);
     assert_int_equal(CORE(SS_NVTX_PUSH_EX, push_event)(&event), 2);
     assert_int_equal(CORE2(SS_NVTX_DOMAIN_PUSH, push_in)(domain, &event), 3);
-    assert_int_equal(CORE(SS_NVTX_POP, pop)(), 2); /* the domain's goes on */
+    assert_int_equal(CORE(SS_NVTX_POP, pop)(), 2); /* the domain's continues */
     assert_int_equal(CORE2(SS_NVTX_DOMAIN_POP, pop_in)(domain), 2);
     assert_int_equal(CORE2(SS_NVTX_DOMAIN_POP, pop_in)(domain), -1); /* it has no other */
     assert_int_equal(CORE2(SS_NVTX_DOMAIN_POP, pop_in)(NULL), 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The payload and counters' extensions of NVTX: schemas, deferred events, clocks, samples; and
- * what no program should hand over. */
+ * invalid arguments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -239,7 +239,7 @@ static void test_payloads_of_ordinary_events(void **state)
                         "mark name=event value=2.5\nmark name=event\nmark name=event\n");
 }
 
-/* --- what no program should hand over -----------------------------------------------------------
+/* --- invalid arguments --------------------------------------------------------------------------
  */
 
 static void test_schemas_that_are_none(void **state)

@@ -127,7 +127,7 @@ static void ranges_are_cut_at_the_edges(void **state)
     begin(2, 0, 'b');
     window(3, 1, 2);
     begin(4, 0, 'c');
-    window(5, 1, 3); /* the same window goes on */
+    window(5, 1, 3); /* the same window continues */
     window(6, 0, 0);
     end(7, 0);
     end(8, 0);

@@ -115,7 +115,7 @@ static void test_domains_end_on_their_own(void **state)
     open_bench(&bench);
     push(&bench, 10, 0, 0, 1);
     push(&bench, 11, 1, 1, 2);
-    pop(&bench, 12, 0, 1); /* from below: the other goes on, one level further out */
+    pop(&bench, 12, 0, 1); /* from below: the other continues, one level further out */
     pop(&bench, 13, 1, 1);
     ss_annot_drain(bench.annot, 1000);
     assert_string_equal(bench.log, "+1@10 +2@11 -0@12 -1@13");
@@ -249,7 +249,7 @@ static void test_time_stays_in_order_and_in_the_recording(void **state)
     close_bench(&bench);
 }
 
-/* Reading takes its time, and the program goes on. */
+/* Reading takes its time, and the program continues. */
 static void test_what_is_written_while_it_is_read_keeps_its_time(void **state)
 {
     (void)state;

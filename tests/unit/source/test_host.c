@@ -351,7 +351,7 @@ static void disks_by_rule_rate_and_reset(void **state)
     assert_null(find("disk sda1", "read"));
     assert_null(find("disk loop0", "read"));
     assert_null(find("disk sdb", "read"));
-    /* reset: no rate for this interval; then it goes on */
+    /* reset: no rate for this interval; then it continues */
     size_t points = find("disk sda", "read")->points;
     put_file("diskstats", "8 0 sda 1 0 10 0 1 0 10 0 0 5 0\n");
     wait_and_tick(source);
@@ -359,7 +359,7 @@ static void disks_by_rule_rate_and_reset(void **state)
     put_file("diskstats", "8 0 sda 2 0 2010 0 1 0 10 0 0 5 0\n");
     wait_and_tick(source);
     assert_rate(last("disk sda", "read"), 2000 * 512, 1);
-    /* unplugged: the series ends with 0, and goes on when it comes back */
+    /* unplugged: the series ends with 0, and continues when it comes back */
     put_file("diskstats", "\n");
     wait_and_tick(source);
     assert_true(last("disk sda", "read") == 0);

@@ -118,7 +118,7 @@ static void make_hostile_units(void)
     save_unit("broken/stack-too-deep.pftrace", &plain, true);
 
     plain.length = 0;
-    ss_wire_put_raw(&plain, "\x0a\x03\xff\xff\xff", 5); /* a tag that goes on behind the packet */
+    ss_wire_put_raw(&plain, "\x0a\x03\xff\xff\xff", 5); /* a tag that continues after the packet */
     save_unit("broken/not-protobuf.pftrace", &plain, true);
     ss_wire_fini(&plain);
 }
