@@ -19,28 +19,28 @@ import stepscope
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="Train a classifier, with marks for a profiler.")
+    parser = argparse.ArgumentParser(description="Train a classifier, with annotations.")
     parser.add_argument("--epochs", type=int, default=2, help="default: 2")
     parser.add_argument("--batches", type=int, default=15, help="of an epoch (default: 15)")
-    parser.add_argument("--batch", type=int, default=64, help="samples a step (default: 64)")
+    parser.add_argument("--batch", type=int, default=64, help="samples per step (default: 64)")
     parser.add_argument("--width", type=int, default=128, help="of the layers (default: 128)")
     parser.add_argument("--record", metavar="FOLDER",
-                        help="record chosen steps into this folder, without stepscope record")
+                        help="record selected steps into this folder, without stepscope record")
     parser.add_argument("--schedule", default="wait=5,warmup=1,active=3,repeat=2",
-                        help="which steps --record records (default: %(default)s)")
+                        help="the steps that --record records (default: %(default)s)")
     return parser.parse_args()
 
 
 @stepscope.annotate(color="orange", category="data")
 def draw(batch, width, generator):
-    """A batch of two classes that lie apart; what a data set would read and decode."""
+    """A batch of two separable classes; a real data set would read and decode it."""
     labels = torch.randint(0, 2, (batch,), generator=generator)
     samples = torch.randn(batch, width, generator=generator) + labels[:, None] * 0.2
     return samples, labels
 
 
 class Loader:
-    """Draws the batches of an epoch on a thread of its own, a few ahead."""
+    """Draws the batches of an epoch on a separate thread, a few ahead."""
 
     def __init__(self, batches, batch, width, seed):
         self.queue = queue.Queue(maxsize=4)
@@ -51,7 +51,7 @@ class Loader:
     def run(self):
         for number in range(self.batches):
             with stepscope.annotate("prepare batch", payload=number):
-                flow = stepscope.flow().start()  # an arrow to the step that takes it
+                flow = stepscope.flow().start()  # an arrow to the step that uses it
                 self.queue.put((flow, draw(self.batch, self.width, self.generator)))
 
     def __iter__(self):

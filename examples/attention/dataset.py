@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sixty-four samples that numpy draws on request.
 
-Drawing happens in one thread, one sample after the other, and the training waits for it: that is
-the flaw to find in a profile. `--workers` moves it into other processes, `--data memory` does it
+One thread draws one sample after the other, and the training waits for it: this is the fault that
+a profile shows. `--workers` moves it into other processes, `--data memory` does it
 once."""
 
 import numpy as np
@@ -30,8 +30,8 @@ class RandomTokens(Dataset):
 
 
 class BatchesInMemory(Dataset):
-    """All samples of another data set, drawn once. An item is a whole batch, and a view: nothing is
-    drawn, stacked or copied while the training runs."""
+    """All samples of another data set, drawn once. An item is a whole batch, and a view: nothing
+    is drawn, stacked or copied during the training."""
 
     def __init__(self, data, batch):
         pairs = [data[index] for index in range(len(data))]

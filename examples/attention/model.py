@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pre-norm transformer block with its attention written out, so that each part is a line. In front
-of it a layer that brings the many values of a token down to the block's width."""
+"""A pre-norm transformer block with explicit attention, so that each part is a line. A layer before
+it reduces the many values of a token to the block's width."""
 
 import torch
 from torch import nn

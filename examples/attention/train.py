@@ -5,7 +5,7 @@
     python examples/attention/train.py
     torchrun --nproc-per-node 2 examples/attention/train.py --workers 4 --mp-context spawn
 
-As it stands it waits for its data. Switches mend that, and plant what else slows a training."""
+By default it waits for its data. Options fix that, and add other faults that slow a training."""
 
 import argparse
 import os
@@ -30,9 +30,9 @@ def parse_arguments():
     parser.add_argument("--tokens", type=int, default=128, help="per sample (default: 128)")
     parser.add_argument("--values", type=int, default=2048, help="drawn per token (default: 2048)")
     parser.add_argument("--samples", type=int, default=64, help="in the data set (default: 64)")
-    parser.add_argument("--batch", type=int, default=8, help="samples a step (default: 8)")
+    parser.add_argument("--batch", type=int, default=8, help="samples per step (default: 8)")
     parser.add_argument("--epochs", type=int, default=6, help="passes over the data (default: 6)")
-    parser.add_argument("--steps", type=int, help="end after so many steps, whatever --epochs says")
+    parser.add_argument("--steps", type=int, help="end after this number of steps, even if --epochs is more")
     parser.add_argument("--workers", type=int, default=0, help="DataLoader processes (default: 0)")
     parser.add_argument("--mp-context", choices=("fork", "spawn"), default="fork",
                         help="how the workers are started (default: fork)")
@@ -41,7 +41,7 @@ def parse_arguments():
     parser.add_argument("--passes", type=int, default=1, metavar="N",
                         help="over the data in an epoch (default: 1)")
     parser.add_argument("--data", choices=("drawn", "memory"), default="drawn",
-                        help="drawn when asked for, or once, before the training (default: drawn)")
+                        help="drawn on request, or once, before the training (default: drawn)")
     parser.add_argument("--log", choices=("items", "summary"),
                         help="the gradient of a layer: number by number, or five figures of it")
     parser.add_argument("--lengths", type=int, default=1, metavar="N",
@@ -49,14 +49,14 @@ def parse_arguments():
     parser.add_argument("--compile", action="store_true", help="with torch.compile, by shape")
     parser.add_argument("--dynamic", action="store_true", help="compile once for all shapes")
     parser.add_argument("--backend", default=pick_backend(), help="of torch.compile, default: "
-                        "inductor where a C++ compiler and Python's headers are, else aot_eager")
+                        "inductor if there are a C++ compiler and Python's headers, else aot_eager")
     parser.add_argument("--inference", action="store_true", help="forward passes only")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     return parser.parse_args()
 
 
 def pick_backend():
-    """What torch.compile can do here: code for CPUs is C++ that includes Python.h."""
+    """The backend that works here: code for CPUs is C++ that includes Python.h."""
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
     header = os.path.join(sysconfig.get_path("include"), "Python.h")
     return "inductor" if compiler and os.path.exists(header) else "aot_eager"
@@ -71,7 +71,7 @@ def pick_device(wanted):
 
 
 def synchronize(device):
-    """GPU work is asynchronous: without this the clock would show the launches only."""
+    """GPU work is asynchronous: without this the clock would measure only the launches."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
@@ -122,7 +122,7 @@ def inference_step(model, inputs, targets):
 
 
 def make_lengths(args):
-    """The lengths of the batches to come, as texts have them; the longest is whole."""
+    """The lengths of the next batches, as with texts; the longest is uncut."""
     source = random.Random(0)
     choices = [args.tokens - args.tokens * i // (2 * args.lengths) for i in range(args.lengths)]
     while True:
@@ -130,7 +130,7 @@ def make_lengths(args):
 
 
 def run(args, model, loader, device, logged):
-    """Yields (seconds, samples, loss) of each step; a step begins with waiting for its data."""
+    """Yields (seconds, samples, loss) of each step; a step begins with the wait for its data."""
     lengths = make_lengths(args)
     log = {"items": log_items, "summary": log_summary, None: lambda gradient: None}[args.log]
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -176,7 +176,7 @@ def main():
     loader = make_loader(args, distributed)
     for step_seconds, step_samples, loss in run(args, model, loader, device, logged):
         steps += 1
-        if steps > 1:  # the first step pays for what is set up once
+        if steps > 1:  # the first step includes one-time setup
             seconds += step_seconds
             samples += step_samples
     if rank == 0 and steps > 1:

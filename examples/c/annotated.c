@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training loop without the training: what annotations look like in C.
+ * A training loop without the training, to show annotations in C.
  *
  *     cc annotated.c $(pkg-config --cflags --libs stepscope) -lm -o annotated
  *     stepscope record -- ./annotated
  *
- * Run by itself it costs what it cost before; recorded, each step, phase, range and counter is on
- * the timeline.
+ * Without a recording the annotations cost next to nothing; with one, each step, phase, range and
+ * counter is on the timeline.
  */
 #include <math.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static double forward(void)
     return sum / SIZE;
 }
 
-/* Another thread takes over: the range begins here and ends there. */
+/* Another thread continues: the range begins in main and ends here. */
 static void *checkpoint(void *range)
 {
     stepscope_thread_name("checkpoint");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the ten functions in which a recording was found most often.
+ * Prints the ten functions with most samples of a recording.
  *
  *     cc hottest.c $(pkg-config --cflags --libs stepscope-reader) -o hottest
  *     ./hottest run.pftrace

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints how often each range of a recording was run and how long that took, on all threads
- * together, then its steps and the newest values of the program's counters.
+ * Prints the count and the time of each range of a recording, summed over all threads, then its
+ * steps and the newest values of the program's counters.
  *
  *     cc ranges.c $(pkg-config --cflags --libs stepscope-reader) -o ranges
  *     ./ranges run.pftrace
@@ -60,7 +60,7 @@ static void print(const struct totals *totals)
            totals->marks, totals->arrows);
     for (uint32_t ref = 1; ref <= stepscope_reader_track_count(reader); ref++) {
         const stepscope_track *track = stepscope_reader_track(reader, ref);
-        /* Those in groups are figures of the machine and its processes. */
+        /* Counters in groups are host metrics. */
         if (track != NULL && track->kind == STEPSCOPE_TRACK_COUNTER && track->parent_ref == 0) {
             printf("%s = %g %s\n", track->name, totals->newest[ref], track->unit);
         }

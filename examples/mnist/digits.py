@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digits of 28×28 points, as in MNIST, but drawn here: nothing is downloaded.
+"""Digits of 28×28 pixels, as in MNIST, but drawn here: nothing is downloaded.
 
 Each is a small bitmap that is rotated, stretched, slanted, shifted, blurred and dirtied at random, so
 that a network must learn to distinguish them."""
@@ -32,7 +32,7 @@ def bitmaps():
 
 
 def transforms(count, generator):
-    """Where each point of a picture comes from: count × 2 × 3, for affine_grid."""
+    """The source of each pixel of a picture: count × 2 × 3, for affine_grid."""
     def between(low, high):
         return low + (high - low) * torch.rand(count, generator=generator)
     angle, slant = between(-0.35, 0.35), between(-0.3, 0.3)
@@ -56,7 +56,7 @@ def draw(count, seed):
 
 
 class Digits(Dataset):
-    """Drawn once; a sample is decoded from its bytes when it is asked for."""
+    """Drawn once; a sample is decoded from its bytes on request."""
 
     def __init__(self, count, seed):
         self.pictures, self.labels = draw(count, seed)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Teaches a small convolution net to read digits: training, evaluation and a checkpoint an epoch.
+"""Trains a small convolutional network on digits: training, evaluation and a checkpoint per epoch.
 
     python examples/mnist/train.py
     python examples/mnist/train.py --epochs 5 --workers 2 --checkpoint digits.pt
@@ -36,11 +36,11 @@ class Net(nn.Module):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="Teach a convolution net to read digits.")
+    parser = argparse.ArgumentParser(description="Train a convolutional network on digits.")
     parser.add_argument("--epochs", type=int, default=3, help="passes over the data (default: 3)")
     parser.add_argument("--samples", type=int, default=6000, help="to learn from (default: 6000)")
-    parser.add_argument("--tests", type=int, default=1000, help="to judge by (default: 1000)")
-    parser.add_argument("--batch", type=int, default=64, help="samples a step (default: 64)")
+    parser.add_argument("--tests", type=int, default=1000, help="to evaluate on (default: 1000)")
+    parser.add_argument("--batch", type=int, default=64, help="samples per step (default: 64)")
     parser.add_argument("--width", type=int, default=16, help="first channels (default: 16)")
     parser.add_argument("--workers", type=int, default=0, help="DataLoader processes (default: 0)")
     parser.add_argument("--checkpoint", metavar="FILE",
@@ -49,7 +49,7 @@ def parse_arguments():
 
 
 def train(model, loader, optimizer, device):
-    """Returns the mean loss; it leaves the device once an epoch."""
+    """Returns the mean loss; it is copied from the device once per epoch."""
     model.train()
     total = torch.zeros((), device=device)
     for pictures, labels in loader:
@@ -64,7 +64,7 @@ def train(model, loader, optimizer, device):
 
 @torch.no_grad()
 def evaluate(model, loader, device):
-    """Returns the percentage of digits that it reads right."""
+    """Returns the percentage of correctly classified digits."""
     model.eval()
     right = torch.zeros((), device=device)
     for pictures, labels in loader:

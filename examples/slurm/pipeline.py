@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pipeline as itwinai runs one: components in a row, each of which is handed what the last one
-made: a getter of data, a splitter, a trainer, a saver. Its trainer trains one copy of the model per
-process where a launcher (torchrun) says that there are several.
+"""A pipeline like itwinai's: a sequence of components, each of which gets the output of the previous
+one: a getter of data, a splitter, a trainer, a saver. Its trainer trains one copy of the model per
+process if a launcher (torchrun) starts several.
 
     pipeline.py [--epochs N] [--samples N]"""
 

@@ -294,7 +294,7 @@ static PyObject *trace_lines(PyObject *module, PyObject *args)
         return NULL;
     }
     if (first < 0 || last < first || last - first >= MAX_LINES) {
-        return PyErr_Format(PyExc_ValueError, "lines %ld to %ld are none of one function", first,
+        return PyErr_Format(PyExc_ValueError, "lines %ld to %ld are not of one function", first,
                             last);
     }
     struct ss_code *code = add_code(object);

@@ -69,7 +69,7 @@ class Stepscope:
 
 
 class Lttng:
-    """A session daemon of our own, which ends with us."""
+    """A separate session daemon, which ends with this process."""
 
     title = "LTTng-UST"
 

@@ -242,7 +242,7 @@ def test_an_interpreter_within_another(python_and_path, tmp_path):
 
 
 def test_the_built_package_matches_the_interpreter():
-    """What CMake builds is for the Python that it found, or there is none."""
+    """CMake builds the package for the Python that it found, or not at all."""
     built = list((pathlib.Path(os.environ.get("STEPSCOPE", ROOT / "build/dev/stepscope")).parent
                   / "python" / "stepscope").glob("_stepscope.*.so"))
     if not built:

@@ -63,7 +63,7 @@ def phases_of(row):
 def check(stepscope, trace, steps):
     """The steps are the program's, each has its phases; returns all phases."""
     found = rows(stepscope, trace, "step")
-    whole = [row for row in found if row["kind"] != "cut"]  # behind the last update is none
+    whole = [row for row in found if row["kind"] != "cut"]  # none after the last update
     assert [row["step"] for row in whole] == list(range(steps))
     for row in whole:
         assert STEPPED <= phases_of(row), row

@@ -862,7 +862,7 @@ def test_the_example_records_itself(run, torch_python):
 
 
 def test_each_recording_of_torch_is_complete(stepscope, package, tmp_path):
-    """Facts, steps and FLOPs stand in each, whatever was there before the first began; options
+    """Facts, steps and FLOPs are in each, independent of earlier recordings; options
     count from the recording on that they were given for."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
     recordings = [{}, {"step_optimizer": "Adam"}, {"torch": False},

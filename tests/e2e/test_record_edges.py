@@ -27,7 +27,7 @@ def assert_counts_add_up(facts):
 
 @pytest.fixture
 def start(stepscope):
-    """Popen of `stepscope record`; whatever is left of it afterwards is killed."""
+    """Popen of `stepscope record`; processes that are left afterwards are killed."""
     made = []
 
     def run(*arguments, **options):

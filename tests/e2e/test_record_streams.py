@@ -43,7 +43,7 @@ def test_readers_and_writers_of_the_program_see_it_close(stepscope, tmp_path):
 
 @pytest.fixture
 def record(stepscope, python, tmp_path):
-    """Records spin.py in `raw` to `output`; whatever is kept meanwhile goes below tmp_path."""
+    """Records spin.py in `raw` to `output`; temporary files go below tmp_path."""
     def run(output, status=0, seconds="0.4", fmt=("-f", "raw"), **options):
         (tmp_path / "tmp").mkdir(exist_ok=True)
         done = subprocess.run([stepscope, "record", *fmt, "-o", output, "--", python,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`report --by leaf` against itwinai's own functions: cell for cell, on whatever itwinai reads."""
+"""`report --by leaf` against itwinai's own functions: cell for cell, on all inputs that itwinai reads."""
 
 import json
 import pathlib

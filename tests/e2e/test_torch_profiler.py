@@ -85,7 +85,7 @@ def test_it_sees_what_our_callback_and_the_programs_own_see(stepscope, tmp_path)
 
 
 def check_averages(stepscope, ours, own):
-    """The report's table is that of the program's own torch.profiler, but for times."""
+    """The report's table equals that of the program's own torch.profiler, except for times."""
     asked = ["report", "--by", "op", "--columns", "key_averages", "--num-rows", "all"]
     tables = stepscope(*asked, "-f", "csv", ours.trace).stdout.replace("\r\n", "\n").split("\n\n")
     rows = list(csv.DictReader(io.StringIO(tables[0])))  # behind it: memory

@@ -165,7 +165,7 @@ def test_what_is_made_of_a_recording_has_its_mode(stepscope, recording, python, 
         copy.chmod(mode)
         target = tmp_path / f"{mode:o}.out"
         stepscope(*before, target, copy)
-        # Recordings are 0600 whatever they are made of.
+        # Recordings are 0600 independent of their inputs.
         expected = 0o600 if writer in ("compat", "repair") else mode
         assert stat.S_IMODE(target.stat().st_mode) == expected & ~0o022
 

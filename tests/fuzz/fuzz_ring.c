@@ -37,7 +37,7 @@ static void read_all(struct ss_ring_consumer *consumer, bool is_final)
         for (size_t j = 0; j < got; j++) {
             if (records[j].more > SS_RING_MAX_CONTINUATIONS ||
                 records[j].type >= SS_RING_TYPE_COUNT) {
-                fprintf(stderr, "broken: a record that is none\n");
+                fprintf(stderr, "broken: an invalid record\n");
                 abort();
             }
         }

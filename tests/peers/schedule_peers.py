@@ -57,7 +57,7 @@ def _load(name, path):
 
 
 def load_composer():
-    """The real cyclic_schedule; ImportError says why there is none. Of the rest of the package its
+    """The real cyclic_schedule; ImportError says why it is missing. Of the rest of the package its
     module asks only for a base class of enumerations and for a name in annotations."""
     if not (PACKAGE / "profiler_schedule.py").exists():
         try:

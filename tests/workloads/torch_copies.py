@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps that copy to another device, of which every PyTorch has one, "meta": two copies a step, one
-of them in the model. Also what looks like such copies and is none. Prints the steps."""
+of them in the model. Also operators that only look like such copies. Prints the steps."""
 
 import json
 

@@ -78,7 +78,7 @@ NOT_TRACED int main(void)
 {
     static double rounds[ROUNDS];
     struct timespec pause = {0, 10000000};
-    pairs_loop(); /* whatever is made at the first use */
+    pairs_loop(); /* initialization at the first use */
     for (int i = 0; i < ROUNDS; i++) {
         nanosleep(&pause, NULL);
         double empty = empty_loop();

@@ -286,7 +286,7 @@ static void test_a_phase_that_never_ends(void **state)
     end(&made, &summary);
 }
 
-/* Steps at one time, each as long as the clock goes: their sum is none that a number holds. */
+/* Steps at one time, each as long as the clock goes: their sum overflows. */
 static void test_steps_beyond_all_time(void **state)
 {
     (void)state;

@@ -461,7 +461,7 @@ static void test_program_hears_of_sealed_windows(void **state)
     assert_int_equal(sealed.last_step, 7);
     assert_int_equal(sealed.flags, 0);
     assert_string_equal(sealed.path, "/tmp/a b.pftrace");
-    assert_int_equal(stepscope_wait_sealed(1, 1, &sealed), 0); /* half a line is none */
+    assert_int_equal(stepscope_wait_sealed(1, 1, &sealed), 0); /* half a line does not count */
     pthread_t thread;
     char rest[] = "f.json\nend\n";
     assert_int_equal(pthread_create(&thread, NULL, notify_later, rest), 0);

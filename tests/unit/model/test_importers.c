@@ -49,7 +49,7 @@ static void content_selects_the_row(void **state)
     assert_ptr_equal(ss_importer_of_file(GOLDEN "good/small.pftrace"), &ss_importer_trace);
 }
 
-/* One case of a known format, or of one that is none. */
+/* One case of a known format, or of an unknown one. */
 struct refused {
     const char *bytes;
     size_t length;

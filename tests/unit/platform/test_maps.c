@@ -97,7 +97,7 @@ static void symbols_are_found_in_memory(void **state)
     assert_false(ss_elf_image_symbol(reader, start, "no_such_symbol", &address));
     assert_false(ss_elf_image_symbol(reader, start + 4096, "strtoull", &address));
     assert_false(ss_elf_image_symbol(reader, 0, "strtoull", &address));
-    /* Every mapping taken for a file: most are none. */
+    /* Every mapping treated as an ELF file: most are not. */
     assert_int_equal(ss_maps_read(getpid(), &maps, &err), SS_OK);
     for (size_t i = 0; i < maps.count; i++) {
         ss_elf_image_symbol(reader, maps.maps[i].start, "strtoull", &address);

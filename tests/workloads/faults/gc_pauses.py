@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects garbage after each step, with much alive that is none."""
+"""Collects garbage after each step, with many live objects."""
 
 import gc
 

@@ -113,7 +113,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExpor
     }
     for (int module = NVTX_CB_MODULE_CORE; module < NVTX_CB_MODULE_SIZE; module++) {
         if (callbacks->GetModuleFunctionTable(module, &table, &size) != 1 || table[0] != NULL) {
-            return 0; /* as tools take a table: each module, the first slot of which is none */
+            return 0; /* the first slot of each module is unused */
         }
         for (unsigned i = 1; i < size; i++) {
             *table[i] = NULL;
