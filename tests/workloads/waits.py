@@ -205,7 +205,7 @@ def train(wait):
 
 WAITS = {kind.__name__: kind for kind in (Nothing, GilInC, GilInPython, Prefetch, Lock, Thread, Process,
                                           Network, Sleep, Disk)}
-result = {}
+results = {}
 for name in sys.argv[2:]:
     result, report = os.pipe()
     pid = os.fork()
@@ -219,6 +219,6 @@ for name in sys.argv[2:]:
     with os.fdopen(result) as lines:
         text = lines.read()
     os.waitpid(pid, 0)
-    result[name] = {"pid": pid, "cannot": text} if text.startswith("cannot") else \
+    results[name] = {"pid": pid, "cannot": text} if text.startswith("cannot") else \
         {"pid": pid, "waited": float(text)}
-print(json.dumps(result))
+print(json.dumps(results))

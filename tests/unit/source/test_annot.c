@@ -288,7 +288,7 @@ static void keep_fact(struct bench *bench, size_t slot, uint32_t key, uint32_t t
     atomic_store(&fact->key, key);
 }
 
-/* Counters with invalid names or types are made up. */
+/* Facts with invalid names or types are ignored. */
 static void test_facts_from_before_the_recording(void **state)
 {
     (void)state;

@@ -33,5 +33,5 @@ for name in sys.argv[1:]:
     if status != 0:
         sys.exit(f"{name} failed")
     result[name] = {"pid": pid,
-                  "cores": (usage.ru_utime + usage.ru_stime) / (time.monotonic() - begin)}
+                    "cores": (usage.ru_utime + usage.ru_stime) / (time.monotonic() - begin)}
 print(json.dumps(result))
