@@ -154,6 +154,27 @@ static struct ss_cell group_cell(const struct ss_model *model, uint32_t track,
     return ss_cell_text(name);
 }
 
+static void fill_statistics(const struct ss_model *model, size_t first, size_t end,
+                            struct reals *reals, struct ss_cell *cells)
+{
+    const struct ss_model_track *track = &model->tracks.data[model->values.data[first].track];
+    bool whole = are_whole(model, first, end);
+    weigh(model, track, first, end, reals);
+    if (track->counter == SS_COUNTER_GAUGE && track->parent != 0 && track->process != 0) {
+        double newest = 0;
+        drop_weightless(reals, &newest);
+        cells[SS_COUNTER_COUNT] = ss_cell_integer((int64_t)reals->count);
+        cells[SS_COUNTER_LAST] = number_cell(newest, whole);
+    }
+    cells[SS_COUNTER_RATE] = rate_cell(model, track->counter, first, end);
+    ss_sort_weighted(reals->data, reals->count);
+    cells[SS_COUNTER_MIN] = number_cell(reals->data[0].value, whole);
+    cells[SS_COUNTER_MEAN] = ss_cell_real(ss_mean(reals->data, reals->count));
+    cells[SS_COUNTER_P50] = number_cell(ss_percentile(reals->data, reals->count, 50), whole);
+    cells[SS_COUNTER_P95] = number_cell(ss_percentile(reals->data, reals->count, 95), whole);
+    cells[SS_COUNTER_MAX] = number_cell(reals->data[reals->count - 1].value, whole);
+}
+
 static void fill_row(const struct ss_model *model, size_t first, size_t end, struct reals *reals,
                      struct ss_table *table)
 {
@@ -176,24 +197,9 @@ static void fill_row(const struct ss_model *model, size_t first, size_t end, str
     } else if (isfinite(last->real)) {
         cells[SS_COUNTER_LAST] = ss_cell_real(last->real);
     }
-    if (reals->count == 0) {
-        return;
+    if (reals->count > 0) {
+        fill_statistics(model, first, end, reals, cells);
     }
-    bool whole = are_whole(model, first, end);
-    weigh(model, track, first, end, reals);
-    if (track->counter == SS_COUNTER_GAUGE && track->parent != 0 && track->process != 0) {
-        double newest = 0;
-        drop_weightless(reals, &newest);
-        cells[SS_COUNTER_COUNT] = ss_cell_integer((int64_t)reals->count);
-        cells[SS_COUNTER_LAST] = number_cell(newest, whole);
-    }
-    cells[SS_COUNTER_RATE] = rate_cell(model, track->counter, first, end);
-    ss_sort_weighted(reals->data, reals->count);
-    cells[SS_COUNTER_MIN] = number_cell(reals->data[0].value, whole);
-    cells[SS_COUNTER_MEAN] = ss_cell_real(ss_mean(reals->data, reals->count));
-    cells[SS_COUNTER_P50] = number_cell(ss_percentile(reals->data, reals->count, 50), whole);
-    cells[SS_COUNTER_P95] = number_cell(ss_percentile(reals->data, reals->count, 95), whole);
-    cells[SS_COUNTER_MAX] = number_cell(reals->data[reals->count - 1].value, whole);
 }
 
 /* The values of one counter: [first, end) of the model. */

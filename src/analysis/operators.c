@@ -244,6 +244,26 @@ static void fill_key_row(const struct ss_model *model, const struct ss_calls *ca
     cells[SS_KEY_COUNT] = ss_cell_integer((int64_t)row->all.calls);
 }
 
+static void add_key_rows(const struct ss_selection *selection, const struct ss_calls *calls,
+                         const struct ss_call_details *details,
+                         const struct ss_operators_options *options, struct ss_table *table)
+{
+    struct ss_call_order *order = order_rows(selection->model, calls, details->rows, options->sort);
+    for (size_t i = 0; i < calls->rows.count; i++) {
+        const struct ss_call_row *row = &calls->rows.data[order[i].row];
+        if (options->max_rows != 0 && i >= options->max_rows) {
+            table->hidden_rows = calls->rows.count - i;
+            break;
+        }
+        struct ss_cell *cells = ss_table_add_row(table);
+        fill_key_row(selection->model, calls, row, cells);
+        if (details->has_any) {
+            fill_details(details, row, &details->rows[order[i].row], table, cells);
+        }
+    }
+    ss_free(order);
+}
+
 void ss_key_averages_table(const struct ss_selection *selection,
                            const struct ss_step_summary *training,
                            const struct ss_operators_options *options, struct ss_table *table)
@@ -267,23 +287,10 @@ void ss_key_averages_table(const struct ss_selection *selection,
     ss_calls_init(&calls, selection, &steady, &call_options);
     ss_call_details_sum(&details, selection, &calls);
     ss_call_put_steps(selection->model, &steady, &calls, table);
-    struct ss_call_order *order = order_rows(selection->model, &calls, details.rows, options->sort);
-    for (size_t i = 0; i < calls.rows.count; i++) {
-        const struct ss_call_row *row = &calls.rows.data[order[i].row];
-        if (options->max_rows != 0 && i >= options->max_rows) {
-            table->hidden_rows = calls.rows.count - i;
-            break;
-        }
-        struct ss_cell *cells = ss_table_add_row(table);
-        fill_key_row(selection->model, &calls, row, cells);
-        if (details.has_any) {
-            fill_details(&details, row, &details.rows[order[i].row], table, cells);
-        }
-    }
+    add_key_rows(selection, &calls, &details, options, table);
     if (!details.has_any) { /* else from torch.profiler's own windows */
         ss_call_add_steps_note("operators were", table);
     }
-    ss_free(order);
     ss_calls_fini(&calls);
     ss_steady_time_fini(&steady);
     ss_call_details_fini(&details);

@@ -7,7 +7,7 @@
 #include "analysis/program_facts.h"
 #include "analysis/ranges.h"
 #include "analysis/recorded_steps.h"
-#include "analysis/window_steps.h"
+#include "analysis/steps_unrecorded.h"
 #include "base/alloc.h"
 #include "base/shared_names.h"
 

@@ -66,6 +66,12 @@ class House(unittest.TestCase):
     def test_few_files_are_in_cycles_of_classes(self):
         self.none(rules.check_class_cycles(SOURCES))
 
+    def test_files_are_short(self):
+        self.none(rules.check_file_sizes(SOURCES))
+
+    def test_long_functions_say_why(self):
+        self.none(rules.check_long_functions(SOURCES))
+
     def test_figures(self):
         """Shown by ctest -V and by pytest -s."""
         print("\n" + "\n".join(rules.figures(SOURCES)))

@@ -3,8 +3,8 @@
  * Steps that a schedule did not record: only their times are known. Figures of the steady-state
  * step leave them out, so that cost and contents of a step come from the same steps. Pure.
  */
-#ifndef SS_ANALYSIS_WINDOW_STEPS_H
-#define SS_ANALYSIS_WINDOW_STEPS_H
+#ifndef SS_ANALYSIS_STEPS_UNRECORDED_H
+#define SS_ANALYSIS_STEPS_UNRECORDED_H
 
 #include "analysis/steps.h"
 

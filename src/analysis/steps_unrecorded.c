@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/window_steps.h"
+#include "analysis/steps_unrecorded.h"
 
 #include <stdlib.h>
 #include <string.h>
