@@ -316,6 +316,7 @@ static bool parse_options(const struct ss_arguments *arguments, struct ss_record
              operators[which_operators], optimizer != NULL ? ",optimizer=" : "",
              optimizer != NULL ? optimizer : "", profiler);
     plan->record.torch = plan->torch_text;
+    plan->record.torch_profiler = profiler[0] != '\0';
     return true;
 }
 

@@ -61,6 +61,9 @@ static enum ss_status add_ring(struct ss_task_events *events, pid_t pid, int cpu
                                struct ss_error *err)
 {
     int fd = open_on_cpu(pid, cpu);
+    if (fd < 0 && errno == ENODEV) {
+        return SS_OK; /* the CPU is offline */
+    }
     if (fd < 0) {
         return ss_fail_errno(err, errno, "cannot watch forks with perf events on CPU %d", cpu);
     }
@@ -87,7 +90,7 @@ enum ss_status ss_task_events_open(pid_t pid, struct ss_task_events **events, st
     opened->rings = ss_alloc_zero((size_t)cpus, sizeof *opened->rings);
     for (int cpu = 0; cpu < (int)cpus; cpu++) {
         enum ss_status status = add_ring(opened, pid, cpu, err);
-        if (status != SS_OK && (err == NULL || strstr(err->message, "No such device") == NULL)) {
+        if (status != SS_OK) {
             ss_task_events_close(opened);
             return status;
         }

@@ -25,6 +25,7 @@ struct ss_record_options {
     bool keep_secrets;     /* do not redact command lines */
     bool no_torch;         /* preload nothing */
     const char *torch;     /* what to record of PyTorch: "depth=2,…"; NULL: the default */
+    bool torch_profiler;   /* `torch` asks for a run of torch.profiler */
     bool overwrite_events; /* a full ring overwrites its oldest annotations */
     bool show_status;      /* a status line on stderr */
     /* Template (record/window_name.h) for a file per window; NULL: one file, `path`. */

@@ -2,7 +2,6 @@
 /* The source "torch-profiler": the outcome of the files that record/torch_profiles.c reads. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "record/recorder.h"
 #include "record/source_registry.h"
@@ -54,8 +53,7 @@ static enum ss_source_state start(const struct ss_source_setup *setup, void **so
     struct ss_torch_profiles *profiles = &recorder->torch_profiles;
     *profiles =
         (struct ss_torch_profiles){.context = &recorder->context, .is_refused = options->no_torch};
-    profiles->is_wanted = options->torch != NULL && !options->no_torch &&
-                          strstr(options->torch, ",profiler=") != NULL;
+    profiles->is_wanted = options->torch_profiler && !options->no_torch;
     *source = profiles;
     return describe(profiles, reason);
 }
