@@ -12,9 +12,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from target import until
 
 END_UNSEEN = 1
 
@@ -217,6 +217,13 @@ def wait_for_line(process, word):
     assert line.strip().decode() == word
 
 
+def has_range(tools, path, name):
+    """Whether the trace, which is still being written, has a range of that name."""
+    done = subprocess.run([tools / "trace_events", path], capture_output=True, text=True,
+                          check=False)
+    return f'"{name}"' in done.stdout
+
+
 def test_attach_and_detach(stepscope, tools, tmp_path):
     with subprocess.Popen([tools / "annotated_life", "serve"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, bufsize=0) as target:
@@ -228,7 +235,7 @@ def test_attach_and_detach(stepscope, tools, tmp_path):
                                        str(target.pid)], stderr=subprocess.PIPE,
                                       text=True) as recorder:
                     wait_for_line(target, "recorded")
-                    time.sleep(0.1)
+                    until(lambda: has_range(tools, path, "pair"), "a range in the trace")
                     recorder.send_signal(signal.SIGINT)
                     recorder.communicate(timeout=30)
                 wait_for_line(target, "alone")

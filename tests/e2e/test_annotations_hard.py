@@ -12,10 +12,10 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 
 import pytest
-from test_annotations import Trace, tools  # noqa: F401  (a fixture)
+from target import until
+from test_annotations import Trace, has_range, tools  # noqa: F401  (a fixture)
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 PATIENCE_AT = 88  # of the ring file: how long the program waits for its recorder, in ms
@@ -166,7 +166,7 @@ def test_the_next_recorder_takes_up_an_orphan(stepscope, tools, tmp_path):  # no
             with subprocess.Popen([stepscope, "record", "-q", "-o", path, "-p", str(target)],
                                   stderr=subprocess.PIPE, text=True) as second:
                 wait_for(supervisor, "recorded")
-                time.sleep(0.1)
+                until(lambda: has_range(tools, path, "pair"), "a range in the trace")
                 second.send_signal(signal.SIGINT)
                 second.communicate(timeout=60)
             wait_for(supervisor, "alone")
