@@ -24,11 +24,8 @@ static struct ss_trace_writer *writer;
 
 static void put_track(uint32_t ref, uint32_t thread, const char *name)
 {
-    MUST(ss_trace_writer_track(
-        writer,
-        &(struct ss_trace_track){
-            .ref = ref, .kind = SS_TRACK_RANGES, .thread_ref = thread, .name = ss_strview_of(name)},
-        must_err));
+    PUT(track, writer, .ref = ref, .kind = SS_TRACK_RANGES, .thread_ref = thread,
+        .name = ss_strview_of(name));
 }
 
 static void put_ranges(uint32_t track, uint64_t from_ns, uint64_t to_ns, uint64_t count)
@@ -36,28 +33,16 @@ static void put_ranges(uint32_t track, uint64_t from_ns, uint64_t to_ns, uint64_
     uint64_t each_ns = (to_ns - from_ns) / count;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t begin_ns = START + from_ns + i * each_ns;
-        MUST(ss_trace_writer_event(
-            writer,
-            &(struct ss_trace_event){.time_ns = begin_ns, .track_ref = track, .name_ref = NAME},
-            must_err));
-        MUST(ss_trace_writer_event(writer,
-                                   &(struct ss_trace_event){.time_ns = begin_ns + each_ns,
-                                                            .track_ref = track,
-                                                            .kind = SS_EVENT_END},
-                                   must_err));
+        PUT(event, writer, .time_ns = begin_ns, .track_ref = track, .name_ref = NAME);
+        PUT(event, writer, .time_ns = begin_ns + each_ns, .track_ref = track, .kind = SS_EVENT_END);
     }
 }
 
 static void put_note(uint64_t at_ns, uint32_t process, const char *kind, const char *text,
                      int64_t value)
 {
-    MUST(ss_trace_writer_note(writer,
-                              &(struct ss_trace_note){.time_ns = START + at_ns,
-                                                      .process_ref = process,
-                                                      .kind = ss_strview_of(kind),
-                                                      .text = ss_strview_of(text),
-                                                      .value = value},
-                              must_err));
+    PUT(note, writer, .time_ns = START + at_ns, .process_ref = process, .kind = ss_strview_of(kind),
+        .text = ss_strview_of(text), .value = value);
 }
 
 /* 1,000 operators in 10 ms of one thread, 10 in 1 ms of another, and 5,000 ranges of no operators.
@@ -65,14 +50,11 @@ static void put_note(uint64_t at_ns, uint32_t process, const char *kind, const c
 static const char *begin_recording(const char *name)
 {
     const char *path = recording_path(name);
-    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
-    MUST(ss_trace_writer_open(&options, &writer, must_err));
-    recording_define(writer);
+    writer = recording_open(path);
     put_track(OPERATORS, 1, "torch");
     put_track(FEWER, 2, "torch");
     put_track(OTHERS, 3, "torch.module");
-    MUST(ss_trace_writer_name(
-        writer, &(struct ss_trace_name){.ref = NAME, .text = ss_strview_of("aten::mm")}, must_err));
+    PUT(name, writer, .ref = NAME, .text = ss_strview_of("aten::mm"));
     put_ranges(OPERATORS, 1000000, 11000000, 1000);
     put_ranges(FEWER, 1000000, 2000000, 10);
     put_ranges(OTHERS, 1000000, 11000000, 5000);

@@ -30,41 +30,25 @@ static struct ss_trace_writer *writer;
 
 static void put_track(uint32_t ref, enum ss_track_kind kind, uint32_t thread, const char *name)
 {
-    MUST(ss_trace_writer_track(
-        writer,
-        &(struct ss_trace_track){
-            .ref = ref, .kind = kind, .thread_ref = thread, .name = ss_strview_of(name)},
-        must_err));
+    PUT(track, writer, .ref = ref, .kind = kind, .thread_ref = thread, .name = ss_strview_of(name));
 }
 
 static void put_counter(uint32_t ref, uint32_t process, uint32_t parent, const char *name,
                         enum ss_counter_kind kind)
 {
-    MUST(ss_trace_writer_track(writer,
-                               &(struct ss_trace_track){.ref = ref,
-                                                        .kind = SS_TRACK_COUNTER,
-                                                        .process_ref = process,
-                                                        .parent_ref = parent,
-                                                        .name = ss_strview_of(name),
-                                                        .counter = kind},
-                               must_err));
+    PUT(track, writer, .ref = ref, .kind = SS_TRACK_COUNTER, .process_ref = process,
+        .parent_ref = parent, .name = ss_strview_of(name), .counter = kind);
 }
 
 static void put_name(uint32_t ref, const char *text, uint32_t colour)
 {
-    MUST(ss_trace_writer_name(
-        writer, &(struct ss_trace_name){.ref = ref, .text = ss_strview_of(text), .colour = colour},
-        must_err));
+    PUT(name, writer, .ref = ref, .text = ss_strview_of(text), .colour = colour);
 }
 
 static void open_writer(const char *path)
 {
-    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
-    MUST(ss_trace_writer_open(&options, &writer, must_err));
-    recording_define(writer);
-    MUST(ss_trace_writer_clock(
-        writer, &(struct ss_trace_clock){START, START + 5, START - 9, START + (1ull << 60), 50},
-        must_err));
+    writer = recording_open(path);
+    PUT(clock, writer, START, START + 5, START - 9, START + (1ull << 60), 50);
     put_track(MAIN, SS_TRACK_RANGES, 1, "");
     put_track(OTHER, SS_TRACK_RANGES, 2, "");
     put_track(DOMAIN, SS_TRACK_RANGES, 1, "io");
@@ -90,23 +74,14 @@ static void close_writer(struct ss_model *model, struct ss_selection *selection,
 
 static void begin(uint64_t time_ns, uint32_t track, uint32_t name, struct ss_trace_value payload)
 {
-    MUST(ss_trace_writer_event(writer,
-                               &(struct ss_trace_event){.time_ns = START + time_ns,
-                                                        .track_ref = track,
-                                                        .lane = track == LANES,
-                                                        .name_ref = name,
-                                                        .payload = payload},
-                               must_err));
+    PUT(event, writer, .time_ns = START + time_ns, .track_ref = track, .lane = track == LANES,
+        .name_ref = name, .payload = payload);
 }
 
 static void end(uint64_t time_ns, uint32_t track)
 {
-    MUST(ss_trace_writer_event(writer,
-                               &(struct ss_trace_event){.time_ns = START + time_ns,
-                                                        .track_ref = track,
-                                                        .lane = track == LANES,
-                                                        .kind = SS_EVENT_END},
-                               must_err));
+    PUT(event, writer, .time_ns = START + time_ns, .track_ref = track, .lane = track == LANES,
+        .kind = SS_EVENT_END);
 }
 
 static void range(uint64_t from_ns, uint64_t to_ns, uint32_t track, uint32_t name)
@@ -255,13 +230,8 @@ static void test_rows(void **state)
 
 static void value(uint64_t seconds, uint32_t track, int64_t integer)
 {
-    MUST(ss_trace_writer_counter(
-        writer,
-        &(struct ss_trace_counter){.time_ns = START + seconds * RECORDING_SECOND,
-                                   .track_ref = track,
-                                   .is_integer = true,
-                                   .integer = integer},
-        must_err));
+    PUT(counter, writer, .time_ns = START + seconds * RECORDING_SECOND, .track_ref = track,
+        .is_integer = true, .integer = integer);
 }
 
 static double real_of(const struct ss_cell *cell)
@@ -292,11 +262,8 @@ static void test_counters(void **state)
     struct ss_selection selection;
     struct ss_table table;
     open_writer(path);
-    MUST(ss_trace_writer_track(
-        writer,
-        &(struct ss_trace_track){
-            .ref = GROUP, .kind = SS_TRACK_GROUP, .process_ref = 1, .name = ss_strview_of("usage")},
-        must_err));
+    PUT(track, writer, .ref = GROUP, .kind = SS_TRACK_GROUP, .process_ref = 1,
+        .name = ss_strview_of("usage"));
     put_counter(TOKENS, 1, 0, "tokens", SS_COUNTER_DELTA);
     put_counter(TOTAL, 1, 0, "total", SS_COUNTER_CUMULATIVE);
     put_counter(LEVEL, 1, GROUP, "memory", SS_COUNTER_GAUGE);

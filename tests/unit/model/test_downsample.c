@@ -26,53 +26,35 @@ static struct ss_trace_writer *writer;
 
 static void put_track(uint32_t ref, enum ss_track_kind kind, uint32_t thread, const char *name)
 {
-    MUST(ss_trace_writer_track(writer,
-                               &(struct ss_trace_track){.ref = ref,
-                                                        .kind = kind,
-                                                        .process_ref = thread == 0 ? 2 : 0,
-                                                        .thread_ref = thread,
-                                                        .name = ss_strview_of(name)},
-                               must_err));
+    PUT(track, writer, .ref = ref, .kind = kind, .process_ref = thread == 0 ? 2 : 0,
+        .thread_ref = thread, .name = ss_strview_of(name));
 }
 
 static void put(uint64_t at_ns, uint32_t track, enum ss_event_kind kind, int64_t payload)
 {
     bool is_step = track == STEPS_TRACK;
     struct ss_trace_value value = {.type = SS_VALUE_INT, .integer = payload};
-    MUST(ss_trace_writer_event(
-        writer,
-        &(struct ss_trace_event){.time_ns = START + at_ns,
-                                 .track_ref = track,
-                                 .kind = kind,
-                                 .name_ref = kind == SS_EVENT_END || is_step ? 0 : NAME,
-                                 .payload =
-                                     kind == SS_EVENT_END ? (struct ss_trace_value){0} : value},
-        must_err));
+    PUT(event, writer, .time_ns = START + at_ns, .track_ref = track, .kind = kind,
+        .name_ref = kind == SS_EVENT_END || is_step ? 0 : NAME,
+        .payload = kind == SS_EVENT_END ? (struct ss_trace_value){0} : value);
 }
 
 static void put_recorded(uint64_t at_ns, int64_t is_recorded)
 {
-    MUST(ss_trace_writer_counter(writer,
-                                 &(struct ss_trace_counter){.time_ns = START + at_ns,
-                                                            .track_ref = RECORDED,
-                                                            .is_integer = true,
-                                                            .integer = is_recorded},
-                                 must_err));
+    PUT(counter, writer, .time_ns = START + at_ns, .track_ref = RECORDED, .is_integer = true,
+        .integer = is_recorded);
 }
 
 static const char *open_recording(const char *name)
 {
     const char *path = recording_path(name);
-    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
-    MUST(ss_trace_writer_open(&options, &writer, must_err));
-    recording_define(writer);
+    writer = recording_open(path);
     put_track(STEPS_TRACK, SS_TRACK_STEPS, 1, "step");
     put_track(MAIN_OPERATORS, SS_TRACK_RANGES, 1, "torch");
     put_track(OTHER_OPERATORS, SS_TRACK_RANGES, 3, "torch");
     put_track(MODULES, SS_TRACK_RANGES, 1, "torch.module");
     put_track(RECORDED, SS_TRACK_COUNTER, 0, "operators recorded");
-    MUST(ss_trace_writer_name(
-        writer, &(struct ss_trace_name){.ref = NAME, .text = ss_strview_of("aten::mm")}, must_err));
+    PUT(name, writer, .ref = NAME, .text = ss_strview_of("aten::mm"));
     return path;
 }
 

@@ -47,13 +47,9 @@ static void put_definitions(struct ss_trace_writer *writer, const struct window 
                                            .integer = window->time_namespace};
         MUST(ss_trace_writer_attribute(writer, &space, must_err));
     }
-    MUST(ss_trace_writer_process(
-        writer,
-        &(struct ss_trace_process){
-            .ref = 1, .pid = 7, .pid_namespace = 3, .start_time_ticks = window->start_time},
-        must_err));
-    MUST(ss_trace_writer_thread(
-        writer, &(struct ss_trace_thread){.ref = 1, .process_ref = 1, .tid = 7}, must_err));
+    PUT(process, writer, .ref = 1, .pid = 7, .pid_namespace = 3,
+        .start_time_ticks = window->start_time);
+    PUT(thread, writer, .ref = 1, .process_ref = 1, .tid = 7);
     struct ss_trace_track steps = {
         .ref = 1, .kind = SS_TRACK_STEPS, .process_ref = 1, .name = ss_strview_of("step")};
     struct ss_trace_track counter = {
@@ -70,18 +66,11 @@ static void put_records(struct ss_trace_writer *writer, const struct window *win
                                   .payload = {SS_VALUE_INT, {.integer = window->step}}};
     struct ss_trace_event end = {
         .time_ns = window->begin_ns + second_ns, .track_ref = 1, .kind = SS_EVENT_END};
-    MUST(ss_trace_writer_sample(
-        writer,
-        &(struct ss_trace_sample){
-            .time_ns = window->begin_ns, .thread_ref = 1, .weight = 1, .step = window->step},
-        must_err));
+    PUT(sample, writer, .time_ns = window->begin_ns, .thread_ref = 1, .weight = 1,
+        .step = window->step);
     MUST(ss_trace_writer_event(writer, &step, must_err));
-    MUST(ss_trace_writer_counter(writer,
-                                 &(struct ss_trace_counter){.time_ns = window->begin_ns,
-                                                            .track_ref = 2,
-                                                            .is_integer = true,
-                                                            .integer = window->step},
-                                 must_err));
+    PUT(counter, writer, .time_ns = window->begin_ns, .track_ref = 2, .is_integer = true,
+        .integer = window->step);
     MUST(ss_trace_writer_event(writer, &end, must_err));
 }
 

@@ -21,58 +21,36 @@
 
 static struct ss_trace_writer *open_writer(const char *path)
 {
-    struct ss_trace_writer *writer;
-    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
-    MUST(ss_trace_writer_open(&options, &writer, must_err));
-    recording_define(writer);
-    MUST(ss_trace_writer_clock(
-        writer, &(struct ss_trace_clock){START, START + 5, START - 9, START + (1ull << 60), 50},
-        must_err));
+    struct ss_trace_writer *writer = recording_open(path);
+    PUT(clock, writer, START, START + 5, START - 9, START + (1ull << 60), 50);
     return writer;
 }
 
 static void put_track(struct ss_trace_writer *writer, uint32_t ref, const char *name)
 {
-    MUST(ss_trace_writer_track(
-        writer,
-        &(struct ss_trace_track){
-            .ref = ref, .kind = SS_TRACK_RANGES, .thread_ref = 1, .name = ss_strview_of(name)},
-        must_err));
+    PUT(track, writer, .ref = ref, .kind = SS_TRACK_RANGES, .thread_ref = 1,
+        .name = ss_strview_of(name));
 }
 
 static void put_name(struct ss_trace_writer *writer, uint32_t ref, const char *text)
 {
-    MUST(ss_trace_writer_name(
-        writer, &(struct ss_trace_name){.ref = ref, .text = ss_strview_of(text)}, must_err));
+    PUT(name, writer, .ref = ref, .text = ss_strview_of(text));
 }
 
 static void begin(struct ss_trace_writer *writer, uint64_t time_ns, uint32_t track, uint32_t name)
 {
-    MUST(ss_trace_writer_event(
-        writer,
-        &(struct ss_trace_event){.time_ns = START + time_ns, .track_ref = track, .name_ref = name},
-        must_err));
+    PUT(event, writer, .time_ns = START + time_ns, .track_ref = track, .name_ref = name);
 }
 
 static void end(struct ss_trace_writer *writer, uint64_t time_ns, uint32_t track)
 {
-    MUST(ss_trace_writer_event(writer,
-                               &(struct ss_trace_event){.time_ns = START + time_ns,
-                                                        .track_ref = track,
-                                                        .kind = SS_EVENT_END},
-                               must_err));
+    PUT(event, writer, .time_ns = START + time_ns, .track_ref = track, .kind = SS_EVENT_END);
 }
 
 static void sample(struct ss_trace_writer *writer, uint64_t time_ns, uint32_t label)
 {
-    MUST(ss_trace_writer_sample(writer,
-                                &(struct ss_trace_sample){.time_ns = START + time_ns,
-                                                          .thread_ref = 1,
-                                                          .stack_ref = 1,
-                                                          .weight = 1,
-                                                          .step = -1,
-                                                          .range_name = label},
-                                must_err));
+    PUT(sample, writer, .time_ns = START + time_ns, .thread_ref = 1, .stack_ref = 1, .weight = 1,
+        .step = -1, .range_name = label);
 }
 
 static void load(struct ss_model *model, const char *path, struct ss_model_load how)
@@ -127,8 +105,7 @@ static void test_nesting(void **state)
     begin(writer, 60, 1, 1); /* without length */
     end(writer, 60, 1);
     begin(writer, 70, 1, 1); /* never ends */
-    MUST(ss_trace_writer_clock(writer, &(struct ss_trace_clock){START + 1000, 1, 1, 1, 1},
-                               must_err));
+    PUT(clock, writer, START + 1000, 1, 1, 1, 1);
     begin(writer, 31, 1, 3); /* within the second b, written in the next unit */
     end(writer, 35, 1);
     sample(writer, 900, 0);
@@ -261,21 +238,12 @@ static void test_values(void **state)
     const char *path = recording_path("values");
     struct ss_trace_writer *writer = open_writer(path);
     for (uint32_t i = 1; i <= 2; i++) {
-        MUST(ss_trace_writer_track(writer,
-                                   &(struct ss_trace_track){.ref = i,
-                                                            .kind = SS_TRACK_COUNTER,
-                                                            .name = ss_strview_of("n"),
-                                                            .unit = ss_strview_of("W")},
-                                   must_err));
+        PUT(track, writer, .ref = i, .kind = SS_TRACK_COUNTER, .name = ss_strview_of("n"),
+            .unit = ss_strview_of("W"));
     }
     for (int i = 0; i < 10; i++) {
-        MUST(ss_trace_writer_counter(
-            writer,
-            &(struct ss_trace_counter){.time_ns = START + (uint64_t)(i * 7 % 10),
-                                       .track_ref = 1 + (uint32_t)i % 2,
-                                       .is_integer = true,
-                                       .integer = i * 7 % 10},
-            must_err));
+        PUT(counter, writer, .time_ns = START + (uint64_t)(i * 7 % 10),
+            .track_ref = 1 + (uint32_t)i % 2, .is_integer = true, .integer = i * 7 % 10);
     }
     MUST(ss_trace_writer_close(writer, must_err));
     struct ss_model model;
@@ -335,11 +303,8 @@ static void test_only_some_tracks(void **state)
     struct ss_trace_writer *writer = open_writer(path);
     put_track(writer, 1, "torch");
     put_track(writer, 2, "mine");
-    MUST(ss_trace_writer_track(
-        writer,
-        &(struct ss_trace_track){
-            .ref = 3, .kind = SS_TRACK_PHASES, .process_ref = 1, .name = ss_strview_of("phase")},
-        must_err));
+    PUT(track, writer, .ref = 3, .kind = SS_TRACK_PHASES, .process_ref = 1,
+        .name = ss_strview_of("phase"));
     put_name(writer, 1, "a");
     for (uint32_t track = 1; track <= 3; track++) {
         begin(writer, 10 + track, track, 1);
@@ -367,13 +332,8 @@ static void test_steps_of_samples(void **state)
     const char *path = recording_path("steps");
     struct ss_trace_writer *writer = open_writer(path);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        MUST(ss_trace_writer_sample(writer,
-                                    &(struct ss_trace_sample){.time_ns = START + i,
-                                                              .thread_ref = 1,
-                                                              .stack_ref = 1,
-                                                              .weight = 1,
-                                                              .step = steps[i]},
-                                    must_err));
+        PUT(sample, writer, .time_ns = START + i, .thread_ref = 1, .stack_ref = 1, .weight = 1,
+            .step = steps[i]);
     }
     MUST(ss_trace_writer_close(writer, must_err));
     struct ss_model model;

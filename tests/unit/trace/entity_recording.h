@@ -15,47 +15,20 @@
 
 static inline void entity_recording_define(struct ss_trace_writer *writer)
 {
-    MUST(ss_trace_writer_host(writer,
-                              &(struct ss_trace_host){.ref = 1,
-                                                      .boot_id = ss_strview_of("5c1f-boot"),
-                                                      .time_namespace = 4026531834,
-                                                      .name = ss_strview_of("node17")},
-                              must_err));
-    MUST(ss_trace_writer_device(
-        writer,
-        &(struct ss_trace_device){
-            .ref = 1, .kind = SS_DEVICE_GPU, .number = 1, .uuid = ss_strview_of("GPU-one")},
-        must_err));
-    MUST(ss_trace_writer_process(writer,
-                                 &(struct ss_trace_process){.ref = 1,
-                                                            .pid = 1000,
-                                                            .start_time_ticks = 5,
-                                                            .name = ss_strview_of("python"),
-                                                            .host_ref = 1,
-                                                            .rank = 0,
-                                                            .has_rank = true,
-                                                            .local_rank = 3,
-                                                            .has_local_rank = true,
-                                                            .world_size = 64,
-                                                            .node = 0,
-                                                            .has_node = true,
-                                                            .role = SS_PROCESS_ROLE_TRAINS},
-                                 must_err));
-    MUST(ss_trace_writer_context(
-        writer,
-        &(struct ss_trace_context){.ref = 1, .process_ref = 1, .device_ref = 1, .number = 7},
-        must_err));
+    PUT(host, writer, .ref = 1, .boot_id = ss_strview_of("5c1f-boot"), .time_namespace = 4026531834,
+        .name = ss_strview_of("node17"));
+    PUT(device, writer, .ref = 1, .kind = SS_DEVICE_GPU, .number = 1,
+        .uuid = ss_strview_of("GPU-one"));
+    PUT(process, writer, .ref = 1, .pid = 1000, .start_time_ticks = 5,
+        .name = ss_strview_of("python"), .host_ref = 1, .rank = 0, .has_rank = true,
+        .local_rank = 3, .has_local_rank = true, .world_size = 64, .node = 0, .has_node = true,
+        .role = SS_PROCESS_ROLE_TRAINS);
+    PUT(context, writer, .ref = 1, .process_ref = 1, .device_ref = 1, .number = 7);
     for (uint32_t i = 1; i <= 2; i++) {
-        MUST(ss_trace_writer_stream(
-            writer,
-            &(struct ss_trace_stream){.ref = i,
-                                      .device_ref = 1,
-                                      .context_ref = 1,
-                                      .number = i == 1 ? 7 : UINT64_C(0x7f00deadbeef),
-                                      .name = ss_strview_of(i == 1 ? "" : "copies"),
-                                      .priority = -(int32_t)i,
-                                      .is_default = i == 1},
-            must_err));
+        PUT(stream, writer, .ref = i, .device_ref = 1, .context_ref = 1,
+            .number = i == 1 ? 7 : UINT64_C(0x7f00deadbeef),
+            .name = ss_strview_of(i == 1 ? "" : "copies"), .priority = -(int32_t)i,
+            .is_default = i == 1);
     }
     uint32_t ranks[64];
     struct ss_wire_buffer all = {0}, some = {0};
@@ -64,43 +37,19 @@ static inline void entity_recording_define(struct ss_trace_writer *writer)
     }
     ss_rank_runs_put(&all, ranks, 64);
     ss_rank_runs_put(&some, (const uint32_t[]){0, 8, 16, 24, 5, 63}, 6);
-    MUST(ss_trace_writer_group(writer,
-                               &(struct ss_trace_group){.ref = 1,
-                                                        .kind = SS_GROUP_NCCL,
-                                                        .number = 99,
-                                                        .size = 64,
-                                                        .ranks = {(char *)all.data, all.length}},
-                               must_err));
-    MUST(ss_trace_writer_group(writer,
-                               &(struct ss_trace_group){.ref = 2,
-                                                        .kind = SS_GROUP_GLOO,
-                                                        .name = ss_strview_of("data"),
-                                                        .size = 6,
-                                                        .ranks = {(char *)some.data, some.length}},
-                               must_err));
+    PUT(group, writer, .ref = 1, .kind = SS_GROUP_NCCL, .number = 99, .size = 64,
+        .ranks = {(char *)all.data, all.length});
+    PUT(group, writer, .ref = 2, .kind = SS_GROUP_GLOO, .name = ss_strview_of("data"), .size = 6,
+        .ranks = {(char *)some.data, some.length});
     ss_wire_fini(&all);
     ss_wire_fini(&some);
     for (uint32_t i = 1; i <= 2; i++) {
-        MUST(ss_trace_writer_track(writer,
-                                   &(struct ss_trace_track){.ref = i,
-                                                            .kind = SS_TRACK_RANGES,
-                                                            .process_ref = 1,
-                                                            .device_ref = 1,
-                                                            .stream_ref = i,
-                                                            .name = ss_strview_of("work")},
-                                   must_err));
+        PUT(track, writer, .ref = i, .kind = SS_TRACK_RANGES, .process_ref = 1, .device_ref = 1,
+            .stream_ref = i, .name = ss_strview_of("work"));
     }
-    MUST(ss_trace_writer_name(writer,
-                              &(struct ss_trace_name){.ref = 1,
-                                                      .type = SS_EVENT_TYPE_kernel,
-                                                      .text = ss_strview_of("gemm")},
-                              must_err));
-    MUST(ss_trace_writer_name(writer,
-                              &(struct ss_trace_name){.ref = 2,
-                                                      .type = SS_EVENT_TYPE_collective,
-                                                      .category = ss_strview_of("nccl"),
-                                                      .text = ss_strview_of("AllReduce")},
-                              must_err));
+    PUT(name, writer, .ref = 1, .type = SS_EVENT_TYPE_kernel, .text = ss_strview_of("gemm"));
+    PUT(name, writer, .ref = 2, .type = SS_EVENT_TYPE_collective, .category = ss_strview_of("nccl"),
+        .text = ss_strview_of("AllReduce"));
 }
 
 enum { ENTITY_RECORDING_FIELDS = 7 };
@@ -137,11 +86,8 @@ static inline void entity_recording_write(const char *path, uint32_t count)
                                               .restart_bytes = 8000};
     struct ss_trace_writer *writer;
     MUST(ss_trace_writer_open(&options, &writer, must_err));
-    MUST(ss_trace_writer_clock(writer,
-                               &(struct ss_trace_clock){RECORDING_START, RECORDING_START,
-                                                        RECORDING_START,
-                                                        RECORDING_START + (1ull << 60), 50},
-                               must_err));
+    PUT(clock, writer, RECORDING_START, RECORDING_START, RECORDING_START,
+        RECORDING_START + (1ull << 60), 50);
     entity_recording_define(writer);
     for (uint32_t i = 0; i < count; i++) {
         struct ss_event_value fields[ENTITY_RECORDING_FIELDS];

@@ -33,6 +33,10 @@ struct recording {
         }                                                                                          \
     } while (0)
 
+/* Writes one record: PUT(track, writer, .ref = 1, .kind = SS_TRACK_STEPS, .process_ref = 2); */
+#define PUT(record, writer, ...)                                                                   \
+    MUST(ss_trace_writer_##record(writer, &(struct ss_trace_##record){__VA_ARGS__}, must_err))
+
 static inline const char *recording_path(const char *name)
 {
     static char path[512];
@@ -43,53 +47,25 @@ static inline const char *recording_path(const char *name)
 static inline void recording_define(struct ss_trace_writer *writer)
 {
     static const struct ss_strview odd = {"semi;colon \0 and \xff\xfe", 19};
-    MUST(ss_trace_writer_attribute(
-        writer, &(struct ss_trace_attribute){.key = ss_strview_of("command"), .text = odd},
-        must_err));
-    MUST(ss_trace_writer_attribute(writer,
-                                   &(struct ss_trace_attribute){.key = ss_strview_of("cpu_count"),
-                                                                .is_integer = true,
-                                                                .integer = -4},
-                                   must_err));
-    MUST(ss_trace_writer_source(writer,
-                                &(struct ss_trace_source){.ref = 1,
-                                                          .name = ss_strview_of("python"),
-                                                          .status = SS_SOURCE_RAN,
-                                                          .reason = ss_strview_of("why")},
-                                must_err));
+    PUT(attribute, writer, .key = ss_strview_of("command"), .text = odd);
+    PUT(attribute, writer, .key = ss_strview_of("cpu_count"), .is_integer = true, .integer = -4);
+    PUT(source, writer, .ref = 1, .name = ss_strview_of("python"), .status = SS_SOURCE_RAN,
+        .reason = ss_strview_of("why"));
     for (uint32_t i = 1; i <= 2; i++) {
-        MUST(ss_trace_writer_process(writer,
-                                     &(struct ss_trace_process){.ref = i,
-                                                                .parent_ref = i - 1,
-                                                                .pid = 1000 + (int)i,
-                                                                .start_time_ticks = 77 + i,
-                                                                .name = odd,
-                                                                .cmdline = odd},
-                                     must_err));
+        PUT(process, writer, .ref = i, .parent_ref = i - 1, .pid = 1000 + (int)i,
+            .start_time_ticks = 77 + i, .name = odd, .cmdline = odd);
     }
     for (uint32_t i = 1; i <= RECORDING_THREADS; i++) {
-        MUST(ss_trace_writer_thread(writer,
-                                    &(struct ss_trace_thread){.ref = i,
-                                                              .process_ref = 1 + i % 2,
-                                                              .tid = 2000 + (int)i,
-                                                              .is_main = i == 1,
-                                                              .name = odd},
-                                    must_err));
+        PUT(thread, writer, .ref = i, .process_ref = 1 + i % 2, .tid = 2000 + (int)i,
+            .is_main = i == 1, .name = odd);
     }
     for (uint32_t i = 1; i <= RECORDING_STACKS; i++) {
         char name[32];
         snprintf(name, sizeof name, "Outer.function_%u", i);
-        MUST(ss_trace_writer_frame(writer,
-                                   &(struct ss_trace_frame){.ref = i,
-                                                            .function = ss_strview_of(name),
-                                                            .name = ss_strview_of(name + 6),
-                                                            .file = odd,
-                                                            .line = (int)i * 2,
-                                                            .first_line = (int)i,
-                                                            .kind = SS_FRAME_INTERPRETED},
-                                   must_err));
-        MUST(ss_trace_writer_stack(writer, &(struct ss_trace_stack){i, i % 20 == 1 ? 0 : i - 1, i},
-                                   must_err));
+        PUT(frame, writer, .ref = i, .function = ss_strview_of(name),
+            .name = ss_strview_of(name + 6), .file = odd, .line = (int)i * 2, .first_line = (int)i,
+            .kind = SS_FRAME_INTERPRETED);
+        PUT(stack, writer, i, i % 20 == 1 ? 0 : i - 1, i);
     }
 }
 
@@ -108,6 +84,16 @@ static inline struct ss_trace_sample recording_sample(const struct recording *re
         .step = i % 3 == 0 ? -1 : (int64_t)i};
 }
 
+/* A writer of records with times of their own, which has the definitions. */
+static inline struct ss_trace_writer *recording_open(const char *path)
+{
+    struct ss_trace_writer_options options = {.size = sizeof options, .path = path, .replay = true};
+    struct ss_trace_writer *writer;
+    MUST(ss_trace_writer_open(&options, &writer, must_err));
+    recording_define(writer);
+    return writer;
+}
+
 static inline void recording_write(const struct recording *recording, const char *path)
 {
     struct ss_trace_writer_options options = recording->options;
@@ -120,9 +106,7 @@ static inline void recording_write(const struct recording *recording, const char
     uint32_t number = 0;
     for (unsigned second = 0; second < recording->seconds; second++) {
         uint64_t now = RECORDING_START + second * RECORDING_SECOND;
-        MUST(ss_trace_writer_clock(
-            writer, &(struct ss_trace_clock){now, now + 5, now - 9, now + (UINT64_C(1) << 60), 50},
-            must_err));
+        PUT(clock, writer, now, now + 5, now - 9, now + (UINT64_C(1) << 60), 50);
         for (unsigned i = 0; i < recording->rate_hz; i++) {
             struct ss_trace_sample sample = recording_sample(recording, number++);
             MUST(ss_trace_writer_sample(writer, &sample, must_err));
@@ -131,12 +115,8 @@ static inline void recording_write(const struct recording *recording, const char
             .source_ref = 1, .time_ns = now, .due = number, .done = number, .lost = second};
         MUST(ss_trace_writer_counts(writer, &counts, must_err));
     }
-    MUST(ss_trace_writer_note(writer,
-                              &(struct ss_trace_note){.time_ns = RECORDING_START,
-                                                      .process_ref = 2,
-                                                      .kind = ss_strview_of("process-exit"),
-                                                      .value = 9},
-                              must_err));
+    PUT(note, writer, .time_ns = RECORDING_START, .process_ref = 2,
+        .kind = ss_strview_of("process-exit"), .value = 9);
     MUST(ss_trace_writer_close(writer, must_err));
 }
 

@@ -55,14 +55,9 @@ static void read_trace(const char *path, struct seen *seen, struct ss_trace_summ
 static void put_device(struct ss_trace_writer *writer, uint32_t ref, const char *uuid,
                        uint64_t memory_bytes)
 {
-    MUST(ss_trace_writer_device(writer,
-                                &(struct ss_trace_device){.ref = ref,
-                                                          .kind = SS_DEVICE_GPU,
-                                                          .number = ref,
-                                                          .model = ss_strview_of("a model"),
-                                                          .uuid = ss_strview_of(uuid),
-                                                          .memory_bytes = memory_bytes},
-                                must_err));
+    PUT(device, writer, .ref = ref, .kind = SS_DEVICE_GPU, .number = ref,
+        .model = ss_strview_of("a model"), .uuid = ss_strview_of(uuid),
+        .memory_bytes = memory_bytes);
 }
 
 /* Two devices, one of them defined again; a counter of each, and one of none. */
@@ -78,22 +73,12 @@ static void write_trace(const char *path)
     put_device(writer, 1, "GPU-one", 80);
     put_device(writer, 2, "", 0);
     for (uint32_t i = 1; i <= 3; i++) {
-        MUST(ss_trace_writer_track(writer,
-                                   &(struct ss_trace_track){.ref = i,
-                                                            .kind = SS_TRACK_COUNTER,
-                                                            .device_ref = i % 3,
-                                                            .name = ss_strview_of("power"),
-                                                            .unit = ss_strview_of("W")},
-                                   must_err));
+        PUT(track, writer, .ref = i, .kind = SS_TRACK_COUNTER, .device_ref = i % 3,
+            .name = ss_strview_of("power"), .unit = ss_strview_of("W"));
     }
     for (uint32_t i = 0; i < 3000; i++) {
-        MUST(ss_trace_writer_counter(
-            writer,
-            &(struct ss_trace_counter){.time_ns = RECORDING_START + i * 1000 * (uint64_t)1000,
-                                       .track_ref = 1 + i % 3,
-                                       .is_integer = true,
-                                       .integer = i * 7919},
-            must_err));
+        PUT(counter, writer, .time_ns = RECORDING_START + i * 1000 * (uint64_t)1000,
+            .track_ref = 1 + i % 3, .is_integer = true, .integer = i * 7919);
         if (i == 1500) {
             put_device(writer, 2, "GPU-two", UINT64_MAX);
         }

@@ -155,9 +155,7 @@ static struct ss_trace_writer *open_writer(const char *path, struct ss_trace_wri
     options.replay = true;
     MUST(ss_trace_writer_open(&options, &writer, must_err));
     recording_define(writer);
-    MUST(ss_trace_writer_clock(
-        writer, &(struct ss_trace_clock){START, START + 5, START - 9, START + (1ull << 60), 50},
-        must_err));
+    PUT(clock, writer, START, START + 5, START - 9, START + (1ull << 60), 50);
     return writer;
 }
 
@@ -169,12 +167,8 @@ static void put_track(struct ss_trace_writer *writer, struct ss_trace_track trac
 static void put_name(struct ss_trace_writer *writer, uint32_t ref, const char *text,
                      const char *category, uint32_t colour)
 {
-    MUST(ss_trace_writer_name(writer,
-                              &(struct ss_trace_name){.ref = ref,
-                                                      .text = ss_strview_of(text),
-                                                      .category = ss_strview_of(category),
-                                                      .colour = colour},
-                              must_err));
+    PUT(name, writer, .ref = ref, .text = ss_strview_of(text), .category = ss_strview_of(category),
+        .colour = colour);
 }
 
 static void put_event(struct ss_trace_writer *writer, struct ss_trace_event event)
@@ -248,11 +242,8 @@ static void put_everything(struct ss_trace_writer *writer)
     MUST(ss_trace_writer_counter(writer, &tokens, must_err));
     struct ss_trace_counter part = {.time_ns = START + 62, .track_ref = 6, .real = 0.25};
     MUST(ss_trace_writer_counter(writer, &part, must_err));
-    MUST(ss_trace_writer_counter(
-        writer,
-        &(struct ss_trace_counter){
-            .time_ns = START + 70, .track_ref = 5, .is_integer = true, .integer = 1ll << 40},
-        must_err));
+    PUT(counter, writer, .time_ns = START + 70, .track_ref = 5, .is_integer = true,
+        .integer = 1ll << 40);
 }
 
 static const char every_track[] = "ranges: of 2/1 in '' rank 0, 0 \n"
@@ -418,9 +409,7 @@ static void test_restarts_and_late_events(void **state)
     }
     for (uint64_t round = 0; round < ROUNDS; round++) {
         uint64_t now = START + round * RECORDING_SECOND;
-        MUST(ss_trace_writer_clock(
-            writer, &(struct ss_trace_clock){now, now + 5, now - 9, now + (1ull << 60), 50},
-            must_err));
+        PUT(clock, writer, now, now + 5, now - 9, now + (1ull << 60), 50);
         for (uint32_t i = 1; i <= TRACKS; i++) {
             struct ss_trace_event begin = {
                 .time_ns = now - 3 * RECORDING_SECOND + i, .track_ref = i, .name_ref = i};
@@ -488,11 +477,8 @@ static void test_a_process_that_is_forgotten(void **state)
     put_name(writer, 2, "after", "", 0);
     put_event(writer, (struct ss_trace_event){.time_ns = 10, .track_ref = 1, .name_ref = 1});
     put_event(writer, (struct ss_trace_event){.time_ns = 20, .track_ref = 1, .kind = SS_EVENT_END});
-    MUST(ss_trace_writer_counts(
-        writer,
-        &(struct ss_trace_counts){
-            .source_ref = 1, .process_ref = 2, .time_ns = START + 20, .seen = 9, .lost = 2},
-        must_err));
+    PUT(counts, writer, .source_ref = 1, .process_ref = 2, .time_ns = START + 20, .seen = 9,
+        .lost = 2);
     ss_trace_writer_forget(writer, 2);
     ss_trace_writer_forget(writer, 2);
     ss_trace_writer_forget(writer, 77);

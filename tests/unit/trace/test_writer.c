@@ -308,11 +308,7 @@ static void test_deep_stacks(void **state)
         recording_define(writer);
         enum { DEPTH = 20000, FIRST = RECORDING_STACKS + 1 };
         for (uint32_t i = 0; i < DEPTH; i++) {
-            MUST(ss_trace_writer_stack(writer,
-                                       &(struct ss_trace_stack){FIRST + i,
-                                                                i == 0 ? 0 : FIRST + i - 1,
-                                                                1 + i % RECORDING_STACKS},
-                                       must_err));
+            PUT(stack, writer, FIRST + i, i == 0 ? 0 : FIRST + i - 1, 1 + i % RECORDING_STACKS);
         }
         for (uint32_t i = 0; i < 200; i++) {
             uint32_t depth = i == 0 ? DEPTH : 4096 + i;
@@ -351,12 +347,8 @@ static void test_huge_names(void **state)
         }
         struct ss_strview text = {name, NAME};
         uint32_t ref = RECORDING_STACKS + i;
-        MUST(ss_trace_writer_frame(
-            writer,
-            &(struct ss_trace_frame){.ref = ref, .function = text, .name = text, .file = text},
-            must_err));
-        MUST(ss_trace_writer_stack(writer, &(struct ss_trace_stack){ref, i == 1 ? 0 : ref - 1, ref},
-                                   must_err));
+        PUT(frame, writer, .ref = ref, .function = text, .name = text, .file = text);
+        PUT(stack, writer, ref, i == 1 ? 0 : ref - 1, ref);
     }
     ss_free(name);
     struct ss_trace_sample sample = {.time_ns = manual.now.monotonic_ns,
@@ -410,11 +402,9 @@ static void test_an_hour(void **state)
     size_t after_a_minute = 0;
     for (uint32_t second = 0; second < 3600; second++) {
         uint64_t now = RECORDING_START + second * RECORDING_SECOND;
-        MUST(ss_trace_writer_clock(writer, &(struct ss_trace_clock){now, now, now, now, 50},
-                                   must_err));
+        PUT(clock, writer, now, now, now, now, 50);
         uint32_t ref = RECORDING_STACKS + 1 + second; /* a new stack every second */
-        MUST(ss_trace_writer_stack(
-            writer, &(struct ss_trace_stack){ref, 19, 1 + second % RECORDING_STACKS}, must_err));
+        PUT(stack, writer, ref, 19, 1 + second % RECORDING_STACKS);
         for (uint32_t i = 0; i < recording.rate_hz; i++) {
             struct ss_trace_sample sample =
                 recording_sample(&recording, second * recording.rate_hz + i);
