@@ -168,7 +168,7 @@ class Rules(unittest.TestCase):
         self.assertEqual([1], lines("src/ring/a.c", 'puts("torch was met");'))
         self.assertEqual([1, 2], lines("tests/e2e/test_a.py", "def test_it_is_told():\n    self._told = 1"))
         self.assertEqual([1], lines("docs/a.md", "Files are passed over."))
-        self.assertEqual([], lines("LICENSE", "whoever"))
+        self.assertEqual([], lines("docs/a.svg", "whoever"))
 
     def test_links(self):
         files = {"docs/a.md": "# One `two`\n[x](b.md#deep-end) [y](#one-two) [z](https://x.y)\n"
