@@ -24,7 +24,8 @@ struct seen {
     uint32_t begins, ends, types[3];
     uint32_t field_count; /* of the last event with fields */
     struct ss_event_value fields[SS_MAX_EVENT_FIELDS];
-    bool is_checked; /* each begin has the fields of entity_recording_fields */
+    char texts[SS_MAX_EVENT_FIELDS][64]; /* of `fields`: the reader's are gone after the event */
+    bool is_checked;                     /* each begin has the fields of entity_recording_fields */
 };
 
 static void assert_equal_fields(const struct ss_event_value *a, const struct ss_event_value *b)
@@ -61,8 +62,14 @@ static enum ss_status on_event(void *context, const struct ss_trace_event *event
         assert_equal_fields(&event->fields[i], &wanted[i]);
     }
     seen->field_count = event->field_count;
-    if (event->field_count > 0) {
-        memcpy(seen->fields, event->fields, event->field_count * sizeof *event->fields);
+    for (uint32_t i = 0; i < event->field_count; i++) {
+        seen->fields[i] = event->fields[i];
+        if (event->fields[i].value.type == SS_VALUE_TEXT) {
+            struct ss_strview text = event->fields[i].value.text;
+            assert_in_range(text.length, 0, sizeof seen->texts[i]);
+            memcpy(seen->texts[i], text.data, text.length);
+            seen->fields[i].value.text.data = seen->texts[i];
+        }
     }
     seen->begins++;
     return SS_OK;
