@@ -94,18 +94,18 @@ static void find_phase(struct ss_late_rank *late, const struct ss_step_summary *
 static void find_line(struct ss_late_rank *late, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
-    struct ss_line_samples spots;
-    ss_line_samples_init(&spots, model);
+    struct ss_line_samples lines;
+    ss_line_samples_init(&lines, model);
     for (size_t i = 0; i < model->totals.count && late->phase != NULL; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
         if (thread->is_main && thread->process == late->process &&
             total->step == SS_SAMPLE_LATER_STEP && total->phase == late->phase->name) {
-            ss_line_samples_add(&spots, model, 0, total, &late->line);
+            ss_line_samples_add(&lines, model, 0, total, &late->line);
         }
     }
-    ss_line_samples_find(&spots, 0, &late->line);
-    ss_line_samples_fini(&spots);
+    ss_line_samples_find(&lines, 0, &late->line);
+    ss_line_samples_fini(&lines);
 }
 
 void ss_late_rank_find(struct ss_late_rank *late, const struct ss_selection *selection,

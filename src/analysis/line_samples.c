@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 
 /* Parents precede children. */
-void ss_line_samples_init(struct ss_line_samples *spots, const struct ss_model *model)
+void ss_line_samples_init(struct ss_line_samples *lines, const struct ss_model *model)
 {
     uint32_t *own = ss_alloc_zero(model->stacks.count + 1, sizeof *own);
     for (uint32_t id = 1; id < model->stacks.count; id++) {
@@ -19,24 +19,24 @@ void ss_line_samples_init(struct ss_line_samples *spots, const struct ss_model *
             own[id] = model->stacks.data[id].frame;
         }
     }
-    *spots = (struct ss_line_samples){.own = own};
+    *lines = (struct ss_line_samples){.own = own};
 }
 
-void ss_line_samples_fini(struct ss_line_samples *spots)
+void ss_line_samples_fini(struct ss_line_samples *lines)
 {
-    ss_vec_fini(&spots->rows);
-    ss_free(spots->own);
-    *spots = (struct ss_line_samples){0};
+    ss_vec_fini(&lines->rows);
+    ss_free(lines->own);
+    *lines = (struct ss_line_samples){0};
 }
 
-void ss_line_samples_add(struct ss_line_samples *spots, const struct ss_model *model, size_t group,
+void ss_line_samples_add(struct ss_line_samples *lines, const struct ss_model *model, size_t group,
                          const struct ss_model_total *total, struct ss_phase_line *line)
 {
-    uint32_t frame = spots->own[total->stack], leaf = model->stacks.data[total->stack].frame;
+    uint32_t frame = lines->own[total->stack], leaf = model->stacks.data[total->stack].frame;
     line->all += total->samples;
     line->records += total->records;
     if (frame != 0) {
-        ss_vec_push(&spots->rows, (struct ss_line_sample){group, frame, leaf == frame ? 0 : leaf,
+        ss_vec_push(&lines->rows, (struct ss_line_sample){group, frame, leaf == frame ? 0 : leaf,
                                                           total->samples});
     }
 }
@@ -72,13 +72,13 @@ static void update_hot_line(const struct ss_line_sample *entries, size_t count,
     }
 }
 
-void ss_line_samples_find(struct ss_line_samples *spots, size_t group, struct ss_phase_line *line)
+void ss_line_samples_find(struct ss_line_samples *lines, size_t group, struct ss_phase_line *line)
 {
-    struct ss_line_sample *entries = ss_alloc((spots->rows.count + 1) * sizeof *entries);
+    struct ss_line_sample *entries = ss_alloc((lines->rows.count + 1) * sizeof *entries);
     size_t count = 0;
-    for (size_t i = 0; i < spots->rows.count; i++) {
-        if (spots->rows.data[i].group == group) {
-            entries[count++] = spots->rows.data[i];
+    for (size_t i = 0; i < lines->rows.count; i++) {
+        if (lines->rows.data[i].group == group) {
+            entries[count++] = lines->rows.data[i];
         }
     }
     if (count > 0) {

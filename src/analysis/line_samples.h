@@ -18,12 +18,12 @@ struct ss_line_samples {
 };
 
 /* The line of a stack is its innermost frame of user code; without any, the leaf. */
-void ss_line_samples_init(struct ss_line_samples *spots, const struct ss_model *model);
-void ss_line_samples_fini(struct ss_line_samples *spots);
+void ss_line_samples_init(struct ss_line_samples *lines, const struct ss_model *model);
+void ss_line_samples_fini(struct ss_line_samples *lines);
 /* Adds a total to the group, and its samples to `line`, the group's. */
-void ss_line_samples_add(struct ss_line_samples *spots, const struct ss_model *model, size_t group,
+void ss_line_samples_add(struct ss_line_samples *lines, const struct ss_model *model, size_t group,
                          const struct ss_model_total *total, struct ss_phase_line *line);
 /* Sets frame, leaf and samples of the group's line. */
-void ss_line_samples_find(struct ss_line_samples *spots, size_t group, struct ss_phase_line *line);
+void ss_line_samples_find(struct ss_line_samples *lines, size_t group, struct ss_phase_line *line);
 
 #endif

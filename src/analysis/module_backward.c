@@ -152,7 +152,7 @@ static void number_all(struct builder *builder, const struct ss_track_span *span
 struct open_node {
     size_t range;
     uint64_t number;
-    uint64_t duration_ns, steady_ns, inner_ns, inner_usual_ns;
+    uint64_t duration_ns, steady_ns, inner_ns, inner_steady_ns;
 };
 
 struct open_nodes ss_vec_of(struct open_node);
@@ -197,7 +197,7 @@ static void close_node(struct builder *builder, struct open_nodes *open)
     uint32_t track = builder->model->ranges.data[node->range].track;
     if (open->count > 0) {
         open->data[open->count - 1].inner_ns += node->duration_ns;
-        open->data[open->count - 1].inner_usual_ns += node->steady_ns;
+        open->data[open->count - 1].inner_steady_ns += node->steady_ns;
     }
     if (builder->numbers.capacity == 0 || node->number == no_number) {
         return;
@@ -206,7 +206,7 @@ static void close_node(struct builder *builder, struct open_nodes *open)
         slot_of(&builder->numbers, builder->model->tracks.data[track].process, node->number);
     if (slot->taken && slot->module != 0) {
         charge(builder, slot->module, node->duration_ns - node->inner_ns,
-               node->steady_ns - node->inner_usual_ns);
+               node->steady_ns - node->inner_steady_ns);
     }
 }
 

@@ -16,19 +16,19 @@ static size_t phase_of(const struct ss_step_summary *summary, uint32_t name)
 void ss_phase_lines_find(struct ss_step_summary *summary, const struct ss_selection *selection)
 {
     const struct ss_model *model = selection->model;
-    struct ss_line_samples spots;
-    ss_line_samples_init(&spots, model);
+    struct ss_line_samples lines;
+    ss_line_samples_init(&lines, model);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         bool in_step = total->phase != 0 || total->step != SS_SAMPLE_NO_STEP;
         size_t phase = phase_of(summary, total->phase);
         if (selection->totals[i] && in_step && model->threads.data[total->thread].is_main &&
             phase < summary->phases.count) {
-            ss_line_samples_add(&spots, model, phase, total, &summary->phases.data[phase].line);
+            ss_line_samples_add(&lines, model, phase, total, &summary->phases.data[phase].line);
         }
     }
     for (size_t i = 0; i < summary->phases.count; i++) {
-        ss_line_samples_find(&spots, i, &summary->phases.data[i].line);
+        ss_line_samples_find(&lines, i, &summary->phases.data[i].line);
     }
-    ss_line_samples_fini(&spots);
+    ss_line_samples_fini(&lines);
 }

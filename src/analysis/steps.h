@@ -71,11 +71,11 @@ struct ss_step_summary {
      * names in order of appearance, "other" last; without phases, "other" alone. At most
      * SS_STEP_MAX_PHASES: the time of further names is other time. */
     struct ss_vec_of(struct ss_step_phase) phases;
-    uint64_t *phase_ns;  /* [steps][phases] */
-    size_t processes;    /* with steps */
-    bool lost_operators; /* every recorded step of some process lost operators */
-    bool *trains;        /* by process of the model: it has steps */
-    struct ss_process_index index;
+    uint64_t *phase_ns;            /* [steps][phases] */
+    size_t processes;              /* with steps */
+    bool lost_operators;           /* every recorded step of some process lost operators */
+    bool *trains;                  /* by process of the model: it has steps */
+    struct ss_process_index index; /* which tables and facts share */
     size_t steady, warm_up, outliers, cut, outside;
     uint64_t total_ns, mean_ns, p50_ns, p95_ns, max_ns; /* of the steady-state steps */
 };

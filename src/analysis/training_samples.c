@@ -101,7 +101,7 @@ static bool records_traceback(const struct ss_model *model, uint32_t stack)
 /* --- all samples ------------------------------------------------------------------------------ */
 
 static void add_trainer_sample(struct samples *samples, struct ss_training_facts *facts,
-                               struct ss_line_samples *spots, const struct ss_model_total *total)
+                               struct ss_line_samples *lines, const struct ss_model_total *total)
 {
     struct ss_training_samples *found = &facts->samples;
     if (total->step != SS_SAMPLE_LATER_STEP) {
@@ -123,14 +123,14 @@ static void add_trainer_sample(struct samples *samples, struct ss_training_facts
         return; /* its writes and copies count as the checkpoint */
     }
     if (collates(samples->model, total->stack)) {
-        ss_line_samples_add(spots, samples->model, COLLATES, total, &found->collates);
+        ss_line_samples_add(lines, samples->model, COLLATES, total, &found->collates);
     } else if (logs(samples, total->stack)) {
-        ss_line_samples_add(spots, samples->model, LOGS, total, &found->logs);
+        ss_line_samples_add(lines, samples->model, LOGS, total, &found->logs);
     } else if (is_own_line(samples, total->stack, SS_ACTIVITY_GARBAGE)) {
-        ss_line_samples_add(spots, samples->model, COLLECTS, total, &found->collects);
+        ss_line_samples_add(lines, samples->model, COLLECTS, total, &found->collects);
     } else if (is_own_line(samples, total->stack, SS_ACTIVITY_TENSOR_READ) &&
                !has_foreign_reads(samples->model, total)) {
-        ss_line_samples_add(spots, samples->model, READS, total, &found->reads);
+        ss_line_samples_add(lines, samples->model, READS, total, &found->reads);
     }
 }
 
@@ -145,7 +145,7 @@ static bool is_of_worker(const struct ss_training_facts *facts,
 }
 
 static void add_worker_sample(const struct ss_model *model, struct ss_training_samples *found,
-                              struct ss_line_samples *spots, const struct ss_model_total *total)
+                              struct ss_line_samples *lines, const struct ss_model_total *total)
 {
     bool computes = total->state == SS_STATE_ON_CPU || total->state == SS_STATE_RUNNABLE;
     found->of_workers += total->samples;
@@ -153,9 +153,9 @@ static void add_worker_sample(const struct ss_model *model, struct ss_training_s
     if (total->state == SS_STATE_SLEEPING) {
         return;
     }
-    ss_line_samples_add(spots, model, WORKERS, total, &found->workers);
+    ss_line_samples_add(lines, model, WORKERS, total, &found->workers);
     if (collates(model, total->stack)) {
-        ss_line_samples_add(spots, model, COLLATES, total, &found->collates);
+        ss_line_samples_add(lines, model, COLLATES, total, &found->collates);
     }
 }
 
@@ -167,8 +167,8 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
     struct ss_activities activities;
     ss_activities_init(&activities, model, source);
     struct samples samples = {.model = model, .activities = &activities};
-    struct ss_line_samples spots;
-    ss_line_samples_init(&spots, model);
+    struct ss_line_samples lines;
+    ss_line_samples_init(&lines, model);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
@@ -177,18 +177,18 @@ void ss_training_samples_find(struct ss_training_facts *facts, const struct ss_s
         }
         if (ss_training_has_steps(facts, thread->process)) {
             if (selection->threads[total->thread]) {
-                add_trainer_sample(&samples, facts, &spots, total);
+                add_trainer_sample(&samples, facts, &lines, total);
             }
         } else if (is_of_worker(facts, selection, total)) {
-            add_worker_sample(model, found, &spots, total);
+            add_worker_sample(model, found, &lines, total);
         }
     }
-    ss_line_samples_find(&spots, LOGS, &found->logs);
-    ss_line_samples_find(&spots, READS, &found->reads);
-    ss_line_samples_find(&spots, COLLECTS, &found->collects);
-    ss_line_samples_find(&spots, WORKERS, &found->workers);
-    ss_line_samples_find(&spots, COLLATES, &found->collates);
-    ss_line_samples_fini(&spots);
+    ss_line_samples_find(&lines, LOGS, &found->logs);
+    ss_line_samples_find(&lines, READS, &found->reads);
+    ss_line_samples_find(&lines, COLLECTS, &found->collects);
+    ss_line_samples_find(&lines, WORKERS, &found->workers);
+    ss_line_samples_find(&lines, COLLATES, &found->collates);
+    ss_line_samples_fini(&lines);
     ss_hot_lines_find(&facts->hot_lines, selection, facts->steps,
                       &(struct ss_hot_lines_options){.activities = &activities});
     ss_activities_fini(&activities);

@@ -79,7 +79,7 @@ struct scan {
     const struct ss_step_summary *steps;
     struct ss_waits *waits;
     struct ss_activities activities;
-    struct ss_line_samples spots;
+    struct ss_line_samples lines;
     uint64_t in_phase[SS_WAITS_GROUPS][SS_STEP_MAX_PHASES];
 };
 
@@ -98,7 +98,7 @@ static void add_sample(struct scan *scan, const struct ss_model_total *total, bo
     scan->waits->samples += total->samples;
     enum ss_wait_group group = ss_wait_group_of(&scan->activities, total, has_loader);
     if (group != SS_WAITS_NONE) {
-        ss_line_samples_add(&scan->spots, scan->model, group, total,
+        ss_line_samples_add(&scan->lines, scan->model, group, total,
                             &scan->waits->groups[group].line);
         scan->in_phase[group][phase_index(scan->steps, total->phase)] += total->samples;
     }
@@ -197,7 +197,7 @@ static void add_holder_ticks(struct scan *scan, const struct ss_model_gil_span *
                              uint64_t ticks)
 {
     struct ss_model_total total = {.stack = span->stack, .samples = ticks, .records = 1};
-    ss_line_samples_add(&scan->spots, scan->model, SS_WAITS_GROUPS, &total,
+    ss_line_samples_add(&scan->lines, scan->model, SS_WAITS_GROUPS, &total,
                         &scan->waits->holder.line);
 }
 
@@ -226,7 +226,7 @@ static void find_holder(struct scan *scan)
             add_holder_ticks(scan, &model->gil_spans.data[i], ticks[i]);
         }
     }
-    ss_line_samples_find(&scan->spots, SS_WAITS_GROUPS, &holder->line);
+    ss_line_samples_find(&scan->lines, SS_WAITS_GROUPS, &holder->line);
     ss_free(of_thread);
     ss_free(ticks);
     ss_vec_fini(&gil_waits);
@@ -240,7 +240,7 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
     *waits = (struct ss_waits){0};
     struct scan scan = {.model = model, .steps = steps, .waits = waits};
     ss_activities_init(&scan.activities, model, source);
-    ss_line_samples_init(&scan.spots, model);
+    ss_line_samples_init(&scan.lines, model);
     for (size_t i = 0; i < model->totals.count; i++) {
         const struct ss_model_total *total = &model->totals.data[i];
         const struct ss_model_thread *thread = &model->threads.data[total->thread];
@@ -250,10 +250,10 @@ void ss_waits_find(struct ss_waits *waits, const struct ss_selection *selection,
         }
     }
     for (size_t group = 0; group < SS_WAITS_GROUPS; group++) {
-        ss_line_samples_find(&scan.spots, group, &waits->groups[group].line);
+        ss_line_samples_find(&scan.lines, group, &waits->groups[group].line);
         find_phase(&scan, (enum ss_wait_group)group);
     }
     find_holder(&scan);
-    ss_line_samples_fini(&scan.spots);
+    ss_line_samples_fini(&scan.lines);
     ss_activities_fini(&scan.activities);
 }
