@@ -23,10 +23,6 @@ const struct ss_column ss_hot_columns[SS_HOT_COUNT] = {
     [SS_HOT_WAITING] = {.key = "self_waiting_samples", .unit = "samples", .not_in_csv = true},
     [SS_HOT_DEPTH] = {.key = "depth", .not_in_csv = true},
     [SS_HOT_PARENT] = {.key = "parent", .not_in_csv = true},
-    [SS_HOT_WAITING_PERCENT] = {.key = "self_waiting_percent",
-                                .unit = "percent",
-                                .is_for_people = true},
-    [SS_HOT_STEP_NS] = {.key = "self_step_ns", .unit = "ns", .is_for_people = true},
 };
 
 struct ss_weight *ss_stack_weights(const struct ss_selection *selection)
@@ -93,12 +89,19 @@ void ss_hot_weight_cells(const struct ss_selection *selection, struct ss_weight 
     cells[SS_HOT_TOTAL_PERCENT] = ss_cell_real(unit * (double)total.samples);
     cells[SS_HOT_TOTAL] = ss_cell_integer((int64_t)total.samples);
     cells[SS_HOT_WAITING] = ss_cell_integer((int64_t)self.waiting);
-    if (self.waiting > 0) {
-        cells[SS_HOT_WAITING_PERCENT] =
-            ss_cell_real(100 * (double)self.waiting / (double)self.samples);
-    }
     cells[SS_HOT_SELF_PM] = ss_cell_real(ss_share_error_points(self.records, records, shown));
     cells[SS_HOT_TOTAL_PM] = ss_cell_real(ss_share_error_points(total.records, records, shown));
+}
+
+double ss_hot_waiting_percent(const struct ss_cell *cells)
+{
+    double self = (double)cells[SS_HOT_SELF].integer;
+    return self > 0 ? 100 * (double)cells[SS_HOT_WAITING].integer / self : 0;
+}
+
+uint64_t ss_hot_step_ns(const struct ss_table *table, const struct ss_cell *cells)
+{
+    return (uint64_t)((double)cells[SS_HOT_SELF].integer * table->sample_step_ns + 0.5);
 }
 
 struct hot_row {

@@ -64,9 +64,12 @@ enum ss_hotspots_column {
     SS_HOT_WAITING,
     SS_HOT_DEPTH,
     SS_HOT_PARENT,
-    SS_HOT_WAITING_PERCENT, /* of self; absent: none */
-    SS_HOT_STEP_NS,         /* self per step; within steps only */
     SS_HOT_COUNT
 };
+
+/* Of a row, on demand: a table may have a million. The share of self in which the thread waited;
+ * self per step, in a table of samples within steps. */
+double ss_hot_waiting_percent(const struct ss_cell *cells);
+uint64_t ss_hot_step_ns(const struct ss_table *table, const struct ss_cell *cells);
 
 #endif

@@ -48,16 +48,6 @@ static double sample_step_ns(const struct ss_table_input *input, const struct ss
     return steps > 0 && input->achieved_hz > 0 ? 1e9 / input->achieved_hz / (double)steps : 0;
 }
 
-static void put_step_times(struct ss_table *table, double sample_ns)
-{
-    table->sample_step_ns = sample_ns;
-    for (size_t row = 0; row < table->row_count && sample_ns > 0; row++) {
-        struct ss_cell *cells = &table->cells.data[row * table->column_count];
-        double ns = (double)cells[SS_HOT_SELF].integer * sample_ns;
-        cells[SS_HOT_STEP_NS] = ss_cell_integer((int64_t)(ns + 0.5));
-    }
-}
-
 /* For a training, only the samples within its steps, which leaves out its imports. */
 static size_t add_hotspots(const struct ss_table_input *input, struct ss_table *tables)
 {
@@ -77,7 +67,7 @@ static size_t add_hotspots(const struct ss_table_input *input, struct ss_table *
         ss_hotspots_table(chosen, &hotspots, &tables[i]);
         tables[i].outside_samples = selection->shown - chosen->shown;
         if (is_within) {
-            put_step_times(&tables[i], sample_step_ns(input, chosen));
+            tables[i].sample_step_ns = sample_step_ns(input, chosen);
             tables[i].title = titles[i];
         }
     }

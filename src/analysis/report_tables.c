@@ -111,16 +111,6 @@ static void add_no_samples(const struct ss_report_parts *parts, struct ss_docume
 
 /* --- notes on all tables ---------------------------------------------------------------------- */
 
-static bool has_weak_rows(const struct ss_table *table)
-{
-    for (size_t row = 0; row < table->row_count; row++) {
-        if (ss_table_row_is_weak(table, row)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void add_outside(uint64_t samples, struct ss_document *document)
 {
     struct ss_sentence *out = ss_document_add_note(document, SS_NOTE_ASIDE);
@@ -139,7 +129,7 @@ void ss_report_add_footer(const struct ss_report_parts *parts, struct ss_documen
         if (table != NULL) { /* tables of tracks precede tables of samples */
             is_last_sampled = table->samples_key != NULL;
             outside = table->outside_samples > outside ? table->outside_samples : outside;
-            has_weak = has_weak || has_weak_rows(table);
+            has_weak = has_weak || ss_table_has_weak_rows(table);
         }
     }
     if (parts->selection->idle > 0 && is_last_sampled) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What would make a training faster: each rule checks the facts and fires when a fault costs
- * enough. Rules are rows of rules.def; their results are typed, the views word them. Pure.
+ * enough. Rules are rows of rules.def; their results are typed, the document of a report words
+ * them (report_findings.c). Pure.
  */
 #ifndef SS_ANALYSIS_RULES_H
 #define SS_ANALYSIS_RULES_H

@@ -46,11 +46,29 @@ struct ss_sentence *ss_table_add_intro(struct ss_table *table, enum ss_note_seve
     return &note->text;
 }
 
+static bool is_weak(const struct ss_table *table, size_t row, size_t samples_column)
+{
+    return ss_table_cell(table, row, samples_column)->integer < SS_MIN_CLAIM_SAMPLES;
+}
+
 bool ss_table_row_is_weak(const struct ss_table *table, size_t row)
 {
     return table->samples_key != NULL &&
-           ss_table_cell(table, row, ss_table_column(table, table->samples_key))->integer <
-               SS_MIN_CLAIM_SAMPLES;
+           is_weak(table, row, ss_table_column(table, table->samples_key));
+}
+
+bool ss_table_has_weak_rows(const struct ss_table *table)
+{
+    if (table->samples_key == NULL) {
+        return false;
+    }
+    size_t samples_column = ss_table_column(table, table->samples_key);
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (is_weak(table, row, samples_column)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool ss_table_has_any(const struct ss_table *table, size_t column)

@@ -88,8 +88,9 @@ const struct ss_cell *ss_table_cell(const struct ss_table *table, size_t row, si
 /* Appends a note after the table, or before it; its text is empty, and valid until the next one. */
 struct ss_sentence *ss_table_add_note(struct ss_table *table, enum ss_note_severity severity);
 struct ss_sentence *ss_table_add_intro(struct ss_table *table, enum ss_note_severity severity);
-/* Whether a row is based on too few samples to claim anything. */
+/* Whether a row is based on too few samples to claim anything; whether any row is. */
 bool ss_table_row_is_weak(const struct ss_table *table, size_t row);
+bool ss_table_has_weak_rows(const struct ss_table *table);
 /* Whether a column has any text, or any number that is not 0. */
 bool ss_table_has_any(const struct ss_table *table, size_t column);
 /* Index of a key; a missing key is a bug. */

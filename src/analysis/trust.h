@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a report states on its own input: what was recorded, how faithfully, and how much of it the
- * tables show. Facts and numbers; the views word them. Strings are borrowed from the model.
+ * tables show. Facts and numbers; report_header.c words them. Strings are borrowed from the model.
  */
 #ifndef SS_ANALYSIS_TRUST_H
 #define SS_ANALYSIS_TRUST_H

@@ -103,10 +103,13 @@ static void put_hot_row(struct ss_text_table *text, const struct ss_table *table
     ss_text_table_add_row(text, row_colour(table, row));
     put_share(text, SHOW_SELF, cells[SS_HOT_SELF_PERCENT].real, cells[SS_HOT_SELF_PM].real, colour);
     ss_report_put_bar(text, SHOW_BAR, cells[SS_HOT_SELF_PERCENT].real, colour);
-    ss_report_put_duration(text, SHOW_PER_STEP, &cells[SS_HOT_STEP_NS]);
+    if (table->sample_step_ns > 0) {
+        struct ss_cell step = ss_cell_integer((int64_t)ss_hot_step_ns(table, cells));
+        ss_report_put_duration(text, SHOW_PER_STEP, &step);
+    }
     ss_report_put_count(text, SHOW_SAMPLES, &cells[SS_HOT_SELF]);
-    if (cells[SS_HOT_WAITING_PERCENT].type == SS_CELL_REAL) {
-        ss_text_table_putf(text, SHOW_WAITING, NULL, "%.0f%%", cells[SS_HOT_WAITING_PERCENT].real);
+    if (cells[SS_HOT_WAITING].integer > 0) {
+        ss_text_table_putf(text, SHOW_WAITING, NULL, "%.0f%%", ss_hot_waiting_percent(cells));
     }
     put_share(text, SHOW_TOTAL, cells[SS_HOT_TOTAL_PERCENT].real, cells[SS_HOT_TOTAL_PM].real,
               NULL);
@@ -132,10 +135,9 @@ void ss_report_fill_hotspots(const struct ss_block *block, struct ss_text_table 
     const struct ss_text_column columns[SHOW_COUNT] = {
         [SHOW_SELF] = {.title = "self", .right = true},
         [SHOW_BAR] = {.title = "", .drops = true},
-        [SHOW_PER_STEP] = {.title = ss_table_has_any(table, SS_HOT_STEP_NS) ? "per step" : "",
-                           .right = true},
+        [SHOW_PER_STEP] = {.title = table->sample_step_ns > 0 ? "per step" : "", .right = true},
         [SHOW_SAMPLES] = {.title = "samples", .right = true},
-        [SHOW_WAITING] = {.title = ss_table_has_any(table, SS_HOT_WAITING_PERCENT) ? "waiting" : "",
+        [SHOW_WAITING] = {.title = ss_table_has_any(table, SS_HOT_WAITING) ? "waiting" : "",
                           .right = true},
         [SHOW_TOTAL] = {.title = "total", .right = true},
         [SHOW_NAME] = {.title = titles[kind].name, .least = 12},
