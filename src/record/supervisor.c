@@ -246,6 +246,7 @@ static void forward(struct supervisor *supervisor, const struct signalfd_siginfo
 static void handle_signals(struct supervisor *supervisor)
 {
     struct signalfd_siginfo info;
+    /* The system's clock, as in the witness, whose times are compared with these. */
     uint64_t polled_ns = ss_clock_monotonic_ns();
     while (read(supervisor->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD) {

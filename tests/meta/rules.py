@@ -293,6 +293,25 @@ def check_banned_calls(files):
                     yield f"{path}:{number}: {name} is not called here"
 
 
+# The files of src/ that read the system's clock themselves, for the reason that each states; all
+# others take the time from the clock of their options or context (struct ss_clock).
+CLOCK_READERS = {"src/base/clock.c", "src/base/clock.h", "src/base/clean.c", "src/annot/stamp.h",
+                 "src/inject/nvtx_time.c", "src/platform/task_events.c",
+                 "src/platform/task_state.c", "src/record/supervisor.c", "src/record/witness.c",
+                 "src/source/nvml.c", "src/trace/writer.c"}
+CLOCK_READ = re.compile(r"\b(ss_clock_monotonic_ns|ss_clock_read|clock_gettime)\s*\(")
+SLEEP = re.compile(r"\b(sleep|usleep|nanosleep|clock_nanosleep)\s*\(")
+
+
+def check_clocks(files):
+    for path, text in files.items():
+        pattern = (CLOCK_READ if path.startswith("src/") and path not in CLOCK_READERS else
+                   SLEEP if path.startswith("tests/unit/") else None)
+        for number, line in enumerate(code_only(text).split("\n") if pattern else (), 1):
+            for name in pattern.findall(line):
+                yield f"{path}:{number}: {name}: the clock is injected, and tests do not sleep"
+
+
 # In the hooks, which are Python; names that are put together are not in the table.
 NAMED = re.compile(r'(?<![\w".])(?:define|set)_(domain|fact|fact_text|counter)\(\s*"([^"\\]*)"\s*[,)]')
 TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')

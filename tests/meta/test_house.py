@@ -85,6 +85,10 @@ class House(unittest.TestCase):
     def test_shared_names_stand_in_one_table(self):
         self.none(rules.check_shared_names(TEXTS))
 
+    def test_clocks_are_injected(self):
+        self.none(rules.check_clocks({path: text for path, text in TEXTS.items()
+                                      if path.endswith((".c", ".h"))}))
+
     def test_environment_is_read_in_one_place(self):
         self.none(rules.check_getenv(SOURCES))
 

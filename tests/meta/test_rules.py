@@ -98,6 +98,15 @@ class Rules(unittest.TestCase):
         self.assertEqual([], self.complaints(rules.check_layer_cycles, rules.LAYERS))
         self.assertTrue(self.complaints(rules.check_layer_cycles, {"a": {"b"}, "b": {"a"}}))
 
+    def test_clocks(self):
+        read = "uint64_t now_ns = ss_clock_monotonic_ns();\n"
+        good = {"src/record/witness.c": read, "tests/unit/a/test_x.c": read + "// usleep(1)\n",
+                "src/view/a.c": "uint64_t now_ns = ss_clock_now_ns(clock);\n"}
+        self.assertEqual([], self.complaints(rules.check_clocks, good))
+        self.assertEqual(1, len(self.complaints(rules.check_clocks, {"src/view/a.c": read})))
+        self.assertEqual(1, len(self.complaints(rules.check_clocks,
+                                                {"tests/unit/a/test_x.c": "usleep (1);"})))
+
     def test_banned_calls(self):
         good = ("/* free(x) */ ss_free(a); x.free(b); y->exit(1); const char *t = \"system(1)\";\n"
                 "_exit(0); my_malloc(3); '\"'; // malloc(\n")
