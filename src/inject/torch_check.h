@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks the loaded libtorch before its use: an observer sees operators whose arguments and names
- * are known, and finds the offsets at which libtorch stores them (torch_layout.h). The Python text
- * runs the operators (torch_hooks/operators.py).
+ * are known, and finds the offsets at which libtorch stores them (torch_layout.h). The hooks
+ * run the operators (torch_hooks/operators.py).
  *
  * One thread, which holds the GIL; operators of other threads are ignored.
  */

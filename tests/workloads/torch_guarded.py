@@ -263,7 +263,7 @@ def frames_of_ours(error):
 
 
 def depths(modules):
-    thread = modules["state"].thread
+    thread = modules["state"].local.thread
     return [thread.in_data, thread.in_optimizer, thread.in_checkpoint]
 
 

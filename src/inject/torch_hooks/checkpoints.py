@@ -6,7 +6,7 @@ import torch
 from .guard import around, replace
 from .late import when_imported
 from .libstepscope import define_name, enter_phase, leave_phase, pop, push
-from .state import CHECKPOINT, SAVING, thread
+from .state import CHECKPOINT, SAVING, local
 
 
 def _in_range(range_name):
@@ -14,7 +14,7 @@ def _in_range(range_name):
     number = define_name(range_name)
 
     def begin(args, kwargs):
-        if thread.in_data:
+        if local.thread.in_data:
             return None
         before = enter_phase(CHECKPOINT)
         try:

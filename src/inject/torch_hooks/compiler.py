@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.compile: the phase "compile", and what the compiler must know about the hooks."""
+"""torch.compile: the phase "compile", and which frames of the hooks the compiler must skip."""
 
 import torch
 

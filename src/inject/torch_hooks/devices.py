@@ -16,10 +16,6 @@ class _Devices:
     watched = set()
 
 
-def is_in_use():
-    return _Devices.is_in_use
-
-
 def poll_devices():
     """Scans when CUDA is first used, then ever less often: programs add devices early."""
     if not _Devices.is_in_use and not torch.cuda.is_initialized():

@@ -14,45 +14,41 @@ from .state import state
 _STEPS = 3
 
 
-class _Counting:
-    """Only the end of a step changes it. If two threads end steps at once, FLOPs may be counted in
-    one step more or less."""
+class counting:
+    """It is due if steps are left, or in another recording. Only the end of a step changes it; if two
+    threads end steps at once, FLOPs may be counted in one step more or less."""
     first = 2       # number of the first step
     left = None     # steps left; None: not begun, 0: done
     recording = 0   # the recording that they are counted for
     is_child = False  # a forked child is not part of the training
 
 
-def is_due():
-    return _Counting.left != 0 or _Counting.recording != current_recording()
-
-
 def begin_counting():
     """Called before the end of a step is marked."""
-    is_requested = settings.values.get("flops") != "0" and not _Counting.is_child
+    is_requested = settings.values.get("flops") != "0" and not counting.is_child
     recording = is_requested and current_recording()
-    if recording and recording != _Counting.recording:  # a new recording
-        if _Counting.recording == 0:
+    if recording and recording != counting.recording:  # a new recording
+        if counting.recording == 0:
             os.register_at_fork(after_in_child=callback(_stop_in_child, "fork"))
         else:
-            _Counting.first = state.updates + 1
-        _Counting.recording, _Counting.left = recording, None
-    if _Counting.left is None and state.updates >= _Counting.first and recording:
-        _Counting.left = _STEPS + 1
+            counting.first = state.updates + 1
+        counting.recording, counting.left = recording, None
+    if counting.left is None and state.updates >= counting.first and recording:
+        counting.left = _STEPS + 1
         set_fact_text(FACT_TORCH_FLOPS, count_flops(True) or "counted")
         attempt(record_device)
 
 
 def end_counting():
     """Called after the end of a step is marked."""
-    if _Counting.left:
-        _Counting.left -= 1
-        if _Counting.left == 0:
+    if counting.left:
+        counting.left -= 1
+        if counting.left == 0:
             count_flops(False)
 
 
 def _stop_in_child():
-    _Counting.is_child = True
-    if _Counting.left:
-        _Counting.left = 0
+    counting.is_child = True
+    if counting.left:
+        counting.left = 0
         count_flops(False)

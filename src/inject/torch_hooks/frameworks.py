@@ -7,7 +7,7 @@ from .guard import around_untraced, attempt, replace
 from .late import when_imported
 from .libstepscope import count_real, current_recording, define_counter, enter_phase, leave_phase
 from .phases import in_checkpoint, in_phase
-from .state import BACKWARD, OPTIMIZER, thread
+from .state import BACKWARD, OPTIMIZER, local
 from .steps import is_boundary, mark_end_of_step
 
 # Methods that write checkpoints: these do more than torch.save.
@@ -26,17 +26,18 @@ def hook_saver(module):
 # --- DeepSpeed ------------------------------------------------------------------------------------
 
 def _begin_update(args, kwargs):
+    thread = local.thread
     if thread.in_optimizer:
         return None
     engine = args[0]
     updates = engine.global_steps
     before = enter_phase(OPTIMIZER)
     thread.in_optimizer += 1
-    return engine, updates, before
+    return thread, engine, updates, before
 
 
 def _end_update(token):
-    engine, updates, before = token
+    thread, engine, updates, before = token
     thread.in_optimizer -= 1
     leave_phase(before)
     if engine.global_steps != updates and is_boundary(engine):

@@ -173,7 +173,11 @@ def around_untraced(begin, end=None, observe=None):
             try:
                 result = inner(*args, **kwargs)
                 if observe is not None and token is not None:
-                    attempt(observe, args, result)
+                    try:
+                        observe(args, result)
+                    except Exception as error:  # noqa: any exception
+                        if not hook.failed(error):
+                            raise
                 return result
             finally:
                 if token is not None:
@@ -188,7 +192,7 @@ def around_untraced(begin, end=None, observe=None):
 
 
 def after(end):
-    """`end()` runs after the call, even if that raises, unless a compiler traces it."""
+    """`end()` runs after the call, even if that raises. No compiler traces the call."""
     def decorate(inner, name):
         hook = Hook(name)
 
@@ -197,7 +201,7 @@ def after(end):
             try:
                 return inner(*args, **kwargs)
             finally:
-                if not is_compiling() and hook.is_on:
+                if hook.is_on:
                     try:
                         end()
                     except Exception as error:  # noqa: any exception

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data loading: the phase "data" around the calls of a DataLoader, and ranges within it and within
-its workers. Its batches, datasets and samplers are the program's: they may have no length or raise."""
+its workers. Batches, datasets and samplers are the program's: they may have no length or raise."""
 
 import inspect
 import operator
@@ -14,7 +14,7 @@ from .libstepscope import (begin_steps, count, define_counter, define_name, disc
 from .names import (COUNTER_READY_BATCHES, FACT_LOADER_BATCH_BYTES, FACT_LOADER_BATCH_SIZE,
                     FACT_LOADER_PIN_MEMORY, FACT_LOADER_PREFETCH_FACTOR, FACT_LOADER_WORKER,
                     FACT_LOADER_WORKERS)
-from .state import DATA, LOADING, thread
+from .state import DATA, LOADING, local
 
 _NEXT, _FETCH, _COLLATE, _ITERATE, _START, _STOP = map(
     define_name, ("next", "fetch", "collate", "iterate", "start workers", "stop workers"))
@@ -62,8 +62,11 @@ def _end_loading(token):
 
 
 def _end_outermost(token):
+    thread, before, pushed = token
     thread.in_data -= 1
-    _end_loading(token)
+    if pushed:
+        pop(LOADING)
+    leave_phase(before)
 
 
 def _end_range(pushed):
@@ -84,10 +87,8 @@ def _waiting(queue):
 
 
 def _ready_batches(iterator):
-    """How many batches wait for the program; None: no worker prefetches."""
-    tasks = getattr(iterator, "_task_info", None)
-    if tasks is None:
-        return None
+    """How many batches wait for the program."""
+    tasks = iterator._task_info
     ready = sum(len(task) == 2 for task in tasks.values())
     queues = {id(queue): queue for queue in (getattr(iterator, "_data_queue", None),
                                              getattr(iterator, "_worker_result_queue", None))}
@@ -99,23 +100,37 @@ def _ready_batches(iterator):
 
 
 def _begin_next(args, kwargs):
+    iterator, thread = args[0], local.thread
     if not thread.in_data:
         begin_steps()
-    ready = _number_of(_ready_batches, args[0])
-    if ready is not None:
-        count(_READY, ready)
-    token = _begin_loading(_NEXT, ready)
+    before = enter_phase(DATA)
+    try:
+        ready = None
+        if getattr(iterator, "_task_info", None) is not None:  # workers prefetch
+            ready = _number_of(_ready_batches, iterator)
+        if ready is None:
+            pushed = push(LOADING, _NEXT)
+        else:
+            count(_READY, ready)
+            pushed = push(LOADING, _NEXT, ready)
+    except BaseException:
+        leave_phase(before)
+        raise
     thread.in_data += 1
-    return token
+    return thread, before, pushed
 
 
-def record_batch(args, batch):
+def _observe_batch(args, batch):
+    if getattr(args[0], "_num_yielded", 0) == 1 and local.thread.in_data == 1:
+        attempt(record_batch, batch)
+
+
+def record_batch(batch):
     """The size of an epoch's first batch: a worker would have to transfer it."""
-    if thread.in_data == 1 and getattr(args[0], "_num_yielded", 0) == 1:
-        size = model.bytes_in(batch)
-        if size != _Recorded.batch_bytes:
-            _Recorded.batch_bytes = size
-            set_fact(FACT_LOADER_BATCH_BYTES, size)
+    size = model.bytes_in(batch)
+    if size != _Recorded.batch_bytes:
+        _Recorded.batch_bytes = size
+        set_fact(FACT_LOADER_BATCH_BYTES, size)
 
 
 # --- iter, end of an epoch ------------------------------------------------------------------------
@@ -143,14 +158,14 @@ def _count_workers(loader):
 
 
 def _begin_iter(args, kwargs):
-    loader = args[0]
+    loader, thread = args[0], local.thread
     if not thread.in_data:
         begin_steps()
         attempt(record_loader, loader)
     name = _START if _number_of(_starts_workers, loader) else _ITERATE
     token = _begin_loading(name, _number_of(_count_workers, loader))
     thread.in_data += 1
-    return token
+    return (thread, *token)
 
 
 def _begin_shutdown(args, kwargs):
@@ -200,31 +215,28 @@ def _observe_fetcher(args, result):
         own["collate_fn"] = _Collate(own["collate_fn"])
 
 
-def _count_worker_fetch():
+def _count_fetch():
     """Polls the number of threads after 1, 2, 4… fetches of a worker."""
-    if _Worker.is_one:
-        _Worker.fetches += 1
-        if _Worker.fetches & (_Worker.fetches - 1) == 0:
-            attempt(record_threads)
+    _Worker.fetches += 1
+    if _Worker.fetches & (_Worker.fetches - 1) == 0:
+        attempt(record_threads)
 
 
 def _begin_map_fetch(args, kwargs):
     fetcher, index = args[0], args[1]
+    if _Worker.is_one:
+        _count_fetch()
     if not vars(fetcher).get("auto_collation"):
-        pushed = push(LOADING, _FETCH, 1)
-    else:  # a batch of indices may have no length
-        pushed = _push(_FETCH, _number_of(len, index))
-    _count_worker_fetch()
-    return pushed
+        return push(LOADING, _FETCH, 1)
+    return _push(_FETCH, _number_of(len, index))  # a batch of indices may have no length
 
 
 def _begin_iterable_fetch(args, kwargs):
+    if _Worker.is_one:
+        _count_fetch()
     if not vars(args[0]).get("auto_collation"):
-        pushed = push(LOADING, _FETCH, 1)
-    else:  # it may be exhausted: the collate range has the count
-        pushed = push(LOADING, _FETCH)
-    _count_worker_fetch()
-    return pushed
+        return push(LOADING, _FETCH, 1)
+    return push(LOADING, _FETCH)  # it may be exhausted: the collate range has the count
 
 
 # --- workers --------------------------------------------------------------------------------------
@@ -257,7 +269,7 @@ def hook_loaders():
     import torch.utils.data
     loader = torch.utils.data.dataloader
     iterator = loader._BaseDataLoaderIter
-    replace(iterator, "__next__", around_untraced(_begin_next, _end_outermost, record_batch))
+    replace(iterator, "__next__", around_untraced(_begin_next, _end_outermost, _observe_batch))
     if hasattr(iterator, "next"):
         iterator.next = iterator.__next__
     replace(loader.DataLoader, "__iter__", around_untraced(_begin_iter, _end_outermost))

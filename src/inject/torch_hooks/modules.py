@@ -92,17 +92,18 @@ class _NoCompiler:
 
 def hook_modules():
     """The two wrappers are guarded in the same way as those of guard.py, but call libstepscope
-    directly: there are as many calls as layers in each step."""
+    directly, also when the hook is off: there are as many calls as layers in each step. These two
+    functions of it do not raise."""
     inner, hook = torch.nn.Module.__call__, Hook("Module.__call__")
 
     @functools.wraps(inner)
     def __call__(self, *args, **kwargs):
-        if is_compiling() or not hook.is_on:
+        if is_compiling():
             return inner(self, *args, **kwargs)
-        call, before = None, -1
+        call, before = 0, -1
         try:
             call = enter_module(self)
-            if call > 1:
+            if call > 1 and hook.is_on:
                 before = _begin(self, call, args, kwargs)
                 call = push_module(self)
         except Exception as error:  # noqa: any exception
@@ -112,8 +113,7 @@ def hook_modules():
             return inner(self, *args, **kwargs)
         finally:
             try:
-                if call is not None:
-                    leave_module(call)
+                leave_module(call)
                 if before >= 0:
                     end_phase_of_module(before)
             except Exception as error:  # noqa: any exception
@@ -127,12 +127,12 @@ def hook_modules():
     @functools.wraps(inner)
     def in_place(self, *args, **kwargs):
         """Does the same as torch's: nested modules must not reach the recursion limit earlier."""
-        if flags._is_compiling_flag or not hook.is_on:
+        if flags._is_compiling_flag:
             return inner(self, *args, **kwargs)
-        call, before = None, -1
+        call, before = 0, -1
         try:
             call = enter_module(self)
-            if call > 1:
+            if call > 1 and hook.is_on:
                 before = _begin(self, call, args, kwargs)
                 call = push_module(self)
         except Exception as error:  # noqa: any exception
@@ -144,8 +144,7 @@ def hook_modules():
             return self._call_impl(*args, **kwargs)
         finally:
             try:
-                if call is not None:
-                    leave_module(call)
+                leave_module(call)
                 if before >= 0:
                     end_phase_of_module(before)
             except Exception as error:  # noqa: any exception

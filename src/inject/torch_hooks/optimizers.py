@@ -9,7 +9,7 @@ import torch
 from .guard import around, around_untraced, callback, is_hooked, replace, with_result
 from .libstepscope import begin_steps, define_name, enter_phase, leave_phase, mark
 from .phases import end_evaluation
-from .state import OPTIMIZER, TRAINING, state, thread
+from .state import OPTIMIZER, TRAINING, local, state
 from .steps import ends_step, is_boundary, mark_end_of_step, register_optimizer
 
 _SKIPPED = define_name("update skipped")
@@ -18,19 +18,21 @@ _SKIPPED = define_name("update skipped")
 # --- step -----------------------------------------------------------------------------------------
 
 def _begin_update(args, kwargs):
+    thread = local.thread
     if thread.in_optimizer or thread.in_data:
         return None
-    end_evaluation()
+    if thread.before_evaluation >= 0:
+        end_evaluation(thread)
     ends = ends_step(args[0])
     if ends:
         begin_steps()
     before = enter_phase(OPTIMIZER)
     thread.in_optimizer += 1
-    return before, ends
+    return thread, before, ends
 
 
 def _end_update(token):
-    before, ends = token
+    thread, before, ends = token
     thread.in_optimizer -= 1
     leave_phase(before)
     if ends:
@@ -70,6 +72,7 @@ def _hook_prepared_classes(kind):
 
 
 def _begin_original(optimizer, *_):
+    thread = local.thread
     if not thread.in_optimizer:
         if is_boundary(optimizer):
             begin_steps()
@@ -77,6 +80,7 @@ def _begin_original(optimizer, *_):
 
 
 def _end_original(optimizer, *_):
+    thread = local.thread
     if not thread.in_optimizer:
         before, thread.before_update = thread.before_update, None
         if before is not None:

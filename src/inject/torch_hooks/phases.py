@@ -9,12 +9,12 @@ import torch
 from . import model
 from .devices import poll_first_use
 from .facts import record_anomaly
-from .guard import after, around, around_untraced, attempt, replace
+from .guard import after, around, around_untraced, attempt, is_compiling, replace
 from .late import when_imported
 from .libstepscope import (begin_steps, begin_training, current_phase, current_recording,
                            enter_phase, leave_phase)
 from .state import (BACKWARD, CHECKPOINT, COMMUNICATION, EVALUATION, FORWARD, INFERENCE, is_poll_due,
-                    state, thread)
+                    local, state)
 from .steps import count_of_optimizers, live_optimizers
 
 has_gradients = torch.is_grad_enabled
@@ -23,7 +23,7 @@ has_gradients = torch.is_grad_enabled
 def in_phase(phase):
     """A decorator: calls have this phase, except in data loading."""
     def begin(args, kwargs):
-        return None if thread.in_data else enter_phase(phase)
+        return None if local.thread.in_data else enter_phase(phase)
     return around(begin, leave_phase)
 
 
@@ -81,7 +81,7 @@ def _phase_without_gradients(module):
     return EVALUATION if not module.training and is_trained(module) else INFERENCE
 
 
-def _phase_of(module):
+def _phase_of(module, thread):
     """The phase of a call of the outermost module; None: it has none of its own."""
     if current_phase() == BACKWARD or thread.in_checkpoint:
         return None  # activations are recomputed, or not stored
@@ -97,9 +97,10 @@ def _phase_of(module):
 
 def begin_phase_of(module, args, kwargs):
     """Begins the phase of a call of this module. Returns the previous phase; -1: it begins none."""
+    thread = local.thread
     if thread.before_evaluation >= 0 and has_gradients():
-        end_evaluation()
-    phase = None if thread.in_data else _phase_of(module)
+        end_evaluation(thread)
+    phase = None if thread.in_data else _phase_of(module, thread)
     if phase is None:
         return -1
     if is_poll_due() and current_recording():
@@ -118,25 +119,27 @@ def end_phase_of_module(before):
     gradients are off."""
     if current_phase() != EVALUATION or has_gradients() or state.updates == 0:
         leave_phase(before)
-    elif thread.before_evaluation < 0:
-        thread.before_evaluation = before
+    elif local.thread.before_evaluation < 0:
+        local.thread.before_evaluation = before
 
 
-def end_evaluation():
-    if thread.before_evaluation >= 0 and current_phase() == EVALUATION:
+def end_evaluation(thread):
+    """Called if `thread.before_evaluation` is a phase."""
+    if current_phase() == EVALUATION:
         leave_phase(thread.before_evaluation)
         thread.before_evaluation = -1
 
 
-def _end_evaluation_of_gradients():
-    if thread.before_evaluation >= 0 and has_gradients():
-        end_evaluation()
+def _on_gradients():
+    thread = local.thread
+    if thread.before_evaluation >= 0 and not is_compiling() and has_gradients():
+        end_evaluation(thread)
 
 
 def hook_gradients():
     """Functions that may enable gradients again. no_grad, as a function, a decorator or a context,
-    uses set_grad_enabled."""
-    ends_evaluation = after(_end_evaluation_of_gradients)
+    uses set_grad_enabled. A compiler does not trace these: it has its own form of each."""
+    ends_evaluation = after(_on_gradients)
     replace(torch.set_grad_enabled, "__init__", ends_evaluation)
     replace(torch.set_grad_enabled, "__exit__", ends_evaluation)
     replace(getattr(torch, "inference_mode", None), "__exit__", ends_evaluation)
@@ -145,13 +148,15 @@ def hook_gradients():
 # --- autograd -------------------------------------------------------------------------------------
 
 def _begin_backward(args, kwargs):
+    thread = local.thread
     if thread.in_data:
         return None
     if _Mode.has_unproven_evaluation:
         _Mode.trains_in_eval_mode = True  # the forward of a training ran in eval mode
     if is_poll_due():
         attempt(record_anomaly)
-    end_evaluation()
+    if thread.before_evaluation >= 0:
+        end_evaluation(thread)
     begin_training()
     return enter_phase(BACKWARD)
 
@@ -163,12 +168,12 @@ def hook_backward():
 
 def _begin_recomputable(args, kwargs):
     before = -1 if current_phase() == BACKWARD else enter_phase(FORWARD)
-    thread.in_checkpoint += 1
+    local.thread.in_checkpoint += 1
     return before
 
 
 def _end_recomputable(before):
-    thread.in_checkpoint -= 1
+    local.thread.in_checkpoint -= 1
     leave_phase(before)
 
 

@@ -2,13 +2,13 @@
 """What the hooks share: the ids of phases and domains, and the state of the process and its threads.
 
 Threads. Python may have no GIL, and with one it may switch threads between any two operations.
-State of one thread is in `thread`. State of the process is guarded by `state.lock` where an operation
-reads and writes it and must not be repeated or lost: which optimizer ends steps, the registry of
-optimizers, devices, hooks that are still to be installed, notes. All of these are rare.
+State of one thread is in `local.thread`. `state.lock` guards the state of the process where several
+operations must not be repeated or lost: selecting the optimizer that ends steps, the registry of
+optimizers, the devices, the notes. All of these are rare.
 
-What each call uses stays correct without the lock, because it consists of single operations on a
-dict, set or attribute, which are atomic in every build of Python: a thread reads either the value
-before a change or the value after it. Both are right at that moment. `state.updates` may lose an
+Other state of the process is right without the lock, because each use is one operation on a dict,
+list, set or attribute, which is atomic in every build of Python: a thread has either the value
+before a change or the one after it, and each is right at that moment. `state.updates` may lose an
 increment if two threads end steps at once; it only decides when to poll. libstepscope keeps phases
 and ranges per thread, and the names of modules in a table of atomics (src/inject/torch_modules.c).
 
@@ -43,17 +43,28 @@ class _State:
         cls.lock = threading.RLock()
 
 
-class _Thread(threading.local):
-    in_data = 0              # depth of loader calls: all within, even a model, is data loading
-    in_optimizer = 0
-    in_checkpoint = 0        # depth of activation checkpoints
-    before_evaluation = -1   # the phase to restore after the current evaluation; -1: none
-    before_update = None     # the phase to restore after the step of an optimizer that was made
-                             # before the hooks
+class _Thread:
+    """Of one thread."""
+    __slots__ = "in_data", "in_optimizer", "in_checkpoint", "before_evaluation", "before_update"
+
+    def __init__(self):
+        self.in_data = 0              # depth of loader calls: all within, even a model, is loading
+        self.in_optimizer = 0
+        self.in_checkpoint = 0        # depth of activation checkpoints
+        self.before_evaluation = -1   # the phase to restore after the current evaluation; -1: none
+        self.before_update = None     # the phase to restore after the step of an optimizer that was
+                                      # made before the hooks
+
+
+class _Local(threading.local):
+    """Reading one of its attributes is slow: hooks read `local.thread` once in a call."""
+
+    def __init__(self):
+        self.thread = _Thread()
 
 
 state = _State()
-thread = _Thread()
+local = _Local()
 os.register_at_fork(after_in_child=_State.renew_lock)
 
 

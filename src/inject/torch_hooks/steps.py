@@ -3,9 +3,9 @@
 
 import weakref
 
-from . import flops
 from .devices import poll_devices
 from .facts import record_rank, record_threads
+from .flops import begin_counting, counting, end_counting
 from .guard import attempt, callback
 from .late import scan_modules
 from .libstepscope import claim_steps, current_recording, end_step, set_step_source
@@ -17,9 +17,9 @@ _LATE_UPDATES = 24  # alternating optimizers, as of a critic and an actor, have 
 
 def mark_end_of_step():
     state.updates += 1
-    counts_flops = flops.is_due()
+    counts_flops = counting.left != 0 or counting.recording != current_recording()
     if counts_flops:
-        attempt(flops.begin_counting)
+        attempt(begin_counting)
     end_step()
     if is_poll_due():
         attempt(scan_modules)
@@ -28,7 +28,7 @@ def mark_end_of_step():
         if current_recording():
             attempt(poll_devices)
     if counts_flops:
-        attempt(flops.end_counting)
+        attempt(end_counting)
 
 
 # --- the optimizers of the process ----------------------------------------------------------------
@@ -78,9 +78,10 @@ def _number_of(optimizer):
 # --- the optimizer that ends steps ----------------------------------------------------------------
 
 class _Boundary:
-    """The optimizer whose updates end steps, as weak references. `state.lock` guards it, except that
-    an update of this optimizer, as in each step, reads `optimizer` and resets `other`: this is
-    right before and after any change."""
+    """The optimizer whose updates end steps, as weak references. Each update reads this without a
+    lock and stores single values. A selection is made under `state.lock`, if there was no other
+    since it was decided. The loss of `other` or `has_others` to another thread's store delays a
+    selection by a step."""
     optimizer = None        # None: no optimizer has stepped
     previous = None         # the optimizer that it replaced
     made_before = 0         # number of optimizers that were made before it was selected
@@ -94,10 +95,6 @@ def _target(reference):
     return reference() if reference is not None else None
 
 
-def _may_end_steps(optimizer):
-    return settings.optimizer in (None, type(optimizer).__name__)
-
-
 def reset_boundary():
     with state.lock:
         _Boundary.optimizer = _Boundary.previous = None
@@ -107,51 +104,54 @@ def is_boundary(optimizer):
     """Whether updates of this optimizer end steps: of several, those of the first that steps, until
     it is deleted or one made later (for the next model) steps. If the first then steps again, it
     belongs to an outer loop, and ends steps again."""
-    current = _Boundary.optimizer
-    if current is not None and current() is optimizer:
+    reference = _Boundary.optimizer
+    current = reference() if reference is not None else None
+    if current is optimizer:
         _Boundary.other = None
         return True
-    if not _may_end_steps(optimizer):
+    if settings.optimizer is not None and settings.optimizer != type(optimizer).__name__:
         return False
+    is_back = current is not None and _target(_Boundary.previous) is optimizer
+    if current is not None and not is_back and (
+            _Boundary.is_outer or _number_of(optimizer) <= _Boundary.made_before):
+        return False
+    return _select(optimizer, reference, is_back)
+
+
+def _select(optimizer, replaced, is_back=False):
+    """`replaced`: the reference by which this was decided. If another thread has selected one since,
+    the next update decides again."""
     with state.lock:
-        current = _target(_Boundary.optimizer)
-        is_back = current is not None and _target(_Boundary.previous) is optimizer
-        is_next = _number_of(optimizer) > _Boundary.made_before and not _Boundary.is_outer
-        if current is not None and not is_back and not is_next:
+        if _Boundary.optimizer is not replaced:
             return False
-        _select(optimizer, is_back)
-        return True
-
-
-def _select(optimizer, is_back):
-    reference = weakref.ref(optimizer)
-    is_nested = _target(_Boundary.optimizer) is not None and not is_back
-    _Boundary.is_outer = is_back
-    _Boundary.previous = _Boundary.optimizer if is_nested else None
-    _Boundary.optimizer = reference
-    _Boundary.made_before = _Registry.count
-    _Boundary.updates_before = state.updates
-    _Boundary.other = None
-    _Boundary.has_others = False
+        is_nested = _target(replaced) is not None and not is_back
+        _Boundary.is_outer = is_back
+        _Boundary.previous = replaced if is_nested else None
+        _Boundary.optimizer = weakref.ref(optimizer)
+        _Boundary.made_before = _Registry.count
+        _Boundary.updates_before = state.updates
+        _Boundary.other = None
+        _Boundary.has_others = False
     claim_steps()
     set_step_source("optimizer " + type(optimizer).__name__)
+    return True
 
 
 def _takes_over(optimizer):
     """Layers, or models, may be trained one after the other by optimizers that were made before all
     of them. Another optimizer takes over when it steps twice without a step of the current one; or
     when it first steps after so many updates that no loop has both."""
-    with state.lock:
-        if _Boundary.is_outer or _number_of(optimizer) == 0 or not _may_end_steps(optimizer):
-            return False
-        is_late = (not _Boundary.has_others
-                   and state.updates - _Boundary.updates_before >= _LATE_UPDATES)
-        _Boundary.has_others = True
-        if not is_late and _target(_Boundary.other) is not optimizer:
-            _Boundary.other = weakref.ref(optimizer)
-            return False
-        _select(optimizer, False)
-        return True
+    reference = _Boundary.optimizer
+    if _Boundary.is_outer or _number_of(optimizer) == 0 or (
+            settings.optimizer is not None and settings.optimizer != type(optimizer).__name__):
+        return False
+    is_late = (not _Boundary.has_others
+               and state.updates - _Boundary.updates_before >= _LATE_UPDATES)
+    _Boundary.has_others = True
+    if not is_late and _target(_Boundary.other) is not optimizer:
+        _Boundary.other = weakref.ref(optimizer)
+        return False
+    return _select(optimizer, reference)
 
 
 def ends_step(optimizer):
