@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import signal
 import sys
 import tempfile
@@ -147,9 +148,17 @@ class Library:
         return id(module) in self.names
 
 
+def read_names():
+    """The file "names", which libstepscope generates."""
+    rows = re.findall(r'^SS_SHARED_NAME\((\w+), (\w+), ("[^"]*"),',
+                      (ROOT / "src" / "base" / "shared_names.def").read_text(), re.M)
+    return "".join(f"{kind}_{name}".upper() + f" = {text}\n" for kind, name, text in rows)
+
+
 def load_hooks():
     files = [*HOOKS.glob("*.py"), ROOT / "python" / "stepscope" / "_deepspeed.py"]
     texts = {path.stem: path.read_text() for path in files}
+    texts["names"] = read_names()
     library, namespace = Library(texts), {}
     exec(compile(texts.pop("loader"), "<stepscope torch.loader>", "exec"), namespace)
     before = set(sys.modules)
