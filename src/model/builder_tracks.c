@@ -171,9 +171,8 @@ void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_tr
         builder->model->tracks.data[track].kind == SS_TRACK_STEPS) {
         name = step_name(builder, track);
     }
-    struct ss_trace_event moved = *event;
-    moved.time_ns = ss_model_builder_on_axis(builder, event->time_ns);
-    ss_load_tracks_event(&builder->on_tracks, builder->model, track, name, &moved);
+    ss_load_tracks_event(&builder->on_tracks, builder->model, name,
+                         ss_model_builder_on_axis(builder, event->time_ns), event);
 }
 
 void ss_model_builder_counter(struct ss_model_builder *builder,

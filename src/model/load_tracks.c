@@ -146,24 +146,25 @@ static uint32_t put_payload(struct ss_model *model, const struct ss_trace_event 
     return (uint32_t)model->payloads.count - 1;
 }
 
-void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t track,
-                          uint32_t name, const struct ss_trace_event *event)
+void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t name,
+                          uint64_t time_ns, const struct ss_trace_event *event)
 {
+    uint32_t track = event->track_ref;
     uint32_t payload = put_payload(model, event);
     if (event->flow != SS_FLOW_NONE) {
         ss_vec_push(&model->flows, (struct ss_model_flow){.id = event->flow_id,
-                                                          .time_ns = event->time_ns,
+                                                          .time_ns = time_ns,
                                                           .track = track,
                                                           .lane = (uint16_t)event->lane,
                                                           .is_end = event->flow == SS_FLOW_END});
     }
     if (event->kind == SS_EVENT_INSTANT) {
-        ss_vec_push(&model->marks, (struct ss_model_mark){event->time_ns, track, name, payload});
+        ss_vec_push(&model->marks, (struct ss_model_mark){time_ns, track, name, payload});
         return;
     }
     uint32_t number = nest_of(tracks, model, track, event->lane);
     struct ss_nest *nest = &tracks->nests.data[number];
-    ss_vec_push(&nest->events, (struct ss_raw_event){.time_ns = event->time_ns,
+    ss_vec_push(&nest->events, (struct ss_raw_event){.time_ns = time_ns,
                                                      .name = name,
                                                      .payload = payload,
                                                      .kind = (uint8_t)event->kind,

@@ -46,8 +46,11 @@ struct ss_load_times {
 };
 
 void ss_load_tracks_begin(struct ss_load_tracks *tracks, const struct ss_model *model);
-void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t track,
-                          uint32_t name, const struct ss_trace_event *event);
+/* `event->track_ref` is the track of the model; `name` its name there, `time_ns` its time on the
+ * axis.
+ */
+void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t name,
+                          uint64_t time_ns, const struct ss_trace_event *event);
 /* Turns the collected events into rows. */
 void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
                         const struct ss_load_times *times);
