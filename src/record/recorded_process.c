@@ -7,13 +7,16 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "platform/procfs.h"
+#include "platform/task_state.h"
 #include "record/facts.h"
 #include "record/recorded_process_inside.h"
 
 /* How often a process that is not Python (yet) is retried. */
 static const uint64_t eager_ns = UINT64_C(300000000); /* after start or exec: every tick */
-/* By then the dynamic linker has mapped every library that the image is linked with: an image
- * without Python is not Python, unless it loads Python later. */
+/* After so much run time, or when it sleeps after so long, the dynamic linker has mapped every
+ * library that the image is linked with: an image without Python is not Python, unless it loads
+ * Python later.
+ */
 static const uint64_t linked_ns = UINT64_C(20000000);
 static const uint64_t slow_retry_ns = UINT64_C(50000000);
 static const uint64_t slowest_retry_ns = UINT64_C(1000000000);
@@ -214,6 +217,18 @@ static void note_unreadable(struct ss_recorded_process *process, const struct ss
     ss_log(SS_INFO, "record", "process %d: %s", (int)process->pid, cause->message);
 }
 
+/* On a busy machine time passes in which an image does not run: it has not been linked then. */
+static bool is_linked(const struct ss_recorded_process *process, uint64_t now_ns)
+{
+    uint64_t age_ns = now_ns - process->image_since_ns;
+    if (age_ns < linked_ns || age_ns >= eager_ns) {
+        return age_ns >= eager_ns;
+    }
+    struct ss_procfs_stat stat;
+    return ss_task_process_run_ns(ss_task_process_clock(process->pid)) >= linked_ns ||
+           (ss_procfs_stat(process->pid, 0, &stat) && stat.state == 'S');
+}
+
 /* A process that never becomes Python (a shell, a tool) is retried less and less often. */
 static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
 {
@@ -239,7 +254,7 @@ static bool try_open(struct ss_recorded_process *process, uint64_t now_ns)
         }
         process->next_try_ns = now_ns + process->retry_ns;
     }
-    process->classified |= now_ns - process->image_since_ns >= linked_ns;
+    process->classified = process->classified || is_linked(process, now_ns);
     bool waits = status == SS_E_NOTFOUND || status == SS_E_AGAIN || status == SS_E_GONE;
     if (!waits && process->error.status != status) {
         note_unreadable(process, &err, now_ns);
