@@ -39,7 +39,7 @@ static void add_line_headline(const struct ss_finding *finding, const struct ss_
                               struct ss_sentence *out)
 {
     const char *activity = ss_activity_text(finding->activity);
-    ss_sentence_add(out, activity[0] != '\0' ? "goes into " : "passes at one place");
+    ss_sentence_add(out, activity[0] != '\0' ? "goes into " : "is spent at one place");
     ss_sentence_add(out, activity);
     ss_sentence_add(out, ": ");
     ss_sentence_add_duration(out, finding->cost_ns);
@@ -158,7 +158,7 @@ void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_docum
     size_t first = document->blocks.count, count = diagnosis->findings.count;
     if (!diagnosis->judged) {
         ss_sentence_add(ss_document_add_note(document, SS_NOTE_FACT),
-                        "no step to judge by was seen from begin to end");
+                        "no step was recorded from begin to end");
     } else {
         if (diagnosis->is_uncertain) {
             ss_sentence_add(ss_document_add_note(document, SS_NOTE_FACT),
@@ -168,7 +168,7 @@ void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_docum
             add_largest(parts, ss_document_join(document, SS_BLOCK_FINDINGS), &document->arena);
         } else {
             ss_sentence_add(ss_document_add_note(document, SS_NOTE_FACT),
-                            "no rule found a fault that is worth mending");
+                            "no rule found a problem that is worth fixing");
         }
         if (count > MAX_FURTHER + 1) {
             struct ss_sentence *more = ss_document_add_note(document, SS_NOTE_FACT);

@@ -151,7 +151,7 @@ static void add_recorded(struct header *header, const struct ss_trust *trust)
         add_words(header, "py-spy raw file: no times, states or losses in it");
         add_noun(header, all->lines, "line", "lines");
         if (all->skipped_lines > 0) {
-            add_count(header, SS_JOINT_ITEM, all->skipped_lines, "of them unreadable and skipped");
+            add_count(header, SS_JOINT_ITEM, all->skipped_lines, "unreadable and skipped");
         }
     }
     if (all->processes > 1 || all->threads > 1) {

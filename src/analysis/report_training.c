@@ -69,7 +69,7 @@ static void add_headline(const struct ss_step_summary *training, const struct ss
         ss_sentence_add_count(out, training->steps.count);
         ss_sentence_add(out, " step");
         ss_sentence_add_plural(out, training->steps.count);
-        ss_sentence_add(out, " marked, none seen from begin to end");
+        ss_sentence_add(out, " marked, none recorded from begin to end");
         return;
     }
     ss_sentence_add(out, "A step");

@@ -128,7 +128,7 @@ static void absorb_rest_of_line(struct ss_finding *finding, const struct ss_find
     uint64_t waits_ns = finding->phase == NULL ? finding->recoverable_ns : 0;
     if (is_one_line && line->recoverable_ns > waits_ns) {
         uint64_t more_ns = line->recoverable_ns - waits_ns;
-        ss_finding_add(finding, "the line computes besides", SS_EVIDENCE_NS, (double)more_ns);
+        ss_finding_add(finding, "computing at the line", SS_EVIDENCE_NS, (double)more_ns);
         finding->recoverable_ns += more_ns;
         finding->error_ns = line->error_ns;
     }

@@ -11,7 +11,7 @@
 
 void ss_finding_add_reads(const struct ss_training_facts *facts, struct ss_finding *finding)
 {
-    ss_finding_add(finding, facts->reads_lost ? "reads a step, at least" : "reads a step",
+    ss_finding_add(finding, facts->reads_lost ? "reads a step (at least)" : "reads a step",
                    SS_EVIDENCE_COUNT, facts->reads);
 }
 
@@ -30,7 +30,7 @@ bool ss_rule_host_sync(const struct ss_training_facts *facts, struct ss_finding 
         }
     }
     if (!ss_knows_compute_time(facts)) {
-        finding->headline = "waits for kernels, unknown ones, to read values of tensors";
+        finding->headline = "waits for unknown kernels to read values of tensors";
     }
     ss_finding_set_cost(finding, ns, ns);
     finding->interrupts = !facts->uses_cuda;
@@ -78,7 +78,7 @@ bool ss_rule_tiny_batches(const struct ss_training_facts *facts, struct ss_findi
     ss_finding_set_cost(finding, outside_ns, outside_ns);
     finding->of_ns = facts->steps->p50_ns;
     ss_finding_add(finding, "operators a step", SS_EVIDENCE_COUNT, (double)facts->operators);
-    ss_finding_add(finding, "time in all of them", SS_EVIDENCE_NS, (double)facts->operators_ns);
+    ss_finding_add(finding, "time in all operators", SS_EVIDENCE_NS, (double)facts->operators_ns);
     ss_finding_add(finding, "median operator", SS_EVIDENCE_NS, (double)facts->operator_p50_ns);
     if (facts->batch_size > 0) {
         ss_finding_add(finding, "samples in a batch", SS_EVIDENCE_COUNT, (double)facts->batch_size);

@@ -195,7 +195,7 @@ bool ss_rule_worker_restarts(const struct ss_training_facts *facts, struct ss_fi
     finding->interrupts = true;
     ss_finding_add(finding, "restarts", SS_EVIDENCE_COUNT, (double)epochs->restarts);
     ss_finding_add(finding, "each", SS_EVIDENCE_NS, (double)epochs->each_restart_ns);
-    ss_finding_add(finding, "slower computing behind each", SS_EVIDENCE_NS,
+    ss_finding_add(finding, "slower computing after each", SS_EVIDENCE_NS,
                    (double)epochs->each_behind_ns);
     ss_finding_add(finding, "steps to an epoch", SS_EVIDENCE_COUNT, (double)epochs->steps);
     if (facts->workers > 0) {

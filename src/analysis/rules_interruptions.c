@@ -16,7 +16,7 @@ bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding 
     ss_finding_add(finding, "collections", SS_EVIDENCE_COUNT, (double)facts->collections);
     if (facts->samples.collects.samples >= SS_MIN_CLAIM_SAMPLES) {
         finding->headline = "goes into calls of gc.collect()";
-        finding->fix = "call it when much was freed, not in each step; Python collects by itself";
+        finding->fix = "call it after large parts of the program's data were freed, not in each step; Python collects by itself";
         ss_finding_set_line(finding, &facts->samples.collects, "those calls");
     }
     return facts->collections >= SS_LIMIT_FEWEST_COLLECTIONS;
@@ -88,7 +88,7 @@ bool ss_rule_communication(const struct ss_training_facts *facts, struct ss_find
     if (facts->joint_communication >= 0) {
         uint64_t joint_ns = ss_share_of_ns(facts->step_ns, facts->joint_communication);
         ns = joint_ns < all_ns ? joint_ns : all_ns;
-        ss_finding_add(finding, "besides, for ranks to come", SS_EVIDENCE_NS,
+        ss_finding_add(finding, "additional wait for other ranks", SS_EVIDENCE_NS,
                        (double)(all_ns - ns));
     }
     ss_finding_set_cost(finding, ns, ns);

@@ -98,7 +98,7 @@ def test_the_fault_is_named(stepscope, recordings, name):
         for one in training["advice"]:
             assert one["headline"] and one["evidence"]
             assert one["fix"] or one["rule"] == "hot-line"
-            besides = sum(row["value"] for row in one["evidence"] if row["what"] == "the line computes besides")
+            besides = sum(row["value"] for row in one["evidence"] if row["what"] == "computing at the line")
             assert 0 <= one["expected_ns"] <= one["cost_ns"] + besides
             assert one["expected_ns"] <= one["recoverable_ns"] <= one["of_ns"]
     check(stepscope, recordings, name, right)
@@ -120,7 +120,7 @@ def test_reads_are_counted_as_the_program_makes_them(stepscope, recordings):
     def right(training):
         evidence = {row["what"]: row["value"] for one in training["advice"]
                     if one["rule"] in RULES["host_sync"] for row in one["evidence"]}
-        least = evidence.get("reads a step, at least", 0)
+        least = evidence.get("reads a step (at least)", 0)
         assert evidence.get("reads a step") == 20000 or 0 < least < 20000
     check(stepscope, recordings, "many_reads", right)
 

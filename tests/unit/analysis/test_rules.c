@@ -802,7 +802,7 @@ static void test_host_sync(void **state)
     shape.between_us = 0;
     shape.lossy_each = 1; /* of all steps some were lost */
     finding = only_advice(&made, &shape);
-    assert_true(evidence(&finding, "reads a step, at least") < 251);
+    assert_true(evidence(&finding, "reads a step (at least)") < 251);
     end(&made);
     shape.lossy_each = 0;
     shape.reads_phase = "optimizer"; /* they are not the program's */
