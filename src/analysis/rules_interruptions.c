@@ -16,7 +16,8 @@ bool ss_rule_gc_pauses(const struct ss_training_facts *facts, struct ss_finding 
     ss_finding_add(finding, "collections", SS_EVIDENCE_COUNT, (double)facts->collections);
     if (facts->samples.collects.samples >= SS_MIN_CLAIM_SAMPLES) {
         finding->headline = "goes into calls of gc.collect()";
-        finding->fix = "call it after large parts of the program's data were freed, not in each step; Python collects by itself";
+        finding->fix = "call it after large parts of the program's data were freed, not in each "
+                       "step; Python collects by itself";
         ss_finding_set_line(finding, &facts->samples.collects, "those calls");
     }
     return facts->collections >= SS_LIMIT_FEWEST_COLLECTIONS;
