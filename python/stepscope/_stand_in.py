@@ -4,7 +4,7 @@ libstepscope runs it in a recorded program that imports one of them where that p
 installed, so that the program's annotations are recorded. It does not change an installed package.
 
 No program imports this file as a module. libstepscope defines the names _wanted (the module that is
-being imported), _name, _domain, _push and _pop (src/inject/stand_in.c). Python 3.8 and later."""
+being imported), define_name, define_domain, push and pop (src/inject/stand_in.c). Python 3.8 and later."""
 
 import functools
 import importlib.machinery
@@ -22,16 +22,16 @@ class _Annotate:
         self.open = []
 
     def __enter__(self):
-        domain = _domain(str(self.domain)) if self.domain else 0
-        name = _name(str(self.message)) if self.message is not None else _line(1)
-        self.open.append((domain, _push(domain, name)))
+        domain = define_domain(str(self.domain)) if self.domain else 0
+        name = define_name(str(self.message)) if self.message is not None else _line(1)
+        self.open.append((domain, push(domain, name)))
         return self
 
     def __exit__(self, *raised):
         if self.open:
             domain, pushed = self.open.pop()
             if pushed:
-                _pop(domain)
+                pop(domain)
         return False
 
     def __call__(self, function):
@@ -50,7 +50,7 @@ class _Annotate:
 
 def _line(depth):
     frame = sys._getframe(depth + 1)
-    return _name(f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}")
+    return define_name(f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}")
 
 
 class _Profiler:

@@ -1,59 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/call_details.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <jansson.h>
 
 #include "base/alloc.h"
 #include "base/shared_names.h"
 
-/* The text after the "KEY": of the object; NULL: it has none. Quotes within JSON strings are
- * escaped, so that `key` matches nowhere else. */
-static const char *member(const char *object, const char *key)
+/* What is recorded of one call. Texts are borrowed. */
+struct recorded {
+    bool has_cpu, has_device, has_flops;
+    int64_t cpu_bytes, device_bytes, flops;
+    const char *shapes; /* a JSON list; "": unknown */
+    json_t *object;     /* recordings of version 0.1.0: the payload */
+    char *text;         /* of its shapes */
+};
+
+static bool read_field(const struct ss_model *model, uint32_t payload, uint32_t id, int64_t *value)
 {
-    const char *found = strstr(object, key);
-    return found != NULL ? found + strlen(key) : NULL;
+    const struct ss_model_field *field = ss_model_field_of(model, payload, id);
+    *value = field != NULL ? field->integer : 0;
+    return field != NULL;
 }
 
-static int64_t number(const char *object, const char *key, bool *has)
+static bool read_member(const json_t *object, const char *key, int64_t *value)
 {
-    const char *text = member(object, key);
-    *has = *has || text != NULL;
-    return text != NULL ? strtoll(text, NULL, 10) : 0;
+    const json_t *member = json_object_get(object, key);
+    *value = json_integer_value(member);
+    return json_is_integer(member);
 }
 
-/* The list that begins at `text`, up to its closing bracket; empty: there is none. */
-static struct ss_strview list_at(const char *text)
+static void read_object(const struct ss_model *model, uint32_t payload, struct recorded *call)
 {
-    size_t depth = 0;
-    for (size_t i = 0; text != NULL && text[i] != '\0'; i++) {
-        depth += text[i] == '[';
-        if (text[i] == ']' && depth > 0 && --depth == 0) {
-            return (struct ss_strview){text, i + 1};
-        }
-        if (depth == 0) {
-            break;
-        }
+    const char *text = ss_intern_text(&model->strings, model->payloads.data[payload].text);
+    call->object = json_loads(text, 0, NULL);
+    call->has_cpu = read_member(call->object, "cpu_bytes", &call->cpu_bytes);
+    call->has_device = read_member(call->object, "device_bytes", &call->device_bytes);
+    call->has_flops = read_member(call->object, "flops", &call->flops);
+    const json_t *shapes = json_object_get(call->object, "shapes");
+    call->text = json_is_array(shapes) ? json_dumps(shapes, JSON_COMPACT) : NULL;
+    call->shapes = call->text != NULL ? call->text : "";
+}
+
+static struct recorded read_call(const struct ss_model *model, uint32_t payload)
+{
+    struct recorded call = {.shapes = ""};
+    if (payload != 0 && model->payloads.data[payload].type == SS_VALUE_TEXT) {
+        read_object(model, payload, &call);
+    } else if (payload != 0) {
+        const struct ss_model_field *shapes =
+            ss_model_field_of(model, payload, SS_EVENT_FIELD_shapes);
+        call.has_cpu = read_field(model, payload, SS_EVENT_FIELD_cpu_bytes, &call.cpu_bytes);
+        call.has_device =
+            read_field(model, payload, SS_EVENT_FIELD_device_bytes, &call.device_bytes);
+        call.has_flops = read_field(model, payload, SS_EVENT_FIELD_flops, &call.flops);
+        call.shapes = shapes != NULL ? ss_intern_text(&model->strings, shapes->text) : "";
     }
-    return (struct ss_strview){"", 0};
+    return call;
 }
 
-/* The JSON object in the payload; "": there is none. */
-static const char *object_of(const struct ss_model *model, const struct ss_model_range *range)
+static void free_call(struct recorded *call)
 {
-    const struct ss_model_payload *payload = &model->payloads.data[range->payload];
-    bool is_text = range->payload != 0 && payload->type == SS_VALUE_TEXT;
-    return is_text ? ss_intern_text(&model->strings, payload->text) : "";
+    json_decref(call->object);
+    ss_free(call->text);
 }
 
-static struct ss_call_detail read_object(const char *object, struct ss_call_details *details)
+static struct ss_call_detail detail_of(const struct ss_model *model, uint32_t payload)
 {
-    struct ss_call_detail detail = {
-        .cpu_bytes = number(object, "\"cpu_bytes\":", &details->has_cpu),
-        .device_bytes = number(object, "\"device_bytes\":", &details->has_device),
-        .flops = number(object, "\"flops\":", &details->has_flops)};
-    detail.self_cpu_bytes = detail.cpu_bytes;
-    detail.self_device_bytes = detail.device_bytes;
+    struct recorded call = read_call(model, payload);
+    struct ss_call_detail detail = {.cpu_bytes = call.cpu_bytes,
+                                    .self_cpu_bytes = call.cpu_bytes,
+                                    .device_bytes = call.device_bytes,
+                                    .self_device_bytes = call.device_bytes,
+                                    .flops = call.flops};
+    free_call(&call);
     return detail;
 }
 
@@ -69,11 +88,13 @@ void ss_call_details_init(struct ss_call_details *details, const struct ss_selec
             !ss_calls_has_track(selection, range->track, ss_domain_torch_profiler)) {
             continue;
         }
-        const char *object = object_of(model, range);
-        struct ss_strview shapes = list_at(member(object, "\"shapes\":"));
-        details->shapes_of[i] = ss_intern_put(&details->shapes, shapes.data, shapes.length);
-        details->has_shapes = details->has_shapes || shapes.length > 0;
-        read_object(object, details);
+        struct recorded call = read_call(model, range->payload);
+        details->shapes_of[i] = ss_intern_put_text(&details->shapes, call.shapes);
+        details->has_shapes = details->has_shapes || call.shapes[0] != '\0';
+        details->has_cpu = details->has_cpu || call.has_cpu;
+        details->has_device = details->has_device || call.has_device;
+        details->has_flops = details->has_flops || call.has_flops;
+        free_call(&call);
     }
     details->has_any =
         details->has_cpu || details->has_device || details->has_flops || details->has_shapes;
@@ -128,7 +149,7 @@ void ss_call_details_sum(struct ss_call_details *details, const struct ss_select
         track = range->track;
         uint32_t outer = depth > 0 ? open.data[depth - 1] : 0, row = calls->row_of[i];
         if (row != 0) {
-            struct ss_call_detail detail = read_object(object_of(model, range), details);
+            struct ss_call_detail detail = detail_of(model, range->payload);
             charge(&details->rows[row - 1], outer != 0 ? &details->rows[outer - 1] : NULL, &detail);
         }
         ss_vec_push(&open, row != 0 ? row : outer);

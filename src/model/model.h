@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "model/origin.h"
 #include "model/owner.h"
+#include "trace/event_fields.h"
 #include "trace/rank_runs.h"
 #include "trace/reader.h"
 #include "trace/records.h"

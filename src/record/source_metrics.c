@@ -17,7 +17,6 @@ struct newest {
 
 struct ss_record_metrics {
     struct ss_record_context *context;
-    uint32_t device_refs; /* given so far */
     /* With a schedule: the newest value of each series (not `known`: none yet), by ref of the
      * track, and the begin of the current window. */
     struct ss_vec_of(struct newest) newest;
@@ -46,7 +45,7 @@ static uint32_t on_device(void *context, const struct ss_metric_device *device)
 {
     struct ss_record_metrics *metrics = context;
     struct ss_error err = {0};
-    struct ss_trace_device record = {.ref = ++metrics->device_refs,
+    struct ss_trace_device record = {.ref = ++metrics->context->device_refs,
                                      .kind = device->is_gpu ? SS_DEVICE_GPU : SS_DEVICE_OTHER,
                                      .number = device->number,
                                      .model = ss_strview_of(device->model),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,9 +13,9 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/shared_names.h"
-#include "base/strbuf.h"
 #include "record/context.h"
 #include "source/torch_profile.h"
+#include "trace/event_fields.h"
 
 enum { PATH_BYTES = 400, MOST_LANES = 4096, MOST_DETAIL_BYTES = 8192 };
 
@@ -34,6 +35,7 @@ void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles 
 void ss_torch_files_fini(struct ss_torch_files *files)
 {
     ss_vec_fini(&files->lanes);
+    ss_vec_fini(&files->devices);
     *files = (struct ss_torch_files){0};
 }
 
@@ -68,20 +70,65 @@ static enum ss_status read_file(const char *path, uint8_t **data, size_t *size,
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static uint32_t make_track(struct ss_torch_files *files, const struct ss_torch_range *range)
+/* The device as an entity of the recording, of which torch.profiler says no more than its number,
+ * and the group of its streams. */
+static struct ss_torch_device put_device(struct ss_torch_files *files, int64_t number)
 {
-    char name[96];
-    struct ss_trace_track track = {.kind = SS_TRACK_RANGES,
-                                   .process_ref = ss_recorded_process_ref(files->process)};
-    if (range->kind == SS_TORCH_DEVICE) {
-        snprintf(name, sizeof name, "%s device %" PRId64 " stream %" PRId64,
-                 ss_domain_torch_profiler, range->device, range->lane);
-    } else {
-        snprintf(name, sizeof name, "%s",
-                 files->is_instead ? ss_domain_torch : ss_domain_torch_profiler);
-        track.thread_ref = ss_recorded_process_thread(files->process, (int32_t)range->lane);
+    struct ss_record_context *context = files->profiles->context;
+    struct ss_error err = {0};
+    char name[32];
+    bool is_number = number >= 0 && number < UINT32_MAX;
+    struct ss_trace_device device = {.ref = ++context->device_refs,
+                                     .kind = SS_DEVICE_GPU,
+                                     .number = is_number ? (uint32_t)number + 1 : 0};
+    ss_record_context_check(context, ss_recording_device(context->recording, &device, &err), &err);
+    snprintf(name, sizeof name, "GPU %" PRId64, number);
+    struct ss_trace_track group = {.kind = SS_TRACK_GROUP,
+                                   .process_ref = ss_recorded_process_ref(files->process),
+                                   .device_ref = device.ref,
+                                   .name = ss_strview_of(name)};
+    return (struct ss_torch_device){number, device.ref,
+                                    ss_annotation_tracks_put_track(files->tracks, &group)};
+}
+
+static const struct ss_torch_device *device_of(struct ss_torch_files *files, int64_t number)
+{
+    for (size_t i = 0; i < files->devices.count; i++) {
+        if (files->devices.data[i].number == number) {
+            return &files->devices.data[i];
+        }
     }
-    track.name = ss_strview_of(name);
+    ss_vec_push(&files->devices, put_device(files, number));
+    return &files->devices.data[files->devices.count - 1];
+}
+
+static uint32_t make_stream_track(struct ss_torch_files *files, const struct ss_torch_range *range)
+{
+    struct ss_record_context *context = files->profiles->context;
+    const struct ss_torch_device *device = device_of(files, range->device);
+    struct ss_error err = {0};
+    char name[32];
+    struct ss_trace_stream stream = {.ref = ++context->stream_refs,
+                                     .device_ref = device->ref,
+                                     .number = range->lane >= 0 ? (uint64_t)range->lane : 0};
+    ss_record_context_check(context, ss_recording_stream(context->recording, &stream, &err), &err);
+    snprintf(name, sizeof name, "stream %" PRId64, range->lane);
+    struct ss_trace_track track = {.kind = SS_TRACK_RANGES,
+                                   .process_ref = ss_recorded_process_ref(files->process),
+                                   .device_ref = device->ref,
+                                   .stream_ref = stream.ref,
+                                   .parent_ref = device->group_ref,
+                                   .name = ss_strview_of(name)};
+    return ss_annotation_tracks_put_track(files->tracks, &track);
+}
+
+static uint32_t make_thread_track(struct ss_torch_files *files, const struct ss_torch_range *range)
+{
+    struct ss_trace_track track = {
+        .kind = SS_TRACK_RANGES,
+        .process_ref = ss_recorded_process_ref(files->process),
+        .thread_ref = ss_recorded_process_thread(files->process, (int32_t)range->lane),
+        .name = ss_strview_of(files->is_instead ? ss_domain_torch : ss_domain_torch_profiler)};
     return ss_annotation_tracks_put_track(files->tracks, &track);
 }
 
@@ -100,36 +147,78 @@ static uint32_t track_of(struct ss_torch_files *files, const struct ss_torch_ran
     if (files->lanes.count >= MOST_LANES || (!is_device && !is_thread)) {
         return 0;
     }
-    uint32_t ref = make_track(files, range);
+    uint32_t ref = is_device ? make_stream_track(files, range) : make_thread_track(files, range);
     ss_vec_push(&files->lanes, (struct ss_torch_lane){is_device, device, range->lane, ref});
     return ref;
 }
 
-static void put_member(struct ss_strbuf *text, const char *key, int64_t value)
+/* The details of a call (texts of the file: members of a JSON object) as typed fields. */
+struct details {
+    bool is_read;
+    json_t *object; /* NULL: none, or not readable */
+    char *shapes, *stack;
+};
+
+enum { MOST_FIELDS = 5 };
+
+static char *text_of(const json_t *list)
 {
-    ss_strbuf_append_format(text, "%s\"%s\":%" PRId64, text->length > 1 ? "," : "", key, value);
+    return json_is_array(list) ? json_dumps(list, JSON_COMPACT) : NULL;
 }
 
-/* {"shapes":[[8,16],[16,4]],"flops":1024,"cpu_bytes":128}; empty: no details. */
-static void put_details(struct ss_strbuf *text, struct ss_strview details,
-                        const struct ss_torch_range *range)
+static void read_details(struct details *details, struct ss_strview members)
 {
-    ss_strbuf_clear(text);
-    ss_strbuf_append_text(text, "{");
-    if (details.length < MOST_DETAIL_BYTES) {
-        ss_strbuf_append(text, details.data, details.length);
+    char text[MOST_DETAIL_BYTES + 3];
+    details->is_read = true;
+    if (members.length == 0 || members.length > MOST_DETAIL_BYTES) {
+        return;
     }
-    if (range->cpu_bytes != 0) {
-        put_member(text, "cpu_bytes", range->cpu_bytes);
+    int length = snprintf(text, sizeof text, "{%.*s}", (int)members.length, members.data);
+    details->object = json_loadb(text, (size_t)length, 0, NULL);
+    details->shapes = text_of(json_object_get(details->object, "shapes"));
+    details->stack = text_of(json_object_get(details->object, "stack"));
+}
+
+static void free_details(struct details *details)
+{
+    json_decref(details->object);
+    ss_free(details->shapes);
+    ss_free(details->stack);
+}
+
+static void add_text(struct ss_event_value *fields, uint32_t *count, uint32_t field,
+                     const char *text)
+{
+    if (text != NULL) {
+        fields[(*count)++] = (struct ss_event_value){
+            .field = field, .value = {SS_VALUE_TEXT, {.text = ss_strview_of(text)}}};
     }
-    if (range->device_bytes != 0) {
-        put_member(text, "device_bytes", range->device_bytes);
+}
+
+static void add_integer(struct ss_event_value *fields, uint32_t *count, uint32_t field,
+                        int64_t value)
+{
+    if (value != 0) {
+        fields[(*count)++] =
+            (struct ss_event_value){.field = field, .value = {SS_VALUE_INT, {.integer = value}}};
     }
-    if (text->length > 1) {
-        ss_strbuf_append_text(text, "}");
-    } else {
-        ss_strbuf_clear(text);
+}
+
+/* At most MOST_FIELDS; returns their number. */
+static uint32_t put_fields(const struct details *details, const struct ss_torch_range *range,
+                           struct ss_event_value *fields)
+{
+    uint32_t count = 0;
+    json_int_t flops = json_integer_value(json_object_get(details->object, "flops"));
+    add_text(fields, &count, SS_EVENT_FIELD_shapes, details->shapes);
+    if (flops > 0) {
+        fields[count++] = (struct ss_event_value){
+            .field = SS_EVENT_FIELD_flops, .value = {SS_VALUE_UINT, {.natural = (uint64_t)flops}}};
     }
+    add_text(fields, &count, SS_EVENT_FIELD_stack, details->stack);
+    add_integer(fields, &count, SS_EVENT_FIELD_cpu_bytes, range->cpu_bytes);
+    add_integer(fields, &count, SS_EVENT_FIELD_device_bytes, range->device_bytes);
+    return count;
 }
 
 struct writing {
@@ -139,8 +228,8 @@ struct writing {
     uint64_t now_ns;
     uint32_t track;
     struct ss_vec_of(uint64_t) ends; /* of the open ranges of the track */
-    struct ss_strbuf text;
-    uint32_t *names; /* by text and kind */
+    struct details *details;         /* by text */
+    uint32_t *names;                 /* by text and kind */
 };
 
 static void write_event(struct writing *writing, const struct ss_trace_event *event)
@@ -187,18 +276,15 @@ static uint32_t name_of(struct writing *writing, const struct ss_torch_range *ra
     return ref;
 }
 
-static void put_payload(struct writing *writing, const struct ss_torch_range *range,
-                        struct ss_trace_value *payload)
+static const struct details *details_of(struct writing *writing, int64_t text)
 {
-    struct ss_strview details = ss_torch_profile_text(writing->profile, range->details);
-    put_details(&writing->text, details, range);
-    if (writing->files->is_instead && range->sequence >= 0) {
-        payload->type = SS_VALUE_INT;
-        payload->integer = range->sequence;
-    } else if (writing->text.length > 0) {
-        payload->type = SS_VALUE_TEXT;
-        payload->text = (struct ss_strview){writing->text.data, writing->text.length};
+    bool is_text = text > 0 && text <= writing->profile->head.texts;
+    struct details *details = &writing->details[is_text ? text : 0];
+    if (!details->is_read) {
+        read_details(details, is_text ? ss_torch_profile_text(writing->profile, text)
+                                      : (struct ss_strview){"", 0});
     }
+    return details;
 }
 
 static uint64_t within(uint64_t time_ns, uint64_t now_ns)
@@ -222,7 +308,12 @@ static bool write_range(struct writing *writing, const struct ss_torch_range *ra
                                    .track_ref = track,
                                    .name_ref = name_of(writing, range),
                                    .kind = SS_EVENT_BEGIN};
-    put_payload(writing, range, &begin.payload);
+    struct ss_event_value fields[MOST_FIELDS];
+    begin.fields = fields;
+    begin.field_count = put_fields(details_of(writing, range->details), range, fields);
+    if (writing->files->is_instead && range->sequence >= 0) {
+        begin.payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = range->sequence}};
+    }
     write_event(writing, &begin);
     ss_vec_push(&writing->ends, within(range->end_ns, writing->now_ns));
     return true;
@@ -239,18 +330,21 @@ static uint64_t write_ranges(struct ss_torch_files *files, const struct ss_torch
         .now_ns = now_ns,
         .aim = {.process_ref = ss_recorded_process_ref(files->process),
                 .window = window > 0 && window <= INT32_MAX ? (uint32_t)window : 0},
+        .details = ss_alloc_zero((size_t)profile->head.texts + 1, sizeof *writing.details),
         .names = ss_alloc_zero(((size_t)profile->head.texts + 1) * SS_TORCH_KINDS,
                                sizeof *writing.names)};
     uint64_t written = 0;
-    ss_strbuf_init(&writing.text, 2 * MOST_DETAIL_BYTES);
     ss_torch_ranges_init(&ranges, profile);
     for (size_t i = 0; i < ranges.count; i++) {
         written += write_range(&writing, &ranges.data[i]);
     }
     write_ends(&writing, UINT64_MAX);
     ss_torch_ranges_fini(&ranges);
-    ss_strbuf_fini(&writing.text);
+    for (int64_t i = 0; i <= profile->head.texts; i++) {
+        free_details(&writing.details[i]);
+    }
     ss_vec_fini(&writing.ends);
+    ss_free(writing.details);
     ss_free(writing.names);
     return written;
 }

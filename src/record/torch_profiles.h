@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files of torch.profiler that programs write beside their rings (source/torch_profile.h), as a
- * source of the trace: ranges on a track per thread, "torch.profiler", and per stream of a device.
- * Further data of a call is the payload of its range, the text of a JSON object. Where operators
+ * source of the trace: ranges on a track per thread, "torch.profiler", and per stream of a device,
+ * which are entities. Further data of a call are typed fields of its range. Where operators
  * cannot be recorded otherwise, the ranges are written like those of the callback.
  *
  * Owned by the recorder's thread. Errors of the writer are sticky in the context.
@@ -31,6 +31,11 @@ struct ss_torch_lane {
     uint32_t track_ref;
 };
 
+struct ss_torch_device {
+    int64_t number;          /* as the process numbers it */
+    uint32_t ref, group_ref; /* of the device; of the track that holds those of its streams */
+};
+
 struct ss_torch_files {
     struct ss_torch_profiles *profiles;
     struct ss_annotation_tracks *tracks; /* borrowed */
@@ -39,6 +44,7 @@ struct ss_torch_files {
     unsigned next;                       /* number of the next file */
     bool is_instead;                     /* of the operator callback */
     struct ss_vec_of(struct ss_torch_lane) lanes;
+    struct ss_vec_of(struct ss_torch_device) devices;
 };
 
 void ss_torch_files_init(struct ss_torch_files *files, struct ss_torch_profiles *profiles,

@@ -166,7 +166,7 @@ def test_what_does_not_go_together(stepscope, trace):
                        (["--columns", "key_averages"], "belongs to --by op"),
                        (["--by", "op", "--columns", "key_averages", "--group", "thread"],
                         "--columns key_averages takes name and shapes"),
-                       (["--by", "op", "--match", "x"], "--match chooses samples")]:
+                       (["--by", "op", "--match", "x"], "--match selects samples")]:
         assert why in stepscope("report", *words, trace, status=2).stderr
 
 

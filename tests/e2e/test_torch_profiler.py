@@ -48,8 +48,7 @@ class Recorded:
         """{name: sum} of what the calls of torch.profiler say."""
         sums = collections.Counter()
         for span in self.of("torch.profiler"):
-            said = json.loads(span.get("args", {}).get("payload", "{}"))
-            sums[span["name"]] += said.get(key, 0)
+            sums[span["name"]] += span.get("args", {}).get(key, 0)
         return {name: number for name, number in sums.items() if number > 0}
 
     def source(self):
@@ -76,7 +75,7 @@ def test_it_sees_what_our_callback_and_the_programs_own_see(stepscope, tmp_path)
     assert len(own.said["bytes"]) > 5
     assert {name: ours_bytes.get(name) for name in own.said["bytes"]} == own.said["bytes"]
     shapes = [span for span in ours.of("torch.profiler") if span["name"] == "aten::conv2d"]
-    assert json.loads(shapes[0]["args"]["payload"])["shapes"][:2] == [[4, 1, 8, 8], [4, 1, 3, 3]]
+    assert json.loads(shapes[0]["args"]["shapes"])[:2] == [[4, 1, 8, 8], [4, 1, 3, 3]]
     check_averages(stepscope, ours, own)
     phases = {span["name"] for span in ours.spans if ours.rows.get(span["tid"]) == "phase"}
     assert "torch.profiler" in phases
@@ -111,6 +110,22 @@ def check_clocks(recorded):
     assert len(pairs) > 0.9 * len(ours)
     apart = sorted(abs(a["ts"] + a["dur"] / 2 - b["ts"] - b["dur"] / 2) for a, b in pairs)
     assert apart[len(apart) // 2] < 1000, apart  # us; on a quiet machine below 10
+
+
+def test_streams_of_devices_are_entities(stepscope, tmp_path):
+    asked = ["--torch-profiler", "--torch-profiler-steps", "3:5"]
+    run = Recorded(stepscope, tmp_path, "--devices", options=asked)
+    assert run.source()[0] == "ran", run.source()
+    assert sorted((one["kind"], one["number"]) for one in run.info["devices"]) == [("gpu", 0), ("gpu", 1)]
+    device_of = {one["id"]: one["number"] for one in run.info["devices"]}
+    streams = sorted((device_of[one["device"]], one["number"]) for one in run.info["streams"])
+    assert streams == [(0, 7), (1, 7), (1, 9)]
+    names = collections.Counter((run.rows[span["tid"]], span["name"]) for span in run.spans
+                                if "stream" in run.rows.get(span["tid"], ""))
+    assert {(row.rsplit(" ", 2)[-2] + " " + row.rsplit(" ", 1)[-1], name): count
+            for (row, name), count in names.items()} == {
+                ("stream 7", "aten::conv2d"): 3, ("stream 9", "aten::relu"): 3,
+                ("stream 7", "aten::linear"): 3}
 
 
 def test_it_steps_aside_for_the_programs_own(stepscope, tmp_path):

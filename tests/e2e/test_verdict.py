@@ -150,4 +150,4 @@ def test_the_report_answers_in_order(stepscope, recordings):
     places = [text.index(word) for word in order]
     assert places == sorted(places)
     clean = stepscope("report", "--process", results["clean"]["pid"], trace).stdout
-    assert "no rule found a fault" in clean or "  → " in clean
+    assert "no rule found a problem" in clean or "  → " in clean
