@@ -330,12 +330,12 @@ def check_shared_names(files):
     everyday ("data") may mean something else and are left out."""
     table = "src/base/shared_names.def"
     names = shared_names(files.get(table, ""))
-    told = {name for texts in names.values() for name in texts if "." in name or " " in name}
+    shared = {name for texts in names.values() for name in texts if "." in name or " " in name}
     for path, text in files.items():
         if path.startswith("src/") and path.endswith((".c", ".h")):
             for number, line in enumerate(without_comments(text).split("\n"), 1):
                 for name in TEXT.findall(line):
-                    if name in told:
+                    if name in shared:
                         yield f'{path}:{number}: "{name}" stands in {table}: use its constant'
         if path.endswith(".py") and path.startswith("src/inject/"):
             for kind, name in NAMED.findall(text):

@@ -26,7 +26,7 @@ class Rules(unittest.TestCase):
         files["src/record/b.c"] = '#include "record/b.h"\n' + files["src/record/b.h"]
         files["src/record/b.h"] = "struct ss_b;\n"
         self.assertEqual(1, len(self.complaints(rules.check_layers, files)))
-        # Nobody's: a handle that callers never look into.
+        # An opaque handle: no header of ours defines its struct.
         files["src/record/b.c"] = ""
         self.assertEqual([], self.complaints(rules.check_layers, files))
 
