@@ -68,7 +68,14 @@ static void put_input(const struct ss_trust_input *input, struct ss_figure *inpu
 {
     struct ss_figure *object = ss_figure_put_object(inputs, NULL);
     ss_figure_put_text(object, "path", input->path);
-    ss_figure_put_text(object, "kind", input->kind == SS_INPUT_RAW ? "raw" : "trace");
+    static const char *const kinds[] = {
+        [SS_INPUT_TRACE] = "trace", [SS_INPUT_RAW] = "raw", [SS_INPUT_IMPORT] = "import"};
+    ss_figure_put_text(object, "kind", kinds[input->kind]);
+    if (input->kind == SS_INPUT_IMPORT) {
+        ss_figure_put_text(object, "tool", input->tool);
+        ss_figure_put_count(object, "events", input->events);
+        ss_figure_put_count(object, "skipped_events", input->skipped_events);
+    }
     ss_figure_put_text(object, "command", input->command);
     ss_figure_put_text(object, "hostname", input->hostname);
     ss_figure_put_text(object, "runtime", input->runtime);

@@ -29,6 +29,9 @@ void ss_trust_problem_add(const struct ss_trust_problem *problem, struct ss_sent
         ss_sentence_add_number(out, (int64_t)problem->lost_bytes);
         ss_sentence_add(out, " bytes are lost");
         break;
+    case SS_PROBLEM_CUT:
+        ss_sentence_add(out, " ends within its events: what follows is missing");
+        return;
     case SS_PROBLEM_FAILED:
         ss_sentence_add(out, ": recording failed");
         break;
@@ -147,6 +150,9 @@ static void add_recorded(struct header *header, const struct ss_trust *trust)
     }
     if (all->kind == SS_INPUT_TRACE) {
         add_trace_facts(header, all);
+    } else if (all->kind == SS_INPUT_IMPORT) {
+        add_text(header, "by ", all->tool);
+        add_trace_facts(header, all);
     } else {
         add_words(header, "py-spy raw file: no times, states or losses in it");
         add_noun(header, all->lines, "line", "lines");
@@ -191,9 +197,27 @@ static void add_sampling(struct header *header, const struct ss_trust_input *all
     }
 }
 
+/* Of another tool's file. */
+static void add_imported_events(struct header *header, const struct ss_trust_input *all)
+{
+    begin_row(header, "Events");
+    add_count(header, SS_JOINT_NONE, all->events, "read");
+    if (all->skipped_events > 0) {
+        add_count(header, SS_JOINT_ITEM, all->skipped_events, "skipped");
+        if (all->skip_reason[0] != '\0') {
+            struct ss_sentence *fact = add_item(header);
+            ss_sentence_add(fact, "the first at byte ");
+            ss_sentence_add_number(fact, (int64_t)all->skipped_offset);
+            add_reason(fact, all->skip_reason);
+        }
+    }
+}
+
 static void add_events(struct header *header, const struct ss_trust_input *all)
 {
-    if (all->events > 0) {
+    if (all->kind == SS_INPUT_IMPORT) {
+        add_imported_events(header, all);
+    } else if (all->events > 0) {
         begin_row(header, "Events");
         add_count(header, SS_JOINT_NONE, all->events, "marked by the program");
         add_share(header, "dropped", all->events_dropped, all->events);
@@ -238,6 +262,9 @@ static void add_left_out(struct header *header, const struct ss_trust *trust)
 static void add_samples(struct header *header, const struct ss_trust *trust)
 {
     const struct ss_selection *selection = trust->selection;
+    if (trust->all.kind == SS_INPUT_IMPORT && selection->recorded == 0) {
+        return;
+    }
     begin_row(header, "Samples");
     if (trust->why_no_samples != NULL && trust->why_no_samples[0] != '\0') {
         add_text(header, "none: ", trust->why_no_samples);

@@ -176,7 +176,11 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
                                    .samples = input->samples,
                                    .clock = model->clock_domains.data[input->clock_domain],
                                    .lines = input->lines,
-                                   .skipped_lines = input->skipped_lines};
+                                   .skipped_lines = input->skipped_lines,
+                                   .tool = ss_model_text(model, input->tool),
+                                   .skipped_events = input->skipped.events,
+                                   .skipped_offset = input->skipped.first_offset,
+                                   .skip_reason = ss_model_text(model, input->skipped.reason)};
     const struct ss_trace_summary *summary = &input->summary;
     if (summary->last_ns > summary->first_ns) {
         out->duration_s = (double)(summary->last_ns - summary->first_ns) / 1e9;
@@ -186,7 +190,11 @@ static void describe_input(const struct ss_model *model, uint32_t index, struct 
     out->processes = input->processes;
     out->threads = input->threads;
     sum_counts(model, index, out);
-    sum_events(model, index, out);
+    if (input->kind == SS_INPUT_IMPORT) {
+        out->events = summary->events;
+    } else {
+        sum_events(model, index, out);
+    }
     sum_repairs(model, index, out);
     ss_overhead_init(&out->overhead, model, index);
     if (out->due > 0 && out->requested_hz > 0) {
@@ -229,6 +237,8 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model, 
         problem->lost_bytes = summary->lost_bytes;
     } else if (input->kind == SS_INPUT_TRACE && !summary->sealed) {
         add_problem(trust, SS_PROBLEM_UNSEALED, path, "");
+    } else if (input->skipped.is_cut) {
+        add_problem(trust, SS_PROBLEM_CUT, path, "");
     }
     for (size_t i = 0; i < model->sources.count; i++) {
         const struct ss_model_source *source = &model->sources.data[i];
@@ -250,7 +260,8 @@ static void find_problems(struct ss_trust *trust, const struct ss_model *model, 
             add_problem(trust, SS_PROBLEM_FAILED, path, "it ended before the program did");
         }
     }
-    if (input->samples == 0 && trust->selection->filtered == 0) {
+    bool may_lack_samples = input->kind == SS_INPUT_IMPORT && summary->events > 0;
+    if (input->samples == 0 && trust->selection->filtered == 0 && !may_lack_samples) {
         add_problem(trust, SS_PROBLEM_NO_SAMPLES, path, why_no_samples(model, index));
     }
 }
@@ -261,6 +272,7 @@ static void add_up(struct ss_trust_input *all, const struct ss_trust_input *one)
     all->samples += one->samples;
     all->lines += one->lines;
     all->skipped_lines += one->skipped_lines;
+    all->skipped_events += one->skipped_events;
     all->has_counts = all->has_counts || one->has_counts;
     all->due += one->due;
     all->done += one->done;

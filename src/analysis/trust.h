@@ -16,6 +16,7 @@
 enum ss_trust_problem_kind {
     SS_PROBLEM_UNSEALED,    /* the writer did not close the file: cut, or still being written */
     SS_PROBLEM_DAMAGED,     /* bytes or units could not be read */
+    SS_PROBLEM_CUT,         /* another tool's file ends within its events */
     SS_PROBLEM_FAILED,      /* a source of samples failed */
     SS_PROBLEM_UNAVAILABLE, /* the Python sampler could not run */
     SS_PROBLEM_NO_SAMPLES
@@ -40,6 +41,9 @@ struct ss_trust_input {
     double requested_hz, achieved_hz;         /* 0 unknown */
     uint64_t samples;                         /* ticks in the model */
     uint64_t lines, skipped_lines;
+    const char *tool; /* that wrote an import */
+    uint64_t skipped_events, skipped_offset;
+    const char *skip_reason; /* of the first that was skipped, at that offset */
     uint32_t processes, threads;
     struct ss_model_clock_domain clock; /* how its times are mapped to the axis of all inputs */
     /* The counts of the sampling sources, summed. */

@@ -43,6 +43,11 @@ uint32_t ss_model_builder_input(const struct ss_model_builder *builder)
     return builder->input;
 }
 
+const struct ss_model *ss_model_builder_model(const struct ss_model_builder *builder)
+{
+    return builder->model;
+}
+
 uint32_t ss_model_builder_text(struct ss_model_builder *builder, struct ss_strview text)
 {
     return intern(builder, text);
@@ -60,6 +65,19 @@ uint64_t ss_model_builder_on_axis(struct ss_model_builder *builder, uint64_t tim
 void ss_model_builder_clock(struct ss_model_builder *builder, const struct ss_trace_clock *clock)
 {
     ss_clock_domains_reading(builder->model, builder->input, clock);
+}
+
+void ss_model_builder_wall_clock(struct ss_model_builder *builder, uint64_t base_ns)
+{
+    struct ss_model *model = builder->model;
+    struct ss_model_input *input = &model->inputs.data[builder->input];
+    int64_t before_ns = builder->shift_ns;
+    input->boot = ss_intern_put_text(&model->strings, "wall clock");
+    input->has_clock = true;
+    input->wall_offset_ns = 0;
+    builder->shift_ns = ss_clock_domains_place(model, builder->input) + (int64_t)base_ns;
+    builder->is_placed = true;
+    ss_load_tracks_shift(&builder->on_tracks, model, builder->shift_ns - before_ns);
 }
 
 static double rate_of(struct ss_model_builder *builder, const struct ss_trace_attribute *attribute)
@@ -319,6 +337,19 @@ void ss_model_builder_summary(struct ss_model_builder *builder, const struct ss_
     shift_summary(builder, &summary);
     ss_model_builder_on_axis(builder, 0); /* an input without a time has a clock domain, too */
     input->summary = summary;
+}
+
+void ss_model_builder_import(struct ss_model_builder *builder, struct ss_strview tool,
+                             const struct ss_builder_skipped *skipped)
+{
+    const char *reason = skipped->reason != NULL ? skipped->reason : "";
+    struct ss_model_input *input = &builder->model->inputs.data[builder->input];
+    input->tool = intern(builder, tool);
+    input->skipped =
+        (struct ss_model_skipped){.events = skipped->events,
+                                  .first_offset = skipped->first_offset,
+                                  .reason = ss_intern_put_text(&builder->model->strings, reason),
+                                  .is_cut = skipped->is_cut};
 }
 
 void ss_model_builder_end(struct ss_model_builder *builder)

@@ -22,6 +22,20 @@ struct ss_model_builder *ss_model_builder_new(struct ss_model *model, enum ss_in
 /* Stores counts and times of the whole input; its times are on its own clock. Before the end. */
 void ss_model_builder_summary(struct ss_model_builder *builder,
                               const struct ss_trace_summary *summary);
+/* What could not be read. */
+struct ss_builder_skipped {
+    uint64_t events, first_offset;
+    const char *reason; /* of the first; NULL: none was skipped */
+    bool is_cut;
+};
+/* Of imports: the tool that wrote the file. */
+void ss_model_builder_import(struct ss_model_builder *builder, struct ss_strview tool,
+                             const struct ss_builder_skipped *skipped);
+/* Of formats that are read once: restricts the requested range to the steps with these numbers, all
+ * of which are collected. Before the end. SS_E_USAGE: there is none; the message names those that
+ * exist. `load` is the request that the builder borrows. */
+enum ss_status ss_model_builder_select_steps(struct ss_model_builder *builder,
+                                             struct ss_model_load *load, struct ss_error *err);
 /* Turns what was collected into rows. */
 void ss_model_builder_end(struct ss_model_builder *builder);
 /* Frees the builder; the rows stay in the model. Without an end before, samples and ranges are
@@ -30,6 +44,11 @@ void ss_model_builder_free(struct ss_model_builder *builder);
 
 /* Index of its input. */
 uint32_t ss_model_builder_input(const struct ss_model_builder *builder);
+const struct ss_model *ss_model_builder_model(const struct ss_model_builder *builder);
+/* The times of the input count from `base_ns` of the wall clock, CLOCK_REALTIME (0: they are its
+ * times). Formats that say so at the end of a file call it before the summary: times so far are
+ * moved. At most once. */
+void ss_model_builder_wall_clock(struct ss_model_builder *builder, uint64_t base_ns);
 uint32_t ss_model_builder_text(struct ss_model_builder *builder, struct ss_strview text);
 
 void ss_model_builder_clock(struct ss_model_builder *builder, const struct ss_trace_clock *clock);
@@ -60,6 +79,22 @@ uint32_t ss_model_builder_frame(struct ss_model_builder *builder,
                                 const struct ss_trace_frame *frame);
 uint32_t ss_model_builder_stack(struct ss_model_builder *builder, uint32_t parent, uint32_t frame);
 uint32_t ss_model_builder_name(struct ss_model_builder *builder, const struct ss_trace_name *name);
+
+/* A range whose begin and end are known at once: what most tools write. Ranges of a track come in
+ * any order. On the track of a stream, work that overlaps lies on different lanes; on other tracks,
+ * an inner range nests, and one that only overlaps lies on another lane. */
+struct ss_builder_range {
+    uint64_t begin_ns, end_ns; /* begin ≤ end */
+    uint32_t track, name;
+    uint8_t flags; /* enum ss_event_flag */
+    struct ss_trace_value payload;
+    const struct ss_event_value *fields; /* borrowed, as texts are */
+    uint32_t field_count;
+    /* On tracks of threads: an inner range may exceed the outer one by this much, the resolution of
+     * its source. It is shortened to nest. */
+    uint32_t resolution_ns;
+};
+void ss_model_builder_range(struct ss_model_builder *builder, const struct ss_builder_range *range);
 
 /* SS_E_LIMIT: too many for a timeline or for 63 bits. */
 enum ss_status ss_model_builder_sample(struct ss_model_builder *builder,

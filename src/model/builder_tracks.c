@@ -175,6 +175,26 @@ void ss_model_builder_event(struct ss_model_builder *builder, const struct ss_tr
                          ss_model_builder_on_axis(builder, event->time_ns), event);
 }
 
+void ss_model_builder_range(struct ss_model_builder *builder, const struct ss_builder_range *range)
+{
+    uint32_t track = range->track, name = range->name;
+    if (!is_wanted_track(builder, track)) {
+        return;
+    }
+    if (name == 0 && builder->model->tracks.data[track].kind == SS_TRACK_STEPS) {
+        name = step_name(builder, track);
+    }
+    struct ss_trace_event event = {
+        .payload = range->payload, .fields = range->fields, .field_count = range->field_count};
+    struct ss_complete_range complete = {.begin_ns =
+                                             ss_model_builder_on_axis(builder, range->begin_ns),
+                                         .end_ns = ss_model_builder_on_axis(builder, range->end_ns),
+                                         .name = name,
+                                         .payload = ss_load_put_payload(builder->model, &event)};
+    ss_load_tracks_complete(&builder->on_tracks, builder->model, track, range->resolution_ns,
+                            &complete);
+}
+
 void ss_model_builder_counter(struct ss_model_builder *builder,
                               const struct ss_trace_counter *counter)
 {

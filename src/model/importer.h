@@ -12,13 +12,18 @@
 
 enum { SS_IMPORT_HEAD_BYTES = 64 * 1024 };
 
-/* A file whose first bytes are read already. */
+/* A file, or a member of an archive, whose first bytes are read already. */
 struct ss_import_file {
-    const char *path;
+    const char *path; /* of a member: that of the archive, ':' and its name */
     const char *head;
-    size_t head_length; /* SS_IMPORT_HEAD_BYTES, or less at the end of the file */
-    int fd;             /* positioned behind `head`; -1: `head` is the whole content */
+    size_t head_length;         /* SS_IMPORT_HEAD_BYTES, or less at the end of the file */
+    int fd;                     /* positioned behind `head`; -1: none */
+    struct ss_archive *archive; /* of a member, positioned behind `head`; NULL: none */
 };
+
+/* Reads what follows the head and earlier reads. `*got` 0: the end. */
+enum ss_status ss_import_read(const struct ss_import_file *file, char *buffer, size_t capacity,
+                              size_t *got, struct ss_error *err);
 
 enum ss_import_match {
     SS_IMPORT_NO,
@@ -37,6 +42,7 @@ struct ss_first_time {
 struct ss_importer {
     const char *name, *summary;
     enum ss_input_kind kind;
+    bool needs_file; /* cannot be read out of an archive */
     /* Judges a file by its first bytes. */
     enum ss_import_match (*probe)(const char *head, size_t length);
     /* Adds the file as one input. SS_E_FORMAT: it is not of this format, or nothing in it is
@@ -53,8 +59,9 @@ struct ss_importer {
                                  bool *has_span, struct ss_error *err);
 };
 
-extern const struct ss_importer ss_importer_trace; /* load_trace.c */
-extern const struct ss_importer ss_importer_raw;   /* load_raw.c */
+extern const struct ss_importer ss_importer_trace;  /* load_trace.c */
+extern const struct ss_importer ss_importer_raw;    /* load_raw.c */
+extern const struct ss_importer ss_importer_chrome; /* load_chrome.c */
 
 /* All rows, ends with NULL. */
 extern const struct ss_importer *const ss_importers[];

@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
+#include "model/archive.h"
 #include "model/raw_line.h"
 
-const struct ss_importer *const ss_importers[] = {&ss_importer_trace, &ss_importer_raw, NULL};
+const struct ss_importer *const ss_importers[] = {&ss_importer_trace, &ss_importer_chrome,
+                                                  &ss_importer_raw, NULL};
 
 /* Formats that users mistake for an input, by their first bytes. */
 static const struct foreign {
@@ -18,13 +21,11 @@ static const struct foreign {
     const char *description;
     bool is_text; /* may follow white space */
 } foreign_formats[] = {
-    {"\x1f\x8b", "gzip-compressed: unpack it first", false},
-    {"\x28\xb5\x2f\xfd", "zstd-compressed: unpack it first", false},
     {"\x7f"
      "ELF",
      "an ELF program or library", false},
-    {"{", "JSON: record with -f native or -f raw for reports", true},
-    {"[", "JSON: record with -f native or -f raw for reports", true},
+    {"{", "JSON, but no trace that stepscope reads", true},
+    {"[", "JSON, but no trace that stepscope reads", true},
     {"<?xml", "SVG or XML: record with -f native or -f raw for reports", true},
     {"<svg", "SVG or XML: record with -f native or -f raw for reports", true},
     {"<!DOCTYPE", "SVG or XML: record with -f native or -f raw for reports", true},
@@ -91,7 +92,7 @@ static const struct ss_importer *select_row(const struct ss_import_file *file, b
 {
     enum ss_import_match match;
     const struct ss_importer *row = best_row(file->head, file->head_length, &match);
-    if (match == SS_IMPORT_CERTAIN) {
+    if (match == SS_IMPORT_CERTAIN || (match == SS_IMPORT_LIKELY && row->kind == SS_INPUT_IMPORT)) {
         return row;
     }
     const char *foreign = foreign_format(file->head, file->head_length);
@@ -106,23 +107,38 @@ static const struct ss_importer *select_row(const struct ss_import_file *file, b
     return row;
 }
 
-static enum ss_status read_head(const char *path, int fd, char *head, size_t *length,
-                                struct ss_error *err)
+static enum ss_status read_fd(int fd, const char *path, char *buffer, size_t capacity, size_t *got,
+                              struct ss_error *err)
 {
-    *length = 0;
-    while (*length < SS_IMPORT_HEAD_BYTES) {
-        ssize_t got = read(fd, head + *length, SS_IMPORT_HEAD_BYTES - *length);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return ss_fail_errno(err, errno, "cannot read %s", path);
-        }
-        if (got == 0) {
-            break;
-        }
-        *length += (size_t)got;
+    ssize_t length;
+    do {
+        length = read(fd, buffer, capacity);
+    } while (length < 0 && errno == EINTR);
+    if (length < 0) {
+        return ss_fail_errno(err, errno, "cannot read %s", path);
     }
+    *got = (size_t)length;
+    return SS_OK;
+}
+
+enum ss_status ss_import_read(const struct ss_import_file *file, char *buffer, size_t capacity,
+                              size_t *got, struct ss_error *err)
+{
+    *got = 0;
+    return file->archive != NULL ? ss_archive_read(file->archive, buffer, capacity, got, err)
+           : file->fd >= 0       ? read_fd(file->fd, file->path, buffer, capacity, got, err)
+                                 : SS_OK;
+}
+
+static enum ss_status read_head(struct ss_import_file *file, char *head, struct ss_error *err)
+{
+    size_t length = 0, got = 1;
+    while (length < SS_IMPORT_HEAD_BYTES && got > 0) {
+        SS_TRY(ss_import_read(file, head + length, SS_IMPORT_HEAD_BYTES - length, &got, err));
+        length += got;
+    }
+    file->head = head;
+    file->head_length = length;
     return SS_OK;
 }
 
@@ -131,12 +147,12 @@ static enum ss_status open_file(const char *path, bool is_named, char *head,
                                 struct ss_import_file *file, struct ss_error *err)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_named ? 0 : O_NONBLOCK);
-    *file = (struct ss_import_file){.path = path, .head = head, .fd = open(path, flags)};
+    *file = (struct ss_import_file){.path = path, .fd = open(path, flags)};
     if (file->fd < 0) {
         return ss_fail_errno(err, errno, "cannot open %s", path);
     }
     posix_fadvise(file->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return read_head(path, file->fd, head, &file->head_length, err);
+    return read_head(file, head, err);
 }
 
 static void close_file(struct ss_import_file *file)
@@ -146,22 +162,111 @@ static void close_file(struct ss_import_file *file)
     }
 }
 
+static enum ss_status load_with_row(struct ss_model *model, const struct ss_import_file *file,
+                                    bool is_named, const struct ss_model_load *load,
+                                    struct ss_error *err)
+{
+    if (file->head_length == 0 && !is_named) {
+        return ss_fail(err, SS_E_FORMAT, "%s is empty", file->path);
+    }
+    const struct ss_importer *row = select_row(file, is_named, err);
+    if (row == NULL) {
+        return SS_E_FORMAT;
+    }
+    if (row->needs_file && file->archive != NULL) {
+        return ss_fail(err, SS_E_FORMAT, "%s cannot be read out of an archive: unpack it",
+                       file->path);
+    }
+    return row->load(model, file, load, err);
+}
+
+/* --- archives --------------------------------------------------------------------------------- */
+
+/* The members of an archive that is being loaded. */
+struct members {
+    struct ss_model *model;
+    const struct ss_model_load *load;
+    const char *path;
+    struct ss_archive *archive;
+    char *head;
+    size_t loaded;
+    struct ss_error first_error; /* of a member that no row loads */
+};
+
+static enum ss_status load_member(struct members *members, const char *name, struct ss_error *err)
+{
+    struct ss_model *model = members->model;
+    size_t inputs = model->inputs.count, readings = model->clock_readings.count;
+    struct ss_strbuf path;
+    struct ss_error local = {0};
+    ss_strbuf_init(&path, 65536);
+    ss_strbuf_append_format(&path, "%s%s%s", members->path, name[0] != '\0' ? ":" : "", name);
+    struct ss_import_file file = {.path = path.data, .fd = -1, .archive = members->archive};
+    enum ss_status status = read_head(&file, members->head, &local);
+    status = status == SS_OK ? load_with_row(model, &file, name[0] == '\0', members->load, &local)
+                             : status;
+    ss_strbuf_fini(&path);
+    members->loaded += status == SS_OK;
+    if (status == SS_E_FORMAT) {
+        model->inputs.count = inputs;
+        model->clock_readings.count = readings;
+        if (members->first_error.message[0] == '\0') {
+            members->first_error = local;
+        }
+        return SS_OK;
+    }
+    return status == SS_OK ? SS_OK : ss_fail(err, status, "%s", local.message);
+}
+
+static enum ss_status load_members(struct members *members, struct ss_error *err)
+{
+    const char *name = NULL;
+    SS_TRY(ss_archive_open(members->path, &members->archive, err));
+    for (;;) {
+        struct ss_error damage;
+        enum ss_status status = ss_archive_next(members->archive, &name, &damage);
+        if (status != SS_OK) { /* what was loaded before the damage counts */
+            return members->loaded > 0 ? SS_OK : ss_fail(err, status, "%s", damage.message);
+        }
+        if (name == NULL) {
+            break;
+        }
+        SS_TRY(load_member(members, name, err));
+    }
+    if (members->loaded == 0) {
+        return ss_fail(err, SS_E_FORMAT, "%s",
+                       members->first_error.message[0] != '\0' ? members->first_error.message
+                                                               : "the archive is empty");
+    }
+    return SS_OK;
+}
+
+static enum ss_status load_archive(struct ss_model *model, const char *path,
+                                   const struct ss_model_load *load, struct ss_error *err)
+{
+    struct members members = {
+        .model = model, .load = load, .path = path, .head = ss_alloc(SS_IMPORT_HEAD_BYTES)};
+    enum ss_status status = load_members(&members, err);
+    ss_archive_close(members.archive);
+    ss_free(members.head);
+    return status;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
 enum ss_status ss_import_file(struct ss_model *model, const char *path, bool is_named,
                               const struct ss_model_load *load, struct ss_error *err)
 {
     struct ss_import_file file;
     char *head = ss_alloc(SS_IMPORT_HEAD_BYTES);
     enum ss_status status = open_file(path, is_named, head, &file, err);
-    if (status == SS_OK && file.head_length == 0 && !is_named) {
-        status = ss_fail(err, SS_E_FORMAT, "%s is empty", path);
-    }
-    if (status == SS_OK) {
-        const struct ss_importer *row = select_row(&file, is_named, err);
-        status = row != NULL ? row->load(model, &file, load, err) : SS_E_FORMAT;
+    bool is_archive = status == SS_OK && ss_archive_is(file.head, file.head_length);
+    if (status == SS_OK && !is_archive) {
+        status = load_with_row(model, &file, is_named, load, err);
     }
     close_file(&file);
     ss_free(head);
-    return status;
+    return is_archive ? load_archive(model, path, load, err) : status;
 }
 
 const struct ss_importer *ss_importer_of_file(const char *path)

@@ -7,7 +7,7 @@
 #include "model/slots.h"
 
 struct ss_model_index {
-    struct ss_slots frames, stacks, totals, paths;
+    struct ss_slots frames, stacks, totals, paths, field_lists;
     /* By thread: index + 1 of the last total that it was added to, often also the next. */
     struct ss_vec_of(uint32_t) last_totals;
     uint64_t total_samples; /* sum of all totals; below 2^63 */

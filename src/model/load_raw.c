@@ -405,21 +405,16 @@ static enum ss_status read_all(struct loader *loader, const struct ss_import_fil
     struct pending pending = {0};
     char *buffer = ss_alloc(READ_BYTES);
     enum ss_status status = read_block(loader, &pending, file->head, file->head_length);
-    while (status == SS_OK && file->fd >= 0) {
-        if (pending.dropping) {
+    while (status == SS_OK) {
+        if (pending.dropping && file->fd >= 0) {
             skip_hole(file->fd);
         }
-        ssize_t got = read(file->fd, buffer, READ_BYTES);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            status = ss_fail_errno(loader->err, errno, "cannot read %s", loader->name);
-        }
-        if (got <= 0) {
+        size_t got;
+        status = ss_import_read(file, buffer, READ_BYTES, &got, loader->err);
+        if (status != SS_OK || got == 0) {
             break;
         }
-        status = read_block(loader, &pending, buffer, (size_t)got);
+        status = read_block(loader, &pending, buffer, got);
     }
     if (status == SS_OK && (pending.bytes.count > 0 || pending.dropping)) {
         status = end_pending(loader, &pending);

@@ -422,6 +422,7 @@ const struct ss_importer ss_importer_trace = {.name = "trace",
                                               .summary = "recordings of stepscope",
                                               .kind = SS_INPUT_TRACE,
                                               .probe = probe_trace,
+                                              .needs_file = true,
                                               .load = load_trace,
                                               .read_first_time = read_first_time,
                                               .scan_steps = ss_step_span_scan};

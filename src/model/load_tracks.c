@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/shared_names.h"
 #include "model/index.h"
 #include "model/load_tracks_downsample.h"
@@ -75,6 +76,7 @@ void ss_load_tracks_fini(struct ss_load_tracks *tracks)
     ss_vec_fini(&tracks->lanes);
     for (size_t i = 0; i < tracks->nests.count; i++) {
         ss_vec_fini(&tracks->nests.data[i].events);
+        ss_vec_fini(&tracks->nests.data[i].complete);
     }
     ss_vec_fini(&tracks->nests);
 }
@@ -106,51 +108,11 @@ static uint32_t nest_of(struct ss_load_tracks *tracks, const struct ss_model *mo
     return *nest - 1;
 }
 
-/* The index of the first; 0: there are none. */
-static uint32_t put_fields(struct ss_model *model, const struct ss_trace_event *event)
-{
-    size_t first = model->fields.count;
-    for (uint32_t i = 0; i < event->field_count; i++) {
-        const struct ss_trace_value *value = &event->fields[i].value;
-        struct ss_model_field row = {.field = (uint16_t)event->fields[i].field,
-                                     .type = (uint8_t)value->type,
-                                     .natural = value->natural};
-        if (value->type == SS_VALUE_TEXT) {
-            row.text = ss_intern_put(&model->strings, value->text.data, value->text.length);
-        } else if (value->type == SS_VALUE_REAL) {
-            row.real = value->real;
-        }
-        ss_vec_push(&model->fields, row);
-    }
-    if (event->field_count == 0) {
-        return 0;
-    }
-    ss_vec_push_zero(&model->fields);
-    return (uint32_t)first;
-}
-
-static uint32_t put_payload(struct ss_model *model, const struct ss_trace_event *event)
-{
-    const struct ss_trace_value *value = &event->payload;
-    if (value->type == SS_VALUE_NONE && event->field_count == 0) {
-        return 0;
-    }
-    struct ss_model_payload row = {
-        .type = value->type, .first_field = put_fields(model, event), .natural = value->natural};
-    if (value->type == SS_VALUE_TEXT) {
-        row.text = ss_intern_put(&model->strings, value->text.data, value->text.length);
-    } else if (value->type == SS_VALUE_REAL) {
-        row.real = value->real;
-    }
-    ss_vec_push(&model->payloads, row);
-    return (uint32_t)model->payloads.count - 1;
-}
-
 void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t name,
                           uint64_t time_ns, const struct ss_trace_event *event)
 {
     uint32_t track = event->track_ref;
-    uint32_t payload = put_payload(model, event);
+    uint32_t payload = ss_load_put_payload(model, event);
     if (event->flow != SS_FLOW_NONE) {
         ss_vec_push(&model->flows, (struct ss_model_flow){.id = event->flow_id,
                                                           .time_ns = time_ns,
@@ -172,6 +134,48 @@ void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model,
     tracks->operators += nest->is_operators;
     if (tracks->most_operators > 0 && tracks->operators > tracks->most_operators) {
         ss_load_downsample(tracks, model);
+    }
+}
+
+void ss_load_tracks_complete(struct ss_load_tracks *tracks, const struct ss_model *model,
+                             uint32_t track, uint32_t resolution_ns,
+                             const struct ss_complete_range *range)
+{
+    uint32_t number = nest_of(tracks, model, track, 0); /* may move the nests */
+    struct ss_nest *nest = &tracks->nests.data[number];
+    ss_vec_push(&nest->complete, *range);
+    nest->resolution_ns = resolution_ns > nest->resolution_ns ? resolution_ns : nest->resolution_ns;
+}
+
+static void shift_nest(struct ss_nest *nest, int64_t shift_ns)
+{
+    for (size_t i = 0; i < nest->events.count; i++) {
+        struct ss_raw_event *event = &nest->events.data[i];
+        event->time_ns = ss_clock_shifted(event->time_ns, shift_ns);
+    }
+    for (size_t i = 0; i < nest->complete.count; i++) {
+        struct ss_complete_range *range = &nest->complete.data[i];
+        range->begin_ns = ss_clock_shifted(range->begin_ns, shift_ns);
+        range->end_ns = ss_clock_shifted(range->end_ns, shift_ns);
+    }
+}
+
+void ss_load_tracks_shift(struct ss_load_tracks *tracks, struct ss_model *model, int64_t shift_ns)
+{
+    for (size_t i = 0; i < tracks->nests.count; i++) {
+        shift_nest(&tracks->nests.data[i], shift_ns);
+    }
+    for (size_t i = tracks->first_value; i < model->values.count; i++) {
+        struct ss_model_value *value = &model->values.data[i];
+        value->time_ns = ss_clock_shifted(value->time_ns, shift_ns);
+    }
+    for (size_t i = tracks->first_mark; i < model->marks.count; i++) {
+        struct ss_model_mark *mark = &model->marks.data[i];
+        mark->time_ns = ss_clock_shifted(mark->time_ns, shift_ns);
+    }
+    for (size_t i = tracks->first_flow; i < model->flows.count; i++) {
+        struct ss_model_flow *flow = &model->flows.data[i];
+        flow->time_ns = ss_clock_shifted(flow->time_ns, shift_ns);
     }
 }
 
@@ -292,6 +296,7 @@ void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
         ss_sort_by_time(nest->events.data, nest->events.count, sizeof *nest->events.data);
         make_ranges(model, nest, times, &open);
         ss_vec_fini(&nest->events);
+        ss_load_complete_end(nest, model, times);
     }
     ss_vec_fini(&open);
 }

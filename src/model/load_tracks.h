@@ -17,12 +17,20 @@ struct ss_raw_event {
     uint8_t flags;
 };
 
+/* A range as read. */
+struct ss_complete_range {
+    uint64_t begin_ns, end_ns;
+    uint32_t name, payload; /* ids of the model */
+};
+
 /* A sequence of nested ranges: a track, or one lane of it. */
 struct ss_nest {
     uint32_t track; /* of the model */
     uint16_t lane;
     bool is_operators; /* of PyTorch */
     struct ss_vec_of(struct ss_raw_event) events;
+    struct ss_vec_of(struct ss_complete_range) complete; /* of lane 0 */
+    uint32_t resolution_ns;                              /* of complete ranges: the coarsest */
 };
 
 typedef struct ss_vec_of(uint32_t) ss_nests_by_lane; /* nest + 1 */
@@ -51,6 +59,14 @@ void ss_load_tracks_begin(struct ss_load_tracks *tracks, const struct ss_model *
  */
 void ss_load_tracks_event(struct ss_load_tracks *tracks, struct ss_model *model, uint32_t name,
                           uint64_t time_ns, const struct ss_trace_event *event);
+/* A range whose begin and end are known; its times are on the axis. */
+void ss_load_tracks_complete(struct ss_load_tracks *tracks, const struct ss_model *model,
+                             uint32_t track, uint32_t resolution_ns,
+                             const struct ss_complete_range *range);
+/* The row of payloads; 0: the event carries nothing. Equal lists of fields share their rows. */
+uint32_t ss_load_put_payload(struct ss_model *model, const struct ss_trace_event *event);
+/* Moves all times so far. */
+void ss_load_tracks_shift(struct ss_load_tracks *tracks, struct ss_model *model, int64_t shift_ns);
 /* Turns the collected events into rows. */
 void ss_load_tracks_end(struct ss_load_tracks *tracks, struct ss_model *model,
                         const struct ss_load_times *times);
@@ -85,6 +101,11 @@ void ss_find_sample_ranges(struct ss_model *model, size_t first_range,
  * recorded end has no step. Samples of processes without such ranges keep the sampler's labels. */
 void ss_find_sample_steps(const struct ss_model *model, size_t first_range,
                           struct ss_pending_sample *samples, size_t count);
+
+/* Appends the complete ranges of a nest to model->ranges, nested and on lanes, and frees them
+ * (load_tracks_complete.c). */
+void ss_load_complete_end(struct ss_nest *nest, struct ss_model *model,
+                          const struct ss_load_times *times);
 
 /* Stable; each row of `size` bytes begins with a u64 time. */
 void ss_sort_by_time(void *rows, size_t count, size_t size);

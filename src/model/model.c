@@ -44,6 +44,7 @@ static void fini_index(struct ss_model_index *index)
     ss_free(index->stacks.ids);
     ss_free(index->totals.ids);
     ss_free(index->paths.ids);
+    ss_free(index->field_lists.ids);
     ss_vec_fini(&index->last_totals);
     ss_vec_fini(&index->first_steps);
     ss_identities_fini(&index->processes);

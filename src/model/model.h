@@ -127,7 +127,11 @@ struct ss_model_gil_span {
     bool holds; /* else it waits */
 };
 
-enum ss_input_kind { SS_INPUT_TRACE, SS_INPUT_RAW };
+enum ss_input_kind {
+    SS_INPUT_TRACE,
+    SS_INPUT_RAW,
+    SS_INPUT_IMPORT /* another tool's: what that tool recorded, with times */
+};
 
 /* How the monotonic clock of a clock domain is mapped to the common time axis. */
 enum ss_clock_mapping {
@@ -163,11 +167,21 @@ static inline int64_t ss_model_wall_offset_ns(const struct ss_model_clock_readin
     return (int64_t)(reading->clock.realtime_ns - reading->clock.monotonic_ns);
 }
 
+/* What could not be read of a file. */
+struct ss_model_skipped {
+    uint64_t events;
+    uint64_t first_offset; /* of the first of them, in bytes */
+    uint32_t reason;       /* string: of the first */
+    bool is_cut;           /* the file ends within its events */
+};
+
 struct ss_model_input {
     enum ss_input_kind kind;
     uint32_t path;
     struct ss_trace_summary summary; /* traces */
     uint64_t lines, skipped_lines;   /* raw; blank lines are not counted */
+    struct ss_model_skipped skipped; /* imports */
+    uint32_t tool;                   /* string: what wrote an import; 0 unknown */
     uint64_t samples;                /* ticks loaded, after filters */
     double rate_hz;                  /* requested; 0 unknown */
     uint8_t halvings;                /* operators of 1 in 2^halvings steps were loaded */

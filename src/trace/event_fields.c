@@ -18,8 +18,10 @@ const struct ss_event_field ss_event_fields[SS_EVENT_FIELD_COUNT] = {
 };
 
 const struct ss_event_type_row ss_event_types[SS_EVENT_TYPE_COUNT] = {
-#define SS_EVENT_TYPE(name, number, payload, meaning)                                              \
-    [number] = {#name, meaning, (enum ss_event_field_id)(payload)},
+#define SS_EVENT_TYPE(type, number, text) [number].name = #type, [number].meaning = (text),
+#include "base/event_types.def"
+#undef SS_EVENT_TYPE
+#define SS_EVENT_PAYLOAD(type, field) [SS_EVENT_TYPE_##type].payload = SS_EVENT_FIELD_##field,
 #include "trace/events.def"
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds and typed fields of events, as data (events.def). Immutable.
+ * The kinds of events (base/event_types.def) and their typed fields (events.def), as data.
+ * Immutable.
  */
 #ifndef SS_TRACE_EVENT_FIELDS_H
 #define SS_TRACE_EVENT_FIELDS_H
@@ -25,7 +26,7 @@ struct ss_event_field {
 
 struct ss_event_type_row {
     const char *name, *meaning;
-    enum ss_event_field_id payload;
+    enum ss_event_field_id payload; /* for which its payload stands; NONE: the program's */
 };
 
 /* By number; entries without a name are unused. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/event_types.h"
 #include "base/strview.h"
 
 enum ss_track_kind {
@@ -48,14 +49,6 @@ struct ss_trace_track {
     struct ss_strview unit; /* COUNTER: "ns", "count", "bytes", "%", "bytes/s"…; may be empty */
     enum ss_counter_kind counter;
     int32_t rank; /* order among siblings, ascending; 0: by kind */
-};
-
-/* The kind of an event: SS_EVENT_TYPE_kernel, … (trace/events.def). */
-enum ss_event_type {
-    SS_EVENT_TYPE_NONE, /* as its track has it */
-#define SS_EVENT_TYPE(name, number, payload, meaning) SS_EVENT_TYPE_##name = (number),
-#include "trace/events.def"
-    SS_EVENT_TYPE_COUNT
 };
 
 /* The name of ranges and instants, with its attributes. */

@@ -16,7 +16,7 @@ LAYERS = {
     "wire": {"base"},
     "trace": {"base", "wire"},
     "record": {"base", "platform", "ring", "source", "trace"},
-    "model": {"base", "trace"},
+    "model": {"base", "wire", "trace"},
     "analysis": {"base", "model"},
     "view": {"base", "model", "analysis"},
     "cli": {"base", "annot", "platform", "unwind", "source", "wire", "trace", "record", "model",

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/device_api.h"
+
+/* In a pattern, `*` stands for any text. The first row that fits decides. */
+struct row {
+    const char *pattern;
+    enum ss_event_type type;
+};
+
+#define COUNT_OF(rows) (sizeof(rows) / sizeof *(rows))
+
+static const struct row calls[] = {
+    {"cuda*Synchronize*", SS_EVENT_TYPE_synchronisation},
+    {"cu*Synchronize*", SS_EVENT_TYPE_synchronisation},
+    {"hip*Synchronize*", SS_EVENT_TYPE_synchronisation},
+    {"cudaLaunch*", SS_EVENT_TYPE_launch},
+    {"cudaGraphLaunch*", SS_EVENT_TYPE_launch},
+    {"cudaMemcpy*", SS_EVENT_TYPE_launch},
+    {"cudaMemset*", SS_EVENT_TYPE_launch},
+    {"cudaMemPrefetch*", SS_EVENT_TYPE_launch},
+    {"cuLaunch*", SS_EVENT_TYPE_launch},
+    {"cuGraphLaunch*", SS_EVENT_TYPE_launch},
+    {"cuMemcpy*", SS_EVENT_TYPE_launch},
+    {"cuMemset*", SS_EVENT_TYPE_launch},
+    {"cuMemPrefetch*", SS_EVENT_TYPE_launch},
+    {"hip*Launch*", SS_EVENT_TYPE_launch}, /* hipExtModuleLaunchKernel, hipGraphLaunch, … */
+    {"hipMemcpy*", SS_EVENT_TYPE_launch},
+    {"hipMemset*", SS_EVENT_TYPE_launch},
+    {"hipMemPrefetch*", SS_EVENT_TYPE_launch},
+};
+
+static const struct row work[] = {
+    {"Memcpy *", SS_EVENT_TYPE_copy},
+    {"Memset (*", SS_EVENT_TYPE_memset},
+    {"[CUDA memcpy *", SS_EVENT_TYPE_copy}, /* nsys, nvprof */
+    {"[CUDA memset]", SS_EVENT_TYPE_memset},
+    {"CopyHostToDevice*", SS_EVENT_TYPE_copy}, /* ROCm before 6 */
+    {"CopyDeviceToHost*", SS_EVENT_TYPE_copy},
+    {"CopyDeviceToDevice*", SS_EVENT_TYPE_copy},
+    {"FillBuffer*", SS_EVENT_TYPE_memset},
+    {"Context Sync", SS_EVENT_TYPE_synchronisation}, /* Kineto with CUDA's synchronisation events */
+    {"Stream Sync", SS_EVENT_TYPE_synchronisation},
+    {"Event Sync", SS_EVENT_TYPE_synchronisation},
+    {"Stream Wait Event", SS_EVENT_TYPE_synchronisation},
+};
+
+/* NONE: it only has the name of a collective, such as a kernel of Inductor that prepares one. */
+static const struct row communication[] = {
+    {"triton_*", SS_EVENT_TYPE_NONE},
+    {"nccl*", SS_EVENT_TYPE_collective},
+    {"rccl*", SS_EVENT_TYPE_collective},
+    {"mscclKernel*", SS_EVENT_TYPE_collective},
+    {"*ncclDevKernel*", SS_EVENT_TYPE_collective},
+    {"*ncclKernel*", SS_EVENT_TYPE_collective},
+    {"*multimem*", SS_EVENT_TYPE_collective},
+    {"*nvshmem*", SS_EVENT_TYPE_collective},
+    {"*all_reduce*", SS_EVENT_TYPE_collective},
+    {"*all_gather*", SS_EVENT_TYPE_collective},
+    {"*reduce_scatter*", SS_EVENT_TYPE_collective},
+    {"*all_to_all*", SS_EVENT_TYPE_collective},
+    {"*cross_device_reduce*", SS_EVENT_TYPE_collective}, /* vLLM, SGLang */
+    {"*ShotAllReduce*", SS_EVENT_TYPE_collective},       /* TensorRT */
+    {"*allreduce_fusion*", SS_EVENT_TYPE_collective},
+};
+
+static bool fits(const char *pattern, struct ss_strview name)
+{
+    const char *star = NULL;       /* the last one */
+    size_t at = 0, after_star = 0; /* what the star stands for ends there */
+    while (at < name.length) {
+        if (*pattern == '*') {
+            star = pattern++;
+            after_star = at;
+        } else if (*pattern != '\0' && *pattern == name.data[at]) {
+            pattern++;
+            at++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            at = ++after_star;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') {
+        pattern++;
+    }
+    return *pattern == '\0';
+}
+
+static enum ss_event_type type_in(const struct row *rows, size_t count, struct ss_strview name,
+                                  enum ss_event_type other)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fits(rows[i].pattern, name)) {
+            return rows[i].type;
+        }
+    }
+    return other;
+}
+
+enum ss_event_type ss_device_call_type(struct ss_strview name)
+{
+    return type_in(calls, COUNT_OF(calls), name, SS_EVENT_TYPE_range);
+}
+
+enum ss_event_type ss_device_work_type(struct ss_strview name)
+{
+    return type_in(work, COUNT_OF(work), name, SS_EVENT_TYPE_kernel);
+}
+
+bool ss_device_kernel_communicates(struct ss_strview kernel)
+{
+    return type_in(communication, COUNT_OF(communication), kernel, SS_EVENT_TYPE_NONE) ==
+           SS_EVENT_TYPE_collective;
+}
+
+/* --- memories -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *pattern;
+    struct ss_device_memories memories;
+} directions[] = {
+    /* Before them: the memories that a name lists, "Memcpy HtoD (Pageable -> Device)". */
+    {"Memcpy HtoD*", {"host", "device"}},
+    {"Memcpy DtoH*", {"device", "host"}},
+    {"Memcpy DtoD*", {"device", "device"}},
+    {"Memcpy PtoP*", {"device", "device"}},
+    {"Memcpy HtoH*", {"host", "host"}},
+    {"[CUDA memcpy HtoD]", {"host", "device"}},
+    {"[CUDA memcpy DtoH]", {"device", "host"}},
+    {"[CUDA memcpy DtoD]", {"device", "device"}},
+    {"[CUDA memcpy PtoP]", {"device", "device"}},
+    {"[CUDA memcpy Host-to-Device]", {"host", "device"}},
+    {"[CUDA memcpy Device-to-Host]", {"device", "host"}},
+    {"[CUDA memcpy Device-to-Device]", {"device", "device"}},
+    {"[CUDA memcpy Peer-to-Peer]", {"device", "device"}},
+    {"CopyHostToDevice*", {"host", "device"}},
+    {"CopyDeviceToHost*", {"device", "host"}},
+    {"CopyDeviceToDevice*", {"device", "device"}},
+};
+
+/* Kineto's words for memories, and ours. */
+static const struct {
+    const char *word, *memory;
+} memories[] = {{"Pageable", "pageable"},      {"Pinned", "pinned"},
+                {"Device", "device"},          {"Array", "array"},
+                {"Managed", "managed"},        {"Device Static", "device"},
+                {"Managed Static", "managed"}, {"Host", "host"}};
+
+static const char *memory_named(struct ss_strview word)
+{
+    for (size_t i = 0; i < COUNT_OF(memories); i++) {
+        if (ss_strview_equal(word, ss_strview_of(memories[i].word))) {
+            return memories[i].memory;
+        }
+    }
+    return NULL;
+}
+
+/* The text in the parentheses; empty: there are none. */
+static struct ss_strview in_parentheses(struct ss_strview name)
+{
+    const char *open = memchr(name.data, '(', name.length);
+    if (open == NULL || name.data[name.length - 1] != ')') {
+        return (struct ss_strview){"", 0};
+    }
+    return (struct ss_strview){open + 1, (size_t)(name.data + name.length - open) - 2};
+}
+
+struct ss_device_memories ss_device_memories_of(struct ss_strview name)
+{
+    static const char arrow[] = " -> ";
+    const size_t arrow_length = sizeof arrow - 1;
+    struct ss_strview listed = in_parentheses(name);
+    struct ss_device_memories found = {NULL, NULL};
+    for (size_t i = 0; i + arrow_length <= listed.length; i++) {
+        if (memcmp(listed.data + i, arrow, arrow_length) == 0) {
+            size_t to = i + arrow_length;
+            found.from = memory_named((struct ss_strview){listed.data, i});
+            listed = (struct ss_strview){listed.data + to, listed.length - to};
+            break;
+        }
+    }
+    found.to = memory_named(listed);
+    for (size_t i = 0; i < COUNT_OF(directions); i++) {
+        if (fits(directions[i].pattern, name)) {
+            found.from = found.from != NULL ? found.from : directions[i].memories.from;
+            found.to = found.to != NULL ? found.to : directions[i].memories.to;
+            break;
+        }
+    }
+    return found;
+}
+
+/* --- collectives ----------------------------------------------------------------------------- */
+
+bool ss_collective_scope(struct ss_strview name)
+{
+    static const struct row scopes[] = {
+        {"gloo:*", SS_EVENT_TYPE_collective}, {"nccl:*", SS_EVENT_TYPE_collective},
+        {"mpi:*", SS_EVENT_TYPE_collective},  {"ucc:*", SS_EVENT_TYPE_collective},
+        {"xccl:*", SS_EVENT_TYPE_collective}, {"c10d::*", SS_EVENT_TYPE_collective}};
+    return type_in(scopes, COUNT_OF(scopes), name, SS_EVENT_TYPE_NONE) == SS_EVENT_TYPE_collective;
+}

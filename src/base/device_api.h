@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the names mean that CUDA, HIP, Kineto, nsys and torch.distributed give to calls, to the work
+ * of devices and to collectives. The names are data (device_api.c). For recorders and importers:
+ * both write what it finds as kinds and fields, so that no reader searches names. Pure.
+ */
+#ifndef SS_BASE_DEVICE_API_H
+#define SS_BASE_DEVICE_API_H
+
+#include <stdbool.h>
+
+#include "base/event_types.h"
+#include "base/strview.h"
+
+/* Of a call of a device runtime or driver: launch, synchronisation, or range. */
+enum ss_event_type ss_device_call_type(struct ss_strview name);
+/* Of work of a device: copy, memset, synchronisation, or kernel. */
+enum ss_event_type ss_device_work_type(struct ss_strview name);
+/* True for kernels that transfer data between devices. */
+bool ss_device_kernel_communicates(struct ss_strview kernel);
+
+/* Memories as the fields from_memory and to_memory have them; NULL: unknown. */
+struct ss_device_memories {
+    const char *from, *to;
+};
+/* Of a copy; of a memset only `to`. */
+struct ss_device_memories ss_device_memories_of(struct ss_strview name);
+
+/* True for the scopes with which torch.distributed's backends record their collectives. */
+bool ss_collective_scope(struct ss_strview name);
+
+#endif

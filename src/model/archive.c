@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { BLOCK_BYTES = 256 * 1024, MOST_MEMBERS = 1 << 20 };
+
+struct ss_archive {
+    struct archive *reader;
+    char *path;
+    unsigned members;
+};
+
+/* The filters that libarchive implements itself: others start programs. */
+static const struct {
+    const char *magic;
+    size_t length, offset;
+} magics[] = {{"\x1f\x8b", 2, 0},
+              {"BZh", 3, 0},
+              {"\xfd"
+               "7zXZ",
+               5, 0},
+              {"\x28\xb5\x2f\xfd", 4, 0},
+              {"PK\x03\x04", 4, 0},
+              {"ustar", 5, 257}};
+
+bool ss_archive_is(const char *head, size_t length)
+{
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
+        if (length >= magics[i].offset + magics[i].length &&
+            memcmp(head + magics[i].offset, magics[i].magic, magics[i].length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum ss_status fail(const struct ss_archive *archive, struct ss_error *err)
+{
+    const char *reason = archive_error_string(archive->reader);
+    return ss_fail(err, SS_E_FORMAT, "%s cannot be unpacked: %s", archive->path,
+                   reason != NULL ? reason : "unknown format");
+}
+
+enum ss_status ss_archive_open(const char *path, struct ss_archive **archive, struct ss_error *err)
+{
+    struct ss_archive *opened = ss_alloc_zero(1, sizeof *opened);
+    opened->path = ss_strdup(path);
+    opened->reader = archive_read_new();
+    archive_read_support_filter_gzip(opened->reader);
+    archive_read_support_filter_bzip2(opened->reader);
+    archive_read_support_filter_xz(opened->reader);
+    archive_read_support_filter_zstd(opened->reader);
+    archive_read_support_format_tar(opened->reader);
+    archive_read_support_format_zip(opened->reader);
+    archive_read_support_format_raw(opened->reader);
+    if (archive_read_open_filename(opened->reader, path, BLOCK_BYTES) != ARCHIVE_OK) {
+        enum ss_status status = fail(opened, err);
+        ss_archive_close(opened);
+        return status;
+    }
+    *archive = opened;
+    return SS_OK;
+}
+
+void ss_archive_close(struct ss_archive *archive)
+{
+    if (archive != NULL) {
+        archive_read_free(archive->reader);
+        ss_free(archive->path);
+        ss_free(archive);
+    }
+}
+
+enum ss_status ss_archive_next(struct ss_archive *archive, const char **name, struct ss_error *err)
+{
+    *name = NULL;
+    while (archive->members++ < MOST_MEMBERS) {
+        struct archive_entry *entry = NULL;
+        int result = archive_read_next_header(archive->reader, &entry);
+        if (result == ARCHIVE_EOF) {
+            return SS_OK;
+        }
+        if (result < ARCHIVE_WARN) {
+            return fail(archive, err);
+        }
+        bool is_raw = archive_format(archive->reader) == ARCHIVE_FORMAT_RAW;
+        if (is_raw && archive_filter_code(archive->reader, 0) == ARCHIVE_FILTER_NONE) {
+            return ss_fail(err, SS_E_FORMAT, "%s cannot be unpacked: its first bytes are damaged",
+                           archive->path);
+        }
+        if (is_raw) {
+            *name = "";
+            return SS_OK;
+        }
+        if (archive_entry_filetype(entry) == AE_IFREG) {
+            const char *known = archive_entry_pathname(entry);
+            *name = known != NULL && known[0] != '\0' ? known : "?";
+            return SS_OK;
+        }
+    }
+    return ss_fail(err, SS_E_LIMIT, "%s has more than %d members: unpack it", archive->path,
+                   MOST_MEMBERS);
+}
+
+enum ss_status ss_archive_read(struct ss_archive *archive, char *buffer, size_t capacity,
+                               size_t *got, struct ss_error *err)
+{
+    la_ssize_t length = archive_read_data(archive->reader, buffer, capacity);
+    if (length < 0) {
+        return fail(archive, err);
+    }
+    *got = (size_t)length;
+    return SS_OK;
+}

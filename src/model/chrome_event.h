@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One event of Chrome's trace format, as PyTorch, Composer and others write it: its members by
+ * name, its arguments unread. Texts are borrowed from the file's bytes. Pure. Private to model/.
+ */
+#ifndef SS_MODEL_CHROME_EVENT_H
+#define SS_MODEL_CHROME_EVENT_H
+
+#include "wire/json_scan.h"
+
+/* A process, thread or device: writers use numbers, texts of digits, and names. */
+struct ss_chrome_id {
+    bool is_number;
+    int64_t number;
+    struct ss_json_text text; /* unless it is a number; empty: absent */
+};
+
+struct ss_chrome_event {
+    char phase; /* 'X', 'B', 'E', …; 0: none */
+    struct ss_json_text category, name;
+    struct ss_chrome_id pid, tid;
+    struct ss_chrome_id id; /* of flows and async ranges */
+    bool has_time, has_duration;
+    bool is_coarse;               /* written in whole microseconds */
+    bool is_unreadable;           /* a time that is no number, or beyond 63 bits */
+    int64_t time_ns, duration_ns; /* as written: without the file's base */
+    struct ss_strview arguments;  /* the object; empty: none */
+};
+
+/* The cursor is at the event's brace. Unknown members are ignored. */
+enum ss_json_result ss_chrome_event_read(struct ss_json_cursor *cursor,
+                                         struct ss_chrome_event *event);
+
+/* A number, or a text of digits, as an id. */
+struct ss_chrome_id ss_chrome_id_of_text(struct ss_json_text text);
+
+/* The members of an object, one by one: reads the key and the value unread. False: no more. */
+bool ss_chrome_next_member(struct ss_json_cursor *cursor, struct ss_json_text *key,
+                           struct ss_strview *value);
+/* The string in a value: without its quotes; empty when it is none. */
+struct ss_json_text ss_chrome_text(struct ss_strview value);
+/* The number in a value, also within quotes. False: it is none, or beyond 63 bits. */
+bool ss_chrome_integer(struct ss_strview value, int64_t *number);
+
+#endif

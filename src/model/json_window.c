@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/json_window.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+
+enum { BLOCK_BYTES = 1 << 20, MOST_BYTES = 64 << 20, PROGRESS_BYTES = 8 << 20 };
+
+void ss_json_window_init(struct ss_json_window *window, const struct ss_import_file *file,
+                         const struct ss_model_load *load)
+{
+    struct stat status;
+    *window = (struct ss_json_window){.file = file, .load = load, .capacity = BLOCK_BYTES};
+    window->data = ss_alloc(BLOCK_BYTES);
+    window->end = file->head_length < BLOCK_BYTES ? file->head_length : BLOCK_BYTES;
+    if (window->end > 0) {
+        memcpy(window->data, file->head, window->end);
+    }
+    if (file->fd >= 0 && fstat(file->fd, &status) == 0) {
+        window->file_bytes = (uint64_t)status.st_size;
+    }
+}
+
+void ss_json_window_fini(struct ss_json_window *window)
+{
+    ss_free(window->data);
+}
+
+uint64_t ss_json_window_offset(const struct ss_json_window *window)
+{
+    return window->offset + window->begin;
+}
+
+void ss_json_window_count_skipped(struct ss_json_window *window, uint64_t offset,
+                                  const char *reason)
+{
+    if (window->skipped++ == 0) {
+        window->first_skipped = offset;
+        window->skip_reason = reason;
+    }
+}
+
+static void report_progress(struct ss_json_window *window)
+{
+    uint64_t at = window->offset + window->end;
+    if (window->load->progress != NULL && at - window->reported >= PROGRESS_BYTES) {
+        window->reported = at;
+        window->load->progress(window->load->progress_context, window->file->path, at,
+                               window->file_bytes > at ? window->file_bytes : at);
+    }
+}
+
+/* Makes room and reads a block more. False: the file ended, or the value is too large. */
+static bool refill(struct ss_json_window *window)
+{
+    if (window->at_end) {
+        return false;
+    }
+    if (window->begin > 0) {
+        window->end -= window->begin;
+        memmove(window->data, window->data + window->begin, window->end);
+        window->offset += window->begin;
+        window->begin = 0;
+    }
+    if (window->end == window->capacity) {
+        if (window->capacity >= MOST_BYTES) {
+            return false;
+        }
+        window->capacity *= 2;
+        window->data = ss_realloc(window->data, window->capacity, 1);
+    }
+    size_t got = 0;
+    window->status = ss_import_read(window->file, window->data + window->end,
+                                    window->capacity - window->end, &got, &window->err);
+    window->end += window->status == SS_OK ? got : 0;
+    window->at_end = window->status != SS_OK || got == 0;
+    report_progress(window);
+    return !window->at_end;
+}
+
+static struct ss_json_cursor cursor_of(const struct ss_json_window *window)
+{
+    return (struct ss_json_cursor){window->data + window->begin, window->data + window->end};
+}
+
+static void set_begin(struct ss_json_window *window, const char *at)
+{
+    window->begin = (size_t)(at - window->data);
+}
+
+/* The kind of what follows white space and commas, with at least a byte in the window. */
+static enum ss_json_kind peek(struct ss_json_window *window)
+{
+    for (;;) {
+        struct ss_json_cursor cursor = cursor_of(window);
+        enum ss_json_kind kind = ss_json_peek(&cursor);
+        set_begin(window, cursor.at);
+        if (window->begin < window->end || !refill(window)) {
+            return kind;
+        }
+    }
+}
+
+char ss_json_window_first(struct ss_json_window *window)
+{
+    peek(window);
+    return window->begin < window->end ? window->data[window->begin] : 0;
+}
+
+bool ss_json_window_begin_array(struct ss_json_window *window)
+{
+    bool is_array = peek(window) == SS_JSON_ARRAY;
+    window->begin += is_array;
+    return is_array;
+}
+
+/* The file ends here, although its events do not. */
+static bool end_cut(struct ss_json_window *window)
+{
+    window->is_over = true;
+    window->is_cut = true;
+    return false;
+}
+
+/* Behind something that is no JSON: continues at the next brace. */
+static void resync(struct ss_json_window *window, const char *at)
+{
+    const char *end = window->data + window->end;
+    const char *brace = at < end ? memchr(at, '{', (size_t)(end - at)) : NULL;
+    if (!window->is_resyncing) {
+        ss_json_window_count_skipped(window, window->offset + (uint64_t)(at - window->data),
+                                     "not JSON");
+    }
+    window->is_resyncing = true;
+    set_begin(window, brace != NULL ? brace : end);
+}
+
+/* An object of the array; `*is_read`: it is an event. False: the file ends in it. */
+static bool read_object(struct ss_json_window *window, struct ss_chrome_event *event, bool *is_read)
+{
+    struct ss_json_cursor cursor = cursor_of(window);
+    enum ss_json_result result = ss_chrome_event_read(&cursor, event);
+    *is_read = result == SS_JSON_OK;
+    if (result == SS_JSON_CUT) {
+        if (refill(window)) {
+            return true;
+        }
+        if (window->at_end) {
+            return end_cut(window);
+        }
+        resync(window, window->data + window->begin + 1); /* an event of this size is none */
+        return true;
+    }
+    if (result == SS_JSON_BAD) {
+        resync(window, cursor.at + 1);
+        return true;
+    }
+    set_begin(window, cursor.at);
+    if (event->phase == 0 && window->is_resyncing) {
+        *is_read = false; /* an inner object of what was no JSON */
+    }
+    window->is_resyncing = window->is_resyncing && !*is_read;
+    return true;
+}
+
+bool ss_json_window_event(struct ss_json_window *window, struct ss_chrome_event *event)
+{
+    bool is_read = false;
+    for (;;) {
+        enum ss_json_kind kind = peek(window);
+        if (window->begin == window->end) {
+            return end_cut(window);
+        }
+        if (kind == SS_JSON_CLOSE && window->data[window->begin] == ']' && !window->is_resyncing) {
+            window->begin++;
+            return false;
+        }
+        if (kind != SS_JSON_OBJECT) {
+            resync(window, window->data + window->begin);
+            continue;
+        }
+        if (!read_object(window, event, &is_read)) {
+            return false;
+        }
+        if (is_read) {
+            return true;
+        }
+    }
+}
+
+bool ss_json_window_key(struct ss_json_window *window, char *name, size_t size)
+{
+    for (;;) {
+        struct ss_json_cursor cursor = cursor_of(window);
+        struct ss_json_text key;
+        bool is_end;
+        enum ss_json_result result = ss_json_read_key(&cursor, &key, &is_end);
+        if (result == SS_JSON_CUT && refill(window)) {
+            continue;
+        }
+        if (result != SS_JSON_OK || is_end) {
+            window->is_cut = window->is_cut || result != SS_JSON_OK;
+            window->is_over = true;
+            return false;
+        }
+        size_t length = key.raw.length < size ? key.raw.length : size - 1;
+        memcpy(name, key.raw.data, length);
+        name[length] = '\0';
+        set_begin(window, cursor.at);
+        return true;
+    }
+}
+
+enum ss_json_result ss_json_window_value(struct ss_json_window *window, struct ss_strview *value)
+{
+    for (;;) {
+        struct ss_json_cursor cursor = cursor_of(window);
+        enum ss_json_result result = ss_json_skip(&cursor, value);
+        if (result == SS_JSON_CUT && refill(window)) {
+            continue;
+        }
+        if (result == SS_JSON_OK) {
+            set_begin(window, cursor.at);
+        } else {
+            end_cut(window);
+        }
+        return result;
+    }
+}
+
+/* --- values of any size ----------------------------------------------------------------------- */
+
+struct skipping {
+    uint64_t depth;
+    bool in_string, in_escape, is_done;
+};
+
+static size_t skip_bytes(struct skipping *skipping, const char *data, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        char c = data[i];
+        if (skipping->in_string) {
+            skipping->in_string = skipping->in_escape || c != '"';
+            skipping->in_escape = !skipping->in_escape && c == '\\';
+        } else if (c == '"') {
+            skipping->in_string = true;
+        } else if (c == '{' || c == '[') {
+            skipping->depth++;
+        } else if ((c == '}' || c == ']') && skipping->depth > 0) {
+            skipping->depth--;
+        }
+        if (skipping->depth == 0 && !skipping->in_string) {
+            skipping->is_done = true;
+            return i + 1;
+        }
+    }
+    return length;
+}
+
+bool ss_json_window_skip(struct ss_json_window *window)
+{
+    struct ss_strview value;
+    enum ss_json_kind kind = peek(window);
+    if (kind == SS_JSON_NUMBER || kind == SS_JSON_WORD || kind == SS_JSON_NOTHING) {
+        return ss_json_window_value(window, &value) == SS_JSON_OK;
+    }
+    struct skipping skipping = {0};
+    for (;;) {
+        window->begin +=
+            skip_bytes(&skipping, window->data + window->begin, window->end - window->begin);
+        if (skipping.is_done) {
+            return true;
+        }
+        if (!refill(window)) {
+            return end_cut(window);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part of a JSON file that is in memory. Values are read whole: the window grows to the largest
+ * of them, up to a limit. What cannot be read is skipped and counted; a file that is cut, or whose
+ * archive is damaged, ends there. One owner. Private to model/.
+ */
+#ifndef SS_MODEL_JSON_WINDOW_H
+#define SS_MODEL_JSON_WINDOW_H
+
+#include "model/chrome_event.h"
+#include "model/importer.h"
+
+struct ss_json_window {
+    const struct ss_import_file *file;
+    const struct ss_model_load *load;
+    char *data;
+    size_t begin, end, capacity;
+    uint64_t offset; /* in the file, of data[0] */
+    uint64_t file_bytes, reported;
+    bool at_end;            /* of the file: `end` is its last byte */
+    bool is_over;           /* nothing more is readable */
+    bool is_cut;            /* the file ended within a value */
+    bool is_resyncing;      /* behind something that is no event */
+    uint64_t skipped;       /* events */
+    uint64_t first_skipped; /* offset */
+    const char *skip_reason;
+    enum ss_status status; /* of reading */
+    struct ss_error err;
+};
+
+void ss_json_window_init(struct ss_json_window *window, const struct ss_import_file *file,
+                         const struct ss_model_load *load);
+void ss_json_window_fini(struct ss_json_window *window);
+
+/* Where reading continues, in bytes from the begin of the file. */
+uint64_t ss_json_window_offset(const struct ss_json_window *window);
+void ss_json_window_count_skipped(struct ss_json_window *window, uint64_t offset,
+                                  const char *reason);
+/* The first byte behind white space; 0: there is none. */
+char ss_json_window_first(struct ss_json_window *window);
+/* Reads the bracket of an array; false: there is none. */
+bool ss_json_window_begin_array(struct ss_json_window *window);
+/* The next event of the array; false: it ended. Texts are valid until the next call. */
+bool ss_json_window_event(struct ss_json_window *window, struct ss_chrome_event *event);
+/* The next key of the object, at most `size` - 1 bytes of it; false: it ended. */
+bool ss_json_window_key(struct ss_json_window *window, char *name, size_t size);
+/* The value, valid until the next call. Not OK: the file ends in it, or it is too large. */
+enum ss_json_result ss_json_window_value(struct ss_json_window *window, struct ss_strview *value);
+/* Skips a value of any size; false: the file ends in it. */
+bool ss_json_window_skip(struct ss_json_window *window);
+
+#endif
