@@ -2,24 +2,21 @@
 #include "analysis/exposed_communication.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/device_api.h"
 
 /* Shorter gaps between operators are the program's own code, not a wait. */
 static const uint64_t min_wait_ns = 20000;
 
 struct spans ss_vec_of(struct ss_exposed_span);
 
+/* Recordings of version 0.1.0 have no kinds of names. */
 static bool is_collective(const struct ss_model *model, const struct ss_model_range *range)
 {
-    static const char *const prefixes[] = {"gloo:", "nccl:", "mpi:", "ucc:", "xccl:"};
-    uint32_t name = model->paths.data[range->path].name;
-    const char *text = ss_model_text(model, model->names.data[name].text);
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const struct ss_model_name *name = &model->names.data[model->paths.data[range->path].name];
+    return name->type != SS_EVENT_TYPE_NONE
+               ? name->type == SS_EVENT_TYPE_collective
+               : ss_collective_scope(ss_strview_of(ss_model_text(model, name->text)));
 }
 
 static int compare(const void *left, const void *right)

@@ -145,6 +145,10 @@ static void fill_identity(const struct ss_model *model, const struct ss_range_ro
     cells[SS_RANGE_KIND] = ss_cell_text(ss_strview_of(kinds[track->kind]));
     if ((grouping & (SS_GROUP_PATH | SS_GROUP_NAME)) != 0) {
         cells[SS_RANGE_NAME] = ss_cell_text(ss_intern_get(&model->strings, name->text));
+        if (name->category == 0 && name->type != SS_EVENT_TYPE_NONE) {
+            cells[SS_RANGE_CATEGORY] =
+                ss_cell_text(ss_strview_of(ss_model_event_type_name(name->type)));
+        }
         put_text(model, name->category, &cells[SS_RANGE_CATEGORY]);
     }
     if ((grouping & SS_GROUP_PATH) != 0) {

@@ -49,17 +49,17 @@ uint32_t ss_define_function(const char *text, size_t length, uint32_t file, uint
     return leave_with(ss_names_add_function(text, length, file, line), &quiet);
 }
 
-uint32_t ss_define_styled(uint32_t name, uint32_t argb, uint32_t category)
+uint32_t ss_define_styled(uint32_t name, struct ss_name_style style)
 {
     struct ss_thread_quiet quiet;
-    if (name == 0 || (argb == 0 && category == 0)) {
+    if (name == 0 || (style.argb == 0 && style.category == 0 && style.type == SS_EVENT_TYPE_NONE)) {
         return name;
     }
-    uint32_t id = ss_names_find_styled(name, argb, category);
+    uint32_t id = ss_names_find_styled(name, style);
     if (id != 0 || !ss_thread_enter(&quiet)) {
         return id != 0 ? id : name;
     }
-    id = leave_with(ss_names_add_styled(name, argb, category), &quiet);
+    id = leave_with(ss_names_add_styled(name, style), &quiet);
     return id != 0 ? id : name;
 }
 

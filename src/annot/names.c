@@ -8,7 +8,8 @@ enum { TABLE_SLOTS = 1 << 18, STYLED_SLOTS = 1 << 17 }; /* above SS_RING_MAX_NAM
 
 /* Maps a name and a style to the name of the combination. */
 struct styled {
-    _Atomic uint64_t key; /* name << 48 | category << 32 | argb; 0: free. Publishes `id` */
+    _Atomic uint64_t key; /* name << 48 | category << 32 | argb; 0: free. Publishes the rest */
+    uint32_t type;        /* of the style */
     uint32_t id;
 };
 _Static_assert(SS_RING_MAX_NAMES <= 1 << 16, "two names and a colour fit a word");
@@ -154,21 +155,22 @@ const char *ss_names_text(uint32_t name, size_t *length)
     return names->log + entry - 1 + sizeof head;
 }
 
-static uint64_t styled_key(uint32_t name, uint32_t argb, uint32_t category)
+static uint64_t styled_key(uint32_t name, struct ss_name_style style)
 {
-    return (uint64_t)(name & 0xffff) << 48 | (uint64_t)(category & 0xffff) << 32 | argb;
+    return (uint64_t)(name & 0xffff) << 48 | (uint64_t)(style.category & 0xffff) << 32 | style.argb;
 }
 
 /* Returns the id; 0: not found, and `*free_slot` is the slot for it. */
-static uint32_t find_styled_id(uint64_t wanted, struct styled **free_slot)
+static uint32_t find_styled_id(uint32_t name, struct ss_name_style style, struct styled **free_slot)
 {
+    uint64_t wanted = styled_key(name, style);
     uint64_t hash = wanted * UINT64_C(0x9e3779b97f4a7c15);
     uint32_t slot = (uint32_t)(hash >> 32) & (STYLED_SLOTS - 1);
     for (;;) {
         struct styled *entry = &names->styled[slot];
         /* Pairs with the release store in ss_names_add_styled. */
         uint64_t key = atomic_load_explicit(&entry->key, memory_order_acquire);
-        if (key == wanted) {
+        if (key == wanted && entry->type == (uint32_t)style.type) {
             return entry->id;
         }
         if (key == 0) {
@@ -179,27 +181,32 @@ static uint32_t find_styled_id(uint64_t wanted, struct styled **free_slot)
     }
 }
 
-uint32_t ss_names_find_styled(uint32_t name, uint32_t argb, uint32_t category)
+uint32_t ss_names_find_styled(uint32_t name, struct ss_name_style style)
 {
     struct styled *slot;
-    return names != NULL && name != 0 ? find_styled_id(styled_key(name, argb, category), &slot) : 0;
+    return names != NULL && name != 0 ? find_styled_id(name, style, &slot) : 0;
 }
 
-uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category)
+uint32_t ss_names_add_styled(uint32_t name, struct ss_name_style style)
 {
     struct styled *slot = NULL;
     size_t length = 0;
     const char *text = ss_names_text(name, &length);
-    uint64_t key = styled_key(name, argb, category);
-    uint32_t id = text != NULL ? find_styled_id(key, &slot) : 0;
+    uint32_t id = text != NULL ? find_styled_id(name, style, &slot) : 0;
     if (slot == NULL) {
         return id;
     }
-    id = add(SS_RING_DEFINE_NAME, text, length);
+    id = style.category < names->names ? add(SS_RING_DEFINE_NAME, text, length) : 0;
     if (id != 0) {
-        ss_names_describe(SS_RING_DEFINE_STYLE, id, argb, category);
+        struct ss_ring_definition head = {.kind = SS_RING_DEFINE_STYLE,
+                                          .a = id,
+                                          .b = style.argb,
+                                          .c = style.category,
+                                          .d = (uint32_t)style.type};
+        append(&head, "");
         slot->id = id;
-        atomic_store_explicit(&slot->key, key, memory_order_release);
+        slot->type = (uint32_t)style.type;
+        atomic_store_explicit(&slot->key, styled_key(name, style), memory_order_release);
     }
     return id;
 }

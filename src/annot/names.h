@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/event_types.h"
 #include "ring/layout.h"
 
 /* Call once, before all else. false: no memory, and all names are 0. */
@@ -29,9 +30,15 @@ uint32_t ss_names_add_function(const char *text, size_t length, uint32_t file, u
 /* SS_RING_DEFINE_STYLE or _COUNTER of a name. An identical description is not added again. */
 bool ss_names_describe(enum ss_ring_definition_kind kind, uint32_t name, uint32_t b, uint32_t c);
 
+struct ss_name_style {
+    uint32_t argb;           /* 0: none */
+    uint32_t category;       /* a name; 0: none */
+    enum ss_event_type type; /* kind of the events; NONE: as their track has it */
+};
+
 /* A styled variant of the name: each style of a name has its own id. 0: not found, or no room. */
-uint32_t ss_names_find_styled(uint32_t name, uint32_t argb, uint32_t category);
-uint32_t ss_names_add_styled(uint32_t name, uint32_t argb, uint32_t category);
+uint32_t ss_names_find_styled(uint32_t name, struct ss_name_style style);
+uint32_t ss_names_add_styled(uint32_t name, struct ss_name_style style);
 
 /* The text of a name, not NUL-terminated; NULL: unknown name. */
 const char *ss_names_text(uint32_t name, size_t *length);

@@ -97,7 +97,9 @@ uint32_t ss_nvtx_styled(uint32_t domain, uint32_t name, const struct ss_nvtx_sty
     if (argb != 0 && argb >> 24 == 0) { /* other NVTX tools ignore the alpha channel */
         argb |= 0xff000000;
     }
-    return ss_define_styled(name, argb, ss_nvtx_category(domain, style->category));
+    return ss_define_styled(
+        name, (struct ss_name_style){.argb = argb,
+                                     .category = ss_nvtx_category(domain, style->category)});
 }
 
 /* --- ranges and marks ------------------------------------------------------------------------ */

@@ -59,6 +59,12 @@ static void on_end(const struct ss_torch_call *call, void *context)
     }
 }
 
+static uint32_t copy_named(const char *text)
+{
+    return ss_define_styled(ss_define_name(text, strlen(text)),
+                            (struct ss_name_style){.type = SS_EVENT_TYPE_copy});
+}
+
 bool ss_torch_copies_init(void)
 {
     if (ss_torch_layout.inputs == 0 || ss_torch_layout.device == 0 ||
@@ -67,10 +73,10 @@ bool ss_torch_copies_init(void)
     }
     to_device =
         (struct direction){ss_define_domain(ss_domain_torch_data, sizeof ss_domain_torch_data - 1),
-                           ss_define_name("host to device", 14)};
+                           copy_named("host to device")};
     to_host =
         (struct direction){ss_define_domain(ss_domain_torch_copy, sizeof ss_domain_torch_copy - 1),
-                           ss_define_name("device to host", 14)};
+                           copy_named("device to host")};
     return true;
 }
 

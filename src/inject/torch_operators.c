@@ -13,6 +13,7 @@
 #include "annot/facts.h"
 #include "annot/names.h"
 #include "annot/process.h"
+#include "base/device_api.h"
 #include "base/shared_names.h"
 #include "inject/torch_check.h"
 #include "inject/torch_copies.h"
@@ -26,11 +27,15 @@ enum { CACHE_SLOTS = 4096 };
 /* Per kind: a cache of the last name by the hash of its text. */
 struct kind {
     const char *category;
+    enum ss_event_type type;
     _Atomic uint32_t category_name;
     _Atomic uint16_t cached_names[CACHE_SLOTS];
 };
-static struct kind kinds[] = {{"operator"}, {"backward"}, {"scope"}};
-enum { OPERATOR, BACKWARD, SCOPE };
+static struct kind kinds[] = {{"operator", SS_EVENT_TYPE_operator},
+                              {"backward", SS_EVENT_TYPE_operator},
+                              {"scope", SS_EVENT_TYPE_NONE},
+                              {"scope", SS_EVENT_TYPE_collective}};
+enum { OPERATOR, BACKWARD, SCOPE, COLLECTIVE };
 
 static uint32_t domain;
 
@@ -58,7 +63,8 @@ static uint32_t define(struct kind *kind, const char *text, size_t length)
         category = ss_define_name(kind->category, strlen(kind->category));
         atomic_store_explicit(&kind->category_name, category, memory_order_relaxed);
     }
-    return ss_define_styled(ss_define_name(text, length), 0, category);
+    return ss_define_styled(ss_define_name(text, length),
+                            (struct ss_name_style){.category = category, .type = kind->type});
 }
 
 static uint32_t name_in(struct kind *kind, const char *text)
@@ -157,17 +163,6 @@ static struct collective {
     _Atomic uint64_t id;
 } collectives[MAX_COLLECTIVES];
 
-static bool is_collective(const char *name)
-{
-    static const char *const stems[] = {"gloo:", "nccl:", "mpi:", "ucc:", "xccl:", "c10d::"};
-    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
-        if (strncmp(name, stems[i], strlen(stems[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void begin_collective(const struct ss_torch_call *call, uint32_t name)
 {
     for (size_t i = 0; i < MAX_COLLECTIVES; i++) {
@@ -197,9 +192,9 @@ static void **on_scope(void **context, const struct ss_torch_call *call)
 {
     *context = NULL;
     const char *name = ss_torch_library.name_of(call);
-    if (is_collective(name)) {
+    if (ss_collective_scope(ss_strview_of(name))) {
         if (ss_event_is_on(SS_RING_GATE_RANGES)) {
-            begin_collective(call, name_in(&kinds[SCOPE], name));
+            begin_collective(call, name_in(&kinds[COLLECTIVE], name));
         }
     } else {
         begin(call, &kinds[SCOPE]);
@@ -209,7 +204,7 @@ static void **on_scope(void **context, const struct ss_torch_call *call)
 
 static void on_scope_end(const struct ss_torch_call *call, void *context)
 {
-    if (is_collective(ss_torch_library.name_of(call))) {
+    if (ss_collective_scope(ss_strview_of(ss_torch_library.name_of(call)))) {
         end_collective(call);
     } else {
         on_end(call, context);
@@ -222,10 +217,10 @@ static void on_scope_end(const struct ss_torch_call *call, void *context)
  * BUDGET_PER_MILLE of the whole time: beyond that only some steps are recorded, chosen at random,
  * evenly over the run. */
 enum { LOST_SOME = -1 };
-enum { BUDGET_PER_MILLE = 12, FIRST_STEPS = 5, CREDIT_STEPS = 10 };
+enum { BUDGET_PER_MILLE = 12, FIRST_STEPS = 5, CREDIT_STEPS = 10, OBSERVERS = 3 };
 
 static struct {
-    uint64_t handles[sizeof kinds / sizeof *kinds];
+    uint64_t handles[OBSERVERS];
     bool is_started, is_on, all;
     uint32_t counter;
     /* The number of steps, and values at the begin of the current one. */
@@ -237,11 +232,11 @@ static struct {
 
 static void set_enabled(bool on)
 {
-    static const struct ss_torch_observer observers[] = {
+    static const struct ss_torch_observer observers[OBSERVERS] = {
         {on_operator, on_operator_end, 1, .scopes[SS_TORCH_FUNCTION] = true},
         {on_backward, on_end, 1, .scopes[SS_TORCH_BACKWARD_FUNCTION] = true},
         {on_scope, on_scope_end, 1, .scopes[SS_TORCH_USER_SCOPE] = true}};
-    for (size_t i = 0; i < sizeof observers / sizeof *observers && on != duty_cycle.is_on; i++) {
+    for (size_t i = 0; i < OBSERVERS && on != duty_cycle.is_on; i++) {
         if (on) {
             duty_cycle.handles[i] = ss_torch_library.add(observers[i]);
         } else {

@@ -39,7 +39,8 @@ static void on_name(void *context, const struct ss_annot_name *name)
                                 .category = text_of_name(tracks, name->category),
                                 .argb = name->argb,
                                 .file = text_of_name(tracks, name->file),
-                                .line = name->line};
+                                .line = name->line,
+                                .type = name->type};
     entry->ref = name_ref(tracks, &key);
 }
 
@@ -96,11 +97,12 @@ uint32_t ss_tracks_add(struct ss_annotation_tracks *tracks, struct ss_trace_trac
 }
 
 uint32_t ss_annotation_tracks_put_name(struct ss_annotation_tracks *tracks, struct ss_strview text,
-                                       struct ss_strview category)
+                                       struct ss_strview category, enum ss_event_type type)
 {
     struct ss_intern *texts = &tracks->names->texts;
     struct ss_event_name key = {.text = ss_intern_put(texts, text.data, text.length),
-                                .category = ss_intern_put(texts, category.data, category.length)};
+                                .category = ss_intern_put(texts, category.data, category.length),
+                                .type = type};
     return name_ref(tracks, &key);
 }
 

@@ -28,7 +28,7 @@ uint32_t ss_annotation_tracks_name(const struct ss_annotation_tracks *tracks, ui
 /* For other sources of the process with tracks of their own: define a name or a track in the trace
  * and return its ref. */
 uint32_t ss_annotation_tracks_put_name(struct ss_annotation_tracks *tracks, struct ss_strview text,
-                                       struct ss_strview category);
+                                       struct ss_strview category, enum ss_event_type type);
 uint32_t ss_annotation_tracks_put_track(struct ss_annotation_tracks *tracks,
                                         const struct ss_trace_track *track);
 /* Call after each drain: ends that arrive before their begins wait for one drain. */

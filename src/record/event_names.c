@@ -24,7 +24,8 @@ uint32_t ss_event_names_put(struct ss_event_names *names, struct ss_recording *r
                                        .category = ss_intern_get(&names->texts, name->category),
                                        .colour = name->argb,
                                        .file = ss_intern_get(&names->texts, name->file),
-                                       .line = name->line};
+                                       .line = name->line,
+                                       .type = name->type};
         ss_recording_name(recording, &record, err);
     }
     return ref;

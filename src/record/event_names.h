@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names of a recording's ranges and instants: one for each (text, category, colour, source
- * location), defined in the trace on first use, whichever source emits them. Owned by the
+ * location, kind), defined in the trace on first use, whichever source emits them. Owned by the
  * recorder's thread.
  */
 #ifndef SS_RECORD_EVENT_NAMES_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/event_types.h"
 #include "base/intern.h"
 #include "record/recording.h"
 
@@ -21,6 +22,7 @@ struct ss_event_names {
 /* Texts are ids of `texts`; 0: none. */
 struct ss_event_name {
     uint32_t text, category, argb, file, line;
+    enum ss_event_type type;
 };
 
 void ss_event_names_init(struct ss_event_names *names);

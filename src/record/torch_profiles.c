@@ -4,20 +4,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/device_api.h"
 #include "base/log.h"
 #include "base/shared_names.h"
 #include "record/context.h"
+#include "record/torch_details.h"
 #include "source/torch_profile.h"
-#include "trace/event_fields.h"
 
-enum { PATH_BYTES = 400, MOST_LANES = 4096, MOST_DETAIL_BYTES = 8192 };
+enum { PATH_BYTES = 400, MOST_LANES = 4096 };
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -135,7 +135,7 @@ static uint32_t make_thread_track(struct ss_torch_files *files, const struct ss_
 /* 0: too many tracks, or not a thread id. */
 static uint32_t track_of(struct ss_torch_files *files, const struct ss_torch_range *range)
 {
-    bool is_device = range->kind == SS_TORCH_DEVICE;
+    bool is_device = ss_torch_range_is_on_device(range);
     int64_t device = is_device ? range->device : 0;
     for (size_t i = files->lanes.count; i > 0; i--) {
         const struct ss_torch_lane *lane = &files->lanes.data[i - 1];
@@ -152,74 +152,11 @@ static uint32_t track_of(struct ss_torch_files *files, const struct ss_torch_ran
     return ref;
 }
 
-/* The details of a call (texts of the file: members of a JSON object) as typed fields. */
-struct details {
-    bool is_read;
-    json_t *object; /* NULL: none, or not readable */
-    char *shapes, *stack;
+struct name {
+    uint32_t ref; /* 0: not defined yet */
+    enum ss_event_type type;
+    struct ss_strview text;
 };
-
-enum { MOST_FIELDS = 5 };
-
-static char *text_of(const json_t *list)
-{
-    return json_is_array(list) ? json_dumps(list, JSON_COMPACT) : NULL;
-}
-
-static void read_details(struct details *details, struct ss_strview members)
-{
-    char text[MOST_DETAIL_BYTES + 3];
-    details->is_read = true;
-    if (members.length == 0 || members.length > MOST_DETAIL_BYTES) {
-        return;
-    }
-    int length = snprintf(text, sizeof text, "{%.*s}", (int)members.length, members.data);
-    details->object = json_loadb(text, (size_t)length, 0, NULL);
-    details->shapes = text_of(json_object_get(details->object, "shapes"));
-    details->stack = text_of(json_object_get(details->object, "stack"));
-}
-
-static void free_details(struct details *details)
-{
-    json_decref(details->object);
-    ss_free(details->shapes);
-    ss_free(details->stack);
-}
-
-static void add_text(struct ss_event_value *fields, uint32_t *count, uint32_t field,
-                     const char *text)
-{
-    if (text != NULL) {
-        fields[(*count)++] = (struct ss_event_value){
-            .field = field, .value = {SS_VALUE_TEXT, {.text = ss_strview_of(text)}}};
-    }
-}
-
-static void add_integer(struct ss_event_value *fields, uint32_t *count, uint32_t field,
-                        int64_t value)
-{
-    if (value != 0) {
-        fields[(*count)++] =
-            (struct ss_event_value){.field = field, .value = {SS_VALUE_INT, {.integer = value}}};
-    }
-}
-
-/* At most MOST_FIELDS; returns their number. */
-static uint32_t put_fields(const struct details *details, const struct ss_torch_range *range,
-                           struct ss_event_value *fields)
-{
-    uint32_t count = 0;
-    json_int_t flops = json_integer_value(json_object_get(details->object, "flops"));
-    add_text(fields, &count, SS_EVENT_FIELD_shapes, details->shapes);
-    if (flops > 0) {
-        fields[count++] = (struct ss_event_value){
-            .field = SS_EVENT_FIELD_flops, .value = {SS_VALUE_UINT, {.natural = (uint64_t)flops}}};
-    }
-    add_text(fields, &count, SS_EVENT_FIELD_stack, details->stack);
-    add_integer(fields, &count, SS_EVENT_FIELD_cpu_bytes, range->cpu_bytes);
-    add_integer(fields, &count, SS_EVENT_FIELD_device_bytes, range->device_bytes);
-    return count;
-}
 
 struct writing {
     struct ss_torch_files *files;
@@ -227,9 +164,9 @@ struct writing {
     struct ss_route aim;
     uint64_t now_ns;
     uint32_t track;
-    struct ss_vec_of(uint64_t) ends; /* of the open ranges of the track */
-    struct details *details;         /* by text */
-    uint32_t *names;                 /* by text and kind */
+    struct ss_vec_of(uint64_t) ends;  /* of the open ranges of the track */
+    struct ss_torch_details *details; /* by text */
+    struct name *names;               /* by text and kind */
 };
 
 static void write_event(struct writing *writing, const struct ss_trace_event *event)
@@ -255,34 +192,52 @@ static void write_ends(struct writing *writing, uint64_t time_ns)
     }
 }
 
-static uint32_t name_of(struct writing *writing, const struct ss_torch_range *range)
+static enum ss_event_type type_of(enum ss_torch_kind kind, struct ss_strview name)
 {
-    static const char *const categories[SS_TORCH_KINDS] = {"operator", "backward", "scope",
-                                                           "runtime", "device"};
-    struct ss_strview text = ss_torch_profile_text(writing->profile, range->name);
-    uint32_t *known =
-        text.length > 0
-            ? &writing->names[(size_t)range->name * SS_TORCH_KINDS + (size_t)range->kind]
-            : NULL;
-    if (known != NULL && *known != 0) {
-        return *known;
+    switch (kind) {
+    case SS_TORCH_OPERATOR:
+    case SS_TORCH_BACKWARD:
+        return SS_EVENT_TYPE_operator;
+    case SS_TORCH_SCOPE:
+        return ss_collective_scope(name) ? SS_EVENT_TYPE_collective : SS_EVENT_TYPE_NONE;
+    case SS_TORCH_RUNTIME:
+        return ss_device_call_type(name);
+    case SS_TORCH_DEVICE:
+        return ss_device_work_type(name);
+    default:
+        return SS_EVENT_TYPE_NONE;
     }
-    text = text.length > 0 ? text : ss_strview_of("<unknown>");
-    uint32_t ref = ss_annotation_tracks_put_name(writing->files->tracks, text,
-                                                 ss_strview_of(categories[range->kind]));
-    if (known != NULL) {
-        *known = ref;
-    }
-    return ref;
 }
 
-static const struct details *details_of(struct writing *writing, int64_t text)
+static struct name name_of(struct writing *writing, const struct ss_torch_range *range)
+{
+    static const char *const categories[SS_TORCH_KINDS] = {
+        "operator", "backward", "scope", "runtime", "", "", "scope"};
+    struct name name = {.text = ss_torch_profile_text(writing->profile, range->name)};
+    struct name *known =
+        name.text.length > 0
+            ? &writing->names[(size_t)range->name * SS_TORCH_KINDS + (size_t)range->kind]
+            : NULL;
+    if (known != NULL && known->ref != 0) {
+        return *known;
+    }
+    name.text = name.text.length > 0 ? name.text : ss_strview_of("<unknown>");
+    name.type = type_of(range->kind, name.text);
+    name.ref = ss_annotation_tracks_put_name(writing->files->tracks, name.text,
+                                             ss_strview_of(categories[range->kind]), name.type);
+    if (known != NULL) {
+        *known = name;
+    }
+    return name;
+}
+
+static const struct ss_torch_details *details_of(struct writing *writing, int64_t text)
 {
     bool is_text = text > 0 && text <= writing->profile->head.texts;
-    struct details *details = &writing->details[is_text ? text : 0];
+    struct ss_torch_details *details = &writing->details[is_text ? text : 0];
     if (!details->is_read) {
-        read_details(details, is_text ? ss_torch_profile_text(writing->profile, text)
-                                      : (struct ss_strview){"", 0});
+        ss_torch_details_read(details, is_text ? ss_torch_profile_text(writing->profile, text)
+                                               : (struct ss_strview){"", 0});
     }
     return details;
 }
@@ -304,13 +259,15 @@ static bool write_range(struct writing *writing, const struct ss_torch_range *ra
     }
     uint64_t begin_ns = within(range->begin_ns, writing->now_ns);
     write_ends(writing, begin_ns);
+    struct name name = name_of(writing, range);
+    struct ss_event_value fields[SS_MAX_EVENT_FIELDS];
     struct ss_trace_event begin = {.time_ns = begin_ns,
                                    .track_ref = track,
-                                   .name_ref = name_of(writing, range),
-                                   .kind = SS_EVENT_BEGIN};
-    struct ss_event_value fields[MOST_FIELDS];
-    begin.fields = fields;
-    begin.field_count = put_fields(details_of(writing, range->details), range, fields);
+                                   .name_ref = name.ref,
+                                   .kind = SS_EVENT_BEGIN,
+                                   .fields = fields};
+    begin.field_count = ss_torch_details_fields(details_of(writing, range->details), range,
+                                                name.type, name.text, fields);
     if (writing->files->is_instead && range->sequence >= 0) {
         begin.payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = range->sequence}};
     }
@@ -341,7 +298,7 @@ static uint64_t write_ranges(struct ss_torch_files *files, const struct ss_torch
     write_ends(&writing, UINT64_MAX);
     ss_torch_ranges_fini(&ranges);
     for (int64_t i = 0; i <= profile->head.texts; i++) {
-        free_details(&writing.details[i]);
+        ss_torch_details_fini(&writing.details[i]);
     }
     ss_vec_fini(&writing.ends);
     ss_free(writing.details);

@@ -479,6 +479,7 @@ static bool read_definition(const struct ss_ring_consumer *consumer, uint32_t le
                                         .a = head.a,
                                         .b = head.b,
                                         .c = head.c,
+                                        .d = head.d,
                                         .text = {text, head.length}};
     return true;
 }

@@ -114,7 +114,7 @@ void ss_ring_consumer_release(struct ss_ring_consumer *consumer, uint32_t lane);
  * definitions of all names in the records read so far are then published. */
 struct ss_ring_defined {
     enum ss_ring_definition_kind kind;
-    uint32_t a, b, c;
+    uint32_t a, b, c, d;
     struct ss_strview text;
 };
 typedef void ss_ring_define_visit(void *context, const struct ss_ring_defined *defined);

@@ -264,7 +264,8 @@ static inline uint64_t ss_ring_lap_bits(uint64_t slot_number, uint32_t slots_log
 enum ss_ring_definition_kind {
     SS_RING_DEFINE_NAME = 1, /* a: its id, the previous id + 1; text */
     SS_RING_DEFINE_DOMAIN,   /* a: its id, the previous id + 1; text */
-    SS_RING_DEFINE_STYLE,    /* a: name; b: 0xAARRGGBB, 0 none; c: category, a name, 0 none */
+    SS_RING_DEFINE_STYLE,    /* a: name; b: 0xAARRGGBB, 0 none; c: category, a name, 0 none; d: kind
+                                of its events, enum ss_event_type */
     SS_RING_DEFINE_COUNTER,  /* a: name; b: unit, a name; c: enum ss_ring_counter */
     SS_RING_DEFINE_FUNCTION, /* as NAME, of the function that begins at line c of the file
                                 named b */
@@ -277,8 +278,7 @@ enum ss_ring_counter { SS_RING_GAUGE, SS_RING_DELTA, SS_RING_CUMULATIVE, SS_RING
 struct ss_ring_definition {
     uint32_t kind;
     uint32_t length;
-    uint32_t a, b, c;
-    uint32_t reserved;
+    uint32_t a, b, c, d;
 };
 
 static inline size_t ss_ring_definition_bytes(size_t length)

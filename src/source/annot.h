@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/event_types.h"
 #include "base/strview.h"
 #include "ring/consumer.h"
 #include "source/stamp_clock.h"
@@ -63,6 +64,7 @@ struct ss_annot_name {
     uint32_t category; /* a name; 0: none */
     uint32_t file;     /* of a function: a name; 0: not a function */
     uint32_t line;     /* where the function begins */
+    enum ss_event_type type;
 };
 
 struct ss_annot_sink {

@@ -28,6 +28,7 @@ struct ss_annot_style {
     uint32_t text_at, text_length; /* in `texts` */
     uint32_t argb, category;
     uint32_t file, line; /* of functions */
+    enum ss_event_type type;
 };
 
 struct ss_annot {

@@ -20,7 +20,8 @@ static void emit_name(struct ss_annot *annot, uint32_t id)
         .argb = style->argb,
         .category = style->category,
         .file = style->file,
-        .line = style->line};
+        .line = style->line,
+        .type = style->type};
     annot->sink.name(annot->sink.context, &name);
 }
 
@@ -49,6 +50,8 @@ void ss_annot_on_define(void *context, const struct ss_ring_defined *defined)
     case SS_RING_DEFINE_STYLE:
         annot->names.data[defined->a].argb = defined->b;
         annot->names.data[defined->a].category = defined->c;
+        annot->names.data[defined->a].type = /* a newer runtime may know more kinds */
+            defined->d < SS_EVENT_TYPE_COUNT ? (enum ss_event_type)defined->d : SS_EVENT_TYPE_NONE;
         emit_name(annot, defined->a);
         break;
     case SS_RING_DEFINE_COUNTER:

@@ -121,11 +121,6 @@ struct item {
     size_t order;
 };
 
-static bool is_on_device(const struct ss_torch_range *range)
-{
-    return range->kind == SS_TORCH_DEVICE;
-}
-
 static int compare_numbers(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
@@ -133,10 +128,10 @@ static int compare_numbers(int64_t a, int64_t b)
 
 static int compare_lanes(const struct ss_torch_range *a, const struct ss_torch_range *b)
 {
-    if (is_on_device(a) != is_on_device(b)) {
-        return is_on_device(a) ? 1 : -1;
+    if (ss_torch_range_is_on_device(a) != ss_torch_range_is_on_device(b)) {
+        return ss_torch_range_is_on_device(a) ? 1 : -1;
     }
-    int by_device = is_on_device(a) ? compare_numbers(a->device, b->device) : 0;
+    int by_device = ss_torch_range_is_on_device(a) ? compare_numbers(a->device, b->device) : 0;
     return by_device != 0 ? by_device : compare_numbers(a->lane, b->lane);
 }
 
@@ -162,6 +157,8 @@ static struct item read_event(const struct ss_torch_profile *profile, size_t at)
     memcpy(&event, profile->events + at * sizeof event, sizeof event);
     bool is_known = event.kind >= 0 && event.kind < SS_TORCH_KINDS;
     int64_t duration_ns = event.duration_ns > 0 ? event.duration_ns : 0;
+    bool has_correlation =
+        (event.kind == SS_TORCH_RUNTIME || event.kind == SS_TORCH_DEVICE) && event.number > 0;
     int64_t end_ns = 0;
     if (__builtin_add_overflow(event.begin_ns, duration_ns, &end_ns)) {
         end_ns = event.begin_ns;
@@ -175,6 +172,7 @@ static struct item read_event(const struct ss_torch_profile *profile, size_t at)
                                 .name = event.name,
                                 .details = event.details,
                                 .sequence = event.kind <= SS_TORCH_SCOPE ? event.number : -1,
+                                .correlation = has_correlation ? (uint64_t)event.number : 0,
                                 .kind = is_known ? (enum ss_torch_kind)event.kind : SS_TORCH_SCOPE};
     if (item.range.end_ns < item.range.begin_ns) {
         item.range.end_ns = item.range.begin_ns;

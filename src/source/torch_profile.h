@@ -45,10 +45,11 @@ struct ss_torch_profile_head {
 enum ss_torch_kind {
     SS_TORCH_OPERATOR,
     SS_TORCH_BACKWARD,
-    SS_TORCH_SCOPE,   /* record_function */
-    SS_TORCH_RUNTIME, /* a call of the device runtime */
-    SS_TORCH_DEVICE,  /* on the device: a kernel, a copy */
-    SS_TORCH_MEMORY,  /* an instant: memory was allocated or freed */
+    SS_TORCH_SCOPE,        /* record_function */
+    SS_TORCH_RUNTIME,      /* a call of the device runtime */
+    SS_TORCH_DEVICE,       /* on the device: a kernel, a copy */
+    SS_TORCH_MEMORY,       /* an instant: memory was allocated or freed */
+    SS_TORCH_DEVICE_SCOPE, /* on the device: the extent of a scope's work */
     SS_TORCH_KINDS
 };
 
@@ -56,11 +57,12 @@ struct ss_torch_event {
     int64_t kind;
     int64_t name;    /* text, from 1 */
     int64_t details; /* text, from 1: members of a JSON object; 0: none */
-    int64_t lane;    /* thread id; SS_TORCH_DEVICE: the stream */
+    int64_t lane;    /* thread id; on the device: the stream */
     int64_t begin_ns, duration_ns;
-    int64_t device; /* SS_TORCH_DEVICE: its number; SS_TORCH_MEMORY: 0 is the CPU */
+    int64_t device; /* on the device: its number; SS_TORCH_MEMORY: 0 is the CPU */
     /* SS_TORCH_MEMORY: allocated bytes, negative: freed. Up to SS_TORCH_SCOPE: the id shared by a
-     * forward operator and its backward node, negative: none. */
+     * forward operator and its backward node, negative: none. SS_TORCH_RUNTIME and SS_TORCH_DEVICE:
+     * the id shared by a launch and the work that it submits; 0 or negative: none. */
     int64_t number;
 };
 
@@ -86,9 +88,15 @@ struct ss_torch_range {
     int64_t lane, device;
     int64_t cpu_bytes, device_bytes; /* allocated - freed while open, on its thread */
     int64_t name, details;
-    int64_t sequence; /* shared by forward operator and backward node; negative: none */
+    int64_t sequence;     /* shared by forward operator and backward node; negative: none */
+    uint64_t correlation; /* shared by a launch and the work that it submits; 0: none */
     enum ss_torch_kind kind;
 };
+
+static inline bool ss_torch_range_is_on_device(const struct ss_torch_range *range)
+{
+    return range->kind == SS_TORCH_DEVICE || range->kind == SS_TORCH_DEVICE_SCOPE;
+}
 
 struct ss_torch_ranges {
     struct ss_torch_range *data;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "trace/event_fields.h"
 #include "trace/reader.h"
 #include "trace/track_records.h"
 
@@ -61,6 +62,8 @@ static enum ss_status on_name(void *context, const struct ss_trace_name *name)
     printf("{\"is\": \"name\", \"ref\": %u, \"colour\": %u", name->ref, name->colour);
     put_text("text", name->text);
     put_text("category", name->category);
+    put_text("type", ss_strview_of(
+                         name->type != SS_EVENT_TYPE_NONE ? ss_event_types[name->type].name : ""));
     puts("}");
     return SS_OK;
 }

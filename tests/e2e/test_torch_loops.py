@@ -11,6 +11,7 @@ import types
 import pytest
 
 from conftest import record_ranks
+from test_annotations import Trace
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_loops.py"
 pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -161,7 +162,7 @@ def test_a_rank_that_comes_late(stepscope, tmp_path, is_late):
     assert (line["path"], line["function"]) == ("torch_late_rank.py", "augment")
 
 
-def test_ranks_with_collectives(stepscope, tmp_path):
+def test_ranks_with_collectives(stepscope, tools, tmp_path):
     """Those that end on a thread of gloo's are whole."""
     trace, store = tmp_path / "t.pftrace", tmp_path / "store"
     done = record_ranks(stepscope, trace, [sys.executable, WORKLOAD.with_name("torch_ranks.py"), store],
@@ -178,3 +179,5 @@ def test_ranks_with_collectives(stepscope, tmp_path):
         assert sum(row["cut"] for row in reduced) == 0
         waits = [row for row in mine if row["kind"] == "phase" and row["name"] == "communication"]
         assert sum(row["count"] for row in waits) >= 3 * 6
+    kinds = {row["text"]: row["type"] for row in Trace(tools, trace).rows["name"]}
+    assert kinds["gloo:all_reduce"] == "collective"

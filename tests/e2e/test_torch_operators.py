@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from test_annotations import Trace
 
 WORKLOAD = pathlib.Path(__file__).resolve().parents[1] / "workloads" / "torch_operators.py"
 COPIES = WORKLOAD.with_name("torch_copies.py")
@@ -123,6 +124,13 @@ def test_a_report_has_flops_of_a_step(stepscope, recording, trace):
     assert modules["out (Linear)"] == 3 * 2 * 2 * 16 * 2
 
 
+def test_names_have_kinds(trace, tools):
+    """Kinds by category: operators and nodes of autograd are calls that PyTorch dispatches."""
+    kinds = {(row["category"], row["type"]) for row in Trace(tools, trace).rows["name"]}
+    assert kinds >= {("operator", "operator"), ("backward", "operator"), ("scope", "")}
+    assert not {("operator", ""), ("backward", "")} & kinds
+
+
 def test_copies_to_another_device_are_distinguished(stepscope, torch_python, tmp_path):
     trace, chrome = tmp_path / "t.pftrace", tmp_path / "t.json"
     done = stepscope("record", "-q", "--operators", "all", "-o", trace, "--", torch_python, "-W",
@@ -133,7 +141,7 @@ def test_copies_to_another_device_are_distinguished(stepscope, torch_python, tmp
     events = [event for event in json.loads(chrome.read_text())["traceEvents"]
               if event["ph"] == "X"]
     copies = [event for event in events if event["name"] == "host to device"]
-    assert len(copies) == steps
+    assert len(copies) == steps and {copy["cat"] for copy in copies} == {"copy"}
     operators = [event for event in events if event["name"] == "aten::_to_copy"]
     for copy in copies:
         assert any(one["ts"] <= copy["ts"] and copy["ts"] + copy["dur"] <= one["ts"] + one["dur"] + 1

@@ -10,6 +10,7 @@ import re
 import sys
 
 import pytest
+from test_annotations import Trace
 
 WORKLOADS = pathlib.Path(__file__).resolve().parents[1] / "workloads"
 pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -112,9 +113,10 @@ def check_clocks(recorded):
     assert apart[len(apart) // 2] < 1000, apart  # us; on a quiet machine below 10
 
 
-def test_streams_of_devices_are_entities(stepscope, tmp_path):
+def test_streams_of_devices_are_entities(stepscope, tools, tmp_path):
     asked = ["--torch-profiler", "--torch-profiler-steps", "3:5"]
     run = Recorded(stepscope, tmp_path, "--devices", options=asked)
+    run.names = Trace(tools, run.trace).rows["name"]
     assert run.source()[0] == "ran", run.source()
     assert sorted((one["kind"], one["number"]) for one in run.info["devices"]) == [("gpu", 0), ("gpu", 1)]
     device_of = {one["id"]: one["number"] for one in run.info["devices"]}
@@ -124,8 +126,40 @@ def test_streams_of_devices_are_entities(stepscope, tmp_path):
                                 if "stream" in run.rows.get(span["tid"], ""))
     assert {(row.rsplit(" ", 2)[-2] + " " + row.rsplit(" ", 1)[-1], name): count
             for (row, name), count in names.items()} == {
-                ("stream 7", "aten::conv2d"): 3, ("stream 9", "aten::relu"): 3,
-                ("stream 7", "aten::linear"): 3}
+                ("stream 7", GEMM): 3, ("stream 9", COPY): 3, ("stream 7", "Memset (Device)"): 3,
+                ("stream 7", "loss"): 3}
+    check_work(run)
+    check_launches(run)
+
+
+GEMM, COPY = "void gemm<float>(float*)", "Memcpy HtoD (Pageable -> Device)"
+
+
+def check_work(run):
+    """Its kinds, and what Kineto knows about it."""
+    kinds = {span["name"]: span["cat"] for span in run.spans}
+    assert (kinds[GEMM], kinds[COPY], kinds["Memset (Device)"]) == ("kernel", "copy", "memset")
+    about = {span["name"]: span["args"] for span in run.spans if span["name"] in (GEMM, COPY, "Memset (Device)")}
+    gemm = dict(about[GEMM])
+    assert gemm.pop("correlation") > 1000
+    assert gemm == {"grid_x": 8, "grid_y": 4, "grid_z": 1, "block_x": 128, "block_y": 1, "block_z": 1,
+                    "registers": 40, "occupancy": 75}
+    assert (about[COPY]["bytes"], about[COPY]["from_memory"], about[COPY]["to_memory"]) == (
+        4096, "pageable", "device")
+    assert (about["Memset (Device)"]["bytes"], about["Memset (Device)"]["to_memory"]) == (64, "device")
+
+
+def check_launches(run):
+    """A launch and its kernel have the same correlation, of which operators have none."""
+    of = {name: sorted(span["args"]["correlation"] for span in run.spans if span["name"] == name)
+          for name in (GEMM, "cudaLaunchKernel")}
+    assert len(set(of[GEMM])) == 3 and of[GEMM] == of["cudaLaunchKernel"]
+    assert not [span for span in run.spans if span["name"].startswith("aten::")
+                and "correlation" in span.get("args", {})]
+    named = {row["text"]: row for row in run.names}
+    assert [named[name]["type"] for name in (
+        GEMM, "cudaLaunchKernel", "cudaStreamSynchronize", "cudaEventQuery", "loss", "aten::conv2d")] == [
+            "kernel", "launch", "synchronisation", "range", "", "operator"]
 
 
 def test_it_steps_aside_for_the_programs_own(stepscope, tmp_path):

@@ -65,17 +65,23 @@ static inline struct ss_ring_thread *ring_memory_thread(struct ring_memory *memo
     return thread;
 }
 
-static inline void ring_memory_define(struct ring_memory *memory, enum ss_ring_definition_kind kind,
-                                      uint32_t a, uint32_t b, uint32_t c, const char *text)
+static inline void ring_memory_define_head(struct ring_memory *memory,
+                                           struct ss_ring_definition head, const char *text)
 {
     struct ss_ring_header *header = ring_memory_header(memory);
     uint32_t at = atomic_load(&header->definition_bytes);
-    struct ss_ring_definition head = {
-        .kind = kind, .length = (uint32_t)strlen(text), .a = a, .b = b, .c = c};
+    head.length = (uint32_t)strlen(text);
     char *to = memory->bytes + SS_RING_DEFINITIONS_AT + at;
     memcpy(to, &head, sizeof head);
     memcpy(to + sizeof head, text, head.length);
     atomic_store(&header->definition_bytes, at + (uint32_t)ss_ring_definition_bytes(head.length));
+}
+
+static inline void ring_memory_define(struct ring_memory *memory, enum ss_ring_definition_kind kind,
+                                      uint32_t a, uint32_t b, uint32_t c, const char *text)
+{
+    ring_memory_define_head(
+        memory, (struct ss_ring_definition){.kind = kind, .a = a, .b = b, .c = c}, text);
 }
 
 #endif

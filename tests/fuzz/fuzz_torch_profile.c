@@ -17,8 +17,8 @@ static void check(bool holds, const char *what)
 
 static bool is_same_lane(const struct ss_torch_range *a, const struct ss_torch_range *b)
 {
-    bool on_device = a->kind == SS_TORCH_DEVICE;
-    return a->lane == b->lane && on_device == (b->kind == SS_TORCH_DEVICE) &&
+    bool on_device = ss_torch_range_is_on_device(a);
+    return a->lane == b->lane && on_device == ss_torch_range_is_on_device(b) &&
            (!on_device || a->device == b->device);
 }
 

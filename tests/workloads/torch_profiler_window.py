@@ -3,8 +3,8 @@
 
     torch_profiler_window.py [--steps N] [--own FIRST:LAST] [--unknown] [--devices]
 
---unknown: as a version of PyTorch that is unknown. --devices: convolutions are events of streams 7
-and 9 of GPU 1, and linear layers of stream 7 of GPU 0, in what the profiler returns."""
+--unknown: as a version of PyTorch that is unknown. --devices: what the profiler returns has, instead
+of some operators, work of streams 7 and 9 of GPU 1 and of stream 7 of GPU 0, and calls of CUDA."""
 
 import argparse
 import collections
@@ -45,15 +45,45 @@ parser.add_argument("--devices", action="store_true")
 options = parser.parse_args()
 first, last = map(int, options.own.split(":")) if options.own else (-1, -1)
 
-DEVICES = {"aten::conv2d": (1, 7), "aten::relu": (1, 9), "aten::linear": (0, 7)}
+KERNEL = ('"queued": 0, "device": 1, "stream": 7, "correlation": 0, "registers per thread": 40, "grid": [8, 4, 1], '
+          '"block": [128, 1, 1], "est. achieved occupancy %": 75, "occupancy": {"limit": 1}')
+# By operator: device, stream, activity, name, metadata.
+DEVICES = {
+    "aten::conv2d": (1, 7, "kernel", "void gemm<float>(float*)", KERNEL),
+    "aten::relu": (1, 9, "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", '{"bytes": 4096}'),
+    "aten::linear": (0, 7, "gpu_memset", "Memset (Device)", '"bytes": 64'),
+    "aten::ones_like": (0, 7, "gpu_user_annotation", "loss", ""),
+    "aten::flatten": (None, None, "cuda_runtime", "cudaLaunchKernel", ""),
+    "aten::t": (None, None, "cuda_runtime", "cudaStreamSynchronize", ""),
+    "aten::reshape": (None, None, "cuda_runtime", "cudaEventQuery", "no JSON")}
 
 
 class DeviceEvent:
     """An event of the profiler, perhaps of a device."""
+    launches = 0
 
     def __init__(self, event):
         self.event = event
-        self.device, self.stream = DEVICES.get(event.name(), (None, None))
+        self.device, self.stream, self.activity, self.shown, self.metadata = DEVICES.get(
+            event.name(), (None, None, event.activity_type(), event.name(), ""))
+        DeviceEvent.launches += self.activity == "kernel"
+        self.correlation = 1000 + DeviceEvent.launches if self.shown in (
+            "cudaLaunchKernel", "void gemm<float>(float*)") else event.correlation_id()
+
+    def name(self):
+        return self.shown
+
+    def activity_type(self):
+        return self.activity
+
+    def is_user_annotation(self):
+        return "annotation" in self.activity
+
+    def correlation_id(self):
+        return self.correlation
+
+    def metadata_json(self):
+        return self.metadata
 
     def device_type(self):
         if self.device is None:

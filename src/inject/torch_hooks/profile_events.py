@@ -13,9 +13,15 @@ _MOST_EVENTS = 500000  # of a window: torch needs some 20 us for each, and this 
 _MOST_FRAMES = 32      # of a stack
 _COLUMNS = 8           # of a row
 (_OPERATOR_EVENT, _BACKWARD_EVENT, _SCOPE_EVENT, _RUNTIME_EVENT, _DEVICE_EVENT,
- _MEMORY_EVENT) = range(6)
+ _MEMORY_EVENT, _DEVICE_SCOPE_EVENT) = range(7)
+_CALLS = _OPERATOR_EVENT, _BACKWARD_EVENT, _SCOPE_EVENT
 _KINDS = {1: _BACKWARD_EVENT, 7: _SCOPE_EVENT}  # by torch's scopes
-_RUNTIMES = ("cuda", "cuLaunch", "cuMem", "cuStream", "cuEvent", "hip")
+_ACTIVITIES = {"cuda_runtime": _RUNTIME_EVENT, "cuda_driver": _RUNTIME_EVENT,
+               "xpu_runtime": _RUNTIME_EVENT, "privateuse1_runtime": _RUNTIME_EVENT,
+               "privateuse1_driver": _RUNTIME_EVENT, "overhead": _SCOPE_EVENT}
+_RUNTIMES = ("cuda", "cuLaunch", "cuMem", "cuStream", "cuEvent", "hip")  # of a torch without activities
+_METADATA = ("bytes", "grid", "block", "registers per thread", "est. achieved occupancy %",
+             "graph id", "graph node id", "In msg nelems", "dtype")  # of the work of devices
 
 
 class Texts:
@@ -43,6 +49,10 @@ class Rows:
         self._begin = getattr(one, "start_ns", None) or (lambda event: event.start_us() * 1000)
         self._length = getattr(one, "duration_ns", None) or (
             lambda event: event.duration_us() * 1000)
+        self._activity = getattr(one, "activity_type", None) or (lambda event: "")
+        self._is_annotation = getattr(one, "is_user_annotation", None) or (lambda event: False)
+        self._correlation = getattr(one, "correlation_id", None) or (lambda event: 0)
+        self._metadata = getattr(one, "metadata_json", None) or (lambda event: "")
         self._is_hidden = [test for test in (getattr(one, name, None) for name in (
             "is_python_function", "is_hidden_event")) if test]
         cpu = getattr(getattr(torch._C, "_autograd", None), "DeviceType", None)
@@ -67,8 +77,11 @@ class Rows:
 
     def _kind_of(self, event, name, on_cpu):
         if not on_cpu:
-            return _DEVICE_EVENT
-        if event.scope() == 0 and name.startswith(_RUNTIMES) and "::" not in name:
+            return _DEVICE_SCOPE_EVENT if self._is_annotation(event) else _DEVICE_EVENT
+        activity = self._activity(event)
+        if activity in _ACTIVITIES:
+            return _ACTIVITIES[activity]
+        if not activity and event.scope() == 0 and name.startswith(_RUNTIMES) and "::" not in name:
             return _RUNTIME_EVENT
         return _KINDS.get(event.scope(), _OPERATOR_EVENT)
 
@@ -88,20 +101,24 @@ class Rows:
         kind = self._kind_of(event, name, on_cpu)
         self.numbers.extend((kind, self.texts.put(name), self._details_of(event, kind), lane,
                              self._begin(event), self._length(event),
-                             event.device_index() if kind == _DEVICE_EVENT else 0,
-                             self._sequence_of(event, kind, name)))
+                             0 if on_cpu else event.device_index(),
+                             self._number_of(event, kind, name)))
 
-    @staticmethod
-    def _sequence_of(event, kind, name):
-        """Of forward operators and nodes; torch gives a node's to its callers, too."""
-        if kind > _SCOPE_EVENT or name.startswith("autograd::engine::"):
+    def _number_of(self, event, kind, name):
+        """Of forward operators and nodes the sequence number, which torch gives to a node's callers,
+        too; of calls of the runtime and of the work that they submit the correlation."""
+        if kind in (_RUNTIME_EVENT, _DEVICE_EVENT):
+            return self._correlation(event)
+        if kind not in _CALLS or name.startswith("autograd::engine::"):
             return -1
         return event.sequence_nr()
 
     def _details_of(self, event, kind):
         """Members of a JSON object."""
         members = []
-        if kind <= _SCOPE_EVENT:
+        if kind == _DEVICE_EVENT:
+            members = self._metadata_of(event)
+        elif kind in _CALLS:
             shapes = event.shapes() if self._shapes else None
             flops = event.flops() if self._flops else 0
             stack = event.stack() if self._stacks else None
@@ -113,3 +130,13 @@ class Rows:
                 stack = list(stack)[:_MOST_FRAMES]
                 members.append('"stack":' + json.dumps(stack, ensure_ascii=False))
         return self.texts.put(",".join(members))
+
+    def _metadata_of(self, event):
+        """Members of a JSON object, in which Kineto's text may lack the braces."""
+        text = self._metadata(event)
+        try:
+            metadata = json.loads(text if text.startswith("{") else "{" + text + "}")
+        except ValueError:
+            return []
+        return [f"{json.dumps(key)}:{json.dumps(metadata[key])}" for key in _METADATA
+                if metadata.get(key)]

@@ -169,13 +169,22 @@ class _Profiler:
         if self.on_device:
             options.update({"use_device": "cuda"} if "use_device" in accepted
                            else {"use_cuda": True})
-        if "stacks" in self.details:
-            try:  # otherwise events have no stack
-                options["experimental_config"] = torch._C._profiler._ExperimentalConfig(
-                    verbose=True)
-            except (AttributeError, TypeError):
-                pass
+        config = {"verbose": True} if "stacks" in self.details else {}  # else events have no stack
+        config.update({"expose_kineto_event_metadata": True} if self.on_device else {})
+        self.add_config(options, config)
         return make(**{name: value for name, value in options.items() if name in accepted})
+
+    @staticmethod
+    def add_config(options, config):
+        """What this version of torch supports of it."""
+        while config:
+            try:
+                options["experimental_config"] = torch._C._profiler._ExperimentalConfig(**config)
+                return
+            except AttributeError:
+                return
+            except TypeError:
+                config.popitem()
 
     def start(self, step):
         if self.has_conflict:

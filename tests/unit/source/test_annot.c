@@ -22,6 +22,7 @@ struct bench {
     struct ss_annot *annot;
     char log[4096]; /* "+1@10 -1@20?" : begins, ends, "?" where the end was not seen */
     uint32_t names, domains;
+    enum ss_event_type type; /* of the last name */
 };
 
 static void on_name(void *context, const struct ss_annot_name *name)
@@ -29,6 +30,7 @@ static void on_name(void *context, const struct ss_annot_name *name)
     struct bench *bench = context;
     assert_true(name->id <= ++bench->names);
     assert_int_equal(name->file, name->line == 0 ? 0 : 1);
+    bench->type = name->type;
 }
 
 static void on_domain(void *context, uint32_t id, struct ss_strview text)
@@ -320,6 +322,25 @@ static void line(struct bench *bench, uint64_t stamp, uint32_t name, uint64_t ti
                        more, 2);
 }
 
+static void test_names_have_kinds(void **state)
+{
+    (void)state;
+    static struct bench bench;
+    open_bench(&bench);
+    struct ss_ring_definition style = {
+        .kind = SS_RING_DEFINE_STYLE, .a = 2, .c = 1, .d = SS_EVENT_TYPE_operator};
+    ring_memory_define_head(&bench.memory, style, "");
+    push(&bench, 10, 0, 0, 2);
+    ss_annot_drain(bench.annot, 1000);
+    assert_int_equal(bench.type, SS_EVENT_TYPE_operator);
+    style.d = SS_EVENT_TYPE_COUNT; /* of a newer runtime */
+    ring_memory_define_head(&bench.memory, style, "");
+    pop(&bench, 1500, 0, 1);
+    ss_annot_drain(bench.annot, 2000);
+    assert_int_equal(bench.type, SS_EVENT_TYPE_NONE);
+    close_bench(&bench);
+}
+
 static void test_lines_of_functions(void **state)
 {
     (void)state;
@@ -412,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_what_is_written_while_it_is_read_keeps_its_time),
         cmocka_unit_test(test_inventions_are_dropped),
         cmocka_unit_test(test_facts_from_before_the_recording),
+        cmocka_unit_test(test_names_have_kinds),
         cmocka_unit_test(test_lines_of_functions),
         cmocka_unit_test(test_labels_of_samples),
         cmocka_unit_test(test_clock_lies_on_lines_between_readings),

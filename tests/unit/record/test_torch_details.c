@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants the four above first */
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "record/torch_details.h"
+#include "trace/event_fields.h"
+
+/* The fields as text: "grid_x=8 bytes=64". */
+static void check(const char *members, struct ss_torch_range range, enum ss_event_type type,
+                  const char *name, const char *expected)
+{
+    struct ss_torch_details details = {0};
+    struct ss_event_value fields[SS_MAX_EVENT_FIELDS];
+    struct ss_strbuf text;
+    ss_strbuf_init(&text, 4096);
+    ss_torch_details_read(&details, ss_strview_of(members));
+    uint32_t count = ss_torch_details_fields(&details, &range, type, ss_strview_of(name), fields);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ss_trace_value *value = &fields[i].value;
+        assert_true(ss_event_field_fits(&fields[i]));
+        ss_strbuf_append_format(&text, "%s%s=", i > 0 ? " " : "",
+                                ss_event_fields[fields[i].field].name);
+        if (value->type == SS_VALUE_TEXT) {
+            ss_strbuf_append_view(&text, value->text);
+        } else if (value->type == SS_VALUE_REAL) {
+            ss_strbuf_append_format(&text, "%g", value->real);
+        } else {
+            ss_strbuf_append_format(&text, "%" PRId64, value->integer);
+        }
+    }
+    assert_string_equal(count > 0 ? text.data : "", expected);
+    ss_strbuf_fini(&text);
+    ss_torch_details_fini(&details);
+}
+
+static void a_call_has_what_the_hooks_wrote(void **state)
+{
+    (void)state;
+    struct ss_torch_range call = {.kind = SS_TORCH_OPERATOR, .cpu_bytes = 64, .device_bytes = -8};
+    check("\"shapes\":[[4,4], []],\"flops\":128,\"stack\":[\"f\"]", call, SS_EVENT_TYPE_operator,
+          "aten::mm", "shapes=[[4,4],[]] flops=128 stack=[\"f\"] cpu_bytes=64 device_bytes=-8");
+    check("\"grid\":[1,1,1]", call, SS_EVENT_TYPE_operator, "aten::mm",
+          "cpu_bytes=64 device_bytes=-8");
+}
+
+static void work_has_what_kineto_knows(void **state)
+{
+    (void)state;
+    struct ss_torch_range work = {.kind = SS_TORCH_DEVICE, .correlation = 7};
+    check("\"grid\":[8,4,1],\"block\":[128,1,1],\"registers per thread\":40,"
+          "\"est. achieved occupancy %\":37.5,\"graph id\":3,\"graph node id\":9",
+          work, SS_EVENT_TYPE_kernel, "gemm",
+          "grid_x=8 grid_y=4 grid_z=1 block_x=128 block_y=1 block_z=1 registers=40 "
+          "occupancy=37.5 graph=3 graph_node=9 correlation=7");
+    check("\"bytes\":4096", work, SS_EVENT_TYPE_copy, "Memcpy DtoH (Device -> Pinned)",
+          "bytes=4096 from_memory=device to_memory=pinned correlation=7");
+    check("\"In msg nelems\":1024,\"dtype\":\"BFloat16\"", work, SS_EVENT_TYPE_kernel, "nccl",
+          "elements=1024 datatype=BFloat16 correlation=7");
+}
+
+static void a_launch_has_its_correlation(void **state)
+{
+    (void)state;
+    struct ss_torch_range launch = {.kind = SS_TORCH_RUNTIME, .correlation = UINT64_C(1) << 40};
+    check("", launch, SS_EVENT_TYPE_launch, "cudaLaunchKernel", "correlation=1099511627776");
+}
+
+static void inventions_are_no_fields(void **state)
+{
+    (void)state;
+    struct ss_torch_range work = {.kind = SS_TORCH_DEVICE};
+    static const char *const hostile[] = {"\"bytes\":",
+                                          "\"bytes\":[]",
+                                          "\"bytes\":\"many\"",
+                                          "\"grid\":[-1,-1,{}],\"dtype\":8",
+                                          "}{",
+                                          "\"grid\":8.5,\"block\":[0,0]"};
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        check(hostile[i], work, SS_EVENT_TYPE_kernel, "gemm", "");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_has_what_the_hooks_wrote),
+        cmocka_unit_test(work_has_what_kineto_knows),
+        cmocka_unit_test(a_launch_has_its_correlation),
+        cmocka_unit_test(inventions_are_no_fields),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
