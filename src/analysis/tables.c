@@ -12,6 +12,7 @@
 #include "analysis/operators.h"
 #include "analysis/range_rows.h"
 #include "analysis/ranges.h"
+#include "analysis/tables_devices.h"
 #include "base/shared_names.h"
 
 /* Operators take about 100 bytes each: above this limit, only those of randomly drawn steps are
@@ -397,6 +398,93 @@ const struct ss_table_kind ss_table_kinds[] = {
      .idle = SS_IDLE_MAIN,
      .tracks = ss_flops_tracks,
      .build = build_flops},
+    {.id = "kernel",
+     .aliases = "cuda_gpu_kern_sum gpukernsum",
+     .summary = "kernels of devices by name",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_work_sorts,
+     .sort = SS_WORK_BY_TOTAL,
+     .groups = ss_work_groups,
+     .hides_steps = true,
+     .build = ss_build_kernels},
+    {.id = "memcpy",
+     .summary = "copies from and to devices: time, size and bandwidth",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_work_sorts,
+     .sort = SS_WORK_BY_TOTAL,
+     .groups = ss_work_groups,
+     .hides_steps = true,
+     .build = ss_build_copies},
+    {.id = "memset",
+     .summary = "memsets of devices: time and size",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_work_sorts,
+     .sort = SS_WORK_BY_TOTAL,
+     .groups = ss_work_groups,
+     .hides_steps = true,
+     .build = ss_build_memsets},
+    {.id = "gpu-memory",
+     .aliases = "cuda_gpu_mem_time_sum gpumemtimesum",
+     .summary = "copies and memsets by time",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_work_sorts,
+     .sort = SS_WORK_BY_TOTAL,
+     .groups = ss_work_groups,
+     .hides_steps = true,
+     .build = ss_build_memory_work},
+    {.id = "gpu-memory-size",
+     .aliases = "cuda_gpu_mem_size_sum gpumemsizesum",
+     .summary = "copies and memsets by size",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_work_sorts,
+     .sort = SS_WORK_BY_BYTES,
+     .groups = ss_work_groups,
+     .hides_steps = true,
+     .build = ss_build_memory_work},
+    {.id = "gpu-work",
+     .aliases = "cuda_gpu_sum gpusum",
+     .summary = "kernels, copies and memsets by time",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_work_sorts,
+     .sort = SS_WORK_BY_TOTAL,
+     .groups = ss_work_groups,
+     .hides_steps = true,
+     .build = ss_build_all_work},
+    {.id = "api",
+     .aliases = "cuda_api_sum cudaapisum",
+     .summary = "calls of the device's runtime and driver: launches, waits and others",
+     .needs = OF_STEPS,
+     .accepts = SS_ACCEPTS_THREAD,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .sorts = ss_work_sorts,
+     .sort = SS_WORK_BY_TOTAL,
+     .groups = ss_api_groups,
+     .hides_steps = true,
+     .build = ss_build_api},
+    {.id = "stream",
+     .summary = "streams of devices: kernels, copies, and how busy each is",
+     .needs = SS_NEEDS_TRACKS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .build = ss_build_streams},
+    {.id = "gpu",
+     .summary = "devices: how busy each is, and with what",
+     .needs = SS_NEEDS_TRACKS,
+     .idle = SS_IDLE_MAIN,
+     .build = ss_build_gpus},
     {.id = "memory",
      .summary = "memory of processes and devices, and by phase",
      .needs = OF_STEPS,
@@ -413,6 +501,21 @@ const struct ss_table_kind *ss_table_kind_find(const char *id, const char *colum
             columns == NULL || (kind->columns != NULL && strcmp(kind->columns, columns) == 0);
         if (strcmp(kind->id, id) == 0 && has_columns) {
             return kind;
+        }
+    }
+    return NULL;
+}
+
+const struct ss_table_kind *ss_table_kind_of_alias(const char *alias)
+{
+    size_t length = strlen(alias);
+    for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
+        for (const char *at = kind->aliases; at != NULL && *at != '\0';) {
+            size_t word = strcspn(at, " ");
+            if (word == length && memcmp(at, alias, length) == 0) {
+                return kind;
+            }
+            at += word + strspn(at + word, " ");
         }
     }
     return NULL;

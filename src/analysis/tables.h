@@ -17,7 +17,7 @@
 #include "analysis/table.h"
 #include "model/model.h"
 
-enum { SS_TABLES_MOST = 5 }; /* built by one row, or by the overview */
+enum { SS_TABLES_MOST = 8 }; /* built by one row, or by the overview */
 
 /* Data that is loaded for a table, for its build function. Samples are always loaded. */
 enum ss_table_need {
@@ -62,6 +62,7 @@ struct ss_table_input {
 
 struct ss_table_kind {
     const char *id;      /* of --by. Rows with the same id differ by `columns` */
+    const char *aliases; /* other tools' names of it, separated by spaces; NULL: none */
     const char *columns; /* of --columns; NULL: this id has one row */
     const char *summary; /* what its rows are */
     unsigned needs;      /* enum ss_table_need */
@@ -86,6 +87,8 @@ extern const struct ss_table_choice ss_sorts_of_samples[];
 
 /* The row with this id and, where it has several, these columns (NULL: the first); NULL: none. */
 const struct ss_table_kind *ss_table_kind_find(const char *id, const char *columns);
+/* The row that another tool's name means; NULL: none. */
+const struct ss_table_kind *ss_table_kind_of_alias(const char *alias);
 /* Chooses what is loaded for a table with these options. */
 void ss_table_kind_load(const struct ss_table_kind *kind, const struct ss_table_options *options,
                         struct ss_model_load *load);

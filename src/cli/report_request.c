@@ -78,18 +78,23 @@ static bool parse_kind(const struct ss_arguments *arguments, struct ss_report_re
 {
     const char *ids[MOST_WORDS], *columns[MOST_WORDS] = {NULL};
     size_t count = 0;
-    int id, column;
+    int id = -1, column;
     list_ids(ids);
     for (const struct ss_table_kind *kind = ss_table_kinds; kind->id != NULL; kind++) {
         if (kind->columns != NULL && count + 1 < MOST_WORDS) {
             columns[count++] = kind->columns;
         }
     }
-    if (!ss_arguments_get_choice(arguments, "by", ids, -1, &id) ||
+    const char *name = ss_arguments_get(arguments, "by");
+    const struct ss_table_kind *alias = name != NULL ? ss_table_kind_of_alias(name) : NULL;
+    if ((alias == NULL && !ss_arguments_get_choice(arguments, "by", ids, -1, &id)) ||
         !ss_arguments_get_choice(arguments, "columns", columns, -1, &column)) {
         return false;
     }
-    const char *by = id >= 0 ? ids[id] : has_library_options(arguments) ? "leaf" : NULL;
+    const char *by = alias != NULL                    ? alias->id
+                     : id >= 0                        ? ids[id]
+                     : has_library_options(arguments) ? "leaf"
+                                                      : NULL;
     request->kind =
         by == NULL ? &ss_overview : ss_table_kind_find(by, column >= 0 ? columns[column] : NULL);
     if (request->kind == NULL || (column >= 0 && request->kind == &ss_overview)) {

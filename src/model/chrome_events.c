@@ -148,7 +148,8 @@ static void add_thread_range(struct ss_chrome_loading *loading, enum ss_chrome_k
     struct ss_json_text name = event->name;
     int64_t number;
     rows->threads.data[thread].ranges++;
-    if (kind == SS_CHROME_ANNOTATION && is_step(name.raw, &number)) {
+    bool is_mark = kind == SS_CHROME_ANNOTATION || kind == SS_CHROME_OPERATOR; /* before 1.11 */
+    if (is_mark && is_step(name.raw, &number)) {
         rows->threads.data[thread].has_steps = true;
         range->track = ss_chrome_thread_track(rows, thread, SS_CHROME_STEP_TRACK);
         range->payload = (struct ss_trace_value){SS_VALUE_INT, {.integer = number}};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layout of tables without one of their own: formats each column by its type and unit. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "view/report_tables.h"
@@ -52,8 +53,10 @@ static void put(struct ss_text_table *text, size_t c, const struct ss_column *co
         ss_text_table_put(text, c, cell->text, NULL);
     } else if (has_unit(column, "bytes")) {
         ss_report_put_bytes(text, c, cell, false);
-    } else if (cell->type == SS_CELL_INTEGER && has_unit(column, "ns")) {
-        ss_report_put_duration(text, c, cell);
+    } else if (has_unit(column, "ns")) {
+        struct ss_cell whole =
+            cell->type == SS_CELL_REAL ? ss_cell_integer(llround(cell->real)) : *cell;
+        ss_report_put_duration(text, c, &whole);
     } else if (cell->type == SS_CELL_INTEGER && column->unit != NULL) {
         ss_report_put_count(text, c, cell);
     } else if (cell->type == SS_CELL_INTEGER) {

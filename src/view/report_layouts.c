@@ -25,6 +25,12 @@ static const struct ss_report_layout layouts[] = {
     {.table = "flops", .fill = ss_report_fill_flops},
     {.table = "memory", .fill = ss_report_fill_memories},
     {.table = "memory-phase", .fill = ss_report_fill_memory_phases},
+    {.table = "kernel", .fill = ss_report_fill_work},
+    {.table = "memcpy", .fill = ss_report_fill_work},
+    {.table = "memset", .fill = ss_report_fill_work},
+    {.table = "gpu-memory", .fill = ss_report_fill_work},
+    {.table = "gpu-work", .fill = ss_report_fill_work},
+    {.table = "api", .fill = ss_report_fill_work},
     {.table = NULL, .fill = ss_report_fill_any},
 };
 

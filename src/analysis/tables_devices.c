@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/tables_devices.h"
+
+#include "analysis/device_overview.h"
+
+const struct ss_table_choice ss_work_sorts[] = {
+    {"total", SS_WORK_BY_TOTAL},      {"instances", SS_WORK_BY_INSTANCES},
+    {"mean", SS_WORK_BY_MEAN},        {"p50", SS_WORK_BY_MEDIAN},
+    {"min", SS_WORK_BY_MIN},          {"max", SS_WORK_BY_MAX},
+    {"stddev", SS_WORK_BY_DEVIATION}, {"bytes", SS_WORK_BY_BYTES},
+    {"name", SS_WORK_BY_NAME},        {NULL, 0}};
+const struct ss_table_choice ss_work_groups[] = {{"name", 0},
+                                                 {"base", SS_WORK_BY_BASE},
+                                                 {"device", SS_WORK_BY_DEVICE},
+                                                 {"stream", SS_WORK_BY_STREAM},
+                                                 {"process", SS_WORK_BY_PROCESS},
+                                                 {NULL, 0}};
+const struct ss_table_choice ss_api_groups[] = {
+    {"name", 0}, {"process", SS_WORK_BY_PROCESS}, {"thread", SS_WORK_BY_THREAD}, {NULL, 0}};
+
+static size_t build_work(const struct ss_table_input *input, unsigned types,
+                         struct ss_table *tables)
+{
+    struct ss_work_options work = {.types = types,
+                                   .sort = (enum ss_work_sort)input->options->sort,
+                                   .max_rows = input->options->max_rows,
+                                   .grouping = input->options->grouping};
+    ss_work_table(input->selection, input->training, &work, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_kernels(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_work(input, SS_KERNELS, tables);
+}
+
+size_t ss_build_copies(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_work(input, SS_COPIES, tables);
+}
+
+size_t ss_build_memsets(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_work(input, SS_MEMSETS, tables);
+}
+
+size_t ss_build_memory_work(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_work(input, SS_COPIES | SS_MEMSETS, tables);
+}
+
+size_t ss_build_all_work(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_work(input, SS_KERNELS | SS_COPIES | SS_MEMSETS, tables);
+}
+
+size_t ss_build_api(const struct ss_table_input *input, struct ss_table *tables)
+{
+    return build_work(input, 0, tables);
+}
+
+size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_gpu_table(input->selection, &tables[0]);
+    return 1;
+}
+
+size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_stream_table(input->selection, input->options->max_rows, &tables[0]);
+    return 1;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions and choices of the rows of tables.c that are about devices. Private to tables*.c.
+ */
+#ifndef SS_ANALYSIS_TABLES_DEVICES_H
+#define SS_ANALYSIS_TABLES_DEVICES_H
+
+#include "analysis/device_tables.h"
+#include "analysis/tables.h"
+
+extern const struct ss_table_choice ss_work_sorts[], ss_work_groups[], ss_api_groups[];
+
+size_t ss_build_kernels(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_copies(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_memsets(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_memory_work(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_all_work(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_api(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables);
+size_t ss_build_streams(const struct ss_table_input *input, struct ss_table *tables);
+
+#endif
