@@ -474,6 +474,13 @@ const struct ss_table_kind ss_table_kinds[] = {
      .groups = ss_api_groups,
      .hides_steps = true,
      .build = ss_build_api},
+    {.id = "device-step",
+     .summary = "steps on their devices: compute, exposed communication and copies, idle time and "
+                "its causes",
+     .needs = OF_STEPS,
+     .idle = SS_IDLE_MAIN,
+     .rows = 20,
+     .build = ss_build_device_steps},
     {.id = "stream",
      .summary = "streams of devices: kernels, copies, and how busy each is",
      .needs = SS_NEEDS_TRACKS,

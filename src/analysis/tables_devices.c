@@ -2,6 +2,7 @@
 #include "analysis/tables_devices.h"
 
 #include "analysis/device_overview.h"
+#include "analysis/device_steps.h"
 
 const struct ss_table_choice ss_work_sorts[] = {
     {"total", SS_WORK_BY_TOTAL},      {"instances", SS_WORK_BY_INSTANCES},
@@ -57,6 +58,12 @@ size_t ss_build_all_work(const struct ss_table_input *input, struct ss_table *ta
 size_t ss_build_api(const struct ss_table_input *input, struct ss_table *tables)
 {
     return build_work(input, 0, tables);
+}
+
+size_t ss_build_device_steps(const struct ss_table_input *input, struct ss_table *tables)
+{
+    ss_device_steps_table(input->selection, input->training, input->options->max_rows, &tables[0]);
+    return 1;
 }
 
 size_t ss_build_gpus(const struct ss_table_input *input, struct ss_table *tables)

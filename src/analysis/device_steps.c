@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/device_steps.h"
+
+#include "base/alloc.h"
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static void add_gaps(const struct ss_device_summary *summary, const struct ss_step *step,
+                     struct ss_device_step *row)
+{
+    const struct ss_device_gap *gaps = summary->gaps.rows.data;
+    size_t low = 0, high = summary->gaps.rows.count;
+    while (low < high) { /* the first of the part that ends after the step's begin */
+        size_t middle = low + (high - low) / 2;
+        bool is_behind = gaps[middle].part > row->part ||
+                         (gaps[middle].part == row->part && gaps[middle].end_ns > step->begin_ns);
+        if (is_behind) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    uint64_t found_ns = 0;
+    for (size_t i = low; i < summary->gaps.rows.count && gaps[i].part == row->part &&
+                         gaps[i].begin_ns < step->end_ns;
+         i++) {
+        uint64_t from_ns = gaps[i].begin_ns > step->begin_ns ? gaps[i].begin_ns : step->begin_ns;
+        uint64_t to_ns = gaps[i].end_ns < step->end_ns ? gaps[i].end_ns : step->end_ns;
+        row->gap_ns[gaps[i].cause] += to_ns - from_ns;
+        found_ns += to_ns - from_ns;
+    }
+    row->gap_ns[SS_GAP_UNKNOWN] += row->times.idle_ns - found_ns; /* outside of all ranges */
+}
+
+/* Sums over the works of a part: those that began in the step, and those that it launched. */
+static void add_works(const struct ss_device_summary *summary, const struct ss_model *model,
+                      const struct ss_step_summary *training, size_t *row_of_step)
+{
+    for (size_t i = 0; i < summary->works.parts.count; i++) {
+        const struct ss_device_part *part = &summary->works.parts.data[i];
+        for (size_t j = part->first; j < part->end; j++) {
+            const struct ss_device_work *work = &summary->works.works.data[j];
+            uint64_t length_ns = work->end_ns - work->begin_ns;
+            const struct ss_step *step = ss_step_at(training, work->process, work->begin_ns);
+            if (step != NULL && work->type == SS_EVENT_TYPE_kernel) {
+                struct ss_device_step *row =
+                    &summary->steps.data[row_of_step[step - training->steps.data] + i];
+                row->kernels++;
+                row->kernel_ns += length_ns;
+            }
+            if (work->launch == 0) {
+                continue;
+            }
+            uint64_t launch_ns = model->ranges.data[work->launch - 1].begin_ns;
+            step = ss_step_at(training, work->process, launch_ns);
+            if (step == NULL) {
+                continue;
+            }
+            struct ss_device_step *row =
+                &summary->steps.data[row_of_step[step - training->steps.data] + i];
+            uint64_t late_from_ns = work->begin_ns > step->end_ns ? work->begin_ns : step->end_ns;
+            row->launches++;
+            row->launched_ns += length_ns;
+            row->late_ns += work->end_ns > late_from_ns ? work->end_ns - late_from_ns : 0;
+            row->delay_ns += work->begin_ns > launch_ns ? work->begin_ns - launch_ns : 0;
+        }
+    }
+}
+
+/* Rows of a step lie at row_of_step + part: the parts of a process are consecutive. */
+static void add_steps(struct ss_device_summary *summary, const struct ss_model *model,
+                      const struct ss_step_summary *training)
+{
+    size_t *row_of_step = ss_alloc_zero(training->steps.count + 1, sizeof *row_of_step);
+    for (size_t i = 0; i < training->steps.count; i++) {
+        const struct ss_step *step = &training->steps.data[i];
+        bool is_first = true;
+        for (size_t part = 0; part < summary->works.parts.count; part++) {
+            if (summary->works.parts.data[part].process != step->process) {
+                continue;
+            }
+            struct ss_device_step row = {.step = i, .part = part};
+            ss_busy_add_between(&summary->busy[part], step->begin_ns, step->end_ns, &row.times);
+            add_gaps(summary, step, &row);
+            if (is_first) { /* may be less than 0 before the part is added */
+                row_of_step[i] = summary->steps.count - part;
+                is_first = false;
+            }
+            ss_vec_push(&summary->steps, row);
+        }
+    }
+    if (summary->steps.count > 0) {
+        add_works(summary, model, training, row_of_step);
+    }
+    ss_free(row_of_step);
+}
+
+static void add_times(struct ss_busy_times *sum, const struct ss_busy_times *times)
+{
+    for (size_t i = 0; i < SS_WORK_CLASSES; i++) {
+        sum->class_ns[i] += times->class_ns[i];
+    }
+    sum->idle_ns += times->idle_ns;
+    sum->communication_ns += times->communication_ns;
+    sum->overlap_ns += times->overlap_ns;
+}
+
+static void add_up(struct ss_device_summary *summary, const struct ss_step_summary *training)
+{
+    struct ss_device_mean *mean = &summary->mean;
+    for (size_t i = 0; i < summary->steps.count; i++) {
+        const struct ss_device_step *row = &summary->steps.data[i];
+        const struct ss_step *step = &training->steps.data[row->step];
+        if (step->kind != SS_STEP_STEADY) {
+            continue;
+        }
+        mean->steps++;
+        mean->total_ns += step->end_ns - step->begin_ns;
+        add_times(&mean->times, &row->times);
+        for (size_t cause = 0; cause < SS_GAP_CAUSES; cause++) {
+            mean->gap_ns[cause] += row->gap_ns[cause];
+        }
+        mean->launches += row->launches;
+        mean->launched_ns += row->launched_ns;
+        mean->late_ns += row->late_ns;
+        mean->delay_ns += row->delay_ns;
+        mean->kernels += row->kernels;
+        mean->kernel_ns += row->kernel_ns;
+    }
+}
+
+void ss_device_summary_init(struct ss_device_summary *summary, const struct ss_selection *selection,
+                            const struct ss_step_summary *training)
+{
+    *summary = (struct ss_device_summary){0};
+    if (!ss_model_has_device_work(selection->model)) {
+        return;
+    }
+    ss_device_works_init(&summary->works, selection);
+    summary->busy = ss_alloc_zero(summary->works.parts.count + 1, sizeof *summary->busy);
+    for (size_t i = 0; i < summary->works.parts.count; i++) {
+        const struct ss_device_part *part = &summary->works.parts.data[i];
+        ss_busy_init(&summary->busy[i], &summary->works.works.data[part->first],
+                     part->end - part->first);
+    }
+    ss_device_gaps_init(&summary->gaps, selection->model, &summary->works, summary->busy,
+                        &training->index.phases);
+    add_steps(summary, selection->model, training);
+    add_up(summary, training);
+}
+
+void ss_device_summary_fini(struct ss_device_summary *summary)
+{
+    for (size_t i = 0; summary->busy != NULL && i < summary->works.parts.count; i++) {
+        ss_busy_fini(&summary->busy[i]);
+    }
+    ss_free(summary->busy);
+    ss_device_gaps_fini(&summary->gaps);
+    ss_vec_fini(&summary->steps);
+    ss_device_works_fini(&summary->works);
+    *summary = (struct ss_device_summary){0};
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static const struct ss_column columns[SS_DEVICE_STEP_COLUMNS] = {
+    [SS_DEVICE_STEP_PID] = {.key = "pid"},
+    [SS_DEVICE_STEP_RANK] = {.key = "rank"},
+    [SS_DEVICE_STEP_DEVICE] = {.key = "device"},
+    [SS_DEVICE_STEP_NUMBER] = {.key = "step"},
+    [SS_DEVICE_STEP_KIND] = {.key = "kind"},
+    [SS_DEVICE_STEP_DURATION] = {.key = "duration_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_COMPUTE] = {.key = "compute_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_COMMUNICATION] = {.key = "exposed_communication_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_COPY] = {.key = "exposed_copy_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_IDLE] = {.key = "idle_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_OVERLAP] = {.key = "overlap_percent", .unit = "percent"},
+    [SS_DEVICE_STEP_INPUT] = {.key = "idle_input_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_WAIT] = {.key = "idle_wait_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_HOST] = {.key = "idle_host_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_DEPENDENCY] = {.key = "idle_dependency_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_LATENCY] = {.key = "idle_latency_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_UNKNOWN] = {.key = "idle_unknown_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_LAUNCHES] = {.key = "launched", .unit = "instances"},
+    [SS_DEVICE_STEP_LAUNCHED] = {.key = "launched_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_LATE] = {.key = "after_step_ns", .unit = "ns"},
+    [SS_DEVICE_STEP_DELAY] = {.key = "launch_delay_ns", .unit = "ns"},
+};
+
+static void put_owner(const struct ss_model *model, const struct ss_device_part *part,
+                      struct ss_cell *cells)
+{
+    const struct ss_model_process *process = &model->processes.data[part->process];
+    if (process->pid >= 0) {
+        cells[SS_DEVICE_STEP_PID] = ss_cell_integer(process->pid);
+    }
+    if (process->has_rank) {
+        cells[SS_DEVICE_STEP_RANK] = ss_cell_integer(process->rank);
+    }
+    if (part->device != 0) {
+        cells[SS_DEVICE_STEP_DEVICE] = ss_cell_integer(model->devices.data[part->device].number);
+    }
+}
+
+static const char *kind_name(enum ss_step_kind kind)
+{
+    static const char *const names[] = {[SS_STEP_STEADY] = "usual",
+                                        [SS_STEP_WARM_UP] = "warm-up",
+                                        [SS_STEP_OUTLIER] = "outlier",
+                                        [SS_STEP_CUT] = "cut",
+                                        [SS_STEP_OUTSIDE] = "outside"};
+    return names[kind];
+}
+
+static void put_step(const struct ss_model *model, const struct ss_device_summary *summary,
+                     const struct ss_step *step, const struct ss_device_step *row,
+                     struct ss_cell *cells)
+{
+    put_owner(model, &summary->works.parts.data[row->part], cells);
+    cells[SS_DEVICE_STEP_NUMBER] = ss_cell_integer(step->number);
+    cells[SS_DEVICE_STEP_KIND] = ss_cell_text(ss_strview_of(kind_name(step->kind)));
+    cells[SS_DEVICE_STEP_DURATION] = ss_cell_integer((int64_t)(step->end_ns - step->begin_ns));
+    for (size_t i = 0; i < SS_WORK_CLASSES; i++) {
+        cells[SS_DEVICE_STEP_COMPUTE + i] = ss_cell_integer((int64_t)row->times.class_ns[i]);
+    }
+    cells[SS_DEVICE_STEP_IDLE] = ss_cell_integer((int64_t)row->times.idle_ns);
+    if (row->times.communication_ns > 0) {
+        cells[SS_DEVICE_STEP_OVERLAP] =
+            ss_cell_real(100 * (double)row->times.overlap_ns / (double)row->times.communication_ns);
+    }
+    for (size_t i = 0; i < SS_GAP_CAUSES; i++) {
+        cells[SS_DEVICE_STEP_INPUT + i] = ss_cell_integer((int64_t)row->gap_ns[i]);
+    }
+    cells[SS_DEVICE_STEP_LAUNCHES] = ss_cell_integer((int64_t)row->launches);
+    cells[SS_DEVICE_STEP_LAUNCHED] = ss_cell_integer((int64_t)row->launched_ns);
+    cells[SS_DEVICE_STEP_LATE] = ss_cell_integer((int64_t)row->late_ns);
+    if (row->launches > 0) {
+        cells[SS_DEVICE_STEP_DELAY] = ss_cell_integer((int64_t)(row->delay_ns / row->launches));
+    }
+}
+
+void ss_device_steps_table(const struct ss_selection *selection,
+                           const struct ss_step_summary *training, uint64_t max_rows,
+                           struct ss_table *table)
+{
+    struct ss_device_summary summary;
+    *table = (struct ss_table){.name = "device-step",
+                               .title = "Steps on the device",
+                               .empty_text = "no step with work of a device was recorded",
+                               .columns = columns,
+                               .column_count = SS_DEVICE_STEP_COLUMNS};
+    ss_device_summary_init(&summary, selection, training);
+    for (size_t i = 0; i < summary.steps.count; i++) {
+        if (max_rows != 0 && i >= max_rows) {
+            table->hidden_rows = summary.steps.count - i;
+            break;
+        }
+        const struct ss_device_step *row = &summary.steps.data[i];
+        put_step(selection->model, &summary, &training->steps.data[row->step], row,
+                 ss_table_add_row(table));
+    }
+    ss_device_summary_fini(&summary);
+}
