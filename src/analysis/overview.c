@@ -110,3 +110,19 @@ const struct ss_table_kind ss_overview_of_ranges = {.needs = SS_NEEDS_TRACKS | S
                                                     .sorts = ss_sorts_of_samples,
                                                     .sort = SS_SORT_SELF,
                                                     .build = build_of_ranges};
+
+static bool has_samples(const struct ss_model *model)
+{
+    for (size_t i = 0; i < model->inputs.count; i++) {
+        if (model->inputs.data[i].samples > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct ss_table_kind *ss_overview_of(const struct ss_model *model)
+{
+    return !has_samples(model) && ss_model_has_events(model) ? &ss_overview_of_ranges
+                                                             : &ss_overview;
+}

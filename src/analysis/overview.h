@@ -13,6 +13,9 @@ extern const struct ss_table_kind ss_overview;
 /* For a recording with ranges or counters only: ranges instead of functions and lines. */
 extern const struct ss_table_kind ss_overview_of_ranges;
 
+/* The overview of what the model holds; it must have been loaded for one of them. */
+const struct ss_table_kind *ss_overview_of(const struct ss_model *model);
+
 static inline bool ss_table_kind_is_overview(const struct ss_table_kind *kind)
 {
     return kind == &ss_overview || kind == &ss_overview_of_ranges;

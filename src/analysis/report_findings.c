@@ -56,8 +56,8 @@ static void add_line_headline(const struct ss_finding *finding, const struct ss_
 
 /* "37 % of each step waits for data: DataLoader with 0 workers; recovers ≤ 31 ms of 65 ms a step"
  */
-static void add_headline(const struct ss_finding *finding, const struct ss_model *model,
-                         struct ss_sentence *out)
+void ss_report_add_finding(const struct ss_finding *finding, const struct ss_model *model,
+                           struct ss_sentence *out)
 {
     if (finding->cost_ns == 0) {
         ss_sentence_add(out, finding->headline);
@@ -118,7 +118,7 @@ static void add_finding(const struct ss_finding *finding, const struct ss_model 
                         struct ss_arena *arena, struct ss_document_finding *out)
 {
     out->headline = ss_sentence_of(arena);
-    add_headline(finding, model, &out->headline);
+    ss_report_add_finding(finding, model, &out->headline);
     if (finding->line != NULL && !finding->is_of_line) {
         struct ss_sentence *detail = add_detail(out, arena);
         ss_report_add_line_share(finding->line, detail);

@@ -28,6 +28,9 @@ void ss_report_add_no_training(const struct ss_report_parts *parts, struct ss_do
 /* The headline, the bar, the findings and the series of a training. */
 void ss_report_add_training(const struct ss_report_parts *parts, struct ss_document *document);
 void ss_report_add_findings(const struct ss_report_parts *parts, struct ss_document *document);
+/* The sentence that says most of a finding. */
+void ss_report_add_finding(const struct ss_finding *finding, const struct ss_model *model,
+                           struct ss_sentence *out);
 /* Takes the tables over. */
 void ss_report_add_tables(const struct ss_report_parts *parts, const struct ss_table *tables,
                           size_t count, struct ss_document *document);

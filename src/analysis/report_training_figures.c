@@ -112,6 +112,7 @@ static void put_finding(const struct ss_finding *finding, const struct ss_model 
     struct ss_figure *object = ss_figure_put_object(findings, NULL);
     ss_figure_put_text(object, "rule", finding->rule->id);
     ss_figure_put_text(object, "headline", finding->headline);
+    ss_report_add_finding(finding, model, ss_figure_put_sentence(object, "summary"));
     ss_figure_put_real(object, "percent", finding->percent);
     ss_figure_put_count(object, "of_ns", finding->of_ns);
     ss_figure_put_count(object, "cost_ns", finding->cost_ns);

@@ -156,17 +156,6 @@ static enum ss_status make_report(const struct ss_arguments *arguments,
     return status;
 }
 
-/* Then all that the program marked is shown. */
-static bool has_events_alone(const struct ss_model *model)
-{
-    for (size_t i = 0; i < model->inputs.count; i++) {
-        if (model->inputs.data[i].samples > 0) {
-            return false;
-        }
-    }
-    return ss_model_has_events(model);
-}
-
 static int run(const struct ss_arguments *arguments)
 {
     struct ss_report_request request;
@@ -181,10 +170,11 @@ static int run(const struct ss_arguments *arguments)
     const char *input = NULL;
     ss_model_init(&model);
     enum ss_status status = ss_reading_load(arguments, &request.reading, &model, &input, &err);
-    if (status == SS_OK && ss_table_kind_is_overview(request.kind) && has_events_alone(&model)) {
+    if (status == SS_OK && request.kind == &ss_overview &&
+        ss_overview_of(&model) != request.kind) { /* then all that the program marked is shown */
+        request.kind = ss_overview_of(&model);
         ss_model_fini(&model);
         ss_model_init(&model);
-        request.kind = &ss_overview_of_ranges;
         request.reading.is_again = true;
         ss_table_kind_load(request.kind, &request.table, &request.reading.load);
         status = ss_reading_load(arguments, &request.reading, &model, &input, &err);

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/shared_names.h"
+#include "analysis/table_figures.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "view/report.h"
@@ -24,17 +24,6 @@ static json_t *text_of(struct ss_strview text)
 static void put_text(json_t *object, const char *key, const char *text)
 {
     json_object_set_new(object, key, text[0] != '\0' ? text_of(ss_strview_of(text)) : json_null());
-}
-
-static void put_count(json_t *object, const char *key, uint64_t count)
-{
-    json_object_set_new(object, key, json_integer((json_int_t)count));
-}
-
-/* 0: unknown, written as null. */
-static void put_real(json_t *object, const char *key, double value)
-{
-    json_object_set_new(object, key, value != 0 ? json_real(value) : json_null());
 }
 
 static json_t *sentence_of(const struct ss_sentence *sentence)
@@ -126,6 +115,8 @@ static json_t *row_of(const struct ss_table *table, size_t row)
 
 static json_t *table_of(const struct ss_table *table)
 {
+    struct ss_arena arena = {0};
+    struct ss_figure *figures = ss_figure_new(&arena);
     json_t *units = json_object();
     for (size_t c = 0; c < table->column_count; c++) {
         if (table->columns[c].unit != NULL && !table->columns[c].is_for_people) {
@@ -139,24 +130,10 @@ static json_t *table_of(const struct ss_table *table)
     json_t *object = json_object();
     put_text(object, "by", table->name);
     json_object_set_new(object, "units", units);
-    put_count(object, "shown_samples", table->shown_samples);
-    put_count(object, "dropped_samples", table->dropped_samples);
-    put_count(object, "outside_samples", table->outside_samples);
-    if (table->sample_step_ns > 0) {
-        put_real(object, "sample_step_ns", table->sample_step_ns);
-    }
-    if (table->steps > 0) {
-        put_count(object, "steps", table->steps);
-        put_count(object, "steps_recorded", table->steps_recorded);
-        json_object_set_new(object, "steps_drawn", json_boolean(table->is_downsampled));
-        if (table->profiler_reason != NULL) {
-            put_text(object, "seen_by", ss_domain_torch_profiler);
-            put_text(object, "seen_because", table->profiler_reason);
-        }
-    }
-    put_count(object, "hidden_rows", table->hidden_rows);
-    put_count(object, "hidden_samples", table->hidden_samples);
+    ss_table_put_figures(table, figures);
+    put_members(object, figures);
     json_object_set_new(object, "rows", rows);
+    ss_arena_fini(&arena);
     return object;
 }
 
