@@ -12,7 +12,7 @@
 #include "cli/reading.h"
 #include "cli/report_next.h"
 #include "cli/report_request.h"
-#include "cli/source_text.h"
+#include "reading/source_text.h"
 #include "view/report.h"
 #include "view/sentence_text.h"
 #include "view/sink.h"

@@ -19,8 +19,10 @@ LAYERS = {
     "model": {"base", "wire", "trace"},
     "analysis": {"base", "model"},
     "view": {"base", "model", "analysis"},
+    "arrow": {"base", "model", "analysis"},
+    "reading": {"base", "model", "analysis", "arrow"},
     "cli": {"base", "annot", "platform", "unwind", "source", "wire", "trace", "record", "model",
-            "analysis", "view"},
+            "analysis", "view", "reading"},
     # The public library: a thin face on the reader.
     "lib": {"base", "trace"},
 }

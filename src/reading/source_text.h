@@ -4,8 +4,8 @@
  * written: only regular files whose name ends in ".py" are opened, and at most some megabytes of
  * them are stored. Tabs are expanded to blanks, long lines are truncated. One owner.
  */
-#ifndef SS_CLI_SOURCE_TEXT_H
-#define SS_CLI_SOURCE_TEXT_H
+#ifndef SS_READING_SOURCE_TEXT_H
+#define SS_READING_SOURCE_TEXT_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/source_text.h"
+#include "reading/source_text.h"
 
 #include <fcntl.h>
 #include <limits.h>
