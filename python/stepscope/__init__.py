@@ -81,7 +81,10 @@ _TRACING = "_tracing" if hasattr(_stepscope, "_trace_lines") else "_without"
 _LATER = {"schedule": "_schedule", "cyclic_schedule": "_schedule", "Action": "_schedule",
           "profile_functions": _TRACING, "lines": _TRACING, "FunctionTracing": _TRACING,
           "LineTiming": _TRACING, "Profiler": "_profiler", "ProfilerWrapper": "_tools",
-          "ProfileRegistry": "_tools", "Window": "_record_tool"}
+          "ProfileRegistry": "_tools", "Window": "_record_tool",
+          # `open` is in no __all__: it would replace Python's own
+          "open": "_reader", "Run": "_reader", "Report": "_reader", "Table": "_reader",
+          "Finding": "_reader"}
 
 
 def __getattr__(name):
@@ -90,6 +93,9 @@ def __getattr__(name):
     if module is not None:
         from importlib import import_module
         return getattr(import_module(f"{__name__}.{module}"), name)
+    if name == "errors":
+        from importlib import import_module
+        return import_module(f"{__name__}.errors")
     if name == "__version__":
         return _version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

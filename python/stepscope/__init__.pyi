@@ -3,7 +3,10 @@ import enum
 import os
 import pathlib
 from types import CodeType, TracebackType
-from typing import Any, Callable, ClassVar, Optional, Sequence, Type, TypeVar, Union, overload
+from typing import (Any, Callable, ClassVar, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple,
+                    Type, TypeVar, Union, overload)
+
+from . import errors as errors
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T")
@@ -159,3 +162,106 @@ class Profiler:
     def __call__(self, function: _F) -> _F: ...
 
 def program() -> str: ...
+
+_Value = Union[str, int, float, bool, None]
+_Recording = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+_Steps = Union[int, Tuple[Optional[int], Optional[int]]]
+_Time = Tuple[Optional[float], Optional[float]]
+
+class Table:
+    name: str
+    columns: List[str]
+    units: Dict[str, str]
+    notes: List[str]
+    figures: Dict[str, Any]
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: Optional[object] = ...) -> Tuple[object, object]: ...
+    def __arrow_c_stream__(self, requested_schema: Optional[object] = ...) -> object: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Dict[str, _Value]]: ...
+    @overload
+    def __getitem__(self, key: int) -> Dict[str, _Value]: ...
+    @overload
+    def __getitem__(self, key: str) -> List[_Value]: ...
+    def to_pandas(self) -> Any: ...
+    def to_polars(self) -> Any: ...
+
+class Finding:
+    rule: str
+    headline: str
+    summary: str
+    percent: float
+    of_ns: int
+    cost_ns: int
+    expected_ns: int
+    recoverable_ns: int
+    estimate: str
+    fix: Optional[str]
+    phase: Optional[str]
+    activity: Optional[str]
+    evidence: List[Dict[str, Any]]
+    growing_phase: Optional[str]
+    line: Optional[Dict[str, Any]]
+    called_from: Optional[Dict[str, Any]]
+    gil_holder: Optional[Dict[str, Any]]
+
+class Report:
+    headline: Optional[str]
+    findings: List[Finding]
+    problems: List[str]
+    figures: Dict[str, Any]
+    notes: List[str]
+    tables: List[Table]
+
+class Run:
+    tables: ClassVar[Mapping[str, str]]
+    contents: ClassVar[Mapping[str, str]]
+    paths: List[str]
+    headline: Optional[str]
+    findings: List[Finding]
+    problems: List[str]
+    figures: Dict[str, Any]
+    def report(self, name: Optional[str] = ..., *, columns: Optional[str] = ...,
+               sort: Optional[str] = ..., group: Union[str, Sequence[str], None] = ...,
+               rows: Optional[int] = ..., min_percent: Optional[float] = ...,
+               library_name: Optional[str] = ..., library_substring: Optional[str] = ...,
+               aggregate_leaf_paths: Optional[bool] = ..., full_filenames: Optional[bool] = ...,
+               process: Union[str, int, None] = ..., thread: Union[str, int, None] = ...,
+               match: Optional[str] = ..., exclude: Optional[str] = ..., idle: Optional[str] = ...,
+               gil: Optional[bool] = ..., time: Optional[_Time] = ..., steps: Optional[_Steps] = ...,
+               strict: Optional[bool] = ...) -> Report: ...
+    def table(self, name: str, *, columns: Optional[str] = ...,
+              sort: Optional[str] = ..., group: Union[str, Sequence[str], None] = ...,
+              rows: Optional[int] = ..., min_percent: Optional[float] = ...,
+              library_name: Optional[str] = ..., library_substring: Optional[str] = ...,
+              aggregate_leaf_paths: Optional[bool] = ..., full_filenames: Optional[bool] = ...,
+              process: Union[str, int, None] = ..., thread: Union[str, int, None] = ...,
+              match: Optional[str] = ..., exclude: Optional[str] = ..., idle: Optional[str] = ...,
+              gil: Optional[bool] = ..., time: Optional[_Time] = ..., steps: Optional[_Steps] = ...,
+              strict: Optional[bool] = ...) -> Table: ...
+    def key_averages(self, *, sort: Optional[str] = ...,
+                     group: Union[str, Sequence[str], None] = ..., rows: Optional[int] = ...,
+                     process: Union[str, int, None] = ..., thread: Union[str, int, None] = ...,
+                     time: Optional[_Time] = ..., steps: Optional[_Steps] = ...) -> Table: ...
+    def content(self, name: str, *, process: Union[str, int, None] = ...,
+                thread: Union[str, int, None] = ..., time: Optional[_Time] = ...,
+                steps: Optional[_Steps] = ...) -> Table: ...
+    steps: Table
+    phases: Table
+    ranges: Table
+    marks: Table
+    counters: Table
+    flows: Table
+    samples: Table
+    stacks: Table
+    inputs: Table
+    hosts: Table
+    processes: Table
+    threads: Table
+    devices: Table
+    contexts: Table
+    streams: Table
+    groups: Table
+    tracks: Table
+
+def open(path: Union[_Recording, Sequence[_Recording], Run]) -> Run: ...

@@ -58,6 +58,16 @@ def test_annotations_find_the_runtime_of_their_own_environment(environment):
     assert found == (["1", "True"] if header.exists() else ["None", "False"])
 
 
+def test_recordings_are_read_in_the_environment(environment, recording):
+    """Where the headers of Python were there to build the reader."""
+    code = ("import sys, stepscope\ntry: run = stepscope.open(sys.argv[1])\n"
+            "except ImportError: print('not built')\n"
+            "else: print('spin_here' in run.table('function')['name'])")
+    found = run([environment / "bin" / "python", "-c", code, recording], env=clean_environment())
+    header = pathlib.Path(sysconfig.get_path("include"), "Python.h")
+    assert found.strip() == ("True" if header.exists() else "not built")
+
+
 def test_recorded_programs_are_handed_the_library_of_the_environment(environment, tmp_path):
     output = run([environment / "bin" / "stepscope", "record", "-q", "-o", tmp_path / "t.pftrace",
                   "--", "sh", "-c", "echo $INTEL_LIBITTNOTIFY64"])
